@@ -47,7 +47,6 @@ GROUPS = {
         "collective/runtime",
         "execution",
         "run",
-        "model/layout.cpp",
         "model/rank_order.cpp",
         "workload/rank_rules.cpp",
     ],

@@ -25,7 +25,8 @@ void for_each_known(const Model& model, const Outcome& outcome, Visit&& visit) {
                 continue;
             }
             const u64 end = outcome.end[place];
-            const u64 ticks = std::get<TimedProgram>(model.programs[known.program].machine).ticks(known.bytes);
+            const Program& program = model.collectives.programs[known.program];
+            const u64 ticks = std::get<TimedProgram>(program.machine).ticks(known.bytes);
             visit(known, static_cast<u32>(place), end - std::min(end, ticks), end);
         }
     }

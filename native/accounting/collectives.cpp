@@ -89,7 +89,7 @@ CollectiveParts collective_parts(const Model& model, const Outcome& outcome,
                                  const Recording& recording) {
     Account account(model, recording);
     for (std::size_t actor = 0; actor < recording.rank.size(); ++actor) {
-        const Graph& graph = *model.job(recording.rank[actor]).graph;
+        const Graph& graph = *model.work.job(recording.rank[actor]).graph;
         for (u32 node = 0; node < graph.size(); ++node) {
             const u32 place = recording.first_node[actor] + node;
             if (graph.type[node] == collective_node && recording.ended[place] != none) {

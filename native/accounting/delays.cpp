@@ -5,7 +5,7 @@
 namespace yantra {
 
 Delays::Delays(const Model& model, const Recording& recording)
-    : model_(model), recording_(recording), grid_(model.dimensions, model.tables) {}
+    : model_(model), recording_(recording), grid_(model.network.dimensions, model.network.tables) {}
 
 u64 Delays::latency(u32 subject, u64 ticks) const {
     if (recording_.by_span) {
@@ -13,7 +13,7 @@ u64 Delays::latency(u32 subject, u64 ticks) const {
     }
     const u64 whole =
         recording_.by_hop
-            ? model_.scale.ticks(grid_.dimension(dimension(subject)).latency_ns)
+            ? model_.semantics.scale.ticks(grid_.dimension(dimension(subject)).latency_ns)
             : latency_of(recording_.messages[subject]);
     return std::min(whole, ticks);
 }
@@ -41,11 +41,11 @@ u64 Delays::latency_of(const MessageLog& message) const {
         if (from != to) {
             ns += grid_.hops(d, from, to) * grid_.dimension(d).latency_ns;
         }
-        if (model_.quirks.lowest_dimension_only) {
+        if (model_.semantics.quirks.lowest_dimension_only) {
             break;
         }
     }
-    return model_.scale.ticks(ns);
+    return model_.semantics.scale.ticks(ns);
 }
 
 u64 Delays::transfer_of(const MessageLog& message) const {
@@ -54,11 +54,11 @@ u64 Delays::transfer_of(const MessageLog& message) const {
         if (grid_.coordinate(recording_.source_of(message), d) != grid_.coordinate(message.destination, d)) {
             ns = std::max(ns, static_cast<double>(message.bytes) / grid_.dimension(d).bytes_per_ns);
         }
-        if (model_.quirks.lowest_dimension_only) {
+        if (model_.semantics.quirks.lowest_dimension_only) {
             break;
         }
     }
-    return model_.scale.ticks(ns);
+    return model_.semantics.scale.ticks(ns);
 }
 
 }  // namespace yantra

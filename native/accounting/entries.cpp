@@ -33,9 +33,9 @@ public:
 
     void note() {
         for (u32 rank : representatives_) {
-            const Job& job = model_.job(rank);
+            const Job& job = model_.work.job(rank);
             for (const auto& [name, at] : entered(rank)) {
-                const u32 communicator = model_.communicator_at(rank, name);
+                const u32 communicator = model_.work.communicator_at(rank, name);
                 const Vector<u64>& last = last_of(communicator);
                 const auto mine = entries_of(rank, communicator);
                 for (std::size_t k = 0; k < mine.size(); ++k) {
@@ -55,13 +55,13 @@ private:
     }
     u32 block(u32 rank) const { return outcome_.folded ? outcome_.class_of[rank] : rank; }
     bool over_all_dimensions(const Op& op) const {
-        const u64 all = (u64{1} << model_.dimensions.size()) - 1;
+        const u64 all = (u64{1} << model_.network.dimensions.size()) - 1;
         return (op.involved & all) == all;
     }
 
     // Ranks of a class run at the same times, but their jobs may number communicators in other ways.
     const Vector<Entered>& entered(u32 rank) {
-        const auto [found, is_new] = entered_.try_emplace(u64{block(rank)} << 32U | model_.job_of[rank]);
+        const auto [found, is_new] = entered_.try_emplace(u64{block(rank)} << 32U | model_.work.job_of[rank]);
         if (is_new) {
             found->second = look(rank);
         }
@@ -70,7 +70,7 @@ private:
 
     Vector<Entered> look(u32 rank) const {
         Vector<Entered> all;
-        const Job& job = model_.job(rank);
+        const Job& job = model_.work.job(rank);
         for (u32 node = 0; node < job.ops.size(); ++node) {
             const Op& op = job.ops[node];
             const u32 place = static_cast<u32>(outcome_.first_node[rank]) + node;
@@ -97,7 +97,7 @@ private:
     Vector<std::pair<u64, u32>> entries_of(u32 rank, u32 communicator) {
         Vector<std::pair<u64, u32>> entries;
         for (const auto& [name, at] : entered(rank)) {
-            if (model_.communicator_at(rank, name) == communicator) {
+            if (model_.work.communicator_at(rank, name) == communicator) {
                 const auto middle = static_cast<std::ptrdiff_t>(entries.size());
                 entries.insert(entries.end(), at.begin(), at.end());
                 if (middle != 0) {
@@ -115,8 +115,8 @@ private:
         if (!is_new) {
             return last;
         }
-        const u32 base = model_.communicators[communicator].base;
-        const Shape& shape = *model_.layout_of(communicator).shape;
+        const u32 base = model_.collectives.communicators[communicator].base;
+        const Shape& shape = *model_.collectives.layout_of(communicator).shape;
         std::vector<bool> seen(blocks_);
         for (u32 at = 0; at < shape.size(); ++at) {
             const u32 rank = base + shape.offset(at);

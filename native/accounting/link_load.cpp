@@ -23,7 +23,7 @@ u32 number_of(const Recording& recording, u32 link) {
 // of links.
 LinkSeries series_of_crossings(const Model& model, const Recording& recording, u32 numbers) {
     LinkSeries series(numbers);
-    const auto ticks_per_ns = static_cast<double>(model.scale.ticks_per_ns());
+    const auto ticks_per_ns = static_cast<double>(model.semantics.scale.ticks_per_ns());
     for_each_crossing(model, recording, [&](u32 link, u32, u64 start, u64 end, u64 bytes) {
         if (end > start) {
             const u32 number = number_of(recording, link);
@@ -46,7 +46,7 @@ LinkSeries series_of_sums(const Model& model, const Recording& recording, const 
         double bytes_per_ns;
     };
     Vector<Change> changes;
-    const auto ticks_per_ns = static_cast<double>(model.scale.ticks_per_ns());
+    const auto ticks_per_ns = static_cast<double>(model.semantics.scale.ticks_per_ns());
     for_each_crossing(model, recording, [&](u32 link, u32, u64 start, u64 end, u64 bytes) {
         if (end > start && is_wanted[number_of(recording, link)]) {
             const double from_ns = static_cast<double>(start) / ticks_per_ns;
@@ -138,7 +138,7 @@ LinkRates rates_of_messages(const Model& model, const Recording& recording) {
         numbers = number == none ? numbers : std::max(numbers, number + 1);
     }
     const bool is_shared = !recording.series.is_empty();
-    const bool may_overlap = !model.formula_groups.empty();   // messages on links by formula are there together
+    const bool may_overlap = !model.network.formula_groups.empty();   // messages on links by formula are there together
     const LinkSeries made = is_shared     ? LinkSeries()
                             : may_overlap ? series_of_sums(model, recording, std::vector<bool>(numbers, true))
                                           : series_of_crossings(model, recording, numbers);
@@ -214,7 +214,7 @@ std::map<std::pair<u32, u32>, u32> places_of_members(const Model& model, const O
     std::map<std::pair<u32, u32>, u32> places;
     for (u32 rank = 0; rank < model.ranks(); ++rank) {
         const auto first = static_cast<u32>(outcome.first_node[rank]);
-        for (u32 node = 0; node < model.job(rank).ops.size(); ++node) {
+        for (u32 node = 0; node < model.work.job(rank).ops.size(); ++node) {
             if (recording.instance[first + node] != none) {
                 places[{recording.instance[first + node], rank}] = first + node;
             }
@@ -225,7 +225,7 @@ std::map<std::pair<u32, u32>, u32> places_of_members(const Model& model, const O
 
 void add_charged(const Model& model, const Outcome& outcome, const Recording& recording,
                  const std::vector<bool>& is_wanted, Vector<Crossing>& found) {
-    const Grid grid(model.dimensions, model.tables);
+    const Grid grid(model.network.dimensions, model.network.tables);
     Charges charges(model, grid);
     const Vector<u32> row_of = rows_of_charged(outcome, charges);
     const auto places = places_of_members(model, outcome, recording);
@@ -249,10 +249,10 @@ LinkRates link_rates(const Model& model, const Outcome& outcome, const Recording
     if (recording.by_port || !(recording.by_hop || recording.by_span) || !Charges::are_in(model)) {
         return rates;
     }
-    const Grid grid(model.dimensions, model.tables);
+    const Grid grid(model.network.dimensions, model.network.tables);
     Charges charges(model, grid);
     const Vector<u32> row_of = rows_of_charged(outcome, charges);
-    const auto ticks_per_ns = static_cast<double>(model.scale.ticks_per_ns());
+    const auto ticks_per_ns = static_cast<double>(model.semantics.scale.ticks_per_ns());
     Vector<LinkStretch> charged;
     for_each_known(model, outcome, [&](const KnownCollective& known, u32, u64 start, u64 end) {
         charges.add(known, 1);

@@ -32,7 +32,7 @@ void for_each_crossing(const Model& model, const Recording& recording, Visit&& v
         const Dimension& of = delays.grid().dimension(delays.dimension_of_link(hop.link));
         const u64 start = recording.moments[hop.begun].time;
         const u64 bytes = recording.messages[hop.message].bytes;
-        const u64 took = model.scale.ticks(static_cast<double>(bytes) / of.bytes_per_ns);
+        const u64 took = model.semantics.scale.ticks(static_cast<double>(bytes) / of.bytes_per_ns);
         visit(hop.link, hop.message, start, start + took, bytes);
     }
 }

@@ -11,7 +11,7 @@ u64 id_of(const Model& model, const Recording& recording, u32 place) {
         return never;
     }
     const u32 actor = recording.actor_of(place);
-    return model.job(recording.rank[actor]).graph->id[place - recording.first_node[actor]];
+    return model.work.job(recording.rank[actor]).graph->id[place - recording.first_node[actor]];
 }
 
 namespace {
@@ -31,7 +31,7 @@ Vector<u64> queued_on_links(const Model& model, const Recording& recording) {
         const u64 start = recording.moments[hop.begun].time;
         queued[hop.message] += start - there[hop.message];
         there[hop.message] =
-            start + model.scale.ticks(d.latency_ns + static_cast<double>(bytes) / d.bytes_per_ns);
+            start + model.semantics.scale.ticks(d.latency_ns + static_cast<double>(bytes) / d.bytes_per_ns);
     }
     return queued;
 }

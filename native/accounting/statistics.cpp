@@ -61,7 +61,7 @@ std::array<Vector<Interval>, node_classes> covered_by_class(const Model& model,
                                                                  const Outcome& outcome, u32 rank,
                                                                  From&& from) {
     std::array<Vector<Interval>, node_classes> covered;
-    const Job& job = model.job(rank);
+    const Job& job = model.work.job(rank);
     std::array<std::size_t, node_classes> nodes{};
     for (const Op& op : job.ops) {
         ++nodes[static_cast<std::size_t>(op.node_class)];
@@ -85,7 +85,7 @@ std::array<Vector<Interval>, node_classes> covered_by_class(const Model& model,
 // From when a message is posted to when it moves.
 Vector<Interval> waits(const Model& model, const Outcome& outcome, u32 rank) {
     Vector<Interval> waits;
-    const Job& job = model.job(rank);
+    const Job& job = model.work.job(rank);
     const u64 first = outcome.first_node[rank];
     const u64 known = outcome.begun.size() < first ? 0 : outcome.begun.size() - first;
     for (u32 node = 0; node < std::min<u64>(job.ops.size(), known); ++node) {
@@ -154,7 +154,7 @@ bool has_roofline(const Op& op, const Graph& graph, u32 node, const Roofline& ro
 
 void add_utilisations(const Model& model, const Outcome& outcome, u32 rank, const Roofline& roofline,
                       const Vector<u32>& order, RankStatistics& statistics) {
-    const Job& job = model.job(rank);
+    const Job& job = model.work.job(rank);
     const Graph& graph = *job.graph;
     u64 bound = 0;
     u64 total = 1;  // upstream's guard against dividing by zero
@@ -192,7 +192,7 @@ void add_utilisations(const Model& model, const Outcome& outcome, u32 rank, cons
 RankStatistics rank_statistics(const Model& model, const Outcome& outcome, u32 rank,
                                const Roofline& roofline) {
     RankStatistics statistics;
-    const Job& job = model.job(rank);
+    const Job& job = model.work.job(rank);
     Ran ran = nodes_that_ran(*job.graph, outcome, rank);
     const bool ordered = has_an_order(ran.nodes, job, roofline);
     const Vector<u32> order =

@@ -62,7 +62,7 @@ void for_each_hop(const Model& model, const Recording& recording, const Delays& 
         const Dimension& d = delays.grid().dimension(delays.dimension_of_link(hop.link));
         const u64 start = recording.moments[hop.begun].time;
         const u64 bytes = recording.messages[hop.message].bytes;
-        visit(hop, start, start + model.scale.ticks(static_cast<double>(bytes) / d.bytes_per_ns));
+        visit(hop, start, start + model.semantics.scale.ticks(static_cast<double>(bytes) / d.bytes_per_ns));
     }
 }
 
@@ -72,7 +72,7 @@ public:
     RealBins(const Model& model, Bins&& edges, std::size_t rows)
         : result_(edges.take()), sums_(result_.bytes.size()), whole_(rows) {
         for (u64 edge : result_.edges) {
-            edges_ns_.push_back(static_cast<double>(edge) / static_cast<double>(model.scale.ticks_per_ns()));
+            edges_ns_.push_back(static_cast<double>(edge) / static_cast<double>(model.semantics.scale.ticks_per_ns()));
         }
         bins_ = result_.edges.size() - 1;
     }
@@ -168,7 +168,7 @@ Utilisation of_spans(const Model& model, const Outcome& outcome, const Recording
         }
     }
     // A link without limit is shared by nobody, so its rates are not kept.
-    const auto ticks_per_ns = static_cast<double>(model.scale.ticks_per_ns());
+    const auto ticks_per_ns = static_cast<double>(model.semantics.scale.ticks_per_ns());
     for_each_crossing(model, recording, [&](u32 link, u32, u64 start, u64 end, u64 bytes) {
         const u64 all = bytes * times_of(link);
         real.carries(row_of(link), all);
@@ -210,7 +210,7 @@ Utilisation dimensions_of_messages(const Model& model, const Outcome& outcome, c
             if (grid.coordinate(recording.source_of(message), d) != grid.coordinate(message.destination, d)) {
                 filled.add(d, start, end, message.bytes, alike(recording, message));
             }
-            if (model.quirks.lowest_dimension_only) {
+            if (model.semantics.quirks.lowest_dimension_only) {
                 break;
             }
         }
@@ -303,7 +303,7 @@ Utilisation dimension_utilisation(const Model& model, const Outcome& outcome,
     if (!Charges::are_in(model)) {
         return found;
     }
-    const Grid grid(model.dimensions, model.tables);
+    const Grid grid(model.network.dimensions, model.network.tables);
     Charges charges(model, grid);
     Bins filled(makespan(outcome), bins, charges.groups().size());
     for_each_known(model, outcome, [&](const KnownCollective& known, u32, u64 start, u64 end) {
@@ -325,7 +325,7 @@ Utilisation link_utilisation(const Model& model, const Outcome& outcome, const R
     if (!Charges::are_in(model)) {
         return found;
     }
-    const Grid grid(model.dimensions, model.tables);
+    const Grid grid(model.network.dimensions, model.network.tables);
     Charges charges(model, grid);
     const Vector<u32> row_of = rows_of_charged(outcome, charges);
     const std::size_t rows = outcome.links_on_demand ? outcome.links_on_demand().size() : outcome.links.size();

@@ -282,12 +282,12 @@ void bind_model(nb::module_& module) {
             new (self) SlowSpell{rank, from, until, factor};
         }, nb::kw_only(), "rank"_a, "from_tick"_a, "until_tick"_a, "factor"_a);
     nb::class_<Model>(module, "Model")
-        .def_prop_ro("fabric", [](const Model& self) { return self.fabric; })
-        .def_prop_ro("links_change", [](const Model& self) { return !self.link_changes.empty(); })
+        .def_prop_ro("fabric", [](const Model& self) { return self.network.fabric; })
+        .def_prop_ro("links_change", [](const Model& self) { return !self.network.link_changes.empty(); })
         .def_prop_ro("formula_groups", [](const Model& self) {
             nb::typed<nb::list, u32> groups;
-            for (u32 at = 0; at < self.formula_groups.size(); ++at) {
-                if (self.formula_groups[at]) {
+            for (u32 at = 0; at < self.network.formula_groups.size(); ++at) {
+                if (self.network.formula_groups[at]) {
                     groups.append(at);
                 }
             }

@@ -7,7 +7,7 @@
 
 #include <memory>
 
-#include "model/network_choice.hpp"
+#include "network/choice.hpp"
 
 namespace yantra {
 

@@ -19,20 +19,20 @@ Executor::Executor(const Model& model, const Actors& actors, Engine& engine, Tra
       collectives_(collectives),
       watcher_(watcher),
       probe_(engine.recorder()),
-      slow_ranks_(model.slow_spells),
-      slots_(static_cast<u32>(model.resources.capacity.size())),
+      slow_ranks_(model.work.slow_spells),
+      slots_(static_cast<u32>(model.work.resources.capacity.size())),
       ready_sets_tell_(ReadySet::tells_open(slots_)) {
-    if (model.quirks.collectives_start_together) {
+    if (model.semantics.quirks.collectives_start_together) {
         ensure(actors.classes() == nullptr, "collectives that start together are of ranks, not of classes");
         meetings_ = std::make_unique<Meetings>(model);
     }
-    const Vector<u32>& capacity = model.resources.capacity;
+    const Vector<u32>& capacity = model.work.resources.capacity;
     state_.actors.resize(actors.count());
     state_.occupied.resize(std::size_t{actors.count()} * slots_);
     state_.finish.assign(actors.count(), never);
     std::size_t nodes = 0;
     for (u32 at = 0; at < actors.count(); ++at) {
-        nodes += model.distinct_jobs[model.job_of[actors.rank(ActorId(at)).index()]]->graph->size();
+        nodes += model.work.distinct_jobs[model.work.job_of[actors.rank(ActorId(at)).index()]]->graph->size();
     }
     state_.start.reserve(nodes);
     state_.end.reserve(nodes);
@@ -45,7 +45,7 @@ Executor::Executor(const Model& model, const Actors& actors, Engine& engine, Tra
             }
         }
         state_.actors[actor].ready = std::move(ready);
-        add_part(actor, model.distinct_jobs[model.job_of[actors.rank(actor).index()]], none);
+        add_part(actor, model.work.distinct_jobs[model.work.job_of[actors.rank(actor).index()]], none);
     }
     probe_.keeps(capacity, actors.count(), state_.start.size());
     for (u32 at = 0; at < actors.count(); ++at) {
@@ -62,7 +62,7 @@ void Executor::add_part(ActorId actor, std::shared_ptr<const Job> job, u32 arriv
     part.first_place = static_cast<u32>(state_.start.size());
     part.arrival = arrival;
     const u32 rank = actors_.rank(actor).index();
-    if (const RankRules* const rules = model_.rules[model_.job_of[rank]].get();
+    if (const RankRules* const rules = model_.work.rules[model_.work.job_of[rank]].get();
         rules != nullptr && arrival == none) {
         part.tables = tables_of(*rules, rank);
         part.is_template = true;
@@ -138,7 +138,7 @@ void Executor::add_part(ActorId actor, std::shared_ptr<const Job> job, u32 arriv
     }
     if (op.resource != unlimited) {
         u32& occupied = state_.occupied[actor.index() * slots_ + op.resource];
-        if (++occupied >= model_.resources.capacity[op.resource]) {
+        if (++occupied >= model_.work.resources.capacity[op.resource]) {
             a.ready.shut(op.resource);
         }
     }

@@ -185,7 +185,7 @@ public:
     }
     bool slot_open(ActorId actor, u32 slot) const {
         return slot == slots_ ||
-               state_.occupied[actor.index() * slots_ + slot] < model_.resources.capacity[slot];
+               state_.occupied[actor.index() * slots_ + slot] < model_.work.resources.capacity[slot];
     }
     const State& state() const { return state_; }
     State& state() { return state_; }

@@ -26,7 +26,7 @@ void Executor::start_in_meeting(const Meetings::Call& call) {
     const Part& part = part_of(a, call.node);
     const Op& op = part.op(call.node);
     if (op.resource != unlimited &&
-        ++state_.occupied[call.actor.index() * slots_ + op.resource] >= model_.resources.capacity[op.resource]) {
+        ++state_.occupied[call.actor.index() * slots_ + op.resource] >= model_.work.resources.capacity[op.resource]) {
         a.ready.shut(op.resource);
     }
     if (op.kind == OpKind::collective) {

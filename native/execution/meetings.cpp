@@ -46,8 +46,8 @@ bool Meetings::come(u64 key, u32 communicator, const Call& call) {
     }
     if (meeting == meetings.end()) {
         meeting = meetings.emplace(meeting);
-        const u32 base = model_.communicators[communicator].base;
-        const Shape& shape = *model_.layout_of(communicator).shape;
+        const u32 base = model_.collectives.communicators[communicator].base;
+        const Shape& shape = *model_.collectives.layout_of(communicator).shape;
         for (u32 i = 0; i < shape.size(); ++i) {
             meeting->missing.insert(base + shape.offset(i));
         }

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <span>
 
-#include "model/slow_spells.hpp"
+#include "workload/slow_spells.hpp"
 
 namespace yantra {
 

@@ -15,32 +15,33 @@ std::string nothing_known_of(const std::string& component) {
 FoldingCapabilities::Network network_of(const Model& model) {
     FoldingCapabilities::Network network;
     const NetworkLevel* const level =
-        model.network.from_outside == nullptr ? find_network_level(model.network.level) : nullptr;
+        model.network.choice.from_outside == nullptr ? find_network_level(model.network.choice.level) : nullptr;
     const NetworkFolding folding = level == nullptr ? NetworkFolding::unknown : level->folding;
-    const bool has_ports = folding == NetworkFolding::ports_by_class && !model.quirks.links_carry_anything;
-    network.ports_by_class = has_ports && model.fabric == nullptr;
+    const bool has_ports = folding == NetworkFolding::ports_by_class && !model.semantics.quirks.links_carry_anything;
+    network.ports_by_class = has_ports && model.network.fabric == nullptr;
     network.messages_never_wait = (folding == NetworkFolding::messages_never_wait ||
                                    (folding == NetworkFolding::ports_by_class && !has_ports)) &&
-                                  model.fabric == nullptr;
-    network.links_by_class = folding == NetworkFolding::links_by_class && model.fabric == nullptr;
+                                  model.network.fabric == nullptr;
+    network.links_by_class = folding == NetworkFolding::links_by_class && model.network.fabric == nullptr;
     network.shares_by_class = folding == NetworkFolding::shares_links;
     network.lowest_dimension_only = level != nullptr && level->traits.has(NetworkTrait::lowest_dimension_only) &&
-                                    model.quirks.lowest_dimension_only;
+                                    model.semantics.quirks.lowest_dimension_only;
     return network;
 }
 
 // Of a network that shares links.
 std::string why_not_shared(const Model& model) {
-    if (!model.link_changes.empty()) {
+    if (!model.network.link_changes.empty()) {
         return "links that change at stated times are not folded";
     }
-    if (!model.background.empty()) {
+    if (!model.network.background.empty()) {
         return "traffic of the background meets some ranks and not others";
     }
-    if (!model.formula_groups.empty()) {
+    if (!model.network.formula_groups.empty()) {
         return "a network whose tiers differ is not folded";
     }
-    const RoutingKind* const routing = model.fabric == nullptr ? nullptr : find_routing(model.routing.name);
+    const NetworkParameters& network = model.network;
+    const RoutingKind* const routing = network.fabric == nullptr ? nullptr : find_routing(network.routing.name);
     if (routing != nullptr && routing->by_load) {
         return "the routing " + routing->name +
                " looks at the load of links, which follows the order of messages; even_spray does not";
@@ -59,8 +60,8 @@ std::string why_not(const Model& model, const FoldingCapabilities::Network& netw
     if (network.shares_by_class) {
         return why_not_shared(model);
     }
-    return model.fabric != nullptr && find_network_level(model.network.level) != nullptr
-               ? "the network " + model.network.level + " is not folded over a fabric"
+    return model.network.fabric != nullptr && find_network_level(model.network.choice.level) != nullptr
+               ? "the network " + model.network.choice.level + " is not folded over a fabric"
                : nothing_known_of("network");
 }
 
@@ -125,17 +126,17 @@ std::string why_not(RemoteMemoryKind memory) {
 }  // namespace
 
 FoldingCapabilities capabilities_of(const Model& model) {
-    const SystemParameters& system = model.system;
+    const SystemParameters& system = model.collectives.system;
     FoldingCapabilities found;
     found.network = network_of(model);
-    for (const Dimension& dimension : model.dimensions) {
+    for (const Dimension& dimension : model.network.dimensions) {
         found.uniform_dimension.push_back(looks_same_from_each_member(dimension.block));
     }
     FoldingCapabilities::WhyNot& why = found.why_not;
     why.network = why_not(model, found.network);
     why.dimension_order = why_not(system.inter_dimension);
     why.chunk_order = why_not(system.priority, system.intra_dimension);
-    if (!model.slow_spells.empty()) {
+    if (!model.work.slow_spells.empty()) {
         why.slow_ranks = "some ranks are slower than others for a while";
     }
     if (system.bus.enabled) {
@@ -148,7 +149,7 @@ FoldingCapabilities capabilities_of(const Model& model) {
     if (system.rendezvous) {
         why.protocol = "the rendezvous protocol is not folded";
     }
-    if (model.match_by_tag) {
+    if (model.collectives.match_by_tag) {
         why.tags = "groups have numbers so high that ASTRA-sim's tags of two of them may be equal";
     }
     why.memory = why_not(model.memory.kind);

@@ -50,8 +50,8 @@ void Destinations::for_each(u32 rank, const LinkPartition::VisitDestination& vis
 
 void Destinations::for_each_of_collective(u32 rank, u32 communicator, u32 kind,
                                           const LinkPartition::VisitDestination& visit) const {
-    model_.layout_of(communicator).for_each_plan(kind, [&](u32 plan, u64) {
-        for_each_of_plan(rank, communicator, kind, model_.plans[plan], visit);
+    model_.collectives.layout_of(communicator).for_each_plan(kind, [&](u32 plan, u64) {
+        for_each_of_plan(rank, communicator, kind, model_.collectives.plans[plan], visit);
     });
 }
 
@@ -61,9 +61,9 @@ void Destinations::for_each_of_plan(u32 rank, u32 communicator, u32 kind, const 
         if (plan.levels[level].size <= 1) {
             continue;
         }
-        const Place place = place_on(model_, plan, level, communicator, rank);
+        const Place place = place_on(model_.collectives, plan, level, communicator, rank);
         for (u32 number : programs_of(plan.levels[level], kind)) {
-            const Program& program = model_.programs[number];
+            const Program& program = model_.collectives.programs[number];
             if (const auto* graph = std::get_if<GraphProgram>(&program.machine)) {
                 for_each_of_graph(*graph, place, visit);
             } else if (const auto* exchange = std::get_if<ExchangeProgram>(&program.machine)) {
@@ -77,7 +77,7 @@ void Destinations::for_each_of_plan(u32 rank, u32 communicator, u32 kind, const 
 // and an all-gather on some levels.
 Vector<u32> Destinations::programs_of(const Level& level, u32 kind) const {
     Vector<u32> kinds{kind};
-    if (kind == static_cast<u32>(CollectiveKind::all_reduce) && model_.system.local_bw_aware) {
+    if (kind == static_cast<u32>(CollectiveKind::all_reduce) && model_.collectives.system.local_bw_aware) {
         kinds.push_back(static_cast<u32>(CollectiveKind::reduce_scatter));
         kinds.push_back(static_cast<u32>(CollectiveKind::all_gather));
     }

@@ -15,7 +15,7 @@
 namespace yantra {
 
 FlowPartition::FlowPartition(const Model& model, const Grid& grid, Flows flows)
-    : model_(model), visit_(std::move(flows)), ways_(std::make_unique<Ways>(model, grid)) {}
+    : model_(model), visit_(std::move(flows)), ways_(std::make_unique<Ways>(model.network, grid)) {}
 
 u64 FlowPartition::exact(double part) { return static_cast<u64>(std::llround(part * whole)); }
 
@@ -61,7 +61,7 @@ bool FlowPartition::make_bundles() {
         look_up();
         for (u32 pair = first_pair_[rank]; pair < first_pair_[rank + 1]; ++pair) {
             ways_->find(ways_->place(RankId(rank)), ways_->place(RankId(destination_[pair])), 0, nullptr, way);
-            if (way.latency_ns * static_cast<double>(model_.scale.ticks_per_ns()) < 1.0) {
+            if (way.latency_ns * static_cast<double>(model_.semantics.scale.ticks_per_ns()) < 1.0) {
                 why_not_ = "messages that have no latency meet in one tick, in an order that follows the numbers of ranks";
                 return false;
             }

@@ -56,15 +56,15 @@ Model any_cluster(test::Random& random) {
         }
     }
     Model model;
-    model.scale = TimeScale::picoseconds();
-    model.dimensions = {{Block::switched, columns.ranks, 1.0, 1.0, 1.0}};
-    model.tables = {nullptr};
+    model.semantics.scale = TimeScale::picoseconds();
+    model.network.dimensions = {{Block::switched, columns.ranks, 1.0, 1.0, 1.0}};
+    model.network.tables = {nullptr};
     for (u32 rank = 0; rank < columns.ranks; ++rank) {
-        model.placement.push_back(rank);
+        model.network.placement.push_back(rank);
     }
     const char* const names[] = {"even_spray", "even_spray", "shortest", "ecmp"};
-    model.routing.name = names[random.below(4)];
-    model.fabric = std::make_shared<const FabricGraph>(columns);
+    model.network.routing.name = names[random.below(4)];
+    model.network.fabric = std::make_shared<const FabricGraph>(columns);
     return model;
 }
 
@@ -148,8 +148,8 @@ void links_carry_alike(const SharedLinks& whole, const SharedLinks& one, const F
 
 bool rates_are_equal_in_a_class(test::Random& random, u64 step) {
     const Model model = any_cluster(random);
-    const Grid grid(model.dimensions, model.tables);
-    const u32 ranks = model.fabric->ranks();
+    const Grid grid(model.network.dimensions, model.network.tables);
+    const u32 ranks = model.network.fabric->ranks();
     Pattern pattern;
     for (u64 more = 1 + random.below(3); more > 0; --more) {
         (random.one_in(2) ? pattern.ahead : pattern.bits).push_back(1 + static_cast<u32>(random.below(ranks - 1)));
@@ -160,7 +160,7 @@ bool rates_are_equal_in_a_class(test::Random& random, u64 step) {
         }
     });
     const Divided divided = divide(partition, ranks);
-    Ways ways(model, grid);
+    Ways ways(model.network, grid);
     for (u64 round = 0; round < 4; ++round) {
         SharedLinks whole;
         SharedLinks one;
@@ -221,11 +221,11 @@ void ranks_that_look_alike_are_one_class() {
             cable(columns, leaf, spine, 3.0, 1);
         }
     }
-    model.fabric = std::make_shared<const FabricGraph>(columns);
-    model.dimensions = {{Block::switched, 8, 1.0, 1.0, 1.0}};
-    model.placement = {0, 1, 2, 3, 4, 5, 6, 7};
-    model.routing.name = "even_spray";
-    const Grid grid(model.dimensions, model.tables);
+    model.network.fabric = std::make_shared<const FabricGraph>(columns);
+    model.network.dimensions = {{Block::switched, 8, 1.0, 1.0, 1.0}};
+    model.network.placement = {0, 1, 2, 3, 4, 5, 6, 7};
+    model.network.routing.name = "even_spray";
+    const Grid grid(model.network.dimensions, model.network.tables);
     FlowPartition partition(model, grid, [](u32 rank, const auto& visit) {
         visit((rank + 4) % 8);
         visit(rank ^ 1);

@@ -28,7 +28,7 @@ std::string refusal_before_search(const Model& model, const RankNames& names,
             return why_not.custom_collectives;
         }
     }
-    const bool custom = std::any_of(model.plans.begin(), model.plans.end(),
+    const bool custom = std::any_of(model.collectives.plans.begin(), model.collectives.plans.end(),
                                     [](const Plan& plan) { return plan.custom != none; });
     return custom ? why_not.custom_collectives : "";
 }
@@ -60,17 +60,17 @@ constexpr u64 nodes_per_collective = 10;
 // to it in an order that is known before.
 bool spares_messages(const Model& model, const FoldingCapabilities& capabilities) {
     const bool is_known = capabilities.network.messages_never_wait || capabilities.network.ports_by_class;
-    if (!is_known || model.quirks.phases_as_ready) {
+    if (!is_known || model.semantics.quirks.phases_as_ready) {
         return false;
     }
-    Vector<u64> ranks(model.distinct_jobs.size());
-    for (const u32 job : model.job_of) {
+    Vector<u64> ranks(model.work.distinct_jobs.size());
+    for (const u32 job : model.work.job_of) {
         ++ranks[job];
     }
     u64 nodes = 0;
     u64 collectives = 0;
     for (std::size_t at = 0; at < ranks.size(); ++at) {
-        const Vector<Op>& ops = model.distinct_jobs[at]->ops;
+        const Vector<Op>& ops = model.work.distinct_jobs[at]->ops;
         const auto of_job = std::count_if(ops.begin(), ops.end(),
                                           [](const Op& op) { return op.kind == OpKind::collective; });
         nodes += ranks[at] * ops.size();
@@ -89,7 +89,8 @@ std::string refusal_of_search(const Model& model, const Refinement& refinement, 
         return "telling the classes of ranks apart would take too long";
     }
     std::string why = "there are fewer than " + std::to_string(least_ranks_per_class) + " ranks to a class";
-    const RoutingKind* const routing = model.fabric == nullptr ? nullptr : find_routing(model.routing.name);
+    const NetworkParameters& network = model.network;
+    const RoutingKind* const routing = network.fabric == nullptr ? nullptr : find_routing(network.routing.name);
     if (flows != nullptr && routing != nullptr && routing->by_hash) {
         why += "; the routing " + routing->name + " draws ways by a hash, so no two ranks fare alike: even_spray "
                "divides messages evenly among the same ways, and d_mod_k takes one by the destination";

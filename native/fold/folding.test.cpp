@@ -49,7 +49,7 @@ struct Slow {
         std::map<u32, u32> of_job;
         Vector<u32> class_of;
         for (u32 rank = 0; rank < ranks; ++rank) {
-            class_of.push_back(number_of(of_job, first_equal[model.job_of[rank]]));
+            class_of.push_back(number_of(of_job, first_equal[model.work.job_of[rank]]));
         }
         for (u32 count = 0, next = static_cast<u32>(of_job.size()); next != count;) {
             count = next;
@@ -74,7 +74,7 @@ struct Slow {
     const Model& model;
     FoldingCapabilities capabilities = capabilities_of(model);
     RankNames names{model};
-    Grid grid{model.dimensions, model.tables};
+    Grid grid{model.network.dimensions, model.network.tables};
     Neighbourhoods neighbourhoods{model, grid, capabilities};
     SearchBudget budget;
 };
@@ -183,7 +183,7 @@ void classes_are_the_coarsest(u32 seed, Seen& seen) {
     test::Random random(seed);
     Model model = test::any_model(random, 1 + random.below(3));
     const bool by_links = random.one_in(2);
-    model.network.level = by_links ? "store_and_forward" : "analytical";
+    model.network.choice.level = by_links ? "store_and_forward" : "analytical";
     Slow slow(model);
     const Vector<u32> expected = slow.classes();
     const u32 count = 1 + *std::max_element(expected.begin(), expected.end());
@@ -234,8 +234,8 @@ void jobs_alike_in_different_groups_are_told_apart() {
     };
     test::Random random(1);
     Model model = test::any_model(random, 1);
-    model.distinct_jobs.assign(ranks, in_group(test::halves));
-    model.distinct_jobs[0] = in_group(test::plain);
+    model.work.distinct_jobs.assign(ranks, in_group(test::halves));
+    model.work.distinct_jobs[0] = in_group(test::plain);
     const Folding folding = fold(model, 1);
     check(folding.class_of == Slow(model).classes(), "groups of jobs alike", 0);
     check(folding.class_of[0] != folding.class_of[1], "the first is in another group", 0);
@@ -247,13 +247,13 @@ void a_group_of_a_template_is_told_apart_by_what_it_is() {
     Model model = test::any_model(random, 1);
     Op op = test::collective(CollectiveKind::all_reduce, 1);
     op.communicator = 1;
-    model.distinct_jobs = {test::job_of({{op, {}}})};
-    model.job_of.assign(ranks, 0);
-    model.layouts[1] = model.layouts[test::plain];
+    model.work.distinct_jobs = {test::job_of({{op, {}}})};
+    model.work.job_of.assign(ranks, 0);
+    model.collectives.layouts[1] = model.collectives.layouts[test::plain];
     const AxisSum::Axis halves{.stride = ranks / 2, .size = 2, .factor = 0, .values = {1, test::by_position}};
     RankRules rules;
     rules.communicators.assign(2, AxisSum(0, 0, false, {halves}));
-    model.rules = {std::make_shared<RankRules>(rules)};
+    model.work.rules = {std::make_shared<RankRules>(rules)};
     const Folding folding = fold(model, 1);
     check(folding.class_of == Slow(model).classes(), "a group of a template", 0);
     check(folding.class_of.front() != folding.class_of.back(), "halves in different groups", 0);
@@ -263,8 +263,8 @@ void a_group_of_a_template_is_told_apart_by_what_it_is() {
 Model plain_model(const Op& op) {
     Vector<std::shared_ptr<const Job>> jobs{test::job_of({{op, {}}})};
     Model model = test::model_of({{Block::ring, 4, 1.0, 1.0, 1.0}, {Block::ring, 2, 1.0, 1.0, 1.0}}, jobs);
-    model.quirks.links_carry_anything = true;
-    model.job_of.assign(8, 0);
+    model.semantics.quirks.links_carry_anything = true;
+    model.work.job_of.assign(8, 0);
     return model;
 }
 
@@ -285,10 +285,10 @@ void ranks_alike_that_share_the_first_link_are_not_folded() {
         jobs.push_back(test::job_of({{test::message(rank < 2, rank ^ 2, 100), {}}}));
     }
     Model model = test::model_of({{Block::table, 4, 1.0, 1.0, 1.0}}, jobs);
-    model.quirks.links_carry_anything = true;
-    model.tables[0] = std::make_shared<BlockTable>(4, 6, from, to, next);
+    model.semantics.quirks.links_carry_anything = true;
+    model.network.tables[0] = std::make_shared<BlockTable>(4, 6, from, to, next);
     check(fold(model, 2).folds(), "senders and receivers are two classes", 0);
-    model.network.level = "store_and_forward";
+    model.network.choice.level = "store_and_forward";
     const std::string why = fold(model, 2).refusal;
     check(why.find("ranks 0 and 1 do the same") != std::string::npos &&
               why.find("share the link from switch 4 to switch 5") != std::string::npos, why.c_str(), 0);
@@ -314,13 +314,13 @@ void what_is_not_folded_says_why() {
     given.custom = 0;
     check(fold(plain_model(given)).refusal == custom, "a collective given by traces is folded", 0);
     Model model = plain_model(given);
-    model.distinct_jobs = {test::job_of({{access, {}}, {given, {}}})};
+    model.work.distinct_jobs = {test::job_of({{access, {}}, {given, {}}})};
     check(fold(model).refusal == custom, "a collective given by traces, and memory", 0);
     model = plain_model(plain);
-    model.plans[0].custom = 0;
+    model.collectives.plans[0].custom = 0;
     check(fold(model).refusal == custom, "a plan given by traces is folded", 0);
     model = plain_model(plain);
-    model.system.rendezvous = true;
+    model.collectives.system.rendezvous = true;
     check(fold(model).refusal == capabilities_of(model).refusal(), "rendezvous is folded", 0);
     check(fold(plain_model(plain), 8).folds(), "eight ranks to a class", 0);
     check(fold(plain_model(plain), 9).refusal == "there are fewer than 9 ranks to a class", "of nine", 0);

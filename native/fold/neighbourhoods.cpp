@@ -48,7 +48,7 @@ u32 Neighbourhoods::plan_number(u32 plan) {
         return known->second;
     }
     const auto [entry, fresh] =
-        number_of_content_.try_emplace(content_of(model_.plans[plan]), number_of_content_.size());
+        number_of_content_.try_emplace(content_of(model_.collectives.plans[plan]), number_of_content_.size());
     number_of_plan_.emplace(plan, entry->second);
     return entry->second;
 }
@@ -59,18 +59,18 @@ const Neighbourhood& Neighbourhoods::of(u32 plan, u32 level_index) {
     if (!fresh) {
         return found;
     }
-    const Level& level = model_.plans[plan].levels[level_index];
+    const Level& level = model_.collectives.plans[plan].levels[level_index];
     Vector<u32> programs(level.program.begin(), level.program.end());
     programs.insert(programs.end(), level.alternate.begin(), level.alternate.end());
     for (u32 number : programs) {
         if (number == no_program) {
             continue;
         }
-        if (std::holds_alternative<TimedProgram>(model_.programs[number].machine)) {
+        if (std::holds_alternative<TimedProgram>(model_.collectives.programs[number].machine)) {
             found.waits_for_all = true;
             continue;
         }
-        const auto* machine = std::get_if<ExchangeProgram>(&model_.programs[number].machine);
+        const auto* machine = std::get_if<ExchangeProgram>(&model_.collectives.programs[number].machine);
         if (machine == nullptr) {
             found.by_position = true;
             continue;

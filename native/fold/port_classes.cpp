@@ -6,7 +6,7 @@
 namespace yantra {
 
 bool PortRule::ports_follow_ranks() {
-    seen_.assign(model_.communicators.size(), 0);
+    seen_.assign(model_.collectives.communicators.size(), 0);
     for (u32 rank = 0; rank < grid_.ranks(); ++rank) {
         const JobNames& named = names_.of(rank);
         for (u32 index = 0; index < named.communicators.size(); ++index) {
@@ -30,8 +30,10 @@ bool PortRule::collectives_do(u32 communicator, u32 kinds) {
     bool all = true;
     for (u32 kind = 0; kind < collective_kinds; ++kind) {
         if ((kinds >> kind & 1) != 0) {
-            model_.layout_of(communicator).for_each_plan(
-                kind, [&](u32 plan, u64) { all = all && plan_does(model_.plans[plan], communicator, kind); });
+            model_.collectives.layout_of(communicator).for_each_plan(
+                kind, [&](u32 plan, u64) {
+                    all = all && plan_does(model_.collectives.plans[plan], communicator, kind);
+                });
         }
     }
     return all;
@@ -66,15 +68,15 @@ bool PortRule::level_does(const Level& level, u32 kind) const {
 bool PortRule::goes_to_neighbours(const Level& level, u32 kind) const {
     const Vector<u32> programs = destinations_.programs_of(level, kind);
     return std::all_of(programs.begin(), programs.end(), [this](u32 number) {
-        const auto& machine = model_.programs[number].machine;
+        const auto& machine = model_.collectives.programs[number].machine;
         const auto* const exchange = std::get_if<ExchangeProgram>(&machine);
         return std::holds_alternative<TimedProgram>(machine) || (exchange != nullptr && exchange->neighbours_only);
     });
 }
 
 bool PortRule::members_do(u32 communicator) const {
-    const Communicator& of = model_.communicators[communicator];
-    const Shape& shape = *model_.layouts[of.layout].shape;
+    const Communicator& of = model_.collectives.communicators[communicator];
+    const Shape& shape = *model_.collectives.layouts[of.layout].shape;
     const u32 first = of.base + shape.offset(0);
     for (u32 at = 1; at < shape.size(); ++at) {
         if (!pair_does(first, of.base + shape.offset(at)) ||
@@ -89,7 +91,8 @@ bool PortRule::members_do(u32 communicator) const {
 bool PortRule::pair_does(u32 from, u32 to) const {
     const auto [d, at, there] = grid_.first_crossing(from, to);
     const u32 along = from + (there - at) * grid_.stride(d);
-    return grid_.dimension(d).block == Block::switched && (along == to || model_.quirks.lowest_dimension_only);
+    return grid_.dimension(d).block == Block::switched &&
+           (along == to || model_.semantics.quirks.lowest_dimension_only);
 }
 
 }  // namespace yantra

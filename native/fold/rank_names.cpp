@@ -108,14 +108,14 @@ bool equal(const JobNames& a, const JobNames& b) {
 }  // namespace
 
 RankNames::RankNames(const Model& model) : model_(model) {
-    for (const auto& job : model.distinct_jobs) {
+    for (const auto& job : model.work.distinct_jobs) {
         jobs_.push_back(names_of(*job));
     }
-    first_.reserve(model.job_of.size() + 1);
-    for (u32 rank = 0; rank < model.job_of.size(); ++rank) {
+    first_.reserve(model.work.job_of.size() + 1);
+    for (u32 rank = 0; rank < model.work.job_of.size(); ++rank) {
         first_.push_back(static_cast<u32>(communicators_.size()));
         for (const NamedCommunicator& named : of(rank).communicators) {
-            communicators_.push_back(model.communicator_at(rank, named.name));
+            communicators_.push_back(model.work.communicator_at(rank, named.name));
         }
     }
     first_.push_back(static_cast<u32>(communicators_.size()));
@@ -131,7 +131,7 @@ u32 RankNames::communicator_index(u32 rank, u32 communicator) const {
 u32 RankNames::peer_index(u32 rank, u32 peer) const {
     const Vector<u32>& named = of(rank).peers;
     for (u32 index = 0; index < named.size(); ++index) {
-        if (model_.peer_at(rank, named[index]) == peer) {
+        if (model_.work.peer_at(rank, named[index]) == peer) {
             return index;
         }
     }

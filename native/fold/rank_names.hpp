@@ -34,12 +34,12 @@ public:
     explicit RankNames(const Model& model);
 
     const Vector<JobNames>& by_job() const { return jobs_; }
-    const JobNames& of(u32 rank) const { return jobs_[model_.job_of[rank]]; }
+    const JobNames& of(u32 rank) const { return jobs_[model_.work.job_of[rank]]; }
 
     u32 communicator(u32 rank, u32 index) const {
         return communicators_[first_[rank] + index];
     }
-    u32 peer(u32 rank, u32 index) const { return model_.peer_at(rank, of(rank).peers[index]); }
+    u32 peer(u32 rank, u32 index) const { return model_.work.peer_at(rank, of(rank).peers[index]); }
 
     // The lowest index that means this communicator or peer to the rank; none if the rank does not
     // name it.

@@ -32,8 +32,8 @@ Model model_of(const Vector<Nodes>& jobs) {
     }
     const u32 ranks = static_cast<u32>(jobs.size());
     Model model = test::model_of({{Block::ring, ranks, 1.0, 1.0, 1.0}}, made);
-    model.communicators.resize(6);
-    model.queue_sets.resize(6);
+    model.collectives.communicators.resize(6);
+    model.collectives.queue_sets.resize(6);
     return model;
 }
 
@@ -57,7 +57,7 @@ void names_are_numbered_by_first_use() {
                                   {{in_group(2), {}}, {in_group(4), {}}, {in_group(3), {}}}});
     const RankNames names(model);
     const JobNames& job = names.of(0);
-    check(job.job == model.distinct_jobs[0].get(), "names of another job", 0);
+    check(job.job == model.work.distinct_jobs[0].get(), "names of another job", 0);
     check(job.communicators.size() == 2 && job.communicators[0].name == 3, "communicators", 0);
     const u32 both = 1u << static_cast<u32>(all_gather) | 1u << static_cast<u32>(all_reduce);
     check(kinds_of(job) == Vector<u32>{both, 1u << static_cast<u32>(all_reduce)}, "kinds", 0);
@@ -84,11 +84,11 @@ void names_are_numbered_by_first_use() {
 void names_of_a_template_follow_its_rules() {
     const Nodes nodes{{in_group(1), {}}, {in_group(0), {}}, {test::message(true, 0, 1), {}}};
     Model model = model_of({nodes, nodes});
-    model.job_of = {0, 0};
+    model.work.job_of = {0, 0};
     auto rules = std::make_shared<RankRules>();
     rules->communicators.emplace_back(0, 2, false, Vector<AxisSum::Axis>{{1, 2, 3, {}}});
     rules->peers.emplace_back(0, 1, true, Vector<AxisSum::Axis>{});
-    model.rules[0] = rules;
+    model.work.rules[0] = rules;
     const RankNames names(model);
     for (u32 rank = 0; rank < 2; ++rank) {
         check(names.communicator(rank, 0) == 2 + 3 * rank, "a communicator by rule", rank);
@@ -183,12 +183,12 @@ void the_order_of_nodes_counts() {
     const Nodes nodes{{test::timed(0, 1), {}}, {test::timed(0, 1), {}}, {test::timed(0, 1), {}}};
     Model model = model_of({nodes, nodes, nodes});
     for (const auto& [job, position] : {std::pair{1u, Vector<u32>{2, 1, 0}}, {2u, {1, 2, 0}}}) {
-        auto made = std::make_shared<Job>(*model.distinct_jobs[job]);
+        auto made = std::make_shared<Job>(*model.work.distinct_jobs[job]);
         made->position = position;
-        model.distinct_jobs[job] = made;
+        model.work.distinct_jobs[job] = made;
     }
     check(RankNames(model).first_equal_job() == Vector<u32>{0, 1, 2}, "orders do not count", 0);
-    model.distinct_jobs[2] = std::make_shared<Job>(*model.distinct_jobs[1]);
+    model.work.distinct_jobs[2] = std::make_shared<Job>(*model.work.distinct_jobs[1]);
     check(RankNames(model).first_equal_job() == Vector<u32>{0, 1, 1}, "equal orders are not", 0);
 }
 

@@ -17,9 +17,9 @@ RankClasses classes_by_job(const Model& model, const RankNames& names) {
     const Vector<u32> first_equal = names.first_equal_job();
     Vector<u32> class_of_job(first_equal.size(), none);
     Vector<u32> first_rank;   // by class
-    Vector<u32> class_of(model.job_of.size());
+    Vector<u32> class_of(model.work.job_of.size());
     for (u32 rank = 0; rank < class_of.size(); ++rank) {
-        u32& found = class_of_job[first_equal[model.job_of[rank]]];
+        u32& found = class_of_job[first_equal[model.work.job_of[rank]]];
         if (found == none) {
             found = static_cast<u32>(first_rank.size());
             first_rank.push_back(rank);
@@ -66,7 +66,7 @@ Refinement::Refinement(const Model& model, const RankNames& names,
       names_(names),
       capabilities_(capabilities),
       least_ranks_per_class_(least_ranks_per_class),
-      grid_(model.dimensions, model.tables),
+      grid_(model.network.dimensions, model.network.tables),
       classes_(classes_by_job(model, names)),
       neighbourhoods_(model, grid_, capabilities),
       signatures_(model, names, classes_, grid_, neighbourhoods_, budget_),
@@ -192,7 +192,7 @@ bool Refinement::nothing_can_differ() {
         for (u32 kind = 0; kind < collective_kinds; ++kind) {
             bool same = true;
             if ((named.kinds >> kind & 1) != 0) {
-                model_.layout_of(named.name).for_each_plan(
+                model_.collectives.layout_of(named.name).for_each_plan(
                     kind, [&](u32 plan, u64) { same = same && looks_same_from_each(plan); });
             }
             if (!same) {
@@ -205,7 +205,7 @@ bool Refinement::nothing_can_differ() {
 
 // Whether the levels of a plan over all ranks look the same from each rank.
 bool Refinement::looks_same_from_each(u32 plan_index) {
-    const Plan& plan = model_.plans[plan_index];
+    const Plan& plan = model_.collectives.plans[plan_index];
     for (u32 at = 0; at < plan.levels.size(); ++at) {
         const Level& level = plan.levels[at];
         if (level.size > 1 && (neighbourhoods_.of(plan_index, at).by_position ||

@@ -45,16 +45,16 @@ Split Signatures::difference(u32 rank, u32 other) {
 void Signatures::add_communicator(u32 rank, u32 index) {
     const u32 communicator = names_.communicator(rank, index);
     const u32 kinds = names_.of(rank).communicators[index].kinds;
-    put(model_.queue_sets[communicator], Difference::plan, communicator);
+    put(model_.collectives.queue_sets[communicator], Difference::plan, communicator);
     for (u32 kind = 0; kind < collective_kinds; ++kind) {
         if ((kinds >> kind & 1) == 0) {
             continue;
         }
-        model_.layout_of(communicator).for_each_plan(kind, [&](u32 plan, u64 from_bytes) {
+        model_.collectives.layout_of(communicator).for_each_plan(kind, [&](u32 plan, u64 from_bytes) {
             put(from_bytes, Difference::plan, communicator);
             put(neighbourhoods_.plan_number(plan), Difference::plan, communicator);
-            for (u32 level = 0; level < model_.plans[plan].levels.size(); ++level) {
-                if (model_.plans[plan].levels[level].size > 1) {
+            for (u32 level = 0; level < model_.collectives.plans[plan].levels.size(); ++level) {
+                if (model_.collectives.plans[plan].levels[level].size > 1) {
                     add_level(rank, communicator, plan, level);
                 }
             }
@@ -65,10 +65,10 @@ void Signatures::add_communicator(u32 rank, u32 index) {
 // If all members of the level are of one class, and equally far from each other seen from each of them,
 // that class says it all. Otherwise each neighbour counts.
 void Signatures::add_level(u32 rank, u32 communicator, u32 plan_index, u32 level_index) {
-    const Plan& plan = model_.plans[plan_index];
+    const Plan& plan = model_.collectives.plans[plan_index];
     const Level& level = plan.levels[level_index];
     const Neighbourhood& neighbourhood = neighbourhoods_.of(plan_index, level_index);
-    const Place place = place_on(model_, plan, level_index, communicator, rank);
+    const Place place = place_on(model_.collectives, plan, level_index, communicator, rank);
     if (neighbourhood.by_position) {
         put(u64{communicator} << 32U | rank, Difference::position, communicator);
         return;
@@ -132,7 +132,7 @@ u64 Signatures::members_number(u32 communicator, const Place& place) {
 // What class_and_index is for all members of a level; `mixed` if they differ.
 u64 Signatures::common_class_and_index(u32 communicator, u32 plan, u32 level, const Place& place) {
     const u64 ranks = grid_.ranks();
-    const u64 key = ((u64{communicator} * model_.plans.size() + plan) * 64 + level) * ranks + place.base;
+    const u64 key = ((u64{communicator} * model_.collectives.plans.size() + plan) * 64 + level) * ranks + place.base;
     const auto known = common_.find(key);
     if (known != common_.end()) {
         return known->second;

@@ -40,7 +40,7 @@ struct Search {
     const Model& model;
     FoldingCapabilities capabilities;
     RankNames names{model};
-    Grid grid{model.dimensions, model.tables};
+    Grid grid{model.network.dimensions, model.network.tables};
     Neighbourhoods neighbourhoods{model, grid, capabilities};
     SearchBudget budget;
     RankClasses classes{{}, 0};
@@ -51,10 +51,10 @@ struct Search {
         const JobNames& job = names.of(rank);
         for (u32 index = 0; index < job.communicators.size(); ++index) {
             const u32 communicator = names.communicator(rank, index);
-            all.push_back({model.queue_sets[communicator], Difference::plan, communicator});
+            all.push_back({model.collectives.queue_sets[communicator], Difference::plan, communicator});
             for (u32 kind = 0; kind < collective_kinds; ++kind) {
                 if ((job.communicators[index].kinds >> kind & 1) != 0) {
-                    add_plan(all, rank, communicator, model.layout_of(communicator).plan[kind], distances);
+                    add_plan(all, rank, communicator, model.collectives.layout_of(communicator).plan[kind], distances);
                 }
             }
         }
@@ -71,7 +71,7 @@ struct Search {
 
 private:
     void add_plan(Vector<Number>& all, u32 rank, u32 communicator, u32 number, bool distances) {
-        const Plan& plan = model.plans[number];
+        const Plan& plan = model.collectives.plans[number];
         all.push_back({0, Difference::plan, communicator});   // from no bytes on
         all.push_back({neighbourhoods.plan_number(number), Difference::plan, communicator});
         for (u32 at = 0; at < plan.levels.size(); ++at) {
@@ -84,12 +84,12 @@ private:
                 all.push_back({u64{communicator} << 32U | rank, Difference::position, communicator});
                 continue;
             }
-            const Place place = place_on(model, plan, at, communicator, rank);
+            const Place place = place_on(model.collectives, plan, at, communicator, rank);
             std::set<u64> members;
             for (u32 position = 0; position < level.size; ++position) {
                 members.insert(as(place.rank_at(position), communicator));
             }
-            const bool whole = !plan.over_members && level.size == model.dimensions[level.dimension].size;
+            const bool whole = !plan.over_members && level.size == model.network.dimensions[level.dimension].size;
             if (members.size() == 1 && (whole || !distances)) {
                 all.push_back({*members.begin(), Difference::neighbours, communicator});
                 continue;
@@ -134,7 +134,7 @@ Vector<u32> destinations_of(const Model& model, u32 rank) {
     std::multiset<u32> all;
     Vector<std::pair<u32, u32>> seen;   // communicators and kinds, once each
     std::set<u32> peers;
-    for (const Op& op : model.job(rank).ops) {
+    for (const Op& op : model.work.job(rank).ops) {
         const u32 kind = static_cast<u32>(op.collective);
         if (op.kind == OpKind::send && peers.insert(op.peer).second) {
             all.insert(op.peer);
@@ -144,11 +144,11 @@ Vector<u32> destinations_of(const Model& model, u32 rank) {
             continue;
         }
         seen.emplace_back(op.communicator, kind);
-        const Plan& plan = model.plans[model.layout_of(op.communicator).plan[kind]];
+        const Plan& plan = model.collectives.plans[model.collectives.layout_of(op.communicator).plan[kind]];
         for (u32 at = 0; at < plan.levels.size(); ++at) {
             const Level& level = plan.levels[at];
             std::set<u32> kinds{kind};
-            if (op.collective == CollectiveKind::all_reduce && model.system.local_bw_aware) {
+            if (op.collective == CollectiveKind::all_reduce && model.collectives.system.local_bw_aware) {
                 kinds.insert(static_cast<u32>(CollectiveKind::reduce_scatter));
                 kinds.insert(static_cast<u32>(CollectiveKind::all_gather));
             }
@@ -159,9 +159,9 @@ Vector<u32> destinations_of(const Model& model, u32 rank) {
             }
             programs.erase(no_program);
             for (u32 program : level.size > 1 ? programs : std::set<u32>{}) {
-                const Place place = place_on(model, plan, at, op.communicator, rank);
+                const Place place = place_on(model.collectives, plan, at, op.communicator, rank);
                 const u32 n = place.size;
-                if (const auto* graph = std::get_if<GraphProgram>(&model.programs[program].machine)) {
+                if (const auto* graph = std::get_if<GraphProgram>(&model.collectives.programs[program].machine)) {
                     if (graph->symmetry == Symmetry::add) {
                         all.insert(place.rank_at((place.position + 2) % n));
                     } else if (place.position + 1 < n) {
@@ -169,7 +169,7 @@ Vector<u32> destinations_of(const Model& model, u32 rank) {
                     }
                     continue;
                 }
-                for (const Run& run : std::get<ExchangeProgram>(model.programs[program].machine).runs) {
+                for (const Run& run : std::get<ExchangeProgram>(model.collectives.programs[program].machine).runs) {
                     const u32 out = static_cast<u32>(run.out);
                     all.insert(place.rank_at(run.by_xor ? place.position ^ out : (place.position + out) % n));
                     if (!run.by_xor) {

@@ -83,11 +83,11 @@ inline Model any_model(Random& random, u64 kinds) {
     }
     Model model = model_of({{Block::ring, 4, 1.0, 1.0, 1.0}, {Block::ring, 2, 1.0, 1.0, 1.0},
                                   {Block::switched, 2, 1.0, 1.0, 1.0}}, jobs);
-    model.quirks.links_carry_anything = true;   // ports have laws of their own
-    model.system.local_bw_aware = random.one_in(2);
+    model.semantics.quirks.links_carry_anything = true;   // ports have laws of their own
+    model.collectives.system.local_bw_aware = random.one_in(2);
     const auto program = [&](const Program& added) {
-        model.programs.push_back(added);
-        return static_cast<u32>(model.programs.size() - 1);
+        model.collectives.programs.push_back(added);
+        return static_cast<u32>(model.collectives.programs.size() - 1);
     };
     const auto plan_of = [&](Level level, u32 all_reduce, u32 all_gather) {
         level.program.fill(no_program);
@@ -97,19 +97,19 @@ inline Model any_model(Random& random, u64 kinds) {
         Plan plan;
         plan.levels = {level};
         plan.communicator_size = level.size;
-        model.plans.push_back(plan);
+        model.collectives.plans.push_back(plan);
     };
     const u32 around = program(ring(3, {1, 1}, {1, 1}));
     const u32 xors = program(exclusive(1));
     plan_of({.size = 2, .stride = 2, .dimension = 0}, around, xors);
     plan_of({.size = 4, .dimension = 0}, around, program(step_of_two()));
-    model.plans.back().over_members = true;
+    model.collectives.plans.back().over_members = true;
     plan_of({.size = 4, .dimension = 0}, program(line_of(4)), around);
     plan_of({.size = 2, .stride = 4, .dimension = 1}, around, xors);
-    model.plans.back().levels.push_back(model.plans.back().levels[0]);
-    model.plans.back().levels[1].size = 1;
+    model.collectives.plans.back().levels.push_back(model.collectives.plans.back().levels[0]);
+    model.collectives.plans.back().levels[1].size = 1;
     plan_of({.size = 4, .dimension = 0}, around, around);
-    Level& alternating = model.plans.back().levels[0];
+    Level& alternating = model.collectives.plans.back().levels[0];
     if (random.one_in(2)) {
         alternating.alternation = 0;
         const u32 other = program(exclusive(2));
@@ -119,17 +119,17 @@ inline Model any_model(Random& random, u64 kinds) {
     Vector<u32> all(ranks);
     std::iota(all.begin(), all.end(), 0);
     const auto whole = std::make_shared<Shape>(all);
-    model.layouts.clear();
+    model.collectives.layouts.clear();
     for (u32 plan : {plain, halves, listed, by_position, on_table, mixed_kinds}) {
         GroupLayout layout;
         layout.shape = plan == listed ? std::make_shared<Shape>(Vector<u32>{0, 9, 3, 6}) : whole;
         layout.plan.fill(plan);
-        model.layouts.push_back(layout);
-        model.communicators.resize(model.layouts.size());
-        model.communicators.back().layout = plan;
+        model.collectives.layouts.push_back(layout);
+        model.collectives.communicators.resize(model.collectives.layouts.size());
+        model.collectives.communicators.back().layout = plan;
     }
-    model.layouts[mixed_kinds].plan[static_cast<u32>(CollectiveKind::all_gather)] = halves;
-    model.queue_sets = {0, 1, 1, 2, 0, 3};
+    model.collectives.layouts[mixed_kinds].plan[static_cast<u32>(CollectiveKind::all_gather)] = halves;
+    model.collectives.queue_sets = {0, 1, 1, 2, 0, 3};
     return model;
 }
 

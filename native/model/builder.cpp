@@ -45,7 +45,7 @@ Vector<u32> places_of_bits(u64 bits) {
 }  // namespace
 
 ModelBuilder::ModelBuilder(TimeScale scale) : model_(std::make_shared<Model>()) {
-    model_->scale = scale;
+    model_->semantics.scale = scale;
 }
 
 Model& ModelBuilder::model() {
@@ -61,8 +61,9 @@ const Model& ModelBuilder::model() const {
 void ModelBuilder::add_dimension(const Dimension& dimension, std::shared_ptr<const BlockTable> table) {
     ensure((dimension.block == Block::table) == (table != nullptr),
            "model builder: a dimension has a table if its block is one");
-    model().dimensions.push_back(dimension);
-    model().tables.push_back(std::move(table));
+    model().network.dimensions.push_back(dimension);
+    model().network.tables.push_back(std::move(table));
+    ++model().collectives.dimensions;
 }
 
 void ModelBuilder::set_fabric(std::shared_ptr<const FabricGraph> graph, RoutingChoice routing,
@@ -83,30 +84,31 @@ void ModelBuilder::set_fabric(std::shared_ptr<const FabricGraph> graph, RoutingC
         }
         is_taken[placement[rank]] = true;
     }
-    model().fabric = std::move(graph);
-    model().routing = std::move(routing);
-    model().placement = std::move(placement);
+    model().network.fabric = std::move(graph);
+    model().network.routing = std::move(routing);
+    model().network.placement = std::move(placement);
 }
 
 void ModelBuilder::set_link_changes(Vector<LinkChange> changes, u64 reroute_delay) {
-    ensure(model().fabric != nullptr, "model builder: links change before there is a fabric");
+    ensure(model().network.fabric != nullptr, "model builder: links change before there is a fabric");
     u64 before = 0;
     for (const LinkChange& change : changes) {
-        if (change.link >= model().fabric->links() || change.tick < before || !(change.bytes_per_ns >= 0.0) ||
+        if (change.link >= model().network.fabric->links() || change.tick < before || !(change.bytes_per_ns >= 0.0) ||
             !std::isfinite(change.bytes_per_ns)) {
             throw std::invalid_argument(
                 "link changes: expected links of the fabric and rates of 0 or more, in order of time");
         }
         before = change.tick;
     }
-    model().link_changes = std::move(changes);
-    model().reroute_delay = reroute_delay;
+    model().network.link_changes = std::move(changes);
+    model().network.reroute_delay = reroute_delay;
 }
 
 u32 ModelBuilder::add_switch(u32 device) {
-    ensure(model().fabric != nullptr && device >= model().fabric->ranks() && device < model().fabric->devices(),
+    const FabricGraph* const fabric = model().network.fabric.get();
+    ensure(fabric != nullptr && device >= fabric->ranks() && device < fabric->devices(),
            "model builder: a switch that is not there");
-    Vector<u32>& placement = model().placement;
+    Vector<u32>& placement = model().network.placement;
     const auto known = std::find(placement.begin() + model().ranks(), placement.end(), device);
     const u32 number = static_cast<u32>(known - placement.begin());
     if (known == placement.end()) {
@@ -117,18 +119,18 @@ u32 ModelBuilder::add_switch(u32 device) {
 
 void ModelBuilder::set_formula_groups(const Vector<u32>& groups) {
     const std::size_t there =
-        model().fabric != nullptr ? model().fabric->labels().size() : model().dimensions.size();
-    model().formula_groups.assign(groups.empty() ? 0 : there, false);
+        model().network.fabric != nullptr ? model().network.fabric->labels().size() : model().network.dimensions.size();
+    model().network.formula_groups.assign(groups.empty() ? 0 : there, false);
     for (u32 group : groups) {
         if (group >= there) {
             throw std::invalid_argument("tiers: expected labels of the fabric, or dimensions");
         }
-        model().formula_groups[group] = true;
+        model().network.formula_groups[group] = true;
     }
 }
 
 void ModelBuilder::set_background(Vector<BackgroundFlow> flows) {
-    const u32 hosts = model().fabric != nullptr ? model().fabric->ranks() : model().ranks();
+    const u32 hosts = model().network.fabric != nullptr ? model().network.fabric->ranks() : model().ranks();
     u64 before = 0;
     for (const BackgroundFlow& flow : flows) {
         if (flow.from >= hosts || flow.to >= hosts || flow.from == flow.to || flow.tick < before) {
@@ -136,7 +138,7 @@ void ModelBuilder::set_background(Vector<BackgroundFlow> flows) {
         }
         before = flow.tick;
     }
-    model().background = std::move(flows);
+    model().network.background = std::move(flows);
 }
 
 void ModelBuilder::set_slow_spells(Vector<SlowSpell> spells) {
@@ -149,13 +151,13 @@ void ModelBuilder::set_slow_spells(Vector<SlowSpell> spells) {
         }
         before = {spell.rank, spell.until};
     }
-    model().slow_spells = std::move(spells);
+    model().work.slow_spells = std::move(spells);
 }
 
 AddedLayout ModelBuilder::add_layout(const Vector<OffsetAxis>& axes, bool ascending) {
     Vector<u32> offsets = sums_of(axes);
     ensure(!offsets.empty(), "model builder: a layout without members");
-    ensure(!model().dimensions.empty(), "model builder: dimensions come before layouts");
+    ensure(!model().network.dimensions.empty(), "model builder: dimensions come before layouts");
     if (ascending) {
         std::sort(offsets.begin(), offsets.end());
     }
@@ -171,10 +173,10 @@ AddedLayout ModelBuilder::add_layout(const Vector<OffsetAxis>& axes, bool ascend
     if (!span.coordinates.empty()) {
         added.coordinates = std::move(span.coordinates);
         added.aligned = LayoutId(added.id.index() + 1);
-        model().layouts.push_back(layout);
+        model().collectives.layouts.push_back(layout);
         layouts_.add(added);
     }
-    model().layouts.push_back(std::move(layout));
+    model().collectives.layouts.push_back(std::move(layout));
     layouts_.add(added);
     return added;
 }
@@ -185,14 +187,14 @@ LayoutId ModelBuilder::add_split(LayoutId layout) {
     added.id = layouts_.next();
     added.lowest = layouts_[layout].lowest;
     GroupLayout split;
-    split.shape = model().layouts[layout.index()].shape;
-    model().layouts.push_back(std::move(split));
+    split.shape = model().collectives.layouts[layout.index()].shape;
+    model().collectives.layouts.push_back(std::move(split));
     layouts_.add(added);
     return added.id;
 }
 
 CommunicatorId ModelBuilder::add_communicator(LayoutId layout, u32 base, u64 first_chunk) {
-    const u32 index = static_cast<u32>(model().communicators.size());
+    const u32 index = static_cast<u32>(model().collectives.communicators.size());
     add_family({layout, index, first_chunk, 0, base, {}, 1, {}});
     return CommunicatorId(index);
 }
@@ -217,31 +219,31 @@ void ModelBuilder::add_family(const AddedFamily& family) {
 }
 
 LayoutId ModelBuilder::layout_of(CommunicatorId communicator) const {
-    ensure(communicator.index() < model().communicators.size(), "model builder: no such communicator");
-    return LayoutId(model().communicators[communicator.index()].layout);
+    ensure(communicator.index() < model().collectives.communicators.size(), "model builder: no such communicator");
+    return LayoutId(model().collectives.communicators[communicator.index()].layout);
 }
 
 CommunicatorId ModelBuilder::communicator(u32 index) const {
-    ensure(index < model().communicators.size(), "model builder: no communicator has that number");
+    ensure(index < model().collectives.communicators.size(), "model builder: no communicator has that number");
     return CommunicatorId(index);
 }
 
 void ModelBuilder::share_queue_sets() {
-    model().queue_sets.assign(model().communicators.size(), 0);
+    model().collectives.queue_sets.assign(model().collectives.communicators.size(), 0);
 }
 
 void ModelBuilder::set_slots(ResourceMap slots, u8 first, std::optional<u8> send_to_all) {
-    const std::size_t count = model().communicators.size();
-    ensure(model().queue_sets.size() == count, "model builder: slots come after the numbers of queue sets");
+    const std::size_t count = model().collectives.communicators.size();
+    ensure(model().collectives.queue_sets.size() == count, "model builder: slots come after the numbers of queue sets");
     slots.collective.assign(count, first);
     if (send_to_all) {
         for (std::size_t at = 0; at < count; ++at) {
-            slots.collective[at] = static_cast<u8>(first + model().queue_sets[at]);
+            slots.collective[at] = static_cast<u8>(first + model().collectives.queue_sets[at]);
         }
     }
     slots.send = slots.collective;
     slots.send.at(0) = send_to_all.value_or(first);
-    model().resources = std::move(slots);
+    model().work.resources = std::move(slots);
 }
 
 ProgramId ModelBuilder::add_program(Program program) {
@@ -257,8 +259,8 @@ ProgramId ModelBuilder::add_program(Program program) {
         ensure(timed->local > 0 && (timed->charges.empty() || timed->charges.front().bytes == 0),
                "model builder: charges that do not begin with the first byte");
     }
-    model().programs.push_back(std::move(program));
-    return ProgramId(static_cast<u32>(model().programs.size() - 1));
+    model().collectives.programs.push_back(std::move(program));
+    return ProgramId(static_cast<u32>(model().collectives.programs.size() - 1));
 }
 
 PhaseCounterId ModelBuilder::add_phase_counter() {
@@ -270,16 +272,16 @@ CustomId ModelBuilder::add_custom(const Vector<std::shared_ptr<const Graph>>& gr
                                   bool over_members) {
     CustomCollective custom;
     custom.over_members = over_members;
-    custom.hash_order = model().quirks.hash_order_custom;
+    custom.hash_order = model().semantics.quirks.hash_order_custom;
     for (const std::shared_ptr<const Graph>& graph : graphs) {
         custom.positions.push_back(prepare_custom(graph));
     }
-    model().custom.push_back(std::move(custom));
-    return CustomId(static_cast<u32>(model().custom.size() - 1));
+    model().collectives.custom.push_back(std::move(custom));
+    return CustomId(static_cast<u32>(model().collectives.custom.size() - 1));
 }
 
 u32 ModelBuilder::checked(ProgramId program) const {
-    ensure(program.index() < model().programs.size(), "model builder: no such program");
+    ensure(program.index() < model().collectives.programs.size(), "model builder: no such program");
     return program.index();
 }
 
@@ -296,7 +298,7 @@ PlanId ModelBuilder::add_plan(const AddedPlan& added) {
     for (const AddedLevel& from : added.levels) {
         ensure(from.counter.is_none() || from.counter.index() < phase_counters_,
                "model builder: no such counter of phases");
-        ensure(from.dimension < model().dimensions.size(), "model builder: no such dimension");
+        ensure(from.dimension < model().network.dimensions.size(), "model builder: no such dimension");
         ensure(from.size > 0 && from.stride > 0, "model builder: a level without members");
         Level& level = plan.levels.emplace_back();
         level.size = from.size;
@@ -308,7 +310,7 @@ PlanId ModelBuilder::add_plan(const AddedPlan& added) {
             ensure(level.lanes > 0, "model builder: a level without queues");
         }
         if (!from.coordinates.empty()) {
-            level.extent = model().dimensions[from.dimension].size;
+            level.extent = model().network.dimensions[from.dimension].size;
             ensure(from.coordinates.size() == from.size && from.coordinates.front() == 0 &&
                        from.coordinates.back() < level.extent,
                    "model builder: a level whose members are not on its dimension");
@@ -319,7 +321,7 @@ PlanId ModelBuilder::add_plan(const AddedPlan& added) {
         set_programs(level.alternate, from.alternates);
         level.alternation = from.counter.index();
     }
-    ensure(added.custom.is_none() || added.custom.index() < model().custom.size(),
+    ensure(added.custom.is_none() || added.custom.index() < model().collectives.custom.size(),
            "model builder: no such custom collective");
     plan.over_members = added.over_members;
     plan.communicator_size = added.communicator_size;
@@ -328,14 +330,14 @@ PlanId ModelBuilder::add_plan(const AddedPlan& added) {
     plan.shared_load = added.shared_load;
     plan.in_stages = added.in_stages;
     plan.chunks = added.chunks;
-    model().plans.push_back(std::move(plan));
-    return PlanId(static_cast<u32>(model().plans.size() - 1));
+    model().collectives.plans.push_back(std::move(plan));
+    return PlanId(static_cast<u32>(model().collectives.plans.size() - 1));
 }
 
 void ModelBuilder::set_plan(LayoutId layout, CollectiveKind kind, PlanId plan, u64 from_bytes) {
     ensure(layouts_.has(layout), "model builder: no such layout");
-    ensure(plan.index() < model().plans.size(), "model builder: no such plan");
-    GroupLayout& of = model().layouts[layout.index()];
+    ensure(plan.index() < model().collectives.plans.size(), "model builder: no such plan");
+    GroupLayout& of = model().collectives.layouts[layout.index()];
     const std::size_t at = static_cast<std::size_t>(kind);
     if (from_bytes == 0) {
         of.plan[at] = plan.index();
@@ -350,8 +352,8 @@ void ModelBuilder::set_plan(LayoutId layout, CollectiveKind kind, PlanId plan, u
 
 void ModelBuilder::set_partial_plan(LayoutId layout, CollectiveKind kind, PlanId plan) {
     ensure(layouts_.has(layout), "model builder: no such layout");
-    ensure(plan.index() < model().plans.size(), "model builder: no such plan");
-    model().layouts[layout.index()].partial[static_cast<std::size_t>(kind)] = plan.index();
+    ensure(plan.index() < model().collectives.plans.size(), "model builder: no such plan");
+    model().collectives.layouts[layout.index()].partial[static_cast<std::size_t>(kind)] = plan.index();
 }
 
 Assignment ModelBuilder::assign(const Vector<TemplateUse>& templates,
@@ -363,17 +365,17 @@ Assignment ModelBuilder::assign(const Vector<TemplateUse>& templates,
 }
 
 void ModelBuilder::set_jobs(Vector<std::shared_ptr<const Job>> jobs, Vector<u32> job_of) {
-    model().rules.assign(jobs.size(), nullptr);
-    model().distinct_jobs = std::move(jobs);
-    model().job_of = std::move(job_of);
+    model().work.rules.assign(jobs.size(), nullptr);
+    model().work.distinct_jobs = std::move(jobs);
+    model().work.job_of = std::move(job_of);
 }
 
 void ModelBuilder::set_role_jobs(const Assignment& assignment,
                                  Vector<std::shared_ptr<const Job>> jobs) {
     set_jobs(std::move(jobs), assignment.role_of);
-    model().rules.clear();
+    model().work.rules.clear();
     for (const Assignment::Role& role : assignment.roles) {
-        model().rules.push_back(role.rules);
+        model().work.rules.push_back(role.rules);
     }
 }
 
@@ -384,7 +386,7 @@ std::optional<RankProblems> ModelBuilder::check_ranks() const {
 
 Vector<Problem> ModelBuilder::check_job(const Job& job, u32 rank) const {
     const auto is_member = [this, rank](u32 communicator) {
-        return model().is_member(rank, communicator);
+        return model().collectives.is_member(rank, communicator);
     };
     return check_rank(job, rank, model().ranks(), is_member);
 }

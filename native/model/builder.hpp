@@ -82,9 +82,9 @@ class ModelBuilder {
 public:
     explicit ModelBuilder(TimeScale scale);
 
-    void set_quirks(const Quirks& quirks) { model().quirks = quirks; }
-    void set_system(const SystemParameters& system) { model().system = system; }
-    void set_network(NetworkChoice network) { model().network = std::move(network); }
+    void set_quirks(const Quirks& quirks) { model().semantics.quirks = quirks; }
+    void set_system(const SystemParameters& system) { model().collectives.system = system; }
+    void set_network(NetworkChoice network) { model().network.choice = std::move(network); }
     // The physical graph, how messages find their way over it, and the device of each rank; an empty
     // placement is the ranks in their order. std::invalid_argument for a routing that the fabric does not
     // allow, or a placement that is none.
@@ -100,7 +100,7 @@ public:
     void set_slow_spells(Vector<SlowSpell> spells);
     void set_memory(const RemoteMemory& memory) { model().memory = memory; }
     // Tags of different communicators may collide, and messages then meet.
-    void match_by_tag() { model().match_by_tag = true; }
+    void match_by_tag() { model().collectives.match_by_tag = true; }
 
     // A dimension of Block::table comes with its table.
     void add_dimension(const Dimension& dimension, std::shared_ptr<const BlockTable> table);
@@ -121,7 +121,7 @@ public:
     // The slots of collectives and sends: all in the slot `first`, or, where there is a slot for sends
     // to all ranks, one after it for each queue set.
     void set_slots(ResourceMap slots, u8 first, std::optional<u8> send_to_all);
-    const ResourceMap& slots() const { return model().resources; }
+    const ResourceMap& slots() const { return model().work.resources; }
 
     ProgramId add_program(Program program);
     PhaseCounterId add_phase_counter();

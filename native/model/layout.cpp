@@ -15,7 +15,7 @@ constexpr u32 word_bits = 32;
 
 template <typename Visit>
 void each_member(const Model& model, const Communicator& communicator, Visit visit) {
-    const Shape& shape = *model.layouts[communicator.layout].shape;
+    const Shape& shape = *model.collectives.layouts[communicator.layout].shape;
     for (u32 at = 0; at < shape.size(); ++at) {
         visit(communicator.base + shape.offset(at));
     }
@@ -25,7 +25,7 @@ void each_member(const Model& model, const Communicator& communicator, Visit vis
 bool lies_within(const Model& model, u32 base, const Vector<u32>& farthest) {
     u32 stride = 1;
     for (u32 d = 0; d < farthest.size(); ++d) {
-        const u32 size = model.dimensions[d].size;
+        const u32 size = model.network.dimensions[d].size;
         if (base / stride % size + farthest[d] >= size) {
             return false;
         }
@@ -47,7 +47,7 @@ class Assigner {
 public:
     Assigner(const Model& model, const Vector<TemplateUse>& templates)
         : model_(model), templates_(templates), ranks_(model.ranks()) {
-        out_.comm_types.resize(model.layouts.size());
+        out_.comm_types.resize(model.collectives.layouts.size());
     }
 
     Assignment run(const Vector<u32>& template_of) {
@@ -73,21 +73,21 @@ private:
         }
         key_.assign(1, at);
         for (u32 communicator : tables.communicators) {
-            key_.push_back(u32{model_.resources.collective[communicator]} << 8U |
-                           model_.resources.send[communicator]);
+            key_.push_back(u32{model_.work.resources.collective[communicator]} << 8U |
+                           model_.work.resources.send[communicator]);
         }
         const auto [known, fresh] = roles_.try_emplace(key_, static_cast<u32>(roles_.size()));
         if (fresh) {
             Assignment::Role role{at, rank, use.rules, {}, {}};
             for (u32 communicator : tables.communicators) {
-                role.collective.push_back(model_.resources.collective[communicator]);
-                role.send.push_back(model_.resources.send[communicator]);
+                role.collective.push_back(model_.work.resources.collective[communicator]);
+                role.send.push_back(model_.work.resources.send[communicator]);
             }
             out_.roles.push_back(std::move(role));
         }
         out_.role_of.push_back(known->second);
         for (const auto& [place, types] : use.collectives) {
-            out_.comm_types[model_.communicators[tables.communicators[place]].layout] |= types;
+            out_.comm_types[model_.collectives.communicators[tables.communicators[place]].layout] |= types;
         }
     }
 
@@ -99,46 +99,7 @@ private:
     Vector<u32> key_;
 };
 
-// The place of a member in the ring that is its whole communicator.
-Place place_among(const Model& model, u32 communicator, u32 rank) {
-    const Communicator& among = model.communicators[communicator];
-    const Shape& shape = *model.layouts[among.layout].shape;
-    Place place;
-    place.size = shape.size();
-    place.stride = shape.stride();
-    place.base = among.base;
-    place.position = shape.position(rank - among.base);
-    place.offsets = shape.listed();
-    ensure(place.position != none, "rank is not in its communicator");
-    return place;
-}
-
 }  // namespace
-
-Place place_on(const Model& model, const Plan& plan, u32 level_index, u32 communicator, u32 rank) {
-    if (plan.over_members) {
-        return place_among(model, communicator, rank);
-    }
-    const Level& level = plan.levels[level_index];
-    Place place;
-    place.size = level.size;
-    place.index_stride = level.index_stride;
-    if (level.members != nullptr) {
-        const u32 first = model.communicators[communicator].base / level.stride % level.extent;
-        const u32 distance = rank / level.stride % level.extent - first;
-        place.position = level.members->position(distance);
-        ensure(place.position != none, "rank is not on its level");
-        place.base = rank - distance * level.stride;
-        place.stride = level.members->stride() * level.stride;
-        place.offsets = level.members->listed();
-        place.unit = level.stride;
-        return place;
-    }
-    place.stride = level.stride;
-    place.position = rank / level.stride % level.size;
-    place.base = rank - place.position * level.stride;
-    return place;
-}
 
 Span span_of(const Model& model, const Shape& shape) {
     Span span;
@@ -147,8 +108,8 @@ Span span_of(const Model& model, const Shape& shape) {
     bool is_whole = shape.ascends() && shape.offset(0) == 0;
     u32 stride = 1;
     span.lowest = none;
-    for (u32 d = 0; d < model.dimensions.size(); ++d) {
-        const u32 size = model.dimensions[d].size;
+    for (u32 d = 0; d < model.network.dimensions.size(); ++d) {
+        const u32 size = model.network.dimensions[d].size;
         std::vector<bool> present(size);
         for (u32 at = 0; at < shape.size(); ++at) {
             present[shape.offset(at) / stride % size] = true;
@@ -185,10 +146,10 @@ void add_communicators(Model& model, const Family& family) {
     u32 base = family.base;
     for (;;) {
         const std::size_t index = std::size_t{family.first_index} + step;
-        if (model.communicators.size() <= index) {
-            model.communicators.resize(index + 1, Communicator{0, 0, none});
+        if (model.collectives.communicators.size() <= index) {
+            model.collectives.communicators.resize(index + 1, Communicator{0, 0, none});
         }
-        model.communicators[index] = {family.first_chunk + step * family.chunks_each, base,
+        model.collectives.communicators[index] = {family.first_chunk + step * family.chunks_each, base,
                                       layout_at(model, family, base)};
         std::size_t axis = 0;
         for (; axis < at.size(); ++axis) {
@@ -214,10 +175,10 @@ u32 number_queue_sets(Model& model) {
     Vector<u32> taken(ranks, 1);   // by rank, `words` each: bits of the numbers in use there
     Vector<u32> used;
     u32 most = 0;
-    model.queue_sets.assign(1, 0);
-    for (std::size_t index = 1; index < model.communicators.size(); ++index) {
+    model.collectives.queue_sets.assign(1, 0);
+    for (std::size_t index = 1; index < model.collectives.communicators.size(); ++index) {
         used.assign(words, 0);
-        each_member(model, model.communicators[index], [&](u32 rank) {
+        each_member(model, model.collectives.communicators[index], [&](u32 rank) {
             for (std::size_t word = 0; word < words; ++word) {
                 used[word] |= taken[rank * words + word];
             }
@@ -234,10 +195,10 @@ u32 number_queue_sets(Model& model) {
             taken = std::move(wider);
             ++words;
         }
-        each_member(model, model.communicators[index], [&](u32 rank) {
+        each_member(model, model.collectives.communicators[index], [&](u32 rank) {
             taken[rank * words + lowest / word_bits] |= 1u << lowest % word_bits;
         });
-        model.queue_sets.push_back(lowest);
+        model.collectives.queue_sets.push_back(lowest);
         most = std::max(most, lowest);
     }
     return most + 1;

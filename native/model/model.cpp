@@ -22,16 +22,16 @@ bool names_ranks(const Job& job) {
 
 std::optional<RankProblems> check_ranks(const Model& model) {
     std::vector<bool> looks;
-    for (const auto& job : model.distinct_jobs) {
+    for (const auto& job : model.work.distinct_jobs) {
         looks.push_back(names_ranks(*job));
     }
     const u32 ranks = model.ranks();
     for (u32 rank = 0; rank < ranks; ++rank) {
-        if (!looks[model.job_of[rank]]) {
+        if (!looks[model.work.job_of[rank]]) {
             continue;
         }
-        const auto is_member = [&](u32 communicator) { return model.is_member(rank, communicator); };
-        Vector<Problem> problems = check_rank(model.job(rank), rank, ranks, is_member);
+        const auto is_member = [&](u32 communicator) { return model.collectives.is_member(rank, communicator); };
+        Vector<Problem> problems = check_rank(model.work.job(rank), rank, ranks, is_member);
         if (!problems.empty()) {
             return RankProblems{rank, std::move(problems)};
         }

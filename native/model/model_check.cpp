@@ -10,18 +10,20 @@ namespace yantra {
 namespace {
 
 void check_network(const Model& model) {
-    ensure(!model.dimensions.empty(), "model: a network has one dimension or more");
-    ensure(model.tables.size() == model.dimensions.size(), "model: a place for a table by dimension");
+    ensure(!model.network.dimensions.empty(), "model: a network has one dimension or more");
+    ensure(model.network.tables.size() == model.network.dimensions.size(), "model: a place for a table by dimension");
     u64 ranks = 1;
-    for (std::size_t d = 0; d < model.dimensions.size(); ++d) {
-        const u32 size = model.dimensions[d].size;
-        const BlockTable* const table = model.tables[d].get();
+    for (std::size_t d = 0; d < model.network.dimensions.size(); ++d) {
+        const u32 size = model.network.dimensions[d].size;
+        const BlockTable* const table = model.network.tables[d].get();
         ensure(size > 0, "model: a dimension without ranks");
         ensure(table == nullptr || table->ranks() == size, "model: a table of another number of ranks");
         ranks *= size;
         ensure(ranks < none, "model: more ranks than 32 bits count");
     }
-    ensure(model.fabric == nullptr || model.placement.size() >= ranks, "model: a place in the fabric by rank");
+    ensure(model.network.fabric == nullptr || model.network.placement.size() >= ranks,
+           "model: a place in the fabric by rank");
+    ensure(model.collectives.dimensions == model.network.dimensions.size(), "model: collectives over other dimensions");
     ensure(model.memory.ranks_per_node > 0, "model: a node without ranks");
     if (model.memory.kind == RemoteMemoryKind::pipeline) {
         ensure(model.memory.chunk_bytes > 0.0 && !model.memory.hops.empty(),
@@ -41,20 +43,20 @@ u32 highest_offset(const Shape& shape) {
 
 void check_communicators(const Model& model) {
     Vector<u32> highest;
-    for (const GroupLayout& layout : model.layouts) {
+    for (const GroupLayout& layout : model.collectives.layouts) {
         highest.push_back(highest_offset(*layout.shape));
     }
     const u32 ranks = model.ranks();
-    for (const Communicator& communicator : model.communicators) {
-        ensure(communicator.layout < model.layouts.size(), "model: a communicator without a layout");
+    for (const Communicator& communicator : model.collectives.communicators) {
+        ensure(communicator.layout < model.collectives.layouts.size(), "model: a communicator without a layout");
         ensure(communicator.base < ranks && highest[communicator.layout] < ranks - communicator.base,
                "model: a communicator has a rank that is not there");
     }
-    ensure(!model.communicators.empty() && model.layout_of(0).shape->size() == ranks,
+    ensure(!model.collectives.communicators.empty() && model.collectives.layout_of(0).shape->size() == ranks,
            "model: the first communicator is all ranks");
-    const std::size_t count = model.communicators.size();
-    ensure(model.queue_sets.size() == count, "model: a queue set by communicator");
-    ensure(model.resources.collective.size() == count && model.resources.send.size() == count,
+    const std::size_t count = model.collectives.communicators.size();
+    ensure(model.collectives.queue_sets.size() == count, "model: a queue set by communicator");
+    ensure(model.work.resources.collective.size() == count && model.work.resources.send.size() == count,
            "model: slots by communicator");
 }
 
@@ -67,13 +69,13 @@ void check_slots(const ResourceMap& slots) {
 }
 
 void check_operations(const Model& model, std::size_t at) {
-    const bool is_template = model.rules[at] != nullptr;
-    for (const Op& op : model.distinct_jobs[at]->ops) {
-        ensure(op.resource == unlimited || op.resource < model.resources.capacity.size(),
+    const bool is_template = model.work.rules[at] != nullptr;
+    for (const Op& op : model.work.distinct_jobs[at]->ops) {
+        ensure(op.resource == unlimited || op.resource < model.work.resources.capacity.size(),
                "model: an operation in a slot that is not there");
-        ensure(op.kind != OpKind::collective || op.custom == none || op.custom < model.custom.size(),
+        ensure(op.kind != OpKind::collective || op.custom == none || op.custom < model.collectives.custom.size(),
                "model: an operation of a custom collective that is not there");
-        ensure(is_template || op.communicator < model.communicators.size(),
+        ensure(is_template || op.communicator < model.collectives.communicators.size(),
                "model: an operation of a communicator that is not there");
     }
 }
@@ -81,13 +83,13 @@ void check_operations(const Model& model, std::size_t at) {
 }  // namespace
 
 void check_jobs(const Model& model) {
-    ensure(model.job_of.size() == model.ranks(), "model: one job for each rank");
-    const std::size_t count = model.distinct_jobs.size();
-    ensure(model.rules.size() == count, "model: rules for each job");
-    for (u32 job : model.job_of) {
+    ensure(model.work.job_of.size() == model.ranks(), "model: one job for each rank");
+    const std::size_t count = model.work.distinct_jobs.size();
+    ensure(model.work.rules.size() == count, "model: rules for each job");
+    for (u32 job : model.work.job_of) {
         ensure(job < count, "model: a rank of a job that is not there");
     }
-    for (const auto& job : model.distinct_jobs) {
+    for (const auto& job : model.work.distinct_jobs) {
         ensure(job != nullptr, "model: a job is missing");
     }
 }
@@ -95,9 +97,9 @@ void check_jobs(const Model& model) {
 void check_model(const Model& model) {
     check_network(model);
     check_communicators(model);
-    check_slots(model.resources);
+    check_slots(model.work.resources);
     check_jobs(model);
-    for (std::size_t at = 0; at < model.distinct_jobs.size(); ++at) {
+    for (std::size_t at = 0; at < model.work.distinct_jobs.size(); ++at) {
         check_operations(model, at);
     }
 }

@@ -62,7 +62,7 @@ public:
 private:
     // Tags are left out, whose values say nothing.
     void read(u32 rank) {
-        const Job& job = model_.job(rank);
+        const Job& job = model_.work.job(rank);
         u64& colour = colours_[rank];
         const Graph& graph = *job.graph;
         for (u32 node = 0; node < job.ops.size(); ++node) {
@@ -74,7 +74,7 @@ private:
                 colour = mix(colour, graph.child[at]);
             }
             if (is_message(op)) {
-                u64& hash = exchange(rank, model_.peer_at(rank, op.peer)).hash;
+                u64& hash = exchange(rank, model_.work.peer_at(rank, op.peer)).hash;
                 hash = mix(mix(hash, node), what);
             }
         }
@@ -137,7 +137,7 @@ private:
 }  // namespace
 
 Vector<u16> rank_order(const Model& model) {
-    return model.job_of.size() < model.ranks() ? Vector<u16>() : RankColours(model).order();
+    return model.work.job_of.size() < model.ranks() ? Vector<u16>() : RankColours(model).order();
 }
 
 }  // namespace yantra

@@ -19,11 +19,11 @@ using Work = Vector<Vector<test::Node>>;
 
 Model model_of(const Work& work) {
     Model model;
-    model.dimensions = {{Block::fully_connected, static_cast<u32>(work.size()), 1.0, 0.0, 1.0}};
+    model.network.dimensions = {{Block::fully_connected, static_cast<u32>(work.size()), 1.0, 0.0, 1.0}};
     for (const Vector<test::Node>& nodes : work) {
-        model.job_of.push_back(static_cast<u32>(model.distinct_jobs.size()));
-        model.distinct_jobs.push_back(test::job_of(nodes));
-        model.rules.push_back(nullptr);
+        model.work.job_of.push_back(static_cast<u32>(model.work.distinct_jobs.size()));
+        model.work.distinct_jobs.push_back(test::job_of(nodes));
+        model.work.rules.push_back(nullptr);
     }
     return model;
 }

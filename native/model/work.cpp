@@ -88,7 +88,7 @@ public:
 
     // Of one rank that runs a job; notes the largest data and where it is.
     Cost job(u32 at, u32 rank, Work& work) {
-        const Job& job = *model_.distinct_jobs[at];
+        const Job& job = *model_.work.distinct_jobs[at];
         Cost whole;
         for (u32 node = 0; node < job.ops.size(); ++node) {
             const Op& op = job.ops[node];
@@ -126,24 +126,25 @@ private:
     }
 
     const Cost& collective(const Op& op, u32 rank) {
-        const u32 communicator = model_.communicator_at(rank, op.communicator);
-        const u32 layout = model_.communicators[communicator].layout;
+        const u32 communicator = model_.work.communicator_at(rank, op.communicator);
+        const u32 layout = model_.collectives.communicators[communicator].layout;
         const Key key{layout, op.collective, op.bytes, op.involved, op.custom};
         const auto [found, is_new] = known_.try_emplace(key);
         if (is_new) {
-            const GroupLayout& of = model_.layouts[layout];
+            const GroupLayout& of = model_.collectives.layouts[layout];
             const std::size_t kind = static_cast<std::size_t>(op.collective);
-            const Plan& plan = model_.plans[of.plan_of(kind, op.bytes, involves_some(model_, op.involved))];
+            const bool is_partial = involves_some(model_.collectives, op.involved);
+            const Plan& plan = model_.collectives.plans[of.plan_of(kind, op.bytes, is_partial)];
             const u32 custom = op.custom != none ? op.custom : plan.custom;
-            found->second = custom != none ? traced(op, model_.custom[custom]) : planned(op, plan);
+            found->second = custom != none ? traced(op, model_.collectives.custom[custom]) : planned(op, plan);
         }
         return found->second;
     }
 
     Cost planned(const Op& op, const Plan& plan) const {
-        const SystemParameters& system = model_.system;
+        const SystemParameters& system = model_.collectives.system;
         const Cut cut =
-            cut_of(op.collective, op.bytes, chunks_of(plan, system), model_.quirks.padded_chunks,
+            cut_of(op.collective, op.bytes, chunks_of(plan, system), model_.semantics.quirks.padded_chunks,
                    ranks_);
         const Cost each = chunk(op, plan, static_cast<double>(cut.chunk));
         const double pieces = plan.levels.empty() ? 0.0 : static_cast<double>(cut.pieces);
@@ -170,7 +171,7 @@ private:
         }
         Cost cost;
         const bool hierarchical =
-            kind == CollectiveKind::all_reduce && model_.system.local_bw_aware && !plan.in_stages;
+            kind == CollectiveKind::all_reduce && model_.collectives.system.local_bw_aware && !plan.in_stages;
         if (!hierarchical) {
             for (const Level* level : levels) {
                 phase(*level, kind, data, cost);
@@ -196,7 +197,7 @@ private:
         if (at == no_program) {
             return;
         }
-        const Program& program = model_.programs[at];
+        const Program& program = model_.collectives.programs[at];
         cost.add(std::visit([&](const auto& machine) { return cost_of(machine, data); }, program.machine),
                  1.0);
         data = of(program.result, data);
@@ -241,10 +242,10 @@ private:
 
 double queues_in_a_rank(const Model& model) {
     u32 sets = 0;
-    for (u32 set : model.queue_sets) {
+    for (u32 set : model.collectives.queue_sets) {
         sets = std::max(sets, set + 1);
     }
-    return static_cast<double>(sets) * static_cast<double>(queues_per_set(model));
+    return static_cast<double>(sets) * static_cast<double>(queues_per_set(model.collectives));
 }
 
 }  // namespace
@@ -254,10 +255,10 @@ Work work_of(const Model& model, const Vector<u32>& ranks) {
         u32 rank = 0;   // the first that runs it
         u32 ranks = 0;
     };
-    Vector<OfJob> of_jobs(model.distinct_jobs.size());
+    Vector<OfJob> of_jobs(model.work.distinct_jobs.size());
     const u32 count = ranks.empty() ? model.ranks() : static_cast<u32>(ranks.size());
     for (u32 i = count; i-- > 0;) {
-        OfJob& of_job = of_jobs[model.job_of[ranks.empty() ? i : ranks[i]]];
+        OfJob& of_job = of_jobs[model.work.job_of[ranks.empty() ? i : ranks[i]]];
         of_job.rank = ranks.empty() ? i : ranks[i];
         ++of_job.ranks;
     }
@@ -269,7 +270,7 @@ Work work_of(const Model& model, const Vector<u32>& ranks) {
         }
         const double times = of_jobs[job].ranks;
         const Cost cost = counter.job(job, of_jobs[job].rank, work);
-        const double nodes = static_cast<double>(model.distinct_jobs[job]->ops.size());
+        const double nodes = static_cast<double>(model.work.distinct_jobs[job]->ops.size());
         work.nodes += nodes * times;
         work.messages += cost.messages * times;
         work.events += cost.events * times;

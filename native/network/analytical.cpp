@@ -13,12 +13,12 @@ namespace {
 const RegisteredNetwork registered_analytical({
     .name = "analytical",
     .help = "latency of every hop and bytes over the narrowest bandwidth; messages take turns on the links of ranks",
-    .make = [](const Model& model, const Grid& grid, Engine& engine) -> std::unique_ptr<NetworkModel> {
-        const bool lowest = model.quirks.lowest_dimension_only;
-        if (model.quirks.links_carry_anything) {
-            return std::make_unique<AnalyticalNetwork>(grid, model.scale, engine, lowest);
+    .make = [](const NetworkSetup& setup) -> std::unique_ptr<NetworkModel> {
+        const bool lowest = setup.semantics.quirks.lowest_dimension_only;
+        if (setup.semantics.quirks.links_carry_anything) {
+            return std::make_unique<AnalyticalNetwork>(setup.grid, setup.semantics.scale, setup.engine, lowest);
         }
-        return std::make_unique<PortNetwork>(grid, model.scale, engine, lowest);
+        return std::make_unique<PortNetwork>(setup.grid, setup.semantics.scale, setup.engine, lowest);
     },
     .folding = NetworkFolding::ports_by_class,
     .traits = {NetworkTrait::charges_latency, NetworkTrait::has_ports, NetworkTrait::lowest_dimension_only},

@@ -7,13 +7,13 @@
 
 namespace yantra {
 
-FabricQueues::FabricQueues(const Model& model, const Grid& grid, Engine& engine)
-    : ways_(model, grid),
-      scale_(model.scale),
-      queue_(engine.queue),
-      probe_(engine.recorder()),
-      tiers_(model, ways_),
-      changes_(model, ways_.links(), engine.queue, changes, known),
+FabricQueues::FabricQueues(const NetworkSetup& setup)
+    : ways_(setup.parameters, setup.grid),
+      scale_(setup.semantics.scale),
+      queue_(setup.engine.queue),
+      probe_(setup.engine.recorder()),
+      tiers_(setup.parameters, ways_),
+      changes_(setup.parameters, ways_.links(), setup.engine.queue, changes, known),
       queues_(ways_.links()),
       use_(ways_.links()),
       busy_until_(tiers_.any() ? ways_.links() : 0) {

@@ -25,7 +25,7 @@ namespace yantra::inline YANTRA_RUN {
 
 class FabricQueues final : public NetworkModel, private LinkLoads {
 public:
-    FabricQueues(const Model& model, const Grid& grid, Engine& engine);
+    explicit FabricQueues(const NetworkSetup& setup);
 
     void send(const Message& message, Notice arrived, Notice departed) override;
     void handle(const Event& event) override;

@@ -22,19 +22,19 @@ constexpr double nudge_ticks = 1.0 / 1024.0;
 // Who asks when it has left asks again behind what ends so soon after: the rates are about to change.
 constexpr double at_once_ns = 2.0 / 1000.0;
 
-std::unique_ptr<NetworkModel> flow_over(const Model& model, Engine& engine, std::unique_ptr<Ways> ways) {
-    const double parts = model.network.option("parts", default_parts);
-    const FlowNetwork::Options options{model.network.option("rtt_fairness", 0.0) != 0.0,
+std::unique_ptr<NetworkModel> flow_over(const NetworkSetup& setup, std::unique_ptr<Ways> ways) {
+    const double parts = setup.parameters.choice.option("parts", default_parts);
+    const FlowNetwork::Options options{setup.parameters.choice.option("rtt_fairness", 0.0) != 0.0,
                                        static_cast<u32>(std::min(parts, double{most_parts})),
-                                       model.network.option("in_order", 0.0) != 0.0};
-    return std::make_unique<FlowNetwork>(model, engine, std::move(ways), options);
+                                       setup.parameters.choice.option("in_order", 0.0) != 0.0};
+    return std::make_unique<FlowNetwork>(setup, std::move(ways), options);
 }
 
 const RegisteredNetwork registered_flow({
     .name = "flow",
     .help = "messages share every link of their way max-min fairly; over dimensions or a fabric",
-    .make = [](const Model& model, const Grid& grid, Engine& engine) {
-        return flow_over(model, engine, std::make_unique<Ways>(model, grid));
+    .make = [](const NetworkSetup& setup) {
+        return flow_over(setup, std::make_unique<Ways>(setup.parameters, setup.grid));
     },
     .make_over = flow_over,
     .folding = NetworkFolding::shares_links,
@@ -60,20 +60,20 @@ Vector<double> rates_of(const Ways& ways) {
 
 }  // namespace
 
-FlowNetwork::FlowNetwork(const Model& model, Engine& engine, std::unique_ptr<Ways> ways, Options options)
-    : changes_(model.link_changes),
-      background_(model.background),
-      formula_groups_(model.formula_groups),
-      reroute_delay_(model.reroute_delay),
+FlowNetwork::FlowNetwork(const NetworkSetup& setup, std::unique_ptr<Ways> ways, Options options)
+    : changes_(setup.parameters.link_changes),
+      background_(setup.parameters.background),
+      formula_groups_(setup.parameters.formula_groups),
+      reroute_delay_(setup.parameters.reroute_delay),
       ways_(std::move(ways)),
-      scale_(model.scale),
-      ticks_per_ns_(static_cast<double>(model.scale.ticks_per_ns())),
+      scale_(setup.semantics.scale),
+      ticks_per_ns_(static_cast<double>(setup.semantics.scale.ticks_per_ns())),
       nudge_ns_(nudge_ticks / ticks_per_ns_),
-      queue_(engine.queue),
-      engine_(engine),
+      queue_(setup.engine.queue),
+      engine_(setup.engine),
       options_(options),
       sharing_(rates_of(*ways_)),
-      probe_(engine.recorder()),
+      probe_(setup.engine.recorder()),
       uses_{Vector<LinkUse>(ways_->links()), Vector<double>(ways_->links())},
       flows_over_(ways_->links()),
       busy_since_(ways_->links()),

@@ -40,7 +40,7 @@ public:
         bool in_order = false;   // all messages between two places follow each other, not a collective's alone
     };
 
-    FlowNetwork(const Model& model, Engine& engine, std::unique_ptr<Ways> ways, Options options);
+    FlowNetwork(const NetworkSetup& setup, std::unique_ptr<Ways> ways, Options options);
 
     void send(const Message& message, Notice arrived, Notice departed) override;
     void handle(const Event& event) override;

@@ -28,7 +28,7 @@ struct Change {
 
 // Two ranks with so many switches between them; link 4 s goes from rank 0 to switch s, 4 s + 1 on to rank 1, and
 // the two behind them go back.
-Model two_ranks(u32 switches, const Vector<Change>& changes, u64 delay_ns) {
+NetworkParameters two_ranks(u32 switches, const Vector<Change>& changes, u64 delay_ns) {
     FabricColumns columns;
     columns.ranks = 2;
     columns.kinds = {0, 0};
@@ -46,28 +46,28 @@ Model two_ranks(u32 switches, const Vector<Change>& changes, u64 delay_ns) {
             columns.weight.push_back(1.0);
         }
     }
-    Model model;
-    model.scale = TimeScale::picoseconds();
-    model.dimensions = {{Block::ring, 2, 1.0, 1.0, 1.0}};
-    model.tables = {nullptr};
-    model.fabric = std::make_shared<const FabricGraph>(columns);
-    model.routing.name = "shortest";
-    model.placement = {0, 1};
+    NetworkParameters parameters;
+    parameters.dimensions = {{Block::ring, 2, 1.0, 1.0, 1.0}};
+    parameters.tables = {nullptr};
+    parameters.fabric = std::make_shared<const FabricGraph>(columns);
+    parameters.routing.name = "shortest";
+    parameters.placement = {0, 1};
     for (const Change& change : changes) {
-        model.link_changes.push_back({1000 * change.at_ns, change.link, change.rate});
+        parameters.link_changes.push_back({1000 * change.at_ns, change.link, change.rate});
     }
-    model.reroute_delay = 1000 * delay_ns;
-    return model;
+    parameters.reroute_delay = 1000 * delay_ns;
+    return parameters;
 }
 
+const Semantics semantics{TimeScale::picoseconds(), {}};
 Disturbance disturbance;   // of the last run
 
 // When messages of `bytes` from rank 0 to rank 1 arrive, in ns, that are sent at some times.
-Vector<u64> arrivals(const Model& model, const Vector<u64>& sent_ns, u64 step,
+Vector<u64> arrivals(const NetworkParameters& parameters, const Vector<u64>& sent_ns, u64 step,
                           FlowNetwork::Options options = {}) {
-    const Grid grid(model.dimensions, model.tables);
+    const Grid grid(parameters.dimensions, parameters.tables);
     Engine engine(1);
-    FlowNetwork network(model, engine, std::make_unique<Ways>(model, grid), options);
+    FlowNetwork network({parameters, semantics, grid, engine}, std::make_unique<Ways>(parameters, grid), options);
     Vector<u64> arrived(sent_ns.size(), never_arrived);
     Vector<u64> departed(sent_ns.size(), never_arrived);
     for (u32 at = 0; at < sent_ns.size(); ++at) {
@@ -191,11 +191,11 @@ void background_shares_links_and_delays_nothing_else() {
     };
     u64 step = 100;
     for (const Beside& of : cases) {
-        Model model = two_ranks(1, {}, 0);
-        model.background = {{1000 * of.at_ns, of.from, 1 - of.from, of.bytes}};
-        const Grid grid(model.dimensions, model.tables);
+        NetworkParameters parameters = two_ranks(1, {}, 0);
+        parameters.background = {{1000 * of.at_ns, of.from, 1 - of.from, of.bytes}};
+        const Grid grid(parameters.dimensions, parameters.tables);
         Engine engine(1);
-        FlowNetwork network(model, engine, std::make_unique<Ways>(model, grid), {});
+        FlowNetwork network({parameters, semantics, grid, engine}, std::make_unique<Ways>(parameters, grid), {});
         u64 arrived = never_arrived;
         engine.done_at = [&arrived] {
             return arrived != never_arrived ? std::optional(1000 * arrived) : std::nullopt;
@@ -219,31 +219,31 @@ void background_shares_links_and_delays_nothing_else() {
 }
 
 void links_by_formula_are_shared_by_nobody() {
-    Model model = two_ranks(1, {}, 0);
-    model.formula_groups = {true, true};
-    check(arrivals(model, {0, 0, 50'000}, 200) == Vector<u64>{100'200, 100'200, 150'200},
+    NetworkParameters parameters = two_ranks(1, {}, 0);
+    parameters.formula_groups = {true, true};
+    check(arrivals(parameters, {0, 0, 50'000}, 200) == Vector<u64>{100'200, 100'200, 150'200},
           "messages by formula delay each other", 200);
     // Of the two links the first alone is shared, so they share that.
-    model.formula_groups = {false, true};
-    check(arrivals(model, {0, 0}, 201) == Vector<u64>{200'200, 200'200}, "a shared link is not shared", 201);
-    check(arrivals(model, {0}, 202) == Vector<u64>{100'200}, "a message alone misses its formula", 202);
+    parameters.formula_groups = {false, true};
+    check(arrivals(parameters, {0, 0}, 201) == Vector<u64>{200'200, 200'200}, "a shared link is not shared", 201);
+    check(arrivals(parameters, {0}, 202) == Vector<u64>{100'200}, "a message alone misses its formula", 202);
 }
 
 void messages_in_order_follow_each_other() {
     FlowNetwork::Options options;
     options.in_order = true;
-    Model model = two_ranks(1, {}, 0);
+    NetworkParameters parameters = two_ranks(1, {}, 0);
     const Vector<u64> one_after_the_other{100'200, 200'200, 300'200};
-    check(arrivals(model, {0, 0, 0}, 300, options) == one_after_the_other, "messages in order share", 300);
-    check(arrivals(model, {0, 150'000}, 301, options) == Vector<u64>{100'200, 250'200},
+    check(arrivals(parameters, {0, 0, 0}, 300, options) == one_after_the_other, "messages in order share", 300);
+    check(arrivals(parameters, {0, 150'000}, 301, options) == Vector<u64>{100'200, 250'200},
           "a message waits for one that is through", 301);
-    check(arrivals(model, {0, 40'000, 50'000}, 302, options) == one_after_the_other,
+    check(arrivals(parameters, {0, 40'000, 50'000}, 302, options) == one_after_the_other,
           "messages overtake each other", 302);
-    model.formula_groups = {true, true};
-    check(arrivals(model, {0, 0, 0}, 303, options) == one_after_the_other, "by formula they do not wait", 303);
+    parameters.formula_groups = {true, true};
+    check(arrivals(parameters, {0, 0, 0}, 303, options) == one_after_the_other, "by formula they do not wait", 303);
     // Down for 30 us while the first is under way, and for 50 while the second is.
-    model = two_ranks(1, {{20'200, 0, 0.0}, {50'200, 0, 10.0}, {140'200, 0, 0.0}, {190'200, 0, 10.0}}, 0);
-    check(arrivals(model, {0, 0}, 304, options) == Vector<u64>{130'200, 280'200}, "a failure in between", 304);
+    parameters = two_ranks(1, {{20'200, 0, 0.0}, {50'200, 0, 10.0}, {140'200, 0, 0.0}, {190'200, 0, 10.0}}, 0);
+    check(arrivals(parameters, {0, 0}, 304, options) == Vector<u64>{130'200, 280'200}, "a failure in between", 304);
     check(disturbance.waited == 2 && disturbance.waited_ticks == 80'000'000, "what waits in line waits twice", 304);
 }
 
@@ -252,8 +252,8 @@ void messages_in_order_follow_each_other() {
 int main() {
     u64 step = 0;
     for (const Case& of : cases()) {
-        const Model model = two_ranks(of.switches, of.changes, of.delay_ns);
-        check(arrivals(model, of.sent_ns, step) == of.arrived_ns, "a message arrives at another time", step);
+        const NetworkParameters parameters = two_ranks(of.switches, of.changes, of.delay_ns);
+        check(arrivals(parameters, of.sent_ns, step) == of.arrived_ns, "a message arrives at another time", step);
         check(disturbance.rerouted == of.rerouted, "others went round", step);
         check(disturbance.waited == of.waited, "others waited", step);
         check(disturbance.waited_ticks == 1000 * of.waited_ns, "they waited for another time", step);

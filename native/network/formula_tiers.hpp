@@ -1,7 +1,7 @@
 // FormulaTiers: the links that messages cross by formula, whatever the network of the others is.
 //
-// Links of some labels (Model::formula_groups). A message crosses such links that follow each other in the sum of
-// their latencies + its bytes over the rate of the narrowest, and never waits there.
+// Links of some labels (NetworkParameters::formula_groups). A message crosses such links that follow each other in
+// the sum of their latencies + its bytes over the rate of the narrowest, and never waits there.
 #pragma once
 
 #include <algorithm>
@@ -13,20 +13,20 @@
 
 #include "base/unsupported.hpp"
 #include "base/variant.hpp"
-#include "model/model.hpp"
+#include "network/parameters.hpp"
 #include "network/ways.hpp"
 
 namespace yantra::inline YANTRA_RUN {
 
 class FormulaTiers {
 public:
-    FormulaTiers(const Model& model, const Ways& ways) {
-        if (model.formula_groups.empty()) {
+    FormulaTiers(const NetworkParameters& parameters, const Ways& ways) {
+        if (parameters.formula_groups.empty()) {
             return;
         }
         by_formula_.resize(ways.links());
         for (u32 link = 0; link < ways.links(); ++link) {
-            by_formula_[link] = model.formula_groups[ways.group(link)];
+            by_formula_[link] = parameters.formula_groups[ways.group(link)];
         }
     }
 

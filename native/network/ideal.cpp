@@ -63,9 +63,9 @@ private:
 const RegisteredNetwork registered_ideal({
     .name = "ideal",
     .help = "bytes over the narrowest bandwidth alone: no latency, no contention",
-    .make = [](const Model& model, const Grid& grid, Engine& engine) -> std::unique_ptr<NetworkModel> {
-        return std::make_unique<IdealNetwork>(grid, model.scale, engine,
-                                              model.network.option("speedup", 1.0));
+    .make = [](const NetworkSetup& setup) -> std::unique_ptr<NetworkModel> {
+        return std::make_unique<IdealNetwork>(setup.grid, setup.semantics.scale, setup.engine,
+                                              setup.parameters.choice.option("speedup", 1.0));
     },
     .folding = NetworkFolding::messages_never_wait,
     .options = {{"speedup", "", 1.0, 1.0, "times the bandwidth of every link"}},

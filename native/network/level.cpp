@@ -45,13 +45,13 @@ const NetworkLevel* find_network_level(std::string_view name) {
     return found == levels.end() ? nullptr : &*found;
 }
 
-std::unique_ptr<NetworkModel> make_network(const Model& model, const Grid& grid, Engine& engine) {
-    if (model.network.from_outside != nullptr) {
-        return std::make_unique<OutsideNetwork>(model, grid, engine);
+std::unique_ptr<NetworkModel> make_network(const NetworkSetup& setup) {
+    if (setup.parameters.choice.from_outside != nullptr) {
+        return std::make_unique<OutsideNetwork>(setup);
     }
-    const NetworkLevel* const level = find_network_level(model.network.level);
+    const NetworkLevel* const level = find_network_level(setup.parameters.choice.level);
     ensure(level != nullptr, "a network of a level that nobody registered");
-    return level->make(model, grid, engine);
+    return level->make(setup);
 }
 
 }  // namespace yantra

@@ -11,9 +11,9 @@
 
 #include "base/vector.hpp"
 #include "engine/engine.hpp"
-#include "model/model.hpp"
 #include "network/network.hpp"
 #include "network/option.hpp"
+#include "network/parameters.hpp"
 #include "network/traits.hpp"
 #include "network/ways.hpp"
 
@@ -42,9 +42,9 @@ enum class FlowLists : u8 {
 namespace yantra::inline YANTRA_RUN {
 
 struct NetworkLevel {
-    using Make = std::unique_ptr<NetworkModel> (*)(const Model&, const Grid&, Engine&);
+    using Make = std::unique_ptr<NetworkModel> (*)(const NetworkSetup&);
 
-    using MakeOver = std::unique_ptr<NetworkModel> (*)(const Model&, Engine&, std::unique_ptr<Ways>);
+    using MakeOver = std::unique_ptr<NetworkModel> (*)(const NetworkSetup&, std::unique_ptr<Ways>);
 
     std::string name;
     std::string help;          // one line
@@ -70,7 +70,7 @@ struct RegisteredNetwork {
     [[gnu::cold]] explicit RegisteredNetwork(NetworkLevel level);
 };
 
-// The network that a model names.
-std::unique_ptr<NetworkModel> make_network(const Model& model, const Grid& grid, Engine& engine);
+// The network that the parameters name.
+std::unique_ptr<NetworkModel> make_network(const NetworkSetup& setup);
 
 }  // namespace yantra

@@ -10,15 +10,19 @@
 #include "base/variant.hpp"
 #include "base/vector.hpp"
 #include "engine/engine.hpp"
-#include "model/model.hpp"
+#include "network/parameters.hpp"
 
 namespace yantra::inline YANTRA_RUN {
 
 class LinkChanges {
 public:
     // `change` and `known` are kinds of events of the network: links change, and what is down is known.
-    LinkChanges(const Model& model, u32 links, EventQueue& queue, u32 change, u32 known)
-        : changes_(model.link_changes), delay_(model.reroute_delay), queue_(queue), change_(change), known_(known) {
+    LinkChanges(const NetworkParameters& parameters, u32 links, EventQueue& queue, u32 change, u32 known)
+        : changes_(parameters.link_changes),
+          delay_(parameters.reroute_delay),
+          queue_(queue),
+          change_(change),
+          known_(known) {
         if (!changes_.empty()) {
             is_down_.resize(links);
             is_avoided_.resize(links);

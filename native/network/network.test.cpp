@@ -27,12 +27,9 @@ bool with_latency = true;   // whether dimensions have any
 
 Make maker_of(const NetworkLevel& level) {
     return [&level](const Grid& grid, Engine& engine) {
-        static const Model model = [] {
-            Model made;
-            made.scale = scale;
-            return made;
-        }();
-        return level.make(model, grid, engine);
+        static const NetworkParameters parameters;
+        static const Semantics semantics{scale, {}};
+        return level.make({parameters, semantics, grid, engine});
     };
 }
 

@@ -84,8 +84,7 @@ void add_dimension(Chip& chip, const Grid& grid, u32 d) {
     chip.dimension.push_back(d);
 }
 
-Chip chip_of(const Model& model, const Grid& grid) {
-    const NetworkChoice& choice = model.network;
+Chip chip_of(const NetworkChoice& choice, const Grid& grid) {
     const auto at = [&choice](const char* name, double fallback) {
         const double value = choice.option(name, fallback);
         if (!(value >= 0.0 && value <= 1e9) || value != std::floor(value)) {
@@ -111,12 +110,12 @@ Chip chip_of(const Model& model, const Grid& grid) {
 
 class NocNetwork final : public NetworkModel, private noc::Observer {
 public:
-    NocNetwork(const Model& model, const Grid& grid, Engine& engine)
-        : chip_(chip_of(model, grid)),
-          grid_(grid),
-          scale_(model.scale),
-          queue_(engine.queue),
-          probe_(engine.recorder()),
+    explicit NocNetwork(const NetworkSetup& setup)
+        : chip_(chip_of(setup.parameters.choice, setup.grid)),
+          grid_(setup.grid),
+          scale_(setup.semantics.scale),
+          queue_(setup.engine.queue),
+          probe_(setup.engine.recorder()),
           simulator_(chip_.settings, *this) {
         const noc::Shape& shape = simulator_.shape();
         const u32 links = shape.routers() * shape.first_local();
@@ -310,9 +309,9 @@ Vector<NetworkOption> noc_network_options() {
 const RegisteredNetwork registered_noc({
     .name = "noc",
     .help = "flits over the routers of a chip or a wafer, with virtual channels and credits",
-    .make = [](const Model& model, const Grid& grid, Engine& engine) -> std::unique_ptr<NetworkModel> {
+    .make = [](const NetworkSetup& setup) -> std::unique_ptr<NetworkModel> {
         try {
-            return std::make_unique<NocNetwork>(model, grid, engine);
+            return std::make_unique<NocNetwork>(setup);
         } catch (const std::invalid_argument& refused) {
             throw Unsupported(std::string("network noc: ") + refused.what());
         }

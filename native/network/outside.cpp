@@ -8,22 +8,22 @@
 
 namespace yantra {
 
-OutsideNetwork::OutsideNetwork(const Model& model, const Grid& grid, Engine& engine)
-    : grid_(grid),
-      queue_(engine.queue),
-      scale_(model.scale),
-      has_routes_(model.fabric != nullptr && model.network.from_outside->wants_routes()),
-      probe_(engine.recorder()) {
-    if (model.fabric != nullptr) {
-        ways_.emplace(model, grid);
+OutsideNetwork::OutsideNetwork(const NetworkSetup& setup)
+    : grid_(setup.grid),
+      queue_(setup.engine.queue),
+      scale_(setup.semantics.scale),
+      has_routes_(setup.parameters.fabric != nullptr && setup.parameters.choice.from_outside->wants_routes()),
+      probe_(setup.engine.recorder()) {
+    if (setup.parameters.fabric != nullptr) {
+        ways_.emplace(setup.parameters, grid_);
         probe_.keeps(ways_->links(), ways_->groups(), [this](u32 link) { return ways_->group(link); });
         probe_.shared(ways_->links());   // by messages at rates that it does not know
     }
-    use_.resize(ways_ ? ways_->links() : grid.dimensions());
+    use_.resize(ways_ ? ways_->links() : grid_.dimensions());
     if (ways_ && ways_->by_load()) {
         loads_.resize(ways_->links());
     }
-    network_ = model.network.from_outside->make(*this);
+    network_ = setup.parameters.choice.from_outside->make(*this);
 }
 
 void OutsideNetwork::send(const Message& message, Notice arrived, Notice departed) {

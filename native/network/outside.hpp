@@ -13,8 +13,8 @@
 #include "base/vector.hpp"
 #include "engine/engine.hpp"
 #include "fabric/grid.hpp"
-#include "model/model.hpp"
 #include "network/network.hpp"
+#include "network/parameters.hpp"
 #include "network/ways.hpp"
 #include "network/ways_probe.hpp"
 
@@ -22,7 +22,7 @@ namespace yantra::inline YANTRA_RUN {
 
 class OutsideNetwork final : public NetworkModel, private NetworkPort, private LinkLoads {
 public:
-    OutsideNetwork(const Model& model, const Grid& grid, Engine& engine);
+    explicit OutsideNetwork(const NetworkSetup& setup);
 
     void send(const Message& message, Notice arrived, Notice departed) override;
     void handle(const Event& event) override { network_->wakes(event.index); }

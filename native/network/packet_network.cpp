@@ -10,7 +10,6 @@
 #include "base/ensure.hpp"
 #include "base/unsupported.hpp"
 #include "base/vector.hpp"
-#include "model/rank_order.hpp"
 #include "network/level.hpp"
 #include "network/packet/fabric_spec.hpp"
 #include "network/packet/options.hpp"
@@ -22,16 +21,16 @@ namespace {
 
 constexpr u64 look_every = u64{1} << 20;   // events between two looks for a run that cannot end
 
-packet::Settings settings_for(const Model& model) {
-    ensure(model.fabric != nullptr, "a packet network without a fabric");
+packet::Settings settings_for(const NetworkParameters& parameters) {
+    ensure(parameters.fabric != nullptr, "a packet network without a fabric");
     double host_gbps = 100.0;
-    for (u32 link = 0; link < model.fabric->links(); ++link) {
-        if (model.fabric->from(link) < model.fabric->ranks()) {
-            host_gbps = std::min(model.fabric->bytes_per_ns(link) * 8.0, 1e6);
+    for (u32 link = 0; link < parameters.fabric->links(); ++link) {
+        if (parameters.fabric->from(link) < parameters.fabric->ranks()) {
+            host_gbps = std::min(parameters.fabric->bytes_per_ns(link) * 8.0, 1e6);
             break;
         }
     }
-    packet::Settings settings = packet_settings_of(model.network.options, host_gbps);
+    packet::Settings settings = packet_settings_of(parameters.choice.options, host_gbps);
     settings.tells_crossings = WaysProbe::keeps_spans;
     return settings;
 }
@@ -39,9 +38,9 @@ packet::Settings settings_for(const Model& model) {
 const RegisteredNetwork registered_packet({
     .name = "packet",
     .help = "packets over switches with shared buffers, with pauses, marks and a congestion control",
-    .make = [](const Model& model, const Grid& grid, Engine& engine) -> std::unique_ptr<NetworkModel> {
+    .make = [](const NetworkSetup& setup) -> std::unique_ptr<NetworkModel> {
         try {
-            return std::make_unique<PacketNetwork>(model, grid, engine);
+            return std::make_unique<PacketNetwork>(setup);
         } catch (const std::invalid_argument& refused) {
             throw Unsupported(std::string("network packet: ") + refused.what());
         }
@@ -59,20 +58,20 @@ const RegisteredNetwork registered_packet({
 
 }  // namespace
 
-PacketNetwork::PacketNetwork(const Model& model, const Grid& grid, Engine& engine)
-    : settings_(settings_for(model)),
-      graph_(*model.fabric),
-      ways_(model, grid),
-      scale_(model.scale),
-      queue_(engine.queue),
-      probe_(engine.recorder()),
-      tiers_(model, ways_),
+PacketNetwork::PacketNetwork(const NetworkSetup& setup)
+    : settings_(settings_for(setup.parameters)),
+      graph_(*setup.parameters.fabric),
+      ways_(setup.parameters, setup.grid),
+      scale_(setup.semantics.scale),
+      queue_(setup.engine.queue),
+      probe_(setup.engine.recorder()),
+      tiers_(setup.parameters, ways_),
       simulator_(packet::spec_of(graph_, settings_, tiers_.links()), settings_, *this),
-      changes_(model, ways_.links(), engine.queue, changes, known),
-      orders_(settings_.quirks == 0 ? rank_order(model) : Vector<u16>()),
+      changes_(setup.parameters, ways_.links(), setup.engine.queue, changes, known),
+      orders_(settings_.quirks == 0 ? setup.rank_order() : Vector<u16>()),
       is_late_(settings_.has(packet::Quirk::late_receiver)),
       own_(settings_.ticks_per_ns()),
-      theirs_(model.scale.ticks_per_ns()) {
+      theirs_(setup.semantics.scale.ticks_per_ns()) {
     if (ways_.by_packet()) {
         simulator_.add_ways({});   // refuses, with the reason, what cannot be sprayed
     }
@@ -80,7 +79,7 @@ PacketNetwork::PacketNetwork(const Model& model, const Grid& grid, Engine& engin
         throw Unsupported("tier_networks: network.semantics ns3_fork is what that simulator does, which sends all "
                           "messages as packets; take yantra");
     }
-    check_changes(model);
+    check_changes(setup.parameters.link_changes);
     probe_.keeps(ways_.links(), ways_.groups(), [this](u32 link) { return ways_.group(link); });
 }
 

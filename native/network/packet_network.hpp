@@ -30,7 +30,7 @@ namespace yantra::inline YANTRA_RUN {
 class PacketNetwork final : public NetworkModel, private packet::Observer {
 public:
     // std::invalid_argument for what no packets could cross, Unsupported for what these settings do not know.
-    PacketNetwork(const Model& model, const Grid& grid, Engine& engine);
+    explicit PacketNetwork(const NetworkSetup& setup);
 
     void send(const Message& message, Notice arrived, Notice departed) override;
     void handle(const Event& event) override;
@@ -98,7 +98,7 @@ private:
     Vector<LinkUse> use() const;
     void look() const;
     // Of packet_network_changes.cpp.
-    void check_changes(const Model& model);
+    void check_changes(const Vector<LinkChange>& changes);
     void change_links();
     void reroute();
     void send_held();

@@ -24,12 +24,12 @@ u64 bits_of(double bytes_per_ns) { return static_cast<u64>(std::llround(bytes_pe
 
 }  // namespace
 
-void PacketNetwork::check_changes(const Model& model) {
+void PacketNetwork::check_changes(const Vector<LinkChange>& changes) {
     if (changes_.any() && settings_.has(packet::Quirk::no_retransmission_timer)) {
         throw Unsupported("cluster.failures: network.semantics ns3_fork has no timer, so nobody would notice what a link "
                           "that fails has lost; take yantra");
     }
-    for (const LinkChange& change : model.link_changes) {
+    for (const LinkChange& change : changes) {
         const u64 bits = bits_of(change.bytes_per_ns);
         if (change.bytes_per_ns > 0.0 && bits < least_bits) {
             throw std::invalid_argument(graph_.link_name(change.link) +

@@ -15,11 +15,11 @@ namespace {
 const RegisteredNetwork registered_store_and_forward({
     .name = "store_and_forward",
     .help = "whole messages over a queue for each link, which they wait for in the order they come",
-    .make = [](const Model& model, const Grid& grid, Engine& engine) -> std::unique_ptr<NetworkModel> {
-        if (model.fabric != nullptr || !model.formula_groups.empty()) {
-            return std::make_unique<FabricQueues>(model, grid, engine);
+    .make = [](const NetworkSetup& setup) -> std::unique_ptr<NetworkModel> {
+        if (setup.parameters.fabric != nullptr || !setup.parameters.formula_groups.empty()) {
+            return std::make_unique<FabricQueues>(setup);
         }
-        return std::make_unique<StoreAndForwardNetwork>(grid, model.scale, engine);
+        return std::make_unique<StoreAndForwardNetwork>(setup.grid, setup.semantics.scale, setup.engine);
     },
     .folding = NetworkFolding::links_by_class,
     .traits = {NetworkTrait::charges_latency, NetworkTrait::has_links, NetworkTrait::stores_messages,

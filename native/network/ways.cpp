@@ -9,11 +9,11 @@
 
 namespace yantra {
 
-Ways::Ways(const Model& model, const Grid& grid)
-    : model_(model), grid_(grid), grid_links_(grid), fabric_(model.fabric.get()) {
+Ways::Ways(const NetworkParameters& parameters, const Grid& grid)
+    : parameters_(parameters), grid_(grid), grid_links_(grid), fabric_(parameters.fabric.get()) {
     if (fabric_ != nullptr) {
-        kind_ = find_routing(model.routing.name);
-        routing_ = make_routing(*fabric_, model.routing);
+        kind_ = find_routing(parameters.routing.name);
+        routing_ = make_routing(*fabric_, parameters.routing);
     }
 }
 
@@ -123,7 +123,7 @@ void Ways::avoid(const std::vector<bool>& is_down) {
             link_of_reduced_.push_back(link);
         }
     }
-    of_reduced_ = make_routing(*reduced_, model_.routing);
+    of_reduced_ = make_routing(*reduced_, parameters_.routing);
 }
 
 Vector<LinkUse> Ways::uses(const Vector<LinkUse>& of_links) const {

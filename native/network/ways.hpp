@@ -1,6 +1,6 @@
-// Ways: the links that a model's messages can cross, and those that each of them crosses.
+// Ways: the links that messages can cross, and those that each of them crosses.
 //
-// Links of the fabric, if the model has one, by its routing and placement; else those of its dimensions
+// Links of the fabric, if there is one, by its routing and placement; else those of its dimensions
 // (fabric/links.hpp). Whoever shares links need not know which.
 #pragma once
 
@@ -13,14 +13,14 @@
 #include "fabric/links.hpp"
 #include "fabric/routing/routing.hpp"
 #include "fabric/way.hpp"
-#include "model/model.hpp"
 #include "network/network.hpp"
+#include "network/parameters.hpp"
 
 namespace yantra::inline YANTRA_RUN {
 
 class Ways {
 public:
-    Ways(const Model& model, const Grid& grid);
+    Ways(const NetworkParameters& parameters, const Grid& grid);
     virtual ~Ways() = default;
     Ways(const Ways&) = delete;
     Ways& operator=(const Ways&) = delete;
@@ -45,7 +45,7 @@ public:
     bool divides() const { return routing_ != nullptr && kind_->divides; }
     // Where a rank is: its device of the fabric; without one, itself.
     virtual u32 place(RankId rank) const {
-        return fabric_ == nullptr ? rank.index() : model_.placement[rank.index()];
+        return fabric_ == nullptr ? rank.index() : parameters_.placement[rank.index()];
     }
     // The links of a message between two places, or of a part of it. Precondition: they differ.
     void route(u32 from, u32 to, u32 packet, const LinkLoads* loads, Vector<u32>& path);
@@ -73,7 +73,7 @@ private:
     double latency_of(const Way& way);
     const Dimension& of_grid(u32 link) const { return grid_.dimension(grid_links_.dimension_of(link)); }
 
-    const Model& model_;
+    const NetworkParameters& parameters_;
     const Grid& grid_;
     Links grid_links_;
     const FabricGraph* fabric_;                  // null: the dimensions

@@ -18,7 +18,7 @@ std::map<Alike, u64> alike_in(const Model& model, const Job& job) {
     std::map<Alike, u64> found;
     for (const Op& op : job.ops) {
         if (op.kind == OpKind::collective && op.custom == none) {
-            ++found[{op.communicator, op.collective, op.bytes, involves_some(model, op.involved)}];
+            ++found[{op.communicator, op.collective, op.bytes, involves_some(model.collectives, op.involved)}];
         }
     }
     return found;
@@ -26,21 +26,21 @@ std::map<Alike, u64> alike_in(const Model& model, const Job& job) {
 
 KnownCollective known(const Model& model, const JobOfRank& of, const Alike& alike) {
     const auto& [name, kind, bytes, over_some] = alike;
-    const u32 communicator = of.by_rules ? model.communicator_at(of.rank, name) : name;
+    const u32 communicator = of.by_rules ? model.work.communicator_at(of.rank, name) : name;
     const KnownCollective nothing{none, no_program, 0};
-    if (communicator == none || model.communicators[communicator].base != of.rank || bytes == 0) {
+    if (communicator == none || model.collectives.communicators[communicator].base != of.rank || bytes == 0) {
         return nothing;
     }
     const auto number = static_cast<std::size_t>(kind);
-    const u32 at = model.layout_of(communicator).plan_of(number, bytes, over_some);
-    if (at == none || model.plans[at].levels.size() != 1) {
+    const u32 at = model.collectives.layout_of(communicator).plan_of(number, bytes, over_some);
+    if (at == none || model.collectives.plans[at].levels.size() != 1) {
         return nothing;
     }
-    const u32 program = model.plans[at].levels.front().program[number];
+    const u32 program = model.collectives.plans[at].levels.front().program[number];
     if (program == no_program) {
         return nothing;
     }
-    const auto* timed = std::get_if<TimedProgram>(&model.programs[program].machine);
+    const auto* timed = std::get_if<TimedProgram>(&model.collectives.programs[program].machine);
     return timed == nullptr || timed->charges.empty() ? nothing : KnownCollective{communicator, program, bytes};
 }
 
@@ -73,7 +73,7 @@ Vector<LinkRecord> joined(Vector<LinkRecord> carried, const Vector<LinkRecord>& 
 Vector<JobOfRank> jobs_of(const Model& model) {
     Vector<JobOfRank> jobs;
     for (u32 rank = 0; rank < model.ranks(); ++rank) {
-        jobs.push_back({rank, &model.job(rank), true});
+        jobs.push_back({rank, &model.work.job(rank), true});
     }
     return jobs;
 }
@@ -82,19 +82,21 @@ KnownCollective known_collective(const Model& model, const JobOfRank& of, const 
     if (op.kind != OpKind::collective || op.custom != none) {
         return {none, no_program, 0};
     }
-    return known(model, of, {op.communicator, op.collective, op.bytes, involves_some(model, op.involved)});
+    return known(model, of, {op.communicator, op.collective, op.bytes, involves_some(model.collectives, op.involved)});
 }
 
 Charges::Charges(const Model& model, const Grid& grid)
-    : model_(model), grid_(grid), ways_(model, grid), of_grid_(grid), groups_(ways_.groups()) {
-    const NetworkLevel* const level = find_network_level(model.network.level);
-    by_link_ = model.fabric != nullptr || (level != nullptr && level->traits.has(NetworkTrait::has_links));
-    keeps_links_ = by_link_ || (level != nullptr && level->traits.has(NetworkTrait::has_ports) && !model.quirks.links_carry_anything);
+    : model_(model), grid_(grid), ways_(model.network, grid), of_grid_(grid), groups_(ways_.groups()) {
+    const NetworkLevel* const level = find_network_level(model.network.choice.level);
+    by_link_ = model.network.fabric != nullptr || (level != nullptr && level->traits.has(NetworkTrait::has_links));
+    keeps_links_ = by_link_ || (level != nullptr && level->traits.has(NetworkTrait::has_ports) &&
+                                !model.semantics.quirks.links_carry_anything);
     links_.resize(keeps_links_ ? ways_.links() : 0);
 }
 
 bool Charges::are_in(const Model& model) {
-    return std::any_of(model.programs.begin(), model.programs.end(), [](const Program& program) {
+    const Vector<Program>& programs = model.collectives.programs;
+    return std::any_of(programs.begin(), programs.end(), [](const Program& program) {
         const auto* timed = std::get_if<TimedProgram>(&program.machine);
         return timed != nullptr && !timed->charges.empty();
     });
@@ -102,8 +104,8 @@ bool Charges::are_in(const Model& model) {
 
 // In ascending order.
 void Charges::list_members(u32 communicator) {
-    const Communicator& at = model_.communicators[communicator];
-    const Shape& shape = *model_.layouts[at.layout].shape;
+    const Communicator& at = model_.collectives.communicators[communicator];
+    const Shape& shape = *model_.collectives.layouts[at.layout].shape;
     members_.clear();
     for (u32 position = 0; position < shape.size(); ++position) {
         members_.push_back(at.base + shape.offset(position));
@@ -152,7 +154,8 @@ void Charges::send(u32 src, u32 dst, u64 bytes, u64 messages, u64 times) {
             touched_.push_back(link);
         }
         count(links_[link]);
-        links_[link].busy_ticks += times * model_.scale.ticks(static_cast<double>(bytes) / ways_.bytes_per_ns(link));
+        const TimeScale& scale = model_.semantics.scale;
+        links_[link].busy_ticks += times * scale.ticks(static_cast<double>(bytes) / ways_.bytes_per_ns(link));
     }
 }
 

@@ -82,7 +82,7 @@ private:
 
 template <class Visit>
 void Charges::for_each_pair(const KnownCollective& of, Visit&& visit) {
-    const auto& timed = std::get<TimedProgram>(model_.programs[of.program].machine);
+    const auto& timed = std::get<TimedProgram>(model_.collectives.programs[of.program].machine);
     list_members(of.communicator);
     const u32 local = timed.local;
     const u32 nodes = static_cast<u32>(members_.size()) / local;

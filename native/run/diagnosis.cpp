@@ -190,8 +190,8 @@ private:
         if (!fresh) {
             return result;
         }
-        const u32 base = model_.communicators[communicator].base;
-        const Shape& shape = *model_.layout_of(communicator).shape;
+        const u32 base = model_.collectives.communicators[communicator].base;
+        const Shape& shape = *model_.collectives.layout_of(communicator).shape;
         for (u32 i = 0; i < shape.size(); ++i) {
             const u32 member = base + shape.offset(i);
             const Vector<u32>& nodes = entered_[member][communicator];

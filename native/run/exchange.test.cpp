@@ -34,7 +34,7 @@ std::shared_ptr<const BlockTable> one_way_ring(u32 ranks) {
 u64 ticks_of(u32 ranks, CollectiveKind kind, bool one_way) {
     Vector<std::shared_ptr<const Job>> jobs(ranks, test::job_of({{test::collective(kind, 4000), {}}}));
     Model model = test::model_of({{one_way ? Block::table : Block::ring, ranks, 1.0, 10.0, 1.0}}, jobs);
-    model.tables[0] = one_way ? one_way_ring(ranks) : nullptr;
+    model.network.tables[0] = one_way ? one_way_ring(ranks) : nullptr;
     Simulation run(model);
     run.start();
     check(run.run_for(~u64{0}) && run.nodes_done() == ranks, "a run does not end", ranks);
@@ -63,7 +63,7 @@ void counters_are_used_again_when_a_phase_is_over() {
         }
         Model model = test::model_of({{Block::fully_connected, ranks, 1.0, 10.0, 1.0}},
                                      Vector<std::shared_ptr<const Job>>(ranks, test::job_of(nodes)));
-        for (Program& program : model.programs) {
+        for (Program& program : model.collectives.programs) {
             auto& machine = std::get<ExchangeProgram>(program.machine);
             machine.runs[0].out = 2;
             machine.runs[0].into = -2;

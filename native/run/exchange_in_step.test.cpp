@@ -39,13 +39,13 @@ Model any_model(test::Random& random) {
                                      {test::collective(CollectiveKind::reduce_scatter, 640), {1}}}));
     }
     Model model = test::model_of(dimensions, jobs);
-    model.network.level = random.below(2) == 0 ? "analytical" : "store_and_forward";
-    model.system.chunks = 1 + static_cast<u32>(random.below(4));
-    model.system.active_chunks = 1 + static_cast<u32>(random.below(3));
-    model.system.endpoint_delay = random.below(4) == 0 ? 0 : 1 + random.below(20);
-    model.system.memory_bytes_per_s = random.below(4) == 0 ? 4e14 : 5e10;
+    model.network.choice.level = random.below(2) == 0 ? "analytical" : "store_and_forward";
+    model.collectives.system.chunks = 1 + static_cast<u32>(random.below(4));
+    model.collectives.system.active_chunks = 1 + static_cast<u32>(random.below(3));
+    model.collectives.system.endpoint_delay = random.below(4) == 0 ? 0 : 1 + random.below(20);
+    model.collectives.system.memory_bytes_per_s = random.below(4) == 0 ? 4e14 : 5e10;
     const bool in_parts = random.below(2) == 0;
-    for (Program& program : model.programs) {
+    for (Program& program : model.collectives.programs) {
         auto& machine = std::get<ExchangeProgram>(program.machine);
         Run& all = machine.runs[0];
         if (random.below(2) == 0) {
@@ -72,7 +72,7 @@ auto left_by(const Model& model, u64 slice) {
     while (!run.run_for(slice)) {
     }
     const Executor::State& left = run.executor().state();
-    check(left.finish_order.size() == model.job_of.size(), "a run does not end", slice);
+    check(left.finish_order.size() == model.work.job_of.size(), "a run does not end", slice);
     Vector<u64> use;
     for (const LinkUse& of : run.network().dimensions()) {
         use.insert(use.end(), {of.bytes, of.messages, of.busy_ticks});
@@ -81,7 +81,7 @@ auto left_by(const Model& model, u64 slice) {
         use.insert(use.end(), {link.from, link.to, link.use.bytes, link.use.messages, link.use.busy_ticks});
     }
     // Heads that come to a port in one tick are sorted in an event more or less.
-    const u64 events = model.network.level == "analytical" ? 0 : run.engine().queue.processed();
+    const u64 events = model.network.choice.level == "analytical" ? 0 : run.engine().queue.processed();
     return std::tuple(left.finish.values(), left.finish_order, left.start, left.end,
                       events, run.transport().state().messages, use);
 }

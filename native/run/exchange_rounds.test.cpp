@@ -36,10 +36,10 @@ Model any_model(test::Random& random) {
                                      {test::timed(1, other / 2 + 1), {2}}}));
     }
     Model model = test::model_of(dimensions, jobs);
-    model.network.level = random.below(2) == 0 ? "analytical" : "store_and_forward";
-    model.system.chunks = 1 + static_cast<u32>(random.below(3));
-    model.system.endpoint_delay = 1 + random.below(20);
-    for (Program& program : model.programs) {
+    model.network.choice.level = random.below(2) == 0 ? "analytical" : "store_and_forward";
+    model.collectives.system.chunks = 1 + static_cast<u32>(random.below(3));
+    model.collectives.system.endpoint_delay = 1 + random.below(20);
+    for (Program& program : model.collectives.programs) {
         auto& machine = std::get<ExchangeProgram>(program.machine);
         if (random.below(2) == 0) {
             machine.runs[0].reduce = {1, 1 + random.below(8)};
@@ -65,7 +65,7 @@ Left left_by(const Model& model, u64 slice) {
         ++left.slices;
     }
     const Executor::State& state = run.executor().state();
-    check(state.finish_order.size() == model.job_of.size(), "a run does not end", slice);
+    check(state.finish_order.size() == model.work.job_of.size(), "a run does not end", slice);
     left.numbers = state.finish.values();
     for (const ActorId actor : state.finish_order) {
         left.numbers.push_back(actor.index());
@@ -77,7 +77,7 @@ Left left_by(const Model& model, u64 slice) {
         left.numbers.insert(left.numbers.end(), {link.from, link.use.bytes, link.use.messages, link.use.busy_ticks});
     }
     // Heads that come to a port in one tick are sorted in an event more or less.
-    const u64 events = model.network.level == "analytical" ? 0 : run.engine().queue.processed();
+    const u64 events = model.network.choice.level == "analytical" ? 0 : run.engine().queue.processed();
     left.numbers.insert(left.numbers.end(), {events, run.transport().state().messages});
     return left;
 }

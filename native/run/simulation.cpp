@@ -5,6 +5,7 @@
 #include "base/ensure.hpp"
 #include "base/interruption.hpp"
 #include "base/vector.hpp"
+#include "model/rank_order.hpp"
 #include "network/level.hpp"
 #include "run/diagnosis.hpp"
 
@@ -23,38 +24,51 @@ double per_tick(double bytes_per_s, const TimeScale& scale) {
 }
 
 TakenByCollectives taken_of(const Model& model) {
-    return {model.system.units_of_collectives,
-            per_tick(model.system.bytes_per_s_of_collectives, model.scale),
-            model.system.units_of_all_to_alls};
+    return {model.collectives.system.units_of_collectives,
+            per_tick(model.collectives.system.bytes_per_s_of_collectives, model.semantics.scale),
+            model.collectives.system.units_of_all_to_alls};
 }
 
 Actors all_ranks(const Model& model, const Grid& grid) {
-    return Actors(grid.ranks(), static_cast<u32>(model.communicators.size()));
+    return Actors(grid.ranks(), static_cast<u32>(model.collectives.communicators.size()));
+}
+
+Collectives::Options options_of(const Model& model, bool match_by_tag, const Cast& cast) {
+    return {match_by_tag || model.collectives.match_by_tag,
+            cast.watcher,
+            cast.times,
+            model.network.choice.option("in_order", 0.0) != 0.0,
+            model.work.resources.communicates_in_one(),
+            model.work.resources.communicates_one_by_one()};
 }
 
 }  // namespace
 
+NetworkSetup Simulation::network_setup(const Model& model, const Grid& grid, Engine& engine) {
+    return {model.network, model.semantics, grid, engine, [&model] { return rank_order(model); }};
+}
+
 Simulation::Simulation(const Model& model, bool match_by_tag, Cast cast)
     : model_(model),
-      grid_(model.dimensions, model.tables),
+      grid_(model.network.dimensions, model.network.tables),
       actors_(cast.actors ? std::move(*cast.actors) : all_ranks(model, grid_)),
       engine_(actors_.count()),
-      network_(cast.network ? cast.network(grid_, engine_) : make_network(model, grid_, engine_)),
+      network_(cast.network ? cast.network(grid_, engine_) : make_network(network_setup(model, grid_, engine_))),
       watcher_(cast.watcher),
       transport_(engine_, actors_, *network_, *this,
-                 {model.system.rendezvous, model.quirks.send_completes_on_arrival,
-                  model.quirks.sizes_of_32_bits},
+                 {model.collectives.system.rendezvous, model.semantics.quirks.send_completes_on_arrival,
+                  model.semantics.quirks.sizes_of_32_bits},
                  cast.watcher),
-      local_(engine_, per_tick(model.system.shared_bytes_per_s, model.scale), model.scale,
-             actors_.count(), taken_of(model)),
-      memory_(engine_, model.memory, grid_.ranks(), model.scale, local_),
-      bus_(engine_, *this, bus_of(model.system), model.scale, model.quirks.sizes_of_32_bits,
-           actors_.count()),
-      collectives_(model, grid_, actors_, engine_, transport_, bus_, local_, *this,
-                   {match_by_tag || model.match_by_tag, cast.watcher, cast.times}),
+      local_(engine_, per_tick(model.collectives.system.shared_bytes_per_s, model.semantics.scale),
+             model.semantics.scale, actors_.count(), taken_of(model)),
+      memory_(engine_, model.memory, grid_.ranks(), model.semantics.scale, local_),
+      bus_(engine_, *this, bus_of(model.collectives.system), model.semantics.scale,
+           model.semantics.quirks.sizes_of_32_bits, actors_.count()),
+      collectives_(model.collectives, model.semantics, grid_, actors_, engine_, transport_, bus_, local_, *this,
+                   options_of(model, match_by_tag, cast)),
       executor_(model, actors_, engine_, transport_, memory_, local_, collectives_, cast.watcher),
       ahead_(engine_.queue, transport_, executor_) {
-    ensure(model.job_of.size() == grid_.ranks(), "one job per rank");
+    ensure(model.work.job_of.size() == grid_.ranks(), "one job per rank");
     engine_.done_at = [this] { return executor_.done_at(); };
 }
 

@@ -43,6 +43,8 @@ public:
 
     // `match_by_tag`: pair the messages of collectives by tag and size alone, as upstream does.
     explicit Simulation(const Model& model, bool match_by_tag = false, Cast cast = {});
+    // What the network of a run is made with.
+    static NetworkSetup network_setup(const Model& model, const Grid& grid, Engine& engine);
     Simulation(const Simulation&) = delete;
     Simulation& operator=(const Simulation&) = delete;
 
@@ -94,7 +96,7 @@ private:
     u32 handle(ActorId actor, const RankEvent& event, u32 count);
     void handle_due(ActorId actor, const RankEvent& event);
     bool must_match_by_tag() const {
-        return collectives_.mismatch() && model_.quirks.mismatched_collectives_meet;
+        return collectives_.mismatch() && model_.semantics.quirks.mismatched_collectives_meet;
     }
 
     const Model& model_;

@@ -113,7 +113,7 @@ void a_graph_runs_in_its_order(u32 seed) {
     test::Random random(seed);
     Vector<JobRef> jobs{any_job(random, 40), any_job(random, 40)};
     Model model = test::model_of(pair_of_ranks, jobs);
-    for (u32& capacity : model.resources.capacity) {
+    for (u32& capacity : model.work.resources.capacity) {
         capacity = static_cast<u32>(1 + random.below(3));
     }
     Simulation run(model);
@@ -121,7 +121,7 @@ void a_graph_runs_in_its_order(u32 seed) {
     check(run.run_for(all) && run.nodes_done() == 80, "nodes are left", seed);
     const Executor::State& state = run.executor().state();
     for (u32 actor = 0; actor < 2; ++actor) {
-        slots_are_kept(intervals(state, {{jobs[actor], 0, 40 * actor}}), model.resources.capacity);
+        slots_are_kept(intervals(state, {{jobs[actor], 0, 40 * actor}}), model.work.resources.capacity);
     }
 }
 
@@ -166,7 +166,7 @@ public:
             check(arrival.ended == (withdrawn ? never : end), "jobs end at another tick", number);
         }
         for (const Vector<Ran>& ran : of_actor) {
-            slots_are_kept(intervals(run_.executor().state(), ran), model_.resources.capacity);
+            slots_are_kept(intervals(run_.executor().state(), ran), model_.work.resources.capacity);
         }
     }
 
@@ -235,9 +235,9 @@ void on_an_idle_system_a_job_runs_as_alone(const std::string& network, u64 tick)
     }
     const auto model_of = [&](const Vector<JobRef>& own) {
         Model model = test::model_of(two_by_two, own);
-        model.network.level = network;
-        model.system.chunks = 4;
-        model.system.active_chunks = 2;
+        model.network.choice.level = network;
+        model.collectives.system.chunks = 4;
+        model.collectives.system.active_chunks = 2;
         return model;
     };
     const Model with_jobs = model_of(jobs);

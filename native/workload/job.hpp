@@ -70,6 +70,19 @@ struct ResourceMap {
     u8 memory = 2;
     Vector<u8> collective;     // by communicator
     Vector<u8> send;           // by communicator
+
+    // Whether all that communicates is in the slots of memory accesses.
+    bool communicates_in_one() const { return capacity.size() == memory + std::size_t{1}; }
+    // Whether no slot for what communicates has room for two.
+    bool communicates_one_by_one() const {
+        for (std::size_t slot = 0; slot < capacity.size(); ++slot) {
+            const bool is_other = slot == cpu || slot == compute || (slot == memory && !communicates_in_one());
+            if (!is_other && capacity[slot] != 1) {
+                return false;
+            }
+        }
+        return true;
+    }
 };
 
 // A node that cannot be run, and why. The text names the attribute, what was expected and what came.

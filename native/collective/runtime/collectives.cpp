@@ -16,28 +16,29 @@ constexpr u64 most_expected = u64{1} << 16;   // chunks at once; for more their 
 
 }  // namespace
 
-Collectives::Collectives(const Model& model, const Grid& grid, const Actors& actors, Engine& engine,
-                         Transport& transport, SharedBus& bus, LocalBandwidth& local,
-                         Completions& completions, const Options& options)
-    : model_(model),
+Collectives::Collectives(const CollectiveParameters& parameters, const Semantics& semantics,
+                         const Grid& grid, const Actors& actors, Engine& engine, Transport& transport,
+                         SharedBus& bus, LocalBandwidth& local, Completions& completions, const Options& options)
+    : parameters_(parameters),
+      semantics_(semantics),
       actors_(actors),
       engine_(engine),
       completions_(completions),
       options_(options),
-      planner_(model, grid, actors),
+      planner_(parameters, semantics, grid, actors),
       tables_(actors.communicator_classes()),
-      queues_(model, actors, engine, chunks_, options.watcher),
-      exchange_(model, actors, engine, transport, tables_, bus, local, *this, options.watcher),
-      graph_(model, actors, engine, transport, bus, local, *this),
-      custom_(model, actors, engine, transport, local, chunks_, *this),
+      queues_(parameters, semantics, actors, engine, chunks_, options.watcher),
+      exchange_(parameters, semantics, actors, engine, transport, tables_, bus, local, *this, options.watcher),
+      graph_(parameters, semantics, actors, engine, transport, bus, local, *this, options.pairs_in_order),
+      custom_(parameters, semantics, actors, engine, transport, local, chunks_, *this),
       probe_(engine.recorder()),
       ranks_(grid.ranks()),
-      keeps_turns_(!model.quirks.phases_as_ready && keeps_turns(false)),
+      keeps_turns_(!semantics.quirks.phases_as_ready && keeps_turns(false)),
       makes_at_turn_(is_plain && options.times == nullptr && options.watcher == nullptr &&
-                     keeps_turns(model.quirks.phases_as_ready)) {
+                     keeps_turns(semantics.quirks.phases_as_ready)) {
     state_.next_priority.resize(actors.count());
-    if (!model.plans.empty()) {
-        const u64 chunks = std::min<u64>(u64{actors.count()} * model.system.chunks, most_expected);
+    if (!parameters.plans.empty()) {
+        const u64 chunks = std::min<u64>(u64{actors.count()} * parameters.system.chunks, most_expected);
         chunks_.expect(chunks);
         exchange_.expect(chunks);
     }
@@ -52,9 +53,9 @@ void Collectives::start(const CollectiveRequest& request) {
         options_.watcher->collective_starts(request.actor, request.communicator);
     }
     const std::size_t kind = static_cast<std::size_t>(request.kind);
-    const u32 plan_index = model_.layout_of(request.communicator).plan_of(
-        kind, request.bytes, involves_some(model_, request.involved));
-    const Plan& plan = model_.plans[plan_index];
+    const u32 plan_index = parameters_.layout_of(request.communicator).plan_of(
+        kind, request.bytes, involves_some(parameters_, request.involved));
+    const Plan& plan = parameters_.plans[plan_index];
     planner_.collective_starts(request.actor, request.communicator, plan, engine_.now());
     Entry entry;
     entry.plan = plan_index;
@@ -108,24 +109,24 @@ inline void Collectives::enter(const CollectiveRequest& request, Entry& entry) {
     instance.place = request.place;
     instance.communicator = request.communicator;
     instance.bytes = request.bytes;
-    entry.first_chunk = model_.communicators[request.communicator].first_chunk;
+    entry.first_chunk = parameters_.communicators[request.communicator].first_chunk;
     entry.made = &planner_.chunks_made(request.actor, request.communicator);
     if (entry.custom != none || options_.match_by_tag) {
         return;
     }
     entry.of_class = actors_.communicator_class(request.actor, request.communicator);
-    entry.members = actors_.members(entry.of_class, model_.plans[entry.plan].communicator_size);
+    entry.members = actors_.members(entry.of_class, parameters_.plans[entry.plan].communicator_size);
     entry.member = actors_.member(entry.of_class, request.actor, [&] {
         return member_of(entry.plan, request.communicator, request.actor);
     });
 }
 
 i64 Collectives::take_priority(const CollectiveRequest& request) {
-    if (model_.system.priority == Priority::given) {
+    if (parameters_.system.priority == Priority::given) {
         return request.priority;
     }
     i64& next = state_.next_priority[request.actor];
-    return model_.system.priority == Priority::lifo ? next++ : next--;
+    return parameters_.system.priority == Priority::lifo ? next++ : next--;
 }
 
 // A chunk enters the queues at once: nothing limits how many of them wait there.
@@ -170,7 +171,7 @@ void Collectives::tell_shapes(const Chunk& c) {
         const CollectiveInstance& here = chunks_.instance(c);
         const CollectiveInstance& there = chunks_.instance(chunks_[other]);
         state_.mismatch = {here.actor, here.node, there.actor, there.node};
-        if (model_.quirks.mismatched_collectives_meet) {
+        if (semantics_.quirks.mismatched_collectives_meet) {
             engine_.pause();   // it starts again with tags
         }
     }
@@ -180,7 +181,7 @@ void Collectives::tell_shapes(const Chunk& c) {
 
 // The member of its communicator that an actor's rank is, by its place on each level.
 u32 Collectives::member_of(u32 plan_index, u32 communicator, ActorId actor) const {
-    const Plan& plan = model_.plans[plan_index];
+    const Plan& plan = parameters_.plans[plan_index];
     if (plan.communicator_size == ranks_) {
         return actors_.rank(actor).index();
     }
@@ -244,7 +245,7 @@ void Collectives::proceed(ChunkId chunk) {
 
 // Of its messages. Chunks that share no table do not hear of each other, whatever their numbers and sizes.
 u32 Collectives::tag_of(const Chunk& c) const {
-    const bool by_number = c.table == none || model_.quirks.mismatched_collectives_meet;
+    const bool by_number = c.table == none || semantics_.quirks.mismatched_collectives_meet;
     return static_cast<u32>((by_number ? c.id : c.table) % tag_space) + tag_space;
 }
 
@@ -296,7 +297,7 @@ void Collectives::start_waiting(ActorId actor, u32 queue) {
         engine_.of_ranks.schedule(c.actor, 0, {Owner::collectives, phase_done}, chunk.index());
         return;
     }
-    const Program& program = model_.programs[phase.program];
+    const Program& program = parameters_.programs[phase.program];
     const Exchange::Beginning beginning{&program, phase.data, c.actor, c.plan, phase.level, c.communicator,
                                         Chunks::phase_number(c), phase.clockwise, phase.fixed_hand_over};
     if (options_.times == nullptr && c.table != none &&
@@ -337,9 +338,9 @@ PhaseInput Collectives::input_of(ChunkId chunk) const {
 
 // What a phase is of whatever chunk.
 PhaseInput Collectives::input_of(const Phase& phase, ActorId actor, u32 plan_index, u32 communicator) const {
-    const Plan& plan = model_.plans[plan_index];
+    const Plan& plan = parameters_.plans[plan_index];
     return {.actor = actor,
-            .program = model_.programs[phase.program],
+            .program = parameters_.programs[phase.program],
             .data = phase.data,
             .place = planner_.place_on(plan, phase.level, communicator, actor),
             .clockwise = phase.clockwise,

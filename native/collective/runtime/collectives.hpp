@@ -35,15 +35,18 @@ public:
         bool match_by_tag = false;           // pair messages by tag and size alone, as upstream does
         OrderWatcher* watcher = nullptr;
         PhaseTimes* times = nullptr;
+        bool pairs_in_order = false;         // as the network has messages of a pair follow each other
+        bool one_slot_kind = false;          // all collectives and sends share one kind of slot
+        bool one_at_a_time = false;          // no kind of slot has two of them
     };
     struct State {
         IdVector<ActorId, i64> next_priority;
         std::optional<MismatchedNodes> mismatch;   // the first
     };
 
-    Collectives(const Model& model, const Grid& grid, const Actors& actors, Engine& engine,
-                Transport& transport, SharedBus& bus, LocalBandwidth& local, Completions& completions,
-                const Options& options);
+    Collectives(const CollectiveParameters& parameters, const Semantics& semantics, const Grid& grid,
+                const Actors& actors, Engine& engine, Transport& transport, SharedBus& bus,
+                LocalBandwidth& local, Completions& completions, const Options& options);
 
     void start(const CollectiveRequest& request);
 
@@ -101,7 +104,7 @@ private:
     void make_all(const CollectiveRequest& request, Entry& entry);
     bool plan_series(const CollectiveRequest& request, const Plan& plan, u64& after);
     bool is_exchange(const Phase& phase) const {
-        return !phase.idle && std::holds_alternative<ExchangeProgram>(model_.programs[phase.program].machine);
+        return !phase.idle && std::holds_alternative<ExchangeProgram>(parameters_.programs[phase.program].machine);
     }
     // Whether the chunks of a collective of one phase have a queue to themselves, and run in it one after the other
     // in the order in which they are cut.
@@ -142,7 +145,7 @@ private:
     static PhaseShape shape_of(const Phase& phase) { return {phase.program, phase.level, phase.data}; }
     PhaseShape shape_of_bytes(const Chunk& chunk) const { return {none, none, chunks_.instance(chunk).bytes}; }
     // Themis cuts a collective as it cut that of another rank, so chunks may be alike where their collectives are not.
-    bool tells_bytes() const { return !model_.quirks.mismatched_collectives_meet; }
+    bool tells_bytes() const { return !semantics_.quirks.mismatched_collectives_meet; }
     void tell_shapes(const Chunk& chunk);
     void join_table(ChunkId chunk, const Entry& entry, std::span<const PhaseShape> shapes);
     void begin(ChunkId chunk);
@@ -155,7 +158,8 @@ private:
     void instance_advances(u32 instance);
     u32 member_of(u32 plan_index, u32 communicator, ActorId actor) const;
 
-    const Model& model_;
+    const CollectiveParameters& parameters_;
+    const Semantics& semantics_;
     const Actors& actors_;
     Engine& engine_;
     Completions& completions_;

@@ -22,22 +22,16 @@ constexpr std::size_t most_turns = std::numeric_limits<u8>::max();
 
 // Whether a communicator has one collective at a time, in queues that chunks leave as they came.
 bool Collectives::keeps_turns(bool all_share_queues) const {
-    const SystemParameters& system = model_.system;
-    const ResourceMap& slots = model_.resources;
-    bool one_collective = !all_share_queues || slots.capacity.size() == slots.memory + std::size_t{1};
-    for (std::size_t slot = 0; slot < slots.capacity.size(); ++slot) {
-        const bool is_other = slot == slots.cpu || slot == slots.compute ||
-                              (slot == slots.memory && slots.capacity.size() > slot + std::size_t{1});
-        one_collective = one_collective && (is_other || slots.capacity[slot] == 1);
-    }
-    return one_collective && system.queues_per_dimension == 1 && system.active_chunks == 1 &&
+    const SystemParameters& system = parameters_.system;
+    return options_.one_at_a_time && (!all_share_queues || options_.one_slot_kind) &&
+           system.queues_per_dimension == 1 && system.active_chunks == 1 &&
            system.intra_dimension == IntraDimension::fifo && !options_.match_by_tag;
 }
 
 // Where it is known when all of them end, one chunk stands for those that follow it: nobody else sees them end.
 bool Collectives::cut_at_once(const CollectiveRequest& request, Entry& entry) {
     u64 after = 0;
-    const bool does_something = plan_series(request, model_.plans[entry.plan], after);
+    const bool does_something = plan_series(request, parameters_.plans[entry.plan], after);
     const std::size_t most = options_.times->may_not_hold() ? most_turns : series_.size();
     if (series_.size() > 1 && series_.size() <= most && are_known(request, entry.plan)) {
         Vector<u64> more;
@@ -63,7 +57,8 @@ bool Collectives::cut_at_once(const CollectiveRequest& request, Entry& entry) {
 bool Collectives::plan_series(const CollectiveRequest& request, const Plan& plan, u64& after) {
     u64& made = planner_.chunks_made(request.actor, request.communicator);
     const u64 before = made;
-    const SeriesOf of{&plan, request.bytes, request.involved, model_.queue_sets[request.communicator], request.kind};
+    const u32 queue_set = parameters_.queue_sets[request.communicator];
+    const SeriesOf of{&plan, request.bytes, request.involved, queue_set, request.kind};
     if (of == series_of_) {   // most often that of another rank
         after = before + series_.size();
         return true;
@@ -93,7 +88,7 @@ void Collectives::make_all(const CollectiveRequest& request, Entry& entry) {
 // While a chunk runs, those behind it only wait. So that is made whose turn it is, and becomes the next.
 bool Collectives::cut_in_turns(const CollectiveRequest& request, Entry& entry) {
     u64 after = 0;
-    const bool does_something = plan_series(request, model_.plans[entry.plan], after);
+    const bool does_something = plan_series(request, parameters_.plans[entry.plan], after);
     if (series_.size() < 2 || series_.size() > most_turns || !series_of_exchanges_) {
         make_all(request, entry);
         return does_something;
@@ -122,7 +117,7 @@ void Collectives::remember_series(const CollectiveRequest& request, u32 plan_ind
         known_series_.resize(actors_.count());
     }
     Vector<Series>& known = known_series_[request.actor.index()];
-    if (known.size() < most_series && model_.plans[plan_index].levels.front().alternation == none) {
+    if (known.size() < most_series && parameters_.plans[plan_index].levels.front().alternation == none) {
         known.push_back({request.bytes, request.involved, plan_index, request.communicator, request.kind,
                          series_.front(), more});
     }
@@ -168,7 +163,7 @@ void Collectives::take_turn(ChunkId chunk) {
     entry.of_class = tables_.communicator_class(c.table);
     entry.members = tables_.members(c.table);
     entry.member = c.member;
-    entry.first_chunk = model_.communicators[c.communicator].first_chunk;
+    entry.first_chunk = parameters_.communicators[c.communicator].first_chunk;
     tables_.leave(c.table, c.member);
     chunks_.takes_next_turn(chunk);
     const std::array shapes{shape_of(chunks_.phase(c.first_phase)), shape_of_bytes(c)};

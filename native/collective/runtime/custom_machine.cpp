@@ -22,21 +22,21 @@ u32 node_with(const Graph& graph, u64 id) {
 }  // namespace
 
 const CustomPosition& CustomMachine::position_of(const Chunk& chunk) const {
-    const CustomCollective& custom = model_.custom[chunk.custom];
+    const CustomCollective& custom = parameters_.custom[chunk.custom];
     const u32 rank = actors_.rank(chunk.actor).index();
     if (!custom.over_members) {
         return custom.positions[rank];
     }
-    const u32 offset = rank - model_.communicators[chunk.communicator].base;
-    return custom.positions[model_.layout_of(chunk.communicator).shape->place(offset)];
+    const u32 offset = rank - parameters_.communicators[chunk.communicator].base;
+    return custom.positions[parameters_.layout_of(chunk.communicator).shape->place(offset)];
 }
 
 RankId CustomMachine::rank_named(const Chunk& chunk, u32 number) const {
-    if (!model_.custom[chunk.custom].over_members) {
+    if (!parameters_.custom[chunk.custom].over_members) {
         return RankId(number);
     }
-    return RankId(model_.communicators[chunk.communicator].base +
-                  model_.layout_of(chunk.communicator).shape->offset(number));
+    return RankId(parameters_.communicators[chunk.communicator].base +
+                  parameters_.layout_of(chunk.communicator).shape->offset(number));
 }
 
 u64 CustomMachine::bytes_of(const Chunk& chunk, u32 node) const {
@@ -46,7 +46,7 @@ u64 CustomMachine::bytes_of(const Chunk& chunk, u32 node) const {
 // 0: it is no reduction.
 u64 CustomMachine::reduced_bytes(const Chunk& chunk, u32 node) const {
     const Graph& graph = trace_of(chunk);
-    const bool reduces = graph.recorded_ns(node, model_.quirks.whole_microseconds) == 0 &&
+    const bool reduces = graph.recorded_ns(node, semantics_.quirks.whole_microseconds) == 0 &&
                          has_chunks(graph, node);
     return reduces ? bytes_of(chunk, node) : 0;
 }
@@ -54,21 +54,21 @@ u64 CustomMachine::reduced_bytes(const Chunk& chunk, u32 node) const {
 // A computation takes its recorded time or, when it has none but says how much it reduces, what the
 // local reduction of that takes in any collective.
 u64 CustomMachine::ticks_of(const Chunk& chunk, u32 node) const {
-    if (model_.system.custom_work_takes_no_time) {
+    if (parameters_.system.custom_work_takes_no_time) {
         return 0;
     }
     const Graph& graph = trace_of(chunk);
-    u64 ns = graph.recorded_ns(node, model_.quirks.whole_microseconds);
+    u64 ns = graph.recorded_ns(node, semantics_.quirks.whole_microseconds);
     if (const u64 bytes = reduced_bytes(chunk, node); bytes > 0) {
-        const u64 ticks = reduction_ticks(model_, bytes);
+        const u64 ticks = ticks_of_reduction(bytes);
         if (ticks != 0) {
             return ticks;
         }
     }
-    if (ns == 0 && model_.quirks.no_duration_takes_a_nanosecond) {
+    if (ns == 0 && semantics_.quirks.no_duration_takes_a_nanosecond) {
         ns = 1;
     }
-    return model_.scale.whole(ns);
+    return semantics_.scale.whole(ns);
 }
 
 void CustomMachine::start(ChunkId chunk) {
@@ -104,7 +104,7 @@ void CustomMachine::completed(const Completion& completion) {
 
 // Starts every node that is ready now. Nodes freed meanwhile wait for the next call.
 void CustomMachine::issue(ChunkId chunk) {
-    const CustomCollective& custom = model_.custom[chunks_[chunk].custom];
+    const CustomCollective& custom = parameters_.custom[chunks_[chunk].custom];
     const Graph& graph = trace_of(chunks_[chunk]);
     Vector<u64> ready = of(chunk).ready.keys();
     if (!custom.hash_order) {

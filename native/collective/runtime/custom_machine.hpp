@@ -4,22 +4,24 @@
 #include "base/ids.hpp"
 #include "base/vector.hpp"
 #include "collective/custom.hpp"
+#include "collective/parameters.hpp"
 #include "collective/runtime/chunks.hpp"
 #include "collective/runtime/graph_probe.hpp"
+#include "collective/runtime/reduction.hpp"
 #include "collective/runtime/phase_end.hpp"
 #include "engine/actors.hpp"
 #include "engine/engine.hpp"
+#include "engine/semantics.hpp"
 #include "memory/local_bandwidth.hpp"
-#include "model/model.hpp"
 #include "transport/transport.hpp"
 
 namespace yantra::inline YANTRA_RUN {
 
 class CustomMachine {
 public:
-    CustomMachine(const Model& model, const Actors& actors, Engine& engine, Transport& transport,
-                  LocalBandwidth& local, Chunks& chunks, PhaseEnd& phases)
-        : model_(model),
+    CustomMachine(const CollectiveParameters& parameters, const Semantics& semantics, const Actors& actors,
+                  Engine& engine, Transport& transport, LocalBandwidth& local, Chunks& chunks, PhaseEnd& phases)
+        : parameters_(parameters), semantics_(semantics),
           actors_(actors),
           engine_(engine),
           transport_(transport),
@@ -39,6 +41,9 @@ public:
     u64 reduced_bytes(const Chunk& chunk, u32 node) const;
 
 private:
+    u64 ticks_of_reduction(u64 bytes) const {
+        return reduction_ticks(parameters_.system.memory_bytes_per_s, semantics_.scale, bytes);
+    }
     // Of an actor's events and of completions; a: the chunk, b: the node.
     enum Kind : u32 { node_done, nothing_to_do };
 
@@ -56,7 +61,8 @@ private:
     void issue_node(ChunkId chunk, u32 node);
     void node_ends(ChunkId chunk, u32 node);
 
-    const Model& model_;
+    const CollectiveParameters& parameters_;
+    const Semantics& semantics_;
     const Actors& actors_;
     Engine& engine_;
     Transport& transport_;

@@ -28,7 +28,7 @@ inline void Exchange::inject(ChunkId chunk, Packets& x) {
         const Run& packet = x.machine->runs[run];
         const u64 reduction = packet.reduce.num == 0
                                   ? OrderWatcher::not_reduced
-                                  : reduction_ticks(model_, packet.reduce.of(x.data, x.round_up));
+                                  : ticks_of_reduction(packet.reduce.of(x.data, x.round_up));
         watcher_->packet_handed_over(x.actor, chunk, x.hand_over_ticks, reduction);
     }
     ++x.pending;
@@ -228,7 +228,7 @@ void Exchange::completed(const Completion& completion) {
 // The bus charges the reduction. Upstream charges it again when the packet is delivered.
 void Exchange::hand_over_by_bus(ChunkId chunk, const Packets& x, u32 run) {
     const Run& packet = x.machine->runs[run];
-    const Kind then = model_.quirks.bus_charges_reduction_twice ? handed_over : reduced;
+    const Kind then = semantics_.quirks.bus_charges_reduction_twice ? handed_over : reduced;
     bus_.cross({.actor = x.actor,
                 .from_memory = packet.from_memory,
                 .reduces = packet.reduce.num != 0,
@@ -257,7 +257,7 @@ inline bool Exchange::hand_over_ends(ChunkId chunk, Packets& x, u32 run) {
         x.reduce_ticks = shares_memory;
     } else {
         if (reduction_.packet != &packet || reduction_.data != x.data) {
-            reduction_ = {&packet, x.data, reduction_ticks(model_, packet.reduce.of(x.data, x.round_up))};
+            reduction_ = {&packet, x.data, ticks_of_reduction(packet.reduce.of(x.data, x.round_up))};
         }
         x.reduce_ticks = reduction_.ticks;
     }
@@ -265,7 +265,7 @@ inline bool Exchange::hand_over_ends(ChunkId chunk, Packets& x, u32 run) {
 
 [[gnu::noinline]] void Exchange::reduce_beside_others(ChunkId chunk, const Packets& x, u32 run) {
     const u64 bytes = x.machine->runs[run].reduce.of(x.data, x.round_up);
-    local_.schedule(x.actor, reduction_ticks(model_, bytes), reduction_traffic(bytes),
+    local_.schedule(x.actor, ticks_of_reduction(bytes), reduction_traffic(bytes),
                     {Owner::exchange, reduced}, chunk.index());
 }
 

@@ -11,16 +11,18 @@
 #include "base/huge_pages.hpp"
 #include "base/ids.hpp"
 #include "base/vector.hpp"
+#include "collective/parameters.hpp"
 #include "collective/runtime/exchange_probe.hpp"
+#include "collective/runtime/reduction.hpp"
 #include "collective/runtime/phase_end.hpp"
 #include "collective/runtime/phase_input.hpp"
 #include "collective/runtime/phase_times.hpp"
 #include "engine/actors.hpp"
 #include "engine/engine.hpp"
 #include "engine/order_watcher.hpp"
+#include "engine/semantics.hpp"
 #include "memory/local_bandwidth.hpp"
 #include "memory/shared_bus.hpp"
-#include "model/model.hpp"
 #include "transport/peer_tables.hpp"
 #include "transport/transport.hpp"
 
@@ -116,10 +118,10 @@ public:
         u64 number;
     };
 
-    Exchange(const Model& model, const Actors& actors, Engine& engine, Transport& transport,
-             PeerTables& tables, SharedBus& bus, LocalBandwidth& local, PhaseEnd& phases,
-             OrderWatcher* watcher)
-        : model_(model),
+    Exchange(const CollectiveParameters& parameters, const Semantics& semantics, const Actors& actors,
+             Engine& engine, Transport& transport, PeerTables& tables, SharedBus& bus, LocalBandwidth& local,
+             PhaseEnd& phases, OrderWatcher* watcher)
+        : parameters_(parameters), semantics_(semantics),
           actors_(actors),
           engine_(engine),
           transport_(transport),
@@ -146,7 +148,7 @@ public:
     void play_on(ChunkId chunk, const PhaseInput& start, const PhaseMoment& at);
     // Ticks of a hand-over to the memory agent that does not cross the shared bus.
     u64 hand_over_ticks(bool fixed) const {
-        return fixed ? model_.system.group_hand_over : model_.system.endpoint_delay;
+        return fixed ? parameters_.system.group_hand_over : parameters_.system.endpoint_delay;
     }
     // Under the rendezvous protocol every message needs its receive, which only the matcher knows.
     bool counts_arrivals(u32 table) const { return table != none && !transport_.is_rendezvous(); }
@@ -175,6 +177,9 @@ public:
     State& state() { return state_; }
 
 private:
+    u64 ticks_of_reduction(u64 bytes) const {
+        return reduction_ticks(parameters_.system.memory_bytes_per_s, semantics_.scale, bytes);
+    }
     // Kinds of events: an arrival is its mark, phase and counter of the peer. No phase has the highest
     // number, which stands for the other two.
     static constexpr u32 counter_bits = 20;
@@ -298,7 +303,8 @@ private:
     void arrive_early(u32 early);
     void receive(ChunkId chunk, Packets& x);
 
-    const Model& model_;
+    const CollectiveParameters& parameters_;
+    const Semantics& semantics_;
     const Actors& actors_;
     Engine& engine_;
     Transport& transport_;

@@ -19,7 +19,7 @@ constexpr u32 few = 4;   // events; where a loop comes no further, the ranks are
 
 u32 Exchange::handle_arrivals(const EventRun& run, u32 at, u32 until) {
     constexpr EventKind first_early(Owner::exchange, early_arrival);
-    bool in_step = watcher_ == nullptr && !model_.system.bus.enabled;
+    bool in_step = watcher_ == nullptr && !parameters_.system.bus.enabled;
     const bool is_one_kind = run.kind_stride == 0;
     const bool are_of_chunks = run.first_kind.packed() < first_early.packed();   // an early one has no chunk yet
     if (in_step && is_one_kind && are_of_chunks && at == 0 && until == run.count && until > few && go_round(run)) {

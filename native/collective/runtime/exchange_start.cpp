@@ -192,7 +192,7 @@ Exchange::Packets& Exchange::prepare(ChunkId chunk, const PhaseInput& start) {
     x.barrier_at = static_cast<u32>(std::min<u64>(x.machine->barrier_at, none));
     x.ranks = static_cast<u32>(actors_.ranks_of(start.actor));
     x.hand_over_ticks = hand_over_ticks(start.fixed_hand_over);
-    x.by_bus = model_.system.bus.enabled && !start.fixed_hand_over;
+    x.by_bus = parameters_.system.bus.enabled && !start.fixed_hand_over;
     if (counts_arrivals(x.table)) {
         open_counters(chunk, x);
     }

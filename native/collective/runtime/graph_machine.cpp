@@ -158,7 +158,7 @@ void GraphMachine::run(ChunkId chunk, u32 op_index) {
 void GraphMachine::run_local(ChunkId chunk, u32 op_index) {
     const Phase& phase = of(chunk);
     const GraphOp& op = op_of(phase, op_index);
-    const SystemParameters& system = model_.system;
+    const SystemParameters& system = parameters_.system;
     if (phase.fixed_hand_over || !system.bus.enabled) {
         const u64 step = op.from_memory ? graph_of(*phase.program).step : 0;
         const u64 ticks = (phase.fixed_hand_over ? system.group_hand_over : system.endpoint_delay) + step;
@@ -166,7 +166,7 @@ void GraphMachine::run_local(ChunkId chunk, u32 op_index) {
                                   op_index);
         return;
     }
-    const Kind then = model_.quirks.bus_charges_reduction_twice ? handed_over : done;
+    const Kind then = semantics_.quirks.bus_charges_reduction_twice ? handed_over : done;
     bus_.cross({.actor = phase.actor,
                 .from_memory = op.from_memory,
                 .reduces = op.reduce.num != 0,
@@ -197,7 +197,7 @@ void GraphMachine::hand_over_ends(ChunkId chunk, u32 op_index) {
         return;
     }
     const u64 bytes = op.reduce.of(phase.data, phase.program->round_up);
-    local_.schedule(phase.actor, reduction_ticks(model_, bytes), reduction_traffic(bytes),
+    local_.schedule(phase.actor, ticks_of_reduction(bytes), reduction_traffic(bytes),
                     {Owner::graph, done}, chunk.index(), op_index);
 }
 

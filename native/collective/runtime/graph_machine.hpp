@@ -9,23 +9,27 @@
 
 #include "base/ids.hpp"
 #include "base/vector.hpp"
+#include "collective/parameters.hpp"
 #include "collective/runtime/graph_probe.hpp"
+#include "collective/runtime/reduction.hpp"
 #include "collective/runtime/phase_end.hpp"
 #include "collective/runtime/phase_input.hpp"
 #include "engine/actors.hpp"
 #include "engine/engine.hpp"
+#include "engine/semantics.hpp"
 #include "memory/local_bandwidth.hpp"
 #include "memory/shared_bus.hpp"
-#include "model/model.hpp"
 #include "transport/transport.hpp"
 
 namespace yantra::inline YANTRA_RUN {
 
 class GraphMachine {
 public:
-    GraphMachine(const Model& model, const Actors& actors, Engine& engine, Transport& transport,
-                 SharedBus& bus, LocalBandwidth& local, PhaseEnd& phases)
-        : model_(model),
+    // `pairs_in_order`: the network itself has messages of a pair follow each other, so that senders need not wait.
+    GraphMachine(const CollectiveParameters& parameters, const Semantics& semantics, const Actors& actors,
+                 Engine& engine, Transport& transport, SharedBus& bus, LocalBandwidth& local, PhaseEnd& phases,
+                 bool pairs_in_order)
+        : parameters_(parameters), semantics_(semantics),
           actors_(actors),
           engine_(engine),
           transport_(transport),
@@ -33,13 +37,16 @@ public:
           local_(local),
           phases_(phases),
           probe_(engine.recorder()),
-          sends_end_when_gone_(!model.quirks.send_completes_on_arrival && !goes_in_line(model)) {}
+          sends_end_when_gone_(!semantics.quirks.send_completes_on_arrival && !pairs_in_order) {}
 
     void start(ChunkId chunk, const PhaseInput& input);
     [[gnu::noinline]] void handle(const RankEvent& event);
     void completed(const Completion& completion);
 
 private:
+    u64 ticks_of_reduction(u64 bytes) const {
+        return reduction_ticks(parameters_.system.memory_bytes_per_s, semantics_.scale, bytes);
+    }
     // Of an actor's events and of completions; a: the chunk, b: the operation.
     enum Kind : u32 { handed_over, done, nothing_to_do };
 
@@ -62,11 +69,6 @@ private:
     // Phases of switches have numbers from here on.
     static constexpr u32 first_of_switches = u32{1} << 31U;
 
-    // Whether the network itself has messages of a pair follow each other, so that senders need not wait.
-    static bool goes_in_line(const Model& model) {
-        const auto in_order = model.network.options.find("in_order");
-        return in_order != model.network.options.end() && in_order->second != 0.0;
-    }
     static bool is_of_switch(ChunkId phase) { return phase.index() >= first_of_switches; }
     Phase& of(ChunkId phase) {
         return is_of_switch(phase) ? phases_of_switches_[phase.index() - first_of_switches]
@@ -83,7 +85,8 @@ private:
     void hand_over_ends(ChunkId chunk, u32 op);
     void op_ends(ChunkId chunk, u32 op);
 
-    const Model& model_;
+    const CollectiveParameters& parameters_;
+    const Semantics& semantics_;
     const Actors& actors_;
     Engine& engine_;
     Transport& transport_;

@@ -20,9 +20,14 @@ bool has_root_at_start(CollectiveKind kind) {
 
 }  // namespace
 
-Planner::Planner(const Model& model, const Grid& grid, const Actors& actors)
-    : model_(model), grid_(grid), actors_(actors), queues_per_set_(queues_per_set(model)) {
-    const u32 queues = model.system.queues_per_dimension;
+Planner::Planner(const CollectiveParameters& parameters, const Semantics& semantics, const Grid& grid,
+                 const Actors& actors)
+    : parameters_(parameters),
+      semantics_(semantics),
+      grid_(grid),
+      actors_(actors),
+      queues_per_set_(queues_per_set(parameters)) {
+    const u32 queues = parameters.system.queues_per_dimension;
     OfActor fresh;
     fresh.robin.resize(grid.dimensions());
     for (RoundRobin& robin : fresh.robin) {
@@ -37,9 +42,9 @@ void Planner::collective_starts(ActorId actor, u32 communicator, const Plan& pla
         return;
     }
     Themis& themis = themis_of(plan, communicator);
-    const bool is_lowest = actors_.rank(actor).index() == model_.communicators[communicator].base;
+    const bool is_lowest = actors_.rank(actor).index() == parameters_.communicators[communicator].base;
     // Upstream's rank 0 begins anew, however late it comes: then the numbers of ranks decide.
-    if (model_.quirks.phases_as_ready ? is_lowest : themis.is_next(chunks_made(actor, communicator))) {
+    if (semantics_.quirks.phases_as_ready ? is_lowest : themis.is_next(chunks_made(actor, communicator))) {
         themis.collective_starts(now);
     }
 }
@@ -66,7 +71,7 @@ Themis& Planner::themis_of(const Plan& plan, u32 communicator) {
     for (u32 at = 0; !plan.masked && at < plan.levels.size(); ++at) {
         levels.push_back({plan.levels[at].size, grid_.dimension(plan.levels[at].dimension).weight});
     }
-    const bool flexible = model_.system.inter_dimension == InterDimension::themis_flex;
+    const bool flexible = parameters_.system.inter_dimension == InterDimension::themis_flex;
     return themis_.try_emplace(communicator, std::move(levels), plan.communicator_size, flexible).first->second;
 }
 
@@ -104,7 +109,7 @@ void Planner::order_levels(const CollectiveRequest& request, const Plan& plan) {
 // By how much the order of the next chunk is turned: by the number of the chunk in its communicator, on which
 // all members agree. Upstream turns with every chunk of a rank.
 u32 Planner::turns_before(const CollectiveRequest& request, u32 levels) {
-    if (!model_.quirks.phases_as_ready) {
+    if (!semantics_.quirks.phases_as_ready) {
         return static_cast<u32>(chunks_made(request.actor, request.communicator) % levels);
     }
     // A collective before may have had more levels than this one.
@@ -129,7 +134,7 @@ void Planner::plan_phases(const CollectiveRequest& request, const Plan& plan, u6
     }
     ensure(!usable_.empty(), "a collective over no dimension");
     const bool hierarchical =
-        request.kind == CollectiveKind::all_reduce && model_.system.local_bw_aware && !plan.in_stages;
+        request.kind == CollectiveKind::all_reduce && parameters_.system.local_bw_aware && !plan.in_stages;
     if (!hierarchical) {
         for (u32 level : usable_) {
             add_phase(member, level, request.kind, Half::any, data);
@@ -181,15 +186,15 @@ void Planner::add_phase(const Member& member, u32 level_index, CollectiveKind ki
     const auto turn = static_cast<u32>(chunks_made(member.actor, member.communicator) % level.lanes);
     const u32 lane = member.plan.in_stages
                          ? lanes_before(member.plan, level_index) + turn
-                         : level.dimension + turn * static_cast<u32>(model_.dimensions.size());
-    phase.queue = model_.queue_sets[member.communicator] * queues_per_set_ +
-                  lane * model_.system.queues_per_dimension;
-    if (model_.quirks.half_queues) {
+                         : level.dimension + turn * parameters_.dimensions;
+    phase.queue = parameters_.queue_sets[member.communicator] * queues_per_set_ +
+                  lane * parameters_.system.queues_per_dimension;
+    if (semantics_.quirks.half_queues) {
         choose_queue_by_half(member.actor, level.dimension, half, phase);
     } else {
         choose_queue_by_chunk(member, half, phase);
     }
-    const Program& program = model_.programs[phase.program];
+    const Program& program = parameters_.programs[phase.program];
     // Upstream's tree runs an all-reduce whatever asked for it, and the schedulers see what runs.
     if (gathers_or_scatters(kind) && program.result.num == program.result.den) {
         phase.kind = CollectiveKind::all_reduce;
@@ -200,7 +205,7 @@ void Planner::add_phase(const Member& member, u32 level_index, CollectiveKind ki
 // Whether a phase runs the second of two programs: every second chunk of the communicator does, so
 // that its members agree. Upstream counts the phases of each rank.
 bool Planner::takes_alternate(const Member& member, const Level& level) {
-    const u64 number = model_.quirks.phases_as_ready
+    const u64 number = semantics_.quirks.phases_as_ready
                            ? next_alternation(member, level)
                            : chunks_made(member.actor, member.communicator);
     return number % 2 != 0;
@@ -208,7 +213,7 @@ bool Planner::takes_alternate(const Member& member, const Level& level) {
 
 u64 Planner::next_alternation(const Member& member, const Level& level) {
     Vector<AlternationCount>& counts = state_.actors[member.actor].alternations;
-    const u32 base = member.plan.over_members ? model_.communicators[member.communicator].base : 0;
+    const u32 base = member.plan.over_members ? parameters_.communicators[member.communicator].base : 0;
     auto found = std::find_if(counts.begin(), counts.end(), [&](const AlternationCount& c) {
         return c.counter == level.alternation && c.base == base;
     });
@@ -220,7 +225,7 @@ u64 Planner::next_alternation(const Member& member, const Level& level) {
 
 // Counts the phases of each half of a dimension's queues, whatever their communicator.
 void Planner::choose_queue_by_half(ActorId actor, u32 dimension, Half half, Phase& phase) {
-    const u32 queues = model_.system.queues_per_dimension;
+    const u32 queues = parameters_.system.queues_per_dimension;
     RoundRobin& robin = state_.actors[actor].robin[dimension];
     u32 queue;
     if (half == Half::any) {
@@ -244,7 +249,7 @@ void Planner::choose_queue_by_half(ActorId actor, u32 dimension, Half half, Phas
 // The number of the chunk within its communicator decides, so that all members agree on the queue
 // and on the direction around a ring.
 void Planner::choose_queue_by_chunk(const Member& member, Half half, Phase& phase) {
-    const u32 queues = model_.system.queues_per_dimension;
+    const u32 queues = parameters_.system.queues_per_dimension;
     const u64 number = chunks_made(member.actor, member.communicator);
     const u32 queue = static_cast<u32>(number % queues);
     phase.clockwise = half == Half::any ? queues == 1 || queue < queues / 2 : half == Half::first;

@@ -9,11 +9,13 @@
 #include "base/variant.hpp"
 #include "base/vector.hpp"
 #include "collective/cut.hpp"
+#include "collective/parameters.hpp"
 #include "collective/plan.hpp"
 #include "collective/runtime/chunks.hpp"
 #include "collective/themis.hpp"
 #include "engine/actors.hpp"
-#include "model/model.hpp"
+#include "engine/semantics.hpp"
+#include "fabric/grid.hpp"
 
 namespace yantra::inline YANTRA_RUN {
 
@@ -56,7 +58,7 @@ public:
         IdVector<ActorId, OfActor> actors;
     };
 
-    Planner(const Model& model, const Grid& grid, const Actors& actors);
+    Planner(const CollectiveParameters& parameters, const Semantics& semantics, const Grid& grid, const Actors& actors);
 
     // To be called when an actor enters a collective.
     void collective_starts(ActorId actor, u32 communicator, const Plan& plan, u64 now);
@@ -80,7 +82,7 @@ public:
         return state_.actors[actor].chunks[actors_.communicator_class(actor, communicator)];
     }
     Place place_on(const Plan& plan, u32 level, u32 communicator, ActorId actor) const {
-        return yantra::place_on(model_, plan, level, communicator, actors_.rank(actor).index());
+        return yantra::place_on(parameters_, plan, level, communicator, actors_.rank(actor).index());
     }
 
     State& state() { return state_; }
@@ -101,17 +103,17 @@ private:
     u32 turns_before(const CollectiveRequest& request, u32 levels);
     // Whether chunks of as many bytes have the same phases, whatever their number.
     bool chunks_are_alike(const Plan& plan) const {
-        return model_.system.queues_per_dimension == 1 && !rotates(plan) &&
+        return parameters_.system.queues_per_dimension == 1 && !rotates(plan) &&
                std::all_of(plan.levels.begin(), plan.levels.end(), [](const Level& level) {
                    return level.alternation == none && level.lanes == 1;
                });
     }
     bool balances() const {
-        const InterDimension order = model_.system.inter_dimension;
+        const InterDimension order = parameters_.system.inter_dimension;
         return order == InterDimension::themis || order == InterDimension::themis_flex;
     }
     bool rotates(const Plan& plan) const {
-        return model_.system.inter_dimension == InterDimension::round_robin && plan.shared_load;
+        return parameters_.system.inter_dimension == InterDimension::round_robin && plan.shared_load;
     }
     void order_levels(const CollectiveRequest& request, const Plan& plan);
     void plan_phases(const CollectiveRequest& request, const Plan& plan, u64 data, bool balanced);
@@ -122,7 +124,8 @@ private:
     void choose_queue_by_half(ActorId actor, u32 dimension, Half half, Phase& phase);
     void choose_queue_by_chunk(const Member& member, Half half, Phase& phase);
 
-    const Model& model_;
+    const CollectiveParameters& parameters_;
+    const Semantics& semantics_;
     const Grid& grid_;
     const Actors& actors_;
     u32 queues_per_set_;
@@ -140,8 +143,8 @@ private:
 // rounds their number up; without the quirk the chunks add up to the collective's size.
 template <class Make>
 bool Planner::cut(const CollectiveRequest& request, const Plan& plan, Make&& make) {
-    const u64 splits = chunks_of(plan, model_.system);
-    Cut cut = cut_of(request.kind, request.bytes, splits, model_.quirks.padded_chunks,
+    const u64 splits = chunks_of(plan, parameters_.system);
+    Cut cut = cut_of(request.kind, request.bytes, splits, semantics_.quirks.padded_chunks,
                      grid_.ranks());
     overdrawn_ = false;
     if (plan.levels.empty() || cut.pieces == 0) {   // a group of one rank, or no bytes
@@ -157,7 +160,7 @@ bool Planner::cut(const CollectiveRequest& request, const Plan& plan, Make&& mak
         u64 data = cut.chunk;
         if (balanced) {
             data = take_balanced(request, plan, cut);
-        } else if (!model_.quirks.padded_chunks) {
+        } else if (!semantics_.quirks.padded_chunks) {
             data = each + (piece < larger ? 1 : 0);
         }
         if (!are_alike || own != plans_ || data != planned) {

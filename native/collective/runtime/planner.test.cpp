@@ -8,7 +8,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "model/test.hpp"
+#include "base/test.hpp"
+#include "collective/test.hpp"
 
 namespace {
 
@@ -27,17 +28,17 @@ Vector<Dimension> any_dimensions(test::Random& random) {
 }
 
 struct World {
-    explicit World(const Model& model)
-        : grid(model.dimensions), actors(grid.ranks(), 1), planner(model, grid, actors) {}
+    World(const Vector<Dimension>& dimensions, const CollectiveParameters& parameters, const Semantics& semantics)
+        : grid(dimensions), actors(grid.ranks(), 1), planner(parameters, semantics, grid, actors) {}
 
-    Vector<Phases> cut(const Model& model, CollectiveKind kind, u64 bytes, u32 actor) {
+    Vector<Phases> cut(const CollectiveParameters& parameters, CollectiveKind kind, u64 bytes, u32 actor) {
         CollectiveRequest request;
         request.kind = kind;
         request.bytes = bytes;
         request.actor = ActorId(actor);
-        planner.collective_starts(request.actor, 0, model.plans[0], 0);
+        planner.collective_starts(request.actor, 0, parameters.plans[0], 0);
         Vector<Phases> chunks;
-        planner.cut(request, model.plans[0], [&](const Phases& phases) {
+        planner.cut(request, parameters.plans[0], [&](const Phases& phases) {
             chunks.push_back(phases);
             ++planner.chunks_made(request.actor, 0);
         });
@@ -56,21 +57,21 @@ u64 slow_next(CollectiveKind kind, u64 data, u32 size) {
                                                   : data;
 }
 
-void data_follows_the_shares(const Model& model, const Phases& phases, u64 step) {
+void data_follows_the_shares(const CollectiveParameters& parameters, const Phases& phases, u64 step) {
     for (std::size_t at = 0; at + 1 < phases.size(); ++at) {
-        const u32 size = model.plans[0].levels[phases[at].level].size;
+        const u32 size = parameters.plans[0].levels[phases[at].level].size;
         check(phases[at + 1].data == slow_next(phases[at].kind, phases[at].data, size),
               "a phase has other data", step);
     }
     for (const Phase& phase : phases) {
-        const u32 dimension = model.plans[0].levels[phase.level].dimension;
-        check(phase.queue / model.system.queues_per_dimension == dimension, "a queue elsewhere", step);
+        const u32 dimension = parameters.plans[0].levels[phase.level].dimension;
+        check(phase.queue / parameters.system.queues_per_dimension == dimension, "a queue elsewhere", step);
     }
 }
 
 // Scattered over all levels but one, reduced on that, and gathered on the way back.
-void an_all_reduce_goes_there_and_back(const Model& model, const Phases& phases, u64 step) {
-    const std::size_t levels = model.plans[0].levels.size();
+void an_all_reduce_goes_there_and_back(const CollectiveParameters& parameters, const Phases& phases, u64 step) {
+    const std::size_t levels = parameters.plans[0].levels.size();
     const bool balanced = phases.size() == 2 * levels;   // Themis scatters over the last one, too
     check(balanced || phases.size() == 2 * levels - 1, "another number of phases", step);
     for (std::size_t at = 0; at < phases.size() / 2; ++at) {
@@ -85,7 +86,7 @@ void an_all_reduce_goes_there_and_back(const Model& model, const Phases& phases,
         seen[phases[at].level] = true;
     }
     const Phase& last = phases.back();
-    const u64 end = slow_next(last.kind, last.data, model.plans[0].levels[last.level].size);
+    const u64 end = slow_next(last.kind, last.data, parameters.plans[0].levels[last.level].size);
     check(end >= phases.front().data, "a chunk ends with less than it began with", step);
 }
 
@@ -100,38 +101,40 @@ bool equal(const Phases& a, const Phases& b) {
 u32 plans(u32 seed, InterDimension order, bool padded) {
     u32 alike = 0;
     test::Random random(seed);
-    Model model = test::model_of(any_dimensions(random), {});
-    model.system.chunks = static_cast<u32>(1 + random.below(9));
-    model.system.queues_per_dimension = static_cast<u32>(1 + random.below(4));
-    model.system.inter_dimension = order;
-    model.quirks.padded_chunks = padded;
-    World world(model);
+    const Vector<Dimension> dimensions = any_dimensions(random);
+    CollectiveParameters parameters = test::collectives_over(dimensions);
+    parameters.system.chunks = static_cast<u32>(1 + random.below(9));
+    parameters.system.queues_per_dimension = static_cast<u32>(1 + random.below(4));
+    parameters.system.inter_dimension = order;
+    Semantics semantics{TimeScale::picoseconds(), {}};
+    semantics.quirks.padded_chunks = padded;
+    World world(dimensions, parameters, semantics);
     const u32 ranks = world.grid.ranks();
     constexpr CollectiveKind kinds[] = {CollectiveKind::all_reduce, CollectiveKind::reduce_scatter,
                                         CollectiveKind::all_gather};
     for (u64 step = 0; step < 20; ++step) {
         const CollectiveKind kind = kinds[random.below(3)];
         const u64 bytes = 1 + random.below(5000);
-        const Vector<Phases> chunks = world.cut(model, kind, bytes, 0);
+        const Vector<Phases> chunks = world.cut(parameters, kind, bytes, 0);
         u64 sum = 0;
         for (const Phases& phases : chunks) {
             sum += phases.front().data;
-            data_follows_the_shares(model, phases, step);
+            data_follows_the_shares(parameters, phases, step);
             if (kind == CollectiveKind::all_reduce) {
-                an_all_reduce_goes_there_and_back(model, phases, step);
+                an_all_reduce_goes_there_and_back(parameters, phases, step);
             }
         }
         check(padded ? sum >= bytes : sum == bytes, "chunks do not add up to the collective", step);
-        check(padded || chunks.size() <= std::max<u64>(model.system.chunks, 1), "too many chunks", step);
+        check(padded || chunks.size() <= std::max<u64>(parameters.system.chunks, 1), "too many chunks", step);
         for (u32 actor = 1; actor < ranks; ++actor) {
-            const Vector<Phases> others = world.cut(model, kind, bytes, actor);
+            const Vector<Phases> others = world.cut(parameters, kind, bytes, actor);
             check(std::equal(chunks.begin(), chunks.end(), others.begin(), others.end(), equal),
                   "members plan differently", step);
         }
-        if (world.planner.cuts_alike(kind, model.plans[0])) {
+        if (world.planner.cuts_alike(kind, parameters.plans[0])) {
             ++alike;
             const Vector<Phases> again =
-                world.cut(model, kind, bytes, static_cast<u32>(random.below(ranks)));
+                world.cut(parameters, kind, bytes, static_cast<u32>(random.below(ranks)));
             check(std::equal(chunks.begin(), chunks.end(), again.begin(), again.end(), equal),
                   "cut another way the second time", step);
         }
@@ -140,11 +143,13 @@ u32 plans(u32 seed, InterDimension order, bool padded) {
 }
 
 void nothing_is_nothing() {
-    Model model = test::model_of({{Block::ring, 4, 1.0, 1.0, 1.0}}, {});
-    World world(model);
-    check(world.cut(model, CollectiveKind::all_reduce, 1, 0).size() == 1, "a byte is no chunk", 0);
-    model.quirks.padded_chunks = true;
-    check(world.cut(model, CollectiveKind::all_gather, 0, 0).empty(), "chunks of nothing", 0);
+    const Vector<Dimension> dimensions{{Block::ring, 4, 1.0, 1.0, 1.0}};
+    const CollectiveParameters parameters = test::collectives_over(dimensions);
+    Semantics semantics{TimeScale::picoseconds(), {}};
+    World world(dimensions, parameters, semantics);
+    check(world.cut(parameters, CollectiveKind::all_reduce, 1, 0).size() == 1, "a byte is no chunk", 0);
+    semantics.quirks.padded_chunks = true;
+    check(world.cut(parameters, CollectiveKind::all_gather, 0, 0).empty(), "chunks of nothing", 0);
 }
 
 }  // namespace

@@ -6,18 +6,19 @@
 
 namespace yantra {
 
-ChunkQueues::ChunkQueues(const Model& model, const Actors& actors, Engine& engine, Chunks& chunks,
-                         OrderWatcher* watcher)
-    : model_(model),
+ChunkQueues::ChunkQueues(const CollectiveParameters& parameters, const Semantics& semantics, const Actors& actors,
+                         Engine& engine, Chunks& chunks, OrderWatcher* watcher)
+    : parameters_(parameters),
+      semantics_(semantics),
       actors_(actors),
       engine_(engine),
       chunks_(chunks),
       watcher_(watcher),
-      queues_per_set_(yantra::queues_per_set(model)),
-      most_running_((model.system.active_chunks + model.system.queues_per_dimension - 1) /
-                    model.system.queues_per_dimension),
+      queues_per_set_(yantra::queues_per_set(parameters)),
+      most_running_((parameters.system.active_chunks + parameters.system.queues_per_dimension - 1) /
+                    parameters.system.queues_per_dimension),
       probe_(engine.recorder()) {
-    const u32 sets = *std::max_element(model.queue_sets.begin(), model.queue_sets.end()) + 1;
+    const u32 sets = *std::max_element(parameters.queue_sets.begin(), parameters.queue_sets.end()) + 1;
     state_.queues.assign(actors.count(), Vector<Queue>(sets * queues_per_set_));
     state_.orders.assign(actors.communicator_classes(), Vector<PhaseOrder>(queues_per_set_));
     probe_.keeps(actors.count(), sets * queues_per_set_, most_running_);
@@ -36,7 +37,7 @@ void ChunkQueues::enter(ChunkId id) {
 
 ChunkId ChunkQueues::next(ActorId actor, u32 queue) {
     Queue& q = state_.queues[actor][queue];
-    if (!model_.quirks.phases_as_ready && !move_next_to_front(actor, q)) {
+    if (!semantics_.quirks.phases_as_ready && !move_next_to_front(actor, q)) {
         return ChunkId::none;
     }
     const ChunkId chunk = q.chunks[q.running];
@@ -67,7 +68,7 @@ bool ChunkQueues::move_next_to_front(ActorId actor, Queue& q) {
     const auto waiting = q.chunks.begin() + q.running;
     const auto found = std::find_if(waiting, q.chunks.end(), [&](ChunkId id) {
         const Chunk& c = chunks_[id];
-        return c.id - model_.communicators[communicator].first_chunk == start.chunk &&
+        return c.id - parameters_.communicators[communicator].first_chunk == start.chunk &&
                Chunks::phase_number(c) == start.phase;
     });
     if (watcher_ != nullptr && found != waiting) [[unlikely]] {
@@ -93,7 +94,7 @@ ChunkQueues::PhaseStart& ChunkQueues::phase_to_start(const Chunk& head, Queue& q
             watcher_->phase_order_grows(head.actor, of_class, head.queue % queues_per_set_,
                                         order.coming.empty() ? ~u64{0} : order.coming.back().tick);
         }
-        const u32 ranks = model_.plans[head.plan].communicator_size;
+        const u32 ranks = parameters_.plans[head.plan].communicator_size;
         order.coming.push_back({number_of(head), Chunks::phase_number(head),
                                 actors_.members(of_class, ranks), engine_.now()});
     }
@@ -106,19 +107,19 @@ inline bool ChunkQueues::goes_last(const ChunkLine& queue, const Chunk& chunk) c
         return true;
     }
     const Chunk& last = chunks_[queue.back()];
-    return model_.system.intra_dimension == IntraDimension::fifo &&
+    return parameters_.system.intra_dimension == IntraDimension::fifo &&
            (last.started || last.priority >= chunk.priority);
 }
 
 std::size_t ChunkQueues::insertion_point(const ChunkLine& queue, const Chunk& chunk) const {
-    const bool by_policy = model_.system.intra_dimension != IntraDimension::fifo &&
+    const bool by_policy = parameters_.system.intra_dimension != IntraDimension::fifo &&
                            chunk.custom == none && gathers_or_scatters(chunks_.phase_of(chunk).kind);
     return by_policy ? policy_point(queue, chunk) : priority_point(queue, chunk);
 }
 
 // Behind everything that runs or has at least the same priority.
 std::size_t ChunkQueues::priority_point(const ChunkLine& queue, const Chunk& chunk) const {
-    if (model_.system.intra_dimension == IntraDimension::fifo) {
+    if (parameters_.system.intra_dimension == IntraDimension::fifo) {
         // The waiting part is sorted, so look from the back, where the point usually is.
         std::size_t at = queue.size();
         while (at > 0 && !chunks_[queue[at - 1]].started &&
@@ -137,7 +138,7 @@ std::size_t ChunkQueues::priority_point(const ChunkLine& queue, const Chunk& chu
 
 u64 ChunkQueues::largest_side(const Chunk& chunk) const {
     const Phase& phase = chunks_.phase_of(chunk);
-    const Program& program = model_.programs[phase.program];
+    const Program& program = parameters_.programs[phase.program];
     return std::max(phase.data, program.result.of(phase.data, program.round_up));
 }
 
@@ -146,7 +147,7 @@ u64 ChunkQueues::largest_side(const Chunk& chunk) const {
 std::size_t ChunkQueues::policy_point(const ChunkLine& queue, const Chunk& chunk) const {
     auto phases_after = [](const Chunk& c) { return c.end_phase - c.phase - 1; };
     std::size_t at = 0;
-    switch (model_.system.intra_dimension) {
+    switch (parameters_.system.intra_dimension) {
         case IntraDimension::smallest_first: {
             if (phases_after(chunk) == 1) {
                 return queue.size();

@@ -7,13 +7,14 @@
 
 #include "base/ids.hpp"
 #include "base/vector.hpp"
+#include "collective/parameters.hpp"
 #include "collective/runtime/chunk_line.hpp"
 #include "collective/runtime/chunks.hpp"
 #include "collective/runtime/queue_probe.hpp"
 #include "engine/actors.hpp"
 #include "engine/engine.hpp"
 #include "engine/order_watcher.hpp"
-#include "model/model.hpp"
+#include "engine/semantics.hpp"
 
 namespace yantra::inline YANTRA_RUN {
 
@@ -40,7 +41,8 @@ public:
         Vector<Vector<PhaseOrder>> orders;   // by communicator class and queue of a set
     };
 
-    ChunkQueues(const Model& model, const Actors& actors, Engine& engine, Chunks& chunks, OrderWatcher* watcher);
+    ChunkQueues(const CollectiveParameters& parameters, const Semantics& semantics, const Actors& actors,
+                Engine& engine, Chunks& chunks, OrderWatcher* watcher);
 
     // A chunk enters the queue of its phase, or leaves the one it is in. The place it held there is
     // free only when `place_free` says so.
@@ -89,10 +91,11 @@ private:
     bool move_next_to_front(ActorId actor, Queue& queue);
     PhaseStart& phase_to_start(const Chunk& head, Queue& queue, PhaseOrder& order, u32 of_class);
     u64 number_of(const Chunk& chunk) const {
-        return chunk.id - model_.communicators[chunk.communicator].first_chunk;
+        return chunk.id - parameters_.communicators[chunk.communicator].first_chunk;
     }
 
-    const Model& model_;
+    const CollectiveParameters& parameters_;
+    const Semantics& semantics_;
     const Actors& actors_;
     Engine& engine_;
     Chunks& chunks_;

@@ -8,28 +8,28 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/test.hpp"
+#include "base/test.hpp"
+#include "collective/test.hpp"
 
 namespace {
 
 using namespace yantra;
 using test::check;
 
-Model model_with(u32 active_chunks, u32 queues) {
-    Model model = test::model_of({{Block::ring, 2, 1.0, 1.0, 1.0}}, {});
-    model.system.active_chunks = active_chunks;
-    model.system.queues_per_dimension = queues;
-    return model;
+CollectiveParameters parameters_with(u32 active_chunks, u32 queues) {
+    CollectiveParameters parameters = test::collectives_over({{Block::ring, 2, 1.0, 1.0, 1.0}});
+    parameters.system.active_chunks = active_chunks;
+    parameters.system.queues_per_dimension = queues;
+    return parameters;
 }
 
 class World {
 public:
     World(u32 active_chunks, u32 queues)
-        : model_(model_with(active_chunks, queues)),
-          grid_(model_.dimensions),
+        : parameters_(parameters_with(active_chunks, queues)),
           actors_(2, 1),
           engine_(2),
-          queues_(model_, actors_, engine_, chunks_, nullptr) {}
+          queues_(parameters_, semantics_, actors_, engine_, chunks_, nullptr) {}
 
     // A chunk whose phases wait in these queues.
     ChunkId make(u32 actor, u64 number, i64 priority, const Vector<u32>& queues) {
@@ -74,8 +74,8 @@ public:
     }
 
 private:
-    Model model_;
-    Grid grid_;
+    CollectiveParameters parameters_;
+    Semantics semantics_{TimeScale::picoseconds(), {}};
     Actors actors_;
     Engine engine_;
     Chunks chunks_;

@@ -139,13 +139,14 @@ void visit_order(Visitor& v, u32 communicator_class, ChunkQueues::PhaseOrder& or
 }
 
 template <class Visitor>
-void visit_state(Visitor& v, Collectives& collectives, const Model& model) {
+void visit_state(Visitor& v, Collectives& collectives, const CollectiveParameters& parameters,
+                 bool phases_as_ready) {
     Collectives::State& own = collectives.state();
     auto& [next_priority, mismatch] = own;
     v.must(!mismatch.has_value());
     v.fixed(mismatch);
     v.each(next_priority, [&v](ActorId, i64& next) { v.count(next); });
-    const u64 turns = turns_of_chunks(model);
+    const u64 turns = turns_of_chunks(parameters);
     v.each(collectives.planner().state().actors, [&](ActorId actor, Planner::OfActor& of) {
         visit_state(v, actor, of, turns);
     });
@@ -160,7 +161,7 @@ void visit_state(Visitor& v, Collectives& collectives, const Model& model) {
         }
         v.word(~u64{0});
     });
-    if (model.quirks.phases_as_ready) {
+    if (phases_as_ready) {
         return;   // there are no orders
     }
     const u32 set = collectives.queues().queues_per_set();
@@ -171,7 +172,7 @@ void visit_state(Visitor& v, Collectives& collectives, const Model& model) {
     }
     v.each_membership([&](ActorId actor, u32 communicator, u32 of_class) {
         for (u32 at = 0; at < set; ++at) {
-            const u64 next_start = queues[actor][model.queue_sets[communicator] * set + at].next_start;
+            const u64 next_start = queues[actor][parameters.queue_sets[communicator] * set + at].next_start;
             v.word(next_start - orders[of_class][at].passed);
         }
     });

@@ -79,7 +79,7 @@ public:
 #ifdef YANTRA_RECORDED
     void limit(u64 bytes) override { recorder().most_bytes = bytes; }
     Recording take_recording() override {
-        const auto ticks_per_ns = static_cast<double>(model_.scale.ticks_per_ns());
+        const auto ticks_per_ns = static_cast<double>(model_.semantics.scale.ticks_per_ns());
         recorder().recording().series.finish(static_cast<double>(now()) / ticks_per_ns);
         return std::move(recorder().recording());
     }

@@ -29,25 +29,25 @@ Cast FoldedRun::cast() {
     cast.actors.emplace(folding_);
     if (folding_->ports_are_folded) {
         cast.network = [this](const Grid& grid, Engine& engine) {
-            auto ports = std::make_unique<PortNetwork>(grid, model_.scale, engine, model_.quirks.lowest_dimension_only,
-                                                       port_classes());
+            auto ports = std::make_unique<PortNetwork>(grid, model_.semantics.scale, engine,
+                                                       model_.semantics.quirks.lowest_dimension_only, port_classes());
             ports_ = ports.get();
             return ports;
         };
     } else if (folding_->links_are_folded()) {
         cast.network = [this](const Grid& grid, Engine& engine) {
-            auto links = std::make_unique<FoldedLinks>(grid, model_.scale, engine, folding_->links);
+            auto links = std::make_unique<FoldedLinks>(grid, model_.semantics.scale, engine, folding_->links);
             links_ = links.get();
             return links;
         };
     }
     if (folding_->flows_are_folded()) {
         cast.network = [this](const Grid& grid, Engine& engine) {
-            const NetworkLevel* const level = find_network_level(model_.network.level);
+            const NetworkLevel* const level = find_network_level(model_.network.choice.level);
             ensure(level != nullptr && level->make_over != nullptr, "a network that cannot be over classes of links");
             auto ways = std::make_unique<FoldedWays>(
                 model_, grid, folding_->flows, [this](u32 from, u32 to) { guard_.messages_come_at_once(from, to); });
-            return level->make_over(model_, engine, std::move(ways));
+            return level->make_over(Simulation::network_setup(model_, grid, engine), std::move(ways));
         };
     }
     cast.watcher = &guard_;
@@ -91,7 +91,7 @@ Outcome FoldedRun::of_all(Outcome out) const {
     }
     write_links(out);
     if (out.finished && Charges::are_in(model_)) {
-        add_charges(model_, Grid(model_.dimensions, model_.tables), jobs_of(model_), out);
+        add_charges(model_, Grid(model_.network.dimensions, model_.network.tables), jobs_of(model_), out);
     }
     return out;
 }
@@ -110,14 +110,14 @@ PortClasses FoldedRun::port_classes() const {
 void FoldedRun::write_links(Outcome& out) const {
     if (links_ != nullptr) {
         out.links_on_demand = [folding = folding_, uses = links_->uses(),
-                               dimensions = model_.dimensions, tables = model_.tables] {
+                               dimensions = model_.network.dimensions, tables = model_.network.tables] {
             const Grid grid(dimensions, tables);
             return FoldedLinks::records(Links(grid), folding->links, uses);
         };
     }
     if (ports_ != nullptr) {
         out.links_on_demand = [folding = folding_, classes = port_classes(), uses = ports_->uses(),
-                               dimensions = model_.dimensions, tables = model_.tables] {
+                               dimensions = model_.network.dimensions, tables = model_.network.tables] {
             return PortNetwork::records(Grid(dimensions, tables), classes, uses);
         };
     }

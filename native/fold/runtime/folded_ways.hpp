@@ -22,7 +22,7 @@ public:
     using Clash = std::function<void(u32 from, u32 to)>;
 
     FoldedWays(const Model& model, const Grid& grid, const FlowClasses& classes, Clash clash)
-        : Ways(model, grid), classes_(classes), clash_(std::move(clash)) {}
+        : Ways(model.network, grid), classes_(classes), clash_(std::move(clash)) {}
 
     u32 links() const override { return static_cast<u32>(classes_.one_of.size()); }
     double bytes_per_ns(u32 of_class) const override { return Ways::bytes_per_ns(classes_.one_of[of_class]); }

@@ -41,12 +41,12 @@ void OrderGuard::messages_come_at_once(u32 from, u32 to) {
 // Whether a queue never holds chunks of two collectives, and keeps them in order: then all that wait
 // in it have one priority, and what enters it is last.
 bool OrderGuard::has_one_collective_at_a_time() const {
-    const ResourceMap& slots = model_.resources;
+    const ResourceMap& slots = model_.work.resources;
     const bool in_one_slot = std::all_of(
         slots.collective.begin(), slots.collective.end(),
         [&](u8 slot) { return slot == slots.collective.front() && slots.capacity[slot] == 1; });
-    return model_.system.intra_dimension == IntraDimension::fifo &&
-           (in_one_slot || !model_.quirks.phases_as_ready);
+    return model_.collectives.system.intra_dimension == IntraDimension::fifo &&
+           (in_one_slot || !model_.semantics.quirks.phases_as_ready);
 }
 
 // What the last tick left open is looked at first, as a new tick forgets it.
@@ -117,8 +117,8 @@ void OrderGuard::message_posted(ActorId actor, u64 bytes, u32 tag, u32 channel_e
 // Collectives that start in one tick may start in any order only if they share neither numbers nor
 // queues.
 void OrderGuard::collective_starts(ActorId actor, u32 communicator) {
-    const bool apart = !model_.quirks.phases_as_ready && !model_.quirks.half_queues &&
-                       model_.system.inter_dimension == InterDimension::ascending;
+    const bool apart = !model_.semantics.quirks.phases_as_ready && !model_.semantics.quirks.half_queues &&
+                       model_.collectives.system.inter_dimension == InterDimension::ascending;
     ticks_.collective_starts(actor.index(), now(), apart ? communicator : none);
 }
 
@@ -128,7 +128,7 @@ void OrderGuard::chunk_leaves(ActorId actor, u32 queue) {
 
 void OrderGuard::chunk_enters(ActorId actor, u32 queue, bool last) {
     ticks_.enters(actor.index(), now(), queue, one_at_a_time_ && last,
-                  model_.system.intra_dimension == IntraDimension::rg);
+                  model_.collectives.system.intra_dimension == IntraDimension::rg);
 }
 
 void OrderGuard::phase_order_grows(ActorId actor, u32 communicator_class, u32 queue,

@@ -28,7 +28,7 @@ constexpr u64 big = u64{1} << 32U;
 Model idle_model() {
     Vector<std::shared_ptr<const Job>> jobs(ranks, test::job_of({{test::timed(0, 1), {}}}));
     Model model = test::model_of({{Block::ring, ranks, 1.0, 10.0, 1.0}}, jobs);
-    model.system.queues_per_dimension = 2;
+    model.collectives.system.queues_per_dimension = 2;
     return model;
 }
 
@@ -92,9 +92,9 @@ private:
     Model model_;
     ActorClasses classes_ = own_classes();
     LinkClasses classes_of_links_ = own_links();
-    Grid grid_{model_.dimensions, model_.tables};
+    Grid grid_{model_.network.dimensions, model_.network.tables};
     Simulation run_{model_};
-    FoldedLinks links_{grid_, model_.scale, run_.engine(), classes_of_links_};
+    FoldedLinks links_{grid_, model_.semantics.scale, run_.engine(), classes_of_links_};
 
 public:
     OrderGuard guard{model_, classes_};
@@ -172,9 +172,9 @@ void collectives_draw_their_numbers_from_one_counter() {
     for (u32 at = 0; at < 32; ++at) {
         const bool same_event = at & 8, same_group = at & 16;
         Model model = idle_model();
-        model.quirks.phases_as_ready = at & 1;
-        model.quirks.half_queues = at & 2;
-        model.system.inter_dimension = at & 4 ? InterDimension::round_robin : InterDimension::ascending;
+        model.semantics.quirks.phases_as_ready = at & 1;
+        model.semantics.quirks.half_queues = at & 2;
+        model.collectives.system.inter_dimension = at & 4 ? InterDimension::round_robin : InterDimension::ascending;
         World world(model);
         world.guard.collective_starts(actor, 5);
         same_event ? void() : world.event();
@@ -188,16 +188,16 @@ void a_chunk_passes_none_where_collectives_come_one_by_one() {
     for (u32 at = 0; at < 64; ++at) {
         const bool two_slots = at & 2, two_at_once = at & 4, last = at & 16, enters_first = at & 32;
         Model model = idle_model();
-        model.quirks.phases_as_ready = at & 1;
-        model.resources.collective = {1, static_cast<u8>(two_slots ? 2 : 1)};
-        model.resources.capacity[1] = two_at_once ? 2 : 1;
+        model.semantics.quirks.phases_as_ready = at & 1;
+        model.work.resources.collective = {1, static_cast<u8>(two_slots ? 2 : 1)};
+        model.work.resources.capacity[1] = two_at_once ? 2 : 1;
         const bool fifo = at & 8;
-        model.system.intra_dimension = fifo ? IntraDimension::fifo : IntraDimension::rg;
+        model.collectives.system.intra_dimension = fifo ? IntraDimension::fifo : IntraDimension::rg;
         World world(model);
         enters_first ? world.guard.chunk_enters(actor, 3, last) : world.guard.chunk_leaves(actor, 3);
         world.event();
         enters_first ? world.guard.chunk_leaves(actor, 3) : world.guard.chunk_enters(actor, 3, last);
-        const bool one_by_one = fifo && ((!two_slots && !two_at_once) || !model.quirks.phases_as_ready);
+        const bool one_by_one = fifo && ((!two_slots && !two_at_once) || !model.semantics.quirks.phases_as_ready);
         const bool passes = !(one_by_one && last);
         check(world.guard.found().open(actor.index()).queues.empty() == !passes, "a chunk passes", at);
         check(world.noted("two chunks move") == (passes && !fifo && !enters_first), "noted at once", at);

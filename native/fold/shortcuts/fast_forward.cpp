@@ -133,7 +133,7 @@ std::optional<FastForward::State> FastForward::state() {
     State state;
     state.tick = run_.now();
     state.due = due_;
-    const bool given = model_.system.priority == Priority::given;
+    const bool given = model_.collectives.system.priority == Priority::given;
     for (u32 at = 0; at < actors(); ++at) {
         const ActorId actor(at);
         u32& open = first_open_[actor];

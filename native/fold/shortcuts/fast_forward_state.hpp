@@ -11,7 +11,7 @@ namespace yantra {
 template <class Visitor>
 void FastForward::visit(Visitor& v) {
     visit_state(v, run_.executor().state());
-    visit_state(v, run_.collectives(), model_);
+    visit_state(v, run_.collectives(), model_.collectives, model_.semantics.quirks.phases_as_ready);
     visit_guard(v);
     visit_events(v);
     visit_state(v, run_.transport().state());

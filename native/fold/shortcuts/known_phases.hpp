@@ -136,7 +136,7 @@ public:
 
 private:
     u32 program_number(const PhaseInput& input) const {
-        return static_cast<u32>(&input.program - model_.programs.data());
+        return static_cast<u32>(&input.program - model_.collectives.programs.data());
     }
 
     // The bytes of the chunks that one stands for, which then stands for none.
@@ -206,7 +206,9 @@ private:
     LonePhase alone(const PhaseInput& input) const {
         return {std::get<ExchangeProgram>(input.program.machine), input.place, input.data, input.program.round_up,
                 input.clockwise, run_->collectives().exchange().hand_over_ticks(input.fixed_hand_over),
-                [this](u64 bytes) { return reduction_ticks(model_, bytes); }};
+                [this](u64 bytes) {
+                    return reduction_ticks(model_.collectives.system.memory_bytes_per_s, model_.semantics.scale, bytes);
+                }};
     }
 
     std::optional<ClosedForm> find(const PhaseInput& input) const {
@@ -225,7 +227,7 @@ private:
     }
 
     std::optional<JointPhase> find_joint(const PhaseInput& input) const {
-        if (model_.quirks.phases_as_ready) {
+        if (model_.semantics.quirks.phases_as_ready) {
             return std::nullopt;   // which chunk is next may be open until the last event of a tick
         }
         return joint_phase(alone(input), run_->network(), [&](u32 rank) { return classes_.class_of[rank]; });

@@ -156,10 +156,10 @@ Model any_model(bool phases_as_ready) {
              {test::collective(CollectiveKind::all_reduce, 800), {3}}}));
     }
     Model model = test::model_of({{Block::ring, 2, 1.0, 10.0, 1.0}, {Block::ring, 2, 2.0, 5.0, 1.0}}, jobs);
-    model.system.chunks = 4;
-    model.system.active_chunks = 2;
-    model.quirks.phases_as_ready = phases_as_ready;
-    for (Level& level : model.plans[0].levels) {
+    model.collectives.system.chunks = 4;
+    model.collectives.system.active_chunks = 2;
+    model.semantics.quirks.phases_as_ready = phases_as_ready;
+    for (Level& level : model.collectives.plans[0].levels) {
         level.alternation = 0;
         level.alternate = level.program;
     }
@@ -170,7 +170,7 @@ void check_fields(Checklist& list, Simulation& run, const Model& model) {
     list.forget();
     Collectives& collectives = run.collectives();
     visit_state(list, run.executor().state());
-    visit_state(list, collectives, model);
+    visit_state(list, collectives, model.collectives, model.semantics.quirks.phases_as_ready);
     visit_state(list, run.transport().state());
     list.has_all("Executor::State", run.executor().state());
     for (Executor::OfActor& of : run.executor().state().actors) {
@@ -212,7 +212,7 @@ void check_chunks(Checklist& list, Collectives& collectives) {
 }
 
 void check_orders_and_flights(Checklist& list, Simulation& run, const Model& model) {
-    if (!model.quirks.phases_as_ready) {
+    if (!model.semantics.quirks.phases_as_ready) {
         for (Vector<ChunkQueues::PhaseOrder>& orders : run.collectives().queues().state().orders) {
             for (ChunkQueues::PhaseOrder& order : orders) {
                 list.has_all("ChunkQueues::PhaseOrder", order);
@@ -249,7 +249,7 @@ ActorClasses own_classes(u32 ranks) {
 template <class Visitor>
 void visit(Visitor& v, Simulation& run, const Model& model) {
     visit_state(v, run.executor().state());
-    visit_state(v, run.collectives(), model);
+    visit_state(v, run.collectives(), model.collectives, model.semantics.quirks.phases_as_ready);
     visit_state(v, run.transport().state());
 }
 
@@ -479,7 +479,7 @@ void what_follows_from_several_shows(Checklist& list, Simulation& run, const Mod
             }
         }
         for (ChunkQueues::Queue& queue : of) {
-            if (!model.quirks.phases_as_ready) {
+            if (!model.semantics.quirks.phases_as_ready) {
                 shows("how far a member is does not show", queue.next_start, queue.next_start + 1, run, model);
             }
             for (ChunkId id : queue.chunks) {
@@ -504,7 +504,7 @@ void what_follows_from_several_shows(Checklist& list, Simulation& run, const Mod
     }
     for (Vector<ChunkQueues::PhaseOrder>& orders : collectives.queues().state().orders) {
         for (ChunkQueues::PhaseOrder& order : orders) {
-            if (!model.quirks.phases_as_ready) {
+            if (!model.semantics.quirks.phases_as_ready) {
                 shows("how far all are does not show", order.passed, order.passed + 1, run, model);
             }
         }

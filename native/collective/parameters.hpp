@@ -1,0 +1,115 @@
+// CollectiveParameters: what collectives do, among whom, and how a rank runs them. A run reads it and never writes.
+#pragma once
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/vector.hpp"
+#include "collective/communicator.hpp"
+#include "collective/custom.hpp"
+#include "collective/plan.hpp"
+#include "collective/program.hpp"
+#include "memory/shared_bus_parameters.hpp"
+
+namespace yantra {
+
+enum class Priority : u8 { lifo, fifo, given };
+enum class InterDimension : u8 { ascending, round_robin, themis, themis_flex };
+enum class IntraDimension : u8 { fifo, rg, smallest_first, less_remaining_phase_first };
+
+struct SystemParameters {
+    Priority priority = Priority::lifo;
+    InterDimension inter_dimension = InterDimension::ascending;
+    IntraDimension intra_dimension = IntraDimension::fifo;
+    bool local_bw_aware = true;      // all-reduce as reduce-scatter, all-reduce, all-gather
+    u32 chunks = 1;
+    u32 active_chunks = 1;
+    u32 queues_per_dimension = 1;
+    u64 endpoint_delay = 0;          // ticks
+    u64 group_hand_over = 0;         // ticks, of levels with `fixed_hand_over`
+    u64 local_reduction_delay = 1;   // per 100 bytes, shared bus only
+    double memory_bytes_per_s = 0.0;
+    double shared_bytes_per_s = 0.0; // that kernels, reductions and copies share; 0: nobody shares
+    double units_of_collectives = 0.0;          // share of a rank's that its collectives take
+    double units_of_all_to_alls = -1.0;         // the same of all-to-alls; below 0: as all others
+    double bytes_per_s_of_collectives = 0.0;    // of the shared ones
+    bool rendezvous = false;
+    bool custom_work_takes_no_time = false;   // what if: of collectives given by traces
+    SharedBusParameters bus;
+};
+
+struct CollectiveParameters {
+    SystemParameters system;
+    u32 dimensions = 0;         // of the network
+    Vector<Program> programs;
+    Vector<Plan> plans;
+    Vector<GroupLayout> layouts;
+    Vector<Communicator> communicators;   // the first is all ranks
+    Vector<u32> queue_sets;     // by communicator: those that share one share their queues
+    Vector<CustomCollective> custom;
+    bool match_by_tag = false;       // tags of different communicators may collide
+
+    const GroupLayout& layout_of(u32 communicator) const {
+        return layouts[communicators[communicator].layout];
+    }
+    bool is_member(u32 rank, u32 communicator) const {
+        const Communicator& at = communicators[communicator];
+        return rank >= at.base && layouts[at.layout].shape->place(rank - at.base) != none;
+    }
+};
+
+// Whether a node leaves out a dimension; bits are dimensions.
+inline bool involves_some(const CollectiveParameters& parameters, u64 involved) {
+    const u64 all = ~u64{0} >> (64 - std::min(parameters.dimensions, 64u));
+    return (involved & all) != all;
+}
+
+// Into how many chunks a collective is cut.
+inline u32 chunks_of(const Plan& plan, const SystemParameters& system) {
+    return plan.chunks != 0 ? plan.chunks : system.chunks;
+}
+
+// The lanes of the stages of a plan that come before one.
+inline u32 lanes_before(const Plan& plan, u32 stage) {
+    u32 lanes = 0;
+    for (u32 at = 0; at < plan.levels.size() && at < stage; ++at) {
+        lanes += plan.levels[at].lanes;
+    }
+    return lanes;
+}
+
+// The queues of a communicator: those of each dimension, or of each stage, with as many lanes as a plan has at most.
+inline u32 queues_per_set(const CollectiveParameters& parameters) {
+    std::size_t most = std::size_t{parameters.dimensions};
+    for (const Plan& plan : parameters.plans) {
+        if (plan.in_stages) {
+            most = std::max(most, std::size_t{lanes_before(plan, ~u32{0})});
+            continue;
+        }
+        for (const Level& level : plan.levels) {
+            most = std::max(most, std::size_t{parameters.dimensions} * level.lanes);
+        }
+    }
+    return static_cast<u32>(most) * parameters.system.queues_per_dimension;
+}
+
+// After how many chunks of a communicator the next one is planned as the first was: queues, programs, lanes and
+// orders of levels go by the number of the chunk.
+inline u64 turns_of_chunks(const CollectiveParameters& parameters) {
+    u64 turns = 2 * u64{parameters.system.queues_per_dimension};
+    const bool rotates = parameters.system.inter_dimension == InterDimension::round_robin;
+    for (const Plan& plan : parameters.plans) {
+        if (rotates && plan.shared_load && !plan.levels.empty()) {
+            turns = std::lcm(turns, u64{plan.levels.size()});
+        }
+        for (const Level& level : plan.levels) {
+            turns = std::lcm(turns, u64{level.lanes});
+        }
+    }
+    return turns;
+}
+
+// The place of a rank on a level of a plan of its communicator.
+Place place_on(const CollectiveParameters& parameters, const Plan& plan, u32 level, u32 communicator, u32 rank);
+
+}  // namespace yantra
