@@ -56,26 +56,26 @@ void register_simulation(nb::module_& module) {
                                                       shortcuts ? &make_shortcuts : nullptr)};
         }, "model"_a, "match_by_tag"_a = false, "folding"_a = nb::none(), "shortcuts"_a = true,
            nb::keep_alive<1, 2>())
-        .def_prop_ro("tie", [](const HeldRun& held) { return held.run->tie(); })
+        .def_prop_ro("tie", [](const HeldRun& held) { return held.run->stop().tie; })
         .def("note", [](HeldRun& held, Notes notes) { held.run->note(notes); }, "notes"_a)
         .def("start", [](HeldRun& held) { held.run->start(); }, Interruptible())
         .def("run_for", [](HeldRun& held, u64 events) { return held.run->run_for(events); }, "events"_a,
              Interruptible())
-        .def_prop_ro("late", [](const HeldRun& held) { return held.run->late(); })
+        .def_prop_ro("late", [](const HeldRun& held) { return held.run->stop().late; })
         .def("outcome", [](const HeldRun& held) { return with_entries(held.model, held.run->outcome()); })
         .def("take_outcome", [](HeldRun& held) { return with_entries(held.model, held.run->take_outcome()); },
              "The outcome of a run of which nobody asks for another.")
-        .def_prop_ro("mismatch", [](const HeldRun& held) { return held.run->mismatch(); })
-        .def_prop_ro("now", [](const HeldRun& held) { return held.run->now(); })
-        .def_prop_ro("nodes_done", [](const HeldRun& held) { return held.run->nodes_done(); })
-        .def_prop_ro("nodes_skipped", [](const HeldRun& held) { return held.run->nodes_skipped(); })
+        .def_prop_ro("mismatch", [](const HeldRun& held) { return held.run->stop().mismatch; })
+        .def_prop_ro("now", [](const HeldRun& held) { return held.run->progress().now; })
+        .def_prop_ro("nodes_done", [](const HeldRun& held) { return held.run->progress().nodes_done; })
+        .def_prop_ro("nodes_skipped", [](const HeldRun& held) { return held.run->progress().nodes_skipped; })
         .def("submit", [](HeldRun& held, const Vector<u32>& ranks,
                           const Vector<std::shared_ptr<Job>>& jobs, u64 tick) {
-            return held.run->submit(ranks, jobs, tick);
+            return held.run->work().submit(ranks, jobs, tick);
         }, "ranks"_a, "jobs"_a, "tick"_a)
-        .def("withdraw", [](HeldRun& held, u32 arrival) { return held.run->withdraw(arrival); }, "arrival"_a)
-        .def("take_ended", [](HeldRun& held) { return held.run->take_ended(); })
-        .def("arrival", [](HeldRun& held, u32 number) { return held.run->arrival(number); }, "number"_a);
+        .def("withdraw", [](HeldRun& held, u32 arrival) { return held.run->work().withdraw(arrival); }, "arrival"_a)
+        .def("take_ended", [](HeldRun& held) { return held.run->work().take_ended(); })
+        .def("arrival", [](HeldRun& held, u32 number) { return held.run->work().arrival(number); }, "number"_a);
 }
 
 }  // namespace yantra

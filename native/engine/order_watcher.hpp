@@ -10,19 +10,8 @@
 
 namespace yantra {
 
-class OrderWatcher {
+class PhaseWatcher {
 public:
-    static constexpr u64 not_reduced = ~u64{0};
-
-    // What follows belongs to another event.
-    virtual void event_begins() = 0;
-    // Slots or queues of an actor are about to change.
-    virtual void actor_changes(ActorId actor) = 0;
-
-    virtual void node_ends(ActorId actor, NodeId node) = 0;
-    // A node sends to, or posts a receive from, the peer at the other end of a channel.
-    virtual void message_posted(ActorId actor, u64 bytes, u32 tag, u32 channel_end, bool sends) = 0;
-
     virtual void collective_starts(ActorId actor, u32 communicator) = 0;
     virtual void chunk_leaves(ActorId actor, u32 queue) = 0;
     // `last`: no chunk is behind it.
@@ -34,12 +23,35 @@ public:
     // A member starts a phase that another started first at `tick`, before what it has ready itself.
     virtual void phase_overtakes(ActorId actor, u64 tick) = 0;
 
+protected:
+    ~PhaseWatcher() = default;
+};
+
+class PacketWatcher {
+public:
+    static constexpr u64 not_reduced = ~u64{0};
+
     // A chunk starts to exchange packets; hands one over; counts one; looks whether it has them all;
     // sends one.
     virtual void exchange_starts(ActorId actor, ChunkId chunk) = 0;
     virtual void packet_handed_over(ActorId actor, ChunkId chunk, u64 ticks, u64 reduction_ticks) = 0;
     virtual void barrier_met(ActorId actor, ChunkId chunk, bool looks) = 0;
     virtual void chunk_sends(ActorId actor, ChunkId chunk, u64 number) = 0;
+
+protected:
+    ~PacketWatcher() = default;
+};
+
+class OrderWatcher : public PhaseWatcher, public PacketWatcher {
+public:
+    // What follows belongs to another event.
+    virtual void event_begins() = 0;
+    // Slots or queues of an actor are about to change.
+    virtual void actor_changes(ActorId actor) = 0;
+
+    virtual void node_ends(ActorId actor, NodeId node) = 0;
+    // A node sends to, or posts a receive from, the peer at the other end of a channel.
+    virtual void message_posted(ActorId actor, u64 bytes, u32 tag, u32 channel_end, bool sends) = 0;
 
 protected:
     ~OrderWatcher() = default;

@@ -155,7 +155,7 @@ Vector<LinkRecord> Ways::records(const Vector<LinkUse>& of_links) const {
         const Links::Ends ends = fabric_ == nullptr ? grid_links_.ends_of(link)
                                                     : Links::Ends{fabric_->from(link), fabric_->to(link)};
         const double rate = fabric_ == nullptr ? 0.0 : fabric_->bytes_per_ns(link);
-        records.push_back({Ways::group(link), ends.from, ends.to, of_links[link], rate});
+        records.push_back({group_of(link), ends.from, ends.to, of_links[link], rate});
     }
     return records;
 }

@@ -26,17 +26,18 @@ public:
     Ways& operator=(const Ways&) = delete;
 
     virtual u32 links() const { return fabric_ == nullptr ? grid_links_.count() : fabric_->links(); }
-    virtual double bytes_per_ns(u32 link) const {
-        return fabric_ == nullptr ? of_grid(link).bytes_per_ns : fabric_->bytes_per_ns(link);
+    // Where each link stands for a class: a link of the class. Else itself.
+    virtual u32 one_of(u32 link) const { return link; }
+    double bytes_per_ns(u32 link) const {
+        const u32 one = one_of(link);
+        return fabric_ == nullptr ? of_grid(one).bytes_per_ns : fabric_->bytes_per_ns(one);
     }
     double latency_ns(u32 link) const {
         return fabric_ == nullptr ? of_grid(link).latency_ns : fabric_->latency_ns(link);
     }
     // What a link is counted under: its dimension, or its label in the fabric.
     u32 groups() const;
-    virtual u32 group(u32 link) const {
-        return fabric_ == nullptr ? grid_links_.dimension_of(link) : fabric_->label(link);
-    }
+    u32 group(u32 link) const { return group_of(one_of(link)); }
 
     // Whether parts of one message go different ways, and whether ways depend on loads.
     bool by_packet() const { return routing_ != nullptr && kind_->by_packet; }
@@ -57,7 +58,7 @@ public:
     // The device of the fabric that a link leaves.
     u32 start_of(u32 link) const { return fabric_->from(link); }
 
-    // Where each link stands for a class: the class of every link of the cluster, or none. Else null.
+    // The class of every link of the cluster, or none. Null where links stand for themselves.
     virtual const Vector<u32>* class_of() const { return nullptr; }
     // Two messages from one place to another came in one tick, of which the first goes first.
     virtual void came_at_once(u32 /*from*/, u32 /*to*/) {}
@@ -68,6 +69,9 @@ public:
     virtual Vector<LinkRecord> records(const Vector<LinkUse>& of_links) const;
 
 private:
+    u32 group_of(u32 link) const {
+        return fabric_ == nullptr ? grid_links_.dimension_of(link) : fabric_->label(link);
+    }
     bool goes_round(const Flow& flow, const LinkLoads* loads, Vector<u32>& path);
     void divide(const Flow& flow);
     double latency_of(const Way& way);

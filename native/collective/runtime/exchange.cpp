@@ -27,7 +27,7 @@ inline void Exchange::inject(ChunkId chunk, Packets& x) {
     if (watcher_ != nullptr) [[unlikely]] {
         const Run& packet = x.machine->runs[run];
         const u64 reduction = packet.reduce.num == 0
-                                  ? OrderWatcher::not_reduced
+                                  ? PacketWatcher::not_reduced
                                   : ticks_of_reduction(packet.reduce.of(x.data, x.round_up));
         watcher_->packet_handed_over(x.actor, chunk, x.hand_over_ticks, reduction);
     }

@@ -120,7 +120,7 @@ public:
 
     Exchange(const CollectiveParameters& parameters, const Semantics& semantics, const Actors& actors,
              Engine& engine, Transport& transport, PeerTables& tables, SharedBus& bus, LocalBandwidth& local,
-             PhaseEnd& phases, OrderWatcher* watcher)
+             PhaseEnd& phases, PacketWatcher* watcher)
         : parameters_(parameters), semantics_(semantics),
           actors_(actors),
           engine_(engine),
@@ -312,7 +312,7 @@ private:
     SharedBus& bus_;
     LocalBandwidth& local_;
     PhaseEnd& phases_;
-    OrderWatcher* watcher_;
+    PacketWatcher* watcher_;
     const bool ways_are_alike_;
     ExchangeProbe probe_;
     State state_;

@@ -7,7 +7,7 @@
 namespace yantra {
 
 ChunkQueues::ChunkQueues(const CollectiveParameters& parameters, const Semantics& semantics, const Actors& actors,
-                         Engine& engine, Chunks& chunks, OrderWatcher* watcher)
+                         Engine& engine, Chunks& chunks, PhaseWatcher* watcher)
     : parameters_(parameters),
       semantics_(semantics),
       actors_(actors),

@@ -42,7 +42,7 @@ public:
     };
 
     ChunkQueues(const CollectiveParameters& parameters, const Semantics& semantics, const Actors& actors,
-                Engine& engine, Chunks& chunks, OrderWatcher* watcher);
+                Engine& engine, Chunks& chunks, PhaseWatcher* watcher);
 
     // A chunk enters the queue of its phase, or leaves the one it is in. The place it held there is
     // free only when `place_free` says so.
@@ -99,7 +99,7 @@ private:
     const Actors& actors_;
     Engine& engine_;
     Chunks& chunks_;
-    OrderWatcher* watcher_;
+    PhaseWatcher* watcher_;
     u32 queues_per_set_;
     u32 most_running_;
     QueueProbe probe_;

@@ -19,7 +19,7 @@ using OutsideOfRun = AnyRecordedRun;
 using OutsideOfRun = AnyRun;
 #endif
 
-class EitherRun final : public OutsideOfRun {
+class EitherRun final : public OutsideOfRun, private ArrivingWork {
 public:
     EitherRun(const Model& model, bool match_by_tag)
         : model_(model), whole_(std::make_unique<Simulation>(model, match_by_tag)) {}
@@ -43,44 +43,25 @@ public:
             return whole_ ? whole_->run_for(events) : folded_->run_for(events);
         });
     }
-    std::optional<Late> late() const override { return late_; }
     Outcome outcome() const override { return whole_ ? whole_->outcome() : folded_->outcome(); }
     Outcome take_outcome() override { return whole_ ? whole_->take_outcome() : folded_->take_outcome(); }
-    std::optional<Mismatch> mismatch() const override {
-        return whole_ ? whole_->mismatch() : folded_->mismatch();
+    RunProgress progress() const override {
+        return whole_ ? RunProgress{whole_->now(), whole_->nodes_done(), 0}
+                      : RunProgress{folded_->now(), folded_->nodes_done(), folded_->nodes_skipped()};
     }
-    std::optional<Tie> tie() const override {
-        if (whole_ || folded_->order().found().empty()) {
-            return std::nullopt;
-        }
-        const TickOrder& order = folded_->order();
-        return Tie{order.found(), order.actor(), order.node(), order.other()};
+    RunStop stop() const override {
+        return {late_, whole_ ? whole_->mismatch() : folded_->mismatch(), tie()};
     }
-    u64 now() const override { return whole_ ? whole_->now() : folded_->now(); }
-    u64 nodes_done() const override { return whole_ ? whole_->nodes_done() : folded_->nodes_done(); }
-    u64 nodes_skipped() const override { return whole_ ? 0 : folded_->nodes_skipped(); }
-
-    u32 submit(const Vector<u32>& ranks, const Vector<std::shared_ptr<Job>>& jobs,
-               u64 tick) override {
-        ensure(ranks.size() == jobs.size(), "a rank for each job");
-        Simulation::Jobs of_ranks;
-        for (std::size_t i = 0; i < jobs.size(); ++i) {
-            of_ranks.emplace_back(ranks[i], jobs[i]);
-        }
-        return whole().submit(of_ranks, tick);
-    }
-    bool withdraw(u32 arrival) override { return whole().withdraw(arrival); }
-    Vector<u32> take_ended() override { return whole().take_ended(); }
-    ArrivedJobs arrival(u32 number) override {
-        const Executor::Arrival& of = whole().arrival(number);
-        return {of.begun, of.ended, of.first_place};
+    ArrivingWork& work() override {
+        ensure(whole_ != nullptr, "jobs cannot arrive where one rank stands for many");
+        return *this;
     }
 
 #ifdef YANTRA_RECORDED
     void limit(u64 bytes) override { recorder().most_bytes = bytes; }
     Recording take_recording() override {
         const auto ticks_per_ns = static_cast<double>(model_.semantics.scale.ticks_per_ns());
-        recorder().recording().series.finish(static_cast<double>(now()) / ticks_per_ns);
+        recorder().recording().series.finish(static_cast<double>(progress().now) / ticks_per_ns);
         return std::move(recorder().recording());
     }
 #endif
@@ -95,9 +76,27 @@ private:
             throw;
         }
     }
-    Simulation& whole() {
-        ensure(whole_ != nullptr, "jobs cannot arrive where one rank stands for many");
-        return *whole_;
+    u32 submit(const Vector<u32>& ranks, const Vector<std::shared_ptr<Job>>& jobs,
+               u64 tick) override {
+        ensure(ranks.size() == jobs.size(), "a rank for each job");
+        Simulation::Jobs of_ranks;
+        for (std::size_t i = 0; i < jobs.size(); ++i) {
+            of_ranks.emplace_back(ranks[i], jobs[i]);
+        }
+        return whole_->submit(of_ranks, tick);
+    }
+    bool withdraw(u32 arrival) override { return whole_->withdraw(arrival); }
+    Vector<u32> take_ended() override { return whole_->take_ended(); }
+    ArrivedJobs arrival(u32 number) override {
+        const Executor::Arrival& of = whole_->arrival(number);
+        return {of.begun, of.ended, of.first_place};
+    }
+    std::optional<Tie> tie() const {
+        if (whole_ || folded_->order().found().empty()) {
+            return std::nullopt;
+        }
+        const TickOrder& order = folded_->order();
+        return Tie{order.found(), order.actor(), order.node(), order.other()};
     }
 #ifdef YANTRA_RECORDED
     Recorder& recorder() { return whole_ ? whole_->recorder() : folded_->recorder(); }

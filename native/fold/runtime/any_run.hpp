@@ -36,6 +36,34 @@ struct ArrivedJobs {
     Vector<u32> first_node;   // by job, in the order in which they were submitted
 };
 
+// How far a run is.
+struct RunProgress {
+    u64 now = 0;   // tick
+    u64 nodes_done = 0;
+    u64 nodes_skipped = 0;
+};
+
+// Why a run did not go on.
+struct RunStop {
+    std::optional<Late> late;   // where the clock would have passed what it counts; TooLong was thrown there
+    std::optional<Mismatch> mismatch;
+    std::optional<Tie> tie;
+};
+
+// Work that arrives. Only where every rank runs.
+class ArrivingWork {
+public:
+    // Jobs for ranks, to begin at a tick; returns their number.
+    virtual u32 submit(const Vector<u32>& ranks, const Vector<std::shared_ptr<Job>>& jobs,
+                       u64 tick) = 0;
+    virtual bool withdraw(u32 arrival) = 0;
+    virtual Vector<u32> take_ended() = 0;
+    virtual ArrivedJobs arrival(u32 number) = 0;
+
+protected:
+    ~ArrivingWork() = default;
+};
+
 class AnyRun {
 public:
     AnyRun() = default;
@@ -48,22 +76,11 @@ public:
     virtual void start() = 0;
     // As Simulation::run_for and FoldedRun::run_for.
     virtual bool run_for(u64 events) = 0;
-    // Where the clock would have passed what it counts; TooLong was thrown there.
-    virtual std::optional<Late> late() const = 0;
     virtual Outcome outcome() const = 0;
     virtual Outcome take_outcome() = 0;   // once, and no other
-    virtual std::optional<Mismatch> mismatch() const = 0;
-    virtual std::optional<Tie> tie() const = 0;
-    virtual u64 now() const = 0;
-    virtual u64 nodes_done() const = 0;
-    virtual u64 nodes_skipped() const = 0;
-
-    // Jobs for ranks, to begin at a tick; returns their number. Only where every rank runs.
-    virtual u32 submit(const Vector<u32>& ranks, const Vector<std::shared_ptr<Job>>& jobs,
-                       u64 tick) = 0;
-    virtual bool withdraw(u32 arrival) = 0;
-    virtual Vector<u32> take_ended() = 0;
-    virtual ArrivedJobs arrival(u32 number) = 0;
+    virtual RunProgress progress() const = 0;
+    virtual RunStop stop() const = 0;
+    virtual ArrivingWork& work() = 0;
 };
 
 class AnyRecordedRun : public AnyRun {

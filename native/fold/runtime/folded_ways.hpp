@@ -25,8 +25,7 @@ public:
         : Ways(model.network, grid), classes_(classes), clash_(std::move(clash)) {}
 
     u32 links() const override { return static_cast<u32>(classes_.one_of.size()); }
-    double bytes_per_ns(u32 of_class) const override { return Ways::bytes_per_ns(classes_.one_of[of_class]); }
-    u32 group(u32 of_class) const override { return Ways::group(classes_.one_of[of_class]); }
+    u32 one_of(u32 of_class) const override { return classes_.one_of[of_class]; }
     // Places are ranks: ways are known by pairs of them.
     u32 place(RankId rank) const override { return rank.index(); }
     const Vector<u32>* class_of() const override { return &classes_.class_of; }
