@@ -49,7 +49,7 @@ struct PlanFrom {
 };
 
 struct GroupLayout {
-    using Plans = std::array<u32, collective_kinds>;   // into Model::plans; none where not offered
+    using Plans = std::array<u32, collective_kinds>;   // into CollectiveParameters::plans; none where not offered
 
     std::shared_ptr<const Shape> shape;
     Plans plan = nothing();
@@ -89,7 +89,7 @@ struct GroupLayout {
 struct Communicator {
     u64 first_chunk = 0;   // tags of its collectives count from here
     u32 base = 0;           // its lowest rank
-    u32 layout = 0;         // into Model::layouts
+    u32 layout = 0;         // into CollectiveParameters::layouts
 };
 
 }  // namespace yantra
