@@ -8,15 +8,12 @@ not ours.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import signal
     from types import FrameType
-    from typing import NoReturn
-else:
-    import _signal as signal  # `signal` imports `enum`, to give its numbers names
 
 _INTERRUPTED = 130
 _STDERR = 2
@@ -32,37 +29,12 @@ def main() -> int:
     try:
         _take_interruptions()
         _open_closed_streams()
-        from yantra.base.own_modules import take_over
-
-        take_over()
         from yantra.cli import main
 
         return main()
     except KeyboardInterrupt:
         sys.stderr.write(_SAID)
         return _INTERRUPTED
-
-
-def end(status: int) -> NoReturn:
-    """End the process with a status.
-
-    Python would take every module and class down first, in a thirtieth of a small run. That is left
-    to the system where nobody can tell: there is no other thread, and nobody watches the process or
-    goes on in it. What was registered for the end is done, and all is written.
-    """
-    watched = sys.gettrace() or sys.getprofile() or sys.flags.inspect
-    if watched or "threading" in sys.modules or "PYTHONINSPECT" in os.environ:
-        sys.exit(status)
-    import atexit
-
-    atexit._run_exitfuncs()
-    try:
-        for stream in (sys.stdout, sys.stderr):
-            if stream is not None:
-                stream.flush()
-    except (OSError, ValueError):
-        sys.exit(status)  # which says what could not be written
-    os._exit(status)
 
 
 def _open_closed_streams() -> None:
@@ -95,4 +67,4 @@ def _leave_current_folder() -> None:
 
 if __name__ == "__main__":
     _leave_current_folder()
-    raise SystemExit(main())
+    sys.exit(main())

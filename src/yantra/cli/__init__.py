@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 
 from yantra import __version__
@@ -19,11 +20,8 @@ from yantra.base.trust import Command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import signal
     from collections.abc import Callable, Sequence
     from typing import TextIO
-else:
-    import _signal as signal  # `signal` imports `enum`, to give its numbers names
 
 _JSON = frozenset({"--json", "--json=true", "--json=1"})
 COMPLETING = "_YANTRA_COMPLETE"  # set by a shell that asks what may follow

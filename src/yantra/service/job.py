@@ -113,6 +113,4 @@ def _run(order: dict[str, Any], root: str) -> None:
 
 
 if __name__ == "__main__":
-    status = main()
-    sys.stdout.flush()
-    os._exit(status)  # the process's end tidies up what an interpreter's end would
+    sys.exit(main())

@@ -136,5 +136,4 @@ _ACTS: dict[str, Callable[[Mapping[str, str]], Any]] = {
 }
 
 if __name__ == "__main__":
-    status = main()
-    os._exit(status)
+    sys.exit(main())
