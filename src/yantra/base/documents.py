@@ -2,18 +2,20 @@
 
 YAML is read more strictly than usual where it guesses: a repeated key is an error, and a plain
 scalar is a number or a truth value only in JSON's spelling (`no`, `1:30` and `010` are text).
-PyYAML is loaded only when YAML is read that `plain_yaml.py` does not read, and with libyaml if it
-was built in.
+PyYAML parses it, with libyaml if it was built in.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from math import isinf
 from os import PathLike
 
+from yantra.base import bounds
 from yantra.base.errors import ConfigError, show
-from yantra.base.light import cast
-from yantra.base.plain_yaml import read_plain
+from yantra.base.nesting import is_too_deep, too_deep_at
+from yantra.base.notes import note, note_time
 from yantra.base.regular import read_regular
 
 TYPE_CHECKING = False
@@ -32,8 +34,6 @@ _JSON_NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?"
 # A backslash, a whole pair, or the half that is wrong; the first that fits counts.
 _HALF_A_PAIR = r"\\\\|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(\\u[dD][89a-fA-F]..)"
 _BYTE_OF_A_PATH = r"\\u[dD][cC][89a-fA-F][0-9a-fA-F]"
-_LONG = 1_000_000
-_FEW = 100  # brackets that no depth needs
 _SHOWN = 3
 _ZEROS = "0" * 19  # an integer of fewer digits has at most 64 bits
 _DIGITS = str.maketrans("123456789", "000000000")
@@ -102,42 +102,14 @@ def parse_json(
     start = len(text) - len(text.lstrip(" \t\r\n"))
     _check_escapes(text, name)
     _check_depth(text, name)
-    tree, end = _scanned(text, start, hooks) or _decoded(text, start, hooks, name)
+    tree, end = _decoded(text, start, hooks, name)
     rest = text[end:].strip()
     if rest:
         warnings.append(f"{name}: text after the JSON value is ignored: {show(rest)}")
     return tree, warnings
 
 
-class _Settings:
-    """What the scanner asks a decoder for."""
-
-    def __init__(self, hooks: dict[str, Any]) -> None:
-        self.strict = True
-        self.object_hook = None
-        self.memo: dict[str, str] = {}
-        self.__dict__.update(hooks)
-
-
-def _scanned(text: str, start: int, hooks: dict[str, Any]) -> tuple[Any, int] | None:
-    """Return the value at a place and where it ends, None if `json` is to say what is wrong.
-
-    This is the scanner that `json` uses, without the regular expressions that it imports.
-    """
-    try:
-        from _json import make_scanner
-    except ImportError:  # an interpreter without it
-        return None
-    try:
-        found: tuple[Any, int] = make_scanner(cast("Any", _Settings(hooks)))(text, start)
-    except (StopIteration, ValueError, SystemError):  # the last where json.decoder is not there
-        return None
-    return found
-
-
 def _decoded(text: str, start: int, hooks: dict[str, Any], name: str) -> tuple[Any, int]:
-    import json
-
     try:
         return json.JSONDecoder(**hooks).raw_decode(text, start)
     except json.JSONDecodeError as error:
@@ -145,20 +117,14 @@ def _decoded(text: str, start: int, hooks: dict[str, Any], name: str) -> tuple[A
 
 
 def _check_depth(text: str, name: str) -> None:
-    if text.count("[") + text.count("{") <= _FEW:
-        return  # without an import
-    from yantra.base.nesting import too_deep_at
-
     if (at := too_deep_at(text)) is not None:
         line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
         raise _at(name, line, column, "not JSON: nested too deeply")
 
 
 def _check_digits(digits: str, name: str) -> None:
-    from yantra.base.bounds import DIGITS
-
-    if len(digits) > DIGITS:
-        problem = f"a number has {len(digits)} digits; expected at most {DIGITS}"
+    if len(digits) > bounds.DIGITS:
+        problem = f"a number has {len(digits)} digits; expected at most {bounds.DIGITS}"
         raise _not_json(name, problem)
 
 
@@ -169,8 +135,6 @@ def _check_escapes(text: str, name: str, *, of_paths: bool = False) -> None:
     """
     if "\\ud" not in text and "\\uD" not in text:
         return
-    import re
-
     for found in re.finditer(_HALF_A_PAIR, text):
         if found[1] and not (of_paths and re.fullmatch(_BYTE_OF_A_PATH, found[1])):
             line = text.count("\n", 0, found.start()) + 1
@@ -184,7 +148,6 @@ def parse_own_json(text: str, name: str) -> dict[str, Any]:
     Several times faster than `parse_json`, which reads what others write: results are large. Raises
     ConfigError where the text is not as its seal says.
     """
-    import json
 
     def constant(word: str) -> None:
         raise _not_json(name, f"{word} is not a JSON value")
@@ -217,7 +180,6 @@ def _check_seal(tree: dict[str, Any], text: str, name: str) -> None:
 
 def note_no_seal(tree: dict[str, Any], name: str) -> None:
     """Note that a file of JSON, which was read by `parse_own_json`, has no seal, if it has none."""
-    from yantra.base.notes import note
     from yantra.base.seals import MEMBER
 
     if MEMBER not in tree:
@@ -231,8 +193,6 @@ def note_unknown(names: Sequence[str], where: str) -> None:
     """Note members that are left out because nothing here knows them, if there are any."""
     if not names:
         return
-    from yantra.base.notes import note
-
     shown = ", ".join(name if name.isprintable() else show(name) for name in names[:_SHOWN])
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     note(f"{where}: left out what this version of Yantra does not know: {shown}{more}")
@@ -245,10 +205,6 @@ def json_value(data: str | bytes) -> Any:
     text can hold, is the replacement character. Raises ValueError, also for what is nested too
     deeply or has a number of too many digits.
     """
-    import json
-
-    from yantra.base.nesting import is_too_deep
-
     if is_too_deep(data):
         raise ValueError("nested too deeply")
     return json.loads(_of_whole_pairs(data))
@@ -261,8 +217,6 @@ def _of_whole_pairs(data: str | bytes) -> str | bytes:
         data = data.decode(errors="surrogateescape")
     if "\\ud" not in data and "\\uD" not in data:
         return data
-    import re
-
     whole = re.sub(_HALF_A_PAIR, lambda found: "\\ufffd" if found[1] else found[0], data)
     return whole.encode(errors="surrogateescape")
 
@@ -276,17 +230,14 @@ def parse_yaml(text: str, name: str, scalars_as_text: bool = False) -> Any:
     if _SEALED in text:
         _note_edits(text, name)
     plain: Callable[[str], Any] = str if scalars_as_text else _plain_scalar
-    _tell_time(text, name)
-    tree = read_plain(text, plain)
-    return _parse_any_yaml(text, name, plain) if tree is None else tree
+    note_time(text, name, "YAML", 1.0)
+    return _parse_any_yaml(text, name, plain)
 
 
 def _note_edits(text: str, name: str) -> None:
     from yantra.base.seals import state_of_yaml
 
     if state_of_yaml(text) == "changed":
-        from yantra.base.notes import note
-
         note(f"{name}: was edited since Yantra wrote it; without its last line it is read silently")
 
 
@@ -296,19 +247,9 @@ def parse_lenient_yaml(text: str, name: str, *, last_counts: bool) -> tuple[Any,
     Of a key given twice the first value counts, or the last: yaml-cpp keeps both, and which of them
     ASTRA-sim sees depends on how it looks. What follows the first document is not read.
     """
-    _tell_time(text, name)
-    tree = read_plain(text, str)
-    lenient = _Lenient(last_counts)
-    tree = _parse_any_yaml(text, name, str, lenient) if tree is None else tree
-    return tree, lenient.warnings
-
-
-def _tell_time(text: str, name: str) -> None:
-    if len(text) < _LONG:
-        return  # without an import
-    from yantra.base.notes import note_time
-
     note_time(text, name, "YAML", 1.0)
+    lenient = _Lenient(last_counts)
+    return _parse_any_yaml(text, name, str, lenient), lenient.warnings
 
 
 class _Lenient:
@@ -360,14 +301,12 @@ class _Tree:
         lenient: _Lenient | None,
         size: int,
     ) -> None:
-        from yantra.base.bounds import of
-
         self._events = events
         self._name = name
         self._plain = plain
         self._anchors: dict[str, tuple[Any, int]] = {}
         self._lenient = lenient
-        self._bounds = of(size)
+        self._bounds = bounds.of(size)
         self._values = 0
 
     def document(self) -> Any:
@@ -447,8 +386,6 @@ def _kind(event: Any) -> str:
 def _plain_scalar(text: str) -> Any:
     if text in _JSON_WORDS:
         return _JSON_WORDS[text]
-    import re
-
     match = re.fullmatch(_JSON_NUMBER, text)
     if match is None:
         return text
