@@ -70,7 +70,7 @@ def __getattr__(name: str) -> object:
 
         problem = f"module 'yantra' has no attribute '{name}'"
         raise AttributeError(problem, name=name, obj=sys.modules[__name__])  # Python suggests
-    from yantra.base.light import import_module
+    from importlib import import_module
 
     if name in _MODULES:
         return import_module(f"yantra.{_MODULES[name]}")

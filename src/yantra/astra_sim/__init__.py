@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from os import fspath
 from os import path as paths
+from typing import TYPE_CHECKING, Literal
 
 from yantra.astra_sim.groups import read_groups
 from yantra.astra_sim.memory import read_memory
@@ -16,14 +17,12 @@ from yantra.astra_sim.network import read_network
 from yantra.astra_sim.system import SchedulingKeys, SystemOptions, read_system
 from yantra.base.documents import Path
 from yantra.base.errors import ConfigError, expected_got
-from yantra.base.light import Literal
 from yantra.scenario.types import (
     ASTRA_SIM_RESOURCES,
     ChakraFiles,
     Scenario,
 )
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 

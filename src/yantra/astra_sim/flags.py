@@ -7,16 +7,15 @@ imported, to start fast.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, Literal
+
 from yantra.astra_sim.numbers import read_beginning, read_integer
 from yantra.astra_sim.system import SchedulingKeys
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
-from yantra.base.light import Literal
 from yantra.base.records import Record
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any
 
 NetworkBackend = Literal["congestion-unaware", "congestion-aware"]
 

@@ -7,16 +7,16 @@ is 51, and text after digits is ignored. Of two keys with one id the later in by
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from yantra.astra_sim.numbers import as_stoi
 from yantra.base.documents import Path, parse_json, read_text
 from yantra.base.errors import ConfigError, expected_got, show
 from yantra.scenario.check import are_groups, check_members
 from yantra.scenario.types import Groups
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
 _DIGITS = 9  # of a plain id
 

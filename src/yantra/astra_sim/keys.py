@@ -6,13 +6,13 @@ An `int` or `float` takes any number or truth value (fractions are cut off), a `
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from yantra.base.documents import Path, parse_json, read_text
 from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import Any
 
 
 class Keys:

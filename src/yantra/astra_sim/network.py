@@ -8,16 +8,13 @@ hexadecimal (`0x10`), and the first of repeated keys or documents counts.
 from __future__ import annotations
 
 from os import path as paths
+from typing import Any
 
 from yantra.astra_sim.numbers import LARGEST, read_integer, read_number, read_rate
 from yantra.base.documents import Path, parse_lenient_yaml, read_text
 from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
 from yantra.base.fields.plugin_names import read_name
 from yantra.scenario.types import Dimension, Topology
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _KINDS = {
     "Ring": "ring",

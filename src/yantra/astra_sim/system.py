@@ -7,12 +7,13 @@ Keys of ASTRA-sim 1.0 that 2 compiles but cannot select are read on request (`ho
 
 from __future__ import annotations
 
+from typing import Literal
+
 from yantra.astra_sim.algorithms import read_algorithms
 from yantra.astra_sim.keys import Keys
 from yantra.astra_sim.numbers import LARGEST
 from yantra.base.documents import Path, read_text
 from yantra.base.errors import ConfigError, UnsupportedError
-from yantra.base.light import Literal
 from yantra.base.records import Record
 from yantra.scenario.types import (
     AllReduceShape,

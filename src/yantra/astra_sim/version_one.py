@@ -8,14 +8,11 @@ scripts of its tutorials.
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from yantra.base.documents import read_text
 from yantra.base.errors import ConfigError
 from yantra.base.records import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _POLICIES = (
     *("DATA", "MODEL", "MICRO", "HYBRID_DATA_MODEL", "HYBRID_MODEL_DATA", "HYBRID_CUSTOMIZED"),

@@ -7,13 +7,11 @@ leaves early waits for no call of the core to come to its end: they are told to 
 
 from __future__ import annotations
 
-from yantra.base.light import TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from concurrent.futures import Future, ThreadPoolExecutor
-    from typing import Protocol
 
     class Stop(Protocol):
         """What ends calls of the threads that hear it, once it is said."""

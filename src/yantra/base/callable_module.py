@@ -7,11 +7,10 @@ anybody imports it, so the module, called, does what the function does.
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING, Any
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
-    from typing import Any
 else:
     ModuleType = type(sys)
 

@@ -11,6 +11,7 @@ import json
 import re
 from math import isinf
 from os import PathLike
+from typing import TYPE_CHECKING, Any
 
 from yantra.base import bounds
 from yantra.base.errors import ConfigError, show
@@ -18,10 +19,8 @@ from yantra.base.nesting import is_too_deep, too_deep_at
 from yantra.base.notes import note, note_time
 from yantra.base.regular import read_regular
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from typing import Any
 
 Path = str | PathLike[str]
 

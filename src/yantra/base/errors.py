@@ -7,8 +7,8 @@ the exit status of a command: the user's input (2), the model's answer (3), our 
 from __future__ import annotations
 
 import errno
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

@@ -8,10 +8,9 @@ names lists them twice, once for type checkers and once by file.
 from __future__ import annotations
 
 import sys
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-from yantra.base.light import import_module
-
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 

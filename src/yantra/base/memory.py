@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from yantra.base import regular
 from yantra.base.errors import ConfigError
 from yantra.base.units import format_size, parse
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 

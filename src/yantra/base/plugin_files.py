@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 from yantra.base.errors import ConfigError
-from yantra.base.light import Any
 
 Named = str | type[Any]
 """How a plug-in is given: by its name, by the path of its file, or as the class itself."""

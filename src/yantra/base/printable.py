@@ -9,10 +9,10 @@ https://owasp.org/www-community/attacks/CSV_Injection for cells.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from typing import TYPE_CHECKING, TextIO
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import TextIO
 
 _KEPT = "\n\t"
 _CONTROLS, _HALVES = (0x7F, 0x9F), (0xD800, 0xDFFF)

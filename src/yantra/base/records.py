@@ -8,11 +8,7 @@ event.
 
 from __future__ import annotations
 
-from yantra.base.light import Generic, TypeVar, dataclass_transform
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, dataclass_transform
 
 N = TypeVar("N", int, float)
 _AMOUNT = "Amount["

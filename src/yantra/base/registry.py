@@ -15,19 +15,19 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cache, cached_property
+from importlib import import_module
 from os import path as paths
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from yantra.base import plugin_files
 from yantra.base.errors import ConfigError, InternalError, did_you_mean, show
-from yantra.base.light import Generic, TypeVar, cache, cached_property, cast, import_module
 from yantra.base.plugin_files import Named
 from yantra.base.regular import read_regular
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from importlib.metadata import EntryPoint, EntryPoints
-    from typing import Any
 
 T = TypeVar("T")
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from typing import TYPE_CHECKING, NoReturn
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from io import BufferedReader
-    from typing import NoReturn
 
 _KINDS = (
     (stat.S_ISFIFO, "a pipe"),

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import csv
 from io import StringIO
+from typing import TYPE_CHECKING
 
 from yantra.base import bounds
 from yantra.base.errors import ConfigError
 from yantra.base.notes import note_time
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

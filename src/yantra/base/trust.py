@@ -13,14 +13,13 @@ from __future__ import annotations
 
 from _thread import _local
 from os import path as paths
+from typing import TYPE_CHECKING, Any
 
 from yantra.base.errors import ConfigError, show
 from yantra.base.plugin_files import split_path
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import Any
 
 _PLAIN = "-_./~+:@%^,="  # what a shell takes as it is, beside letters and digits
 

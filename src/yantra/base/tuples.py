@@ -8,10 +8,10 @@ type checkers and callers nothing differs.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any, NamedTuple, Self
 
     __all__ = ["NamedTuple"]
 else:

@@ -8,12 +8,9 @@ the float nearest to 100 ns. Symbols follow the SI brochure (9th edition) and IE
 
 from __future__ import annotations
 
-from yantra.base.errors import ConfigError, did_you_mean, expected_got
-from yantra.base.light import Literal
+from typing import Final, Literal
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Final
+from yantra.base.errors import ConfigError, did_you_mean, expected_got
 
 Kind = Literal[
     "bandwidth",

@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import os
 import zlib
+from typing import IO, TYPE_CHECKING, Literal, NoReturn
 
 from yantra.base import bounds
 from yantra.base.errors import ConfigError
 from yantra.base.notes import note
 from yantra.base.text import format_bytes
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import IO, Literal, NoReturn
     from zipfile import ZipFile, ZipInfo
 
 GZIP = b"\x1f\x8b"

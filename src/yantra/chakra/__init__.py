@@ -8,9 +8,10 @@ for finding in chakra.validate("step.0.et"):
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from yantra.base.late import late
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yantra.chakra.builder import TraceBuilder
     from yantra.chakra.diagnostics import Diagnostic, from_native, raise_errors, validate

@@ -6,15 +6,13 @@ As in other readers, content shows gzip, not the name.
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from yantra.base.errors import ConfigError, TraceError, did_you_mean
-from yantra.base.light import cast
 from yantra.base.regular import read_regular
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import BinaryIO
 
 GZIP = b"\x1f\x8b"
 _OTHER_PACKERS = {

@@ -7,7 +7,8 @@ keys and tables that Nsight Systems and rocprofv3 write.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from typing import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 

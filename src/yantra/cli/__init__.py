@@ -11,17 +11,15 @@ import gc
 import os
 import signal
 import sys
+from typing import TYPE_CHECKING, TextIO, cast
 
 from yantra import __version__
 from yantra.base.errors import ConfigError, YantraError, as_json, internal_error
-from yantra.base.light import cast
 from yantra.base.printable import Printable
 from yantra.base.trust import Command
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import TextIO
 
 _JSON = frozenset({"--json", "--json=true", "--json=1"})
 COMPLETING = "_YANTRA_COMPLETE"  # set by a shell that asks what may follow

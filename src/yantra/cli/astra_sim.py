@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from yantra.astra_sim import flags as options
 from yantra.astra_sim import from_flags
@@ -15,7 +16,6 @@ from yantra.scenario import Scenario
 from yantra.scenario.quirks import OF_SEMANTICS
 from yantra.scenario.quirks import parse as parse_quirks
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from yantra.base.errors import ConfigError
 from yantra.base.plugin_files import Named
 from yantra.collectives.algorithms import algorithms
 from yantra.collectives.names import window_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yantra.collectives.algorithm import CollectiveAlgorithm
 

@@ -7,15 +7,12 @@ returns what ASTRA-sim runs, oddities included.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 from yantra.base.errors import UnsupportedError
 from yantra.collectives.lower import lower
 from yantra.collectives.program import Program, RingKind
 from yantra.collectives.schedule import Kind, Schedule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import ClassVar
 
 
 class CollectiveAlgorithm(ABC):

@@ -16,13 +16,14 @@ gives expert e of E the share 1 / (e + 1)^a of every member's tokens, a member E
 
 from __future__ import annotations
 
+from functools import cache
+from typing import TYPE_CHECKING
+
 from yantra.base.documents import Path, read_text
 from yantra.base.errors import ConfigError, expected_got
-from yantra.base.light import cache
 from yantra.base.whole_numbers import whole
 from yantra.collectives.lower import lower_counts
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

@@ -8,12 +8,12 @@ at every group (ASTRA-sim 2, master of 2026-03: Ring, AllToAll and HalvingDoubli
 from __future__ import annotations
 
 from itertools import pairwise, repeat
+from typing import TYPE_CHECKING
 
 from yantra.base.tuples import NamedTuple
 from yantra.collectives.program import Side
 from yantra.collectives.schedule import Kind
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -9,16 +9,16 @@ Trade-off: trees and nodes are of all ranks of a job; switches have no rates and
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self
+
 from yantra.base.tuples import NamedTuple
 from yantra.collectives.algorithm import CollectiveAlgorithm
 from yantra.collectives.numbered_nodes import usual_local
 from yantra.collectives.schedule import Kind
 from yantra.collectives.switch_tree import Tree
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import ClassVar, Protocol, Self
 
     class Switches(Protocol):
         """A fabric's switches; positions are the collective's."""

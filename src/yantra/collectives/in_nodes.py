@@ -23,11 +23,11 @@ src/graph/rings.cc (a ring for each rail) and src/graph/paths.cc (PXN); van de G
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from yantra.base.tuples import NamedTuple
 from yantra.collectives.schedule import Kind, Move, Round, Schedule
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 

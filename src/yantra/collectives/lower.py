@@ -10,13 +10,13 @@ whose data reaches it first; its operations begin with the host's.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Literal
+
 from yantra.collectives.program import GraphProgram, Op
 from yantra.collectives.schedule import Kind, Move, Schedule, Symmetry
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Literal
 
 
 def lower(schedule: Schedule) -> GraphProgram:

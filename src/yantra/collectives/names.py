@@ -5,8 +5,9 @@ ASTRA-sim's `one...` forms run over one flat ring of all ranks.
 
 from __future__ import annotations
 
+from typing import Literal
+
 from yantra.base.errors import ConfigError, did_you_mean
-from yantra.base.light import Literal
 from yantra.base.plugin_files import Named
 from yantra.base.tuples import NamedTuple
 

@@ -25,8 +25,8 @@ IV.
 from __future__ import annotations
 
 from math import lcm
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from yantra.base.light import Literal
 from yantra.base.tuples import NamedTuple
 from yantra.collectives import switch_tree
 from yantra.collectives.algorithms.double_binary_tree import DoubleBinaryTree
@@ -34,10 +34,8 @@ from yantra.collectives.in_network import InNetwork, Node
 from yantra.collectives.schedule import Kind, Schedule
 from yantra.collectives.switch_tree import Leg, Tree, at_once, scheduled
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import ClassVar
 
 Inside = Literal["chain", "direct", "nvls"]
 Between = Literal["trees", "sharp"]

@@ -9,14 +9,13 @@ up, to lose nothing. Programs are frozen values.
 
 from __future__ import annotations
 
-from yantra.base.light import Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
 from yantra.base.tuples import NamedTuple
 from yantra.collectives.schedule import Symmetry, shifted
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import TypeAlias
 
 Side = Literal["z", "nz"]
 RingKind = Literal["usual", "group"]

@@ -27,10 +27,11 @@ which links below carry once.
 
 from __future__ import annotations
 
-from yantra.base.light import Literal, StrEnum
+from enum import StrEnum
+from typing import TYPE_CHECKING, Literal
+
 from yantra.base.tuples import NamedTuple
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 

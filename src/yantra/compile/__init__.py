@@ -5,6 +5,8 @@ A Model never changes, so runs may share it. Equal traces are decoded and lowere
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from yantra import _core
 from yantra.base.callable_module import make_callable
 from yantra.base.errors import UnsupportedError
@@ -32,7 +34,6 @@ from yantra.network import level_of
 from yantra.scenario import Scenario
 from yantra.scenario.quirks import MLSYS26, OF_SEMANTICS, Quirk, parse
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 

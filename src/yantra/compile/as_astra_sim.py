@@ -8,10 +8,11 @@ Source: ASTRA-sim 2 (master of 2026-03), observed on its binaries.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from yantra import _core
 from yantra.scenario.quirks import Quirk
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

@@ -10,6 +10,8 @@ Source: branch changhai/chakra_main_paper, 77e78a2 of 2026-03-11, observed on a 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from yantra.base.documents import json_value
 from yantra.base.errors import ConfigError, TraceError, UnsupportedError
 from yantra.base.fields import kind_of
@@ -20,7 +22,6 @@ from yantra.scenario.check import check_members
 from yantra.scenario.quirks import MLSYS26, Quirk
 from yantra.scenario.types import ChakraFiles
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

@@ -12,12 +12,13 @@ link of their own, also parts over all links.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from yantra.base.tuples import NamedTuple
 from yantra.collectives import in_nodes
 from yantra.collectives.schedule import Kind
 from yantra.fabric.topologies import topologies
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yantra.base.plugin_files import Named
     from yantra.compile.communicators import Layout

@@ -6,12 +6,13 @@ rank each, no lists.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from yantra import _core
 from yantra.base.errors import UnsupportedError
 from yantra.base.tuples import NamedTuple
 from yantra.scenario import Resources
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
 

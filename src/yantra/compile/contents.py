@@ -7,10 +7,10 @@ compared, unless kept: small ones that were unpacked or inspected here.
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from yantra import _core
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 

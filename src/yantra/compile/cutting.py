@@ -18,16 +18,16 @@ section 4; for levels Cho et al., "BlueConnect", MLSys 2019.
 
 from __future__ import annotations
 
+from functools import cache
 from heapq import heappop, heappush
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from yantra.base.light import cache
 from yantra.base.tuples import NamedTuple
 from yantra.collectives.program import ExchangeProgram, GraphProgram
 from yantra.collectives.schedule import Kind, shifted
 from yantra.fabric.topologies import topologies
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

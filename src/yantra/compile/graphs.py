@@ -7,6 +7,7 @@ cores while others are read.
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from yantra import _core
 from yantra.base.at_once import in_order
@@ -18,7 +19,6 @@ from yantra.scenario import Templates, Traces, TrainingStep, WorkloadFile
 from yantra.scenario.quirks import Quirk
 from yantra.scenario.types import ChakraFiles, DeviceOf, Workload
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from array import array
     from collections.abc import Iterator, Mapping, MutableSequence, Sequence

@@ -5,9 +5,10 @@ Launches are host nodes (native/trace/launches.hpp), seen by slots, folding, tim
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from yantra import _core
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yantra.scenario import Scenario
 

@@ -6,12 +6,13 @@ over them stay finite. What only a run finds ends it with the moment (`yantra.ru
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from yantra import _core
 from yantra.base.errors import ConfigError, TraceError
 from yantra.compile.graphs import Graphs
 from yantra.scenario import Device, Scenario
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -5,6 +5,8 @@ Dimensions are its blocks, or tables of links; a network is one of its levels, o
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from yantra import _core
 from yantra import network as networks
 from yantra.base.errors import ConfigError
@@ -15,7 +17,6 @@ from yantra.fabric.topologies.topology import Block
 from yantra.scenario import Dimension as ScenarioDimension
 from yantra.scenario import Scenario, Topology
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yantra.fabric.graphs.graph import Graph
 

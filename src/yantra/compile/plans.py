@@ -5,12 +5,13 @@ Only for what the workload uses: an impossible algorithm does no harm until need
 
 from __future__ import annotations
 
+from functools import cache
 from math import inf
+from typing import TYPE_CHECKING
 
 from yantra import _core
 from yantra.base.errors import ConfigError, TraceError, UnsupportedError, did_you_mean
 from yantra.base.fields import named
-from yantra.base.light import cache
 from yantra.base.plugin_files import Named
 from yantra.base.tuples import NamedTuple
 from yantra.base.units import format_size
@@ -33,7 +34,6 @@ from yantra.scenario import Custom, Scenario
 from yantra.scenario.quirks import Quirk
 from yantra.scenario.types import COLLECTIVE_TYPES
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
 

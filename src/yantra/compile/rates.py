@@ -6,15 +6,13 @@ all types' (`Machine.rates`), chosen here. Otherwise somebody chose the rates, a
 
 from __future__ import annotations
 
+from typing import Any
+
 from yantra.base.errors import ConfigError
 from yantra.base.fields import Plugin, kind_of
 from yantra.compile.graphs import Graphs
 from yantra.compile.templates import TemplateGraphs
 from yantra.scenario import Device, Scenario
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 
 def rated(scenario: Scenario) -> Scenario:

@@ -11,13 +11,12 @@ instruction-level parallelism", ASPLOS 1991).
 from __future__ import annotations
 
 from math import inf
+from typing import TYPE_CHECKING, Literal, get_args
 
 from yantra import _core
 from yantra.base.errors import ConfigError, hint
-from yantra.base.light import Literal, get_args
 from yantra.scenario import Dimension, Scenario
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

@@ -5,13 +5,14 @@ The core's own (`in_order`) is not asked.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from yantra import _core
 from yantra.base.fields import named
 from yantra.scenario import Scenario
 from yantra.schedulers import class_of, scheduler_of
 from yantra.schedulers.scheduler import COLLECTIVE, MEMORY, RECEIVE, SEND, Nodes, Scheduler
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray

@@ -6,10 +6,10 @@ Sources: docs/reference/accuracy.md. Without a stack every factor is 1, at no co
 from __future__ import annotations
 
 from math import log2
+from typing import TYPE_CHECKING
 
 from yantra.base.tuples import NamedTuple
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yantra.compute.model import Estimates, Kernels
     from yantra.scenario import Scenario, Stack, Topology

@@ -6,13 +6,14 @@ expanded traces to the bit.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from yantra import _core
 from yantra.base.errors import ConfigError
 from yantra.chakra.graphs import read_graph
 from yantra.compile.graphs import Graphs
 from yantra.scenario.quirks import Quirk
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

@@ -10,12 +10,13 @@ large language models", SC 2023, section 3 (processing modes, efficiency tables)
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from yantra.base.errors import ConfigError
 from yantra.base.fields import Flag, Number, Numbered, Section
 from yantra.base.records import Record
 from yantra.compute.model import ComputeModel, Device, Estimates, Kernels
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yantra.compute.model import Reals, Wholes
 

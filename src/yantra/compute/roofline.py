@@ -12,12 +12,13 @@ CACM 2009.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from yantra.base.errors import ConfigError
 from yantra.base.fields import Quantity, Section, Text
 from yantra.base.records import Record
 from yantra.compute.model import ComputeModel, Device, Estimates, Kernels
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

@@ -11,10 +11,11 @@ by closed forms, then simulates the best again, exactly.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from yantra.base.callable_module import make_callable
 from yantra.base.late import late
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yantra.explore.pages.explored import Explored, Space, explore
     from yantra.explore.study.objectives import Constraint, Objective

@@ -10,6 +10,7 @@ Source: ASTRA-sim 2 (master of 2026-03), observed on its binaries.
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 from yantra import _core
 from yantra._core import NodeClass
@@ -21,7 +22,6 @@ from yantra.result import Result
 from yantra.result.codes import NEVER, NODE_TYPES
 from yantra.scenario import COLLECTIVE_TYPES, Custom
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

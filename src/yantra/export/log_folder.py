@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from yantra.base.errors import ConfigError
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

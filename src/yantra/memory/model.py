@@ -8,16 +8,14 @@ Trade-off: without that, an access takes the same time whatever else goes on.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from yantra.base.fields import Section
-from yantra.base.light import Literal
 from yantra.base.records import Record
 from yantra.base.tuples import NamedTuple
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any, ClassVar
 
     import numpy as np
     from numpy.typing import NDArray

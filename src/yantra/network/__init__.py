@@ -6,6 +6,9 @@ A level is a self-registering file of `native/network`; a network in Python is a
 
 from __future__ import annotations
 
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, cast
+
 from yantra.base.errors import ConfigError, YantraError, did_you_mean
 from yantra.base.fields import (
     ByRate,
@@ -21,16 +24,13 @@ from yantra.base.fields import (
     named,
     options_of,
 )
-from yantra.base.light import Literal, cache, cast
 from yantra.base.plugin_files import Named, what_was_raised
 from yantra.base.records import Record
 from yantra.base.registry import Registry
 from yantra.base.tuples import NamedTuple
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from yantra import _core
     from yantra.network.model import Fabric, NetworkModel

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from yantra.base.late import late
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yantra.result.bound import Bound
     from yantra.result.critical_path import CriticalPath, Step

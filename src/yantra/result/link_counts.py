@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from yantra.base.plugin_files import Named
 from yantra.collectives.algorithms import algorithms
@@ -16,7 +17,6 @@ from yantra.result.codes import COLLECTIVE_KINDS
 from yantra.scenario import COLLECTIVE_TYPES, Dimension
 from yantra.scenario.quirks import Quirk
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yantra.compile import Model
     from yantra.fabric.topologies.topology import Block

@@ -6,10 +6,10 @@ early shares may be too high, at most 1. It does not say how long the run takes.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 from yantra import _core
-from yantra.base.light import cached_property
 from yantra.base.text import as_text, count, filled, format_bytes, shortened
 from yantra.base.units import format_time
 from yantra.compile import Model

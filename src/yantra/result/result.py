@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
 from yantra import _core
 from yantra.base.errors import UnsupportedError
-from yantra.base.light import cached_property
 from yantra.result.codes import nanoseconds
 from yantra.result.table_names import PACKET_TABLES, RECORDED_TABLES, TABLES, check_table_name
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any
 
     import numpy as np
 

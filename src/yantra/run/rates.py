@@ -7,6 +7,8 @@ much.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from yantra import _core
 from yantra.base.errors import InternalError
 from yantra.compile import Model
@@ -14,7 +16,6 @@ from yantra.compile.removal import bandwidth_of
 from yantra.network import level_of
 from yantra.scenario.quirks import Quirk
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yantra.result.network import DimensionUse
 

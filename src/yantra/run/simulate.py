@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import inf
 from time import monotonic
+from typing import TYPE_CHECKING, Any
 
 from yantra import _core
 from yantra.base.documents import Path
@@ -18,10 +19,8 @@ from yantra.scenario import Scenario, load
 from yantra.scenario.quirks import Quirk
 from yantra.scenario.types import Fold
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from yantra.result.bound import Gain
     from yantra.result.disturbed import Disturbed

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from yantra import _core
 from yantra.base import memory
 from yantra.base.errors import UnsupportedError
@@ -9,7 +11,6 @@ from yantra.base.tuples import NamedTuple
 from yantra.base.units import format_size
 from yantra.compile import Model
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

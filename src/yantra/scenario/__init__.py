@@ -6,6 +6,8 @@ them.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from yantra.scenario.types import (
     ASTRA_SIM_RESOURCES,
     COLLECTIVE_TYPES,
@@ -34,10 +36,8 @@ from yantra.scenario.types import (
     WorkloadFile,
 )
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
     from yantra.base.documents import Path
     from yantra.fabric.clusters import Cluster

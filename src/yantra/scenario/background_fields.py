@@ -10,6 +10,8 @@ A generator's options are beside its kind; what all kinds have comes after them.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from yantra.base.errors import ConfigError, expected_got, hint
 from yantra.base.fields import Field, File, Quantity, Schema, Section, Whole
 from yantra.base.fields.plugin_names import read_name, write_name
@@ -17,10 +19,7 @@ from yantra.base.records import Record
 from yantra.scenario.disturbances import BackgroundTraffic
 from yantra.scenario.fields import Ranks
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from yantra.base.plugin_files import Named
 
 FILE = "file"

@@ -8,6 +8,8 @@ collective algorithms exist is found by `compile`.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from yantra import compute as computes
 from yantra import memory as memories
 from yantra import network as networks
@@ -18,10 +20,8 @@ from yantra.scenario import types
 from yantra.scenario.layout import DEVICE, IN_CLUSTER, IN_SCENARIO, MEMORY
 from yantra.schedulers import class_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
     from yantra.base.fields import Section
     from yantra.base.plugin_files import Named

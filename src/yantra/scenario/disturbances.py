@@ -5,12 +5,10 @@ Only values; how a file says them is in `failure_fields.py` and `background_fiel
 
 from __future__ import annotations
 
+from typing import Any
+
 from yantra.base.plugin_files import Named
 from yantra.base.records import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 
 class Failure(Record):

@@ -14,17 +14,14 @@ A kind's options are beside it. A notation alone takes bandwidth and latency of 
 from __future__ import annotations
 
 from os import path as paths
+from typing import TYPE_CHECKING, Any, get_args
 
 from yantra.base.errors import ConfigError, expected_got
 from yantra.base.fields import Field, Many, Plugin, Schema, Whole
 from yantra.base.fields.plugin_names import read_name, write_name
-from yantra.base.light import get_args
 from yantra.scenario.types import Placement, PlacementKind
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from yantra.base.fields import Section
 
 

@@ -10,15 +10,13 @@ failures:
 
 from __future__ import annotations
 
+from typing import Any
+
 from yantra.base import units
 from yantra.base.errors import ConfigError, expected_got
 from yantra.base.fields import Field, Many, Number, Quantity, Schema, Section, Text, Whole
 from yantra.scenario.disturbances import Failure
 from yantra.scenario.fields import Ranks
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _WHATS = ("switch", "nic", "link", "ranks")
 _LARGEST_SEED = 2**63 - 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from os import path as paths
+from typing import Any
 
 from yantra.base.documents import parse_json, parse_yaml, read_text
 from yantra.base.errors import ConfigError, expected_got
@@ -16,10 +17,6 @@ from yantra.base.fields.plugin_names import read_name, write_name
 from yantra.base.plugin_files import Named
 from yantra.base.registry import Registry
 from yantra.scenario.types import Algorithms, Custom, Topology
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _SPANS = "[0-9]{1,9}(-[0-9]{1,9})?(,[0-9]{1,9}(-[0-9]{1,9})?)*"
 _MOST_RANKS = 10_000_000

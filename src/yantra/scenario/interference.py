@@ -5,7 +5,8 @@ Trade-off: one number for all all-to-alls of a job, whatever their group.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from typing import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from yantra.scenario.types import Collectives
 

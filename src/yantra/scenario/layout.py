@@ -9,6 +9,8 @@ follow from it. The mapping of a named cluster, which is replaced before a scena
 
 from __future__ import annotations
 
+from typing import Any
+
 from yantra import compute as computes
 from yantra import memory as memories
 from yantra import network as networks
@@ -39,10 +41,6 @@ from yantra.scenario.disturbances import BackgroundTraffic, Failure
 from yantra.scenario.failure_fields import FAILURES
 from yantra.scenario.fields import AlgorithmList, Dimensions, GroupTable, Ranks, TopologyName
 from yantra.schedulers import FIELD as SCHEDULER
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 
 class Cluster(Record):

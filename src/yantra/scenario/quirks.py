@@ -8,8 +8,9 @@ Source: behaviour of ASTRA-sim 2 (master of 2026-03), measured on its binaries.
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 from yantra.base.errors import ConfigError, did_you_mean
-from yantra.base.light import StrEnum
 
 
 class Quirk(StrEnum):

@@ -9,13 +9,10 @@ A tier is the links of one label of the fabric, or of all labels that begin with
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
 from yantra.base.errors import ConfigError, UnsupportedError, expected_got
 from yantra.base.fields import Choice, Field, Schema, Text
-from yantra.base.light import Literal
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 TierNetwork = Literal["analytical"]
 

@@ -9,19 +9,18 @@ not make them anew.
 
 from __future__ import annotations
 
+from functools import cache
 from os import path as paths
+from typing import TYPE_CHECKING, Any
 
 from yantra.base import trust
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.base.fields import Field, Schema, Section, Text, Whole
-from yantra.base.light import cache
 from yantra.scenario import types
 from yantra.scenario.types import ChakraFiles, Templates, TrainingStep, WorkloadFile
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from typing import Any
 
     from yantra.workloads.job_file import TrainingJob
     from yantra.workloads.plan.plan import Plan

@@ -5,9 +5,10 @@ Right where ids follow the order of issue, as in recorded traces.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from yantra.schedulers.scheduler import Nodes, Scheduler
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray

@@ -11,14 +11,12 @@ jobs never do.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from yantra.base.fields import Section
 from yantra.base.records import Record
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, ClassVar
-
     import numpy as np
     from numpy.typing import NDArray
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from os import path as paths
+from typing import TYPE_CHECKING, Any
 
 from yantra.base import trust
 from yantra.base.errors import ConfigError, expected_got
 from yantra.base.fields.lists import Many
 from yantra.base.fields.scalars import Schema, Text
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
 
 def command_of(words: Sequence[str], folder: str) -> tuple[str, ...]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from yantra.base.errors import ConfigError, expected_got
 from yantra.base.fields.scalars import Field, Quantity, Schema, Text, Whole
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 
 class Many(Field):

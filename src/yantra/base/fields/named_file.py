@@ -6,14 +6,11 @@ of it. It has `load(path)`, or, where there are built-in ones, `names()` and `lo
 
 from __future__ import annotations
 
+from importlib import import_module
 from os import path as paths
+from typing import Any
 
 from yantra.base.fields.scalars import Text
-from yantra.base.light import import_module
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 PROFILE = "the name of a profile, or the path of a .yaml file"
 COLLECTIVES_FILE = "the path of a .yaml file of yantra calibrate --cluster"

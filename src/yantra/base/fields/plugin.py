@@ -9,19 +9,18 @@ here or in the scenario's layout changes when a plug-in gets another.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
 from yantra.base.errors import ConfigError, YantraError, did_you_mean, expected_got
 from yantra.base.fields.plugin_names import read_name, write_name
 from yantra.base.fields.scalars import Field, Schema
 from yantra.base.fields.section import Section, read_options
-from yantra.base.light import Protocol, TypeVar
 from yantra.base.plugin_files import Named, what_was_raised
 from yantra.base.records import Record
 from yantra.base.registry import Registry
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any
 
 T = TypeVar("T")
 

@@ -8,16 +8,15 @@ registered. A class that is in no file is written as a mark, which says so; no r
 from __future__ import annotations
 
 from os import path as paths
+from typing import TYPE_CHECKING, Any
 
 from yantra.base import trust
 from yantra.base.errors import ConfigError
 from yantra.base.plugin_files import Named, split_path
 from yantra.base.registry import Registry
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
 IN_MEMORY = "in_memory"
 """The key of a mark: what stands in the tree of a result for what is in no file."""

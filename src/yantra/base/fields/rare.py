@@ -7,12 +7,11 @@ describes every field, is such a use.
 
 from __future__ import annotations
 
-from yantra.base.fields.scalars import Field, Schema
-from yantra.base.light import cached_property, import_module
+from functools import cached_property
+from importlib import import_module
+from typing import Any
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from yantra.base.fields.scalars import Field, Schema
 
 
 class Rare(Field):

@@ -11,15 +11,13 @@ from __future__ import annotations
 import sys
 from math import inf
 from os import path as paths
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from yantra.base import units
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
-from yantra.base.light import Any, get_args
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fractions import Fraction
-    from typing import ClassVar
 
 Schema = dict[str, Any]
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from yantra.base.errors import ConfigError, expected_got, hint, show
 from yantra.base.fields.scalars import RELATIVE, Field, Ranged, Schema
 from yantra.base.records import Record
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
 Entry = tuple[str, Field, str]
 """What a key holds: the name of the record's field, its kind, and one line of meaning."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from yantra.base.registry import Registry
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yantra.collectives.algorithm import CollectiveAlgorithm
 

@@ -9,7 +9,8 @@ Source: Thakur et al., "Optimization of collective communication operations in M
 
 from __future__ import annotations
 
-from yantra.base.light import cache
+from functools import cache
+
 from yantra.collectives import hand_overs
 from yantra.collectives.algorithm import CollectiveAlgorithm
 from yantra.collectives.lower import final_fraction

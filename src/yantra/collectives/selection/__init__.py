@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from itertools import pairwise
 from math import inf
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from yantra.base.errors import ConfigError
 from yantra.base.fields import PluginChoice, PluginField, made
 from yantra.base.plugin_files import what_was_raised
 from yantra.base.registry import Registry
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeGuard
-
     from yantra.collectives.selection.selection import Group, Selection, Timed
 
 selections: Registry[type[Selection]] = Registry(

@@ -6,13 +6,13 @@ once, so a run looks up only the size.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, ClassVar
+
 from yantra.base.fields import Section
 from yantra.base.tuples import NamedTuple
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any, ClassVar
 
 
 class Link(NamedTuple):

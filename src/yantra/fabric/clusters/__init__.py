@@ -14,9 +14,10 @@ The parts have the form of a scenario file, as this part of Yantra is below the 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from yantra.base.late import late
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yantra.fabric.clusters.find import load, names, path_of
     from yantra.fabric.clusters.types import Cluster, Level, Number, Shapes

@@ -6,14 +6,13 @@ numbers; what software reaches stands beside the nominal rate where someone publ
 
 from __future__ import annotations
 
-from yantra.base.light import Literal
+from typing import TYPE_CHECKING, Any, Literal
+
 from yantra.base.records import Record
 from yantra.fabric.stacks.choice import Speeds as Speeds
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
 Basis = Literal["published", "derived", "estimate", "yours"]
 """Whether a source states the number, it follows from stated ones, it is an informed guess, or

@@ -9,7 +9,7 @@ nominal      the rates of the data sheet
 
 from __future__ import annotations
 
-from yantra.base.light import Literal
+from typing import Literal
 
 Speeds = Literal["achievable", "nominal", "measured"]
 """How a cluster is expanded: links and products at the rates that software reaches, at those of the

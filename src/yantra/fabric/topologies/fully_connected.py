@@ -9,10 +9,10 @@ Source: Won et al., "ASTRA-sim2.0", ISPASS 2023, table I.
 from __future__ import annotations
 
 from itertools import permutations
+from typing import TYPE_CHECKING
 
 from yantra.fabric.topologies.topology import Block, Link
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

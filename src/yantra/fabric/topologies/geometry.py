@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
 from math import isqrt
+from typing import TYPE_CHECKING
 
-from yantra.base.light import cache
 from yantra.fabric.topologies.topology import Link
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 

@@ -8,10 +8,11 @@ Source: Won et al., "ASTRA-sim2.0", ISPASS 2023, table I.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from yantra.fabric.topologies.geometry import around
 from yantra.fabric.topologies.topology import Block, Link
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

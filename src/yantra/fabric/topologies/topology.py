@@ -8,11 +8,10 @@ ranks, those from n on are switches.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import ClassVar, Literal
 
 Link = tuple[int, int]
 """A directed link: the device it leaves and the device it leads to."""
