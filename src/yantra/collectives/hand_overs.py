@@ -8,9 +8,8 @@ at every group (ASTRA-sim 2, master of 2026-03: Ring, AllToAll and HalvingDoubli
 from __future__ import annotations
 
 from itertools import pairwise, repeat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from yantra.base.tuples import NamedTuple
 from yantra.collectives.program import Side
 from yantra.collectives.schedule import Kind
 

@@ -9,9 +9,8 @@ Trade-off: trees and nodes are of all ranks of a job; switches have no rates and
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, Self
 
-from yantra.base.tuples import NamedTuple
 from yantra.collectives.algorithm import CollectiveAlgorithm
 from yantra.collectives.numbered_nodes import usual_local
 from yantra.collectives.schedule import Kind

@@ -23,9 +23,8 @@ src/graph/rings.cc (a ring for each rail) and src/graph/paths.cc (PXN); van de G
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from yantra.base.tuples import NamedTuple
 from yantra.collectives.schedule import Kind, Move, Round, Schedule
 
 if TYPE_CHECKING:

@@ -5,11 +5,10 @@ ASTRA-sim's `one...` forms run over one flat ring of all ranks.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from yantra.base.errors import ConfigError, did_you_mean
 from yantra.base.plugin_files import Named
-from yantra.base.tuples import NamedTuple
 
 ProtocolName = Literal["ll", "ll128", "simple"]
 """NCCL's protocols, as in a scenario."""

@@ -25,9 +25,8 @@ IV.
 from __future__ import annotations
 
 from math import lcm
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
-from yantra.base.tuples import NamedTuple
 from yantra.collectives import switch_tree
 from yantra.collectives.algorithms.double_binary_tree import DoubleBinaryTree
 from yantra.collectives.in_network import InNetwork, Node

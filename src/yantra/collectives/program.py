@@ -9,9 +9,8 @@ up, to lose nothing. Programs are frozen values.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from yantra.base.tuples import NamedTuple
 from yantra.collectives.schedule import Symmetry, shifted
 
 if TYPE_CHECKING:

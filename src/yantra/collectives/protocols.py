@@ -16,7 +16,8 @@ src/graph/tuning.cc.
 
 from __future__ import annotations
 
-from yantra.base.tuples import NamedTuple
+from typing import NamedTuple
+
 from yantra.collectives.names import ProtocolName
 from yantra.collectives.program import GraphProgram, Op
 

@@ -10,12 +10,11 @@ Source: branch changhai/chakra_main_paper, 77e78a2 of 2026-03-11, observed on a 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from yantra.base.documents import json_value
 from yantra.base.errors import ConfigError, TraceError, UnsupportedError
 from yantra.base.fields import kind_of
-from yantra.base.tuples import NamedTuple
 from yantra.chakra import NodeType, Trace, read
 from yantra.scenario import Custom, Scenario, Traces
 from yantra.scenario.check import check_members

@@ -12,9 +12,8 @@ link of their own, also parts over all links.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from yantra.base.tuples import NamedTuple
 from yantra.collectives import in_nodes
 from yantra.collectives.schedule import Kind
 from yantra.fabric.topologies import topologies

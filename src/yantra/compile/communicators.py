@@ -6,11 +6,10 @@ rank each, no lists.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from yantra import _core
 from yantra.base.errors import UnsupportedError
-from yantra.base.tuples import NamedTuple
 from yantra.scenario import Resources
 
 if TYPE_CHECKING:

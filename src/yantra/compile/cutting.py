@@ -21,9 +21,8 @@ from __future__ import annotations
 from functools import cache
 from heapq import heappop, heappush
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from yantra.base.tuples import NamedTuple
 from yantra.collectives.program import ExchangeProgram, GraphProgram
 from yantra.collectives.schedule import Kind, shifted
 from yantra.fabric.topologies import topologies

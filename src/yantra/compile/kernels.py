@@ -6,11 +6,11 @@ The core's own (`native`) are computed while lowering.
 from __future__ import annotations
 
 from math import inf
+from typing import NamedTuple
 
 from yantra import _core
 from yantra import compute as computes
 from yantra.base.fields import Plugin, kind_of, named
-from yantra.base.tuples import NamedTuple
 from yantra.compile.graphs import Graphs
 from yantra.compile.problems import refuse
 from yantra.compile.removal import NOTHING, Without

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from functools import cache
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from yantra import _core
 from yantra.base.errors import ConfigError, TraceError, UnsupportedError, did_you_mean
 from yantra.base.fields import named
 from yantra.base.plugin_files import Named
-from yantra.base.tuples import NamedTuple
 from yantra.base.units import format_size
 from yantra.chakra import files
 from yantra.collectives import find

@@ -6,9 +6,7 @@ Sources: docs/reference/accuracy.md. Without a stack every factor is 1, at no co
 from __future__ import annotations
 
 from math import log2
-from typing import TYPE_CHECKING
-
-from yantra.base.tuples import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from yantra.compute.model import Estimates, Kernels

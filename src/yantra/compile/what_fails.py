@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from math import inf
+from typing import NamedTuple
 
-from yantra.base.tuples import NamedTuple
 from yantra.base.units import format_time
 
 

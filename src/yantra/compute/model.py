@@ -7,11 +7,10 @@ hundred for a million nodes. Trade-off: a kernel alone, not what runs beside or 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from yantra.base.fields import Section
 from yantra.base.records import Record
-from yantra.base.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,11 +10,10 @@ Source: ASTRA-sim 2 (master of 2026-03), observed on its binaries.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from yantra import _core
 from yantra._core import NodeClass
-from yantra.base.tuples import NamedTuple
 from yantra.compile import Model
 from yantra.compile.as_astra_sim import spelled
 from yantra.compile.kernels import roofline_of

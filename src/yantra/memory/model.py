@@ -8,11 +8,10 @@ Trade-off: without that, an access takes the same time whatever else goes on.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from yantra.base.fields import Section
 from yantra.base.records import Record
-from yantra.base.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,7 +7,7 @@ A level is a self-registering file of `native/network`; a network in Python is a
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from yantra.base.errors import ConfigError, YantraError, did_you_mean
 from yantra.base.fields import (
@@ -27,7 +27,6 @@ from yantra.base.fields import (
 from yantra.base.plugin_files import Named, what_was_raised
 from yantra.base.records import Record
 from yantra.base.registry import Registry
-from yantra.base.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable

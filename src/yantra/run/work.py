@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from yantra import _core
 from yantra.base import memory
 from yantra.base.errors import UnsupportedError
-from yantra.base.tuples import NamedTuple
 from yantra.base.units import format_size
 from yantra.compile import Model
 

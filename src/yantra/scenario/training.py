@@ -9,7 +9,7 @@ not make them anew.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from os import path as paths
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from yantra.scenario import types
 from yantra.scenario.types import ChakraFiles, Templates, TrainingStep, WorkloadFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from yantra.workloads.job_file import TrainingJob
     from yantra.workloads.plan.plan import Plan
@@ -191,7 +191,7 @@ def templates_of(workload: WorkloadFile | Templates | TrainingStep) -> Workload:
         return load(workload.path)
     if isinstance(workload, TrainingStep):
         is_known_by_name = not any(files_of_step(workload))
-        return _kept()(workload) if is_known_by_name else _trained(workload)
+        return _kept(workload) if is_known_by_name else _trained(workload)
     templates: Workload = workload.workload
     return templates
 
@@ -228,12 +228,9 @@ def stated_experts(workload: types.Workload) -> int | None:
     return int(said) if said.isascii() and said.isdigit() and len(said) < 6 else None
 
 
-@cache
-def _kept() -> Callable[[TrainingStep], Workload]:
-    """Return `_trained`, which keeps its last answers."""
-    from functools import lru_cache
-
-    return lru_cache(maxsize=_STEPS_KEPT)(_trained)
+@lru_cache(maxsize=_STEPS_KEPT)
+def _kept(step: TrainingStep) -> Workload:
+    return _trained(step)
 
 
 def _trained(step: TrainingStep) -> Workload:

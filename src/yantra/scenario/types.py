@@ -8,12 +8,11 @@ A `Scenario` checks itself when it is made (`check.py`), so one that exists is c
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from yantra.base.documents import Path
 from yantra.base.plugin_files import Named
 from yantra.base.records import Amount, Record, amount
-from yantra.base.tuples import NamedTuple
 from yantra.collectives.names import ProtocolName
 from yantra.scenario.disturbances import BackgroundTraffic, Failure
 

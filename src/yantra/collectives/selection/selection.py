@@ -6,10 +6,9 @@ once, so a run looks up only the size.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from yantra.base.fields import Section
-from yantra.base.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
