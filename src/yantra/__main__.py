@@ -7,6 +7,7 @@ not ours.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _INTERRUPTED = 130
 _STDERR = 2
+_OBJECTS_PER_COLLECTION = 50_000  # Python's 700 are a dozen searches of what imports leave
 _SAID = "error: interrupted\n"
 _ONE_THREAD = "OPENBLAS_NUM_THREADS", "1"
 """Of numpy's matrices, unless the user says another number: ours are so small that threads wait for
@@ -25,13 +27,16 @@ each other longer than they work, a third of a small run's processor time."""
 
 def main() -> int:
     """Run the command line of this process and return its exit status."""
+    gc.set_threshold(_OBJECTS_PER_COLLECTION)
     os.environ.setdefault(*_ONE_THREAD)
     try:
         _take_interruptions()
         _open_closed_streams()
         from yantra.cli import main
 
-        return main()
+        status = main()
+        gc.freeze()  # the end of the interpreter looks for no more cycles: a tenth of a small run
+        return status
     except KeyboardInterrupt:
         sys.stderr.write(_SAID)
         return _INTERRUPTED

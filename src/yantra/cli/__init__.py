@@ -7,7 +7,6 @@ answer (deadlock, unsupported), 70 for a bug in Yantra, 130 when interrupted.
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import sys
@@ -25,7 +24,6 @@ _JSON = frozenset({"--json", "--json=true", "--json=1"})
 COMPLETING = "_YANTRA_COMPLETE"  # set by a shell that asks what may follow
 _is_json = False  # whether errors and warnings are, of the command that this process runs
 _INTERRUPTED = 130
-_OBJECTS_PER_COLLECTION = 50_000  # Python's 700 are a dozen searches of what imports leave
 _TERMINATED = 143
 _BROKEN_PIPE = 141  # what a shell reports for a program that SIGPIPE ended
 
@@ -36,12 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         from yantra.cli.complete import answer
 
         return answer(COMPLETING)
-    if argv is not None:
-        return _run(list(argv))
-    gc.set_threshold(_OBJECTS_PER_COLLECTION)
-    status = _run(sys.argv[1:])
-    gc.freeze()  # a process that ends looks for no more garbage
-    return status
+    return _run(sys.argv[1:] if argv is None else list(argv))
 
 
 def guarded(command: Callable[[], int], json: bool) -> int:

@@ -10,7 +10,6 @@ from abc import ABC, abstractmethod
 from typing import ClassVar
 
 from yantra.base.errors import UnsupportedError
-from yantra.collectives.lower import lower
 from yantra.collectives.program import Program, RingKind
 from yantra.collectives.schedule import Kind, Schedule
 
@@ -52,6 +51,8 @@ class CollectiveAlgorithm(ABC):
         `ring_kind` is for faithful programs: ASTRA-sim's "usual" ring of all ranks along a
         dimension, or a communicator "group"'s.
         """
+        from yantra.collectives.lower import lower
+
         self.require(kind, n, faithful=faithful)
         return (lower(self.schedule(kind, n)),)
 

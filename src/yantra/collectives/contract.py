@@ -20,9 +20,8 @@ from yantra.base.contract import Contract, asked
 from yantra.collectives import find
 from yantra.collectives.algorithm import CollectiveAlgorithm
 from yantra.collectives.check import find_violation
-from yantra.collectives.lower import final_fraction
 from yantra.collectives.program import ExchangeProgram, Op, Program, Run
-from yantra.collectives.schedule import Kind, Schedule
+from yantra.collectives.schedule import Kind, Schedule, final_fraction
 
 SIZES = (*range(2, 18), 32, 64)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from yantra.collectives.program import GraphProgram, Op
-from yantra.collectives.schedule import Kind, Move, Schedule, Symmetry
+from yantra.collectives.schedule import Move, Schedule, Symmetry, final_fraction
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,13 +72,6 @@ def _hosts(schedule: Schedule) -> tuple[int, ...]:
         for move in round_.moves:
             hosts.setdefault(move.dst, hosts[move.src])
     return tuple(hosts[position] for position in range(schedule.n, schedule.members))
-
-
-def final_fraction(kind: Kind, n: int) -> tuple[int, int]:
-    """The part of `data` a position holds after a collective, as numerator, denominator."""
-    if kind in (Kind.ALL_GATHER, Kind.GATHER):
-        return n, 1
-    return (1, n) if kind in (Kind.REDUCE_SCATTER, Kind.SCATTER) else (1, 1)
 
 
 def _common_symmetry(schedule: Schedule) -> Symmetry:

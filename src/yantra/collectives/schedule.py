@@ -162,3 +162,10 @@ def shifted(position: int, by: int, n: int, symmetry: Symmetry) -> int:
 def doublings(n: int) -> list[int]:
     """1, 2, 4 and so on, below n."""
     return [1 << bit for bit in range((n - 1).bit_length())]
+
+
+def final_fraction(kind: Kind, n: int) -> tuple[int, int]:
+    """Return what part of `data` a position holds after a collective, as numerator, denominator."""
+    if kind in (Kind.ALL_GATHER, Kind.GATHER):
+        return n, 1
+    return (1, n) if kind in (Kind.REDUCE_SCATTER, Kind.SCATTER) else (1, 1)

@@ -17,12 +17,10 @@ from yantra.base.units import format_size
 from yantra.chakra import files
 from yantra.collectives import find
 from yantra.collectives.algorithms import algorithms
-from yantra.collectives.lower import lower
 from yantra.collectives.names import Implementation, parse_implementation
 from yantra.collectives.program import ExchangeProgram, GraphProgram, Op, Program, RingKind, Run
-from yantra.collectives.schedule import Kind
-from yantra.collectives.selection import checked_choices, selection_of
-from yantra.collectives.selection.selection import Timed
+from yantra.collectives.schedule import Kind, Schedule
+from yantra.collectives.selection import checked_choices, is_timed, selection_of
 from yantra.compile.communicators import Communicators, Layout
 from yantra.compile.graphs import Graphs, check, read
 from yantra.compile.removal import NOTHING, Without, bandwidth_of
@@ -38,11 +36,16 @@ if TYPE_CHECKING:
 
     from yantra.collectives.algorithm import CollectiveAlgorithm
     from yantra.collectives.counts import Counts
-    from yantra.collectives.selection.selection import Link
+    from yantra.collectives.selection.selection import Link, Timed
     from yantra.compile.candidates import InNodes, Over
     from yantra.compile.cutting import Cost, Phase
     from yantra.compile.fabric import OnFabric
     from yantra.fabric.graphs.switches import FabricSwitches
+
+    Choices = tuple[Named, ...] | Custom | Timed
+    """What a scenario or a selection may choose for a size."""
+    Runs = tuple[Named, ...] | Custom | Timed | str
+    """What runs: algorithms, traces, a measured time, or stages in nodes in words."""
 
 KINDS = tuple(Kind)
 _OF_COMM_TYPE = (
@@ -65,11 +68,6 @@ _OPERATIONS = {
 _ROOTED = "binomial_tree"
 _LANES, _LANES_INSIDE = 4, 2
 """Chunks a level runs at once, so latencies overlap."""
-
-Choices = tuple[Named, ...] | Custom | Timed
-"""What a scenario or selection may choose for a size."""
-Runs = tuple[Named, ...] | Custom | Timed | str
-"""What runs: algorithms, traces, a measured time, or stages in words."""
 
 _Programs = dict[_core.CollectiveKind, _core.ProgramId]
 
@@ -221,7 +219,7 @@ class Planner:
                 runs = self._runs(layout, kind, chosen)
                 yield _Planned(begin, self._plan(layout, kind, chosen), runs, 0)
                 continue
-            assert isinstance(chosen, tuple) and not isinstance(chosen, Timed)
+            assert isinstance(chosen, tuple) and not is_timed(chosen)
             found = self._native_plans(layout, kind, chosen)
             first = max(at for at, one in enumerate(found) if one.from_bytes <= begin)
             for one in found[first:]:
@@ -234,7 +232,8 @@ class Planner:
             self.scenario.semantics == "yantra"
             and Quirk.GROUP_RING not in self.quirks
             and (layout.spans_all or Quirk.GROUPS_ARE_RINGS not in self.quirks)
-            and not isinstance(chosen, Custom | Timed)
+            and not isinstance(chosen, Custom)
+            and not is_timed(chosen)
             and layout.size > 1
             and self._counts(layout, kind, chosen) is None
         )
@@ -313,7 +312,7 @@ class Planner:
         for at, dimension in enumerate((0, 1, 0)):
             if not way.stages.parts[at]:
                 continue
-            program = lower(way.stages.part(at))._replace(final_num=1, final_den=1)
+            program = _lowered(way.stages.part(at))._replace(final_num=1, final_den=1)
             # A queue waits for several messages in turn: two chunks hide that. In the first stage
             # they would share links, and none reaches the next early.
             cost = cost_of(program)
@@ -474,7 +473,7 @@ class Planner:
         counts = self._counts(layout, kind, chosen)
         if counts is not None:
             return self._counted_plan(layout, kind, counts)
-        if isinstance(chosen, Timed):
+        if is_timed(chosen):
             return self._timed_plan(layout, kind, chosen)
         if isinstance(chosen, Custom):
             return self._add_plan([], layout, custom=self._add_custom(chosen.prefix, layout))
@@ -493,7 +492,7 @@ class Planner:
         return self._flat_plan(kind, chosen, layout, layout.lowest or 0)
 
     def _runs(self, layout: Layout, kind: Kind, chosen: Choices) -> Choices:
-        if isinstance(chosen, Custom | Timed):
+        if isinstance(chosen, Custom) or is_timed(chosen):
             return chosen
         if self._counts(layout, kind, chosen) is not None:
             return ("counts",)
@@ -595,7 +594,7 @@ class Planner:
                 raise ConfigError(where, f"{problem}; ranks says which groups are routed")
             exponent = counts.exponent_of(given.routing or "", "collectives.counts.routing")
             found = counts.of_routing(exponent, given.experts, members)
-        if not isinstance(chosen, tuple) or isinstance(chosen, Timed):
+        if not isinstance(chosen, tuple) or is_timed(chosen):
             problem = "not where the time or the traces of an all-to-all are given"
             raise ConfigError("collectives.counts", problem)
         return found
@@ -698,7 +697,7 @@ class Planner:
         where, choice = "collectives.selection", self.scenario.collectives.selection
         assert choice is not None
         for names in chosen.values():
-            for name in () if isinstance(names, Timed) else names:
+            for name in () if is_timed(names) else names:
                 try:
                     self._implementation(name, where)
                 except ConfigError as error:
@@ -842,7 +841,7 @@ class Planner:
         if self.scenario.collectives.protocol is None:
             made = algorithm.programs(kind, n, faithful=faithful, ring_kind=ring_kind)
         else:
-            made = (self._on_the_wire(lower(algorithm.schedule(kind, n))),)
+            made = (self._on_the_wire(_lowered(algorithm.schedule(kind, n))),)
         if len(made) > 2:
             return f"{len(made)} programs that take turns; at most two can"
         self._written[name, kind, n, ring_kind] = made[0]
@@ -937,6 +936,12 @@ def _is_own(name: Named) -> bool:
 def native_kind(kind: Kind) -> _core.CollectiveKind:
     """The core's kind of collective."""
     return _core.CollectiveKind[kind.name]
+
+
+def _lowered(schedule: Schedule) -> GraphProgram:
+    from yantra.collectives.lower import lower
+
+    return lower(schedule)
 
 
 def _level(place: _Place, fixed_hand_over: bool, made: _LevelPrograms) -> _core.Level:

@@ -156,4 +156,10 @@ FAILURE = FailureSection(
         "seed": ("seed", Whole(at_least=0, at_most=_LARGEST_SEED), "of the random draws by a rate"),
     },
 )
-FAILURES = Many(FAILURE)
+
+
+class FailuresField(Many):
+    """The field itself."""
+
+    def __init__(self) -> None:
+        super().__init__(FAILURE)

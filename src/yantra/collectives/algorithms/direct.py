@@ -13,9 +13,8 @@ from functools import cache
 
 from yantra.collectives import hand_overs
 from yantra.collectives.algorithm import CollectiveAlgorithm
-from yantra.collectives.lower import final_fraction
 from yantra.collectives.program import ExchangeProgram, Program, RingKind, Run
-from yantra.collectives.schedule import Kind, Move, Round, Schedule
+from yantra.collectives.schedule import Kind, Move, Round, Schedule, final_fraction
 
 
 class Direct(CollectiveAlgorithm):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from math import inf
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 from yantra.base.errors import ConfigError
 from yantra.base.fields import PluginChoice, PluginField, made
@@ -12,6 +12,8 @@ from yantra.base.plugin_files import what_was_raised
 from yantra.base.registry import Registry
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
     from yantra.collectives.selection.selection import Group, Selection, Timed
 
 selections: Registry[type[Selection]] = Registry(
@@ -57,7 +59,7 @@ def checked_choices(
     return found
 
 
-def is_timed(chosen: object) -> TypeGuard[Timed]:
+def is_timed(chosen: object) -> TypeIs[Timed]:
     """Whether a choice is a time and not algorithms."""
     return hasattr(chosen, "points")
 
