@@ -1,4 +1,4 @@
-"""Making a step leaves nothing that only a search for cycles would free (`yantra.base.garbage`)."""
+"""Making a step leaves nothing that only a search for cycles would free."""
 
 from __future__ import annotations
 

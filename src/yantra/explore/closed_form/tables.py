@@ -8,12 +8,10 @@ of all micro-batches of a split are made together, and kernels of all of them as
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from yantra.base.garbage import uncollected
 from yantra.explore.closed_form.distinct import distinct, starts
 from yantra.explore.closed_form.micro_batches import Amounts, Key, amounts_of
 from yantra.explore.closed_form.passes import KEY, Part, Works, part_of
@@ -55,14 +53,13 @@ class Tables:
         for key in _rows(_keys(columns)):
             if key not in self._bytes:
                 splits.setdefault(_split(key), set()).add(key[_MICRO_BATCH])
-        with uncollected() if splits else nullcontext():
-            for split, sizes in splits.items():
-                some = self._make(split, sorted(sizes))
-                self._made[split] = [*self._made.get(split, []), *some]
-                for batches, parts in some:
-                    fields = [_stacked(part_of(work, of), len(batches)) for work, of in parts]
-                    for at, size in enumerate(batches):
-                        self._bytes[_key(split, size)] = np.array([of[:, at] for of in fields])
+        for split, sizes in splits.items():
+            some = self._make(split, sorted(sizes))
+            self._made[split] = [*self._made.get(split, []), *some]
+            for batches, parts in some:
+                fields = [_stacked(part_of(work, of), len(batches)) for work, of in parts]
+                for at, size in enumerate(batches):
+                    self._bytes[_key(split, size)] = np.array([of[:, at] for of in fields])
 
     def learn(self, columns: Columns) -> None:
         """Find the times of all keys of some plans."""
@@ -74,20 +71,19 @@ class Tables:
                 wanted.setdefault((_split(key), width), set()).add(key[_MICRO_BATCH])
         if not wanted:
             return
-        with uncollected():
-            found = [
-                (split, width, *self._some(one, sizes, width))
-                for (split, width), sizes in wanted.items()
-                for one in self._made[split]
-                if sizes.intersection(one.batches)
-            ]
-            self._ask(of for *_, parts in found for _, of in parts)
-            for split, width, batches, parts in found:
-                plan = self._plan(_key(split, 1))
-                fields = [self._part(plan, work, of, batches, width) for work, of in parts]
-                for at, size in enumerate(batches):
-                    key = *_key(split, size), width
-                    self._timed[key] = np.array([of[:, at] for of in fields])
+        found = [
+            (split, width, *self._some(one, sizes, width))
+            for (split, width), sizes in wanted.items()
+            for one in self._made[split]
+            if sizes.intersection(one.batches)
+        ]
+        self._ask(of for *_, parts in found for _, of in parts)
+        for split, width, batches, parts in found:
+            plan = self._plan(_key(split, 1))
+            fields = [self._part(plan, work, of, batches, width) for work, of in parts]
+            for at, size in enumerate(batches):
+                key = *_key(split, size), width
+                self._timed[key] = np.array([of[:, at] for of in fields])
 
     def parts(self, columns: Columns, *, timed: bool) -> list[Part]:
         """Return the front, the kinds of layers and the tail of every plan, with times or without.

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from yantra.base.errors import ConfigError
-from yantra.base.garbage import uncollected
 from yantra.chakra.passes import PassTotals
 from yantra.workloads import schedules
 from yantra.workloads.models.experts import experts_a_token
@@ -94,8 +93,7 @@ def train(
 
         model = find(model)
     tokens = model.sequence if sequence is None else sequence
-    with uncollected():
-        workload = _train(model, plan, tokens, memory_bytes, reserve_bytes)
+    workload = _train(model, plan, tokens, memory_bytes, reserve_bytes)
     if framework:
         workload.about["framework"] = framework
     return workload
