@@ -21,7 +21,7 @@ from benchmarks.speed import process_seconds
 from yantra.cli.group import yantra
 
 VERSION_GOAL_S = 0.15
-SMALL_RUN_GOAL_CPU_S = 0.03
+SMALL_RUN_GOAL_CPU_S = 0.055
 HELP_GOAL_S = 0.3
 COMPLETION_GOAL_S = 0.2
 REPEATS = 7

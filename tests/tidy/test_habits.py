@@ -47,6 +47,20 @@ def test_a_native_file_opens_by_saying_what_it_is() -> None:
     assert [path for path in own if not path.read_text().startswith("// ")] == []
 
 
+def test_no_file_reaches_behind_the_standard_library() -> None:
+    """Its public modules, whole: `signal`, not `_signal` without what the other imports."""
+    hidden = {name for name in sys.stdlib_module_names if name[0] == "_"} - {"__future__"}
+    found = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in PYTHON
+        if path.is_relative_to(ROOT / "src")
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        and hidden & {getattr(node, "module", None), *(alias.name for alias in node.names)}
+    ]
+    assert found == []
+
+
 def test_a_python_function_fits_a_screen() -> None:
     long = [
         f"{path.relative_to(ROOT)}:{node.lineno}: {node.name} has {length} lines"

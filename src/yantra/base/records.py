@@ -1,9 +1,9 @@
 """Frozen records with named fields, made without generating code.
 
 They behave like `dataclass(frozen=True, kw_only=True)`, also to type checkers, but generate no code
-and import nothing: the scenario's types load in 7 ms instead of 17, in every command. The price
-is a slower constructor (about 1 us), so use them for what is made once per scenario, not once per
-event.
+and import no `dataclasses`: the scenario's types load in 7 ms instead of 17, in every command. The
+price is a slower constructor (about 1 us), so use them for what is made once per scenario, not once
+per event.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ user trusts. Trade-off: this is no sandbox. What may run may do all that the use
 
 from __future__ import annotations
 
-from _thread import _local
+import threading
 from os import path as paths
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +42,7 @@ class _State:
 _state = _State()
 
 
-class _Read(_local):
+class _Read(threading.local):
     """The file that this thread reads, None for none; a text of no file has an empty name."""
 
     file: str | None = None
