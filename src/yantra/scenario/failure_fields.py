@@ -156,10 +156,4 @@ FAILURE = FailureSection(
         "seed": ("seed", Whole(at_least=0, at_most=_LARGEST_SEED), "of the random draws by a rate"),
     },
 )
-
-
-class FailuresField(Many):
-    """The field itself."""
-
-    def __init__(self) -> None:
-        super().__init__(FAILURE)
+FAILURES = Many(FAILURE)

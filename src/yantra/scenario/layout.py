@@ -38,6 +38,7 @@ from yantra.collectives.names import ProtocolName
 from yantra.collectives.selection import FIELD as SELECTION
 from yantra.scenario import types
 from yantra.scenario.disturbances import BackgroundTraffic, Failure
+from yantra.scenario.failure_fields import FAILURES
 from yantra.scenario.fields import AlgorithmList, Dimensions, GroupTable, Ranks, TopologyName
 from yantra.schedulers import FIELD as SCHEDULER
 
@@ -348,11 +349,7 @@ FABRIC: dict[str, Entry] = {
         File(),
         "a CSV of at_ns,from,to,bandwidth: links that fail, return or change their rate",
     ),
-    "failures": (
-        "failures",
-        Rare("yantra.scenario.failure_fields", "FailuresField"),
-        "what fails or is slow, from when to when, or how often",
-    ),
+    "failures": ("failures", FAILURES, "what fails or is slow, from when to when, or how often"),
     "reroute_delay": (
         "reroute_delay_ns",
         Quantity("time", "ns", at_least=0),
