@@ -14,7 +14,7 @@ import pytest
 
 from yantra.base.errors import ConfigError, YantraError
 from yantra.explore.answers.best import Answer, best_plans
-from yantra.explore.answers.plan_words import also, command_of
+from yantra.explore.answers.plan_words import also, command_of, held
 from yantra.explore.answers.refine import parts_after, read_choice
 from yantra.explore.closed_form.on_stack import parts_for
 from yantra.explore.closed_form.space import PlanSpace
@@ -36,6 +36,7 @@ CHANGES: dict[str, tuple[Any, ...]] = {
     "bucket_elements": (20_000_000, 80_000_000, 200_000_000), "offload_optimizer": (True,),
     "embedding_as_layer": (True,), "loss_as_layer": (True,), "shard": (2, 4, 8),
     "order": ("tp-cp-ep-pp-dp", "dp-tp-cp-ep-pp"), "prefetch": (2,), "fused_loss": (False,),
+    "cp_kind": ("a2a", "all_gather"), "etp": (2,),
 }  # fmt: skip
 
 
@@ -103,6 +104,20 @@ def test_what_is_allowed_bounds_all_plans() -> None:
     for one in found.ranked:
         assert one.plan.bucket_elements == 100_000_000 and one.plan.gather_again
         assert one.plan.pp == 1 or one.plan.schedule == "1f1b"
+
+
+def test_what_columns_leave_open_is_refined_unless_it_is_given() -> None:
+    """Four ranks of a node share heads faster than they pass keys around a ring."""
+    given: dict[str, Any] = {"tp": (1,), "cp": (4,), "pp": (1,), "zero": (1,)}
+    space = PlanSpace(ranks=8, global_batch=8, recompute=("full",), **given)
+    best, ring = (
+        best_plans(find("llama3-8b"), "hgx-h100", of).ranked[0]
+        for of in (space, space.replace(cp_kind=("p2p",)))
+    )
+    assert (best.plan.cp_kind, ring.plan.cp_kind) == ("a2a", "p2p")
+    assert best.time_ns < ring.time_ns
+    assert "cp_kind p2p" in held(space.replace(cp_kind=("p2p",)))
+    assert not any(words.startswith("cp_kind") for words in held(space))
 
 
 def test_a_schedule_that_no_plan_can_have_is_refused() -> None:

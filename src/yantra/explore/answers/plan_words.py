@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from yantra.explore.answers.refine import MOVED, REFINED
+from yantra.explore.answers.refine import REFINED
+from yantra.explore.closed_form.space import LEFT_OPEN
 from yantra.workloads.plan.plan import Plan
 
 if TYPE_CHECKING:
@@ -41,10 +42,11 @@ def unusual(plan: Plan) -> dict[str, Any]:
 
 def held(space: PlanSpace) -> tuple[str, ...]:
     """Return what a search held, in words, and what bounds what it did not."""
+    moved = [name for name in LEFT_OPEN if getattr(space, name) is None]
     fixed = [
         f"{name} {written(value)}"
         for name, value in space.fixed.items()
-        if value is not None and name not in {*REFINED, *MOVED, *_OF_THE_JOB}
+        if value is not None and name not in {*REFINED, *moved, *_OF_THE_JOB}
     ]
     return (*fixed, *(f"{name}: {words}" for name, words in space.bounds.items()))
 

@@ -20,7 +20,7 @@ import numpy as np
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.base.whole_numbers import is_whole
 from yantra.explore.answers.causes import PARTS
-from yantra.explore.closed_form.space import RECOMPUTE
+from yantra.explore.closed_form.space import CP_KINDS, RECOMPUTE
 from yantra.workloads.plan.plan import Plan
 
 if TYPE_CHECKING:
@@ -44,15 +44,15 @@ REFINED = (
 )
 """Fields of a plan that a search changes by simulation alone."""
 MOVED = (
-    "vpp", "zero", "micro_batch", "recompute", "sequence_parallel", "embedding_as_layer",
-    "loss_as_layer",
+    "vpp", "zero", "micro_batch", "recompute", "sequence_parallel", "cp_kind", "ep", "etp",
+    "embedding_as_layer", "loss_as_layer",
 )  # fmt: skip
 """Columns of a space that are changed with them, within what the space allows."""
 _LEAST = 5e-4  # a change that gains less is not worth a field to set
 _SHARE = 2e-3  # of the time: what a change acts on must take as much
 _SPLIT = ("tp", "cp", "ep", "pp")  # plans to start from differ in it
 _STARTS, _FAR = 3, 1.02  # plans to start from, and how much slower than the best they may be
-_STEP = 2.5  # between sizes of buckets
+_STEPS = (2.5, 6.25, 0.4)  # between sizes of buckets
 _TRIES, _LOOKED = 4, 8  # plans on which a schedule runs, and legal ones whose memory is looked at
 _KEEP = ("micro_batch", "recompute")  # what activations take hangs on; shards change little
 _WANTED = 64  # of legal ones, where a user allows nothing else
@@ -333,8 +333,8 @@ def _pipelined(plan: Plan) -> Iterator[Move]:
 
 
 def _gradients(plan: Plan) -> Iterator[Move]:
-    for elements in (int(plan.bucket_size * _STEP), int(plan.bucket_size / _STEP)):
-        yield Move("behind", {"bucket_elements": max(elements, 1)})
+    for step in _STEPS:
+        yield Move("behind", {"bucket_elements": max(int(plan.bucket_size * step), 1)})
     copies = plan.dp * plan.cp
     for shard in dict.fromkeys((copies // 2, copies // 4, 8)) if plan.zero else ():
         if 1 < shard < copies and copies % shard == 0:
@@ -345,6 +345,14 @@ def _gradients(plan: Plan) -> Iterator[Move]:
 
 
 def _within_layers(plan: Plan) -> Iterator[Move]:
+    if plan.cp > 1:
+        for kind in CP_KINDS:
+            if kind != plan.cp_kind:
+                yield Move("communication", {"cp_kind": kind})
+    if plan.ep > 1:
+        yield Move("communication", {"etp": 2 * plan.etp})
+        if plan.ep % 2 == 0:
+            yield Move("communication", {"ep": plan.ep // 2, "etp": 2 * plan.etp})
     if plan.tp > 1:
         yield Move("communication", {"sequence_parallel": not plan.sequence_parallel})
         yield Move("communication", {"gather_again": not plan.gather_again})

@@ -9,7 +9,8 @@ itself, where stages are then equal: of layouts with the same layers on each sta
 
 Of how a plan works there are two switches that a search may choose, too: sequence parallelism, and
 whether gradients and weights are moved while the device computes (`overlap`). Both are on unless a
-space says otherwise.
+space says otherwise. Fields of `LEFT_OPEN` have one value in columns unless a space gives more, and
+a search of plans may change them by simulation.
 """
 
 from __future__ import annotations
@@ -54,6 +55,12 @@ SWITCHES = ("sequence_parallel", "overlap")
 """Columns of 0 and 1 that are on unless a space says otherwise, shown as `FURTHER` are."""
 COLUMNS = (*FIELDS, *FURTHER, *SWITCHES)
 OFF_OR_ON = ("embedding_as_layer", "loss_as_layer", *SWITCHES)
+LEFT_OPEN: Mapping[str, tuple[Any, ...]] = {
+    "etp": (1,),
+    "cp_kind": ("p2p",),
+    "sequence_parallel": (True,),
+}
+"""Fields whose values columns have where a space says None."""
 _OF_SWITCHES = {
     "sequence_parallel": ("sequence_parallel",),
     "overlap": ("overlap_gradients", "overlap_parameters"),
@@ -81,7 +88,7 @@ _SWITCHED = ("zero", "recompute", "gradient_dtype", "sequence_parallel", "overla
 
 
 class PlanSpace(Record):
-    """What a search may choose: ranges of fields, None for all that are legal.
+    """What a search may choose: ranges of fields, None for all that are legal or as `LEFT_OPEN`.
 
     `global_batch` is in sequences, `sequence` in tokens, `most_tp` ranks that tp may have, usually
     those of a node. With `lora_rank` every plan trains adapters of `lora_targets` alone. `dtype` is
@@ -95,8 +102,8 @@ class PlanSpace(Record):
     tp: tuple[int, ...] | None = None
     cp: tuple[int, ...] | None = None
     ep: tuple[int, ...] | None = None
-    etp: tuple[int, ...] = (1,)
-    cp_kind: tuple[str, ...] = ("p2p",)
+    etp: tuple[int, ...] | None = None
+    cp_kind: tuple[str, ...] | None = None
     pp: tuple[int, ...] | None = None
     vpp: tuple[int, ...] | None = None
     zero: tuple[int, ...] = (0, 1, 2, 3)
@@ -105,7 +112,7 @@ class PlanSpace(Record):
     gradient_dtype: tuple[str, ...] = ("fp32", "bf16")
     embedding_as_layer: tuple[bool, ...] = (False, True)
     loss_as_layer: tuple[bool, ...] = (False, True)
-    sequence_parallel: tuple[bool, ...] = (True,)
+    sequence_parallel: tuple[bool, ...] | None = None
     overlap: tuple[bool, ...] = (True,)
     lora_rank: int | None = None
     lora_targets: str = "q_proj,v_proj"
@@ -121,11 +128,11 @@ class PlanSpace(Record):
             if getattr(self, name, None) == ():
                 raise ConfigError(name, "an empty choice leaves no plan; expected a value")
         for name, known in NAMES.items():
-            for value in getattr(self, name):
+            for value in self.values(name):
                 if value not in known:
                     raise ConfigError(name, expected_got(f"one of {', '.join(known)}", value))
         for name in OFF_OR_ON:
-            for value in getattr(self, name):
+            for value in self.values(name):
                 if not isinstance(value, bool):
                     raise ConfigError(name, expected_got("true or false", value))
         if self.dtype not in CHOICES["dtype"]:
@@ -152,7 +159,7 @@ class PlanSpace(Record):
     def plan(self, columns: Columns, at: int, **more: Any) -> Plan:
         """Return the plan of a row; a column that is not there has the one value of the space."""
         of: dict[str, Any] = {
-            name: int(columns[name][at]) if name in columns else getattr(self, name)[0]
+            name: int(columns[name][at]) if name in columns else self.values(name)[0]
             for name in COLUMNS
         }
         split, overlap = (of.pop(name) for name in SWITCHES)
@@ -161,6 +168,11 @@ class PlanSpace(Record):
         of |= {"global_batch": self.global_batch}
         of |= {"lora_rank": self.lora_rank, "lora_targets": self.lora_targets, "dtype": self.dtype}
         return Plan(**(of | switched(split, overlap) | more))
+
+    def values(self, name: str) -> tuple[Any, ...]:
+        """Return what a field may be in columns; for one that is given, or of `LEFT_OPEN`."""
+        given: tuple[Any, ...] | None = getattr(self, name)
+        return LEFT_OPEN[name] if given is None else given
 
     @property
     def adapters(self) -> Adapters:
@@ -177,12 +189,12 @@ class PlanSpace(Record):
         """
         usual = Plan()
         varied = {*FIELDS, *(name for name in FURTHER if self._varies(name)), "global_batch"}
-        switched_off = switched(*(getattr(self, name)[0] for name in SWITCHES))
+        switched_off = switched(*(self.values(name)[0] for name in SWITCHES))
         for name, fields in _OF_SWITCHES.items():
             varied |= set(fields) if self._varies(name) else set()
         found = {}
         for name, value in usual.given.items():
-            given = getattr(self, name, value)
+            given = self.values(name) if name in LEFT_OPEN else getattr(self, name, value)
             one = given[0] if isinstance(given, tuple) else given
             if name in FIELDS and isinstance(given, tuple) and len(given) == 1 and name != "dp":
                 found[name] = one
@@ -211,7 +223,7 @@ class PlanSpace(Record):
         return (*FIELDS, *further)
 
     def _varies(self, name: str) -> bool:
-        given = getattr(self, name)
+        given = self.values(name) if name in LEFT_OPEN else getattr(self, name)
         return given is None or len(given) > 1
 
     def _splits(self, facts: Facts) -> Iterator[_Split]:
@@ -258,13 +270,14 @@ class PlanSpace(Record):
     def _tensors(self, facts: Facts) -> list[int]:
         """Return the ranks that may share an expert."""
         widths = gcd(*facts.expert_widths) if facts.experts else 1
-        return [etp for etp in self.etp if widths % etp == 0]
+        return [etp for etp in self.values("etp") if widths % etp == 0]
 
     def _kinds(self, tp: int, cp: int, facts: Facts) -> list[int]:
         """Return how ranks may share a sequence, as numbers; with one rank it is nothing."""
         heads = gcd(*facts.heads, *facts.kv_heads)
-        legal = [kind for kind in self.cp_kind if kind != _BY_HEADS or heads // tp % cp == 0]
-        return [CP_KINDS.index(kind) for kind in (legal if cp > 1 else self.cp_kind[:1])]
+        kinds = self.values("cp_kind")
+        legal = [kind for kind in kinds if kind != _BY_HEADS or heads // tp % cp == 0]
+        return [CP_KINDS.index(kind) for kind in (legal if cp > 1 else kinds[:1])]
 
     def _splits_tokens(self, tp: int, cp: int, tokens: int, facts: Facts) -> list[bool]:
         """Return how sequence parallelism may be; with one tp rank it is nothing."""
@@ -276,7 +289,7 @@ class PlanSpace(Record):
             True: tokens % (tp * cp) == 0 and not refused,
             False: whole and tokens % cp == 0,
         }
-        return [value for value in self.sequence_parallel if legal[value]]
+        return [value for value in self.values("sequence_parallel") if legal[value]]
 
     def _batches(self, layers: int, pp: int, each: int, most_batch: int) -> np.ndarray:
         """Return micro-batches, chunks and layouts of pipelines that work on `each` sequences."""
