@@ -19,7 +19,7 @@ import numpy as np
 from yantra.base.errors import CapacityError
 from yantra.base.text import format_bytes, room_text
 from yantra.explore.answers.plan_words import held
-from yantra.explore.answers.ranked import KIND, Lost, Ranked
+from yantra.explore.answers.ranked import Lost, Ranked, rows_by_kind
 from yantra.explore.answers.refine import choices_of
 from yantra.explore.answers.runner import Runner, Shared
 from yantra.explore.answers.sizes import Neighbour, better_neighbours, within_node
@@ -103,7 +103,7 @@ def best_plans(
     count, columns, judged = _judged(model, machine, space, shared, stack)
     seconds = perf_counter() - start
     fits = judged.memory_bytes <= machine.usable_bytes
-    order = _by_kind(columns, judged, fits)
+    order = rows_by_kind(columns, judged, fits)
     runner = Runner(model, machine, space, columns, judged, shared, stack, choices)
     found = runner.all_of(order, top, tell, fits, count <= _SMALL)
     exact = [one for one in found if not one.not_simulated]
@@ -160,17 +160,6 @@ def _full_gradients(columns: Columns, judged: Judged, fits: np.ndarray) -> float
     return float(judged.time_ns[full].min()) if full.any() else None
 
 
-def _by_kind(columns: Columns, judged: Judged, fits: np.ndarray) -> np.ndarray:
-    """Return the fastest fitting row of each kind, the fastest kind first."""
-    rows = np.flatnonzero(fits)
-    rows = rows[np.argsort(judged.time_ns[rows], kind="stable")]
-    code = np.zeros(len(rows), dtype=np.int64)
-    for name in KIND:
-        code = code * (int(columns[name].max()) + 1) + columns[name][rows]
-    _, first = np.unique(code, return_index=True)
-    return rows[np.sort(first)]
-
-
 def _lost(
     cluster: Cluster, space: PlanSpace, columns: Columns, judged: Judged, found: list[Ranked]
 ) -> tuple[Lost, ...]:
@@ -185,7 +174,7 @@ def _lost(
             float(judged.time_ns[row]),
             int(judged.memory_bytes[row] - cluster.usable_bytes),
         )
-        for row in _by_kind(columns, judged, over)[:3]
+        for row in rows_by_kind(columns, judged, over)[:3]
     )
 
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from yantra.explore.answers.sure import Sure
+    from yantra.explore.closed_form.closed_form import Judged
+    from yantra.explore.closed_form.space import Columns
     from yantra.workloads.plan.plan import Plan
 
 KIND = ("tp", "cp", "ep", "pp", "micro_batch", "recompute")
@@ -59,3 +63,15 @@ def best_of_kinds(found: Iterable[Ranked]) -> list[Ranked]:
     for one in sorted(found, key=lambda one: one.time_ns):
         best.setdefault(tuple(getattr(one.plan, name) for name in KIND), one)
     return list(best.values())
+
+
+def rows_by_kind(columns: Columns, judged: Judged, among: np.ndarray) -> np.ndarray:
+    """Return the fastest row of each kind among some by closed form, the fastest kind first."""
+    rows = np.flatnonzero(among)
+    rows = rows[np.argsort(judged.time_ns[rows], kind="stable")]
+    code = np.zeros(len(rows), dtype=np.int64)
+    for name in KIND:
+        code = code * (int(columns[name].max()) + 1) + columns[name][rows]
+    _, first = np.unique(code, return_index=True)
+    found: np.ndarray = rows[np.sort(first)]
+    return found

@@ -48,6 +48,8 @@ MOVED = (
     "embedding_as_layer", "loss_as_layer",
 )  # fmt: skip
 """Columns of a space that are changed with them, within what the space allows."""
+WAITS = ("offload_activations", "offload_optimizer")
+"""Fields that say what waits in the host's memory."""
 _LEAST = 5e-4  # a change that gains less is not worth a field to set
 _SHARE = 2e-3  # of the time: what a change acts on must take as much
 _SPLIT = ("tp", "cp", "ep", "pp")  # plans to start from differ in it
@@ -73,8 +75,8 @@ Choices = Mapping[str, tuple[Any, ...]]
 """Values that fields may have; a field that is absent may have any."""
 Attempt = Callable[["Ranked", Plan, str], "Ranked | None"]
 """Simulates a changed plan: None where it is not legal, does not fit or takes too long."""
-FromRow = Callable[[int, Mapping[str, Any]], "Ranked | None"]
-"""Simulates a row of a space with some fields changed, likewise."""
+FromRow = Callable[[int, Mapping[str, Any], str], "Ranked | None"]
+"""Simulates a row of a space with some fields changed, which acts on a cause, likewise."""
 IsLegal = Callable[[int, Mapping[str, Any]], bool]
 """Says whether it is legal."""
 
@@ -210,7 +212,7 @@ def _on_rows(
         if not is_legal(row, changes):
             continue
         looked += 1
-        one = simulate(row, changes)
+        one = simulate(row, changes, "bubble")
         (failed if one is None else seen).add(keeps if one is None else kind)
         if one is not None and not one.not_simulated:
             share = (one.time_ns - float(least[row])) / max(float(hidden[row]), 1.0)
@@ -364,12 +366,13 @@ def _memory(plan: Plan) -> Iterator[Move]:
 
     What a schedule without a closed form keeps is not what the search of columns took for it.
     """
-    if plan.offload_optimizer:
-        yield Move("behind", {"offload_optimizer": False})
+    for name in WAITS:
+        if getattr(plan, name):
+            yield Move("behind", {name: False})
     at = RECOMPUTE.index(plan.recompute) if plan.recompute in RECOMPUTE else len(RECOMPUTE)
     for name in RECOMPUTE[:at][:1]:
         yield Move("kernels", {"recompute": name})
-        yield Move("kernels", {"recompute": name, "offload_optimizer": True})
+        yield from (Move("kernels", {"recompute": name, waits: True}) for waits in WAITS)
     each = plan.global_batch // plan.dp
     for size in (2 * plan.micro_batch, plan.micro_batch // 2):
         if size and each % size == 0:

@@ -8,6 +8,7 @@ import numpy as np
 
 from yantra.base.errors import CapacityError, ConfigError
 from yantra.explore.answers.causes import PARTS
+from yantra.explore.answers.offloads import offloaded
 from yantra.explore.answers.ranked import Ranked, best_of_kinds
 from yantra.explore.answers.refine import (
     Rows,
@@ -161,7 +162,9 @@ class Runner:
                 tell(f"{self.cluster.name}: trying schedules and further fields")
             best = exact[0].time_ns
             rows = Rows(self.columns, self.judged, fits, self.space.global_batch)
-            more = scheduled(rows, best, self._from_row, self._is_legal, self.choices)
+            how = self._from_row, self._is_legal, self.choices
+            more = offloaded(rows, best, *how)
+            more += scheduled(rows, min((best, *(one.time_ns for one in more))), *how)
             more += refine(best_of_kinds(exact + more), self._changed, self.choices)
             found = found + more
         allowed = [one for one in found if is_allowed(one.plan, self.choices)]
@@ -176,9 +179,9 @@ class Runner:
         plan = self.space.plan(self.columns, row, **(self._forced | dict(changes)))
         return not any(problems(plan, self._facts, self._sequence))
 
-    def _from_row(self, row: int, changes: Mapping[str, Any]) -> Ranked | None:
+    def _from_row(self, row: int, changes: Mapping[str, Any], cause: str) -> Ranked | None:
         plan = self.space.plan(self.columns, row, **(self._forced | dict(changes)))
-        return self._other(plan, self._parts(row), "bubble")
+        return self._other(plan, self._parts(row), cause)
 
     def _changed(self, before: Ranked, plan: Plan, cause: str) -> Ranked | None:
         one = self._other(plan, before.parts_ns, cause)
