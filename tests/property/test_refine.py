@@ -120,6 +120,22 @@ def test_what_columns_leave_open_is_refined_unless_it_is_given() -> None:
     assert not any(words.startswith("cp_kind") for words in held(space))
 
 
+def test_a_plan_that_fits_with_activations_in_the_host_is_found() -> None:
+    """It is no row of what fits, and computes less again than those."""
+    given: dict[str, Any] = {"tp": (1,), "cp": (1,), "pp": (1,), "zero": (1,), "micro_batch": (2,)}
+    space, model = PlanSpace(ranks=8, global_batch=64, **given), find("llama3-8b")
+    never = {"offload_activations": (False,), "offload_optimizer": (False,)}
+    best, without = (
+        best_plans(model, "dgx-a100-80gb", space, stack="roofline", others=others).ranked[0]
+        for others in ({}, never)
+    )
+    assert best.plan.offload_activations and not without.plan.offload_activations
+    assert best.time_ns < 0.98 * without.time_ns
+    check(best.plan, model)
+    peaks = train(model, best.plan).peaks().values()
+    assert max(peaks) <= clusters.load("dgx-a100-80gb").usable_bytes
+
+
 def test_a_schedule_that_no_plan_can_have_is_refused() -> None:
     space = PlanSpace(ranks=8, global_batch=8, pp=(8,), tp=(1,))
     others = {"schedule": ("zb-v",)}
