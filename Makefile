@@ -19,7 +19,8 @@ help:
 	@echo "make demo      install into $(VENV) and run the demonstration"
 	@echo "make test      install with the test tools and run the suite"
 	@echo "make explore   the property tests on fresh random examples, more than make test draws,"
-	@echo "               then laws on random jobs for SECONDS=$(SECONDS)"
+	@echo "               then laws on random jobs for SECONDS=$(SECONDS), and whether a search by"
+	@echo "               simulation beats the planner on ten jobs"
 	@echo "make docs      the site of the documentation, into build/site; warnings are errors"
 	@echo "make lint      ruff and mypy alone"
 	@echo "make accuracy  judge all measured rows again, and write stacks and the page (an hour)"
@@ -39,6 +40,7 @@ test: $(VENV)/.test-installed
 explore: $(VENV)/.test-installed
 	$(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile fresh -m 'hypothesis and not slow'
 	$(BIN)/python -m tests.laws --seconds $(SECONDS) --first $$(date +%s) --workers $(WORKERS)
+	$(BIN)/python -m benchmarks.plan_search --small --workers $(WORKERS)
 
 docs: $(VENV)/.docs-installed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
