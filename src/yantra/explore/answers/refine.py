@@ -54,6 +54,7 @@ _LEAST = 5e-4  # a change that gains less is not worth a field to set
 _SHARE = 2e-3  # of the time: what a change acts on must take as much
 _SPLIT = ("tp", "cp", "ep", "pp")  # plans to start from differ in it
 _STARTS, _FAR = 3, 1.02  # plans to start from, and how much slower than the best they may be
+_NODE = 8  # devices of most nodes, within which shards are quick
 _STEPS = (2.5, 6.25, 0.4)  # between sizes of buckets
 _TRIES, _LOOKED = 4, 8  # plans on which a schedule runs, and legal ones whose memory is looked at
 _KEEP = ("micro_batch", "recompute")  # what activations take hangs on; shards change little
@@ -309,6 +310,8 @@ def moves(plan: Plan, share: Mapping[str, float]) -> Iterator[Move]:
         yield from _gradients(plan)
     if share["communication"] > _SHARE:
         yield from _within_layers(plan)
+    if plan.zero == 3 and share["communication"] + share["behind"] > _SHARE:
+        yield from _gathers(plan)
     yield from _memory(plan)
 
 
@@ -337,13 +340,23 @@ def _pipelined(plan: Plan) -> Iterator[Move]:
 def _gradients(plan: Plan) -> Iterator[Move]:
     for step in _STEPS:
         yield Move("behind", {"bucket_elements": max(int(plan.bucket_size * step), 1)})
+    if plan.zero in (1, 2):
+        yield from _shards(plan, "behind")
+
+
+def _shards(plan: Plan, cause: str) -> Iterator[Move]:
     copies = plan.dp * plan.cp
-    for shard in dict.fromkeys((copies // 2, copies // 4, 8)) if plan.zero else ():
-        if 1 < shard < copies and copies % shard == 0:
-            yield Move("behind", {"shard": shard})
-    if plan.zero == 3:
-        yield Move("behind", {"prefetch": 2 * plan.prefetch})
-        yield Move("behind", {"reshard_after_forward": not plan.reshard_after_forward})
+    now = plan.shard or copies
+    for shard in dict.fromkeys((now // 2, now // 4, _NODE, 2 * now)):
+        if 1 < shard < copies and copies % shard == 0 and shard != now:
+            yield Move(cause, {"shard": shard})
+
+
+def _gathers(plan: Plan) -> Iterator[Move]:
+    """Yield changes of what gathers weights within passes, which is their communication."""
+    yield from _shards(plan, "communication")
+    yield Move("communication", {"prefetch": 2 * plan.prefetch})
+    yield Move("communication", {"reshard_after_forward": not plan.reshard_after_forward})
 
 
 def _within_layers(plan: Plan) -> Iterator[Move]:
