@@ -1,6 +1,7 @@
 #include "fold/link_classes.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <unordered_map>
 
@@ -20,33 +21,52 @@ constexpr u32 next_flow = none;
 // Calls visit(link) for each hop of each flow of a rank, and visit(next_flow) before each flow.
 template <class Visit>
 void LinkPartition::for_each_hop(u32 rank, Visit&& visit) const {
-    flows_(rank, [&](u32 dst) {
-        visit(next_flow);
-        for (Links::Stop stop{rank, none}; !stop.is(dst);) {
-            visit(routes_.next(stop, dst));
-        }
-    });
+    std::for_each(hops_.begin() + hops_begin_[rank], hops_.begin() + hops_begin_[rank + 1], visit);
 }
 
 bool LinkPartition::divide(const Vector<u32>& class_of_rank, u32 classes) {
     class_of_rank_ = class_of_rank;
-    if (!record_crossings(class_of_rank, classes)) {
+    if (hops_begin_.empty() && !record_hops()) {
         return false;
     }
+    record_crossings(class_of_rank, classes);
     group_links();
+    return true;
+}
+
+// Follows the route of every flow once, as no division changes it; false if there are too many crossings.
+bool LinkPartition::record_hops() {
+    crossed_.assign(routes_.count(), 0);
+    u64 total = 0;
+    for (u32 rank = 0; rank < class_of_rank_.size(); ++rank) {
+        hops_begin_.push_back(hops_.size());
+        flows_(rank, [&](u32 dst) {
+            hops_.push_back(next_flow);
+            for (Links::Stop stop{rank, none}; !stop.is(dst); ++total) {
+                hops_.push_back(routes_.next(stop, dst));
+                ++crossed_[hops_.back()];
+            }
+        });
+        if (total > most_crossings) {
+            return false;
+        }
+    }
+    hops_begin_.push_back(hops_.size());
     return true;
 }
 
 // Numbers the crossings of each rank from the same number for all ranks of a class. If the routes of two
 // of them correspond hop by hop, the k-th crossing of either is the same hop of the same flow. If they do
 // not, the ranks will be told apart by the classes on their routes.
-bool LinkPartition::record_crossings(const Vector<u32>& class_of_rank, u32 classes) {
-    Vector<u64> first(classes, 0);   // by class: at first the most crossings of a rank
-    if (!count_crossings(first)) {
-        return false;
+void LinkPartition::record_crossings(const Vector<u32>& class_of_rank, u32 classes) {
+    Vector<u64> first(classes, 0);   // by class: at first the most hops of a rank
+    for (u32 rank = 0; rank < class_of_rank.size(); ++rank) {
+        u64& most = first[class_of_rank[rank]];
+        most = std::max(most, hops_begin_[rank + 1] - hops_begin_[rank]);
     }
     std::exclusive_scan(first.begin(), first.end(), first.begin(), u64{0});
-    std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
+    begin_.assign(1, 0);
+    std::partial_sum(crossed_.begin(), crossed_.end(), std::back_inserter(begin_));
     Vector<u32> at(begin_.begin(), begin_.end() - 1);
     crossings_.resize(begin_.back());
     for (u32 rank = 0; rank < class_of_rank.size(); ++rank) {
@@ -57,29 +77,6 @@ bool LinkPartition::record_crossings(const Vector<u32>& class_of_rank, u32 class
             }
         });
     }
-    return true;
-}
-
-// Leaves the crossings of each link in begin_, one place further on; false if there are too many.
-bool LinkPartition::count_crossings(Vector<u64>& most_of_a_rank) {
-    begin_.assign(routes_.count() + 1, 0);
-    u64 total = 0;
-    for (u32 rank = 0; rank < class_of_rank_.size(); ++rank) {
-        u64 here = 0;
-        for_each_hop(rank, [&](u32 link) {
-            if (link != next_flow) {
-                ++begin_[link + 1];
-                ++here;
-            }
-        });
-        u64& most = most_of_a_rank[class_of_rank_[rank]];
-        most = std::max(most, here);
-        total += here;
-        if (total > most_crossings) {
-            return false;
-        }
-    }
-    return true;
 }
 
 void LinkPartition::group_links() {

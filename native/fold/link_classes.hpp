@@ -5,8 +5,9 @@
 // send it, each over the links of its own route. Links are of one class if the same flows cross them at the
 // same hops, each flow once. The classes of ranks and links are sound together if the routes of all
 // ranks of a class cross links of the same classes, hop by hop. Trade-off: every crossing is recorded
-// once, so that classes are compared and not only hashed. This takes more memory than the classes of
-// ranks, and the search gives up where a network has too many crossings.
+// once, so that classes are compared and not only hashed, and so is every route, as no division changes
+// it. This takes more memory than the classes of ranks, and the search gives up where a network has too
+// many crossings.
 #pragma once
 
 #include <functional>
@@ -49,8 +50,8 @@ public:
 private:
     template <class Visit>
     void for_each_hop(u32 rank, Visit&& visit) const;
-    bool record_crossings(const Vector<u32>& class_of_rank, u32 classes);
-    bool count_crossings(Vector<u64>& most_of_a_rank);
+    bool record_hops();
+    void record_crossings(const Vector<u32>& class_of_rank, u32 classes);
     void group_links();
     bool crossed_alike(u32 link, u32 other) const;
 
@@ -58,8 +59,11 @@ private:
     Flows flows_;
     Vector<u32> class_of_rank_;
     LinkClasses classes_;
-    Vector<u32> begin_;      // by link: where its crossings begin; one more at the end
-    Vector<u32> crossings_;  // by link, ascending; a number stands for a flow and a hop of it
+    Vector<u64> hops_begin_;  // by rank: where its hops begin; one more at the end
+    Vector<u32> hops_;        // the links of its flows, hop by hop
+    Vector<u32> crossed_;     // by link: how often
+    Vector<u32> begin_;       // by link: where its crossings begin; one more at the end
+    Vector<u32> crossings_;   // by link, ascending; a number stands for a flow and a hop of it
 };
 
 }  // namespace yantra
