@@ -51,10 +51,10 @@ def test_a_script_has_the_published_numbers_and_draws_them(name: str, tmp_path: 
     drawn = [element for element in figure.iter() if element.tag.endswith(("rect", "circle"))]
     lines = [element for element in figure.iter() if element.tag.endswith("polyline")]
     assert len(drawn) >= 2 or lines
-    shown = ROOT / "docs" / "reference" / f"{name}.svg"
+    shown = PAPERS / f"{name}.svg"
     if shown.exists():
         assert shown.read_text() == (tmp_path / f"{name}.svg").read_text()
-        page = (ROOT / "docs" / "reference" / "comet.md").read_text()
+        page = (PAPERS / "README.md").read_text()
         trends = [line for line in done.stdout.splitlines() if ": " in line and "COMET" not in line]
         assert len(trends) == 18 and [line for line in trends if f"    {line}\n" not in page] == []
 

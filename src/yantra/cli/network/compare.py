@@ -27,7 +27,7 @@ _HEAD = ("network", "time", "difference", "processor", "events", "messages", "ra
         "yantra network compare --cluster hgx-h100 --all-reduce 64MiB --ranks 16",
         "yantra network compare step.yaml --set collectives.chunks=1 --fold off",
     ],
-    epilog="What the columns mean is in the reference, docs/reference/networks.md.",
+    epilog="What the columns mean is in the reference, docs/concepts/fidelity.md.",
 )
 @click.argument("file", type=click.Path(), required=False)
 @click.option(

@@ -4,7 +4,7 @@ Other than upstream's: an empty message is a message and not the end of the file
 ends within a message is an error. Any object with `SerializeToString` and `ParseFromString` is a
 message.
 
-Source: the framing of .et files; docs/reference/trace-formats.md.
+Source: the framing of .et files; docs/reference/chakra.md.
 """
 
 import gzip
