@@ -164,7 +164,7 @@ def part(name: str) -> str:
         "clusters": cluster_names,
         "peak rates": peak_rates,
         "achievable rates": achievable_rates,
-        "keys of a named cluster": lambda: _table(_KEYS, _rows(NAMED, "cluster")),
+        "keys of a named cluster": keys_of_a_named_cluster,
         "keys of a training step": lambda: _table(_KEYS, _rows(STEP, "workload")),
         "keys of templates": lambda: _table(_KEYS, _rows(TEMPLATES, "workload")),
         "plan fields": plan_fields,
@@ -176,6 +176,17 @@ def part(name: str) -> str:
         "refused types": refused_types,
     }
     return parts[name]() if name in parts else section(name.removeprefix("keys of").strip())
+
+
+def keys_of_a_named_cluster() -> str:
+    """Return the keys that a named cluster has beyond those of a cluster, or takes otherwise."""
+    above = {row[0]: row for row in _rows(DOCUMENT.entries["cluster"][1], "cluster")}
+    rows = _rows(NAMED, "cluster")
+    return _table(_KEYS, (row for row in rows if row[0] not in above or _differs(row, above)))
+
+
+def _differs(row: tuple[str, ...], above: dict[str, tuple[str, ...]]) -> bool:
+    return row[1] != above[row[0]][1]  # not in its meaning, which is that it overrides
 
 
 def quirks() -> str:
@@ -229,10 +240,19 @@ def _first_line(module: ModuleType) -> str:
 def _options(section: Section | None) -> str:
     if section is None:
         return "none"
+    said: dict[tuple[str, str, str], list[str]] = {}
+    for key, (name, field, meaning) in section.entries.items():
+        facts = _value(field), _default(field, section.record, name), _of_any(meaning, key)
+        said.setdefault(facts, []).append(f"`{key}`")
     return "; ".join(
-        f"`{key}`: {_value(field)}, {_default(field, section.record, name)}: {meaning}"
-        for key, (name, field, meaning) in section.entries.items()
+        f"{', '.join(keys)}: {value}, {default}: {meaning}"
+        for (value, default, meaning), keys in said.items()
     )
+
+
+def _of_any(meaning: str, key: str) -> str:
+    """Return a meaning that options share but for their name, such as the rates of each type."""
+    return re.sub(rf"\b(of|in) {key}\b", r"\1 it", meaning)
 
 
 def plan_fields() -> str:
@@ -373,7 +393,8 @@ def _inner(field: Field) -> Field:
 
 
 def _value(field: Field) -> str:
-    return re.sub(r'"([^"]+)"', r"`\1`", field.describe())
+    text = re.sub(r'"([^"]+)"', r"`\1`", field.describe())
+    return re.sub(r" such as `\d[^`]*`", "", text)  # the units of the page have examples
 
 
 def _default(field: Field, record: Any, name: str) -> str:
