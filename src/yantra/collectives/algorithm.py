@@ -18,12 +18,17 @@ class CollectiveAlgorithm(ABC):
     """One collective algorithm over the positions 0..n-1 of a group."""
 
     kinds: ClassVar[frozenset[Kind]]
+    """The collectives that it performs."""
     windowed: ClassVar[bool] = False
     """Whether it takes a number, usually the most messages under way per position."""
     number_is: ClassVar[str] = "messages"
+    """What the number counts."""
     without_number: ClassVar[str] = "no limit"
+    """What holds where no number is given."""
     in_network: ClassVar[bool] = False
+    """Whether it runs over the switches of a fabric."""
     in_astra_sim: ClassVar[bool] = False
+    """Whether it has programs faithful to ASTRA-sim."""
 
     def __init__(self, window: int | None = None) -> None:
         self.window = window

@@ -40,22 +40,34 @@ class Kind(StrEnum):
     """The collective operations, in the words of MPI."""
 
     ALL_REDUCE = "all_reduce"
+    """Every position ends with the sum of all."""
     REDUCE_SCATTER = "reduce_scatter"
+    """Every position ends with its block of the sum."""
     ALL_GATHER = "all_gather"
+    """Every position ends with the blocks of all."""
     ALL_TO_ALL = "all_to_all"
+    """Every position has a block for each other."""
     BROADCAST = "broadcast"
+    """Every position ends with the data of one."""
     REDUCE = "reduce"
+    """One position ends with the sum of all."""
     GATHER = "gather"
+    """One position ends with the blocks of all."""
     SCATTER = "scatter"
+    """Every position ends with its block of the data of one."""
     BARRIER = "barrier"
+    """No position leaves before all have entered; it carries no data."""
 
 
 class Move(NamedTuple):
     """One message: `dst` adds `blocks` of `src` to its own or replaces them."""
 
     src: int
+    """The position that sends."""
     dst: int
+    """The position that receives."""
     blocks: Sequence[int]
+    """The numbers of the blocks that it carries."""
     reduce: bool = False
     """Whether the receiver adds them to its own instead of replacing those."""
 
@@ -68,7 +80,9 @@ class Round(NamedTuple):
     """
 
     moves: tuple[Move, ...]
+    """The moves, of all positions or of position 0."""
     symmetry: Symmetry = "none"
+    """How moves of position 0 stand for those of all others."""
 
 
 class Schedule(NamedTuple):
@@ -79,10 +93,13 @@ class Schedule(NamedTuple):
     """
 
     kind: Kind
+    """The collective."""
     n: int
+    """Positions."""
     blocks: int
     """Blocks that the data is divided into."""
     rounds: tuple[Round, ...]
+    """The rounds, in their order."""
     lockstep: bool = True
     """Whether a position enters a round only when it has finished its earlier ones."""
     switches: tuple[str, ...] = ()

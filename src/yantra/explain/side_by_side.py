@@ -28,6 +28,7 @@ class SideBySide:
 
     def __init__(self, data: dict[str, Any], forms: Sequence[Form]) -> None:
         self.data = data
+        """All that was found, as plain values."""
         self._forms = forms
 
     def text(self) -> str:

@@ -63,6 +63,7 @@ class WhatIf:
         self, result: Result, rows: tuple[Bound, ...], best: Bound | None, next: Result | None
     ) -> None:
         self.result = result
+        """The run as it is."""
         self.rows = rows
         """Gains in the order of REMOVALS, then what waiting costs."""
         self.best = best

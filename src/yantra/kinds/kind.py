@@ -17,7 +17,9 @@ class Use(NamedTuple):
     """A command that runs a plug-in, and what it needs first, if anything."""
 
     command: str
+    """The command line that uses a plug-in of the kind."""
     before: str = ""
+    """What must be there before, such as a workload."""
 
 
 class Kind(ABC):
@@ -27,6 +29,7 @@ class Kind(ABC):
     """
 
     skeleton: ClassVar[str]
+    """The file that `yantra new` writes."""
     is_program: ClassVar[bool] = False
     """Whether it is a program of its own, without PLUGIN and unknown to its registry."""
 

@@ -51,8 +51,11 @@ class Result:
         disturbed: Callable[[Result], Disturbed | None] | None = None,
     ) -> None:
         self.model = model
+        """The compiled scenario."""
         self.outcome = outcome
+        """What the core's run left."""
         self.run_warnings = run_warnings
+        """What the run warned of."""
         self.not_folded = not_folded
         """Why folding, if asked for, was not possible; else empty."""
         self.folding = folding

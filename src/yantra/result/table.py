@@ -34,7 +34,9 @@ class Table:
 
     def __init__(self, name: str, length: int, columns: Mapping[str, Column]) -> None:
         self.name = name
+        """What the table is called."""
         self.columns = tuple(columns)
+        """The names of the columns, in order."""
         self._length = length
         self._makers = columns
         self._made: dict[str, Any] = {}

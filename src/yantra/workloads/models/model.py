@@ -23,11 +23,13 @@ class Model(Record):
     """
 
     name: str
+    """The name by which it is asked for."""
     hidden: int
     """Width between layers, in elements."""
     front: Block
     """Before the layers, such as an embedding."""
     layers: tuple[Block, ...]
+    """The layers, between which a pipeline may cut."""
     tail: Block
     """After them, such as a head and the loss."""
     sequence: int
@@ -35,6 +37,7 @@ class Model(Record):
     source: str
     """Origin of the sizes."""
     fixed_sequence: bool = False
+    """Whether there is no other length."""
     notes: tuple[str, ...] = ()
     """What to know of its description."""
 

@@ -48,6 +48,7 @@ class Transformer(Record):
     """
 
     name: str
+    """The name by which it is asked for."""
     source: str
     """Origin of the numbers."""
     num_layers: int

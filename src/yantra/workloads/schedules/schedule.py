@@ -24,6 +24,7 @@ class Step(NamedTuple):
     """One pass of one micro-batch through one chunk of a device."""
 
     kind: Kind
+    """Forward, or a part of the backward."""
     microbatch: int
     """From 0."""
     chunk: int = 0
@@ -43,7 +44,9 @@ class Pair(NamedTuple):
     """An overlapping forward and whole backward, with common start and end."""
 
     forward: Step
+    """The forward."""
     backward: Step
+    """The whole backward that overlaps with it."""
 
     def __str__(self) -> str:
         return f"{self.forward}&{self.backward}"

@@ -28,9 +28,11 @@ class RankClass(Record):
     """
 
     grid: str
+    """The grid that the ranks are of."""
     select: tuple[tuple[str, tuple[int, ...]], ...]
     """Coordinates by axis."""
     template: str
+    """The template that they run."""
 
     def __init__(
         self,

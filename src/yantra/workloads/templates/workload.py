@@ -263,6 +263,7 @@ class Workload:
         return self._sections["totals"]
 
     def class_of(self, rank: int) -> RankClass:
+        """The class of a rank."""
         return self._layout.classes[self._layout.class_at(rank)]
 
     def ranks_of_template(self) -> dict[str, int]:
