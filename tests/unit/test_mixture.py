@@ -31,16 +31,25 @@ def test_generations_of_one_framework_share_its_vote() -> None:
 def test_unknown_without_a_framework_differs_from_it_by_that_alone() -> None:
     base = stacks.load(UNKNOWN)
     for framework in ("Megatron", "none of them"):
-        found, of = unknown_without(framework), mixture(shipped(), framework)
-        ours = found.terms("hgx-h100")[1]
-        for name in (*FACTORS, "communication"):
-            assert getattr(ours, name).value == getattr(of, name)
-        assert ours.interval == base.terms()[1].interval and ours.launch == base.terms()[1].launch
-        if framework != "Megatron":  # the file has three digits
-            theirs = base.terms()[1]
-            for name in FACTORS:
+        found = unknown_without(framework)
+        for machine in ("hgx-h100", "dgx-a100-80gb", "hgx-b200", None):
+            ours, theirs = found.terms(machine)[1], base.terms(machine)[1]
+            of = mixture(shipped(), framework, theirs.older_attention.value or 1.0)
+            for name in (*FACTORS, "communication"):
+                assert getattr(ours, name).value == getattr(of, name)
+            assert (ours.interval, ours.launch) == (theirs.interval, theirs.launch)
+            for name in FACTORS if framework != "Megatron" else ():  # the file has three digits
                 value = getattr(theirs, name).value
                 assert getattr(ours, name).value == pytest.approx(value, rel=1e-3)
+
+
+def test_older_kernels_make_attention_alone_longer() -> None:
+    plain, older = mixture(shipped()), mixture(shipped(), older=2.0)
+    assert older._replace(attention=plain.attention) == plain
+    votes = len({stack.framework for stack in shipped()})
+    assert older.attention / plain.attention == pytest.approx(2.0 ** (BROAD / (votes + BROAD)))
+    attention = [stacks.load(UNKNOWN).terms(name)[1] for name in ("hgx-h100", "hgx-b200")]
+    assert attention[0].attention.value > attention[1].attention.value
 
 
 def test_it_leaves_a_framework_out_and_messages_as_measured() -> None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from yantra.base.errors import ConfigError
 from yantra.cli import main
 from yantra.compile import compile, compile_like
+from yantra.compile.slowdown import least_times
 from yantra.fabric import stacks
 from yantra.fabric.stacks.describe import report
 from yantra.result import Result
@@ -21,6 +25,7 @@ from yantra.scenario.named import parts_at
 from yantra.scenario.on_cluster import on_cluster
 from yantra.scenario.types import PlanInterval
 from yantra.workloads.plan.plan import Plan
+from yantra.workloads.serving import InferencePlan, infer
 from yantra.workloads.training.train import train
 
 PLAN = Plan(tp=8, pp=2, dp=2, global_batch=16)
@@ -92,12 +97,56 @@ def test_no_framework_makes_a_link_faster(speeds: str) -> None:
     assert free.makespan_ns == sent.makespan_ns > 0.05 * time(None, speeds)
 
 
-def test_no_kernel_is_shorter_than_its_launch() -> None:
-    result = simulate(scenario(Stack(launch_ns=50_000.0)))
-    nodes = result.nodes
-    kernels = np.array([kind.startswith("COMP") for kind in nodes.values("type")])
-    durations = (nodes["end_ns"] - nodes["start_ns"])[kernels]
-    assert durations[durations > 0].min() >= 50_000
+KERNELS = st.lists(st.tuples(st.floats(1.0, 1e6), st.integers(1, 50)), min_size=1, max_size=20)
+
+
+@given(KERNELS, st.floats(1.0, 1e6))
+def test_all_kernels_take_what_kernels_and_launches_do_together(
+    kernels: list[tuple[float, int]], launch: float
+) -> None:
+    ns, count = (np.array(column) for column in zip(*kernels, strict=True))
+    (least,) = least_times(ns[:, None], count, launch)
+    device, host = float(ns @ count), launch * float(count.sum())
+    each = float(np.maximum(ns, launch) @ count)
+    taken = float(np.maximum(ns, least) @ count)
+    assert taken == pytest.approx(min((device**4 + host**4) ** 0.25, each), rel=1e-9)
+    assert max(device, host) * (1 - 1e-9) <= taken <= each * (1 + 1e-9)
+    assert (np.maximum(ns, least) <= np.maximum(ns, launch) * (1 + 1e-9)).all()
+
+
+@given(KERNELS, st.floats(1.0, 1e6), st.floats(0.1, 10.0))
+def test_least_times_grow_with_kernels_and_launches(
+    kernels: list[tuple[float, int]], launch: float, factor: float
+) -> None:
+    ns, count = (np.array(column) for column in zip(*kernels, strict=True))
+    both = np.stack([ns, ns * factor, ns * 0], axis=1)
+    one, _, none = least_times(both, count, launch)
+    scaled = least_times(ns[:, None] * factor, count, launch * factor)
+    assert np.maximum(ns * factor, scaled) == pytest.approx(np.maximum(ns, one) * factor)
+    assert not np.isfinite(none) or none == 0.0  # kernels of no time are not launched
+
+
+def test_launches_hide_behind_long_kernels_and_short_ones_wait_for_them() -> None:
+    count = np.array([1, 1])
+    assert least_times(np.array([[1000.0], [1000.0]]), count, 10.0) <= 1000.0
+    assert least_times(np.array([[10.0], [10.0]]), count, 100.0) == pytest.approx(100.0)
+    mixed = np.array([[10.0], [1000.0]])  # 1010 of the device, 200 of the host
+    assert least_times(mixed, count, 100.0)[0] < 11.0
+
+
+@pytest.mark.parametrize("phase", ["decode", "prefill"])
+def test_engines_replay_graphs_of_the_kernels_of_the_tables(phase: Any) -> None:
+    work = infer("llama3-8b", InferencePlan(tp=2), phase=phase, batch=8, context=512)
+    parts = parts_at("hgx-h100", 2, speeds="measured")
+    whole = Scenario(workload=Templates(workload=work), **parts)
+
+    def seconds(stack: Stack) -> float:
+        return float(simulate(whole.replace(stack=stack)).makespan_ns)
+
+    eager = Stack(launch_ns=400e3, attention=2.0)
+    graphs = eager.replace(graphs="inference", older_attention=2.0)
+    assert seconds(graphs) == seconds(Stack()) < seconds(eager)
+    assert time(graphs) == time(eager) > time(Stack())  # jobs that train have both
 
 
 @pytest.mark.parametrize("launch_us", [10.0, 65.0, 400.0])
@@ -165,6 +214,23 @@ def test_what_is_known_of_a_framework_is_read_or_refused(
 ) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(f"{FILE}    {line}\n")
+    with pytest.raises(ConfigError, match=problem):
+        stacks.load(path)
+
+
+@pytest.mark.parametrize(
+    ("graphs", "problem"),
+    [
+        ("{jobs: decode, source: mine}", "graphs.jobs: expected one of inference"),
+        ("{jobs: inference}", "graphs.source: missing"),
+        ("{jobs: inference, source: '[vllm]'}", r"\[vllm\] is not in sources"),
+    ],
+)
+def test_graphs_are_of_known_jobs_and_have_a_source(
+    graphs: str, problem: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(f"{FILE}graphs: {graphs}\n")
     with pytest.raises(ConfigError, match=problem):
         stacks.load(path)
 

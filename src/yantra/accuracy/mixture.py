@@ -2,7 +2,8 @@
 
 Nobody knows which framework it is, so its factors are drawn: from those of the shipped stacks, each
 framework of which has one vote, whatever its generations, or from a broad prior of what frameworks
-add to measured kernels, `PRIOR`, which weighs as much as `BROAD` frameworks do. It is the least
+add to measured kernels, `PRIOR`, which weighs as much as `BROAD` frameworks do, for attention times
+what kernels of older years take on the machine (`older_attention` of the file). It is the least
 that data sets ask for when those of one framework are left out: 1.3 without FSDP's, 1.4 without
 Meta's, 1.5 without Megatron's. The point estimate is the mean of the logarithms. Collectives and
 messages take what was measured of them: no framework makes a link slower.
@@ -21,7 +22,7 @@ from statistics import fmean
 from yantra.accuracy.fit import Factors
 from yantra.fabric import stacks
 from yantra.fabric.stacks.choice import UNKNOWN
-from yantra.fabric.stacks.types import ANY, FACTORS, Stack
+from yantra.fabric.stacks.types import FACTORS, Stack
 
 PRIOR, BROAD = 1.3, 4
 
@@ -36,28 +37,35 @@ def unknown_without(framework: str) -> Stack:
 
     That is of steps each of which was predicted without its own framework.
     """
-    base, factors = stacks.load(UNKNOWN), mixture(shipped(), framework)
-    terms = base.terms()[1]
-    changed = {
-        name: getattr(terms, name).replace(value=getattr(factors, name))
-        for name in (*FACTORS, "communication")
-    }
-    return base.replace(machines=((ANY, terms.replace(**changed)),))
+    base, every = stacks.load(UNKNOWN), shipped()
+    machines = []
+    for machine, terms in base.machines:
+        factors = mixture(every, framework, terms.older_attention.value or 1.0)
+        changed = {
+            name: getattr(terms, name).replace(value=getattr(factors, name))
+            for name in (*FACTORS, "communication")
+        }
+        machines.append((machine, terms.replace(**changed)))
+    return base.replace(machines=tuple(machines))
 
 
-def mixture(of: Iterable[Stack], without: str = "") -> Factors:
-    """Return the factors of a mixture of stacks `without` those of a framework."""
+def mixture(of: Iterable[Stack], without: str = "", older: float = 1.0) -> Factors:
+    """Return the factors of a mixture of stacks `without` those of a framework.
+
+    `older` is how much longer attention takes with kernels of any year than with the tables'.
+    """
     votes: dict[str, list[Stack]] = defaultdict(list)
     for stack in of:
         if stack.framework != without:
             votes[stack.framework].append(stack)
 
     def mean(name: str) -> float:
+        prior = log(PRIOR) + (log(older) if name == "attention" else 0.0)
         told = (
             fmean(log(getattr(stack.terms()[1], name).value) for stack in own)
             for own in votes.values()
         )
-        return exp((sum(told) + BROAD * log(PRIOR)) / (len(votes) + BROAD))
+        return exp((sum(told) + BROAD * prior) / (len(votes) + BROAD))
 
     products, attention, rest = map(mean, FACTORS)
     return Factors(products, attention, rest, communication=1.0 / rest)

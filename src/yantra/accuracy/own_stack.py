@@ -146,7 +146,7 @@ def _file(start: Stack, title: str, found: Sequence[tuple[list[Row], Moved]]) ->
     lines += [f"  {key}: {json.dumps(text)}" for key, text in sources.items()]
     if start.copies is not None:
         lines += ["", f"copies: {_number(start.copies)}"]
-    lines += ["", "machines:"]
+    lines += ["", *start.lines(), "machines:"]
     machines: dict[str, list[str]] = {}
     for group, moves in found:
         for row in group:

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from yantra.accuracy.fit import Factors, Parts
-from yantra.accuracy.rows import Row
+from yantra.accuracy.rows import UNKNOWN, Row
 from yantra.base.errors import YantraError
 from yantra.base.fields.plugin import Plugin
 from yantra.compile import Model as Compiled
@@ -58,12 +58,16 @@ def scenario_of(row: Row, speeds: Speeds) -> Scenario:
 
 
 def given_of(row: Row) -> Stack:
-    """Return the stack that a row is run with: what its file gives, and no factor."""
-    given = row.given
+    """Return the stack that a row is run with: what its file gives, and no factor.
+
+    Of a framework that nothing is known of that is no age of its kernels either.
+    """
+    given, is_known = row.given, row.file.name != UNKNOWN
     return Stack(
-        attention=given.older_attention.value or 1.0,
+        attention=(is_known and given.older_attention.value) or 1.0,
         launch_ns=given.launch.value,
         straggling=given.straggling.value,
+        host_waits=row.file.host_waits is not None,
     )
 
 
@@ -82,7 +86,7 @@ def seconds(model: Compiled) -> float:
 
 def with_tables_attention(one: Parts) -> Parts:
     """Return the parts of a row as with the attention of the tables, which a stack's file is of."""
-    return one._replace(attention=one.attention / (one.row.given.older_attention.value or 1.0))
+    return one._replace(attention=one.attention / given_of(one.row).attention)
 
 
 def parts_of(model: Compiled, communication: bool = False) -> tuple[float, ...]:

@@ -70,14 +70,17 @@ def unknown() -> str:
     lines = [f"title: {before.title}", "", *_sources(rows, [before]), ""]
     if before.copies is not None:
         lines += [f"copies: {_number(before.copies)}", ""]
-    lines.append("machines:")
+    lines += [*before.lines(), "machines:"]
     ours = default.recorded()
     models = len({(one.row.fold, one.row.cluster) for one in ours})
-    whole = mixture(every)._replace(rows=len(ours), models=models)
-    terms = _terms("any", whole, default.half_width(ours), before.terms()[1])
-    said = f"fitted to {whole.rows} steps of {whole.models} models [rows]"
+    said = f"fitted to {len(ours)} steps of {models} models [rows]"
     now = f"a mixture of {len(every)} stacks and what frameworks add, {PRIOR} [rows]"
-    return "\n".join(lines + [line.replace(said, now) for line in terms]) + "\n"
+    for machine, terms in before.machines:
+        whole = mixture(every, older=terms.older_attention.value or 1.0)
+        whole = whole._replace(rows=len(ours), models=models)
+        made = _terms(machine, whole, default.half_width(ours), terms)
+        lines += [line.replace(said, now) for line in made]
+    return "\n".join(lines) + "\n"
 
 
 def file_of(
@@ -103,7 +106,7 @@ def file_of(
     copies = next((one.copies for one in before if one.copies is not None), None)
     if copies is not None:
         lines += [f"copies: {_number(copies)}", ""]
-    lines.append("machines:")
+    lines += [*before[0].lines(), "machines:"]
     for key, own in machines.items():
         width = _width(own, known)
         factors = nearest(own[0].row, every)[0]

@@ -1,6 +1,15 @@
-"""A stack's effect on times: factors, a least time, stragglers.
+"""A stack's effect on times: factors, launches, stragglers.
 
 Sources: docs/reference/accuracy.md. Without a stack every factor is 1, at no cost.
+
+A host launches kernels one after the other and runs ahead of its device, so all kernels together
+take D, or what their launches do, H, if that is longer; where both are near each other neither is
+always ahead, and it is (D^4 + H^4)^(1/4), or the sum of the longer of each if that is less. The
+shortest kernels take as much longer as is missing, and the others their own time. Trade-off: the
+sums are of a whole job, as if its kernels came in any order on any rank; that launches hide behind
+collectives, too, is left out, and so is the optimizer, whose kernels are few. A host that `waits`
+for its device in every layer is never ahead: then it is the sum of the longer of each. The
+exponent, of 4, 8 and none, is the one of least error over vTrain's steps.
 """
 
 from __future__ import annotations
@@ -9,12 +18,21 @@ from math import log2
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from yantra.compute.model import Estimates, Kernels
     from yantra.scenario import Scenario, Stack, Topology
 
 PRODUCTS = ("gemm", "grouped_gemm", "conv")
 ATTENTION = ("attention",)
 """Operator classes of a factor; `rest` covers others."""
+
+SHARP = 4.0
+"""The exponent above."""
+
+OPTIMIZER = "optimizer"
+TRAINS = ("dgrad", "wgrad", "recompute", OPTIMIZER)
+"""Phases of kernels that jobs of inference do not have."""
 
 STRAGGLING_FROM = 64
 """Nodes from which stragglers count: MLPerf's Llama-3.1-405B from 512 to 8,192 H100s."""
@@ -28,9 +46,11 @@ def class_of(op_class: str) -> str:
 
 
 class Slowdown(NamedTuple):
-    """Factors of products, attention, other kernels (`rest`), communication; a kernel's least time.
+    """Factors of products, attention, other kernels (`rest`) and communication; time of a launch.
 
-    All include stragglers, the least time includes `rest`: equal factors scale the whole run.
+    Stragglers are in all of them, and `rest` is in the time of a launch: equal factors make all of
+    a run as much longer. With `graphs` only jobs that train have launches, and attention that takes
+    `older` times as long: engines of inference replay CUDA graphs of the kernels of the tables.
     """
 
     products: float = 1.0
@@ -38,6 +58,9 @@ class Slowdown(NamedTuple):
     rest: float = 1.0
     communication: float = 1.0
     launch_ns: float = 0.0
+    graphs: bool = False
+    older: float = 1.0
+    waits: bool = False
 
     @property
     def changes_kernels(self) -> bool:
@@ -49,14 +72,47 @@ class Slowdown(NamedTuple):
         return float(getattr(self, class_of(op_class)))
 
     def of(self, kernels: Kernels, estimates: Estimates) -> Estimates:
-        """Slower estimates."""
+        """Slower estimates of the kernels of a job."""
         import numpy as np
 
+        if self.graphs and not any(name in TRAINS for name in kernels.phases):
+            current = self._replace(attention=self.attention / self.older, launch_ns=0.0)
+            return current._replace(graphs=False).of(kernels, estimates)
         of_class = np.array([self.factor(name) for name in kernels.op_classes])
         factor = of_class[kernels.op_class]
-        return type(estimates)(
-            *(np.where(ns > 0, np.maximum(ns * factor, self.launch_ns), ns) for ns in estimates)
+        longer = type(estimates)(*(ns * factor for ns in estimates))
+        if not self.launch_ns:
+            return longer
+        own = np.array([name != OPTIMIZER for name in kernels.phases])[kernels.phase]
+        own &= longer.middle > 0
+        if not own.any():
+            return longer
+        (least,) = (
+            [self.launch_ns]
+            if self.waits
+            else least_times(longer.middle[own, None], kernels.count[own], self.launch_ns)
         )
+        return type(estimates)(*(np.where(own, np.maximum(ns, least), ns) for ns in longer))
+
+
+def least_times(ns: Any, count: Any, launch_ns: float) -> Any:
+    """Return the least time of a kernel in each job, with which its launches count.
+
+    `ns` are times of kernels (kernels, jobs), of each of which a job has `count`.
+    """
+    import numpy as np
+
+    order = np.argsort(ns, axis=0)
+    count = np.take_along_axis(count[:, None] * (ns > 0), order, axis=0)
+    ns = np.take_along_axis(ns, order, axis=0)
+    device, host = (ns * count).sum(axis=0), launch_ns * count.sum(axis=0)
+    wanted = (device**SHARP + host**SHARP) ** (1.0 / SHARP)
+    wanted = np.minimum(wanted, (np.maximum(ns, launch_ns) * count).sum(axis=0))
+    shorter = count.cumsum(axis=0)  # so many would be made longer
+    missing = wanted - device + (ns * count).cumsum(axis=0)
+    least = np.where(shorter > 0, missing / np.maximum(shorter, 1), np.inf)
+    after = np.concatenate([ns[1:], np.full((1, ns.shape[1]), np.inf)])
+    return least[np.argmax(least <= after, axis=0), np.arange(ns.shape[1])]
 
 
 NONE = Slowdown()
@@ -83,4 +139,7 @@ def slowdown_on(stack: Stack | None, topology: Topology, *, hosted: bool = False
         rest=stack.rest * straggling,
         communication=max(stack.rest * stack.communication, 1.0) * straggling,
         launch_ns=0.0 if hosted else stack.launch_ns * stack.rest * straggling,
+        graphs=stack.graphs == "inference",
+        older=stack.older_attention,
+        waits=stack.host_waits,
     )

@@ -569,7 +569,22 @@ STACK = StackSection(
         "launch": (
             "launch_ns",
             Quantity("time", "ns", at_least=0),
-            "the least time a kernel takes, times `rest`, as the host launches no faster",
+            "what the host needs to launch a kernel, times `rest`",
+        ),
+        "graphs": (
+            "graphs",
+            Choice(types.ReplayedJobs),
+            "jobs whose kernels are replayed as CUDA graphs, so that no launch counts",
+        ),
+        "host_waits": (
+            "host_waits",
+            Flag(),
+            "the host reads from its device in every layer, and launches nothing ahead",
+        ),
+        "older_attention": (
+            "older_attention",
+            Number(above=0),
+            "the part of `attention` that jobs of `graphs` do not have",
         ),
         "straggling": (
             "straggling",

@@ -30,6 +30,7 @@ Communication = Literal["one_slot", "per_communicator"]
 Semantics = Literal["yantra", "astra-sim", "astra-sim@mlsys26"]
 Fold = Literal["auto", "off", "require"]
 LaunchedAtOnce = Literal["none", "pass", "job"]
+ReplayedJobs = Literal["none", "inference"]
 PlacementKind = Literal["linear", "by_rail", "random", "list"]
 
 Groups = tuple[tuple[int, tuple[int, ...]], ...]
@@ -364,8 +365,11 @@ class Stack(Record):
 
     `products` multiplies the times of matrix products, `attention` those of attention, `rest` those
     of other kernels, messages and collectives, and `communication` those of the last two once more.
-    No kernel takes less than `launch_ns` times `rest`, what the host needs for what it launches, so
-    equal factors make a run as much longer. All of it grows by `straggling` with each doubling of
+    All kernels together take no less than their launches, `launch_ns` times `rest` each, so equal
+    factors make a run as much longer; with `graphs: inference` that is so in jobs that train alone,
+    as those of inference replay CUDA graphs, and have attention without the part `older_attention`
+    of its factor. Where `host_waits` for the device in every layer, each kernel takes no less than
+    its launch. All of it grows by `straggling` with each doubling of
     the nodes beyond 64, as the slowest of them counts. `interval` is half of the 90 % interval of
     the logarithm of a step's time; 0 where none is known. `plans` have their own: the one that says
     the most of a plan counts.
@@ -377,6 +381,9 @@ class Stack(Record):
     rest: float = 1.0
     communication: float = 1.0
     launch_ns: Amount[float] = amount(0.0)
+    graphs: ReplayedJobs = "none"
+    older_attention: float = 1.0
+    host_waits: bool = False
     straggling: float = 0.0
     interval: float = 0.0
     plans: tuple[PlanInterval, ...] = ()

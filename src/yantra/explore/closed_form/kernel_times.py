@@ -62,14 +62,14 @@ class KernelTimes:
             self._asked.update(zip(new, times.tolist(), strict=True))
 
     def of(self, operation: Operation) -> float:
-        """Return the time of a kernel, as the stack makes it."""
+        """Return the time of a kernel, as the factors of the stack make it."""
         key = _key(operation)
         if key not in self._asked:
             self.learn([operation])
         ns = self._asked[key] * self._slower.factor(operation.kind)
         if self._longer is not None:
             ns *= self._longer(operation)
-        return max(ns, self._slower.launch_ns) if ns > 0 else ns
+        return ns
 
     def at(self, made: Callable[[int], Operation], elements: Any) -> Any:
         """Return the times of kernels that `made` makes of a number of elements, 0 for none."""

@@ -136,6 +136,8 @@ class Machine:
         terms, selection = self._parts.get("stack"), self._parts["collectives"].selection
         slower = slowdown_on(terms, self._parts["topology"])
         self._slower = slower.communication
+        self.launch_ns = slower.launch_ns / self._scale.latency
+        self.host_waits = slower.waits
         self._kernels: KernelTimes | None = None
         self._selection = None
         if terms is None:
@@ -143,7 +145,7 @@ class Machine:
         scale = self._scale
         self._kernels = KernelTimes(
             self._parts["device"],
-            slower._replace(launch_ns=slower.launch_ns / scale.latency),
+            slower,
             self._longer if (scale.peak, scale.memory) != (1.0, 1.0) else None,
             None if like is None else like._kernels,
         )

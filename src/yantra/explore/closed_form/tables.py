@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from yantra.compile.slowdown import least_times
 from yantra.explore.closed_form.distinct import distinct, starts
 from yantra.explore.closed_form.micro_batches import Amounts, Key, amounts_of
 from yantra.explore.closed_form.passes import KEY, Part, Works, part_of
@@ -44,7 +45,7 @@ class Tables:
         self._made: dict[Numbers, list[_Made]] = {}
         self._bytes: dict[Numbers, np.ndarray] = {}
         self._timed: dict[Numbers, np.ndarray] = {}
-        self._known: dict[tuple[int, Numbers, int], np.ndarray] = {}
+        self._known: dict[tuple[int, Numbers, int, tuple[float, ...]], np.ndarray] = {}
         self._kernels: dict[Key, np.ndarray] = {}
 
     def meet(self, columns: Columns) -> None:
@@ -80,7 +81,8 @@ class Tables:
         self._ask(of for *_, parts in found for _, of in parts)
         for split, width, batches, parts in found:
             plan = self._plan(_key(split, 1))
-            fields = [self._part(plan, work, of, batches, width) for work, of in parts]
+            least = self._least(parts, len(batches))
+            fields = [self._part(plan, work, of, batches, width, least) for work, of in parts]
             for at, size in enumerate(batches):
                 key = *_key(split, size), width
                 self._timed[key] = np.array([of[:, at] for of in fields])
@@ -144,18 +146,39 @@ class Tables:
         for key, some in new.items():
             self._kernels[key] = np.array([self._machine.kernel_ns(one) for one in some])
 
+    def _least(self, parts: list[tuple[StageWork, Amounts]], batches: int) -> tuple[float, ...]:
+        """Return the least time of a kernel, for each micro-batch, as launches of a model ask."""
+        launch_ns = self._machine.launch_ns
+        if not launch_ns or self._machine.host_waits:
+            return (launch_ns,) * batches
+        kinds = self._works.kinds
+        of_part = (1, *(kinds.count(kind) for kind in range(max(kinds) + 1)), 1)
+        times, counts = [], []
+        for (_, of), count in zip(parts, of_part, strict=True):
+            own = [at for at, one in enumerate(of.operations) if not one.communicates]
+            times += [self._kernels[of.key(at)] for at in own]
+            counts += [count] * len(own)
+        return tuple(least_times(np.stack(times), np.array(counts), launch_ns).tolist())
+
     def _part(
-        self, plan: Plan, work: StageWork, of: Amounts, batches: Numbers, width: int
+        self,
+        plan: Plan,
+        work: StageWork,
+        of: Amounts,
+        batches: Numbers,
+        width: int,
+        least: tuple[float, ...],
     ) -> np.ndarray:
-        """Return the fields of a part (fields, micro-batches)."""
-        key = id(work), batches, width  # works are kept, so that a number means one
+        """Return the fields of a part (fields, micro-batches); `least` are times of a kernel."""
+        key = id(work), batches, width, least  # works are kept, so that a number means one
         if key not in self._known:
-            times = [self._times(plan, of, at) for at in range(len(of.operations))]
+            floor = np.array(least)
+            times = [self._times(plan, of, at, floor) for at in range(len(of.operations))]
             self._known[key] = _stacked(part_of(work, of, times), len(batches))
         return self._known[key]
 
-    def _times(self, plan: Plan, of: Amounts, at: int) -> np.ndarray:
-        """Return how long an operation takes, for each micro-batch."""
+    def _times(self, plan: Plan, of: Amounts, at: int, least: np.ndarray) -> np.ndarray:
+        """Return how long an operation takes, for each micro-batch; a kernel at least `least`."""
         operation, sent = of.operations[at], of.sent(at)
         if operation.collective is not None:
             tp, cp, ep, etp = plan.tp, plan.cp, plan.ep, plan.etp
@@ -166,7 +189,8 @@ class Tables:
             return np.asarray(machine.collective_ns(operation.collective, size, stride, sent))
         if operation.peer:
             return np.asarray(self._machine.message_ns(plan.tp, sent.astype(float)))
-        return self._kernels[of.key(at)]
+        ns = self._kernels[of.key(at)]
+        return np.where(ns > 0, np.maximum(ns, least), ns)
 
 
 def _keys(columns: Columns) -> np.ndarray:

@@ -65,6 +65,8 @@ def overview(stack: Stack) -> dict[str, Any]:
             for machine, terms in stack.machines
         },
         "copies": None if stack.copies is None else int(stack.copies.value),
+        "host_waits": stack.host_waits is not None,
+        "graphs": None if stack.graphs is None else stack.graphs.jobs,
         "sources": dict(stack.sources),
     }
 
@@ -87,6 +89,10 @@ def report(stack: Stack) -> str:
     if stack.copies is not None:
         copies = stack.copies
         rows.append(("  copies", copies.written, copies.basis, copies.source))
+    if stack.graphs is not None:
+        rows.append(("  graphs", stack.graphs.jobs, "published", stack.graphs.source))
+    if stack.host_waits is not None:
+        rows.append(("  host_waits", "yes", "published", stack.host_waits))
     called = ", ".join(stack.names)
     lines = [
         stack.title,

@@ -16,15 +16,17 @@ from yantra.fabric.stacks.types import (
     ANY,
     DENSE,
     FACTORS,
+    INFERENCE,
     MOE,
     NOTHING,
     OTHERS,
+    Graphs,
     PlanInterval,
     Stack,
     Terms,
 )
 
-_OPTIONAL = ("copies", "framework", "names", "year", "kind")
+_OPTIONAL = ("copies", "graphs", "host_waits", "framework", "names", "year", "kind")
 _OWN = frozenset({"based_on", "kernels", "collectives"})
 _OF_OWN = ("device", "cluster", "source")
 _FILES = NamedFiles("stack", paths.join(paths.dirname(__file__), "files"))
@@ -72,6 +74,8 @@ def parsed(text: str, path: str) -> Stack:
         title=place.key("title").text(top["title"]),
         sources=tuple(sources.items()),
         copies=_copies(place.key("copies"), top["copies"]) if "copies" in top else None,
+        host_waits=_host_waits(place.key("host_waits"), top.get("host_waits")),
+        graphs=_graphs(place.key("graphs"), top["graphs"]) if "graphs" in top else None,
         machines=tuple((key, _terms(at.key(key), machines[key])) for key in machines),
     )
 
@@ -81,6 +85,20 @@ def _copies(place: Place, tree: Any) -> Number:
     of_model = isinstance(tree, dict) and tree.get("value") == 0
     read = place.count(tree | {"value": 1} if of_model else tree)
     return read.replace(value=0.0, written="0") if of_model else read
+
+
+def _graphs(place: Place, tree: Any) -> Graphs:
+    given = place.mapping(tree, ("jobs", "source"), ())
+    return Graphs(
+        jobs=place.key("jobs").choice(given["jobs"], (INFERENCE,)),
+        source=place.key("source").source(given["source"]),
+    )
+
+
+def _host_waits(place: Place, tree: Any) -> str | None:
+    if tree is None:
+        return None
+    return place.key("source").source(place.mapping(tree, ("source",), ())["source"])
 
 
 def _names(place: Place, tree: Any) -> tuple[str, ...]:

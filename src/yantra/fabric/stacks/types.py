@@ -6,6 +6,7 @@ those they were fitted to, and the interval says how well they did on others.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,6 +29,9 @@ OTHERS = ("communication", "older_attention", "launch", "straggling", "interval"
 
 DENSE, MOE = "dense", "moe"
 """Kinds of models: without experts, and mixtures of experts."""
+
+INFERENCE = "inference"
+"""What `graphs` may name."""
 
 SHAPE = ("tp", "micro_batch")
 """What a plan's interval is chosen by."""
@@ -73,11 +77,27 @@ class Terms(Record):
             yield f"interval, tp {one.tp}{beside}", one.interval
 
 
+class Graphs(Record):
+    """The jobs whose engines replay the kernels of the tables as CUDA graphs.
+
+    So no launch counts in them, and no `older_attention`.
+    """
+
+    jobs: str
+    source: str
+
+    @property
+    def line(self) -> str:
+        """The line of a stack's file."""
+        return f"graphs: {{jobs: {self.jobs}, source: {json.dumps(self.source)}}}"
+
+
 class Stack(Record):
     """A framework and its generation: terms by machine (`hgx-h100`, `hgx-h100 fp8`, `any`).
 
     `copies` are the experts of a token that it sends to a node once, 0 those that the job's model
-    has; see the selection `measured`.
+    has; see the selection `measured`. `graphs` names jobs without launches,
+    `host_waits` is the source of that a host never launches ahead.
     Generations of one software have one `framework`; without it a stack is its own. `names` are
     what jobs call this one, `year` is that of its steps, `kind` that of their models: `dense`, or
     `moe`, mixtures of experts. `chosen_by` says why it was chosen where nobody named it.
@@ -89,6 +109,8 @@ class Stack(Record):
     sources: tuple[tuple[str, str], ...]
     machines: tuple[tuple[str, Terms], ...]
     copies: Number | None = None
+    graphs: Graphs | None = None
+    host_waits: str | None = None
     framework: str = ""
     names: tuple[str, ...] = ()
     year: int | None = None
@@ -113,6 +135,21 @@ class Stack(Record):
         """Return the profile of the machine that the terms go with, None where there is none."""
         return self.kernels or self.terms(cluster, dtype)[1].profile or None
 
+    def lines(self) -> list[str]:
+        """Return the lines of its file that say what its host and its engines do."""
+        waits = (
+            []
+            if self.host_waits is None
+            else [f"host_waits: {{source: {json.dumps(self.host_waits)}}}", ""]
+        )
+        return waits + ([] if self.graphs is None else [self.graphs.line, ""])
+
+    def _engines(self, terms: Terms) -> dict[str, Any]:
+        if self.graphs is None:
+            return {}
+        older = terms.older_attention.value
+        return {"graphs": self.graphs.jobs} | ({"older_attention": older} if older else {})
+
     def scenario_part(self, cluster: str | None = None, dtype: str | None = None) -> dict[str, Any]:
         """Return the mapping `stack` of a scenario file."""
         key, terms = self.terms(cluster, dtype)
@@ -130,6 +167,8 @@ class Stack(Record):
             "attention": terms.attention.value,
             "rest": terms.rest.value,
             "launch": units.exact(terms.launch.value, "ns"),
+            **self._engines(terms),
+            **({} if self.host_waits is None else {"host_waits": True}),
             "straggling": terms.straggling.value,
             "communication": terms.communication.value or 1.0,
             "interval": terms.interval.value,
