@@ -46,8 +46,10 @@ def test_unknown_without_a_framework_differs_from_it_by_that_alone() -> None:
 def test_older_kernels_make_attention_alone_longer() -> None:
     plain, older = mixture(shipped()), mixture(shipped(), older=2.0)
     assert older._replace(attention=plain.attention) == plain
+    assert older.attention / plain.attention == pytest.approx(2.0)
     votes = len({stack.framework for stack in shipped()})
-    assert older.attention / plain.attention == pytest.approx(2.0 ** (BROAD / (votes + BROAD)))
+    ratio = mixture(shipped(), "Meta", 2.0).attention / mixture(shipped(), "Meta").attention
+    assert ratio == pytest.approx(2.0 ** ((votes + BROAD) / (votes - 1 + BROAD)))
     attention = [stacks.load(UNKNOWN).terms(name)[1] for name in ("hgx-h100", "hgx-b200")]
     assert attention[0].attention.value > attention[1].attention.value
 

@@ -2,11 +2,11 @@
 
 Nobody knows which framework it is, so its factors are drawn: from those of the shipped stacks, each
 framework of which has one vote, whatever its generations, or from a broad prior of what frameworks
-add to measured kernels, `PRIOR`, which weighs as much as `BROAD` frameworks do, for attention times
-what kernels of older years take on the machine (`older_attention` of the file). It is the least
-that data sets ask for when those of one framework are left out: 1.3 without FSDP's, 1.4 without
-Meta's, 1.5 without Megatron's. The point estimate is the mean of the logarithms. Collectives and
-messages take what was measured of them: no framework makes a link slower.
+add to measured kernels, `PRIOR`, which weighs as much as `BROAD` frameworks do. In that for
+attention are kernels of older years: `older_attention` of the file is what they come to. It is the
+least that data sets ask for when those of one framework are left out: 1.3 without FSDP's, 1.4
+without Meta's, 1.5 without Megatron's. The point estimate is the mean of the logarithms.
+Collectives and messages take what was measured of them: no framework makes a link slower.
 
 Trade-off: few frameworks are shipped, so the prior has most of the weight; how far off that is, the
 interval says, which is that of steps predicted by mixtures without their own framework.
@@ -52,15 +52,17 @@ def unknown_without(framework: str) -> Stack:
 def mixture(of: Iterable[Stack], without: str = "", older: float = 1.0) -> Factors:
     """Return the factors of a mixture of stacks `without` those of a framework.
 
-    `older` is how much longer attention takes with kernels of any year than with the tables'.
+    `older` is by how much kernels of any year make attention of the whole mixture longer.
     """
+    of = list(of)
+    age = log(older) * (len({stack.framework for stack in of}) + BROAD) / BROAD
     votes: dict[str, list[Stack]] = defaultdict(list)
     for stack in of:
         if stack.framework != without:
             votes[stack.framework].append(stack)
 
     def mean(name: str) -> float:
-        prior = log(PRIOR) + (log(older) if name == "attention" else 0.0)
+        prior = log(PRIOR) + (age if name == "attention" else 0.0)
         told = (
             fmean(log(getattr(stack.terms()[1], name).value) for stack in own)
             for own in votes.values()
