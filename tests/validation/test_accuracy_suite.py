@@ -31,7 +31,7 @@ BARS = {
     ("bridge_moe", "hgx-b200 8 bits", "moe"): 0.24,
     ("mpt_fsdp_a100", "dgx-a100-80gb 16 bits", "dense"): 0.07,
     ("mpt_fsdp_h100", "hgx-h100 16 bits", "dense"): 0.08,
-    ("vtrain_one_node", "dgx-a100-80gb 16 bits", "dense"): 0.08,
+    ("vtrain_one_node", "dgx-a100-80gb 16 bits", "dense"): 0.075,
 }
 FEW = 3  # rows of each set that are run again
 
@@ -42,10 +42,10 @@ def test_errors_with_a_known_stack_do_not_grow() -> None:
     assert {key: known[key] for key, bar in BARS.items() if known[key] > bar} == {}
     assert 0.85 <= found.covered_known <= 0.95
     assert 0.85 <= found.covered_unseen <= 0.95
-    assert found.score <= 0.8 * found.constant_score
+    assert found.score <= 0.86 * found.constant_score
     ranking = found.ranking
-    assert ranking is not None and ranking.tau is not None and ranking.tau >= 0.85
-    assert ranking.regret.mean <= 0.045 and ranking.regret.ninety <= 0.16
+    assert ranking is not None and ranking.tau is not None and ranking.tau >= 0.88
+    assert ranking.regret.mean <= 0.035 and ranking.regret.ninety <= 0.145
 
 
 @pytest.mark.parametrize("dataset", datasets())
