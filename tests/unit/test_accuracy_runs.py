@@ -21,6 +21,7 @@ FILE = """
 title: Mine
 sources: {{mine: "a test"}}
 {copies}
+{waits}
 machines:
   any:
     rows: 1
@@ -59,6 +60,7 @@ def test_a_row_with_factors_takes_what_a_run_takes_with_a_stack_of_them(
     stack.write_text(
         FILE.format(
             copies=f"copies: {{value: {int(copies.value)}, source: mine}}" if copies else "",
+            waits="host_waits: {source: mine}" if given.host_waits else "",
             attention=given.attention * FACTORS.attention,
             launch=given.launch_ns,
             straggling=given.straggling,
