@@ -87,7 +87,7 @@ def test_a_shell_offers_commands_options_and_names(
 
     assert offer("yantra cl") == ["cluster"]
     assert offer("yantra chakra con") == ["convert"]
-    assert "--table" in offer("yantra run --t")
+    assert "--trace" in offer("yantra run --t")
     assert offer("yantra run --table nod") == ["nodes"]
     assert "hgx-h100" in offer("yantra cluster show hgx-h1")
 

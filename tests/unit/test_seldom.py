@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 import click
 import pytest
@@ -11,8 +12,14 @@ from hypothesis import strategies as st
 
 from yantra.base.errors import ConfigError
 from yantra.cli import main
+from yantra.cli.collective.bench import command as bench
+from yantra.cli.collective.synthesize import command as synthesize
 from yantra.cli.command import WithExamples
+from yantra.cli.group import yantra
+from yantra.cli.network.flows import command as flows
 from yantra.cli.seldom import Seldom
+from yantra.cli.topology.show import command as show
+from yantra.fabric.graphs.describe import overview
 
 PLAN = ["workload", "train", "--model", "llama3-8b", "--ranks", "8", "--tp", "2", "--json"]
 
@@ -124,3 +131,31 @@ def test_show_without_a_name_lists_as_list_did(
     assert main([group, "list", "--json"]) == 0
     assert capsys.readouterr().out == shown
     assert len(json.loads(shown)) > 5
+
+
+def _commands(group: click.Group, context: click.Context) -> Iterator[click.Command]:
+    for name in group.list_commands(context):
+        one = group.get_command(context, name)
+        assert one is not None
+        if isinstance(one, click.Group):
+            yield from _commands(one, context)
+        else:
+            yield one
+
+
+def test_help_shows_few_options() -> None:
+    """A command that needs more says so here, or gives its options to `--set`."""
+    shown = [
+        option
+        for command in _commands(yantra, click.Context(yantra))
+        for option in command.params
+        if isinstance(option, click.Option) and not option.hidden
+    ]
+    assert len(shown) <= 280
+
+
+@pytest.mark.parametrize("command", [flows, bench, synthesize, show])
+def test_no_option_of_a_fabric_is_taken_for_one_of_the_command(command: WithExamples) -> None:
+    assert command.seldom is not None
+    keys = {key for row in overview() for key in (*row.needs, *row.takes)}
+    assert not keys & set(command.seldom.options)

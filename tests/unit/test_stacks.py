@@ -17,9 +17,9 @@ from yantra.compile.slowdown import least_times
 from yantra.fabric import stacks
 from yantra.fabric.stacks.describe import report
 from yantra.result import Result
-from yantra.run.interval import SAMPLES, interval, responses
+from yantra.run.interval import SAMPLES, interval, responses, stated_by_stack
 from yantra.run.simulate import run, simulate
-from yantra.scenario import Scenario, Stack, Templates
+from yantra.scenario import Scenario, Stack, Templates, cluster_parts
 from yantra.scenario.layout import STACK
 from yantra.scenario.named import parts_at
 from yantra.scenario.on_cluster import on_cluster
@@ -216,6 +216,20 @@ def test_what_is_known_of_a_framework_is_read_or_refused(
     path.write_text(f"{FILE}    {line}\n")
     with pytest.raises(ConfigError, match=problem):
         stacks.load(path)
+
+
+def test_jobs_of_graphs_have_an_interval_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    own = "interval: {value: 0.5, source: mine}"
+    path.write_text(f"{FILE}graphs: {{jobs: inference, source: mine, {own}}}\n")
+    stack = stacks.load(str(path)).scenario_part()
+    assert stack["graphs_interval"] == 0.5 != stack["interval"]
+    step = train("llama3-8b", Plan(tp=2), 64)
+    decode = infer("llama3-8b", InferencePlan(tp=2), phase="decode", batch=1, context=64)
+    for workload, width in ((step, stack["interval"]), (decode, 0.5)):
+        parts = cluster_parts("hgx-h100", 2, stack=str(path))
+        model = compile(Scenario(workload=Templates(workload=workload), **parts))
+        assert stated_by_stack(model) == width
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,8 @@ def help_text(program: str) -> str:
     gap = " " * (max(len(option) for option in OPTIONS) + 6)
     lines = [f"Usage: {program} --option=value ...", "", "Options:"]
     for option, (_, _, meaning) in OPTIONS.items():
+        if option in UNLISTED:
+            continue
         begin = f"  --{option}".ljust(len(gap))
         lines += wrap(meaning, _HELP_WIDTH, initial_indent=begin, subsequent_indent=gap)
     return "\n".join(lines) + "\n"
@@ -266,6 +268,9 @@ OPTIONS: dict[str, tuple[str, Callable[[str, str], Any], str]] = {
     "help": ("help", _switch, "show this text"),
 }
 """Every option: the field of `Flags`, how its text is read, and what it means."""
+
+UNLISTED = ("json", "plugin", "memory-limit", "help", "compute-scale", "comm-scale")
+"""What most commands have (`yantra --help`), and what has no effect."""
 
 FILES = (
     *(f"{what}-configuration" for what in ("workload", "system", "network", "remote-memory")),

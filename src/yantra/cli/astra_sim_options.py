@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from yantra.astra_sim.flags import CHOICES, FILES, OPTIONS
+from yantra.astra_sim.flags import CHOICES, FILES, OPTIONS, UNLISTED
 from yantra.cli import astra_sim
 from yantra.cli.command import WithExamples
 from yantra.cli.complete import quirks
@@ -30,13 +30,9 @@ class _AstraSim(WithExamples):
         return astra_sim.help_text().rstrip("\n")
 
 
-_UNLISTED = ("json", "plugin", "memory-limit", "help", "compute-scale", "comm-scale")
-"""What most commands have, and what has no effect."""
-
-
 def _option(name: str) -> click.Option:
     _, _, meaning = OPTIONS[name]
-    more: dict[str, Any] = {"help": meaning, "hidden": name in _UNLISTED}
+    more: dict[str, Any] = {"help": meaning, "hidden": name in UNLISTED}
     if name in ("json", "help"):
         return click.Option([f"--{name}"], is_flag=True, **more)
     if name in CHOICES:

@@ -49,7 +49,7 @@ class WithExamples(click.Command):
         if not isinstance(self, click.Group) and not is_own:
             self.params.append(memory_option(by_default=limited))
         self.seldom = Seldom(self.params, seldom) if seldom else None
-        if self.seldom:
+        if self.seldom and not self.seldom.is_shared:
             self.params.append(self.seldom.option)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -100,7 +100,9 @@ def common_options(command: click.Command) -> list[str]:
         if isinstance(one, click.Option) and one.hidden
         for name in one.opts
     }
-    return [shown for shown in COMMON if shown.partition(" ")[0] in hidden]
+    seldom = getattr(command, "seldom", None)
+    own = set() if seldom is None else {f"--{name.replace('_', '-')}" for name in seldom.options}
+    return [shown for shown in COMMON if shown.partition(" ")[0] in hidden - own]
 
 
 def write_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> None:

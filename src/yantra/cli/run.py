@@ -49,6 +49,13 @@ def _form_and_file(text: str) -> tuple[str, str]:
 
 @click.command(
     cls=WithExamples,
+    seldom=(
+        "parquet",
+        "table",
+        "trace_ranks",
+        "trace_messages",
+        "explain_folding",
+    ),
     examples=[
         "yantra run step.yaml",
         "yantra run step.yaml -o result.json",

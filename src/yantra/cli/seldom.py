@@ -17,12 +17,21 @@ _SWITCH = {"true": True, "false": False, "1": True, "0": False}
 
 
 class Seldom:
-    """The options of `names` among `params`, which become hidden, and the option that sets them."""
+    """The options of `names` among `params`, which become hidden, and the option that sets them.
+
+    Where a command has a `--set` of its own, as those on a fabric do, that sets these names, too;
+    any other is left to the command.
+    """
 
     def __init__(self, params: Sequence[click.Parameter], names: Sequence[str]) -> None:
         options = [one for one in params if isinstance(one, click.Option)]
         self._known = {_key(name): one for one in options for name in one.opts}
         self.options = {name: self._known[_key(name)] for name in names}
+        own = self._known.get("set")
+        if own is not None:
+            own.help = f"{own.help or ''} Also {', '.join(names)}, which --set help describes."
+            self._known = {_key(name): one for name, one in self.options.items()}
+        self.is_shared = own is not None
         for one in self.options.values():
             one.hidden = True
         self.option = click.Option(
@@ -63,6 +72,8 @@ class Seldom:
             context.exit()
         name, sign, value = text.partition("=")
         option = self._known.get(_key(name))
+        if option is None and self.is_shared:
+            return ["--set", text]
         if option is None:
             meant = did_you_mean(name, self.options)
             raise click.UsageError(f"--set: nothing is named '{name}'{meant}", context)

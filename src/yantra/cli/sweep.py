@@ -29,6 +29,10 @@ _BOUND_WIDTH = 16
 
 @click.command(
     cls=WithExamples,
+    seldom=(
+        "threads",
+        "backend",
+    ),
     examples=[
         "yantra sweep step.yaml other.yaml",
         "yantra sweep step.yaml other.yaml --threads 2 -o results",

@@ -34,6 +34,11 @@ def _offered(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command(
     cls=WithExamples,
+    seldom=(
+        "time_limit",
+        "memory_limit",
+        "stack",
+    ),
     examples=[
         "yantra ui",
         "yantra ui --port 8800 --browser",

@@ -45,6 +45,11 @@ def class_of(op_class: str) -> str:
     return "attention" if op_class in ATTENTION else "rest"
 
 
+def is_inference(kernels: Kernels) -> bool:
+    """Whether a job's kernels are those of inference: none is of a phase of training."""
+    return not any(name in TRAINS for name in kernels.phases)
+
+
 class Slowdown(NamedTuple):
     """Factors of products, attention, other kernels (`rest`) and communication; time of a launch.
 
@@ -75,7 +80,7 @@ class Slowdown(NamedTuple):
         """Slower estimates of the kernels of a job."""
         import numpy as np
 
-        if self.graphs and not any(name in TRAINS for name in kernels.phases):
+        if self.graphs and is_inference(kernels):
             current = self._replace(attention=self.attention / self.older, launch_ns=0.0)
             return current._replace(graphs=False).of(kernels, estimates)
         of_class = np.array([self.factor(name) for name in kernels.op_classes])

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from yantra.base.fields import named
 from yantra.compile import compile_like
-from yantra.compile.slowdown import class_of
+from yantra.compile.slowdown import class_of, is_inference
 from yantra.compute.families.machine import OF_ANOTHER
 from yantra.fabric.stacks.choice import TOO_FAST, UNKNOWN
 from yantra.result.figures import Interval
@@ -67,7 +67,13 @@ def stated_by_stack(model: Model) -> float:
     """The half-width in the stack's file for such a plan; 0 for none."""
     stack, plan = model.scenario.stack, plan_of(about_of(model))
     assert stack is not None
+    if stack.graphs == "inference" and stack.graphs_interval and _is_inference(model):
+        return stack.graphs_interval
     return stack.interval_of(whole(plan, "tp"), whole(plan, "micro_batch"))
+
+
+def _is_inference(model: Model) -> bool:
+    return bool(model.kernels) and all(is_inference(timed.kernels) for timed in model.kernels)
 
 
 def of_classes(shares: NDArray[np.float64], widths: Sequence[float]) -> float:

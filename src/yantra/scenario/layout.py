@@ -586,6 +586,11 @@ STACK = StackSection(
             Number(above=0),
             "the part of `attention` that jobs of `graphs` do not have",
         ),
+        "graphs_interval": (
+            "graphs_interval",
+            Number(at_least=0),
+            "`interval` of the jobs of `graphs`; 0 for that of all",
+        ),
         "straggling": (
             "straggling",
             Number(at_least=0),

@@ -371,7 +371,8 @@ class Stack(Record):
     of its factor. Where `host_waits` for the device in every layer, each kernel takes no less than
     its launch. All of it grows by `straggling` with each doubling of
     the nodes beyond 64, as the slowest of them counts. `interval` is half of the 90 % interval of
-    the logarithm of a step's time; 0 where none is known. `plans` have their own: the one that says
+    the logarithm of a step's time; 0 where none is known. `graphs_interval` is that of an
+    iteration of jobs of `graphs`, where it is not 0. `plans` have their own: the one that says
     the most of a plan counts.
     """
 
@@ -383,6 +384,7 @@ class Stack(Record):
     launch_ns: Amount[float] = amount(0.0)
     graphs: ReplayedJobs = "none"
     older_attention: float = 1.0
+    graphs_interval: float = 0.0
     host_waits: bool = False
     straggling: float = 0.0
     interval: float = 0.0

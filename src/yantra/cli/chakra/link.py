@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         "rank",
         "partial",
         "compat",
+        "quiet",
     ),
     examples=[
         "yantra chakra link --host host.json --device device.json -o linked.json",

@@ -16,6 +16,7 @@ from yantra.cli.plugin_option import option as plugin_option
         "epsilon",
         "groups",
         "groups_output",
+        "scenario",
     ),
     examples=[
         "yantra chakra obfuscate 'job.{rank}.et' --level 1 --key me -o 'hid.{rank}.et'",

@@ -23,6 +23,12 @@ _HEAD = ("fabric", "ranks", "size", "algorithm", "time", "algbw", "busbw", "of t
 
 @click.command(
     cls=WithExamples,
+    seldom=(
+        "command",
+        "external",
+        "routing",
+        "chunks",
+    ),
     examples=[
         "yantra collective bench torus --sizes '64 KiB, 64 MiB'",
         "yantra collective bench switch dgx1 --sizes 1MiB --json",

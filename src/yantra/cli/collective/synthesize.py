@@ -25,6 +25,13 @@ _HEAD = ("method", "chunks of a rank", "messages", "time", "of the bound")
 
 @click.command(
     cls=WithExamples,
+    seldom=(
+        "tries",
+        "seed",
+        "chunks",
+        "msccl",
+        "traces",
+    ),
     examples=[
         "yantra collective synthesize dgx1",
         "yantra collective synthesize dgx1 --collective all_gather --tries 5 --json",

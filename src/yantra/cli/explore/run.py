@@ -13,6 +13,10 @@ from yantra.cli.plugin_option import option as plugin_option
 
 @click.command(
     cls=WithExamples,
+    seldom=(
+        "backend",
+        "workers",
+    ),
     examples=[
         "yantra explore run study.yaml -o study",
         "yantra explore run study.yaml -o again --workers 2 --json",

@@ -21,6 +21,7 @@ _HEAD = ("network", "time", "difference", "processor", "events", "messages", "ra
 
 @click.command(
     cls=WithExamples,
+    seldom=("fold",),
     examples=[
         "yantra network compare step.yaml",
         "yantra network compare step.yw --cluster hgx-h100 --json",

@@ -42,6 +42,22 @@ def _table_file(_context: Any, option: click.Parameter, path: str | None) -> str
 
 @click.command(
     cls=WithExamples,
+    seldom=(
+        "command",
+        "external",
+        "preset",
+        "packet",
+        "semantics",
+        "ports",
+        "queues",
+        "rates",
+        "look_every",
+        "rtt_fairness",
+        "changes",
+        "links",
+        "over_time",
+        "duration",
+    ),
     examples=[
         "yantra network flows flows.csv --topology leaf_spine --set leaves=4 \\\n"
         "    --set ranks_per_leaf=16 --set spines=8 --set bandwidth=100Gb/s \\\n"

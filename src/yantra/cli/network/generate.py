@@ -12,6 +12,10 @@ from yantra.cli.complete import traffic
 
 @click.command(
     cls=WithExamples,
+    seldom=(
+        "load",
+        "seed",
+    ),
     examples=[
         "yantra network generate poisson --hosts 64 --load 0.5 \\\n"
         "    --set bandwidth=100Gb/s --set duration=1ms -o flows.csv",

@@ -45,6 +45,8 @@ def _count(name: str, default: int, help: str) -> Callable[[Callable[..., Any]],
         "hotspot",
         "sample_cycles",
         "samples",
+        "vcs",
+        "seed",
     ),
     examples=[
         "yantra network noc --topology mesh --sizes 8x8 --rate 0.2",

@@ -13,6 +13,10 @@ from yantra.cli.plugin_option import option as plugin_option
 
 @click.command(
     cls=WithExamples,
+    seldom=(
+        "load",
+        "over_time",
+    ),
     examples=[
         "yantra topology show",
         "yantra topology show fat_tree --set k=8",

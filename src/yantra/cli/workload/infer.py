@@ -91,6 +91,8 @@ def _plan_options(function: Callable[..., Any]) -> Callable[..., Any]:
         "low_latency",
         "enable_expert_parallel",
         "transfer",
+        "decode",
+        "memory",
     ),
     examples=[
         "yantra workload infer --model llama3-8b --tp 8 --prompt 512 --batch 4 -o p.yw",

@@ -36,7 +36,10 @@ _USUAL = (
     *("tp", "cp", "pp", "vpp", "ep", "dp", "zero", "micro_batch", "global_batch", "schedule"),
     *("recompute", "dtype"),
 )
-_SELDOM = tuple(field for field in MEANINGS if field not in _USUAL)
+_SELDOM = (
+    *(field for field in MEANINGS if field not in _USUAL),
+    *("framework", "memory", "save_job"),
+)
 _NOT_A_FLAG = ("name", "source", "notes", "seq_length")
 _TYPES: Mapping[str, click.ParamType[Any]] = {
     "int": click.INT,

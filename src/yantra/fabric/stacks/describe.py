@@ -91,6 +91,8 @@ def report(stack: Stack) -> str:
         rows.append(("  copies", copies.written, copies.basis, copies.source))
     if stack.graphs is not None:
         rows.append(("  graphs", stack.graphs.jobs, "published", stack.graphs.source))
+        if (own := stack.graphs.interval) is not None:
+            rows.append(("  graphs: interval", own.written, own.basis, own.source))
     if stack.host_waits is not None:
         rows.append(("  host_waits", "yes", "published", stack.host_waits))
     called = ", ".join(stack.names)

@@ -88,10 +88,12 @@ def _copies(place: Place, tree: Any) -> Number:
 
 
 def _graphs(place: Place, tree: Any) -> Graphs:
-    given = place.mapping(tree, ("jobs", "source"), ())
+    given = place.mapping(tree, ("jobs", "source"), ("interval",))
+    own = given.get("interval")
     return Graphs(
         jobs=place.key("jobs").choice(given["jobs"], (INFERENCE,)),
         source=place.key("source").source(given["source"]),
+        interval=None if own is None else place.key("interval").ratio(own),
     )
 
 

@@ -80,16 +80,22 @@ class Terms(Record):
 class Graphs(Record):
     """The jobs whose engines replay the kernels of the tables as CUDA graphs.
 
-    So no launch counts in them, and no `older_attention`.
+    So no launch counts in them, and no `older_attention`. `interval` is theirs, where it is not
+    that of steps.
     """
 
     jobs: str
     source: str
+    interval: Number | None = None
 
     @property
     def line(self) -> str:
         """The line of a stack's file."""
-        return f"graphs: {{jobs: {self.jobs}, source: {json.dumps(self.source)}}}"
+        parts = [f"jobs: {self.jobs}", f"source: {json.dumps(self.source)}"]
+        if (own := self.interval) is not None:
+            about = f"basis: {own.basis}, source: {json.dumps(own.source)}"
+            parts.append(f"interval: {{value: {own.written}, {about}}}")
+        return f"graphs: {{{', '.join(parts)}}}"
 
 
 class Stack(Record):
@@ -148,7 +154,12 @@ class Stack(Record):
         if self.graphs is None:
             return {}
         older = terms.older_attention.value
-        return {"graphs": self.graphs.jobs} | ({"older_attention": older} if older else {})
+        own = self.graphs.interval
+        return (
+            {"graphs": self.graphs.jobs}
+            | ({"older_attention": older} if older else {})
+            | ({"graphs_interval": own.value} if own else {})
+        )
 
     def scenario_part(self, cluster: str | None = None, dtype: str | None = None) -> dict[str, Any]:
         """Return the mapping `stack` of a scenario file."""

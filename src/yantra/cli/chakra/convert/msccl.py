@@ -22,6 +22,11 @@ _FORMS = ("upstream-head", "upstream-sized")
 
 @click.command(
     cls=WithExamples,
+    seldom=(
+        "compat",
+        "memory_bandwidth",
+        "check_only",
+    ),
     examples=[
         "yantra chakra convert msccl allreduce.xml --check-only",
         "yantra chakra convert msccl allreduce.xml --size 1MiB -o allreduce",

@@ -14,6 +14,10 @@ from yantra.cli.typed import as_typed
 
 @click.command(
     cls=WithExamples,
+    seldom=(
+        "peak",
+        "memory_bandwidth",
+    ),
     examples=[
         "yantra workload convert comet transformer.txt --dims 4x4 \\\n"
         '    --peak "125 TFLOP/s" -o transformer.yw',

@@ -92,6 +92,8 @@ def _flags(function: _Command) -> _Command:
         "units",
         "dtype",
         "gradient_dtype",
+        "sheets",
+        "assembly",
     ),
     examples=[
         "yantra workload convert stg --model_type llama --dp 2 --tp 4 --pp 2 \\\n"
