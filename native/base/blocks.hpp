@@ -1,8 +1,8 @@
 // Blocks: an array that only grows, in blocks of 65,536 items that never move.
 //
-// Trade-off: one more load per access than a vector; but growth copies nothing and never holds two
-// copies at once, which counts for arrays of gigabytes. From the fifth on, four blocks are asked for at once, in large
-// pages where those are to be had: to touch memory page by page takes longer than to write it.
+// Trade-off: one more load per access than a vector; but growth copies nothing, which counts for
+// gigabytes. From the fifth on, four blocks are allocated at once, in large pages if possible: page
+// faults cost more than the writes.
 #pragma once
 
 #include <cstddef>
@@ -40,13 +40,13 @@ private:
     static constexpr u32 bits = 16;
     static constexpr std::size_t mask = (std::size_t{1} << bits) - 1;
 
-    static constexpr std::size_t most_single = 4;   // blocks that are asked for one by one
+    static constexpr std::size_t most_single = 4;   // allocated singly
 
     struct GiveBack {
         void operator()(T* items) const { std::free(items); }
     };
 
-    // Items are written before they are read, so nothing is made of them here.
+    // Items are written before they are read, so none is constructed here.
     [[gnu::noinline]] void grow() {
         static_assert(std::is_trivially_copyable_v<T>);
         if (size_ >> bits < blocks_.size()) {

@@ -1,13 +1,11 @@
-// TimeScale: how a real duration in nanoseconds becomes an integer number of ticks.
+// TimeScale: from a real duration in nanoseconds to whole ticks.
 //
-// Native scenarios run on picoseconds and round to the nearest; the astra-sim semantics run on whole
-// nanoseconds and truncate, as upstream's conversion from double does. Keeping the tick (and not the
-// picosecond) as the engine's unit makes upstream's numbers exact by construction and its runs as
-// cheap as upstream's own.
+// Native scenarios round to the nearest picosecond; the astra-sim semantics truncate to
+// nanoseconds, as upstream's conversion from double does. With the tick as the engine's unit,
+// upstream's numbers are exact by construction.
 //
-// No duration is above `longest_ticks` and no moment above `latest_tick`, so the sum of the two fits 64
-// bits, and the event queue sees every moment that is too late with the one comparison it needs anyway.
-// What would be longer is refused here, where real numbers become ticks, and not cut off.
+// No duration exceeds `longest_ticks` and no moment `latest_tick`, so their sum fits 64 bits and
+// the event queue needs one comparison. What is longer is refused here, not cut off.
 #pragma once
 
 #include <cmath>
@@ -24,12 +22,10 @@ public:
     static TimeScale picoseconds() { return TimeScale(1000); }
 
     u64 ticks_per_ns() const { return ticks_per_ns_; }
-    // The most that one duration may be.
     u64 longest_ns() const { return longest_ticks / ticks_per_ns_; }
 
     u64 ticks(double ns) const { return rounded(ns * static_cast<double>(ticks_per_ns_)); }
 
-    // A real number of ticks as a whole one.
     u64 rounded(double ticks) const {
         if (!(ticks >= 0.0 && ticks < static_cast<double>(latest_tick))) [[unlikely]] {
             return outside(ticks);
@@ -38,14 +34,13 @@ public:
                                   : static_cast<u64>(std::llround(ticks));
     }
 
-    // `count` such durations in a row. Upstream truncates each; picoseconds round the sum.
+    // `count` such durations. Upstream truncates each; picoseconds round the sum.
     u64 ticks(double ns, u64 count) const {
         return ticks_per_ns_ == 1 ? times(count, ticks(ns)) : ticks(ns * static_cast<double>(count));
     }
 
     u64 whole(u64 ns) const { return times(ns, ticks_per_ns_); }
 
-    // `count` durations of whole ticks.
     u64 times(u64 count, u64 ticks) const {
         u64 product = 0;
         if (__builtin_mul_overflow(count, ticks, &product) || product > longest_ticks) [[unlikely]] {
@@ -54,7 +49,6 @@ public:
         return product;
     }
 
-    // Two durations, one after the other.
     u64 sum(u64 first, u64 second) const {
         if (second > longest_ticks - first) [[unlikely]] {
             too_long(static_cast<double>(first) + static_cast<double>(second));
@@ -62,7 +56,7 @@ public:
         return first + second;
     }
 
-    // double -> uint64 as x86-64 gcc does it: what 64 bits do not hold is 0, and NaN is 2^63.
+    // double -> uint64 as x86-64 gcc does it: 0 if 64 bits cannot hold it, 2^63 for NaN.
     static u64 truncate(double value) {
         if (value >= 0.0 && value < 9.0e18) [[likely]] {
             return static_cast<u64>(static_cast<i64>(value));
@@ -76,8 +70,8 @@ public:
 private:
     explicit TimeScale(u64 ticks_per_ns) : ticks_per_ns_(ticks_per_ns) {}
 
-    // A rate of 0 or none means no limit, which is no time, and what has no value lasts for ever; both as
-    // upstream's conversion has it. Rates so low that times are infinite are refused before the run.
+    // A rate of 0 or none means no limit, so no time; NaN lasts for ever; both as upstream's
+    // conversion has it. Rates with infinite times are refused before the run.
     [[gnu::noinline, gnu::cold]] u64 outside(double ticks) const {
         if (std::isnan(ticks)) {
             return latest_tick;

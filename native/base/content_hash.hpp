@@ -1,8 +1,8 @@
-// A hash of the content of a file, to tell many apart at the speed of memory.
+// A hash of a file's content, at the speed of memory.
 //
-// Four lanes multiply 16 bytes each to 128 bits and fold them (as wyhash does: Wang Yi, 2019,
-// github.com/wangyi-fudan/wyhash, in the public domain). Trade-off: anybody can make two contents of one
-// hash, so who finds equal hashes compares the contents.
+// Four lanes multiply 16 bytes each to 128 bits and fold them (as wyhash: Wang Yi, 2019,
+// github.com/wangyi-fudan/wyhash, public domain). Trade-off: collisions can be forged, so compare
+// contents where hashes are equal.
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@ inline u64 content_hash(std::string_view content) {
         std::memcpy(&read, from, sizeof(read));
         return read;
     };
-    // Written out, so that the lanes stay in registers.
+    // Written out to keep the lanes in registers.
     const auto mix = [&lane, &word]<std::size_t... at>(const char* from, std::index_sequence<at...>) {
         ((lane[at] = folded_product(word(from + 16 * at) ^ lane[at], word(from + 16 * at + 8) ^ odd)), ...);
     };

@@ -1,5 +1,5 @@
-// CutSizes: messages of which only the low 32 bits of the size are carried, as ASTRA-sim has it where it keeps sizes
-// in an int (quirk sizes-of-32-bits).
+// CutSizes: messages that carry only the low 32 bits of their size, as ASTRA-sim does where it
+// keeps sizes in an int (quirk sizes-of-32-bits).
 #pragma once
 
 #include "base/types.hpp"
@@ -11,7 +11,6 @@ struct CutSizes {
     u64 bytes = 0;   // of the first
     u64 kept = 0;    // of it
 
-    // Notes a message that was cut.
     void note(u64 whole, u64 part) {
         if (count++ == 0) {
             bytes = whole;
@@ -23,7 +22,6 @@ struct CutSizes {
     }
 };
 
-// A size as an int of 32 bits with a sign has it.
 inline i64 in_32_bits(u64 bytes) { return static_cast<i32>(static_cast<u32>(bytes)); }
 
 }  // namespace yantra

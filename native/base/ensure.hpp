@@ -1,7 +1,7 @@
-// `ensure`: an assertion that throws and stays on in every build.
+// `ensure`: an assertion that throws, in every build.
 //
 // Trade-off: one predictable branch per check. A violated `ensure` is our defect, never the user's;
-// the Python side shows it as InternalError.
+// Python shows it as InternalError.
 #pragma once
 
 #include <stdexcept>
@@ -12,7 +12,7 @@ struct InternalFault : std::logic_error {
     using std::logic_error::logic_error;
 };
 
-// Apart, so that the check itself is small enough to be inlined everywhere.
+// Separate, so that the check is small enough to inline.
 [[noreturn, gnu::noinline, gnu::cold]] inline void fail(const char* what) { throw InternalFault(what); }
 
 inline void ensure(bool condition, const char* what) {

@@ -1,8 +1,7 @@
-// Growing: an array that grows at its end, of items that are copied as bytes.
+// Growing: an array that grows at its end, of items copied as bytes.
 //
-// Trade-off against Vector: fewer things can be done with it, but push() is a leaf. A vector's
-// push_back brings its growth along, for which every caller saves its registers at every push; here
-// growth is a call at the very end of push.
+// Trade-off against Vector: it can do less, but push() is a leaf: growth is a tail call, so callers
+// save no registers for it.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +34,7 @@ public:
         items_[size_++] = item;
     }
 
-    // One item more, for the caller to fill in place.
+    // One more item, to be filled in place.
     T& grow_by_one() {
         if (size_ == capacity_) [[unlikely]] {
             grow();
@@ -50,7 +49,7 @@ public:
     }
 
     void clear() { size_ = 0; }
-    // Precondition: it has as many.
+    // Precondition: it has that many.
     void drop_first(std::size_t items) {
         std::copy(begin() + items, end(), items_.get());
         size_ -= items;

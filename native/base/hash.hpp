@@ -1,4 +1,4 @@
-// One step of a hash over a sequence of numbers; for look-ups that compare what they find.
+// One step of a hash over numbers; for look-ups that compare what they find.
 #pragma once
 
 #include "base/types.hpp"

@@ -1,8 +1,9 @@
-// HugePages: room in pages of 2 MB where it is large enough to fill some.
+// HugePages: memory in pages of 2 MB where it is large enough.
 //
-// A pool of millions of objects is read in no order, so with pages of 4 kB each access looks up a page first, which in a
-// virtual machine takes longer than the access. Linux gives the larger ones to who asks for them ("madvise" of transparent
-// huge pages, its default). Trade-off: up to 2 MB of a block may be unused.
+// A pool of millions of objects is read in random order; with 4 kB pages the page look-up can take
+// longer than the access, above all in a virtual machine. Linux gives large pages on request
+// ("madvise" of transparent huge pages, its default). Trade-off: up to 2 MB of a block may be
+// unused.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +19,10 @@ namespace yantra {
 
 struct HugePages {
     static constexpr std::size_t page = std::size_t{2} << 20;
-    static constexpr std::size_t least = 2 * page;   // bytes of a room that asks for them
-    static constexpr std::size_t line = 64;          // of the cache; a room begins one, and what fills lines stays in them
+    static constexpr std::size_t least = 2 * page;   // bytes from which they are requested
+    static constexpr std::size_t line = 64;          // of the cache; allocations are aligned to it
 
-    // For std::free; nullptr where there is none.
+    // For std::free; nullptr if out of memory.
     static void* room(std::size_t bytes, std::size_t alignment) {
         if (bytes < least) {
             return vectors::aligned_room(bytes, alignment > line ? alignment : line);
@@ -29,7 +30,7 @@ struct HugePages {
         void* const room = vectors::aligned_room(bytes, page);
 #if defined(__linux__)
         if (room != nullptr) {
-            madvise(room, bytes / page * page, MADV_HUGEPAGE);   // it may say no: then pages are small
+            madvise(room, bytes / page * page, MADV_HUGEPAGE);   // if refused, pages stay small
         }
 #endif
         return room;

@@ -1,8 +1,7 @@
-// Typed ids: 32-bit indices that do not convert into each other, and the vector that one kind indexes.
+// Typed ids: 32-bit indices that do not convert into each other, and vectors indexed by one kind.
 //
-// A rank, a class of ranks and a link are all small numbers; handing one over for another used to
-// compile. Trade-off: `index()` has to be written where an id meets a plain container. Code for an id
-// is the code for its u32.
+// So a rank cannot be passed for a link. Trade-off: plain containers need `index()`. An id compiles
+// to the code of its u32.
 #pragma once
 
 #include <compare>
@@ -35,14 +34,13 @@ private:
 template <class Tag>
 inline constexpr Id<Tag> Id<Tag>::none{};
 
-// A vector that only its own kind of id indexes.
 template <class IdType, class T>
 class IdVector {
 public:
     using Values = Vector<T>;
 
     IdVector() = default;
-    // Without a value nothing is copied, so the compiler need not make copies of large types.
+    // Without a value nothing is copied, so large types need no copy code.
     explicit IdVector(std::size_t size) : values_(size) {}
     IdVector(std::size_t size, const T& value) : values_(size, value) {}
     explicit IdVector(Values values) : values_(std::move(values)) {}
@@ -50,7 +48,6 @@ public:
     typename Values::reference operator[](IdType id) { return values_[id.index()]; }
     typename Values::const_reference operator[](IdType id) const { return values_[id.index()]; }
 
-    // The id of the value.
     IdType add(T value) {
         values_.push_back(std::move(value));
         return IdType(static_cast<u32>(values_.size() - 1));
@@ -72,7 +69,6 @@ public:
     auto begin() const { return values_.begin(); }
     auto end() const { return values_.end(); }
 
-    // As a plain column, for what goes over all of it.
     const Values& values() const { return values_; }
     Values take() && { return std::move(values_); }
 
@@ -80,16 +76,14 @@ private:
     Values values_;
 };
 
-// What a run counts.
 using RankId = Id<struct RankTag>;
 using ClassId = Id<struct ClassTag>;      // of ranks that do the same
 using ActorId = Id<struct ActorTag>;      // who runs: a rank, or a class in a folded run
-using NodeId = Id<struct NodeTag>;        // of a trace, in ascending id
+using NodeId = Id<struct NodeTag>;        // of a trace, by ascending id
 using ChunkId = Id<struct ChunkTag>;
 
-// What a model is made of.
 using ProgramId = Id<struct ProgramTag>;
-using PhaseCounterId = Id<struct PhaseCounterTag>;   // of collectives that take programs in turns
+using PhaseCounterId = Id<struct PhaseCounterTag>;   // of collectives that alternate programs
 using PlanId = Id<struct PlanTag>;
 using LayoutId = Id<struct LayoutTag>;    // of communicators
 using CommunicatorId = Id<struct CommunicatorTag>;

@@ -1,4 +1,4 @@
-// IndexedHeap: a binary heap of small numbers by key, in which any number's key can be changed.
+// IndexedHeap: a binary heap of small numbers by key; any key can change.
 #pragma once
 
 #include <utility>
@@ -15,10 +15,10 @@ public:
     bool empty() const { return heap_.empty(); }
     bool has(u32 number) const { return place_[number] != none; }
     double key(u32 number) const { return key_[number]; }
-    // The number of the least key. Precondition: not empty().
+    // Precondition: not empty().
     u32 top() const { return heap_.front(); }
 
-    // Adds a number, or changes its key.
+    // Adds a number or changes its key.
     void set(u32 number, double key) {
         if (place_[number] == none) {
             place_[number] = static_cast<u32>(heap_.size());
@@ -35,7 +35,7 @@ public:
         }
     }
 
-    // Does nothing where the number is not there.
+    // No-op if absent.
     void remove(u32 number) {
         const u32 place = std::exchange(place_[number], none);
         if (place == none) {
@@ -83,7 +83,7 @@ private:
     }
 
     Vector<u32> heap_;
-    Vector<u32> place_;   // by number; none: not there
+    Vector<u32> place_;   // by number; none: absent
     Vector<double> key_;
 };
 

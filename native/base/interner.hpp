@@ -1,8 +1,7 @@
 // Interner: gives equal strings one small number, in order of first appearance.
 //
-// Trade-off: open addressing over a power-of-two table at most half full; strings are never removed.
-// The hash is a multiply-mix of eight bytes at a time, enough for names; it is not keyed, so a hostile
-// file can make lookups linear but never wrong.
+// Trade-off: open addressing, at most half full; strings are never removed. The hash multiply-mixes
+// eight bytes at a time and is not keyed: a hostile file can make lookups linear, never wrong.
 #pragma once
 
 #include <bit>
@@ -53,7 +52,7 @@ private:
         return word;
     }
 
-    // The last word overlaps the one before it, so no length needs a loop over single bytes.
+    // The last word overlaps the one before, which saves a loop over single bytes.
     static std::uint64_t hash(std::string_view text) {
         constexpr std::uint64_t factor = 0x9e3779b97f4a7c15U;
         const std::size_t size = text.size();

@@ -1,8 +1,7 @@
-// Interruption: how a long loop of the core hears that a signal has come.
+// Interruption: how a long loop of the core notices a signal.
 //
-// A handler notes the signal in `has_come`; loops look up at it between two steps, at the price of one load. What is
-// to become of it is for whoever embeds the core to say: `answer` returns where the work is to go on, and throws
-// where it is to end. So no loop has to guess how long its steps take.
+// A handler sets `has_come`; loops check it between steps, for one load. The embedder decides:
+// `answer` returns to go on and throws to stop. So no loop has to guess how long a step takes.
 #pragma once
 
 #include <atomic>
@@ -11,10 +10,10 @@ namespace yantra {
 
 struct Interruption {
     static inline std::atomic<bool> has_come{false};
-    static inline void (*answer)() = nullptr;   // none: nobody is to be asked
+    static inline void (*answer)() = nullptr;   // none: nobody to ask
 };
 
-// To be called where what is under way may be left, or taken up again later.
+// Call where the work may be abandoned, or resumed later.
 inline void look_up() {
     if (Interruption::has_come.load(std::memory_order_relaxed)) [[unlikely]] {
         if (Interruption::answer != nullptr) {

@@ -1,9 +1,9 @@
 // NumberMap: from 64-bit numbers to small values.
 //
-// Open addressing with linear probing, at most half full. Trade-off: one number cannot be a key, whose slots are the
-// free ones, and values move when others come or go; but all of a million entries is one room, which is given back at
-// once, where a map of nodes gives back each. Removal closes the gap behind it (Knuth, "The Art of Computer
-// Programming", volume 3, section 6.4, algorithm R).
+// Open addressing with linear probing, at most half full. Trade-off: one number cannot be a key (it
+// marks free slots), and values move on insertion and removal; but a million entries are one
+// allocation. Removal closes the gap (Knuth, "The Art of Computer Programming", volume 3, section
+// 6.4, algorithm R).
 #pragma once
 
 #include <bit>
@@ -22,7 +22,7 @@ public:
     static constexpr u64 no_key = ~u64{0};
 
     std::size_t size() const { return size_; }
-    // The value of a key, until the next change of the map; null where there is none.
+    // Null if absent; valid until the map changes.
     Value* find(u64 key) {
         if (size_ == 0) {
             return nullptr;
@@ -30,7 +30,7 @@ public:
         Slot& slot = slots_[slot_of(key)];
         return slot.key == key ? &slot.value : nullptr;
     }
-    // Precondition: the key is not there.
+    // Precondition: the key is absent.
     void add(u64 key, const Value& value) {
         ensure(key != no_key, "a key that stands for none");
         if (2 * (size_ + 1) > slots_.size()) {
@@ -39,12 +39,12 @@ public:
         slots_[slot_of(key)] = {key, value};
         ++size_;
     }
-    // Precondition: the key is there.
+    // Precondition: the key is present.
     void erase(u64 key) {
         std::size_t gap = slot_of(key);
         for (std::size_t at = next(gap); slots_[at].key != no_key; at = next(at)) {
             const std::size_t own = first_slot(slots_[at].key);
-            if (((at - own) & mask()) >= ((at - gap) & mask())) {   // it may go that far back
+            if (((at - own) & mask()) >= ((at - gap) & mask())) {   // it may move that far back
                 slots_[std::exchange(gap, at)] = slots_[at];
             }
         }
@@ -65,11 +65,11 @@ private:
 
     std::size_t mask() const { return slots_.size() - 1; }
     std::size_t next(std::size_t slot) const { return (slot + 1) & mask(); }
-    // By the high bits, which all bits of the key have a part in.
+    // By the high bits, which depend on every bit of the key.
     std::size_t first_slot(u64 key) const {
         return static_cast<std::size_t>(mix(0, key) >> (std::countl_zero(static_cast<u64>(mask()))));
     }
-    // Where the key is, or would be. Precondition: there are slots.
+    // Where the key is or would be. Precondition: there are slots.
     std::size_t slot_of(u64 key) const {
         std::size_t at = first_slot(key);
         while (slots_[at].key != key && slots_[at].key != no_key) {

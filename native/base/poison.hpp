@@ -1,9 +1,9 @@
-// Poison: what nobody may read until it is written again.
+// Poison: memory that must be written before it is read again.
 //
-// In a debug build (YANTRA_POISON) it is overwritten with a pattern that is no index, kind or time; under
-// AddressSanitizer a read of it ends the program as well. In a release build all of this is nothing. Trade-off: items
-// that hold more than bytes keep what they hold, as those that use their places again use its room, so only
-// AddressSanitizer notices a read of these.
+// A debug build (YANTRA_POISON) overwrites it with a pattern that is no index, kind or time; under
+// AddressSanitizer a read ends the program. A release build does nothing. Trade-off: items that are
+// not plain bytes keep their contents, because reuse needs it, so only AddressSanitizer catches
+// reads of these.
 #pragma once
 
 #include <cstddef>
@@ -38,14 +38,14 @@ struct Poison {
         __asan_poison_memory_region(items, count * sizeof(T));
 #endif
     }
-    // Without a lock on reads: for items that move when others are added.
+    // Reads stay allowed: for items that move on growth.
     template <class T>
     static void overwrite([[maybe_unused]] T* items, [[maybe_unused]] std::size_t count = 1) {
         if constexpr (is_on && std::is_trivially_copyable_v<T>) {
             std::memset(static_cast<void*>(items), pattern, count * sizeof(T));
         }
     }
-    // They may be written again. What they hold is the pattern, or as it was.
+    // Allows writing. The items hold the pattern, or what they held.
     template <class T>
     static void lift([[maybe_unused]] T* items, [[maybe_unused]] std::size_t count = 1) {
 #if defined(YANTRA_POISON_ASAN)

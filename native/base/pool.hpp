@@ -1,11 +1,10 @@
-// Pool: objects addressed by a 32-bit index, freed indices used again, last freed first.
+// Pool: objects with a 32-bit index; freed indices are reused, last freed first.
 //
-// Trade-off: an index costs a base-pointer load that a pointer does not, but it is half as wide,
-// survives growth, and cannot dangle into unmapped memory. The free ones are a stack, of which the end
-// is in a near cache; links through the free objects would be read where each of them is.
+// Trade-off: an index costs one more load than a pointer, but is half as wide, survives growth, and
+// cannot dangle into unmapped memory. The free indices are a stack, whose end is cached; links
+// through the free objects would not be.
 //
-// An index can be read after it was given back, which is a mistake that shows when the place is used again. So debug
-// builds poison what is free (base/poison.hpp).
+// Debug builds poison freed objects (base/poison.hpp), since a stale index shows only on reuse.
 #pragma once
 
 #include "base/huge_pages.hpp"
@@ -14,8 +13,7 @@
 
 namespace yantra {
 
-// What may be done with free objects: nothing; or they are read by who tells uses of one place apart by a number
-// in it, so that they stay as they are.
+// `readable`: freed objects keep their contents, for users that detect reuse by a number in them.
 enum class Freed { unreadable, readable };
 
 template <class T, Freed freed = Freed::unreadable>
@@ -32,8 +30,8 @@ public:
         return index;
     }
 
-    // Like take(), but what it holds is not cleared: for the caller that sets every field in place.
-    // Hot paths do, because a value built on the stack and copied stalls on its own fresh stores.
+    // take() without clearing, for callers that set every field in place. Hot paths do: a value
+    // built on the stack and copied stalls on its own stores.
     u32 take_as_left() {
         if (free_count_ == 0) [[unlikely]] {
             return grow();
@@ -55,9 +53,7 @@ public:
             }
         }
     }
-    // Objects that are taken.
     std::size_t taken() const { return items_.size() - free_count_; }
-    // Whether take_as_left() will not grow the pool.
     bool has_free() const { return free_count_ > 0; }
 
     void give_back(u32 index) {
@@ -87,7 +83,7 @@ private:
     }
 
     HugeVector<T> items_;
-    HugeVector<u32> free_;   // those that are free, the last freed at the end; room for all
+    HugeVector<u32> free_;   // the last freed at the end; capacity for all
     u32 free_count_ = 0;
 };
 

@@ -1,8 +1,8 @@
 // JSON lists as Python writes its lists: [1, 'Tensor(float)', True, None].
 //
-// Chakra files hold the texts of Python lists. Trade-off: only what needs no judgement is written
-// here (strings without escapes and quotes, numbers that are spelled as Python spells them); for
-// anything else the answer is "no", and Python's own parser and repr() do it, at ten times the time.
+// Chakra files hold Python lists as text. Trade-off: only simple items are written here (strings
+// without escapes and quotes, numbers spelled as Python does); anything else is refused, for
+// Python's parser and repr() at ten times the time.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace yantra {
 
-// Appends `json`, from the value at `at` on, to `out`; returns the place after the value, or npos.
+// Appends the value at `at` of `json` to `out`; returns the place after it, or npos.
 inline std::size_t python_string(std::string_view json, std::size_t at, std::string& out) {
     const std::size_t begin = ++at;
     while (at < json.size() && json[at] != '"') {
@@ -32,8 +32,8 @@ inline std::size_t python_string(std::string_view json, std::size_t at, std::str
 
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Appends the digits after the point of 0.…, without needless zeros: as repr() does, which writes
-// numbers below 1e-4 with an exponent.
+// Appends the digits after 0. without trailing zeros, as repr() does; it writes numbers below 1e-4
+// with an exponent.
 inline void python_small(std::string_view fraction, std::string& out) {
     const std::size_t first = fraction.find_first_not_of('0');
     if (first == std::string_view::npos || first < 4) {
@@ -52,8 +52,8 @@ inline void python_small(std::string_view fraction, std::string& out) {
     out += static_cast<char>('0' + exponent % 10);
 }
 
-// A whole number, or a fraction of at most 15 digits, which a double holds: repr() gives back the
-// same digits, without needless zeros.
+// A whole number, or a fraction of at most 15 digits: a double holds these, and repr() gives the
+// same digits back, without trailing zeros.
 inline std::size_t python_number(std::string_view json, std::size_t at, std::string& out) {
     const std::size_t begin = at;
     at += json[at] == '-' ? 1 : 0;
@@ -113,10 +113,9 @@ inline std::size_t python_word(std::string_view json, std::size_t at, std::strin
     return std::string_view::npos;
 }
 
-// Appends the list that begins at `at`; returns the place after it, or npos.
 inline std::size_t python_list(std::string_view json, std::size_t at, std::string& out) {
     std::size_t depth = 0;
-    bool value = true;  // whether a value or the end of a list may come, and not a comma
+    bool value = true;  // a value or the end of the list may come, not a comma
     bool comma = false;
     do {
         at = skip_space(json, at);
@@ -158,15 +157,15 @@ inline std::size_t python_list(std::string_view json, std::size_t at, std::strin
     return at;
 }
 
-// The three lists of an operator's inputs or outputs, an object with those and other fields.
-// Use one for many objects, so that its strings keep their memory.
+// The three lists of an operator's inputs or outputs. Reuse one for many objects, to keep its
+// memory.
 class IoTexts {
 public:
     std::string values;
     std::string shapes;
     std::string types;
 
-    // Reads an object; false where that takes Python, and then the texts are of no use.
+    // False if the object takes Python; the texts are then undefined.
     bool read(std::string_view json) {
         values = shapes = types = "[]";
         std::size_t at = skip_space(json, 0);
@@ -184,7 +183,6 @@ public:
     }
 
 private:
-    // Reads the field at `at`; returns the place after it, or npos.
     std::size_t field(std::string_view json, std::size_t at) {
         key_.clear();
         if (at >= json.size() || json[at] != '"' ||

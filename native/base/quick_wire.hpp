@@ -1,8 +1,8 @@
-// QuickReader: reads the wire format as WireReader does, without saying what is wrong with it.
+// QuickReader: reads the wire format like WireReader, without saying what is wrong.
 //
-// Trade-off: it keeps two pointers and no offsets, so it stays in registers. What WireReader throws at is
-// false here, and whoever needs the words reads again with that.
-// Source: protobuf encoding guide, https://protobuf.dev/programming-guides/encoding.
+// Trade-off: it keeps two pointers and no offsets, so it stays in registers. Where WireReader
+// throws it returns false; read again with that for the message. Source: protobuf encoding guide,
+// https://protobuf.dev/programming-guides/encoding.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,6 @@
 
 namespace yantra {
 
-// What stands before a field: its number and its wire type.
 constexpr std::uint64_t key_of(std::uint32_t field, WireType type) {
     return std::uint64_t{field} << 3U | static_cast<std::uint64_t>(type);
 }
@@ -36,7 +35,7 @@ public:
         return value < 0x80 || rest_of_varint(value);
     }
 
-    // The bytes of a length-delimited field: text, bytes, a packed list or a message.
+    // A length-delimited field: text, bytes, a packed list or a message.
     [[gnu::always_inline]] bool block(std::string_view& bytes) {
         std::uint64_t size = 0;
         if (!varint(size) || size > left()) [[unlikely]] {
@@ -56,7 +55,7 @@ public:
         return true;
     }
 
-    // A message of a stream, preceded by its length as a varint of at most 32 bits.
+    // A message of a stream, after its length as a varint of at most 32 bits.
     bool record(QuickReader& inner) {
         const char* const start = cursor_;
         std::uint64_t size = 0;
@@ -68,7 +67,6 @@ public:
         return true;
     }
 
-    // The bits of a number as they are written.
     bool number(WireType type, std::uint64_t& bits) {
         switch (type) {
             case WireType::varint: return varint(bits);
@@ -91,7 +89,7 @@ public:
 private:
     std::uint64_t next() { return static_cast<std::uint8_t>(*cursor_++); }
 
-    // Of a number whose first byte is there.
+    // For a number whose first byte exists.
     bool rest_of_varint(std::uint64_t& value) {
         value &= 0x7fU;
         for (unsigned shift = 7; cursor_ != end_; shift += 7) {

@@ -1,8 +1,8 @@
-// Shared: a vector or text whose copies are one object until somebody writes to one of them.
+// Shared: a vector or text that copies on write.
 //
-// The traces of a job's ranks mostly differ in a column or two, so their graphs share the others. Trade-off: to read
-// a value is one step further, and who writes asks for values of its own first. A copy that nobody else holds is its
-// own already.
+// The traces of a job's ranks mostly differ in a column or two, so their graphs share the others.
+// Trade-off: reads take one more step, and writers ask for their own copy first; an unshared one is
+// not copied.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ public:
     const value_type* end() const { return data() + size(); }
     const value_type& operator[](std::size_t at) const { return (*values_)[at]; }
 
-    // Whether two are one object. Equal ones need not be.
+    // Whether two are one object; equal ones may not be.
     bool is(const Shared& other) const { return values_ == other.values_; }
     friend bool operator==(const Shared& one, const Shared& other) {
         return one.is(other) || std::equal(one.begin(), one.end(), other.begin(), other.end());

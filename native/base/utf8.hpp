@@ -1,7 +1,7 @@
 // Finds the first byte of a text that is not valid UTF-8.
 //
-// Trade-off: eight ASCII bytes are passed at once, everything else byte by byte; trace text is almost
-// always ASCII. Source: RFC 3629, section 4 (the table of well-formed sequences).
+// Trade-off: ASCII is passed eight bytes at a time, the rest byte by byte; trace text is almost
+// always ASCII. Source: RFC 3629, section 4 (table of well-formed sequences).
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace yantra {
 
-// Length of the well-formed sequence that starts `text`, or 0 if there is none.
+// Length of the well-formed sequence at the start of `text`, or 0.
 inline std::size_t utf8_sequence_bytes(std::string_view text) {
     const auto at = [&](std::size_t i) -> unsigned {
         return i < text.size() ? static_cast<std::uint8_t>(text[i]) : 0U;
@@ -37,7 +37,7 @@ inline std::size_t utf8_sequence_bytes(std::string_view text) {
     return 0;
 }
 
-// Whether eight bytes, or as many as there are, are ASCII.
+// Whether up to eight bytes are ASCII.
 inline bool is_ascii(const char* at, std::size_t size) {
     std::uint64_t word = 0;
     if (size >= 8) {
@@ -56,7 +56,7 @@ inline bool is_ascii(const char* at, std::size_t size) {
     return (word & 0x8080808080808080U) == 0;
 }
 
-// Index of the first wrong byte; `text.size()` when all of it is well formed.
+// `text.size()` if all is well formed.
 inline std::size_t first_bad_utf8(std::string_view text) {
     constexpr std::size_t word = 8;
     const std::size_t size = text.size();
@@ -64,7 +64,7 @@ inline std::size_t first_bad_utf8(std::string_view text) {
     while (i + word <= size && is_ascii(text.data() + i, word)) {
         i += word;
     }
-    // What is left at the end is looked at with what is before it.
+    // The remainder is checked together with bytes before it.
     const std::size_t last = size < word ? 0 : size - word;
     if (i >= last && is_ascii(text.data() + last, size - last)) {
         return size;

@@ -1,9 +1,8 @@
 // A run is compiled twice: plain, and recorded with the cause of every event.
 //
-// What a recorded run notes stands in the probes of the components. In a plain run a probe is an empty
-// type with empty functions, so a plain run costs not one instruction more. The types that differ lie
-// in an inline namespace of their own; CMakeLists.txt says which folders are compiled twice. Trade-off:
-// these parts of a build take twice as long.
+// The recording is in the components' probes. In a plain run a probe is an empty type with empty
+// functions and costs no instruction. Types that differ are in an inline namespace; CMakeLists.txt
+// lists the folders that are compiled twice. Trade-off: these take twice as long to build.
 #pragma once
 
 #ifdef YANTRA_RECORDED

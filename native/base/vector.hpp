@@ -1,12 +1,12 @@
-// Vector: what std::vector is, for a quarter of its cost to the compiler.
+// Vector: std::vector at a quarter of its compile time.
 //
-// A std::vector is dozens of functions for each type it holds, in layers (allocators, their traits, iterators of class
-// type, copies that choose their way), and they were a third of what the compiler read of the core. This one is three
-// pointers and few functions, and items that are bytes are moved as bytes
+// std::vector's layers (allocators, traits, iterator classes) were a third of what the compiler
+// read of the core. This one is three pointers and few functions, and moves plain items as bytes
 // (docs/decisions/0026-a-vector-of-its-own.md).
 //
-// Trade-off: it takes no allocator but a place (HugePages), its iterators are pointers, and an exception in the
-// middle of a change leaves valid items but not those of before. One of bools stays a std::vector.
+// Trade-off: a place (HugePages) instead of allocators, pointers as iterators, and an exception
+// during a change leaves valid items but not the former ones. A vector of bools stays a
+// std::vector.
 #pragma once
 
 #include <cstddef>
@@ -23,19 +23,19 @@ namespace yantra {
 
 namespace vectors {
 
-// For std::free; nullptr where there is none.
+// For std::free; nullptr if out of memory.
 inline void* aligned_room(std::size_t bytes, std::size_t alignment) {
     return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
 }
 
-// Where the items of a Vector are; HugePages (base/huge_pages.hpp) is another such place.
+// Where the items of a Vector are; the other place is HugePages (base/huge_pages.hpp).
 struct Heap {
     static void* room(std::size_t bytes, std::size_t alignment) {
         return alignment <= alignof(std::max_align_t) ? std::malloc(bytes) : aligned_room(bytes, alignment);
     }
 };
 
-// Errors: std::bad_alloc where that is more than can be.
+// Errors: std::bad_alloc if too large.
 inline std::size_t bytes_of(std::size_t items, std::size_t size) {
     if (items > static_cast<std::size_t>(-1) / 2 / size) {
         throw std::bad_alloc();
@@ -50,7 +50,7 @@ inline void* there(void* room) {
     return room;
 }
 
-// Room that is given back unless somebody took it.
+// Memory that is freed unless taken.
 struct Room {
     void* bytes;
     ~Room() { std::free(bytes); }
@@ -172,7 +172,7 @@ public:
             return drop(begin_ + size);
         }
         if (size > capacity()) {
-            const T kept(value);   // which may be one of those that move
+            const T kept(value);   // which may be an item that moves
             grow_to(size);
             return fill(begin_ + size, kept);
         }
@@ -197,14 +197,14 @@ public:
             return emplace_grown(std::forward<Given>(given)...);
         }
         T* const made = new (static_cast<void*>(end_)) T(std::forward<Given>(given)...);
-        ++end_;   // not before it is made, which may end in an exception
+        ++end_;   // only after construction, which may throw
         return *made;
     }
     void push_back(const T& item) { emplace_back(item); }
     void push_back(T&& item) { emplace_back(std::move(item)); }
     void pop_back() { (--end_)->~T(); }
 
-    // Where the first of the new items is. What is inserted must not be of this vector, but for a single one.
+    // Returns the first new item. A range must not be from this vector; a single item may.
     T* insert(const T* at, const T& item) { return emplace(at, item); }
     T* insert(const T* at, T&& item) { return emplace(at, std::move(item)); }
     template <class... Given>
@@ -274,7 +274,7 @@ public:
         }
         return true;
     }
-    // By the first item that differs, else the shorter one is less.
+    // Lexicographic.
     bool operator<(const Vector& other) const {
         const std::size_t both = size() < other.size() ? size() : other.size();
         for (std::size_t at = 0; at < both; ++at) {
@@ -314,7 +314,7 @@ private:
         return static_cast<T*>(vectors::there(Place::room(vectors::bytes_of(items, sizeof(T)), alignof(T))));
     }
     [[gnu::noinline]] void grow(std::size_t room) { move_to(new_room(room), room); }
-    // The item is made before the others move, as it may be made from one of them.
+    // Constructed before the others move, as it may be made from one of them.
     template <class... Given>
     [[gnu::noinline]] T& emplace_grown(Given&&... given) {
         const std::size_t room = begin_ == nullptr ? 1 : 2 * size();
@@ -374,7 +374,7 @@ private:
 template <class From>
 Vector(From, From) -> Vector<std::remove_cvref_t<decltype(*std::declval<From>())>>;
 
-// Removes the items for which `gone` holds; the others keep their order.
+// Keeps the order of the rest.
 template <class T, class Gone>
 void erase_if(Vector<T>& items, Gone gone) {
     T* to = items.begin();

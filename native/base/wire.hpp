@@ -1,9 +1,10 @@
-// WireReader: a bounds-checked reader of the protobuf wire format, the one class that touches raw bytes.
+// WireReader: a bounds-checked reader of the protobuf wire format; the one class that touches raw
+// bytes.
 //
-// Trade-off: every read is checked against the end of the message it belongs to (one predictable
-// branch), so no input, however broken, is read past its end. Groups (wire types 3 and 4, withdrawn
-// from protobuf before Chakra existed) are refused instead of skipped, which needs no nesting depth.
-// Source: protobuf encoding guide, https://protobuf.dev/programming-guides/encoding.
+// Trade-off: every read is checked against the end of its message (one predictable branch), so no
+// broken input is read past its end. Groups (wire types 3 and 4, withdrawn from protobuf before
+// Chakra) are refused, so no nesting is tracked. Source: protobuf encoding guide,
+// https://protobuf.dev/programming-guides/encoding.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@ namespace yantra {
 
 inline constexpr std::uint64_t max_record_bytes = 0x7fffffff;
 
-// A broken input file: what is wrong, and where its first wrong byte lies.
+// A broken input file, with the offset of its first wrong byte.
 class TraceFault : public std::runtime_error {
 public:
     TraceFault(std::uint64_t byte_offset, const std::string& problem)
@@ -51,7 +52,7 @@ struct WireTag {
 
 class WireReader {
 public:
-    // `first_offset` is where `bytes` begins in the file; offsets in faults count from there.
+    // Offsets in faults count from `first_offset`, the place of `bytes` in the file.
     explicit WireReader(std::string_view bytes, std::uint64_t first_offset = 0)
         : begin_(bytes.data()),
           cursor_(bytes.data()),
@@ -85,7 +86,7 @@ public:
     std::uint32_t fixed32() { return fixed<std::uint32_t>(); }
     std::uint64_t fixed64() { return fixed<std::uint64_t>(); }
 
-    // The bytes of a length-delimited field: text, bytes, a packed list or a message.
+    // A length-delimited field: text, bytes, a packed list or a message.
     std::string_view block() {
         const std::uint64_t start = offset();
         const std::uint64_t size = varint();
@@ -102,7 +103,7 @@ public:
         return WireReader(bytes, offset() - bytes.size());
     }
 
-    // A message of a stream, preceded by its length as a varint of at most 32 bits.
+    // A message of a stream, after its length as a varint of at most 32 bits.
     WireReader record() {
         const std::uint64_t start = offset();
         const std::uint64_t size = varint();
@@ -114,7 +115,7 @@ public:
         return WireReader(bytes, offset() - bytes.size());
     }
 
-    // Lets four lines of a cache come that lie so far on: a hint, which no reader of many files does without.
+    // Prefetches four cache lines that far ahead; readers of many files need it.
     void fetch(std::size_t ahead) const {
         constexpr std::size_t line = 64;
         if (left() > ahead + 4 * line) {
@@ -124,7 +125,7 @@ public:
         }
     }
 
-    // The bytes from an earlier offset of this message up to here.
+    // The bytes from an earlier offset of this message to here.
     std::string_view since(std::uint64_t offset_before) const {
         const auto size = static_cast<std::size_t>(offset() - offset_before);
         return {cursor_ - size, size};
@@ -173,7 +174,7 @@ private:
         return value;
     }
 
-    // What follows runs once, before the reader gives up; kept apart so that the rest stays small.
+    // Run once, before the reader gives up; separate, to keep the rest small.
     [[noreturn, gnu::cold]] static void bad_tag(std::uint64_t start, std::uint64_t field,
                                                 std::uint8_t type) {
         throw TraceFault(start, "field " + std::to_string(field) + " with wire type " +

@@ -1,7 +1,7 @@
-// WireWriter: writes the protobuf wire format at the end of a string.
+// WireWriter: appends the protobuf wire format to a string.
 //
-// Trade-off: a message inside a message is written twice (once alone, once into its parent), which
-// keeps lengths exact without a sizing pass. Source: protobuf encoding guide.
+// Trade-off: a nested message is written twice (alone, then into its parent), which keeps lengths
+// exact without a sizing pass. Source: protobuf encoding guide.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ public:
     void fixed32(std::uint32_t value) { fixed(value); }
     void fixed64(std::uint64_t value) { fixed(value); }
 
-    // A length and then the bytes: the payload of a block field, or a record of a stream.
+    // A length and the bytes: a block field, or a record of a stream.
     void block(std::string_view bytes) {
         varint(bytes.size());
         out_.append(bytes);

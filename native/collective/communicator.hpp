@@ -1,9 +1,8 @@
-// Communicator: a lowest rank, and a layout that many communicators share.
+// Communicator: a lowest rank, and a layout of offsets that many communicators share.
 //
-// The groups of a training job lie alike: the same offsets from another rank. A layout holds them once,
-// as a stride where they are evenly spaced, and the plans that go with them; a communicator is two
-// numbers. Trade-off: who asks for a member adds. ("Class" would be the other word for it, but a class
-// of communicators is what a folded run makes of them.)
+// The groups of a training job have equal offsets. A layout holds them once (a stride if evenly
+// spaced), with their plans; a communicator is two numbers. Trade-off: finding a member takes an
+// addition.
 #pragma once
 
 #include <array>
@@ -22,26 +21,25 @@ public:
     explicit Shape(Vector<u32> offsets);
 
     u32 size() const { return size_; }
-    // The distance of neighbours where all have the same, and the order is ascending; else 0.
+    // 0 unless evenly spaced and ascending.
     u32 stride() const { return stride_; }
-    // The offsets where there is no stride; else null.
+    // Null if there is a stride.
     const u32* listed() const { return offsets_.empty() ? nullptr : offsets_.data(); }
     u32 offset(u32 position) const { return stride_ != 0 ? position * stride_ : offsets_[position]; }
     bool ascends() const { return sorted_.empty(); }
-    // The position of an offset in the ring; none where there is no such member.
+    // In the ring; none if no member has the offset.
     u32 position(u32 offset) const;
-    // The place of an offset among them all, ascending; none where there is no such member.
+    // Among the offsets, ascending; none if no member has it.
     u32 place(u32 offset) const;
 
 private:
     u32 size_;
     u32 stride_ = 0;
     Vector<u32> offsets_;
-    Vector<std::pair<u32, u32>> sorted_;   // (offset, position), where the order is another
+    Vector<std::pair<u32, u32>> sorted_;   // (offset, position), if not ascending
 };
 
-// What communicators that lie alike have in common.
-// A plan that takes over from so many bytes on.
+// A plan that applies from so many bytes on.
 struct PlanFrom {
     std::size_t kind;   // of collective
     u64 bytes;
@@ -53,7 +51,7 @@ struct GroupLayout {
 
     std::shared_ptr<const Shape> shape;
     Plans plan = nothing();
-    Plans partial = nothing();             // over some of the dimensions, where that is another plan
+    Plans partial = nothing();             // over some of the dimensions, if different
     Vector<PlanFrom> larger;               // of each kind by ascending bytes; mostly empty
 
     static constexpr Plans nothing() {
@@ -71,7 +69,7 @@ struct GroupLayout {
         }
         return found;
     }
-    // All plans that collectives of a kind may have, and from how many bytes on.
+    // All plans of a kind, with the bytes from which they apply.
     template <class Visit>
     void for_each_plan(std::size_t kind, Visit&& visit) const {
         visit(plan[kind], 0);

@@ -1,9 +1,9 @@
-// CustomCollective: a collective given as Chakra graphs, one per position in the group.
+// CustomCollective: a collective given as Chakra graphs, one for each position in the group.
 //
-// Sizes stand in the nodes (comm_size), or follow from the size of the collective that runs: a node
-// that moves msg_chunk_cnt of the total_chunk_cnt chunks has that share of it, rounded up to whole
-// bytes. Upstream refuses the second form. Nodes are sends, receives and timed compute; every ready node starts at once, in the order of
-// upstream's hash sets or, without that quirk, in ascending id. (astra-sim-semantics 8, 9.1.)
+// A node has its size (comm_size) or a share of the running collective's: msg_chunk_cnt of
+// total_chunk_cnt chunks, rounded up to bytes (refused upstream). Nodes are sends, receives and
+// timed compute; every ready node starts at once, in the order of upstream's hash sets or, without
+// that quirk, by ascending id (astra-sim-semantics 8, 9.1).
 #pragma once
 
 #include <memory>
@@ -23,15 +23,13 @@ struct CustomPosition {
 
 struct CustomCollective {
     Vector<CustomPosition> positions;
-    bool over_members = false;                // ranks named in the graphs are positions in the communicator
+    bool over_members = false;                // ranks in the graphs are positions in the communicator
     bool hash_order = true;
 };
 
-// Whether a node says how many of how many chunks it is about.
 bool has_chunks(const Graph& graph, u32 node);
 
-// Bytes of a send or receive, or of the data a computation reduces, within a collective of
-// `collective_bytes`. The node must have a comm_size or chunks.
+// Of a send, receive or reduction. The node must have a comm_size or chunks.
 u64 custom_bytes(const Graph& graph, u32 node, u64 collective_bytes);
 
 CustomPosition prepare_custom(std::shared_ptr<const Graph> graph);

@@ -14,7 +14,7 @@ struct Cut {
     u64 pieces = 0;
 };
 
-// `padded`: as upstream does, with as many bytes a chunk as there are `ranks`.
+// `padded`: as upstream, at least `ranks` bytes a chunk.
 inline Cut cut_of(CollectiveKind kind, u64 bytes, u64 splits, bool padded, u64 ranks) {
     Cut cut;
     cut.left = bytes;

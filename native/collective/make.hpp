@@ -1,4 +1,4 @@
-// Programs made from what an algorithm says: equal steps as runs, or operations with dependencies.
+// Builds programs from an algorithm: equal steps as runs, or operations with dependencies.
 #pragma once
 
 #include "base/vector.hpp"
@@ -6,7 +6,7 @@
 
 namespace yantra {
 
-// An operation of a position, and the earlier ones of the same position that it waits for.
+// With the earlier operations of its position that it waits for.
 struct Operation {
     GraphOp::Kind kind = GraphOp::local;
     u32 peer = none;
@@ -18,7 +18,7 @@ struct Operation {
     bool back_if_last = false;
 };
 
-// When the exchange machine waits in between: see ExchangeProgram.
+// See ExchangeProgram.
 struct Barrier {
     u64 at = 0;
     u64 receipts = 0;
@@ -27,8 +27,8 @@ struct Barrier {
 
 ExchangeProgram make_exchange(Vector<Run> runs, u64 window, u64 sends, const Barrier& barrier);
 
-// One list of operations for each position, or that of position 0 where there is a symmetry.
-// The last positions may be `switches`, with the positions that host them.
+// Operations of each position, or only of position 0 with a symmetry. The last positions may be
+// `switches`, given as their hosts' positions.
 GraphProgram make_graph(const Vector<Vector<Operation>>& positions, Symmetry symmetry,
                         Vector<u32> switches = {}, Vector<u32> hosts = {});
 

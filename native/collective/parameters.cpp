@@ -6,7 +6,7 @@ namespace yantra {
 
 namespace {
 
-// The place of a member in the ring that is its whole communicator.
+// In the ring of the whole communicator.
 Place place_among(const CollectiveParameters& parameters, u32 communicator, u32 rank) {
     const Communicator& among = parameters.communicators[communicator];
     const Shape& shape = *parameters.layouts[among.layout].shape;

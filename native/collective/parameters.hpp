@@ -1,4 +1,5 @@
-// CollectiveParameters: what collectives do, among whom, and how a rank runs them. A run reads it and never writes.
+// CollectiveParameters: what collectives do, among whom, and how ranks run them. Read-only during a
+// run.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +30,7 @@ struct SystemParameters {
     u64 group_hand_over = 0;         // ticks, of levels with `fixed_hand_over`
     u64 local_reduction_delay = 1;   // per 100 bytes, shared bus only
     double memory_bytes_per_s = 0.0;
-    double shared_bytes_per_s = 0.0; // that kernels, reductions and copies share; 0: nobody shares
+    double shared_bytes_per_s = 0.0; // of kernels, reductions and copies together; 0: not shared
     double units_of_collectives = 0.0;          // share of a rank's that its collectives take
     double units_of_all_to_alls = -1.0;         // the same of all-to-alls; below 0: as all others
     double bytes_per_s_of_collectives = 0.0;    // of the shared ones
@@ -58,18 +59,17 @@ struct CollectiveParameters {
     }
 };
 
-// Whether a node leaves out a dimension; bits are dimensions.
+// `involved`: dimensions as bits.
 inline bool involves_some(const CollectiveParameters& parameters, u64 involved) {
     const u64 all = ~u64{0} >> (64 - std::min(parameters.dimensions, 64u));
     return (involved & all) != all;
 }
 
-// Into how many chunks a collective is cut.
 inline u32 chunks_of(const Plan& plan, const SystemParameters& system) {
     return plan.chunks != 0 ? plan.chunks : system.chunks;
 }
 
-// The lanes of the stages of a plan that come before one.
+// Lanes of the plan's earlier stages.
 inline u32 lanes_before(const Plan& plan, u32 stage) {
     u32 lanes = 0;
     for (u32 at = 0; at < plan.levels.size() && at < stage; ++at) {
@@ -78,7 +78,7 @@ inline u32 lanes_before(const Plan& plan, u32 stage) {
     return lanes;
 }
 
-// The queues of a communicator: those of each dimension, or of each stage, with as many lanes as a plan has at most.
+// Of each dimension or stage, with the most lanes of any plan.
 inline u32 queues_per_set(const CollectiveParameters& parameters) {
     std::size_t most = std::size_t{parameters.dimensions};
     for (const Plan& plan : parameters.plans) {
@@ -93,8 +93,7 @@ inline u32 queues_per_set(const CollectiveParameters& parameters) {
     return static_cast<u32>(most) * parameters.system.queues_per_dimension;
 }
 
-// After how many chunks of a communicator the next one is planned as the first was: queues, programs, lanes and
-// orders of levels go by the number of the chunk.
+// The period, in chunks of a communicator, of queues, programs, lanes and orders of levels.
 inline u64 turns_of_chunks(const CollectiveParameters& parameters) {
     u64 turns = 2 * u64{parameters.system.queues_per_dimension};
     const bool rotates = parameters.system.inter_dimension == InterDimension::round_robin;
@@ -109,7 +108,6 @@ inline u64 turns_of_chunks(const CollectiveParameters& parameters) {
     return turns;
 }
 
-// The place of a rank on a level of a plan of its communicator.
 Place place_on(const CollectiveParameters& parameters, const Plan& plan, u32 level, u32 communicator, u32 rank);
 
 }  // namespace yantra

@@ -1,8 +1,8 @@
-// Plan: over which levels a communicator runs one kind of collective, and with which programs.
+// Plan: the levels over which a communicator runs a kind of collective, and their programs.
 //
-// A level is a one-dimensional ring of members: along a dimension of the grid all that are there, or those
-// that are in the communicator; or all members of the communicator. The levels of a plan are the dimensions
-// of a hierarchical collective, innermost first, or stages in their order.
+// A level is a ring: along a dimension of the grid all members of the dimension, or those in the
+// communicator; or the whole communicator. Levels are dimensions, innermost first, or stages in
+// order.
 #pragma once
 
 #include <array>
@@ -20,18 +20,18 @@ inline constexpr u32 no_program = none;
 
 struct Level {
     u32 size = 0;
-    u32 stride = 1;                  // ignored where the plan runs over the communicator's members
+    u32 stride = 1;                  // ignored over the communicator's members
     u32 index_stride = 1;            // same, counting only members of the communicator
     u32 dimension = 0;               // whose queues the level uses
-    // Where a communicator has some ranks of a dimension: how many there are, `stride` apart, and which of
-    // them are members, as distances from the first. None: it has all.
+    // Where a communicator has only some ranks of a dimension: how many ranks, `stride` apart, and
+    // the members' distances from the first.
     u32 extent = 0;
     std::shared_ptr<const Shape> members{};
-    u32 lanes = 1;                   // queues that its chunks take in turn
+    u32 lanes = 1;                   // queues that its chunks alternate among
     bool fixed_hand_over = false;    // `group_hand_over_ticks` in place of the endpoint delay
     std::array<u32, collective_kinds> program{};    // by kind; no_program where not offered
-    std::array<u32, collective_kinds> alternate{};  // of every second phase, where `alternation` is set
-    u32 alternation = none;          // index of the counter of phases made on this level by a rank
+    std::array<u32, collective_kinds> alternate{};  // of every second phase, if `alternation` is set
+    u32 alternation = none;          // index of a rank's counter of phases on this level
 };
 
 struct Plan {
@@ -39,11 +39,11 @@ struct Plan {
     bool over_members = false;       // of the communicator, on one level; else levels are strides of the grid
     u32 communicator_size = 0;
     u32 custom = none;               // index of a custom collective that replaces the levels
-    bool masked = true;              // the node's involved dimensions select among the levels
+    bool masked = true;              // the node's involved dimensions select levels
     bool shared_load = false;        // inter-dimension schedulers apply
-    // Each level once, in their order, with its program of the kind itself and queues of its own.
+    // Each level once, in order, with the program of the kind itself and its own queues.
     bool in_stages = false;
-    u32 chunks = 0;                  // that a collective is cut into; 0: as many as all others
+    u32 chunks = 0;                  // per collective; 0: the default
 };
 
 // Position of a rank in a level and back.
@@ -53,10 +53,10 @@ struct Place {
     u32 index_stride = 1;
     u32 base = 0;
     u32 position = 0;
-    const u32* offsets = nullptr;    // of the positions from `base`, where no stride gives them,
+    const u32* offsets = nullptr;    // of the positions from `base`, if no stride gives them,
     u32 unit = 1;                    // in so many ranks
 
-    // The position so far along the ring, or the partner so far away.
+    // `offset` along the ring, or the partner at that distance.
     u32 position_at(i32 offset, bool by_xor, bool clockwise) const {
         if (by_xor) {
             return partner_of(position, static_cast<u32>(offset), size);
@@ -75,7 +75,6 @@ struct Place {
     }
 };
 
-// Whom an operation of a graph names, seen from a place.
 inline u32 peer_position(const GraphProgram& graph, const Place& place, u32 peer) {
     switch (graph.symmetry) {
         case Symmetry::add: {

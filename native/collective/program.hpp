@@ -1,8 +1,7 @@
-// What the core executes for one phase of a collective: programs, free of sizes and of time.
+// Programs: what the core executes for a phase of a collective, independent of sizes and time.
 //
-// Python describes each algorithm once per (kind, n) (src/yantra/collectives); sizes are fractions
-// of the phase's data and peers are relative to the position in the group, so one program serves all
-// ranks, all chunks and all sizes.
+// Python describes each algorithm once per (kind, n) (src/yantra/collectives). Sizes are fractions
+// of the phase's data and peers are relative, so one program serves all ranks, chunks and sizes.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +12,7 @@
 
 namespace yantra {
 
-// num * floor(data / den), or with `round_up` ceil(data / den) in place of the floor.
+// num * floor(data / den); with `round_up`, ceil.
 struct Share {
     u64 num = 1;
     u64 den = 1;
@@ -23,9 +22,9 @@ struct Share {
     bool operator==(const Share&) const = default;
 };
 
-// The partner so far away among `size` positions: position xor distance, where the size is a power of
-// two. Else positions pair up one after the other: at distance 3 these are 0 and 3, 1 and 4, 2 and 5,
-// then 6 and 9. A power of two as distance means the same either way.
+// The partner at `distance`: position xor distance, if `size` is a power of two. Else positions
+// pair up in order: at distance 3, 0 and 3, 1 and 4, 2 and 5, then 6 and 9. For a distance that is
+// a power of two both agree.
 inline u32 partner_of(u32 position, u32 distance, u32 size) {
     if ((size & (size - 1)) == 0 || distance == 0) {
         return position ^ distance;
@@ -34,8 +33,8 @@ inline u32 partner_of(u32 position, u32 distance, u32 size) {
 }
 
 // The exchange machine: a window of packets is handed over at the start and one more for every
-// receipt; every hand-over is followed by a send and the posting of a receive, while sends are left
-// (astra-sim-semantics 5.3 to 5.5). A run stands for `count` packets alike.
+// receipt; each hand-over is followed by a send and the posting of a receive while sends are left
+// (astra-sim-semantics 5.3 to 5.5). A run is `count` equal packets.
 struct Run {
     u64 count = 0;
     i32 out = 0;
@@ -53,11 +52,11 @@ struct ExchangeProgram {
     u64 sends = 0;
     u64 barrier_at = 0;         // sends left from which on `barrier_receipts` must have arrived
     u64 barrier_receipts = 0;
-    bool barrier_counts_hand_overs = false;  // they must have been handed over, too
-    bool neighbours_only = true;  // every peer is one position away, and gets messages of one size
+    bool barrier_counts_hand_overs = false;  // and been handed over
+    bool neighbours_only = true;  // every peer is one position away and gets messages of one size
     bool returns = false;         // some peer gets messages of several sizes
 
-    // Which of a rank's counters is for the peer so far along its level of `size`.
+    // A rank's counter for the peer at `offset` on its level of `size`.
     u32 counter_of(i32 offset, bool by_xor, u32 size) const {
         if (by_xor) {
             return static_cast<u32>(offset < 0 ? -offset : offset);
@@ -66,11 +65,10 @@ struct ExchangeProgram {
             static_cast<u32>(offset < 0 ? offset + static_cast<i32>(size) : offset);
         return neighbours_only ? (distance == 1 ? 0 : 1) : distance;
     }
-    // How many there are.
     u32 counters(u32 size) const { return neighbours_only ? 2 : size; }
 };
 
-// The graph machine: per position a list of operations with dependencies.
+// The graph machine: a list of operations with dependencies for each position.
 struct GraphOp {
     enum Kind : u8 { send, receive, local };
     Kind kind = local;
@@ -92,25 +90,24 @@ struct GraphProgram {
     Vector<u32> first_op;  // of each position; one more at the end
     Vector<GraphOp> ops;   // successors are numbered from the position's first op
     Vector<u32> successors;
-    // Positions behind those of ranks are switches of the fabric. Of each: the number under which it sends and
-    // receives, and the position of the rank that begins its operations with its own.
+    // Positions after the ranks' are fabric switches. For each: the number under which it
+    // communicates, and the position of the rank with which it starts.
     Vector<u32> switches;
     Vector<u32> hosts;
     u64 step = 0;               // ticks of a hand-over of received data beside the endpoint delay
 };
 
-// A phase of which the time alone is known, as it was measured, and no message: all members end together,
-// so long after the last of them has come. `points` ascend in bytes and are one or more. Between two of
-// them the time follows a straight line; beyond them it goes on as between the nearest two, not below the
-// first. `charges` say what the algorithm that was measured puts on links (run/charges.hpp).
+// A phase measured as a whole: all members end together, that long after the last has come. One or
+// more `points`, ascending in bytes; linear between them and, beyond, with the nearest slope, not
+// below the first. `charges`: what the measured algorithm puts on links (run/charges.hpp).
 struct TimedProgram {
     struct Point {
         u64 bytes;
         u64 ticks;
     };
-    // What members send to others in all, as a share of the phase's data. Members in ascending order are nodes of
-    // `local` each: the one at (node, place) sends to (node + `node`, place + `place`), each modulo how many there
-    // are. With `from_node` only those of that node do, and `node` is the other's.
+    // What members send in all, as a share of the phase's data. Members, ascending, are nodes of
+    // `local` each; (node, place) sends to (node + `node`, place + `place`), modulo the counts.
+    // With `from_node` only that node sends, and `node` is the receiver.
     struct Charge {
         u32 from_node = none;
         u32 node = 0;
@@ -125,7 +122,7 @@ struct TimedProgram {
     };
     Vector<Point> points;
     u32 local = 1;
-    Vector<Charges> charges;   // ascending in bytes; empty where nobody knows
+    Vector<Charges> charges;   // ascending in bytes; empty if unknown
 
     const Vector<Charge>* charges_of(u64 data) const {
         const Vector<Charge>* found = nullptr;

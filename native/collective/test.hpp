@@ -1,6 +1,5 @@
-// What tests of collectives share: programs and plans of small networks.
-//
-// All ranks are one communicator; collectives go around a ring on each dimension.
+// Programs and plans of small networks for tests of collectives: all ranks are one communicator,
+// with a ring on each dimension.
 #pragma once
 
 #include <memory>

@@ -84,8 +84,8 @@ ThemisDecision Themis::decide(u64 remaining, u64 recommended, bool gather, u64 i
     return decision;
 }
 
-// Loads are already level: every dimension in its own order. For a gather the table is reversed but
-// the dimensions are not, so entry and dimension disagree; upstream's, kept.
+// Loads are level. For a gather upstream reverses the table but not the dimensions, so entry and
+// dimension disagree; kept.
 ThemisDecision Themis::in_plain_order(u64, u64 chunk, u64 taken, bool gather, u64 involved) {
     std::sort(table_.begin(), table_.end(),
               [](const Load& a, const Load& b) { return a.dimension < b.dimension; });
@@ -103,7 +103,7 @@ ThemisDecision Themis::in_plain_order(u64, u64 chunk, u64 taken, bool gather, u6
     return decision;
 }
 
-// How many bytes, started on the least loaded dimension, would level it with the most loaded one.
+// The bytes that, started on the least loaded dimension, would level it with the most loaded.
 u64 Themis::balancing_bytes(u32 first, bool gather, u64 involved) const {
     const double base = table_[first].value;
     if (!gather) {

@@ -1,10 +1,10 @@
-// Themis: in which order the chunks of a collective visit the dimensions, by balancing their load.
+// Themis: the order in which a collective's chunks visit the dimensions, by balancing load.
 //
 // (Rashidi et al., "Themis: a network bandwidth-aware collective scheduling policy for distributed
-// training of DL models", ISCA 2022, algorithm 1.) This is the form that upstream compiled as
-// OfflineGreedy and OfflineGreedyFlex, oddities included (astra-sim-semantics 4.7): one load table
-// for all members, reset when the lowest of them starts a collective at a new time; an order is decided by whichever
-// rank asks first and then replayed to the others.
+// training of DL models", ISCA 2022, algorithm 1.) In upstream's form (OfflineGreedy and
+// OfflineGreedyFlex), oddities included (astra-sim-semantics 4.7): one load table for all members,
+// reset when the lowest starts a collective at a new time; whichever rank asks first decides for
+// all.
 #pragma once
 
 #include <unordered_map>
@@ -22,7 +22,7 @@ struct ThemisDecision {
 
 class Themis {
 public:
-    // A dimension: how many members are along it, and its bandwidth in any unit.
+    // A dimension: its members, and bandwidth in any unit.
     struct Along {
         u32 size = 1;
         double weight = 1.0;
@@ -30,13 +30,13 @@ public:
 
     Themis(Vector<Along> dimensions, u32 members, bool flexible);
 
-    // Whether nobody has asked for a chunk of this number yet.
+    // Whether nobody has asked for this chunk yet.
     bool is_next(u64 id) const { return id >= next_; }
-    // To be called when the first member starts a collective: the member of the lowest number upstream, whoever comes
-    // first otherwise.
+    // Call when the first member starts a collective: upstream the lowest number, else whoever
+    // comes first.
     void collective_starts(u64 now);
 
-    // The decision for chunk `id`; `remaining` is what the asking rank has left to place.
+    // `remaining`: what the asking rank has left to place.
     ThemisDecision choose(u64 id, u64 remaining, u64 recommended, CollectiveKind kind, u64 involved);
 
 private:

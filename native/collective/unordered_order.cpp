@@ -12,7 +12,7 @@ namespace {
 
 constexpr u32 list_start = none - 1;
 
-// Bucket counts in the order in which a growing set reaches them.
+// In the order in which a growing set reaches them.
 constexpr std::array<u64, 24> bucket_counts = {
     13,     29,     59,      127,     257,     541,      1109,     2357,     5087,      10273,     20753,     42043,
     85229,  172933, 351061,  712697,  1447153, 2938679,  5967347,  12117689, 24607243,  49969847,  101473717, 206062531};
@@ -50,7 +50,7 @@ u32 UnorderedOrder::find(u64 key) const {
 
 bool UnorderedOrder::contains(u64 key) const { return find(key) != none; }
 
-// Before the first of its bucket, or at the very front if the bucket is empty.
+// Before the first of its bucket, or at the very front if that is empty.
 void UnorderedOrder::link(u32 item) {
     const u64 b = bucket(items_[item].key);
     if (before_[b] == none) {

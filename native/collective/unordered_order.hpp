@@ -1,9 +1,8 @@
-// UnorderedOrder: a set of 64-bit keys that is walked in the order libstdc++'s unordered_set walks it.
+// UnorderedOrder: a set of 64-bit keys walked in the order of libstdc++'s unordered_set.
 //
-// Upstream starts the ready nodes of a custom collective in that order, and on a congested network
-// the order decides the result, so it is part of the format. The rule (astra-sim-semantics 9.1) is
-// spelled out here rather than borrowed from std::unordered_set, so that results do not depend on the
-// C++ library the core is built with.
+// Upstream starts a custom collective's ready nodes in that order, and under congestion the order
+// decides the result. It is reimplemented (astra-sim-semantics 9.1), so that results do not depend
+// on the C++ library.
 #pragma once
 
 #include "base/types.hpp"
@@ -13,17 +12,17 @@ namespace yantra {
 
 class UnorderedOrder {
 public:
-    // False if the key was there.
+    // False if present.
     bool insert(u64 key);
     bool erase(u64 key);
     bool contains(u64 key) const;
     std::size_t size() const { return size_; }
     Vector<u64> keys() const;
 
-    // Of a set from which nothing was erased: how many keys came before each, in the order of keys().
+    // Of a set without erasures: how many keys were inserted before each, in the order of keys().
     Vector<u32> places() const;
 
-    // Makes room for so many keys, which changes no order.
+    // Changes no order.
     void reserve_items(std::size_t items) { items_.reserve(items); }
 
 private:

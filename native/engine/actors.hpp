@@ -1,9 +1,9 @@
-// Actors: who runs. Every rank for itself, or one rank of each class of ranks that do the same.
+// Actors: who runs: every rank, or one rank for each class of ranks that do the same.
 //
-// The engine knows actors alone. Where it asks what depends on a place in the cluster, it asks for the
-// actor's rank; where it counts, it counts the ranks that the actor stands for. Communicators in which
-// the same classes meet are one communicator class, in which each class is one member. A message of an
-// actor to a rank comes to that rank's actor as the message of the actor's own peer.
+// The engine knows only actors. Questions of place use the actor's rank; counts use the number of
+// ranks that it represents. Communicators where the same classes meet form one communicator class,
+// with each class as one member. A message from an actor to a rank reaches that rank's actor as the
+// message of that actor's own peer.
 #pragma once
 
 #include <algorithm>
@@ -16,15 +16,14 @@
 
 namespace yantra {
 
-// The tables of a run of one rank per class.
 struct ActorClasses {
-    // Both ends of the messages to and from one peer, as the matcher tells them apart.
+    // Both ends of the messages with one peer, as the matcher distinguishes them.
     struct Channel {
         u32 peer;
         u32 out;
         u32 in;
     };
-    // A communicator of a class, and the communicator class it is an example of.
+    // A communicator of a class, and its communicator class.
     struct Membership {
         u32 communicator;
         u32 communicator_class;
@@ -63,13 +62,12 @@ struct ActorClasses {
 
 class Actors {
 public:
-    // Who a message goes between, as its two halves find each other.
     struct Ends {
         u32 src;
         u32 dst;
     };
 
-    // Every rank, in `communicators` of which each is a class of its own.
+    // Every rank; each of the `communicators` is its own class.
     Actors(u32 ranks, u32 communicators) : count_(ranks), communicator_classes_(communicators) {}
     explicit Actors(std::shared_ptr<const ActorClasses> classes)
         : count_(static_cast<u32>(classes->representative.size())),
@@ -94,13 +92,12 @@ public:
         return classes_ ? static_cast<u32>(classes_->communicator_classes[communicator_class].size())
                         : ranks;
     }
-    // The member that an actor is, or whatever `own` finds where every rank is one.
+    // The actor's member number, or `own()` where every rank is an actor.
     template <class Own>
     u32 member(u32 communicator_class, ActorId actor, Own&& own) const {
         return classes_ ? classes_->place_in(communicator_class, actor.index()) : own();
     }
 
-    // The ends of a message between an actor and a peer of its rank.
     Ends ends(ActorId actor, RankId peer, bool sends) const {
         if (!classes_) {
             return sends ? Ends{actor.index(), peer.index()} : Ends{peer.index(), actor.index()};
@@ -109,7 +106,7 @@ public:
         return sends ? Ends{channel.out, channel.out} : Ends{channel.in, channel.in};
     }
 
-    // The tables, where actors are classes; else null.
+    // Null where every rank is an actor.
     const ActorClasses* classes() const { return classes_.get(); }
 
 private:

@@ -1,8 +1,8 @@
-// Completion: how a component says that something it was asked for is done.
+// Completion: how a component reports that a request is done.
 //
-// Whoever asks names itself and hands over two numbers of its own. The answer goes back through one
-// call that the run implements, so no component includes the one that asked it. Trade-off: a virtual
-// call for each message between nodes and each phase, none for the packets of a phase.
+// The requester hands over its owner and two numbers of its own. The run routes the answer, so no
+// component includes its requester. Trade-off: a virtual call per message between nodes and per
+// phase, none per packet of a phase.
 #pragma once
 
 #include "base/types.hpp"
@@ -19,7 +19,7 @@ struct Completion {
 class Completions {
 public:
     virtual void completed(const Completion& completion) = 0;
-    // What it waits for is on its way: the first byte of its message leaves the sender.
+    // The first byte of the awaited message leaves the sender.
     virtual void begins(const Completion&) {}
 
 protected:

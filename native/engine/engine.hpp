@@ -1,4 +1,4 @@
-// Engine: the clock and the two lists of what is to come, which every component of a run schedules on.
+// Engine: the clock and the two lists of what is to come, which all components schedule on.
 #pragma once
 
 #include <functional>
@@ -17,16 +17,18 @@ struct Engine {
 
     u64 now() const { return queue.now(); }
     Recorder& recorder() { return queue.recorder(); }
-    // Ends the slice of the run that goes on, after the present event.
+    // Ends this slice of the run after the present event.
     void pause() { paused = true; }
-    // Whether nothing is left of the present tick but the event that is handled. Who handles several says so.
+    // Whether the present tick has only the event being handled. Set `more_of_run` if you handle
+    // several.
     bool is_last_of_tick() const { return !more_of_run && !of_ranks.has_more() && queue.tick_is_over(); }
 
     EventQueue queue;
     RankEvents of_ranks;
     bool paused = false;
     bool more_of_run = false;
-    // The tick at which all work was done, if it is and no more is known to come; who runs the engine sets it.
+    // The tick at which all work was done, if nothing more is known to come; set by whoever runs
+    // the engine.
     std::function<std::optional<u64>()> done_at;
 };
 

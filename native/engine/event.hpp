@@ -1,5 +1,5 @@
-// Event: what happens when, to whom. An event names the component that handles it and one of that
-// component's own kinds; nobody else reads the kind.
+// Event: what happens when, to whom. It names the component that handles it and a kind that only
+// this component reads.
 #pragma once
 
 #include <type_traits>
@@ -10,9 +10,8 @@
 
 namespace yantra {
 
-// The components of a run.
 enum class Owner : u8 {
-    rank_events,   // a batch of what actors do: see rank_events.hpp
+    rank_events,   // a batch of an actor: see rank_events.hpp
     exchange,
     graph,
     custom,
@@ -26,7 +25,7 @@ enum class Owner : u8 {
     arrivals,
 };
 
-// Owner and kind in one number. A kind has 28 bits, so it can carry a few bits of its owner's own.
+// Owner and kind in one number. A kind has 28 bits, so it can carry some of its owner's data.
 class EventKind {
 public:
     static constexpr u32 kind_bits = 28;
@@ -51,7 +50,7 @@ private:
     u32 packed_ = none;
 };
 
-// An event that somebody else is to schedule when the time comes; by default none.
+// An event for somebody else to schedule in time; by default none.
 struct Notice {
     EventKind kind;
     u32 index = none;
@@ -66,8 +65,8 @@ struct Event {
     [[no_unique_address]] Trail trail;
 };
 
-// Events of one time and owner that follow each other. Their kinds and indices are evenly spaced, or their
-// kind is one and their indices are a list, which the queue keeps (event_lists.hpp).
+// Consecutive events of one time and owner. Either kinds and indices are evenly spaced, or the kind
+// is one and the indices are a list, which the queue keeps (event_lists.hpp).
 struct EventRun {
     u64 time;
     EventKind first_kind;
@@ -75,13 +74,13 @@ struct EventRun {
     u32 count;
     u32 kind_stride;
     u32 stride;                  // of a list: how many were left out before it
-    const u32* list;             // of the indices, if they are one; else null
+    const u32* list;             // of the indices, or null
     [[no_unique_address]] Trail trail;
 
-    // Longer runs stay as they are when others follow: to write them down again costs more than it spares.
+    // Longer runs are not turned into lists: the copy would cost more than it saves.
     static constexpr u32 most_made_list = 64;
 
-    // The indices, for loops that keep them in registers.
+    // For loops that keep them in registers.
     struct Indices {
         u32 first;
         u32 stride;
@@ -101,8 +100,8 @@ struct EventRun {
         }
     }
 
-    // Takes an event of the same time as the next of the run, if it is one. Two of one owner always are.
-    // A recorded run keeps a trail per event, so there every event is a run of its own.
+    // Adds an event of the same time if it continues the run; two of one owner always do. A
+    // recorded run keeps a trail per event, so no event continues another.
     bool goes_on(EventKind next_kind, u32 next) {
         if constexpr (!std::is_empty_v<Trail>) {
             return false;
@@ -119,8 +118,8 @@ struct EventRun {
         ++count;
         return true;
     }
-    // Makes it a run of one event, field by field: a value that is built first and copied stalls on its own
-    // fresh stores.
+    // A run of one event, field by field: a value that is built and copied stalls on its own
+    // stores.
     void begin(u64 at, EventKind kind, u32 index, const Trail& of) {
         time = at;
         first_kind = kind;
@@ -131,7 +130,7 @@ struct EventRun {
         list = nullptr;
         trail = of;
     }
-    // Forgets the first events. Precondition: there are more.
+    // Precondition: there are more.
     void leave_out(u32 events) {
         first_kind = kind(events);
         count -= events;

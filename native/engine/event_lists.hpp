@@ -1,7 +1,7 @@
-// EventLists: the memory of lists of indices, of events that come together and are not evenly spaced.
+// EventLists: memory for the index lists of simultaneous events that are not evenly spaced.
 //
-// Blocks of powers of two that are given back are used again, so a run soon allocates none. A block says its
-// size before its first index.
+// Freed blocks (of powers of two) are reused, so a run soon allocates none. A block's size precedes
+// its first index.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace yantra {
 
 class EventLists {
 public:
-    // Room for so many indices. Precondition: at least one.
+    // Precondition: at least one.
     u32* take(u32 most) {
         const auto size = static_cast<u32>(std::bit_width(most - 1));
         Vector<u32*>& free = free_[size];
@@ -31,7 +31,7 @@ public:
         blocks_.back()[0] = size;
         return blocks_.back().get() + 1;
     }
-    // The same list, of `count` indices, with room for more behind them.
+    // The list, with capacity for `more` behind its `count` indices.
     u32* with_room(const u32* list, u32 count, u32 more) {
         if (count + more <= u32{1} << list[-1]) [[likely]] {
             return writable(list);

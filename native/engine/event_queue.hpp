@@ -1,20 +1,19 @@
-// EventQueue: the one clock and the one queue: a wheel for the near future, a radix heap for the rest.
+// EventQueue: the one clock and queue: a wheel for the near future, a radix heap for the rest.
 //
-// Order is total: by time, then by order of scheduling; an event scheduled for the present runs in
-// the same pass, after everything already queued for it. Time is cut into blocks of half a wheel. The
-// wheel (engine/event_wheel.hpp) holds what comes in the present block and the next. Later blocks lie in
-// a stable monotone radix heap (Ahuja, Mehlhorn, Orlin and Tarjan, "Faster algorithms for the shortest
-// path problem", JACM 1990, section 2): 64 buckets by the highest bit in which a block differs from the
-// wheel's last. An event moves to a lower bucket or to the wheel, usually once or twice, always by
-// sequential copying; equal times stay together in their order, so stability costs nothing. The price:
-// no event may be scheduled in the past, which a simulation never does. A moment that the clock does not
-// count is TooLong (base/too_long.hpp), at the latest when its turn comes.
+// Order is total: by time, then by order of scheduling; an event for the present runs in the same
+// pass, after those already queued for it. Time is cut into blocks of half a wheel. The wheel
+// (engine/event_wheel.hpp) holds the present block and the next; later ones are in a stable
+// monotone radix heap (Ahuja, Mehlhorn, Orlin and Tarjan, "Faster algorithms for the shortest path
+// problem", JACM 1990, section 2): 64 buckets by the highest bit in which a block differs from the
+// wheel's last. An event moves down, usually once or twice, always by sequential copying; equal
+// times stay together, so stability is free. The price: no event may be scheduled in the past. A
+// moment beyond the clock is TooLong (base/too_long.hpp), at the latest when it comes.
 //
-// Where ranks do the same in step, events of one owner and one time follow each other. Their kinds and indices
-// are evenly spaced, or their kind is one and their indices are a list (engine/event_lists.hpp). Such a run is one
-// entry with a count: whatever comes between for that time ends it, so the order is that of single events, by
-// construction. Events of several times may take turns, as arrivals and links that become free do; two times, where
-// they are not near.
+// Where ranks run in step, consecutive events of one owner and time are one entry with a count:
+// kinds and indices evenly spaced, or one kind with a list of indices (engine/event_lists.hpp). Any
+// other event for that time ends the entry, so the order is that of single events. Events of
+// several times may alternate (such as arrivals and links that become free); of two times only, if
+// not near.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +32,7 @@
 
 namespace yantra::inline YANTRA_RUN {
 
-// The first event that is later than the clock counts.
+// The first event beyond the clock's range.
 struct TooLate : TooLong {
     explicit TooLate(const Event& late) : event(late) {}
     Event event;
@@ -53,7 +52,6 @@ public:
         schedule_far(time, kind, index);
     }
 
-    // The events of a run, one after the other.
     [[gnu::noinline]] void schedule(EventRun run) {
         if (run.time - now_ < near_) [[likely]] {
             wheel_.append(run);
@@ -69,10 +67,10 @@ public:
     void schedule(u64 time, const Notice& notice) { schedule(time, notice.kind, notice.index); }
 
     Recorder& recorder() { return recorder_; }
-    // Where a run has its list. With the run it becomes the queue's.
+    // A run has its list here; scheduling the run hands the list to the queue.
     EventLists& lists() { return wheel_.lists(); }
 
-    // The next event, with the clock moved to it. Precondition: not empty().
+    // Moves the clock to the event. Precondition: not empty().
     Event next() {
         const EventRun run = next_run();
         if (run.count > 1) {
@@ -81,8 +79,8 @@ public:
         return run.event(0);
     }
 
-    // The same for all events of a run, which is to be copied before anything is scheduled, and whose list lasts
-    // until the next is asked for. Precondition: not empty().
+    // The same for a whole run. Copy it before scheduling anything; its list lasts until the next
+    // call. Precondition: not empty().
     const EventRun& next_run() {
         if (wheel_.empty_at(now_)) {
             advance();
@@ -92,24 +90,24 @@ public:
         return run;
     }
 
-    // Of the run that was taken last, all but the first `done` events come again.
+    // Of the run taken last, all but the first `done` events come again.
     void put_back(EventRun run, u32 done) {
         run.leave_out(done);
         processed_ -= run.count;
         wheel_.put_first(run);
     }
 
-    // Whether all that was scheduled up to now has been taken.
+    // Whether all that is scheduled so far has been taken.
     bool tick_is_over() const { return wheel_.empty_at(now_); }
 
-    // Whether nothing comes behind the present tick up to `ticks` from now, those included, and neither the near
-    // future nor the clock ends there.
+    // Whether nothing comes from behind the present tick to `ticks` from now, inclusive, and
+    // neither the near future nor the clock ends there.
     bool is_idle_behind_tick(u64 ticks) const {
         const u64 last = now_ + ticks;
         return ticks < near_ && last <= latest_tick && (wheel_.empty() || wheel_.next(now_ + 1) > last);
     }
-    // A moment before which nothing comes and which the clock can pass by one at most. Of the far future it is not
-    // known when the first comes, but how early it can. Precondition: tick_is_over().
+    // A moment before which nothing comes and which the clock can pass by at most one. For the far
+    // future it is a lower bound. Precondition: tick_is_over().
     u64 is_idle_until() const {
         u64 until = latest_tick + 1;
         if (!wheel_.empty()) {
@@ -120,7 +118,7 @@ public:
         }
         return until;
     }
-    // Moves the clock over `events` that need not be in the queue. Precondition: up to then nothing comes.
+    // Moves the clock over `events` that are never queued. Precondition: nothing comes until then.
     void pass(u64 ticks, u64 events) {
         processed_ += events;
         now_ += ticks;
@@ -133,10 +131,10 @@ public:
         measure_near();
     }
 
-    // Counts an event of the present that need not be in the queue.
+    // Counts a present event that is never queued.
     void pass_event() { ++processed_; }
 
-    // Adds the indices of all that is left of the present tick, if it is of one kind; else false.
+    // Adds the remaining indices of the present tick if they are of one kind; else false.
     bool rest_of_tick(EventKind kind, Vector<u32>& indices) const {
         return wheel_.for_each_at(now_, [&](const EventRun& run) {
             const std::size_t before = indices.size();
@@ -151,7 +149,7 @@ public:
         }
     }
 
-    // When the next event comes; the clock stays. Precondition: not empty().
+    // The clock stays. Precondition: not empty().
     u64 next_time() const {
         if (!wheel_.empty_at(now_)) {
             return now_;
@@ -159,12 +157,11 @@ public:
         return wheel_.empty() ? earliest_far() : wheel_.next(now_);
     }
 
-    // For whoever looks ahead: the next tick after a near one that has events, if any near one has, and the first
-    // of them; null where there are none.
+    // The next tick of the near future with events after `time`, and its first event; null if none.
     u64 near_after(u64 time) const { return wheel_.empty() ? time : wheel_.next(time + 1); }
     const EventRun* first_at(u64 time) const { return wheel_.first_at(time); }
 
-    // What is pending, in the order in which it will come. Precondition: tick_is_over().
+    // In the order in which it will come. Precondition: tick_is_over().
     Vector<Event> pending() const {
         Vector<Event> all;
         const auto add = [&all](const EventRun& run) {
@@ -201,7 +198,7 @@ public:
 private:
     static constexpr u32 block_bits = EventWheel::tick_bits - 1;
 
-    // An entry of the heap that is the last of its time. No two are of one time.
+    // The last heap entry of its time; no two have one time.
     struct Newest {
         u64 time = 0;
         u32 bucket = none;
@@ -233,14 +230,14 @@ private:
         *of_time = {time, bucket, static_cast<u32>(buckets_[bucket].size() - 1)};
     }
 
-    // Precondition: the block is behind those of the wheel.
+    // Precondition: the block is behind the wheel's.
     u32 bucket_of(u64 block) const { return static_cast<u32>(std::bit_width(block ^ last_block_)); }
     void push_far(u32 bucket, const EventRun& run) {
         used_ |= u64{1} << bucket;
         buckets_[bucket].push(run);
     }
 
-    // A sum of now and a duration that 64 bits do not hold comes out before now. It takes the last moment.
+    // Now plus a duration overflowed 64 bits and came out before now: use the last moment.
     [[noreturn, gnu::noinline, gnu::cold]] void not_later() const {
         if (now_ == latest_tick) {
             throw TooLong();
@@ -286,8 +283,8 @@ private:
         return earliest;
     }
 
-    // Makes `block` the last of the wheel. Only the bucket whose bit changes first has to be looked at:
-    // of those below it the blocks would have passed, of those above it the highest bit stays.
+    // Makes `block` the wheel's last. Only the bucket of the highest changed bit matters: blocks of
+    // lower ones would have passed, and those of higher ones keep their highest bit.
     void reach(u64 block) {
         const u32 bucket = bucket_of(block);
         last_block_ = block;
@@ -309,13 +306,13 @@ private:
 
     [[no_unique_address]] Recorder recorder_;
     u64 now_ = 0;
-    u64 near_ = EventWheel::ticks;   // how many ticks from now on the wheel holds
+    u64 near_ = EventWheel::ticks;   // ticks that the wheel holds from now on
     u64 processed_ = 0;
     EventWheel wheel_;
     u64 last_block_ = 1;             // that the wheel holds
-    u64 used_ = 0;                   // buckets with something in them
+    u64 used_ = 0;                   // buckets that are not empty
     std::array<Newest, 2> newest_;
-    u32 replace_ = 0;                // the one of them that was written last
+    u32 replace_ = 0;                // the one written last
     std::array<Growing<EventRun>, 64> buckets_;
 };
 

@@ -1,9 +1,9 @@
-// EventRow: events that one loop schedules, collected and put into the queue as runs.
+// EventRow: events that one loop schedules, queued as runs.
 //
-// Where ranks do the same in step, a loop over them schedules events of one time and kind. They are counted here,
-// in registers, and the queue hears of them once. As long as they are evenly spaced that is all of them; ranks of
-// rings come in an order that begins anew in every ring, and then their indices are a list. Trade-off: until
-// flush() nothing else may be scheduled for their time, or it would come before them.
+// Where ranks run in step, a loop schedules events of one time and kind; they are counted here in
+// registers and queued once. Ranks of rings come in an order that restarts with each ring; their
+// indices become a list. Trade-off: until flush() nothing else may be scheduled for that time, or
+// it would come first.
 #pragma once
 
 #include <type_traits>
@@ -15,7 +15,7 @@ namespace yantra::inline YANTRA_RUN {
 
 class EventRow {
 public:
-    // Precondition: no more than `most` events are scheduled.
+    // Precondition: at most `most` events are scheduled.
     EventRow(EventQueue& queue, u32 most) : queue_(queue), most_(most) {}
     EventRow(const EventRow&) = delete;
     EventRow& operator=(const EventRow&) = delete;
@@ -42,7 +42,7 @@ public:
         run_.count = 0;
         run_.list = nullptr;
         list_ = nullptr;
-        next_kind_ = {};   // nothing goes on nothing
+        next_kind_ = {};   // nothing continues nothing
     }
 
 private:
@@ -69,7 +69,7 @@ private:
     const u32 most_;
     u32* list_ = nullptr;
     EventRun run_{};
-    EventKind next_kind_;   // of the event that would go on the run, once there are two
+    EventKind next_kind_;   // of the event that would continue the run, once it has two
     u32 next_ = none;
 };
 

@@ -1,9 +1,9 @@
-// EventWheel: the events of the near future, a list for each tick.
+// EventWheel: the events of the near future, a list per tick.
 //
-// A tick's list is found by the lowest bits of its number, the next tick that has one in a bitmap of two
-// levels (Varghese and Lauck, "Hashed and hierarchical timing wheels", SOSP 1987, scheme 4). So an event
-// costs the same however many are pending. The price: the wheel holds a range of ticks as long as it has
-// lists; whoever uses it keeps to that.
+// A tick's list is at the lowest bits of its number; a bitmap of two levels finds the next tick
+// that has one (Varghese and Lauck, "Hashed and hierarchical timing wheels", SOSP 1987, scheme 4).
+// An event costs the same however many are pending. The price: the wheel spans only as many ticks
+// as it has lists; the caller keeps to that.
 #pragma once
 
 #include <array>
@@ -28,8 +28,7 @@ public:
     bool empty() const { return filled_ == 0; }
     bool empty_at(u64 time) const { return last_[slot_of(time)] == none; }
 
-    // Appends an event to the list of its tick, as part of the list's last run if it goes on it. What is seldom is
-    // called at the very end, so that no register is saved for it.
+    // Rare cases are tail calls, so that no register is saved for them.
     void append(u64 time, EventKind kind, u32 index, const Trail& trail) {
         const u32 slot = slot_of(time);
         if (const u32 entry = last_[slot]; entry != none) {
@@ -46,7 +45,7 @@ public:
         }
         at_end(slot).begin(time, kind, index, trail);
     }
-    // The same for a run, whose list becomes the wheel's.
+    // Takes over the run's list.
     void append(EventRun run) {
         const u32 slot = slot_of(run.time);
         if (last_[slot] != none) {
@@ -76,19 +75,19 @@ public:
         at_end(slot) = run;
     }
 
-    // Puts what is left of the run that was taken last before all others of its tick.
+    // Puts the rest of the run taken last before all others of its tick.
     void put_first(const EventRun& run) {
         taken_ = nullptr;
         const u32 slot = slot_of(run.time);
         const u32 before = last_[slot];
         at_end(slot) = run;
         if (before != none) {
-            last_[slot] = before;   // what comes after the last is the first
+            last_[slot] = before;   // the one after the last is the first
         }
     }
 
-    // Removes and returns the first run of a tick. Precondition: there is one. It is where it was until another is
-    // appended; its list lasts until another is taken.
+    // Removes the first run of a tick. Precondition: there is one. It stays valid until the next
+    // append, its list until the next take.
     const EventRun& take_first(u64 time) {
         if (taken_ != nullptr) [[unlikely]] {
             of_runs_.give_back(std::exchange(taken_, nullptr));
@@ -116,7 +115,7 @@ public:
         return last == none ? nullptr : &entries_[entries_[last].next].run;
     }
 
-    // The first tick with events, of those that begin with `from`. Precondition: not empty().
+    // The first tick with events at or after `from`. Precondition: not empty().
     [[gnu::always_inline]] u64 next(u64 from) const {
         const u64 rest_of_word = filled_in_[slot_of(from) / 64] >> from % 64;
         if (rest_of_word != 0) [[likely]] {
@@ -125,7 +124,7 @@ public:
         return next_in_others(from);
     }
 
-    // Calls visit(run) for the runs of a tick in their order, until it returns false; whether it never did.
+    // Calls visit(run) in order until it returns false; returns whether it never did.
     template <class Visit>
     bool for_each_at(u64 time, Visit&& visit) const {
         const u32 last = last_[slot_of(time)];
@@ -137,7 +136,7 @@ public:
         }
         return true;
     }
-    // Calls visit(run) for all runs, those of a tick in their order.
+    // Calls visit(run) for all runs, in order within a tick.
     template <class Visit>
     void for_each(Visit&& visit) const {
         for (u64 slot = 0; slot < ticks; ++slot) {
@@ -174,14 +173,14 @@ private:
         filled_ |= u64{1} << slot / 64;
     }
     void drain(u32 slot) {
-        // Without a branch, which nobody foresees where ticks have an event each.
+        // Branchless: where each tick has one event, a branch would be unpredictable.
         u64& word = filled_in_[slot / 64];
         word &= ~(u64{1} << slot % 64);
         filled_ &= ~(u64{word == 0} << slot / 64);
     }
 
-    // Whether more events of a kind go on a list with those of the last run, or on a list that it becomes. Of
-    // two alone it is not known that more come.
+    // Whether further events of a kind join the last run as a list. Two alone do not show that more
+    // come.
     static bool is_listed(const EventRun& last, EventKind kind) {
         return last.count > 2 && last.first_kind == kind && last.kind_stride == 0 &&
                (last.list == nullptr ? last.count <= EventRun::most_made_list : last.stride == 0);
@@ -245,7 +244,7 @@ private:
     Growing<Entry> entries_;
     u32 free_ = none;
     EventLists of_runs_;
-    const u32* taken_ = nullptr;   // list of the run that was taken last
+    const u32* taken_ = nullptr;   // of the run taken last
 };
 
 }  // namespace yantra

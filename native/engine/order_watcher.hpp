@@ -1,9 +1,8 @@
-// OrderWatcher: hears of what happens to an actor in one tick, where its order could matter.
+// OrderWatcher: hears what happens to an actor in one tick where order could matter.
 //
-// A run of all ranks has none. A run in which one rank stands for many must know whether two things of
-// one tick could have come in the other order on another of them; what that means is the watcher's
-// business (fold/runtime/order_guard.hpp). Components tell what they do in one line and read nothing
-// back.
+// Only a folded run has one: it must know whether two things of one tick could come in the other
+// order on another rank of the class (fold/runtime/order_guard.hpp judges). Components report in
+// one line and read nothing back.
 #pragma once
 
 #include "base/ids.hpp"
@@ -16,11 +15,13 @@ public:
     virtual void chunk_leaves(ActorId actor, u32 queue) = 0;
     // `last`: no chunk is behind it.
     virtual void chunk_enters(ActorId actor, u32 queue, bool last) = 0;
-    // The first member of a communicator class starts a phase; the others will follow in its order.
-    // `latest_tick`: of the phase that was first started before, if some member has yet to start it.
+    // The first member of a communicator class starts a phase; the others follow in its order.
+    // `latest_tick`: of the phase started first before this one, if some member has yet to start
+    // that.
     virtual void phase_order_grows(ActorId actor, u32 communicator_class, u32 queue,
                                    u64 latest_tick) = 0;
-    // A member starts a phase that another started first at `tick`, before what it has ready itself.
+    // A member starts a phase that another started first at `tick`, before one that is ready
+    // itself.
     virtual void phase_overtakes(ActorId actor, u64 tick) = 0;
 
 protected:
@@ -31,8 +32,6 @@ class PacketWatcher {
 public:
     static constexpr u64 not_reduced = ~u64{0};
 
-    // A chunk starts to exchange packets; hands one over; counts one; looks whether it has them all;
-    // sends one.
     virtual void exchange_starts(ActorId actor, ChunkId chunk) = 0;
     virtual void packet_handed_over(ActorId actor, ChunkId chunk, u64 ticks, u64 reduction_ticks) = 0;
     virtual void barrier_met(ActorId actor, ChunkId chunk, bool looks) = 0;
@@ -50,7 +49,7 @@ public:
     virtual void actor_changes(ActorId actor) = 0;
 
     virtual void node_ends(ActorId actor, NodeId node) = 0;
-    // A node sends to, or posts a receive from, the peer at the other end of a channel.
+    // A send to, or receive from, the peer at the other end of a channel.
     virtual void message_posted(ActorId actor, u64 bytes, u32 tag, u32 channel_end, bool sends) = 0;
 
 protected:

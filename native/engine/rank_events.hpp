@@ -1,11 +1,11 @@
 // RankEvents: what an actor will do, batched per tick.
 //
-// All that an actor registers for one tick runs together, at the place in the global order where the
-// first of it was registered (astra-sim-semantics, "Sys-local events"). This decides ties and is kept
-// in both semantics. Most actors have one tick pending with one event, which lies in an entry of the
-// actor's own: its number is the actor's, so those of many ranks in step are a run for the queue.
-// Further ticks form a short list, newest first, that is searched and not hashed. Events of a batch that
-// differ by 1 in `b` alone, as the packets that a chunk hands over together, are one entry with a count.
+// All that an actor registers for one tick runs together, at the place in the global order where
+// the first of it was registered (astra-sim-semantics, "Sys-local events"). This decides ties in
+// both semantics. Most actors have one event pending, kept in an entry with the actor's number, so
+// ranks in step are one run of the queue. Further ticks form a short list, newest first, searched
+// linearly. Events of a batch that differ by 1 in `b` alone (the packets that a chunk hands over
+// together) are one entry with a count.
 #pragma once
 
 #include <type_traits>
@@ -31,7 +31,6 @@ public:
 
     RankEvents(EventQueue& queue, u32 actors) : queue_(queue), actors_(actors), own_(actors) {}
 
-    // Registers an event of an actor `delay` ticks from now.
     void schedule(ActorId actor, u64 delay, EventKind kind, u32 a, u32 b = none) {
         Own& own = own_[actor];
         if (own.batch.tick == nothing && own.newest == none && delay > 0) [[likely]] {
@@ -42,8 +41,8 @@ public:
         schedule_beside(actor, delay, {kind, a, b, queue_.recorder().trail});
     }
 
-    // The same of `count` events, of which each has a `b` that is one more. Precondition: at least one, and the run
-    // is not recorded.
+    // `count` events, with `b` one more each. Precondition: at least one, and the run is not
+    // recorded.
     void schedule(ActorId actor, u64 delay, EventKind kind, u32 a, u32 b, u32 count) {
         schedule(actor, delay, kind, a, b);
         if (--count == 0) {
@@ -60,8 +59,8 @@ public:
         append(batch.more, batch.last, rest, count);
     }
 
-    // Runs a batch. `handle(actor, event, count)` is told of `count` events that differ by 1 in `b` alone, and returns
-    // how many of them it handled: one or more. It may add to the batch while it runs.
+    // Runs a batch. `handle(actor, event, count)` gets `count` events that differ by 1 in `b` alone
+    // and returns how many it handled, at least one. It may add to the batch meanwhile.
     template <class Handle>
     void run(u32 batch, Handle&& handle) {
         if (batch < actors_) [[likely]] {
@@ -76,8 +75,8 @@ public:
         finish(handle);
     }
 
-    // The same in three steps, for who runs the first events of many actors. A batch that lies with its
-    // actor begins with begin(), which returns its first event; is_over() tells whether that was all.
+    // The same in three steps, to run the first events of many actors: begin() returns the first
+    // event of an actor's own batch, is_over() whether that was all.
     bool begins_with(u32 batch, Owner owner) const {
         return batch < actors_ && own_[ActorId(batch)].batch.first.kind.owner() == owner;
     }
@@ -95,9 +94,9 @@ public:
         return true;
     }
 
-    // For who runs events of many actors in step: the event of a batch, or null where there is more to it. Then
-    // it is taken, which tells whose it was. And an event for a later tick is put beside what its actor has
-    // pending: the batch whose beginning the caller tells the queue, or none where the queue knows of it.
+    // To run events of many actors in step. only_event() takes a batch of one event and returns it,
+    // or null if it has more; then the actor's next event can be put beside what it has pending:
+    // the result is the batch to schedule, or none if the queue has it.
     const RankEvent* only_event(u32 batch) const {
         const Batch& asked =
             batch < actors_ ? own_[ActorId(batch)].batch : batches_[batch - actors_].batch;
@@ -123,7 +122,6 @@ public:
         fill(own.batch, tick, {kind, a, b, queue_.recorder().trail});
         return actor.index();
     }
-    // Whether the batch that runs has more events.
     bool has_more() const { return more_ != none; }
     bool is_running() const { return !running_.is_none(); }
     template <class Handle>
@@ -142,7 +140,7 @@ public:
         running_ = ActorId::none;
     }
 
-    // For whoever describes and moves what is pending.
+    // To describe and move what is pending.
     ActorId actor_of(u32 batch) const {
         return batch < actors_ ? ActorId(batch) : batches_[batch - actors_].actor;
     }
@@ -159,7 +157,7 @@ public:
 private:
     static constexpr u64 nothing = ~u64{0};
 
-    // Most batches hold one event, so the first lies in the batch itself.
+    // Most batches hold one event, so the first is in the batch itself.
     struct Batch {
         u64 tick = nothing;
         RankEvent first;
@@ -176,7 +174,7 @@ private:
         u32 older = none;
     };
     struct Link {
-        RankEvent event;   // the first of `count`, each with a `b` that is one more
+        RankEvent event;   // the first of `count`, with `b` one more each
         u32 count = 1;
         u32 next = none;
     };
@@ -193,14 +191,14 @@ private:
 
     static void fill(Batch& batch, u64 tick, const RankEvent& event) {
         batch.tick = tick;
-        batch.first.kind = event.kind;   // field by field, so that no copy waits for its own stores
+        batch.first.kind = event.kind;   // field by field, so that no copy stalls on its own stores
         batch.first.a = event.a;
         batch.first.b = event.b;
         batch.first.trail = event.trail;
         batch.more = none;
     }
 
-    // Apart, so that the usual case saves no registers for it.
+    // Separate, so that the usual case saves no registers.
     [[gnu::noinline]] void schedule_beside(ActorId actor, u64 delay, const RankEvent& event) {
         const u64 tick = queue_.now() + delay;
         if (delay == 0 && actor == running_) {
@@ -236,7 +234,7 @@ private:
         return actor;
     }
 
-    // The further batch of an actor for a tick, or null. The one that runs is in no list.
+    // Null if absent. The running batch is in no list.
     Batch* find(ActorId actor, u64 tick) {
         u32 batch = own_[actor].newest;
         while (batch != none && batches_[batch].batch.tick != tick) {
@@ -245,8 +243,7 @@ private:
         return batch == none ? nullptr : &batches_[batch].batch;
     }
 
-    // Whether an event is the next of an entry. A recorded run keeps a trail per event, so there every event is an
-    // entry of its own.
+    // Whether an event extends an entry. In a recorded run none does, since each has a trail.
     bool goes_on(u32 link, const RankEvent& event) const {
         const Link& before = links_[link];
         return std::is_empty_v<Trail> && before.event.a == event.a &&
@@ -269,7 +266,7 @@ private:
         last = link;
     }
 
-    // Makes the first event of an entry one of its own, so that it can change alone.
+    // Splits off the first event of an entry, so that it can change alone.
     void split(Batch& batch, u32 link) {
         if (links_[link].count == 1) {
             return;
@@ -296,7 +293,7 @@ private:
 
     EventQueue& queue_;
     u32 actors_;
-    ActorId running_;   // whose batch runs, with what is left of it
+    ActorId running_;   // whose batch runs, and what is left of it
     u32 more_ = none;
     u32 last_ = none;
     IdVector<ActorId, Own> own_;

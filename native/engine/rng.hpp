@@ -1,9 +1,9 @@
-// Rng: random numbers that depend on (seed, purpose, id) and on nothing else.
+// Rng: random numbers that depend only on (seed, purpose, id).
 //
-// Each use names its purpose and the thing it is for, and gets a stream of its own: adding a use, or a
-// thing, changes no other number, and neither does the order in which things ask. Counter-based: the
-// n-th number is a mix of key and n (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as
-// 1, 2, 3", SC 2011, for the idea; the mix is SplitMix64's, Steele, Lea and Flood, OOPSLA 2014).
+// Each use names its purpose and thing and gets its own stream: a new use or thing, or another
+// order, changes no other number. Counter-based: the n-th number is a mix of key and n (idea:
+// Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011; mix:
+// SplitMix64, Steele, Lea and Flood, OOPSLA 2014).
 #pragma once
 
 #include <limits>
@@ -23,8 +23,8 @@ public:
     static constexpr u64 min() { return 0; }
     static constexpr u64 max() { return std::numeric_limits<u64>::max(); }
 
-    // From 0 to bound - 1, each equally likely (Lemire, "Fast random integer generation in an
-    // interval", ACM TOMACS 2019). Precondition: bound > 0.
+    // Uniform in 0 to bound - 1 (Lemire, "Fast random integer generation in an interval", ACM
+    // TOMACS 2019). Precondition: bound > 0.
     constexpr u64 below(u64 bound) {
         for (;;) {
             const auto product = static_cast<unsigned __int128>((*this)()) * bound;

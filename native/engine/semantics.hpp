@@ -1,12 +1,11 @@
-// Semantics: whose rules a run follows, as how it counts time and which oddities of upstream act.
+// Semantics: whose rules a run follows: how time is counted and which upstream quirks act.
 #pragma once
 
 #include "base/clock.hpp"
 
 namespace yantra {
 
-// Oddities of upstream that act during a run; the reference page docs/concepts/quirks.md has one
-// line for each.
+// Described in docs/concepts/quirks.md.
 struct Quirks {
     bool padded_chunks = false;
     bool half_queues = false;

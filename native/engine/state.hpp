@@ -1,25 +1,24 @@
-// How a component's state is described to those who compare two moments of a run, and move it on.
+// How components describe their state, to compare two moments of a run and to move it in time.
 //
-// Each component has one function `visit_state(visitor, ...)` that hands every field of its state to a
-// visitor, with what the field is. Two visitors go through it (fold/shortcuts/state_visitors.hpp): one
-// writes down what the future of the run depends on, the other moves the state to a later time. What
-// a field is:
+// Each component has one function `visit_state(visitor, ...)` that hands every field to a visitor,
+// with its meaning. Of the two visitors (fold/shortcuts/state_visitors.hpp) one records what the
+// future of the run depends on, the other moves the state to a later time. A field is:
 //
-//   same(x)                decides something and stays what it is
-//   node(actor, x)         a node, counted from the nodes that its actor has ended
-//   chunk_number(class, x) the number of a chunk, counted from those made in the communicator class
-//   priority(actor, x)     a priority, counted from the next that the actor gives
-//   tag(x)                 of a message of a node; all of them move on alike
-//   count(x)               counts on and decides nothing
-//   count(x, period)       counts on and decides by its remainder
-//   must(condition)        else the moment is one that is not described
-//   word(x)                a number that says how the rest is to be read: a size, say
-//   fixed(x)               never changes, or changes only where the run ends
+//   same(x)                decides something and stays as it is
+//   node(actor, x)         a node, counted from those that its actor has ended
+//   chunk_number(class, x) a chunk, counted from those made in the communicator class
+//   priority(actor, x)     counted from the next that the actor gives
+//   tag(x)                 of a message of a node; all move alike
+//   count(x)               counts and decides nothing
+//   count(x, period)       counts and decides by its remainder
+//   must(condition)        else the moment cannot be described
+//   word(x)                says how the rest is read: a size, say
+//   fixed(x)               never changes, or only where the run ends
 //   scratch(x)             means nothing between two ticks
-//   elsewhere(x)           is compared and moved by the one who compares, by name
+//   elsewhere(x)           compared and moved by the visitor, by name
 //
-// A field that no function hands over does not compile, for they take their structs apart by structured
-// bindings; one that is taken out and not handed over fails a test (fields_of, below).
+// A field that is not handed over fails to compile (structured bindings); one taken out and not
+// handed over fails a test (fields_of, below).
 #pragma once
 
 #include <cstddef>
@@ -42,7 +41,7 @@ constexpr bool has_fields(std::index_sequence<index...>) {
 
 }  // namespace detail
 
-// How many fields a struct has that is initialised by a list of them.
+// How many fields an aggregate has.
 template <class T, std::size_t most = 40>
 constexpr std::size_t fields_of() {
     if constexpr (detail::has_fields<T>(std::make_index_sequence<most>{})) {

@@ -1,8 +1,7 @@
 // Timers: events that can be cancelled until they come.
 //
-// The queue itself forgets nothing, so a cancelled event stays in it and finds, when its time comes,
-// that its slot has gone on. A slot's generation tells one use from the next. Trade-off: a cancelled
-// timer costs its place in the queue until its time.
+// The queue forgets nothing: a cancelled event stays in it and finds, at its time, that its slot's
+// generation has moved on. Trade-off: it occupies the queue until then.
 #pragma once
 
 #include "base/ensure.hpp"
@@ -18,7 +17,7 @@ public:
         u32 generation = 0;
     };
 
-    // The queue is to hold an event with the handle's slot as its index; `payload` is what it is for.
+    // Queue an event with the handle's slot as index; `payload` is what it is for.
     Handle set(u32 payload) {
         const u32 slot = slots_.take_as_left();
         Slot& s = slots_[slot];
@@ -27,7 +26,7 @@ public:
         return {slot, s.generation};
     }
 
-    // False if it has come, or was cancelled before.
+    // False if it came or was cancelled before.
     bool cancel(Handle handle) {
         if (handle.slot == none) {
             return false;
@@ -40,7 +39,7 @@ public:
         return true;
     }
 
-    // The event of a slot has come: what it is for, or none if it was cancelled.
+    // What the slot's event is for, or none if cancelled.
     u32 expire(u32 slot) {
         Slot& s = slots_[slot];
         const u32 payload = s.pending ? s.payload : none;

@@ -1,8 +1,8 @@
-// Analytical network: latency x hops + size / bandwidth, no interaction.
+// Analytical network: latency x hops + size / bandwidth; messages do not interact.
 //
-// ASTRA-sim's congestion-unaware network, to the tick (analytical_formula.hpp). Cheapest level: one event per message.
-// So links carry whatever is asked, at once. Without the quirk `links-carry-anything` messages take turns on the links
-// of the ranks (network/ports.hpp), which is what native scenarios have.
+// ASTRA-sim's congestion-unaware network, to the tick (analytical_formula.hpp); the cheapest level,
+// one event per message. Without the quirk `links-carry-anything` (so natively) messages take turns
+// on the links of ranks: network/ports.hpp.
 #pragma once
 
 #include "base/clock.hpp"

@@ -1,8 +1,8 @@
-// AnalyticalFormula: how long a message takes that meets no other: latency x hops + size / bandwidth.
+// AnalyticalFormula: a message alone takes latency x hops + size / bandwidth.
 //
-// ASTRA-sim's congestion-unaware network (ASTRA-sim 2.0, ISPASS 2023, section IV-C). With `lowest_dimension_only` a
-// message between ranks that differ in several dimensions is charged for the lowest of them alone, as upstream does;
-// without, latencies add up over all dimensions crossed and the narrowest bandwidth counts.
+// ASTRA-sim's congestion-unaware network (ASTRA-sim 2.0, ISPASS 2023, section IV-C). With
+// `lowest_dimension_only` only the lowest dimension crossed counts, as upstream; else latencies add
+// up and the narrowest bandwidth counts.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,6 @@ public:
           lowest_dimension_only_(lowest_dimension_only),
           known_(std::size_t{grid.dimensions()} << known_bits) {}
 
-    // Whether one dimension alone counts of those that a message crosses.
     bool crosses_one() const { return lowest_dimension_only_ || grid_.dimensions() == 1; }
     bool lowest_dimension_only() const { return lowest_dimension_only_; }
 
@@ -35,8 +34,8 @@ public:
         return first;
     }
 
-    // The ticks of a message in a dimension. Collectives repeat theirs thousands of times, and messages between nodes
-    // have few sizes, so those that were asked for last are kept, each where its size and hops lead.
+    // Memoised by size and hops: collectives repeat a size thousands of times, and messages between
+    // nodes have few.
     u64 known_ticks(u32 dimension, u32 hops, u64 bytes) {
         const u64 mixed = (bytes + (u64{hops} << 40U)) * 0x9e3779b97f4a7c15u;
         Known& known = known_[(std::size_t{dimension} << known_bits) + (mixed >> (64 - known_bits))];
@@ -51,7 +50,7 @@ public:
         return scale_.ticks(hops * dimension.latency_ns + static_cast<double>(bytes) / dimension.bytes_per_ns);
     }
 
-    // Of all dimensions that are crossed; in `use`, by dimension, `times` of the message.
+    // All crossed dimensions count; `use`, by dimension, gets the message `times` over.
     u64 ticks_across(const Message& message, u64 times, Vector<LinkUse>& use) const {
         double latency = 0.0;
         double bytes_per_ns = std::numeric_limits<double>::infinity();
@@ -64,7 +63,6 @@ public:
         return scale_.ticks(latency + static_cast<double>(message.bytes) / bytes_per_ns);
     }
 
-    // The same, whichever dimensions count.
     u64 ticks(const Message& message, u64 times, Vector<LinkUse>& use) {
         const auto [d, from, to] = crossing(message);
         if (!crosses_one()) {
@@ -78,14 +76,14 @@ private:
     struct Known {
         u64 bytes = 0;
         u64 ticks = 0;
-        u32 hops = 0;   // 0: nothing yet
+        u32 hops = 0;   // 0: empty
     };
     static constexpr u32 known_bits = 9;
 
     const Grid& grid_;
     TimeScale scale_;
     bool lowest_dimension_only_;
-    Vector<Known> known_;   // 2 to the power of known_bits for each dimension
+    Vector<Known> known_;   // 2^known_bits for each dimension
 };
 
 }  // namespace yantra

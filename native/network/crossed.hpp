@@ -1,4 +1,4 @@
-// What networks share that count a message once for every dimension it crosses.
+// Shared by networks that count a message once for every dimension it crosses.
 #pragma once
 
 #include "base/vector.hpp"
@@ -7,7 +7,7 @@
 
 namespace yantra {
 
-// Visits the dimensions in which the ends of a message differ, with its coordinates there.
+// Visits the dimensions in which the ends differ, with the coordinates there.
 template <class Visit>
 void for_each_crossed(const Grid& grid, const Message& message, Visit&& visit) {
     for (u32 d = 0; d < grid.dimensions(); ++d) {
@@ -24,7 +24,7 @@ inline void count(LinkUse& use, u64 bytes, u64 times) {
     use.messages += times;
 }
 
-// What was carried since `before` is carried so many times more.
+// Repeats what was carried since `before`.
 inline void repeat_use(Vector<LinkUse>& use, const Vector<LinkUse>& before, u64 times) {
     for (u32 d = 0; d < use.size(); ++d) {
         use[d].bytes += (use[d].bytes - before[d].bytes) * times;

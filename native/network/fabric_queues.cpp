@@ -77,7 +77,6 @@ void FabricQueues::free_link(u32 link) {
     }
 }
 
-// To the next link of its path, or to its destination.
 void FabricQueues::offer(u32 number) {
     Transit& transit = transits_[number];
     if (transit.hop == transit.path.size()) {
@@ -143,7 +142,7 @@ void FabricQueues::transmit(u32 link, u32 number) {
     queue_.schedule(now + busy, {Owner::network, link_free}, link);
 }
 
-// All links by formula that come next, as if nobody else were on them.
+// Crosses the formula links ahead as if alone.
 void FabricQueues::cross_by_formula(u32 number) {
     Transit& transit = transits_[number];
     const std::span<const u32> ahead = std::span<const u32>(transit.path).subspan(transit.hop);

@@ -1,10 +1,10 @@
-// Fabric queues: the store-and-forward network over a fabric. Whole messages, one FIFO per directed link.
+// Fabric queues: store-and-forward over a fabric: whole messages, one FIFO per directed link.
 //
-// The rules of network/store_and_forward.hpp, each hop latency + size / bandwidth of its link, along the path
-// that the routing says when a message is sent. Where the routing goes by packets, the message is one packet.
-// Links of some tiers may go by formula (network/formula_tiers.hpp): they have no queue, and a message crosses those
-// that follow each other at once. Links may change their rate or fail (fabric_queues_changes.cpp). Costs two events
-// per hop, and the path of every message that is under way.
+// As network/store_and_forward.hpp: each hop takes latency + size / bandwidth of its link, on the
+// path that the routing gives at sending. For routings by packet, a message is one packet. Links by
+// formula (network/formula_tiers.hpp) have no queue; consecutive ones are crossed at once. Links
+// may change rate or fail (fabric_queues_changes.cpp). Costs two events per hop, and a stored path
+// per message under way.
 #pragma once
 
 #include <deque>
@@ -48,14 +48,14 @@ private:
         bool was_rerouted = false;
         bool has_waited = false;
     };
-    // A message over a link that may change meanwhile. Two events are of it: `crossed` and `freed`.
+    // A message on a link that may change meanwhile. It has two events: `crossed` and `freed`.
     struct Crossing {
         u32 transit = none;
         u32 link = none;
         u64 since = 0;         // tick
         u64 ends = 0;          // tick at which the link is free
         double left = 0.0;     // bytes at `since`,
-        u64 left_bytes = 0;    // and as they are counted
+        u64 left_bytes = 0;    // and as counted
         Notice departed;
         u32 events = 0;
         bool is_void = false;  // it was stopped
@@ -65,10 +65,10 @@ private:
         u64 waiting_bytes = 0;
         bool busy = false;
         u32 crossing = none;         // where links change: what crosses it, or
-        u32 stopped = none;          // stands still since the link is down
+        u32 stopped = none;          // is stopped because it is down
     };
 
-    // Bytes that wait, over the rate: how long a message would.
+    // Waiting bytes over the rate.
     double load(u32 link) const override {
         return static_cast<double>(queues_[link].waiting_bytes) / ways_.bytes_per_ns(link);
     }
@@ -77,7 +77,7 @@ private:
     void free_link(u32 link);
     void cross_by_formula(u32 transit);
     void arrive(u32 transit);
-    // Of fabric_queues_changes.cpp.
+    // In fabric_queues_changes.cpp.
     void change_links();
     void set_rate(u32 link, double bytes_per_ns);
     void cross(const Crossing& crossing);
@@ -95,10 +95,10 @@ private:
     WaysProbe probe_;
     const FormulaTiers tiers_;
     LinkChanges changes_;
-    Vector<double> rates_;    // by link, bytes per ns; empty where none changes
+    Vector<double> rates_;    // by link, bytes per ns; empty if none changes
     Vector<Queue> queues_;    // by link
     Vector<LinkUse> use_;
-    Vector<u64> busy_until_;  // by link, tick; empty where none goes by formula
+    Vector<u64> busy_until_;  // by link, tick; empty if none goes by formula
     Pool<Transit> transits_;
     Pool<Crossing> crossings_;
     Vector<u32> path_;

@@ -1,9 +1,8 @@
-// What links that fail, return or change their rate do to whole messages in queues.
+// Whole messages in queues when links fail, return or change rate.
 //
-// A message that crosses a link when it changes goes on at the new rate with the bytes that it has left. On a link that
-// is down it stands still, and those behind it wait. Once the failure is known, all of them take another way from the
-// device where they are stored, if there is one; what stood on the link is then sent again whole, as messages are
-// stored whole.
+// A message on a link goes on at the new rate with its remaining bytes; on a failed link it stops
+// and others queue. Once the failure is known, all take another way, if any, from where they are
+// stored; what was on the link is sent again whole.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -47,7 +46,6 @@ void FabricQueues::set_rate(u32 link, double bytes_per_ns) {
     }
 }
 
-// Begins to cross a link, or goes on.
 void FabricQueues::cross(const Crossing& crossing) {
     const u32 number = crossings_.take(crossing);
     Crossing& of = crossings_[number];
@@ -62,7 +60,7 @@ void FabricQueues::cross(const Crossing& crossing) {
     queue_.schedule(of.ends, {Owner::network, freed}, number);
 }
 
-// What crosses a link stands still, with the bytes that it has left. What is all on its way is not stopped.
+// Keeps the remaining bytes. What has left entirely is not stopped.
 void FabricQueues::stop(u32 link) {
     Queue& of = queues_[link];
     const u64 now = queue_.now();
@@ -93,7 +91,7 @@ void FabricQueues::is_through(u32 number) {
     end_event(number);
 }
 
-// The sender is done when the link is free, of which the second event tells at the latest.
+// The sender is done when the link is free, at the latest with the second event.
 void FabricQueues::end_event(u32 number) {
     Crossing& crossing = crossings_[number];
     if (!crossing.is_void && !crossing.departed.kind.is_none()) {
@@ -162,7 +160,7 @@ void FabricQueues::reroute() {
     }
 }
 
-// From where it is stored; false where all ways are cut, or the routing knows none from there.
+// False if all ways are cut or the routing knows none from there.
 bool FabricQueues::take_another_way(u32 number) {
     Transit& transit = transits_[number];
     const u32 at = ways_.start_of(transit.path[transit.hop]);

@@ -16,10 +16,10 @@ namespace {
 
 constexpr double default_parts = 16.0;
 constexpr u32 most_parts = 4096;
-// A time that is a whole number of ticks, or has a half, is not to fall to either side by a rounding error. So what
-// falls on one tick or the next is drawn a little beside these.
+// Times that are whole or half ticks must not fall either way by rounding: rounding is shifted by
+// this.
 constexpr double nudge_ticks = 1.0 / 1024.0;
-// Who asks when it has left asks again behind what ends so soon after: the rates are about to change.
+// The sender asks again after ends this close: rates are about to change.
 constexpr double at_once_ns = 2.0 / 1000.0;
 
 std::unique_ptr<NetworkModel> flow_over(const NetworkSetup& setup, std::unique_ptr<Ways> ways) {
@@ -120,7 +120,7 @@ u32 FlowNetwork::parts_of(u64 bytes) const {
     return is_parted_ ? static_cast<u32>(std::min<u64>(options_.parts, std::max<u64>(bytes, 1))) : 1;
 }
 
-// Sends as many parts as are left of a transit.
+// Sends the remaining parts of a transit.
 FlowNetwork::Alone FlowNetwork::send_parts(u32 transit, u32 from, u32 to, u64 bytes, u64 order) {
     const u32 parts = transits_[transit].parts_left;
     Alone alone;
@@ -199,7 +199,7 @@ void FlowNetwork::handle(const Event& event) {
     }
 }
 
-// What begins in one tick begins at once, so that rates are solved once.
+// All entries of a tick together, for one solve.
 void FlowNetwork::enter_all() {
     if (entering_.empty()) {
         return;
@@ -251,7 +251,6 @@ void FlowNetwork::begin(u32 number, double start_ns) {
     }
 }
 
-// From now on a part holds its links.
 void FlowNetwork::is_flow(u32 number, u32 flow) {
     parts_[number].flow = flow;
     if (part_of_.size() <= flow) {
@@ -261,7 +260,6 @@ void FlowNetwork::is_flow(u32 number, u32 flow) {
     busy(parts_[number].route, 1, queue_.now());
 }
 
-// The flows that are through by then.
 void FlowNetwork::end(double until_ns) {
     while (sharing_.next_end_ns() <= until_ns) {
         ended_.clear();
@@ -320,7 +318,7 @@ void FlowNetwork::depart(Transit& transit) {
     }
 }
 
-// The sender of a message asks whether it is done: whether what is left would be under way by now.
+// Whether the rest of the message would be under way by now.
 void FlowNetwork::ask(u32 number) {
     Transit& transit = transits_[number];
     if (transit.has_arrived) {
@@ -348,15 +346,16 @@ void FlowNetwork::answer(u32 number) {
         probe_.arrival_scheduled();
     } else if (std::isfinite(leaves_ns)) {   // else when it arrives, or asks again when it begins
         transit.is_asking = true;
-        if (sharing_.next_end_ns() <= now_ns() + at_once_ns) {   // which a rounding would have had before the question
+        if (sharing_.next_end_ns() <= now_ns() + at_once_ns) {   // which without rounding would come before
+                                                                 // the question
             leaves_ns = std::min(leaves_ns, now_ns() + at_once_ns);
         }
         queue_.schedule(tick_of(leaves_ns), {Owner::network, leaves}, number);
     }
 }
 
-// When a part has left, by what is known now. Its flow begins a latency after it was sent; until then its links are
-// taken to be shared evenly by all that was sent over them, so that a sender does not run ahead of who receives.
+// An estimate. A flow begins a latency after it was sent; until then its links count as shared
+// evenly by all sent over them, so that senders do not run ahead of receivers.
 double FlowNetwork::leaves_ns(const Part& part) {
     const Route& route = routes_[part.route];
     if (part.is_over || part.by_formula || part.bytes == 0) {
@@ -370,7 +369,7 @@ double FlowNetwork::leaves_ns(const Part& part) {
     }
     double ns_per_byte = 1.0 / route.bytes_per_ns;
     const double sent_ns = part.enters_ns - known_ways_.latency_ns(part.route);
-    if (part.is_in_line) {   // it begins in this tick: it cannot have left sooner, and in the next one more is known
+    if (part.is_in_line) {   // it begins in this tick, so has not left; the next one knows more
         return std::max(sent_ns + static_cast<double>(part.bytes) * ns_per_byte, now_ns() + 2.0 / ticks_per_ns_);
     }
     for (u32 link : known_ways_.links(part.route)) {
@@ -379,7 +378,7 @@ double FlowNetwork::leaves_ns(const Part& part) {
     return std::min(sent_ns + static_cast<double>(part.bytes) * ns_per_byte, part.enters_ns);   // when it is known
 }
 
-// Many flows begin and end in one tick: rates are solved once, behind all that is known of it.
+// Rates are solved once a tick, after all its changes.
 void FlowNetwork::settle_later() {
     if (!is_settling_) {
         is_settling_ = true;

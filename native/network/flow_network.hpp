@@ -1,14 +1,17 @@
-// Flow network: messages share links max-min fairly. No packets, no queues: what a fabric gives at best.
+// Flow network: messages share links max-min fairly, without packets or queues: the best a fabric
+// gives.
 //
-// A message waits for the latency of its way and holds nothing, then holds all links of its way until its bytes
-// are through (network/flow/sharing.hpp). Its sender is done when the bytes that are left would be under way at
-// the present rate, which is its latency earlier. `rtt_fairness` weighs by 1 / round trip. Where the routing
-// goes by packets, a message is so many parts, each on its way. Links of a fabric may change their rate at stated
-// times. What crosses one that is down waits; after the delay of rerouting it goes on by another way, if there is
-// one, with the bytes that it has left, at once. What happens in one tick is gathered and then done in an order of
-// its own: first what has ended, then what enters, then who asks. So nothing depends on the order of events in a
-// tick. Trade-off: a change of flows costs a solve of
-// what it can reach; no queue ever delays a message, and the latency is that of the links.
+// A message waits out its way's latency holding nothing, then holds all links until its bytes are
+// through (network/flow/sharing.hpp). Its sender is done a latency earlier, when the rest is under
+// way at the present rate. `rtt_fairness` weighs by 1 / round trip. For routings by packet, a
+// message is parts, each on its way.
+//
+// Links of a fabric may change rate at stated times. Messages on a failed link wait; after the
+// rerouting delay they go on at once by another way, if any, with their remaining bytes.
+//
+// The happenings of a tick are gathered and done in fixed order (ends, entries, questions), so
+// event order within a tick does not matter. Trade-off: each change costs a solve of what it can
+// reach; queues never delay, and latency is the links' own.
 #pragma once
 
 #include <limits>
@@ -36,8 +39,8 @@ class FlowNetwork final : public NetworkModel, public HeldLinks, private LinkLoa
 public:
     struct Options {
         bool rtt_fairness = false;
-        u32 parts = 1;   // of a message, where the routing goes by packets
-        bool in_order = false;   // all messages between two places follow each other, not a collective's alone
+        u32 parts = 1;   // of a message, for routings by packet
+        bool in_order = false;   // all messages between two places go one by one, not only a collective's
     };
 
     FlowNetwork(const NetworkSetup& setup, std::unique_ptr<Ways> ways, Options options);
@@ -82,7 +85,7 @@ private:
         u32 route = none;
         u32 flow = none;       // while it holds links
         u64 bytes = 0;
-        u64 order = 0;         // of its message: what comes in one tick goes by it
+        u64 order = 0;         // of its message: order within a tick
         double enters_ns = 0.0;
         u64 entered = 0;       // tick
         u64 waits_since = never;   // tick, for a link that is down
@@ -90,21 +93,21 @@ private:
         bool is_sending = false;   // its sender has not heard that it left: counted in sent_over_
         bool by_formula = false;   // holds its links without sharing them
         bool is_in_line = false;   // others between the same two places wait for it
-        u32 behind = none;     // part, of those that wait in a line
+        u32 behind = none;     // next part in the line
     };
-    // What goes between two places, in order: one, and those that wait for it.
+    // What goes between two places in order.
     struct Line {
         u64 came = never;          // tick, the last of them
         u64 order = 0;             // and of it
         u32 first = none;          // parts that wait
         u32 last = none;
     };
-    // Messages of a line whose senders have not heard that they left, and the route on which all count as one.
+    // Messages of a line not known to have left; on the route all count as one.
     struct Sent {
         u32 count = 0;
         u32 route = none;
     };
-    // The class of flows over the links of a way; none where all are infinitely fast.
+    // Flow class of a way; none if all its links are infinitely fast.
     struct Route {
         u32 of_class = none;
         double bytes_per_ns = 0.0;   // where it is narrowest
@@ -116,12 +119,12 @@ private:
         Vector<LinkUse> whole;
         Vector<double> divided_bytes;   // of flows of which it carries a part
     };
-    // By whom a link is held, and until when.
+    // Who holds a link, and until when.
     struct Held {
         u64 until = 0;   // tick
         u32 name = none;
     };
-    // Messages in turn, by their routes, for which links may be held.
+    // Messages in turn, by route, for which links may be held.
     struct Turn {
         struct Messages {
             u32 route = none;
@@ -138,9 +141,8 @@ private:
         double latency_ns = 0.0;
     };
 
-    // Of flow_network_routes.cpp, as busy() and note_carried().
+    // In flow_network_routes.cpp, like busy() and note_carried().
     double load(u32 link) const override;
-    // Whether messages cross a link without sharing it.
     bool goes_by_formula(u32 link) const {
         return !formula_groups_.empty() && formula_groups_[ways_->group(link)];
     }
@@ -149,7 +151,7 @@ private:
     void add_route(const Way& way);
     void carry(u32 route, i64 bytes, u64 messages, Uses& uses) const;
     Vector<LinkUse> rounded_use() const;
-    // Of flow_network_held.cpp.
+    // In flow_network_held.cpp.
     u64 alone_ticks(u32 route, u64 bytes) const;
     void carry_alone(u32 route, u64 bytes, u64 times, Uses& uses) const;
     void meet(u32 route);
@@ -161,14 +163,14 @@ private:
     u32 parts_of(u64 bytes) const;
     Alone send_parts(u32 transit, u32 from, u32 to, u64 bytes, u64 order);
     void send_part(const Part& part);
-    // Of flow_network_background.cpp.
+    // In flow_network_background.cpp.
     void start_background();
     void schedule_background();
     void send_in_background(const BackgroundFlow& flow);
     void stop_background(u64 tick);
     void stop_part(u32 part, double now_ns, u64 tick);
     static bool is_background(const Transit& transit) { return transit.arrived.kind.is_none(); }
-    // The next five are of flow_network_changes.cpp.
+    // The next five are in flow_network_changes.cpp.
     void change_links();
     void catch_up();
     void watch(u32 part);
@@ -180,7 +182,7 @@ private:
     void enter(u32 part, double start_ns);
     void begin(u32 part, double start_ns);
     void is_flow(u32 part, u32 flow);
-    // Of flow_network_order.cpp.
+    // In flow_network_order.cpp.
     bool waits_in_line(u32 part);
     void next_in_line(u32 part);
     void has_its_line(u32 part);
@@ -203,7 +205,7 @@ private:
 
     const Vector<LinkChange>& changes_;
     const Vector<BackgroundFlow>& background_;
-    const std::vector<bool>& formula_groups_;   // by group; empty where there are none
+    const std::vector<bool>& formula_groups_;   // by group; may be empty
     const u64 reroute_delay_;
     std::unique_ptr<Ways> ways_;
     TimeScale scale_;
@@ -231,7 +233,7 @@ private:
     Vector<u32> asking_;              // transits, in this tick
     Vector<u32> ended_;
     u32 wake_ = 0;                         // number of the last event for ends; older ones are void
-    std::vector<bool> is_down_;            // by link; empty where none ever is
+    std::vector<bool> is_down_;            // by link; may be empty
     std::vector<bool> is_avoided_;         // by link, as of the last reroute
     std::size_t next_background_ = 0;
     bool background_rests_ = false;        // none is scheduled, as all work is done
@@ -241,14 +243,14 @@ private:
     u64 under_way_ = 0;                    // messages
     Disturbance disturbance_;
     bool is_settling_ = false;
-    Vector<double> sent_over_;             // by link: flows of parts that have not left, in the latency as well
+    Vector<double> sent_over_;             // by link: flows of parts that have not left, including latency
     const bool is_parted_;                 // messages go in parts, each its way
     const bool is_over_classes_;           // links stand for classes
-    Vector<u32> under_way_over_;      // by link, over classes alone: messages
+    Vector<u32> under_way_over_;      // by link, over classes only: messages
     Vector<Held> held_;               // the same
     Vector<Turn> turns_;
     Holder* holder_ = nullptr;
-    double next_end_ns_;                   // as rates were solved last
+    double next_end_ns_;                   // by the last solve
 };
 
 }  // namespace yantra

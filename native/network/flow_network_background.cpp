@@ -1,7 +1,7 @@
-// Traffic of nobody's job in the flow network: it shares links with messages, and nobody waits for it.
+// Traffic of no job in the flow network: it shares links, and nobody waits for it.
 //
-// Flows are one chain of events, each of which schedules the next. Once all work is done no more begin, and those
-// that have begun end with the bytes that they have carried: a link is not used for longer than the run takes.
+// One chain of events, each scheduling the next. Once all work is done none begin, and those under
+// way end with the bytes carried: no link is used after the run.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -14,7 +14,7 @@ void FlowNetwork::schedule_background() {
     if (std::exchange(background_rests_, false)) {
         background_is_over_ = false;
         while (next_background_ < background_.size() && background_[next_background_].tick < queue_.now()) {
-            ++next_background_;   // what would have begun while there was no work
+            ++next_background_;   // would have begun while there was no work
         }
     }
     if (next_background_ < background_.size()) {
@@ -44,7 +44,7 @@ void FlowNetwork::send_in_background(const BackgroundFlow& flow) {
     send_parts(number, flow.from, flow.to, flow.bytes, 0);
 }
 
-// All work was done at this tick, which no event of the network has come since.
+// Work ended at this tick, since which no network event came.
 void FlowNetwork::stop_background(u64 tick) {
     background_is_over_ = true;
     const double done_ns = std::max(static_cast<double>(tick) / ticks_per_ns_, sharing_.now_ns());
@@ -57,7 +57,7 @@ void FlowNetwork::stop_background(u64 tick) {
     settle_later();
 }
 
-// Its events and those of its message may be to come, so both keep their numbers.
+// Events of the part and its message may be pending, so both keep their numbers.
 void FlowNetwork::stop_part(u32 number, double now_ns, u64 tick) {
     Part& part = parts_[number];
     const Route& route = routes_[part.route];

@@ -1,8 +1,8 @@
-// What links that fail, return or slow down do to the flow network.
+// Links of the flow network that fail, return or slow down.
 //
-// Changes are one chain of events, each of which schedules the next. Where no message is under way and nothing
-// else will happen, the chain rests, so that what would happen behind the end of a run costs nothing; a message
-// that is sent later all the same finds the links as they are then.
+// Changes are one chain of events, each scheduling the next. While no message is under way and no
+// other event is pending the chain rests, so changes after the run cost nothing; a later message
+// catches up.
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +11,7 @@
 
 namespace yantra {
 
-// All changes of this time, and those that were slept through.
+// All changes of this time, and those missed while resting.
 void FlowNetwork::change_links() {
     end(now_ns());
     u64 known_at = 0;
@@ -44,13 +44,12 @@ void FlowNetwork::catch_up() {
     is_resting_ = false;
 }
 
-// Whether a way crosses one of some links.
 bool FlowNetwork::crosses(u32 route, const std::vector<bool>& some) const {
     const std::span<const u32> links = known_ways_.links(route);
     return !some.empty() && std::any_of(links.begin(), links.end(), [&some](u32 link) { return some[link]; });
 }
 
-// Notes when a part begins to wait for a link that is down, and when it goes on.
+// Notes waiting for failed links, for the report.
 void FlowNetwork::watch(u32 number) {
     Part& part = parts_[number];
     const bool waits = part.flow != none && crosses(part.route, is_down_);
@@ -80,7 +79,7 @@ void FlowNetwork::reroute() {
     }
 }
 
-// A part goes on with the bytes that it has left; it stays where it is if all ways are cut.
+// With the bytes left; it stays if all ways are cut.
 void FlowNetwork::take_another_way(u32 number) {
     const u32 route = route_of(parts_[number].from, parts_[number].to, parts_[number].packet);
     Part& part = parts_[number];

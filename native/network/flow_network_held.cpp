@@ -1,7 +1,7 @@
-// Links of the flow network that are held for the messages of a phase among equal ranks (network/held_links.hpp).
+// Links of the flow network held for a phase among equal ranks (network/held_links.hpp).
 //
-// Only over classes of links, and only while nothing else is under way on them. So a flow that is carried on has had
-// them to itself, and what it has left follows from its rate alone.
+// Only over classes of links with nothing else under way. So a flow that is carried on was alone,
+// and its rate gives what is left.
 #include <algorithm>
 
 #include "network/flow_network.hpp"
@@ -10,7 +10,7 @@ namespace yantra {
 
 namespace {
 
-constexpr double least_bytes = 1e-9;   // that are left of what ends in this tick
+constexpr double least_bytes = 1e-9;   // left of what ends in this tick
 
 }  // namespace
 
@@ -19,7 +19,6 @@ u64 FlowNetwork::alone_ticks(u32 number, u64 bytes) const {
     return scale_.ticks(known_ways_.latency_ns(number) + static_cast<double>(bytes) / route.alike_bytes_per_ns + nudge_ns_);
 }
 
-// Counts messages that meet no others.
 void FlowNetwork::carry_alone(u32 number, u64 bytes, u64 times, Uses& uses) const {
     const u64 entered = scale_.ticks(known_ways_.latency_ns(number) + nudge_ns_);
     carry(number, static_cast<i64>(bytes * times), times, uses);
@@ -62,7 +61,7 @@ bool FlowNetwork::hold(u32 learnt, u64 ticks, u32 name) {
     return true;
 }
 
-// Somebody is to send over a route: whoever holds links of it has to say what is under way on them.
+// Whoever holds links of the route must report what is under way.
 void FlowNetwork::meet(u32 route) {
     const u64 now = queue_.now();
     const std::size_t hops = known_ways_.links(route).size();
@@ -86,7 +85,7 @@ void FlowNetwork::give_up(u32 learnt, std::span<const u64> through) {
     }
 }
 
-// As if it had been sent then: it waits for the latency, or holds its links with the bytes that it has left.
+// As if sent then: it waits out the latency, or holds its links with its remaining bytes.
 void FlowNetwork::carry_on(const Message& message, Notice arrived, i64 since) {
     const u64 now = queue_.now();
     const u32 transit = transits_.take();

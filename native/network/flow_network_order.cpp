@@ -1,10 +1,9 @@
-// Messages between two places, one after the other: what one connection does. Those of one collective do so, or all.
+// Messages between two places one by one, as on one connection: those of each collective, or all.
 //
-// Where messages of one pair share links instead, a rank that is late sends all it has to pass on at once, each
-// message at a part of the rate, and the ranks behind it wait for all of them. So a ring that is late once would
-// stay late by many times that. In order, the first of them arrives as early as it would alone.
-// Chunks that are under way together would take each step at once and wait for its latency at once; in order, one
-// sends while the other waits.
+// If a pair's messages shared links instead, a late rank would send its backlog at once, each
+// message at a fraction of the rate, and its successors would wait for all: a ring late once would
+// stay late by a multiple. Also, parallel chunks would take each step together and wait out each
+// latency together; in order, one sends while another waits.
 #include <algorithm>
 #include <utility>
 
@@ -14,13 +13,13 @@
 
 namespace yantra {
 
-// The parts of one number go in one line, where a message is cut for its ways.
+// Parts of one number share a line.
 u64 FlowNetwork::line_of(const Part& part) const {
     const u64 pair = mix(u64{part.from} << 32U | part.to, part.packet);
-    return (options_.in_order ? pair : mix(pair, part.order >> 32U)) >> 1U;   // which is no number that cannot be a key
+    return (options_.in_order ? pair : mix(pair, part.order >> 32U)) >> 1U;   // which avoids the reserved key
 }
 
-// Whether a part has to wait for others; else it has the line for itself until it arrives.
+// If not, the part has the line until it arrives.
 bool FlowNetwork::waits_in_line(u32 number) {
     Part& part = parts_[number];
     if (part.bytes == 0 || is_background(transits_[part.transit])) {
@@ -42,7 +41,7 @@ bool FlowNetwork::waits_in_line(u32 number) {
     return true;
 }
 
-// One that has been under way alone, and is from now on one of many.
+// A part alone until now becomes one of many.
 void FlowNetwork::has_its_line(u32 number) {
     const u64 key = line_of(parts_[number]);
     ensure(lines_.find(key) == nullptr, "a message that was alone, behind another");
@@ -50,7 +49,7 @@ void FlowNetwork::has_its_line(u32 number) {
     parts_[number].is_in_line = true;
 }
 
-// A part is through: the next one begins where it ended.
+// The next part begins where this one ended.
 void FlowNetwork::next_in_line(u32 number) {
     parts_[number].is_in_line = false;
     const u64 key = line_of(parts_[number]);

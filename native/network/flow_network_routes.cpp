@@ -1,4 +1,4 @@
-// The routes of the flow network: each way once, the class of flows over its links, and what links carried.
+// The routes of the flow network: each way once, its flow class, and what links carried.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -12,12 +12,12 @@ namespace yantra {
 
 namespace {
 
-constexpr double nudge_bytes = 1.0 / 1024.0;   // so that a rounding error does not take a byte
+constexpr double nudge_bytes = 1.0 / 1024.0;   // so that rounding does not take a byte
 
 }  // namespace
 
-// Flows that were sent over a link and have not left, for each byte per ns: what an adaptive routing looks at. Those
-// in their latency count, so that flows which begin together see each other.
+// Flows sent and not departed, for each byte per ns, for adaptive routing. Those in their latency
+// count, so that simultaneous flows see each other.
 double FlowNetwork::load(u32 link) const { return sent_over_[link] / ways_->bytes_per_ns(link); }
 
 u32 FlowNetwork::route_of(u32 from, u32 to, u32 packet) {
@@ -71,7 +71,6 @@ void FlowNetwork::add_route(const Way& way) {
     routes_.push_back(route);
 }
 
-// Counts bytes of a flow, and of those alike, on all links of a way.
 void FlowNetwork::carry(u32 number, i64 bytes, u64 messages, Uses& uses) const {
     const std::span<const u32> links = known_ways_.links(number);
     for (std::size_t at = 0; at < links.size(); ++at) {
@@ -114,8 +113,8 @@ void FlowNetwork::count_sent(Part& part, bool is_sending) {
     }
 }
 
-// The route on which a line begins to send, or ends, else none: messages that follow each other take a link as one does.
-// What it began on is what it ends on, though some have gone another way meanwhile.
+// The route where a line starts or stops sending, or none: consecutive messages load a link as one.
+// It stops where it started, even after reroutes.
 u32 FlowNetwork::changes_line(const Part& part, bool is_sending) {
     const u64 key = line_of(part);
     Sent* const sent = sent_in_line_.find(key);
@@ -144,7 +143,7 @@ void FlowNetwork::busy(u32 route, i32 change, u64 tick) {
     }
 }
 
-// So many bytes of a part, over its way since it entered.
+// Bytes of a part since it entered.
 void FlowNetwork::note_carried(u32 number, u64 bytes, u64 until) {
     const Part& part = parts_[number];
     const std::span<const u32> links = known_ways_.links(part.route);

@@ -1,7 +1,7 @@
-// FormulaTiers: the links that messages cross by formula, whatever the network of the others is.
+// FormulaTiers: links crossed by formula, whatever the network of the others.
 //
-// Links of some labels (NetworkParameters::formula_groups). A message crosses such links that follow each other in
-// the sum of their latencies + its bytes over the rate of the narrowest, and never waits there.
+// By label (NetworkParameters::formula_groups). Consecutive ones take the sum of latencies + bytes
+// over the narrowest rate, without waiting.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,7 @@ public:
         double latency_ns = 0.0;
         double bytes_per_ns = std::numeric_limits<double>::infinity();
     };
-    // The links by formula with which a way begins.
+    // The formula links at the start of a way.
     Stretch stretch(const Ways& ways, std::span<const u32> way) const {
         Stretch of;
         for (; of.links < way.size() && has(way[of.links]); ++of.links) {
@@ -49,8 +49,8 @@ public:
         return of;
     }
 
-    // For who sends bytes over a way as they come: links by formula add latency alone where they are no narrower
-    // than the others. Unsupported where they are.
+    // For bytes sent as they come: formula links add only latency if no narrower than the others;
+    // else Unsupported.
     void check(const Ways& ways, std::span<const u32> way) const {
         double formula = std::numeric_limits<double>::infinity();
         double others = std::numeric_limits<double>::infinity();

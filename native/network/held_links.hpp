@@ -1,9 +1,8 @@
-// HeldLinks: links that a network keeps for messages that come in turn, whose times are then known beforehand.
+// HeldLinks: links reserved for messages in turn, whose times are then known ahead.
 //
-// Who knows that nobody else sends over some links need not have every message played. Whether anybody will, only
-// time shows: as soon as somebody is to send over a link that is held, whoever holds it is told, gives up all that
-// it holds with that link, and sends from there on what it has left. Trade-off: a holder must be able to say at any
-// tick how far its messages are.
+// Messages that nobody disturbs need not be simulated. As soon as somebody sends over a held link,
+// the holder gives up every link of that hold and sends what is left normally. Trade-off: a holder
+// must know its messages' progress at any tick.
 #pragma once
 
 #include <span>
@@ -14,7 +13,7 @@
 
 namespace yantra {
 
-// Messages that are sent one after the other.
+// Messages sent one after the other.
 struct MessagesInTurn {
     Message message;
     u64 times = 0;
@@ -22,10 +21,10 @@ struct MessagesInTurn {
 
 class HeldLinks {
 public:
-    // Who holds links, by a name of its own for each hold.
+    // Names each of its holds.
     class Holder {
     public:
-        // Somebody sends over a link that is held. Precondition of the return: it is given up.
+        // Somebody sends over a held link. The hold must be given up before returning.
         virtual void meets(u32 name) = 0;
 
     protected:
@@ -33,24 +32,24 @@ public:
     };
 
     virtual void tell(Holder& holder) = 0;
-    // The ticks of a message that meets no others but those alike; `never` where links are not held for it.
+    // The ticks of a message that meets only those of its hold; `never` where links cannot be held.
     virtual u64 undisturbed(const Message& message) = 0;
-    // The link over which a message leaves, for which others of its sender wait in their order, and for how long.
+    // The link by which a message leaves, where the sender's others queue, and for how long.
     struct Departure {
-        u32 link = none;     // none: their order is not known
+        u32 link = none;     // none: their order is unknown
         u64 ticks = 0;
     };
     virtual Departure departure(const Message&) { return {}; }
-    // Messages that hold() will be asked for, by number.
+    // Returns the number for hold().
     virtual u32 learn(std::span<const MessagesInTurn> messages) = 0;
-    // Has the links of such messages for so many ticks from now, and counts what they carry; false if others are
-    // under way on them or hold them.
+    // Holds the links for `ticks` and counts what they carry; false if they are in use or held.
     virtual bool hold(u32 learnt, u64 ticks, u32 name) = 0;
-    // Counts what other messages carry over links that are held already.
+    // Counts other messages over links already held.
     virtual void add(u32 learnt) = 0;
-    // Gives them up before that time, when so many of each of the messages are through: the others do not count.
+    // Gives up early; of each message, `through` have completed and the others do not count.
     virtual void give_up(u32 learnt, std::span<const u64> through) = 0;
-    // Carries on a message that began to leave so many ticks ago over links that are given up now; below 0, will begin.
+    // Resumes a message that began to leave `since` ticks ago (below 0: will begin) over links
+    // given up now.
     virtual void carry_on(const Message& message, Notice arrived, i64 since) = 0;
 
 protected:

@@ -1,8 +1,7 @@
-// Ideal network: bytes over bandwidth and nothing else. Messages do not share links, and hops take no time.
+// Ideal network: bytes over bandwidth; links are not shared, and hops take no time.
 //
-// The bound of what-if: what a job could gain at most from a network without latency and contention. A
-// message takes its bytes over the narrowest bandwidth of the dimensions that it crosses, times
-// `speedup`. Trade-off: no real network reaches it.
+// The bound for what-if: the most a job could gain without latency and contention. The narrowest
+// dimension crossed counts, times `speedup`. Trade-off: no real network reaches it.
 #include <algorithm>
 #include <limits>
 

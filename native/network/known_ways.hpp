@@ -1,7 +1,7 @@
-// KnownWays: ways by number, each of them once.
+// KnownWays: numbers distinct ways.
 //
-// All links lie in one array and all parts in another, so that a million ways are a few rooms. Trade-off: a way is
-// asked for piece by piece.
+// Links and parts are in two arrays, so a million ways take few allocations. Trade-off: a way is
+// read piecewise.
 #pragma once
 
 #include <algorithm>
@@ -26,13 +26,13 @@ public:
     }
     double latency_ns(u32 way) const { return ways_[way].latency_ns; }
 
-    // The number of a way; the next one, which is size(), where it has not been known.
+    // size() if the way is new.
     u32 number(const Way& way) {
         u64 hash = way.links.size();
         for (u32 link : way.links) {
             hash = mix(hash, link);
         }
-        hash >>= 1U;   // so it is no number that cannot be a key
+        hash >>= 1U;   // which avoids the reserved key
         u32* const first = first_of_hash_.find(hash);
         for (u32 at = first == nullptr ? none : *first; at != none; at = ways_[at].next) {
             if (is(at, way)) {

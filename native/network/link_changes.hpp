@@ -1,7 +1,8 @@
-// LinkChanges: links that fail, return or change their rate at stated times, as one chain of a network's events.
+// LinkChanges: links that fail, return or change rate at stated times: one chain of a network's
+// events.
 //
-// Each change schedules the next. Where no message is under way and nothing else will happen the chain rests, so what
-// would happen behind the end of a run costs nothing. What fails is known to routings `reroute_delay` later.
+// Each change schedules the next. With no message under way and nothing else pending the chain
+// rests, so changes after a run cost nothing. Routings learn of failures `reroute_delay` later.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,7 @@ namespace yantra::inline YANTRA_RUN {
 
 class LinkChanges {
 public:
-    // `change` and `known` are kinds of events of the network: links change, and what is down is known.
+    // `change` and `known`: the network's event kinds for a change and for its becoming known.
     LinkChanges(const NetworkParameters& parameters, u32 links, EventQueue& queue, u32 change, u32 known)
         : changes_(parameters.link_changes),
           delay_(parameters.reroute_delay),
@@ -35,7 +36,6 @@ public:
     bool is_down(u32 link) const { return !is_down_.empty() && is_down_[link]; }
     bool is_avoided(u32 link) const { return !is_avoided_.empty() && is_avoided_[link]; }
     bool any_down() const { return std::find(is_down_.begin(), is_down_.end(), true) != is_down_.end(); }
-    // Links that are not to be used, as far as is known.
     const std::vector<bool>& avoided() const { return is_avoided_; }
     template <class Links>
     bool is_cut(const Links& links) const {
@@ -46,7 +46,7 @@ public:
         return std::any_of(links.begin(), links.end(), [this](u32 link) { return is_avoided(link); });
     }
 
-    // All changes of this time, as set(link, bytes per ns).
+    // Calls set(link, bytes per ns) for all changes of this time.
     template <class Set>
     void apply(bool is_idle, Set&& set) {
         u64 known_at = 0;
@@ -69,7 +69,7 @@ public:
     }
     void becomes_known() { is_avoided_ = is_down_; }
 
-    // Whether a message that is sent now has to see to it that the chain goes on: apply() does.
+    // If so, who sends a message must call apply().
     bool rests() const { return rests_; }
 
 private:
@@ -84,8 +84,8 @@ private:
     EventQueue& queue_;
     const u32 change_;
     const u32 known_;
-    std::vector<bool> is_down_;      // by link; empty where none ever is
-    std::vector<bool> is_avoided_;   // by link, as it was known last
+    std::vector<bool> is_down_;      // by link; may be empty
+    std::vector<bool> is_avoided_;   // by link, as last known
     std::size_t next_ = 0;
     bool rests_ = false;
 };

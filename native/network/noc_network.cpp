@@ -1,10 +1,10 @@
-// Network on chip: the messages of a run as flits over the routers of a chip or a wafer.
+// Network on chip: a run's messages as flits over the routers of a chip or a wafer.
 //
-// The simulator of network/noc/simulator.hpp beside the engine of the run: an event of the engine for each cycle in
-// which something moves. Ranks are nodes, each with a router of its own; dimensions are those of the topology that are
-// rings and meshes. A cycle is the time of a flit on a link, and the latency of a link is that of its channel, in whole
-// cycles. A message is cut into packets and has arrived with the last of its flits. Trade-off: every flit is moved over every
-// router, so it is for some hundreds of ranks and some megabytes each.
+// Runs network/noc/simulator.hpp beside the engine, one event for each active cycle. Each rank is a
+// node with its own router; dimensions are the topology's rings and meshes. A cycle is a flit's
+// time on a link; a link's latency is its channel's, in whole cycles. A message arrives with its
+// last flit. Trade-off: every flit visits every router, so for hundreds of ranks and megabytes
+// each.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -31,7 +31,7 @@ namespace yantra::inline YANTRA_RUN {
 
 namespace {
 
-// Whether a table is that of a mesh: each rank linked to the next, both ways, and to nothing else.
+// Whether the table is a mesh: each rank linked both ways to the next only.
 bool is_line(const BlockTable& table) {
     if (table.switches() != 0 || table.links() != 2 * (table.ranks() - 1)) {
         return false;
@@ -45,10 +45,10 @@ bool is_line(const BlockTable& table) {
     return true;
 }
 
-// What a chip has of the topology and the options.
+// The topology's and options' part.
 struct Chip {
     noc::Settings settings;
-    Vector<u32> dimension;   // of the grid, by that of the chip: those of one rank are left out
+    Vector<u32> dimension;   // of the grid, by the chip's: those of one rank are left out
     double flit_bytes = 0.0;
     double cycle_ns = 0.0;
 };
@@ -70,7 +70,7 @@ void add_dimension(Chip& chip, const Grid& grid, u32 d) {
     }
     chip.cycle_ns = cycle_ns;
     const double cycles = std::ceil(dimension.latency_ns / cycle_ns - 1e-9);
-    // Of flits behind a head: two stages, the channel, and the way of the credit.
+    // Of body flits: two stages, the channel, and the credit's way.
     const double round_trip = 3 + 2 * std::max(cycles, 1.0);
     const u64 slots = u64{chip.settings.vcs} * chip.settings.buffer_flits;
     if (round_trip > static_cast<double>(slots)) {
@@ -188,9 +188,8 @@ private:
         return std::max<u64>(bytes / flit + (bytes % flit > 0 ? 1 : 0), 1);
     }
 
-    // The tick at which a cycle begins.
     u64 tick_of(u64 cycle) const { return scale_.ticks(static_cast<double>(cycle) * chip_.cycle_ns); }
-    // The first cycle that does not begin before a tick.
+    // The first cycle at or after a tick.
     u64 cycle_of(u64 tick) const {
         const double ns = static_cast<double>(tick) / static_cast<double>(scale_.ticks_per_ns());
         auto cycle = static_cast<u64>(ns / chip_.cycle_ns);
@@ -231,11 +230,11 @@ private:
         }
     }
 
-    // Links are numbered by dimension, then by router, then up before down.
+    // Numbered by dimension, then router, then up before down.
     u32 link_of(u32 router, u32 port) const { return port / 2 * 2 * simulator_.shape().routers() + 2 * router + port % 2; }
     u32 dimension_of(u32 link) const { return chip_.dimension[link / (2 * simulator_.shape().routers())]; }
 
-    // What held which channel in the cycle that was just stepped, or ended then.
+    // Channels held in the cycle just stepped, or until then.
     void note_crossings() {
         if (!NocProbe::notes_crossings) {
             return;
@@ -249,7 +248,7 @@ private:
         simulator_.channels().crossings().clear();
     }
 
-    // Every channel between routers that carried something, by number: what it carried are whole flits, and packets.
+    // Channels between routers that carried something, by number, in whole flits and packets.
     template <class Use>
     void each_link(Use&& use) const {
         const noc::Channels& channels = simulator_.channels();
@@ -291,7 +290,7 @@ double place_of(const Vector<std::string>& names, const char* name) {
     return static_cast<double>(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
-// Asked for when all routers and routings are registered.
+// Call after all routers and routings are registered.
 Vector<NetworkOption> noc_network_options() {
     const Vector<std::string> routers = names_of_kinds(noc::routers());
     const Vector<std::string> routings = names_of_kinds(noc::routings());

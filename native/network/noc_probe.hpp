@@ -1,5 +1,5 @@
-// What a recorded run notes of messages on chip: who sent each, how long an empty one would take, and when its packets
-// held which channels. Packets of a message that follow each other over a channel are one stretch.
+// What a recorded run notes of messages on chip: sender, uncontended time, and when packets held
+// channels. Consecutive packets of a message on a channel are one stretch.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ public:
 
     explicit NocProbe(Recorder& recorder) : WaysProbe(recorder) {}
 
-    // A packet of a message held a channel from tick to tick.
+    // In ticks.
     void crossed(u32 message, u32 link, u64 start, u64 end, u64 bytes) {
         if (stretches_.size() <= link) {
             stretches_.resize(link + std::size_t{1});
@@ -42,7 +42,7 @@ public:
         last.end = std::max(last.end, end);
         last.bytes += bytes;
     }
-    // The message is over, so its number may be another's.
+    // Its number may be reused.
     void over(u32 message) {
         for (u32 link = 0; link < stretches_.size(); ++link) {
             if (stretches_[link].bytes > 0 && stretches_[link].message == message) {
@@ -65,7 +65,7 @@ private:
         last.bytes = 0;
     }
 
-    Vector<Stretch> stretches_;   // by link: the last one, while others may follow
+    Vector<Stretch> stretches_;   // by link: the last one, while it may grow
 };
 
 #endif

@@ -7,15 +7,15 @@
 
 namespace yantra {
 
-// A number that a level takes. Times are in ns and bandwidths in GB/s, which is bytes per ns.
+// Times are in ns, bandwidths in GB/s, which is bytes per ns.
 struct NetworkOption {
     std::string name;
     std::string unit;          // "ns", "GB/s", "bit/s", "B" or "" for a plain number
-    double fallback = 0.0;     // NaN: none, the option is left out unless it is given
+    double fallback = 0.0;     // NaN: none; left out unless given
     double least = 0.0;
     std::string help;
-    Vector<std::string> choices = {};   // where the number is that of a name; `fallback` too
-    bool by_rate = false;      // may be given for some rates of links, too: as NAME@GBPS
+    Vector<std::string> choices = {};   // names of the numbers; of `fallback` too
+    bool by_rate = false;      // may also be given by link rate: NAME@GBPS
 };
 
 }  // namespace yantra

@@ -17,7 +17,7 @@ OutsideNetwork::OutsideNetwork(const NetworkSetup& setup)
     if (setup.parameters.fabric != nullptr) {
         ways_.emplace(setup.parameters, grid_);
         probe_.keeps(ways_->links(), ways_->groups(), [this](u32 link) { return ways_->group(link); });
-        probe_.shared(ways_->links());   // by messages at rates that it does not know
+        probe_.shared(ways_->links());   // by messages at unknown rates
     }
     use_.resize(ways_ ? ways_->links() : grid_.dimensions());
     if (ways_ && ways_->by_load()) {
@@ -96,7 +96,7 @@ void OutsideNetwork::let_depart(Transit& transit, u64 tick) {
 
 void OutsideNetwork::arrives(u32 message, u64 tick, u64 departed) {
     Transit& transit = under_way(message);
-    // A sender may hear that its message has left after it has arrived, as where an ACK says so.
+    // A sender may hear of departure after arrival, as through an ACK.
     const bool has_left_late = transit.has_departed && tick < transit.departed_at;
     if ((!transit.has_departed && departed < now()) || has_left_late || tick < now()) {
         throw Unsupported("the network lets a message arrive before it was sent");
@@ -108,7 +108,7 @@ void OutsideNetwork::arrives(u32 message, u64 tick, u64 departed) {
     queue_.schedule(tick, transit.arrived);
     probe_.arrival_scheduled();
     for (u32 link : transit.path) {
-        // When it carried them is the network's own matter: at some time while the message was under way.
+        // The link carried it at some time while under way.
         probe_.carried(message, link, transit.sent_at, tick, transit.bytes);
         if (!loads_.empty()) {
             loads_[link] -= transit.bytes;

@@ -1,8 +1,8 @@
-// OutsideNetwork: passes messages to a network from outside the core, and its answers back.
+// OutsideNetwork: connects a network from outside the core.
 //
-// Over dimensions it counts bytes for every one that a message crosses, as the analytical network does; over
-// a fabric for every link of the route, busy as long as the bytes alone take, or none where the network has
-// ways of its own. It promises nothing, so a run on it is never folded.
+// Counts bytes for every dimension crossed, like the analytical network; over a fabric for every
+// link of the route, busy for the bytes' time, or none if the network has its own ways. It promises
+// nothing, so runs are never folded.
 #pragma once
 
 #include <memory>
@@ -51,7 +51,7 @@ private:
     void arrives(u32 message, u64 tick, u64 departed) override;
     void departs(u32 message, u64 tick) override;
     void wake(u64 tick, u32 token) override;
-    // Bytes under way over it: from when they are sent until their arrival is known.
+    // Bytes sent and not known to have arrived.
     double load(u32 link) const override { return static_cast<double>(loads_[link]); }
 
     void route(Transit& transit, u32 from, u32 to);
@@ -64,7 +64,7 @@ private:
     std::optional<Ways> ways_;     // over a fabric
     bool has_routes_;
     Vector<LinkUse> use_;     // by dimension; over a fabric by link
-    Vector<u64> loads_;       // by link, where a routing asks for it
+    Vector<u64> loads_;       // by link, if a routing asks
     Pool<Transit, Freed::readable> transits_;   // whether they are under way
     u32 transits_made_ = 0;
     u32 sent_ = 0;

@@ -1,5 +1,5 @@
-// What a recorded run notes of messages on a network from outside: whoever sent one is the cause of its
-// arrival, whatever woke the network in between.
+// What a recorded run notes of messages on a network from outside: the sender causes the arrival,
+// whatever woke the network in between.
 #pragma once
 
 #include <algorithm>

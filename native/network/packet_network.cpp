@@ -19,7 +19,7 @@ namespace yantra::inline YANTRA_RUN {
 
 namespace {
 
-constexpr u64 look_every = u64{1} << 20;   // events between two looks for a run that cannot end
+constexpr u64 look_every = u64{1} << 20;   // events between checks for a run that cannot end
 
 packet::Settings settings_for(const NetworkParameters& parameters) {
     ensure(parameters.fabric != nullptr, "a packet network without a fabric");
@@ -121,7 +121,7 @@ void PacketNetwork::send_packets(u32 number) {
     wake();
 }
 
-// All links of its way go by formula: it is alone on them.
+// It is alone on its links.
 void PacketNetwork::send_by_formula(u32 number) {
     const Transit& transit = transits_[number];
     const FormulaWay& way = formula_ways_[transit.routes.formula];
@@ -163,8 +163,8 @@ void PacketNetwork::handle(const Event& event) {
     }
 }
 
-// Once the tick is over: what is sent in it goes among packets of the same tick by its order alone, and not by whether
-// somebody else's packets came in between.
+// At the end of the tick, so that order among its packets depends only on `order`, not on unrelated
+// packets.
 void PacketNetwork::wake_to_now() {
     if (settings_.quirks == 0 && !queue_.tick_is_over()) {
         queue_.schedule(queue_.now(), {Owner::network, wakes}, wake_number_);
@@ -184,7 +184,7 @@ void PacketNetwork::run_to_now() {
     }
 }
 
-// Packets of a message behind each other are one span of it.
+// Consecutive packets of a message are one span.
 void PacketNetwork::crosses(u32 number, u32 link, u64 start, u64 end, u32 payload) {
     if constexpr (WaysProbe::keeps_spans) {
         open_.resize(simulator_.ports().size());
@@ -207,7 +207,7 @@ void PacketNetwork::end_span(u32 link) {
     }
 }
 
-// A link that only ACKs crossed has a span of no bytes, so that rows of links are those of records.
+// Links with only ACKs get an empty span, so that link rows match records.
 void PacketNetwork::end_spans() {
     if constexpr (WaysProbe::keeps_spans) {
         open_.resize(simulator_.ports().size());
@@ -221,7 +221,7 @@ void PacketNetwork::end_spans() {
     }
 }
 
-// What was left when nothing was under way: timers, and the last packets.
+// Leftovers when nothing is under way: timers, and the last packets.
 void PacketNetwork::catch_up() {
     while (under_way_ == 0 && !simulator_.empty() && theirs(simulator_.next_time()) < queue_.now()) {
         simulator_.step();
@@ -267,7 +267,6 @@ const PacketNetwork::Routes& PacketNetwork::routes_of(u32 from, u32 to) {
     return routes_[pair] = made;
 }
 
-// Whether all links of the path do.
 bool PacketNetwork::is_by_formula(Routes& made) {
     if (!tiers_.any()) {
         return false;
@@ -282,7 +281,8 @@ bool PacketNetwork::is_by_formula(Routes& made) {
     return true;
 }
 
-// The ways that so many packets take, each once; those that leave by another port than the first are left out.
+// The distinct ways of so many packets; those that leave by another port than the first are left
+// out.
 void PacketNetwork::spray(u32 from, u32 to, Routes& made) {
     std::map<Vector<u32>, u32> found = {{path_, made.data}};
     Vector<u32> routes = {made.data};

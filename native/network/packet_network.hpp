@@ -1,11 +1,11 @@
-// Packet network: every message of a run as packets over the fabric, under a congestion control.
+// Packet network: a run's messages as packets over the fabric, under congestion control.
 //
-// The simulator of network/packet/simulator.hpp beside the engine of the run: an event of the engine for each tick
-// at which something happens to a packet. A message is a queue pair of its own; it has arrived when the receiver has its
-// last byte, and has left when the sender has the last ACK. Links of some tiers may go by formula: packets cross them in
-// their latency, as they are no narrower than those beyond, and a message that crosses no others is no packets at all.
-// Links may change their rate or fail (packet_network_changes.cpp). Trade-off: two events a packet and hop, so it is for
-// one step of some dozens of ranks, or one collective of a thousand.
+// Runs network/packet/simulator.hpp beside the engine, one event for each tick with packet
+// activity. A message is its own queue pair; it has arrived when the receiver has its last byte,
+// and left when the sender has the last ACK. Formula tiers add only latency, as they are no
+// narrower than the other links; a message over them alone is no packets. Links may change rate or
+// fail (packet_network_changes.cpp). Trade-off: two events a packet and hop, so for one step of
+// dozens of ranks or one collective of a thousand.
 #pragma once
 
 #include <memory>
@@ -29,7 +29,8 @@ namespace yantra::inline YANTRA_RUN {
 
 class PacketNetwork final : public NetworkModel, private packet::Observer {
 public:
-    // std::invalid_argument for what no packets could cross, Unsupported for what these settings do not know.
+    // std::invalid_argument for what packets cannot cross, Unsupported for what these settings do
+    // not cover.
     explicit PacketNetwork(const NetworkSetup& setup);
 
     void send(const Message& message, Notice arrived, Notice departed) override;
@@ -58,7 +59,7 @@ private:
         u32 acks = 0;
         u32 first_way = 0;
         u32 ways = 0;
-        u32 formula = none;      // of formula_ways_, where all its links go by formula
+        u32 formula = none;      // of formula_ways_, if all its links go by formula
     };
     struct FormulaWay {
         FormulaTiers::Stretch stretch;
@@ -97,7 +98,7 @@ private:
     void completed(u32 number) override;
     Vector<LinkUse> use() const;
     void look() const;
-    // Of packet_network_changes.cpp.
+    // In packet_network_changes.cpp.
     void check_changes(const Vector<LinkChange>& changes);
     void change_links();
     void reroute();
@@ -127,7 +128,7 @@ private:
     Vector<OpenSpan> open_;   // by link, of a recorded run
     Vector<u32> path_;
     u64 under_way_ = 0;            // as packets
-    Vector<u32> held_;        // messages that were sent when all their ways were known to be down
+    Vector<u32> held_;        // messages without a way when sent
     u64 since_look_ = 0;
     u64 wake_at_ = never_wakes;
     u32 wake_number_ = 0;

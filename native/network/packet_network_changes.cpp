@@ -1,8 +1,8 @@
-// What links that fail, return or change their rate do to messages that go as packets.
+// Messages as packets when links fail, return or change rate.
 //
-// The packets on a link that goes down, and those that wait for it, are lost (network/packet/failing.cpp). Once that is
-// known, messages whose ways cross it take others; those that have none send nothing until they have. So all bytes
-// arrive in the end, and those that were lost crossed links twice.
+// Packets on or queued for a failed link are lost (network/packet/failing.cpp). Once that is known,
+// messages take other ways or pause until one exists. So all bytes arrive, and lost ones crossed
+// links twice.
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -55,7 +55,6 @@ void PacketNetwork::change_links() {
     send_held();
 }
 
-// Those that have a way now.
 void PacketNetwork::send_held() {
     for (u32 number : std::exchange(held_, {})) {
         watch(number);
@@ -97,7 +96,7 @@ void PacketNetwork::reroute() {
     send_held();
 }
 
-// Notes when a message begins to wait for a link that is down, and when it goes on.
+// Notes waiting for failed links, for the report.
 void PacketNetwork::watch(u32 number) {
     Transit& transit = transits_[number];
     const bool waits = is_cut(transit.routes);
@@ -112,7 +111,6 @@ void PacketNetwork::watch(u32 number) {
     disturbance_.waited += std::exchange(transit.has_waited, true) ? 0 : 1;
 }
 
-// Whether any of its ways does.
 template <class Crosses>
 bool PacketNetwork::any_of(const Routes& routes, Crosses&& crosses) const {
     bool found = crosses(simulator_.route(routes.data)) || crosses(simulator_.route(routes.acks));

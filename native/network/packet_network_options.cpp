@@ -17,7 +17,7 @@ namespace yantra {
 
 namespace {
 
-// Options of the network itself; all others are changes of a preset (network/packet/options.hpp).
+// Its own; all others change a preset (network/packet/options.hpp).
 constexpr std::array<std::string_view, 9> own_options = {"preset", "congestion_control", "window", "payload", "buffer",
                                                          "semantics", "seed", "look", "look_every"};
 
@@ -25,7 +25,6 @@ bool is_own(const std::string& name) {
     return std::find(own_options.begin(), own_options.end(), name) != own_options.end();
 }
 
-// An option whose values have names.
 bool is_choice(const std::string& name) {
     const Vector<packet::SchemeOption>& all = packet::network_options();
     return std::any_of(all.begin(), all.end(),
@@ -59,7 +58,7 @@ Vector<NetworkOption> own_network_options() {
     };
 }
 
-// What a preset says unless it is given: an option of the network, or of some congestion controls.
+// A preset's value unless given: of the network, or of some congestion controls.
 NetworkOption change_of(const packet::SchemeOption& option, const std::string& of) {
     constexpr double not_given = std::numeric_limits<double>::quiet_NaN();
     std::string help = option.help.substr(0, option.help.find_last_not_of('.') + 1);
@@ -75,7 +74,7 @@ NetworkOption change_of(const packet::SchemeOption& option, const std::string& o
 
 }  // namespace
 
-// Option 0 of `preset` and `congestion_control` leaves it to the other.
+// Value 0 of `preset` and `congestion_control` defers to the other.
 packet::Settings packet_settings_of(const std::map<std::string, double>& options, double host_gbps) {
     const auto number = [&options](const char* name) {
         const auto found = options.find(name);

@@ -1,6 +1,6 @@
-// Options of the packet network: its own, and what they change of a preset (network/packet/options.hpp).
+// Options of the packet network: its own, and changes of a preset (network/packet/options.hpp).
 //
-// They are the same for a recorded run, so they are compiled once, unlike the network (CMakeLists.txt).
+// Equal in recorded runs, so compiled once, unlike the network (CMakeLists.txt).
 #pragma once
 
 #include <map>
@@ -12,10 +12,10 @@
 
 namespace yantra {
 
-// Asked for when all congestion controls are registered. Options of one name have one unit, whatever the scheme.
+// Call after all congestion controls are registered. Options of one name have one unit.
 Vector<NetworkOption> packet_network_options();
 
-// What options say, where hosts have ports of so many Gb/s. std::invalid_argument for what does not go together.
+// For host ports of `host_gbps` Gb/s. std::invalid_argument for incompatible options.
 packet::Settings packet_settings_of(const std::map<std::string, double>& options, double host_gbps);
 
 }  // namespace yantra

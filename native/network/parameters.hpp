@@ -1,4 +1,4 @@
-// NetworkParameters: what a network is made of, and which it is. A run reads it and never writes.
+// NetworkParameters: which network, and what it is made of. Read-only during a run.
 #pragma once
 
 #include <functional>
@@ -18,13 +18,13 @@ namespace yantra {
 struct NetworkParameters {
     Vector<Dimension> dimensions;
     Vector<std::shared_ptr<const BlockTable>> tables;   // by dimension; null where none
-    // The physical graph that messages cross, in place of the links of the dimensions; or null.
+    // Crossed in place of the dimensions' links; or null.
     std::shared_ptr<const FabricGraph> fabric;
     RoutingChoice routing;           // over the fabric
     Vector<u32> placement;      // by rank, then by switch that programs name: its device of the fabric
     Vector<LinkChange> link_changes;   // of the fabric, in order of time
-    u64 reroute_delay = 0;           // ticks from a failure, or a return, until ways avoid or use the link
-    // By dimension, or label of the fabric: whether its links are crossed by formula, shared with nobody; or empty.
+    u64 reroute_delay = 0;           // ticks from a failure or return until ways react
+    // By dimension or fabric label: whether links go by formula; or empty.
     std::vector<bool> formula_groups;
     Vector<BackgroundFlow> background;  // in order of time
     NetworkChoice choice;
@@ -42,13 +42,13 @@ struct NetworkParameters {
 
 namespace yantra::inline YANTRA_RUN {
 
-// What a network of a run is made with; all of it outlives the network.
+// All of it outlives the network.
 struct NetworkSetup {
     const NetworkParameters& parameters;
     const Semantics& semantics;
     const Grid& grid;
     Engine& engine;
-    // By rank: its place in an order by what ranks do and not by their numbers; equal where they are not told apart.
+    // By rank: its place in an order by behaviour, not by number; equal if indistinguishable.
     std::function<Vector<u16>()> rank_order = [] { return Vector<u16>(); };
 };
 

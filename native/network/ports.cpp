@@ -86,7 +86,6 @@ bool PortNetwork::is_at_rank(u32 link) const {
     return std::min(from, to) < grid_.ranks();
 }
 
-// Where the dimensions that count take a message.
 u32 PortNetwork::routed_to(const Message& message) const {
     ensure(message.src != message.dst, "a message to its own sender");
     if (!formula_.lowest_dimension_only()) [[likely]] {
@@ -115,7 +114,7 @@ u32 PortNetwork::only_link(RankId src, RankId dst) {
     if (is_over_classes_ || !hops_of({src, dst}).is_simple()) {
         return none;
     }
-    return 0;   // its number is never looked at
+    return 0;   // its number is never read
 }
 
 inline void PortNetwork::carry(u32 port, u64 bytes, u64 times) {
@@ -127,7 +126,7 @@ inline void PortNetwork::carry(u32 port, u64 bytes, u64 times) {
 
 // --- Messages
 
-// All ports on the way of a message that is sent now: whoever holds one of them has to say what is under way there.
+// Whoever holds a port on the message's way must report what is under way.
 void PortNetwork::foresee(const Message& message, u32 dst) {
     for (Links::Stop stop{message.src.index(), none}; !stop.is(dst);) {
         const u32 link = routes_.next(stop, dst);
@@ -159,7 +158,6 @@ void PortNetwork::send(const Message& message, Notice arrived, Notice departed) 
     comes_new(at, coming_);
 }
 
-// A message that is before its first port, from then on.
 inline u32 PortNetwork::take_transit(const Message& message, u32 dst, u64 begins_at) {
     const u32 at = transits_.take_as_left();
     Transit& transit = transits_[at];
@@ -204,7 +202,7 @@ void PortNetwork::handle(const Event& event) {
     fail("an event that the ports do not know");
 }
 
-// What the tick brings is known when it is over.
+// At the end of a tick, when its messages are known.
 void PortNetwork::settle() {
     if (!queue_.tick_is_over()) {
         queue_.schedule(queue_.now(), {Owner::network, settles}, 0);
@@ -261,7 +259,7 @@ inline void PortNetwork::serve_one(u32 at) {
     go_on(at, begin, tail);
 }
 
-// Each has an equal part of the rate until it is through, the shortest first.
+// Equal parts of the rate, shortest message first.
 void PortNetwork::share(std::span<const u32> transits) {
     Vector<u32> by_size(transits.begin(), transits.end());
     std::stable_sort(by_size.begin(), by_size.end(),
@@ -282,7 +280,7 @@ void PortNetwork::share(std::span<const u32> transits) {
     }
 }
 
-// A message has crossed a port, or will have: its head at `begins_at`, all of it at `tail`.
+// The head crosses a port at `begins_at`, the tail at `tail`.
 void PortNetwork::go_on(u32 at, u64 begins_at, u64 tail) {
     Transit& transit = transits_[at];
     const u32 d = ports_[transit.port].dimension;
@@ -314,7 +312,7 @@ void PortNetwork::go_on(u32 at, u64 begins_at, u64 tail) {
         if (next != d || grid_.dimension(d).block != Block::switched) {
             queue_.schedule(transit.comes, {Owner::network, comes}, at);
         } else if (begins_at == queue_.now()) {
-            // Heads take as long from any rank, so they come in the order in which they begin here.
+            // Heads take equally long from any rank, so they arrive in this order.
             transit.comes = begins_at + lead;
             comes_new(at, landing_);
         } else {
@@ -337,7 +335,7 @@ void PortNetwork::send_over_links(std::span<const OverLink> many, u64 bytes) {
     }
 }
 
-// Whether each finds its ports free, and meets none of the others there. Finds their ports.
+// Finds the ports of each; whether all are free and distinct.
 bool PortNetwork::are_alone(std::span<const OverLink> many, u64 bytes) {
     const u64 now = queue_.now();
     hops_.clear();
@@ -459,7 +457,7 @@ NetworkReport PortNetwork::report() {
     return found;
 }
 
-// Of a folded run they are written out on demand alone: see records().
+// Of a folded run only on demand: see records().
 Vector<LinkRecord> PortNetwork::links() const {
     Vector<LinkRecord> records;
     if (is_over_classes_) {

@@ -1,16 +1,17 @@
-// Port network: the analytical network of native scenarios. Messages take turns on the links of ranks.
+// Port network: the analytical network of native scenarios; messages take turns on the links of
+// ranks.
 //
-// A message that meets no other takes what the formula says (analytical_formula.hpp), to the tick. Each link with an end
-// at a rank, in one direction, is a port: it carries one stream of bytes at its rate. A message holds each port on its
-// way for its bytes at the port's rate. Its head goes on as soon as it has crossed, as with cut-through switching
-// (Kermani and Kleinrock, "Virtual cut-through", Computer Networks 3, 1979), and waits before a port that is taken,
-// in order of arrival. What a rank sends in one tick goes in the order of its tags, then in that in which it was sent.
-// Heads that come in one tick from several ranks share the port evenly, as nobody is first. So no time depends on
-// the numbers of ranks. Where a port is faster than the one before it, the message goes when all can pass without a
-// gap. Trade-off: what comes in a tick is gathered until the tick is over, one event more for each tick with messages.
-// Links between switches carry whatever is asked, buffers are endless, and no sender is held back.
+// An uncontended message takes exactly the formula (analytical_formula.hpp). A port is one
+// direction of a link with an end at a rank; it carries one stream at its rate. A message holds
+// each port for its bytes. Its head moves on as soon as it has crossed (cut-through switching:
+// Kermani and Kleinrock, "Virtual cut-through", Computer Networks 3, 1979) and waits at busy ports
+// in order of arrival. A rank's messages of one tick go by tag, then by sending; heads of several
+// ranks in one tick share a port evenly. So no time depends on rank numbers. If a port is faster
+// than the one before, the message starts when it can pass without gaps. Trade-off: one more event
+// for each tick with messages, to gather arrivals. Links between switches are unlimited, buffers
+// endless, and senders never held back.
 //
-// In a folded run a port stands for those of its class, and may be held for messages that come in turn
+// In a folded run a port stands for its class and may be held for messages in turn
 // (network/held_links.hpp).
 #pragma once
 
@@ -30,14 +31,14 @@
 
 namespace yantra::inline YANTRA_RUN {
 
-// Which ports are one, in a folded run. Where a message crosses links of its source and its destination alone, ports
-// are of the classes of their ranks; else classes of links say it.
+// Which ports are one in a folded run: by the classes of their ranks if messages cross only links
+// of source and destination; else by classes of links.
 struct PortClasses {
     const Vector<u32>* of_ranks = nullptr;   // by rank
     const Vector<u64>* ranks = nullptr;      // by class of ranks: how many
     const LinkClasses* of_links = nullptr;
     bool are_given() const { return of_ranks != nullptr || of_links != nullptr; }
-    // Of a link, which is the one `at` of its dimension; `none` where no message passes.
+    // For link number `at` of its dimension; `none` where no message passes.
     u32 of(u32 link, u32 dimension, u32 at, Block block) const {
         if (of_links != nullptr) {
             return of_links->class_of[link];
@@ -71,7 +72,7 @@ public:
     u64 ticks_of_rounds(std::span<const OverLink> many, u64 bytes) override;
     void pass_rounds(std::span<const OverLink> many, u64 bytes, u64 rounds) override;
 
-    // Of HeldLinks (ports_held.cpp).
+    // HeldLinks (ports_held.cpp).
     void tell(Holder& holder) override { holder_ = &holder; }
     u64 undisturbed(const Message& message) override;
     Departure departure(const Message& message) override;
@@ -89,9 +90,9 @@ public:
     Vector<LinkRecord> links() const override;
     Vector<LinkUse> dimensions() const override;
     NetworkReport report() override;
-    // By port, with what was held.
+    // By port, including holds.
     Vector<LinkUse> uses() const;
-    // Of every link of every class, on demand.
+    // Of every link of every class.
     static Vector<LinkRecord> records(const Grid& grid, const PortClasses& classes, const Vector<LinkUse>& uses);
 
 private:
@@ -103,16 +104,16 @@ private:
         u32 held_by = none;
         u32 dimension = 0;
         u32 link = none;     // of a run of all ranks
-        u32 coming = 0;      // messages that were sent and have yet to come to it
+        u32 coming = 0;      // messages sent that have yet to come to it
         u32 newcomers = 0;   // of this tick
         LinkUse use;
     };
     struct Transit {
         u64 bytes = 0;
-        u64 arrives = 0;       // tick at which it arrives if it waits for nothing
-        u64 ideal_begin = 0;   // and at which it would cross the port it is at: its head, and all of it
+        u64 arrives = 0;       // tick at which it arrives uncontended
+        u64 ideal_begin = 0;   // and at which its head and tail would cross the current port
         u64 ideal_tail = 0;
-        u64 comes = 0;         // tick at which it may begin to cross that port
+        u64 comes = 0;         // tick from which it may cross that port
         Links::Stop stop;      // where that port leads
         u32 dst = none;
         u32 port = none;
@@ -121,16 +122,16 @@ private:
         Notice arrived;
         Notice departed;
     };
-    // How long a message of a size takes over a port of a dimension; the last size is remembered.
+    // Ticks of a size over a port of a dimension; remembers the last size.
     struct Times {
         u64 bytes = ~u64{0};
         u64 busy = 0;
     };
-    // The ports of a message that crosses one link of its source, or with a switch, one of its destination, too.
+    // Ports of a message over one link of its source and, with a switch, one of its destination.
     struct Hops {
         u32 dimension = none;
         u32 out = none;
-        u32 in = none;        // none where one link is all the way
+        u32 in = none;        // none where one link is the whole way
         bool is_simple() const { return dimension != none; }
     };
     // Transits that came in this tick.
@@ -144,7 +145,7 @@ private:
         Vector<Hops> hops;    // of each
         Vector<u64> busy;     // of each: ticks
         Vector<u32> ports;    // each once
-        u64 holds = 0;        // that were not given up
+        u64 holds = 0;        // not given up
     };
 
     u32 port_of(u32 link);
@@ -187,13 +188,13 @@ private:
     PortClasses classes_;
     bool is_over_classes_;
     Vector<Port> ports_;
-    Vector<u32> number_;           // by link, of few links: its port, of a run of all ranks
-    std::unordered_map<u32, u32> numbers_;   // the same of many
+    Vector<u32> number_;           // by link, if few: its port, of a run of all ranks
+    std::unordered_map<u32, u32> numbers_;   // the same if many
     Vector<LinkUse> use_;          // by dimension
     Pool<Transit> transits_;
     PortsProbe probe_;
-    Gathered coming_;              // to the ports that they are at now
-    Gathered landing_;             // that began to cross to a switch, whose ports down to ranks are next
+    Gathered coming_;              // to their current ports
+    Gathered landing_;             // began to cross to a switch; ports down to ranks are next
     Vector<u32> served_;
     Vector<Hops> hops_;            // of are_alone()
     bool is_settling_ = false;

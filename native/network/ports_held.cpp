@@ -1,8 +1,8 @@
-// Ports that are held for the messages of a phase among equal ranks (network/held_links.hpp), and what a folded run
-// that repeats itself needs to know of them.
+// Ports held for a phase among equal ranks (network/held_links.hpp), and what a recurring folded
+// run needs of them.
 //
-// Only over classes of ports, only for messages that cross one link of their sender and at most one of their receiver,
-// and only while nothing else is under way on them.
+// Only over classes of ports, for messages over one link of the sender and at most one of the
+// receiver, with nothing else under way on them.
 #include <algorithm>
 
 #include "base/ensure.hpp"
@@ -75,7 +75,7 @@ void PortNetwork::give_up(u32 learnt, std::span<const u64> through) {
     }
 }
 
-// It has had its ports to itself since it began to leave, or will do so when those before it have left.
+// It was alone on its ports since it began to leave, or will be after those before it.
 void PortNetwork::carry_on(const Message& message, Notice arrived, i64 since) {
     const u64 now = queue_.now();
     const u64 begun = now - static_cast<u64>(since);
@@ -153,7 +153,7 @@ bool PortNetwork::describe(Vector<u64>& words) const {
     return true;
 }
 
-// The clock has moved on already.
+// The clock has moved already.
 void PortNetwork::leap(u64 ticks) {
     const u64 then = queue_.now() - ticks;
     for (Port& port : ports_) {

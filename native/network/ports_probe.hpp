@@ -1,5 +1,5 @@
-// What a recorded run notes of messages that take turns on ports: who sent each, and when its bytes held which port.
-// Whoever sent a message is the cause of its arrival, whatever slowed it down.
+// What a recorded run notes of messages that take turns on ports: the sender, which is the cause of
+// the arrival, and when bytes held which port.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class PortsProbe : public OutsideProbe {
 public:
     explicit PortsProbe(Recorder& recorder) : OutsideProbe(recorder), recorder_(recorder) {}
 
-    // So many links, which are told apart, or by class_of(link).
+    // `class_of(link)`, if links are not distinguished.
     template <class ClassOf>
     void keeps(u32 links, bool by_class, const ClassOf& class_of) {
         Recording& recording = recorder_.recording();

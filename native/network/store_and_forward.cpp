@@ -77,7 +77,7 @@ u32 StoreAndForwardNetwork::accept(const Message& message, Notice arrived, Notic
 }
 
 void StoreAndForwardNetwork::send(const Message& message, Notice arrived, Notice departed) {
-    // Most messages cross one idle link: nothing of them need be kept.
+    // Most messages cross one idle link: nothing is kept.
     Links::Stop stop{message.src.index(), none};
     ensure(message.src != message.dst, "a message to its own sender");
     const u32 link = routes_.next(stop, message.dst.index());
@@ -104,9 +104,8 @@ void StoreAndForwardNetwork::send_over(u32 link, const Message& message, Notice 
     send(message, arrived, {});
 }
 
-// Messages over idle links that take the same time: their arrivals are a run for the queue, and so are
-// the moments in which the links are free again. Any other is sent as single ones are. Where both come
-// in one tick, single ones keep their order.
+// Messages over idle links with equal times form one run of arrivals and one of freed links; others
+// are sent singly. If both fall in one tick, single ones keep their order.
 void StoreAndForwardNetwork::send_over_links(std::span<const OverLink> many, u64 bytes) {
     const u64 now = queue_.now();
     const auto most = static_cast<u32>(many.size());
@@ -138,7 +137,7 @@ u64 StoreAndForwardNetwork::ticks_of_rounds(std::span<const OverLink> many, u64 
         if (link.busy || times.hop != ticks || times.busy >= ticks) {
             break;
         }
-        link.busy = true;   // for whoever means it again
+        link.busy = true;   // for whoever names it again
     }
     for (const OverLink& one : many.first(alike)) {
         links_[one.link].busy = false;
@@ -155,7 +154,7 @@ void StoreAndForwardNetwork::pass_rounds(std::span<const OverLink> many, u64 byt
     }
 }
 
-// A message takes a link that is idle and its whole way.
+// The link is idle and the whole way.
 inline void StoreAndForwardNetwork::cross(u32 link, u64 bytes, Notice arrived) {
     const Times& times = occupy(link, bytes);
     probe_.crosses_at_once(link);
@@ -214,7 +213,7 @@ void StoreAndForwardNetwork::transmit(u32 index, u32 at) {
         queue_.schedule(now + times.busy, transit.departed);
         transit.departed = {};
     }
-    // Arrival first, then the link: with no latency the next message finds the link still busy.
+    // Arrival before the link: with no latency the next message finds the link still busy.
     if (transit.stop.is(transit.dst)) {
         queue_.schedule(now + times.hop, transit.arrived);
         transits_.give_back(at);

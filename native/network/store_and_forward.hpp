@@ -1,9 +1,8 @@
-// Store-and-forward network: whole messages, one FIFO per directed link. ASTRA-sim's congestion-aware
-// network.
+// Store-and-forward network: whole messages, one FIFO per directed link: ASTRA-sim's
+// congestion-aware network.
 //
-// Each hop takes latency + size / bandwidth; the link is free again after size / bandwidth
-// (astra-sim-semantics 2.4). Which links there are and which a message takes: fabric/links.hpp. Costs two
-// events per hop.
+// Each hop takes latency + size / bandwidth; the link is free after size / bandwidth
+// (astra-sim-semantics 2.4). Links and paths: fabric/links.hpp. Costs two events per hop.
 #pragma once
 
 #include "base/clock.hpp"
@@ -38,7 +37,7 @@ public:
 protected:
     struct Transit {
         u64 bytes = 0;
-        Links::Stop stop;         // where the link it waits for or crosses leads
+        Links::Stop stop;         // where the current link leads
         Notice arrived;
         u32 dst = none;
         u32 behind = none;        // next message in the link's queue
@@ -51,14 +50,14 @@ protected:
         bool busy = false;
         LinkUse use;
     };
-    // How long a message of a size takes over a link of a dimension; the last size is remembered.
+    // Ticks of a size over a link of a dimension; remembers the last size.
     struct Times {
         u64 bytes = ~u64{0};
         u64 hop = 0;
         u64 busy = 0;
     };
 
-    // `links`: the dimension of each link that the network keeps.
+    // `links`: the dimension of each link kept.
     StoreAndForwardNetwork(const Grid& grid, TimeScale scale, Engine& engine,
                            const Vector<u32>& links);
 
@@ -86,7 +85,7 @@ protected:
 private:
     enum Kind : u32 { hop_done, link_free };
 
-    // Where a message goes when its last hop is done: by default, on to its next link.
+    // After the last hop; by default, to the next link.
     virtual void take_on(u32 transit);
     void transmit(u32 link, u32 transit);
     void cross(u32 link, u64 bytes, Notice arrived);

@@ -30,13 +30,12 @@ class StoreAndForwardProbe {
 public:
     explicit StoreAndForwardProbe(Recorder& recorder) : recorder_(recorder) {}
 
-    // The first link of each dimension, and how many links the network keeps.
     void keeps(Vector<u32> first_of_dimensions, std::size_t links) {
         recorder_.recording().by_hop = true;
         recorder_.recording().first_link = std::move(first_of_dimensions);
         freed_.assign(links, none);
     }
-    // The class of every link, and of each class a link; where one link of each class is kept.
+    // If one link of each class is kept: the class of every link, and a link of each class.
     void stand_for(const Vector<u32>& class_of, Vector<u32> one_of_class) {
         recorder_.recording().link_class = class_of;
         one_of_class_ = std::move(one_of_class);
@@ -49,13 +48,13 @@ public:
         transits_[transit].message = recorder_.trail.detail;
     }
     void offered(u32 transit) { transits_[transit].offered = recorder_.now(); }
-    // The bytes start to cross when both they and the link are there.
+    // When both the bytes and the link are ready.
     void begins_to_cross(u32 link, u32 transit) {
         const OfTransit& of = transits_[transit];
         const bool waited = of.offered != recorder_.now();
         recorder_.hop(of.message, number_of(link), waited ? of.offered : freed_[link]);
     }
-    // A message that found its link idle, and keeps nothing.
+    // It found the link idle and keeps nothing.
     void crosses_at_once(u32 link) { recorder_.hop(recorder_.trail.detail, number_of(link), freed_[link]); }
     void freed(u32 link) { freed_[link] = recorder_.now(); }
 
@@ -69,13 +68,13 @@ public:
 private:
     struct OfTransit {
         u32 message = none;
-        u32 offered = none;      // moment at which it came to the link it waits for
+        u32 offered = none;      // when it came to the link it waits for
     };
     u32 number_of(u32 link) const { return one_of_class_.empty() ? link : one_of_class_[link]; }
 
     Recorder& recorder_;
     Vector<OfTransit> transits_;
-    Vector<u32> freed_;     // by link: moment at which it was last free again
+    Vector<u32> freed_;     // by link: when it was last freed
     Vector<u32> one_of_class_;
 };
 

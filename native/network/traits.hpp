@@ -1,4 +1,4 @@
-// Traits: what a network says of itself, so that whoever has to know asks for a trait and names no network.
+// Traits: what a network says of itself, so that others name no network.
 #pragma once
 
 #include <array>

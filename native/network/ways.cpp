@@ -36,7 +36,7 @@ void Ways::route(u32 from, u32 to, u32 packet, const LinkLoads* loads, Vector<u3
     }
 }
 
-// A way over links that are up; false if none are down, or there is no such way.
+// False if no link is down, or no way avoids them.
 bool Ways::goes_round(const Flow& flow, const LinkLoads* loads, Vector<u32>& path) {
     if (of_reduced_ == nullptr) {
         return false;
@@ -73,7 +73,6 @@ void Ways::find(u32 from, u32 to, u32 packet, const LinkLoads* loads, Way& way) 
     way.latency_ns = latency_of(way);
 }
 
-// Around the links that are down, if there is such a way.
 void Ways::divide(const Flow& flow) {
     if (of_reduced_ != nullptr) {
         try {
@@ -88,7 +87,7 @@ void Ways::divide(const Flow& flow) {
     routing_->divide(flow, division_);
 }
 
-// Links of a division come behind those that lead to them, so one pass finds the longest way.
+// A division's links come after those leading to them, so one pass finds the longest way.
 double Ways::latency_of(const Way& way) {
     double sum = 0.0;
     if (way.parts.empty()) {
@@ -145,7 +144,7 @@ Vector<u64> Ways::busiest(const Vector<LinkUse>& of_links) const {
     return most;
 }
 
-// Of the links of the cluster, also where others stand for them.
+// Of the cluster's links, even where others stand for them.
 Vector<LinkRecord> Ways::records(const Vector<LinkUse>& of_links) const {
     Vector<LinkRecord> records;
     for (u32 link = 0; link < of_links.size(); ++link) {

@@ -1,7 +1,7 @@
-// Ways: the links that messages can cross, and those that each of them crosses.
+// Ways: the links that messages can cross, and each message's path.
 //
-// Links of the fabric, if there is one, by its routing and placement; else those of its dimensions
-// (fabric/links.hpp). Whoever shares links need not know which.
+// Of the fabric, if any, by routing and placement; else of the dimensions (fabric/links.hpp).
+// Networks that share links need not know which.
 #pragma once
 
 #include <memory>
@@ -26,7 +26,7 @@ public:
     Ways& operator=(const Ways&) = delete;
 
     virtual u32 links() const { return fabric_ == nullptr ? grid_links_.count() : fabric_->links(); }
-    // Where each link stands for a class: a link of the class. Else itself.
+    // If links stand for classes: one of the class. Else itself.
     virtual u32 one_of(u32 link) const { return link; }
     double bytes_per_ns(u32 link) const {
         const u32 one = one_of(link);
@@ -35,35 +35,34 @@ public:
     double latency_ns(u32 link) const {
         return fabric_ == nullptr ? of_grid(link).latency_ns : fabric_->latency_ns(link);
     }
-    // What a link is counted under: its dimension, or its label in the fabric.
+    // Links are counted by dimension, or by label of the fabric.
     u32 groups() const;
     u32 group(u32 link) const { return group_of(one_of(link)); }
 
-    // Whether parts of one message go different ways, and whether ways depend on loads.
+    // Whether parts of a message take different ways, and whether loads matter.
     bool by_packet() const { return routing_ != nullptr && kind_->by_packet; }
     bool by_load() const { return routing_ != nullptr && kind_->by_load; }
-    // Whether a flow is divided among ways, by who shares links as flows do.
+    // Whether flows are divided among ways.
     bool divides() const { return routing_ != nullptr && kind_->divides; }
-    // Where a rank is: its device of the fabric; without one, itself.
+    // A rank's device of the fabric; without one, itself.
     virtual u32 place(RankId rank) const {
         return fabric_ == nullptr ? rank.index() : parameters_.placement[rank.index()];
     }
-    // The links of a message between two places, or of a part of it. Precondition: they differ.
+    // Links for a message, or part, between two places. Precondition: they differ.
     void route(u32 from, u32 to, u32 packet, const LinkLoads* loads, Vector<u32>& path);
-    // The same as a way, which is divided where the routing does that.
+    // The same, divided if the routing divides.
     virtual void find(u32 from, u32 to, u32 packet, const LinkLoads* loads, Way& way);
-    // From now on without the links that are down, by link, as long as there is another way; only over a fabric.
+    // By link. Avoids failed links where possible; only over a fabric.
     void avoid(const std::vector<bool>& is_down);
     bool has_fabric() const { return fabric_ != nullptr; }
-    // The device of the fabric that a link leaves.
     u32 start_of(u32 link) const { return fabric_->from(link); }
 
-    // The class of every link of the cluster, or none. Null where links stand for themselves.
+    // By link of the cluster, a class or none. Null where links stand for themselves.
     virtual const Vector<u32>* class_of() const { return nullptr; }
-    // Two messages from one place to another came in one tick, of which the first goes first.
+    // Two messages from one place to another in one tick, of which the first goes first.
     virtual void came_at_once(u32 /*from*/, u32 /*to*/) {}
 
-    // The use of each group, of its busiest link, and of every link that carried something.
+    // Of each group, its busiest link, and every link that carried something.
     virtual Vector<LinkUse> uses(const Vector<LinkUse>& of_links) const;
     Vector<u64> busiest(const Vector<LinkUse>& of_links) const;
     virtual Vector<LinkRecord> records(const Vector<LinkUse>& of_links) const;
@@ -87,7 +86,7 @@ private:
     std::unique_ptr<Routing> routing_;           // over the whole fabric
     std::unique_ptr<Routing> of_reduced_;
     Division division_;
-    Vector<double> reached_ns_;             // by device, when a flow comes there
+    Vector<double> reached_ns_;             // by device, when a flow arrives there
 };
 
 }  // namespace yantra

@@ -1,5 +1,5 @@
-// What a recorded run notes of messages that share links: who sent each, how long an empty one would take, and
-// when its bytes held which links, how fast if they share them. Whoever sent a message is the cause of its arrival, whatever slowed it down.
+// What a recorded run notes of messages that share links: the sender, which is the cause of the
+// arrival, uncontended time, and when bytes held which links, at what rate if shared.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ class WaysProbe : public OutsideProbe {
 public:
     explicit WaysProbe(Recorder& recorder) : OutsideProbe(recorder), recorder_(recorder) {}
 
-    // So many links, in groups; group(link) is that of one.
+    // `group(link)`: of the links.
     template <class Group>
     void keeps(u32 links, u32 groups, const Group& group) {
         Recording& recording = recorder_.recording();
@@ -44,27 +44,26 @@ public:
             recording.span_group[link] = group(link);
         }
     }
-    // Where the rates of so many links are noted, which messages share.
+    // Where the rates of shared links are noted.
     LinkSeries* shared(u32 links) {
         recorder_.recording().series = LinkSeries(links);
         return &recorder_.recording().series;
     }
-    // The class of every link, where one of each class is kept; or null.
+    // By link, where one of each class is kept; or null.
     void stand_for(const Vector<u32>* class_of) {
         if (class_of != nullptr) {
             recorder_.recording().link_class = *class_of;
         }
     }
-    // What no job sent has no message.
     void sent_by_nobody(u32 number) { forget(number); }
-    // The latency of the way of the message that is sent now.
+    // The latency of the way of the message being sent.
     void takes(u64 ticks) {
         Vector<u64>& latency = recorder_.recording().way_latency;
         latency.resize(std::max<std::size_t>(latency.size(), recorder_.trail.detail + std::size_t{1}));
         latency[recorder_.trail.detail] = ticks;
     }
     static constexpr bool keeps_spans = true;
-    // The number of a message in the recording, which it has for good, and a span under that.
+    // A message's permanent number in the recording, and a span under it.
     u32 recorded(u32 message) const { return number_of(message); }
     void span(const LinkSpan& span) { recorder_.recording().spans.push_back(span); }
     void carried(u32 message, u32 link, u64 start, u64 end, u64 bytes) {

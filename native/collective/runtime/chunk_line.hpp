@@ -1,7 +1,7 @@
-// ChunkLine: the chunks of one queue, from which those leave that came first.
+// ChunkLine: the chunks of one queue, mostly removed in order of arrival.
 //
-// A vector with room at its front: to leave moves the shorter side, mostly the few that run, and not the
-// million that wait. Trade-off: it keeps up to as much room as it has chunks, or that of a few.
+// A vector with free space in front: removal moves the shorter side, mostly the few that run, not
+// the million that wait. Trade-off: up to twice the memory.
 #pragma once
 
 #include <algorithm>

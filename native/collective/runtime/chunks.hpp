@@ -1,7 +1,7 @@
-// Chunks: the collectives under way, cut into chunks, and the phases that each chunk goes through.
+// Chunks: collectives under way, cut into chunks, and each chunk's phases.
 //
-// ASTRA-sim calls a chunk a stream and what it is cut from a dataset (astra-sim-semantics 4). What the
-// packets of a phase need lies apart, with the machine that runs it.
+// A chunk is ASTRA-sim's stream, and what is cut its dataset (astra-sim-semantics 4). The packets'
+// data is with the machine that runs the phase.
 #pragma once
 
 #include <span>
@@ -25,7 +25,7 @@ struct Phase {
     CollectiveKind kind = CollectiveKind::all_reduce;
     bool clockwise = true;
     bool fixed_hand_over = false;
-    bool idle = false;           // the rank has nothing to do in it
+    bool idle = false;           // the rank does nothing in it
 };
 
 // A collective that one actor has entered.
@@ -39,7 +39,7 @@ struct CollectiveInstance {
     u32 chunks_left = 0;
 };
 
-// One line of a cache.
+// One cache line.
 struct alignas(64) Chunk {
     u64 id = 0;                  // among the chunks of all communicators
     i64 priority = 0;
@@ -47,7 +47,7 @@ struct alignas(64) Chunk {
     u32 instance = none;
     u32 plan = none;
     u32 communicator = 0;
-    u32 custom = none;           // collective given by traces; none for all others
+    u32 custom = none;           // collective given by traces, or none
     u32 first_phase = 0;
     u32 end_phase = 0;
     u32 phase = none;            // running or waiting to run; none before the first
@@ -55,8 +55,8 @@ struct alignas(64) Chunk {
     u32 table = none;            // of peers; none where messages are matched
     u32 member = none;           // of the table
     bool started = false;        // its phase runs
-    // Of a series of chunks of one phase each, of which only that is made whose turn it is: its place, and how many
-    // come behind it. Their phases lie side by side.
+    // In a series of one-phase chunks only the current one exists: its place, and how many follow.
+    // Their phases are contiguous.
     u8 turn = 0;
     u8 later = 0;
 };
@@ -68,7 +68,7 @@ public:
         Pool<Chunk> chunks;
         Pool<CollectiveInstance> instances;
         HugeVector<Phase> phases;
-        Vector<Vector<u32>> free_phases;   // blocks given back, by length
+        Vector<Vector<u32>> free_phases;   // freed blocks, by length
     };
 
     Chunk& operator[](ChunkId chunk) { return state_.chunks[chunk.index()]; }
@@ -80,19 +80,18 @@ public:
     }
     const Phase& phase(u32 at) const { return state_.phases[at]; }
     const Phase& phase_of(const Chunk& chunk) const { return state_.phases[chunk.phase]; }
-    // Which of its phases a chunk is in, from 0.
+    // From 0.
     static u32 phase_number(const Chunk& chunk) { return chunk.phase - chunk.first_phase; }
 
-    // How many are likely to come, all together.
     void expect(u64 chunks) { state_.chunks.reserve(chunks); }
-    // The caller sets every field of the instance but the chunks that are left, of which it has none.
+    // The caller sets all fields but chunks_left, which is 0.
     u32 enter() {
         const u32 instance = state_.instances.take_as_left();
         state_.instances[instance].chunks_left = 0;
         return instance;
     }
     CollectiveInstance& entered(u32 instance) { return state_.instances[instance]; }
-    // One chunk less: true, and who waits for it, if that was the last.
+    // One chunk less; if it was the last, true and who waits.
     bool chunk_ends(u32 instance, Completion& then) {
         CollectiveInstance& of = state_.instances[instance];
         if (--of.chunks_left > 0) {
@@ -102,7 +101,7 @@ public:
         state_.instances.give_back(instance);
         return true;
     }
-    // A chunk that is not the last of its series becomes the one behind it, before its phase.
+    // The chunk becomes the next of its series, before its phase.
     void takes_next_turn(ChunkId chunk) {
         Chunk& c = (*this)[chunk];
         --state_.instances[c.instance].chunks_left;
@@ -112,7 +111,7 @@ public:
         c.phase = ++c.first_phase;
         ++c.end_phase;
     }
-    // All of its series have had their turns.
+    // The whole series is done.
     void passes_turns(ChunkId chunk) {
         Chunk& c = (*this)[chunk];
         state_.instances[c.instance].chunks_left -= c.later;
@@ -120,13 +119,13 @@ public:
         c.phase = c.end_phase - 1;
         c.later = 0;
     }
-    // One chunk more that nobody makes: the collective never ends.
+    // Counts a chunk that nobody makes, so the collective never ends.
     void never_ends(u32 instance) { ++state_.instances[instance].chunks_left; }
     u32 place_of(u32 instance) const { return state_.instances[instance].place; }
     u32 chunks_left(u32 instance) const { return state_.instances[instance].chunks_left; }
 
-    // A chunk of an instance with these phases, before the first. The last of them may be those of the chunks behind
-    // it in its series, one of each.
+    // A chunk before its first phase. The last `later` phases may be those of the chunks behind it
+    // in its series.
     ChunkId make(u32 instance, std::span<const Phase> phases, u8 later = 0) {
         const ChunkId chunk(state_.chunks.take_as_left());
         Chunk& c = (*this)[chunk];

@@ -11,8 +11,8 @@ namespace yantra {
 
 namespace {
 
-constexpr bool is_plain = std::is_empty_v<Trail>;   // a recorded run tells when each chunk came
-constexpr u64 most_expected = u64{1} << 16;   // chunks at once; for more their arrays grow
+constexpr bool is_plain = std::is_empty_v<Trail>;   // a recorded run notes when each chunk came
+constexpr u64 most_expected = u64{1} << 16;   // chunks at once; beyond, arrays grow
 
 }  // namespace
 
@@ -94,14 +94,14 @@ void Collectives::start(const CollectiveRequest& request) {
     }
 }
 
-// To be called for every chunk: the first settles what all have in common.
+// Called for every chunk: the first settles what all have in common.
 inline void Collectives::enter(const CollectiveRequest& request, Entry& entry) {
     if (entry.instance != none) {
         return;
     }
     entry.instance = chunks_.enter();
     CollectiveInstance& instance = chunks_.entered(entry.instance);
-    instance.then.kind = request.then.kind;   // field by field, so that no copy waits for its own stores
+    instance.then.kind = request.then.kind;   // field by field, so that no copy stalls on its own stores
     instance.then.a = request.then.a;
     instance.then.b = request.then.b;
     instance.actor = request.actor;
@@ -129,7 +129,7 @@ i64 Collectives::take_priority(const CollectiveRequest& request) {
     return parameters_.system.priority == Priority::lifo ? next++ : next--;
 }
 
-// A chunk enters the queues at once: nothing limits how many of them wait there.
+// Queues are unlimited.
 void Collectives::make_chunk(const Entry& entry, std::span<const Phase> phases, std::span<const u64> more,
                              u64 planned, u8 later) {
     const ChunkId chunk = chunks_.make(entry.instance, phases, later);
@@ -151,7 +151,6 @@ void Collectives::make_chunk(const Entry& entry, std::span<const Phase> phases, 
     begin(chunk);
 }
 
-// What other members' chunks must have in common with this one.
 void Collectives::tell_shapes(const Chunk& c) {
     shapes_.clear();
     for (u32 at = c.first_phase; at < c.end_phase; ++at) {
@@ -179,7 +178,7 @@ void Collectives::tell_shapes(const Chunk& c) {
     exchange_.join(chunk, chunks_.instance(c).place, tables_.join(c.table, c.member, chunk));
 }
 
-// The member of its communicator that an actor's rank is, by its place on each level.
+// By the rank's place on each level.
 u32 Collectives::member_of(u32 plan_index, u32 communicator, ActorId actor) const {
     const Plan& plan = parameters_.plans[plan_index];
     if (plan.communicator_size == ranks_) {
@@ -194,7 +193,6 @@ u32 Collectives::member_of(u32 plan_index, u32 communicator, ActorId actor) cons
     return member;
 }
 
-// Takes a new chunk to its first phase.
 inline void Collectives::begin(ChunkId chunk) {
     Chunk& c = chunks_[chunk];
     const ActorId actor = c.actor;
@@ -208,9 +206,8 @@ inline void Collectives::begin(ChunkId chunk) {
     start_queue(actor, queue);
 }
 
-// Takes the chunk to its next phase, or to its end. The completion of the collective, and all the
-// work this starts, comes before the chunk leaves its queue. The place it held in the old queue is
-// filled before it starts in the new one.
+// To the next phase or the end. The collective's completion, and all it starts, comes before the
+// chunk leaves its queue; its old place is refilled before it starts in the new queue.
 void Collectives::proceed(ChunkId chunk) {
     const ActorId actor = chunks_[chunk].actor;
     const u32 old_queue = chunks_[chunk].queue;
@@ -243,7 +240,7 @@ void Collectives::proceed(ChunkId chunk) {
     start_queue(actor, queue);
 }
 
-// Of its messages. Chunks that share no table do not hear of each other, whatever their numbers and sizes.
+// For its messages. Chunks of different tables never meet, whatever their numbers and sizes.
 u32 Collectives::tag_of(const Chunk& c) const {
     const bool by_number = c.table == none || semantics_.quirks.mismatched_collectives_meet;
     return static_cast<u32>((by_number ? c.id : c.table) % tag_space) + tag_space;
@@ -336,7 +333,6 @@ PhaseInput Collectives::input_of(ChunkId chunk) const {
     return input;
 }
 
-// What a phase is of whatever chunk.
 PhaseInput Collectives::input_of(const Phase& phase, ActorId actor, u32 plan_index, u32 communicator) const {
     const Plan& plan = parameters_.plans[plan_index];
     return {.actor = actor,

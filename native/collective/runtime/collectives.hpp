@@ -1,8 +1,8 @@
-// Collectives: the collective operations of a run, cut into chunks, queued and run phase by phase
+// Collectives: a run's collectives, cut into chunks, queued and run phase by phase
 // (astra-sim-semantics 4).
 //
-// A chunk's phases are planned when its collective starts (planner.hpp). Each waits in a queue of its
-// dimension (queues.hpp) and is then run by one of three machines: exchange, graph or custom.
+// Phases are planned when the collective starts (planner.hpp), wait in a queue of their dimension
+// (queues.hpp), and run on one of three machines: exchange, graph or custom.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@
 
 namespace yantra::inline YANTRA_RUN {
 
-// Two nodes whose collectives of one communicator differ where they should be the same.
+// Nodes whose collectives of one communicator should be equal and are not.
 struct MismatchedNodes {
     ActorId actor;
     NodeId node;
@@ -32,10 +32,10 @@ struct MismatchedNodes {
 class Collectives final : private PhaseEnd {
 public:
     struct Options {
-        bool match_by_tag = false;           // pair messages by tag and size alone, as upstream does
+        bool match_by_tag = false;           // pair messages by tag and size alone, as upstream
         OrderWatcher* watcher = nullptr;
         PhaseTimes* times = nullptr;
-        bool pairs_in_order = false;         // as the network has messages of a pair follow each other
+        bool pairs_in_order = false;         // the network keeps messages of a pair in order
         bool one_slot_kind = false;          // all collectives and sends share one kind of slot
         bool one_at_a_time = false;          // no kind of slot has two of them
     };
@@ -51,9 +51,9 @@ public:
     void start(const CollectiveRequest& request);
 
     [[gnu::noinline]] void handle(const RankEvent& event);
-    // The present phase of a chunk, and plays it from where it is: of one whose end was known (PhaseTimes).
+    // A chunk's present phase, to play it from where it is if its known end is void (PhaseTimes).
     PhaseInput input_of(ChunkId chunk) const;
-    // Becomes the chunk so many turns further on in its series, of which none need be played.
+    // Becomes the chunk `turns` further in its series, skipping those between.
     void take_turns(ChunkId chunk, u32 turns);
     void play_on(ChunkId chunk, const PhaseMoment& moment) { exchange_.play_on(chunk, input_of(chunk), moment); }
     void play_on(ChunkId chunk, const PhaseProgress& progress) { exchange_.play_on(chunk, input_of(chunk), progress); }
@@ -66,7 +66,7 @@ public:
     const ChunkQueues& queues() const { return queues_; }
     const CustomMachine& custom() const { return custom_; }
 
-    // For whoever compares states of a run: visit_state() in collective/runtime/state.hpp.
+    // To compare states of a run: visit_state() in collective/runtime/state.hpp.
     Chunks& chunks() { return chunks_; }
     ChunkQueues& queues() { return queues_; }
     Planner& planner() { return planner_; }
@@ -88,13 +88,13 @@ private:
         u32 of_class = none;
         u32 members = 0;
         u32 member = none;     // that the actor is
-        u64 first_chunk = 0;   // its number among the chunks of all communicators
+        u64 first_chunk = 0;   // among the chunks of all communicators
         u64* made = nullptr;   // chunks of the actor
     };
     i64 take_priority(const CollectiveRequest& request);
     void enter(const CollectiveRequest& request, Entry& entry);
-    // `more`: bytes of the chunks behind it for which it stands. `planned`: as the planner numbers it, 0 where it
-    // does not. `later`: as Chunks has it.
+    // `more`: bytes of the chunks that it represents. `planned`: the planner's number, or 0.
+    // `later`: as in Chunks.
     void make_chunk(const Entry& entry, std::span<const Phase> phases, std::span<const u64> more = {},
                     u64 planned = 0, u8 later = 0);
     bool keeps_turns(bool all_share_queues) const;
@@ -106,18 +106,17 @@ private:
     bool is_exchange(const Phase& phase) const {
         return !phase.idle && std::holds_alternative<ExchangeProgram>(parameters_.programs[phase.program].machine);
     }
-    // Whether the chunks of a collective of one phase have a queue to themselves, and run in it one after the other
-    // in the order in which they are cut.
+    // Whether one-phase chunks have a queue to themselves and run in it in order.
     bool come_one_by_one(const Plan& plan) const {
         return keeps_turns_ && plan.levels.size() == 1 && !plan.shared_load;
     }
-    // Whether they are made when their turn comes, as nobody looks at them before.
+    // Whether they are made only when their turn comes.
     bool come_at_turn(const Plan& plan) const {
         return makes_at_turn_ && plan.levels.size() == 1 && !plan.shared_load;
     }
     bool cut_at_once(const CollectiveRequest& request, Entry& entry);
     bool are_known(const CollectiveRequest& request, u32 plan_index);
-    // The collectives that are cut into the same series, where a plan cuts alike.
+    // Collectives cut into the same series, if the plan cuts equally.
     struct SeriesOf {
         const Plan* plan = nullptr;
         u64 bytes = 0;
@@ -126,8 +125,8 @@ private:
         CollectiveKind kind = CollectiveKind::all_reduce;
         bool operator==(const SeriesOf&) const = default;
     };
-    // How an actor's collective was cut for which one chunk stands. Another like it is cut alike: on its only level
-    // no two programs alternate.
+    // How an actor's collective was cut that one chunk represents. An equal one is cut alike: on
+    // its only level no programs alternate.
     struct Series {
         u64 bytes = 0;
         u64 involved = 0;
@@ -144,7 +143,8 @@ private:
     u32 tag_of(const Chunk& chunk) const;
     static PhaseShape shape_of(const Phase& phase) { return {phase.program, phase.level, phase.data}; }
     PhaseShape shape_of_bytes(const Chunk& chunk) const { return {none, none, chunks_.instance(chunk).bytes}; }
-    // Themis cuts a collective as it cut that of another rank, so chunks may be alike where their collectives are not.
+    // Themis cuts a collective as another rank's was cut, so chunks may agree where collectives do
+    // not.
     bool tells_bytes() const { return !semantics_.quirks.mismatched_collectives_meet; }
     void tell_shapes(const Chunk& chunk);
     void join_table(ChunkId chunk, const Entry& entry, std::span<const PhaseShape> shapes);
@@ -175,8 +175,8 @@ private:
     State state_;
     Vector<PhaseShape> shapes_;   // of the chunk that joins its table
     u64 shapes_of_ = 0;                // how that one was planned
-    Vector<Phase> series_;        // of chunks of one phase each, which come one after the other
-    SeriesOf series_of_;               // where the next collective like it has the same
+    Vector<Phase> series_;        // of successive one-phase chunks
+    SeriesOf series_of_;               // where the next equal collective finds them
     bool series_of_exchanges_ = false;
     Vector<Vector<Series>> known_series_;   // by actor
     u32 ranks_;

@@ -1,4 +1,4 @@
-// What a recorded run notes of collectives: which are one, and which chunk ended last.
+// What a recorded run notes of collectives: which nodes form one, and which chunk ended last.
 #pragma once
 
 #include <map>
@@ -28,7 +28,7 @@ class CollectivesProbe {
 public:
     explicit CollectivesProbe(Recorder& recorder) : recorder_(recorder) {}
 
-    // Nodes whose first chunk has one number in one communicator class are one collective.
+    // Nodes are one collective if their first chunks have one number in one communicator class.
     void collective_starts(u32 place, u32 communicator_class, u64 first_chunk) {
         const auto number = static_cast<u32>(instances_.size());
         recorder_.recording().instance[place] =
@@ -49,7 +49,7 @@ public:
     void phase_done(const RankEvent& event, u64 now, u32 node) {
         recorder_.begin(now, event.trail.cause, Why::nothing, node, false);
     }
-    // A phase of known time begins when the last member comes, whose node is at `place`.
+    // When the last member comes, whose node is at `place`.
     void time_begins(ChunkId member, u32 place) { last_[member.index()] = place; }
     void time_is_over(const RankEvent& event, u64 now) {
         recorder_.begin(now, event.trail.cause, Why::timed, last_[event.a], false);

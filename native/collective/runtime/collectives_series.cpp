@@ -1,8 +1,8 @@
-// Chunks of one phase that run one after the other: one stands for all, or each is made when its turn comes.
+// Successive one-phase chunks: one represents all, or each is made in its turn.
 //
-// On one level the chunks of a collective have a queue to themselves, and while one runs the others only wait. Where it
-// is known when they end (PhaseTimes), they end in one event. Else a chunk becomes the next one when it ends, and
-// takes that one's place in the queue and among its peers.
+// On one level a collective's chunks have a queue to themselves and run one by one. If their ends
+// are known (PhaseTimes), they end in one event; else a chunk that ends becomes the next, with its
+// place in queue and tables.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -20,7 +20,7 @@ constexpr std::size_t most_turns = std::numeric_limits<u8>::max();
 
 }  // namespace
 
-// Whether a communicator has one collective at a time, in queues that chunks leave as they came.
+// Whether a communicator runs one collective at a time, in queues that are first in, first out.
 bool Collectives::keeps_turns(bool all_share_queues) const {
     const SystemParameters& system = parameters_.system;
     return options_.one_at_a_time && (!all_share_queues || options_.one_slot_kind) &&
@@ -28,7 +28,7 @@ bool Collectives::keeps_turns(bool all_share_queues) const {
            system.intra_dimension == IntraDimension::fifo && !options_.match_by_tag;
 }
 
-// Where it is known when all of them end, one chunk stands for those that follow it: nobody else sees them end.
+// If all ends are known, one chunk represents all: nobody else sees the others end.
 bool Collectives::cut_at_once(const CollectiveRequest& request, Entry& entry) {
     u64 after = 0;
     const bool does_something = plan_series(request, parameters_.plans[entry.plan], after);
@@ -53,7 +53,7 @@ bool Collectives::cut_at_once(const CollectiveRequest& request, Entry& entry) {
     return does_something;
 }
 
-// Plans the phases of all chunks, of which none is made. `after`: how many chunks there are when they are.
+// Plans all phases without making chunks. `after`: the chunk count once they are made.
 bool Collectives::plan_series(const CollectiveRequest& request, const Plan& plan, u64& after) {
     u64& made = planner_.chunks_made(request.actor, request.communicator);
     const u64 before = made;
@@ -78,14 +78,14 @@ bool Collectives::plan_series(const CollectiveRequest& request, const Plan& plan
 }
 
 void Collectives::make_all(const CollectiveRequest& request, Entry& entry) {
-    const Vector<Phase> all = series_;   // what starts may come here again
+    const Vector<Phase> all = series_;   // what starts may re-enter here
     for (const Phase& phase : all) {
         enter(request, entry);
         make_chunk(entry, {&phase, 1});
     }
 }
 
-// While a chunk runs, those behind it only wait. So that is made whose turn it is, and becomes the next.
+// Those behind the running chunk only wait, so only that one is made.
 bool Collectives::cut_in_turns(const CollectiveRequest& request, Entry& entry) {
     u64 after = 0;
     const bool does_something = plan_series(request, parameters_.plans[entry.plan], after);
@@ -123,7 +123,7 @@ void Collectives::remember_series(const CollectiveRequest& request, u32 plan_ind
     }
 }
 
-// Whether the ends of all phases of a series are known, which differ in their bytes alone.
+// Whether the ends of all phases, which differ only in bytes, are known.
 bool Collectives::are_known(const CollectiveRequest& request, u32 plan_index) {
     const Phase& first = series_.front();
     u64 asked = ~first.data;
@@ -156,7 +156,7 @@ void Collectives::take_turns(ChunkId chunk, u32 turns) {
     }
 }
 
-// Takes the place in the queue of the chunk before it in its series.
+// Takes the queue place of the chunk before it.
 void Collectives::take_turn(ChunkId chunk) {
     Chunk& c = chunks_[chunk];
     Entry entry;

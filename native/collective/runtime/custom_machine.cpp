@@ -43,7 +43,7 @@ u64 CustomMachine::bytes_of(const Chunk& chunk, u32 node) const {
     return custom_bytes(trace_of(chunk), node, chunks_.instance(chunk).bytes);
 }
 
-// 0: it is no reduction.
+// 0 if no reduction.
 u64 CustomMachine::reduced_bytes(const Chunk& chunk, u32 node) const {
     const Graph& graph = trace_of(chunk);
     const bool reduces = graph.recorded_ns(node, semantics_.quirks.whole_microseconds) == 0 &&
@@ -51,8 +51,7 @@ u64 CustomMachine::reduced_bytes(const Chunk& chunk, u32 node) const {
     return reduces ? bytes_of(chunk, node) : 0;
 }
 
-// A computation takes its recorded time or, when it has none but says how much it reduces, what the
-// local reduction of that takes in any collective.
+// The recorded time or, if there is only a reduced size, that of a local reduction.
 u64 CustomMachine::ticks_of(const Chunk& chunk, u32 node) const {
     if (parameters_.system.custom_work_takes_no_time) {
         return 0;
@@ -102,7 +101,7 @@ void CustomMachine::completed(const Completion& completion) {
     node_ends(ChunkId(completion.a), completion.b);
 }
 
-// Starts every node that is ready now. Nodes freed meanwhile wait for the next call.
+// Starts all ready nodes; those freed meanwhile wait for the next call.
 void CustomMachine::issue(ChunkId chunk) {
     const CustomCollective& custom = parameters_.custom[chunks_[chunk].custom];
     const Graph& graph = trace_of(chunks_[chunk]);

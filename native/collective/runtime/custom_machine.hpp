@@ -34,7 +34,6 @@ public:
     [[gnu::noinline]] void handle(const RankEvent& event);
     void completed(const Completion& completion);
 
-    // The trace that a chunk plays, the rank that a number in it stands for, and the bytes of a node.
     const Graph& trace_of(const Chunk& chunk) const { return *position_of(chunk).graph; }
     RankId rank_named(const Chunk& chunk, u32 number) const;
     u64 bytes_of(const Chunk& chunk, u32 node) const;

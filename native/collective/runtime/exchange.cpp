@@ -19,9 +19,8 @@ bool counts_receipts(const ExchangeProgram& machine) {
 
 }  // namespace
 
-// What every packet goes through comes first, and is inlined where it is called.
+// The path of every packet comes first, inlined.
 
-// Hands the next packet over to the memory agent.
 inline void Exchange::inject(ChunkId chunk, Packets& x) {
     const u32 run = x.injected.run;
     if (watcher_ != nullptr) [[unlikely]] {
@@ -41,7 +40,7 @@ inline void Exchange::inject(ChunkId chunk, Packets& x) {
                               chunk.index(), run);
 }
 
-// Where the current peer counts a message: at its counter for this rank.
+// Counted at the peer's counter for this rank.
 inline Notice Exchange::notice_of_arrival(Packets& x) {
     if (x.to_chunk.is_none()) {
         x.to_chunk = tables_.chunk(x.table, x.to_member);
@@ -52,7 +51,6 @@ inline Notice Exchange::notice_of_arrival(Packets& x) {
     return {{Owner::exchange, x.to_mark}, x.to_chunk.index()};
 }
 
-// Sends to the current peer.
 inline void Exchange::send_counted(ChunkId chunk, Packets& x) {
     const Notice notice = notice_of_arrival(x);
     probe_.message_sent(x.send_bytes, x.to_rank, x.tag);
@@ -106,8 +104,7 @@ inline bool Exchange::post(ChunkId chunk, Packets& x) {
     return has_arrived;
 }
 
-// Whether nobody can tell that a receive whose message is there is an event of its own: nothing else is left to
-// happen now.
+// Whether completing a receive at once is unobservable, since nothing else is left in this tick.
 inline bool Exchange::receives_at_once(const Packets& x) const {
     const bool is_recorded = !std::is_empty_v<Trail>;
     return !is_recorded && watcher_ == nullptr && x.left > 0 && x.hand_over_ticks > 0 && !x.by_bus &&
@@ -121,9 +118,9 @@ inline void Exchange::sent_one(Packets& x) {
     }
 }
 
-// A message that is smaller than the one before it to the same peer would come first, where nothing makes
-// either wait, and be taken for it. The receive of the second is posted after the first has come, so that
-// it comes with the first changes no time.
+// A smaller message would overtake the one before it to the same peer, where neither waits, and be
+// taken for it. The second's receive is posted after the first has come, so arriving together
+// changes no time.
 u64 Exchange::in_order(const Packets& x, u64 arrives) {
     const Run& run = x.machine->runs[x.sent.run];
     const u32 peer = x.machine->counter_of(x.clockwise ? run.out : -run.out, run.by_xor, x.place.size);
@@ -131,7 +128,7 @@ u64 Exchange::in_order(const Packets& x, u64 arrives) {
     return last = std::max(last, arrives);
 }
 
-// All counters are zero again: every message of the phase has met its receive.
+// All are zero: every message of the phase has met its receive.
 void Exchange::close_counters(Packets& x) {
     x.started = none;
     if (x.counters != none) {
@@ -139,10 +136,9 @@ void Exchange::close_counters(Packets& x) {
     }
 }
 
-// Settles whom the next sends of the run go to, and where they and the receives are counted.
 void Exchange::resolve_peer(Packets& x) {
     const Run& run = x.machine->runs[x.sent.run];
-    // The same share of the same data, as of most runs, needs no division.
+    // An equal share of equal data, as in most runs, saves the division.
     const bool is_as_large = x.sent.run > 0 && run.bytes == (&run)[-1].bytes;
     if (!is_as_large) {
         x.send_bytes = run.bytes.of(x.data, x.round_up);
@@ -192,7 +188,7 @@ void Exchange::handle(const RankEvent& event) { step(event); }
 
 void Exchange::handle_of_rank(u32 batch) { step(engine_.of_ranks.begin(ActorId(batch))); }
 
-// By reference, as it is read field by field: a copy would wait for the stores of those.
+// By reference: a copy would stall on the stores of its fields.
 void Exchange::step(const RankEvent& event) {
     const ChunkId chunk(event.a);
     Packets& x = of(chunk);
@@ -225,7 +221,7 @@ void Exchange::completed(const Completion& completion) {
     fail("a completion that the exchange does not know");
 }
 
-// The bus charges the reduction. Upstream charges it again when the packet is delivered.
+// The bus charges the reduction. Upstream charges it again on delivery.
 void Exchange::hand_over_by_bus(ChunkId chunk, const Packets& x, u32 run) {
     const Run& packet = x.machine->runs[run];
     const Kind then = semantics_.quirks.bus_charges_reduction_twice ? handed_over : reduced;
@@ -238,7 +234,7 @@ void Exchange::hand_over_by_bus(ChunkId chunk, const Packets& x, u32 run) {
                 .then = {{Owner::exchange, then}, chunk.index(), run}});
 }
 
-// A reduction is an event of its own even where it takes no time.
+// A reduction is an event even if it takes no time.
 inline bool Exchange::hand_over_ends(ChunkId chunk, Packets& x, u32 run) {
     know_reduction(x, run);
     if (x.reduce_ticks < shares_memory) {
@@ -269,7 +265,7 @@ inline bool Exchange::hand_over_ends(ChunkId chunk, Packets& x, u32 run) {
                     {Owner::exchange, reduced}, chunk.index());
 }
 
-// Hand-overs of received packets come after those of the window of own ones.
+// Hand-overs of received packets come after those of the initial window.
 bool Exchange::passes_barrier(const Packets& x) const {
     const ExchangeProgram& machine = *x.machine;
     if (!machine.barrier_counts_hand_overs) {
@@ -279,7 +275,6 @@ bool Exchange::passes_barrier(const Packets& x) const {
     return sent + x.free >= machine.window + machine.barrier_receipts;
 }
 
-// One more packet is free to go.
 [[gnu::always_inline]] inline void Exchange::packet_is_free(ChunkId chunk, Packets& x) {
     ++x.free;
     if (x.left == 0) {
@@ -304,7 +299,7 @@ bool Exchange::passes_barrier(const Packets& x) const {
 
 [[gnu::noinline]] void Exchange::is_free_apart(ChunkId chunk) { packet_is_free(chunk, of(chunk)); }
 
-// The same near the end of a program that waits for receipts there.
+// The same near the end of a program with a barrier.
 [[gnu::noinline]] void Exchange::at_barrier(ChunkId chunk, Packets& x) {
     const ExchangeProgram& machine = *x.machine;
     if (watcher_ != nullptr && counts_receipts(machine)) [[unlikely]] {

@@ -1,9 +1,10 @@
-// Exchange: the machine of ring, direct and halving-doubling phases (astra-sim-semantics 5.2 to 5.5).
+// Exchange: the machine of ring, direct and halving-doubling phases (astra-sim-semantics 5.2 to
+// 5.5).
 //
-// A window of packets is handed over to the memory agent at the start and one more for every receipt.
-// Every hand-over is followed, where data is reduced, by the reduction, and then by a send and the
-// posting of a receive. This is where a run spends its time, so what every packet touches lies in two
-// cache lines, and everything that a phase settles is settled when it starts.
+// A window of packets is handed to the memory agent at the start and one more for every receipt;
+// after each hand-over come the reduction, if any, a send and the posting of a receive. A run
+// spends its time here, so each packet's data fits two cache lines, and what is constant in a phase
+// is computed at its start.
 #pragma once
 
 #include <span>
@@ -30,12 +31,11 @@ namespace yantra::inline YANTRA_RUN {
 
 class Exchange {
 public:
-    // Position within a program's runs.
     struct Cursor {
         u32 left = 0;   // packets of the run
         u32 run = 0;
 
-        // Moves on by a packet; true if that led to another run.
+        // True if it enters another run.
         bool advance(const ExchangeProgram& machine) {
             if (--left > 0) [[likely]] {
                 return false;
@@ -46,19 +46,19 @@ public:
             return true;
         }
     };
-    // Of a chunk. What every packet touches comes first.
+    // Of a chunk; what every packet touches comes first.
     struct alignas(64) Packets {
         const ExchangeProgram* machine = nullptr;
         u64 hand_over_ticks = 0;
         u64 reduce_ticks = 0;      // of run `reduce_run`, not_reduced or shares_memory
         u64 send_bytes = 0;        // of the current send run, as are the next four
-        FixedWay way;              // of its messages, where none waits for another
-        u32 link = none;           // of its messages, where it is all their way
+        FixedWay way;              // where no message waits for another
+        u32 link = none;           // if it is the messages' whole way
         ChunkId to_chunk;          // none until it has joined the table
         u32 to_mark = 0;           // phase and the peer's counter
         u32 from_counter = 0;
         u32 started = none;        // phase whose arrivals are counted; none between phases
-        // Arrivals less receives posted: of the next and the previous rank, or by peer in `counters`.
+        // Arrivals less receives posted: of the next and previous rank, or by peer in `counters`.
         i32 near[2] = {0, 0};
         u32 counters = none;
         u32 left = 0;              // sends
@@ -67,17 +67,17 @@ public:
         u32 free = 0;              // hand-overs finished and not yet used
         u32 reduce_run = none;
         u32 barrier_at = 0;        // as the program has it
-        u32 ranks = 1;             // that the actor stands for
+        u32 ranks = 1;             // that the actor represents
         Cursor injected;
         Cursor sent;
         ActorId actor;
         u32 table = none;
-        // Looked at when a run of packets begins.
+        // Read when a run of packets begins.
         u32 rank = none;
         u32 to_rank = none;        // of the current send run
         u32 member = none;
         u32 early = none;          // newest arrival for a later phase
-        // Seldom looked at.
+        // Rarely read.
         u32 to_member = none;
         u32 from_rank = none;
         u64 data = 0;
@@ -93,11 +93,11 @@ public:
     struct State {
         HugeVector<Packets> chunks;
         Vector<i32> counters;
-        Vector<Vector<u32>> free_counters;   // blocks given back, by size of the level
-        Vector<u64> arrivals;   // beside `counters`: the tick at which the last message to a peer arrives
+        Vector<Vector<u32>> free_counters;   // freed blocks, by size of the level
+        Vector<u64> arrivals;   // beside `counters`: when the last message to a peer arrives
     };
 
-    // What settles how a phase begins, beside the chunk that runs it.
+    // What determines how a phase begins, beside the chunk.
     struct Beginning {
         const Program* program = nullptr;
         u64 data = 0;
@@ -111,7 +111,7 @@ public:
 
         bool operator==(const Beginning&) const = default;
     };
-    // What is a chunk's own; as in PhaseInput.
+    // The chunk's own; as in PhaseInput.
     struct OfChunk {
         u32 table;
         u32 tag;
@@ -133,24 +133,23 @@ public:
           ways_are_alike_(transport.ways_are_alike()),
           probe_(engine.recorder()) {}
 
-    // From now on every message goes by itself (exchange_rounds.cpp).
+    // Simulates every message from now on (exchange_rounds.cpp).
     void pass_no_rounds() { passes_rounds_ = false; }
-    // How many chunks are likely to come: what has room from the start need not move.
     void expect(u64 chunks) { state_.chunks.reserve(chunks); }
-    // A chunk joins a peer table; `early` is what came for it before.
+    // Joins a peer table; `early`: what came for the chunk before.
     void join(ChunkId chunk, u32 node, u32 early);
     void start(ChunkId chunk, const PhaseInput& start, const Beginning& beginning);
-    // The same where one of the phases that the actor started last began alike; else false, and nothing has happened.
+    // The same if one of the actor's last phases began alike; else false, without effect.
     // Precondition: the chunk has joined its table.
     bool start_alike(ChunkId chunk, const Beginning& beginning, const OfChunk& own);
-    // Starts a phase where it would be now. The first: of one that hands over one packet at a time.
+    // Starts a phase midway. The first overload: for one packet at a time.
     void play_on(ChunkId chunk, const PhaseInput& start, const PhaseProgress& at);
     void play_on(ChunkId chunk, const PhaseInput& start, const PhaseMoment& at);
-    // Ticks of a hand-over to the memory agent that does not cross the shared bus.
+    // Without crossing the shared bus.
     u64 hand_over_ticks(bool fixed) const {
         return fixed ? parameters_.system.group_hand_over : parameters_.system.endpoint_delay;
     }
-    // Under the rendezvous protocol every message needs its receive, which only the matcher knows.
+    // Under rendezvous every message needs its receive, which only the matcher knows.
     bool counts_arrivals(u32 table) const { return table != none && !transport_.is_rendezvous(); }
 
     // Whether no packet of a chunk is under way.
@@ -159,17 +158,17 @@ public:
         return x.started == none && x.early == none;
     }
 
-    // Handle the events of a run from `at` on, and return how far they came: up to `until`, or to an
-    // event that needs another handler, or in the second to where the engine pauses. The second leaves a
-    // batch that has further events running. (exchange_in_step.cpp)
+    // Handle events from `at` to at most `until`; return where they stopped: at an event for
+    // another handler or, in the second, where the engine pauses. The second leaves a batch with
+    // further events running. (exchange_in_step.cpp)
     u32 handle_arrivals(const EventRun& run, u32 at, u32 until);
     u32 handle_of_ranks(const EventRun& run, u32 at, u32 until);
     [[gnu::noinline]] void handle(const Event& event);
     [[gnu::noinline]] void handle(const RankEvent& event);
-    // The same of the first event of a batch that lies with its actor.
+    // For the first event of an actor's own batch.
     [[gnu::noinline]] void handle_of_rank(u32 batch);
-    // The same of the first of `count` events of one chunk, whose packets follow each other, and of those behind it
-    // that go together with it. Returns how many these are. (exchange_many.cpp)
+    // For the first of `count` events of successive packets of a chunk and those that go with it;
+    // returns how many were handled. (exchange_many.cpp)
     [[gnu::noinline]] u32 handle_many(const RankEvent& event, u32 count);
     void completed(const Completion& completion);
 
@@ -180,15 +179,15 @@ private:
     u64 ticks_of_reduction(u64 bytes) const {
         return reduction_ticks(parameters_.system.memory_bytes_per_s, semantics_.scale, bytes);
     }
-    // Kinds of events: an arrival is its mark, phase and counter of the peer. No phase has the highest
-    // number, which stands for the other two.
+    // An arrival's kind is its mark: phase and peer's counter. The highest phase number is unused
+    // and marks the other two.
     static constexpr u32 counter_bits = 20;
     static constexpr u32 counter_mask = (1u << counter_bits) - 1;
     static constexpr u32 most_phases = (1u << (EventKind::kind_bits - counter_bits)) - 1;
     static constexpr u32 early_arrival = most_phases << counter_bits;
     static constexpr u32 receive_ready = early_arrival + 1;
     static constexpr u64 not_reduced = ~u64{0};
-    static constexpr u64 shares_memory = not_reduced - 1;   // each reduction is asked for anew
+    static constexpr u64 shares_memory = not_reduced - 1;   // each reduction is requested separately
     enum Kind : u32 { handed_over, reduced, received };   // of an actor's events, and completions
 
     Packets& of(ChunkId chunk) { return state_.chunks[chunk.index()]; }
@@ -207,7 +206,7 @@ private:
     void resolve_peer(Packets& x);
     void inject(ChunkId chunk, Packets& x);
     void hand_over_by_bus(ChunkId chunk, const Packets& x, u32 run);
-    // Whether it is not reduced, and so free to go.
+    // Whether it is not reduced, so free to go.
     bool hand_over_ends(ChunkId chunk, Packets& x, u32 run);
     void settle_reduction(Packets& x, u32 run);
     void know_reduction(Packets& x, u32 run) {
@@ -221,7 +220,7 @@ private:
             settle_reduction(x, run);
         }
     }
-    // Whether packets of a run, not the first, have the peers and the bytes of those of the run before it.
+    // Whether packets of a run, not the first, have the previous run's peers and bytes.
     static bool goes_like_before(const Run& run) {
         const Run& before = (&run)[-1];
         return run.out == before.out && run.into == before.into && run.by_xor == before.by_xor &&
@@ -233,7 +232,7 @@ private:
     void packet_is_free(ChunkId chunk, Packets& x);
     void is_free_apart(ChunkId chunk);
     bool passes_barrier(const Packets& x) const;
-    // These two return whether the receive that they post has its message.
+    // These two return whether the posted receive already has its message.
     bool send(ChunkId chunk, Packets& x);
     bool post(ChunkId chunk, Packets& x);
     void has_message(ChunkId chunk) {
@@ -250,7 +249,7 @@ private:
     u32 send_over_links(const EventRun& run, u32 at, u32 until);
     Packets* sends_in_step(const RankEvent* event);
     void sent_in_step(u32 batch, Packets& x);
-    // Whether the next packet, once it is free to go, is sent and that is all that follows.
+    // Whether sending is all that follows once the next packet is free.
     static bool sends_usually(const Packets& x) {
         const bool is_usual = x.left > 1 && x.sent.left > 1;
         if (!is_usual && (x.machine->returns || (x.left == 1 && x.free == x.machine->window))) {
@@ -262,25 +261,25 @@ private:
     bool send_together(const Packets& x) const;
     u32 send_many(ChunkId chunk, Packets& x, u32 count);
     u32 send_many_over_links(Packets& x, u32 count);
-    // Of what an actor sends in one tick: by nodes, then by chunks.
+    // Of an actor's sends in one tick: by node, then chunk.
     static u64 order_of(const Packets& x) { return u64{x.node} << 32U | (static_cast<u32>(x.number) + 1); }
     static OverLink over_link(const Packets& x, Notice arrived) {
         return {x.link, arrived, RankId(x.rank), RankId(x.to_rank), order_of(x)};
     }
-    // Handles a whole run of arrivals, and those that follow it in its tick, with all that follows up to the sends;
-    // false, and nothing has happened, where somebody could tell. (exchange_round.cpp)
+    // Handles a run of arrivals, and those that follow in its tick, up to the sends; false, without
+    // effect, if the shortcut would be observable. (exchange_round.cpp)
     bool go_round(const EventRun& run);
     bool goes_like(const Packets& first, Packets& x, u32 phase, u32 slot);
     void goes_on(Packets& x, u32 slot);
     bool go_alike(std::span<const u32> chunks, u32 phase, u32 slot);
-    // What all ranks of a round have in common.
+    // Common to all ranks of a round.
     struct Round {
         u32 mark;      // of its arrivals
         u64 ticks;     // from an arrival to the send
         u64 events;    // of a rank, with its arrival
     };
-    // Passes rounds that differ from the next in nothing but who comes when; returns who comes now, and in which
-    // order. (exchange_rounds.cpp)
+    // Skips rounds that differ only in who comes when; returns the next arrivals in order.
+    // (exchange_rounds.cpp)
     std::span<const u32> pass_rounds(std::span<const u32> chunks, const Round& round);
     u64 ticks_of_way(std::span<const u32> chunks);
     bool send_to_each_other(std::span<const u32> chunks, u32 mark);
@@ -288,8 +287,8 @@ private:
     void count_rounds(std::span<const u32> chunks, u32 rounds);
     void round_over_ways(std::span<const u32> chunks, u32 slot);
     void round_over_links(std::span<const u32> chunks, u32 slot);
-    // Fetches what the packets of a chunk touch that comes some events later: with thousands of ranks it is in no
-    // near cache, and chunks of rings follow each other in no order that the processor foresees.
+    // Prefetches the packets of a chunk some events ahead: with thousands of ranks they are not
+    // cached, and rings give no predictable order.
     template <class Chunks>
     static void fetch_ahead(const Packets* packets, const Chunks& chunks, u32 at, u32 until) {
         constexpr u32 ahead = 8;
@@ -316,28 +315,28 @@ private:
     const bool ways_are_alike_;
     ExchangeProbe probe_;
     State state_;
-    Vector<OverLink> over_links_;   // of send_over_links(), kept for its memory
+    Vector<OverLink> over_links_;   // kept for its memory
     struct Seen {
         u64 round = 0;
-        u32 at = 0;   // its place among the chunks of the round
+        u32 at = 0;   // among the chunks of the round
     };
-    // What was settled last: chunks that take turns reduce as much in the same runs.
+    // The last result: alternating chunks reduce equally in the same runs.
     struct Reduction {
         const Run* packet = nullptr;
         u64 data = 0;
         u64 ticks = not_reduced;
     };
     Reduction reduction_;
-    u64 round_ = 0;                      // the last one that was tried
+    u64 round_ = 0;                      // the last one tried
     Vector<Seen> seen_;             // by actor: the last one in which it was looked at
-    Vector<u32> of_round_;          // its chunks, where they are not one list; kept for its memory
+    Vector<u32> of_round_;          // its chunks, if not one list; kept for its memory
     Vector<u32> receivers_;         // of pass_rounds(): by place, that of the receiver
     Vector<u32> places_;
     bool passes_rounds_ = true;
-    bool phase_ended_ = false;   // since whoever asks last made it false
+    bool phase_ended_ = false;   // since it was last reset
 
-    // How phases began that actors started: of some hundreds, as more would be in no near cache. Of few actors the last
-    // few that differ, as a step of a model has some kinds of them; else the last.
+    // How recent phases began, for some hundreds of actors, as more would not be cached. With few
+    // actors, several each, since a step has several kinds.
     struct Begun {
         Beginning beginning;
         Packets packets;
@@ -345,10 +344,10 @@ private:
     static constexpr u32 most_begun = 512;
     static constexpr u32 most_begun_of_few = 128;
     static constexpr u32 most_begun_of_actor = 4;
-    // The last phase of an actor that began like this one; null if there is none.
+    // Null if none.
     const Begun* begun_like(const Beginning& beginning);
     Vector<Begun> begun_;      // by actor
-    Vector<u32> begun_last_;   // by actor: the one that was looked for last
+    Vector<u32> begun_last_;   // by actor: the one looked for last
     u32 begun_by_each_ = 0;
 };
 

@@ -1,10 +1,9 @@
-// The exchange of ranks that do the same at the same time: loops over the events of a run.
+// The exchange of ranks in step: loops over the events of a run.
 //
-// Most packets neither begin nor end anything: they are counted, handed over, reduced and sent on. For
-// them these loops do what exchange.cpp does for one event, with everything left out that is settled once
-// for all, and their events go to the queue as runs. Any other event ends a loop and is handled as single
-// ones are. Trade-off: the path of a usual packet is written down twice. A run that is recorded has no
-// runs of events, so no probe is told anything here, and neither is a watcher, of whom there must be none.
+// Most packets begin and end nothing. For them these loops repeat exchange.cpp without what is
+// constant, and queue their events as runs; any other event ends the loop and is handled singly.
+// Trade-off: the usual path exists twice. Recorded runs have no runs of events, so there is no
+// probe here; there must be no watcher either.
 #include "base/ensure.hpp"
 #include "collective/runtime/exchange.hpp"
 #include "engine/event_row.hpp"
@@ -13,7 +12,7 @@ namespace yantra {
 
 namespace {
 
-constexpr u32 few = 4;   // events; where a loop comes no further, the ranks are not in step
+constexpr u32 few = 4;   // events; if a loop handles no more, the ranks are not in step
 
 }  // namespace
 
@@ -42,8 +41,8 @@ u32 Exchange::handle_arrivals(const EventRun& run, u32 at, u32 until) {
     return at;
 }
 
-// Messages for which receives are posted: of each rank another packet is handed over. They are counted where the first
-// is, or each has a counter of its own.
+// Messages with posted receives: each hands over another packet. They are counted at the first's
+// counter, or each at its own.
 template <bool is_one_kind>
 u32 Exchange::arrive_in_step(const EventRun& run, u32 at, u32 until) {
     RankEvents& events = engine_.of_ranks;
@@ -107,7 +106,6 @@ u32 Exchange::handle_of_ranks(const EventRun& run, u32 at, u32 until) {
     return at;
 }
 
-// The loop that the first event asks for.
 inline u32 Exchange::step_in_step(const EventRun& run, u32 at, u32 until) {
     const RankEvent* const event = engine_.of_ranks.only_event(run.index(at));
     if (event == nullptr || event->kind.owner() != Owner::exchange) {
@@ -126,7 +124,7 @@ inline u32 Exchange::step_in_step(const EventRun& run, u32 at, u32 until) {
     return x.way.use != nullptr ? send_in_step(run, at, until) : send_over_links(run, at, until);
 }
 
-// Packets that are handed over and will be reduced.
+// Packets handed over that will be reduced.
 u32 Exchange::reduce_in_step(const EventRun& run, u32 at, u32 until) {
     constexpr EventKind is_handed_over(Owner::exchange, handed_over);
     RankEvents& events = engine_.of_ranks;
@@ -157,8 +155,8 @@ u32 Exchange::reduce_in_step(const EventRun& run, u32 at, u32 until) {
     return at;
 }
 
-// The chunk of an event that lets a packet go, with one arrival and one receive to follow and nothing else; else
-// null. Whoever has an event has a packet that is pending.
+// The chunk of an event that frees a packet, with only an arrival and a receive to follow; else
+// null.
 [[gnu::always_inline]] inline Exchange::Packets* Exchange::sends_in_step(const RankEvent* event) {
     constexpr EventKind is_handed_over(Owner::exchange, handed_over);
     constexpr EventKind is_reduced(Owner::exchange, reduced);
@@ -212,7 +210,7 @@ u32 Exchange::send_in_step(const EventRun& run, u32 at, u32 until) {
     return at;
 }
 
-// The same over links on which messages may wait. They are messages of one size.
+// The same over links where messages may wait. All of one size.
 u32 Exchange::send_over_links(const EventRun& run, u32 at, u32 until) {
     RankEvents& events = engine_.of_ranks;
     u64 bytes = 0;

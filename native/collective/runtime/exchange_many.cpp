@@ -1,9 +1,8 @@
-// Packets of one chunk that are handed over or reduced at one time, in one loop.
+// Packets of one chunk handed over or reduced at one time, in one loop.
 //
-// A direct algorithm has a message under way to every other rank, and where all go equally fast they come back
-// together: hundreds of events of one rank and chunk that differ in the packet alone. What is settled for all of
-// them is asked once. Trade-off: as in exchange_in_step.cpp, the path of a usual packet is written down once more.
-// The first and the last packets of a phase, and whatever is unusual, are handled one by one.
+// A direct algorithm has a message to every other rank under way, which may all return together:
+// hundreds of events that differ only in the packet. Trade-off: the usual path exists once more
+// (exchange_in_step.cpp). First and last packets, and unusual ones, are handled singly.
 #include <algorithm>
 
 #include "collective/runtime/exchange.hpp"
@@ -13,7 +12,7 @@ namespace yantra {
 
 namespace {
 
-// How many packets from `run` on, of at most `count`, are reduced alike.
+// Of `count` packets from `run` on.
 u32 reduced_alike(const ExchangeProgram& machine, u32 run, u32 count) {
     const Run* const first = &machine.runs[run];
     u32 alike = 1;
@@ -52,8 +51,8 @@ u32 Exchange::handle_many(const RankEvent& event, u32 count) {
     return done;
 }
 
-// Packets that are free and cannot go yet, because all sends are done or a barrier is not passed. Nothing follows
-// but for the last one.
+// Packets that are free but held by a barrier, or because all sends are done. Only the last has
+// consequences.
 u32 Exchange::wait_many(Packets& x, u32 count) const {
     u32 waiting = 0;
     if (x.left == 0) {
@@ -66,13 +65,14 @@ u32 Exchange::wait_many(Packets& x, u32 count) const {
     return waiting;
 }
 
-// Whether messages go ways that are known, so that many can be sent in one loop.
+// Whether the ways are known, so that one loop can send many.
 bool Exchange::send_together(const Packets& x) const {
     const bool is_known = x.way.use != nullptr || (x.link != none && x.ranks == 1);
     return (is_known || x.left == 0) && !x.machine->returns && counts_arrivals(x.table);
 }
 
-// Packets of which each is sent as soon as it is free, but for those that end the phase or come to a barrier.
+// Packets that are sent as soon as they are free, except those that end the phase or reach a
+// barrier.
 u32 Exchange::send_many(ChunkId chunk, Packets& x, u32 count) {
     if (x.free > 0 || x.left == 0) {
         return 0;
@@ -80,7 +80,7 @@ u32 Exchange::send_many(ChunkId chunk, Packets& x, u32 count) {
     if (x.left > x.barrier_at) {
         count = std::min(count, x.left - std::max(x.barrier_at, 1u));
     } else {
-        ++x.free;   // as it is when the first of them comes to the barrier
+        ++x.free;   // as when the first of them reaches the barrier
         const bool passes = passes_barrier(x);
         --x.free;
         count = passes ? std::min(count, x.left - 1) : 0;
@@ -108,7 +108,7 @@ u32 Exchange::send_many(ChunkId chunk, Packets& x, u32 count) {
     return sent;
 }
 
-// The same over links on which messages may wait, of messages of one size whose receives have yet to be met.
+// The same over links where messages may wait, of one size, whose receives are yet unmet.
 u32 Exchange::send_many_over_links(Packets& x, u32 count) {
     const u64 bytes = x.send_bytes;
     over_links_.clear();

@@ -1,11 +1,9 @@
-// A round of ranks in step: their messages arrive, are handed over and reduced, and are sent on, in one loop.
+// A round of ranks in step: from arrival over hand-over and reduction to the send, in one loop.
 //
-// Between the arrival of a message and the send that it lets go lie a hand-over and a reduction, events of a rank's
-// own. Where all ranks of a run take the same time for both, and nothing else is to happen until then, nobody can
-// tell whether they are events: so the clock moves on and each rank goes the whole way at its turn. This is what
-// "nothing else" means: the tick holds no other events than such arrivals, the ticks up to the send none at all, and
-// no rank comes twice. Trade-off: ranks are looked at first and go after that, as one that differs sends them all to
-// the loops of exchange_in_step.cpp.
+// Where all ranks take equally long for both, and nothing else happens until then, these need no
+// events: the clock moves on, and each rank does all of it at its turn. "Nothing else": the tick
+// has only such arrivals, the ticks up to the send are empty, and no rank comes twice. Trade-off:
+// all ranks are checked first; one that differs sends all to exchange_in_step.cpp.
 #include <span>
 
 #include "collective/runtime/exchange.hpp"
@@ -13,7 +11,7 @@
 
 namespace yantra {
 
-// Whether the message that has come leads to one more that is sent, in the time that it takes the first chunk.
+// Whether the arrival leads to one more send, in the first chunk's time.
 [[gnu::always_inline]] inline bool Exchange::goes_like(const Packets& first, Packets& x, u32 phase, u32 slot) {
     const i32* const counters = x.counters == none ? x.near : state_.counters.data() + x.counters;
     if (x.started != phase || counters[slot] >= 0 || x.hand_over_ticks != first.hand_over_ticks) {
@@ -27,8 +25,8 @@ namespace yantra {
     return !has_arrived && sends_usually(x);
 }
 
-// Whether the ranks of a run go the whole way, and none twice. Those of links send messages of one size, which count
-// at one counter of their receivers.
+// Whether all ranks can go, none twice. Over links, messages have one size and count at one
+// counter.
 bool Exchange::go_alike(std::span<const u32> chunks, u32 phase, u32 slot) {
     Packets* const packets = state_.chunks.data();
     const Packets& first = packets[chunks[0]];
@@ -90,7 +88,7 @@ bool Exchange::go_round(const EventRun& run) {
     return true;
 }
 
-// Counts the message that has come and what follows from it, up to the send.
+// Counts the arrival and its consequences, up to the send.
 [[gnu::always_inline]] inline void Exchange::goes_on(Packets& x, u32 slot) {
     if (x.from_counter != slot) {
         ++counter(x, slot);

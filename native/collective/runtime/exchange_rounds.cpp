@@ -1,10 +1,10 @@
-// Rounds of ranks in step that differ in nothing but in who comes when.
+// Rounds of ranks in step that differ only in who comes when.
 //
-// In a ring all ranks receive, reduce and send on at one tick, and one message later they do the same again, for as
-// many rounds as there are ranks. Where they send to each other alone, messages of one size that take equally long,
-// and nothing else is to happen meanwhile, no round needs the queue, and what its ranks count can be added up at the
-// end. What is left of a message is who receives it, and so in which order the ranks come in the next round. The last
-// round goes as any other does (exchange_round.cpp). Trade-off: ranks are looked at once more before it.
+// In a ring all ranks receive, reduce and send at one tick, and again one message later, for as
+// many rounds as ranks. If they send only to each other, equal messages of equal times, and nothing
+// else happens, rounds bypass the queue and their counts are added at the end. What remains of a
+// message is its receiver, which gives the order of the next round. The last round goes normally
+// (exchange_round.cpp). Trade-off: one more check of all ranks.
 #include <algorithm>
 #include <numeric>
 
@@ -14,10 +14,10 @@ namespace yantra {
 
 namespace {
 
-constexpr u64 few_rounds = 3;                     // pay for no look at the ranks
-constexpr u64 most_messages = u64{1} << 20;       // at once, so that whoever wants to interrupt a run can
+constexpr u64 few_rounds = 3;                     // do not repay the check
+constexpr u64 most_messages = u64{1} << 20;       // at once, so that a run can be interrupted
 
-// How many rounds from the next on a rank sends as usual, and nothing of its packets changes.
+// Rounds from the next on in which a rank sends as usual and nothing of its packets changes.
 u64 usual_rounds(const Exchange::Packets& x) {
     const u32 last = std::max(x.barrier_at, 1u);
     return std::min({x.left - std::min(x.left, last), x.injected.left, x.sent.left - std::min(x.sent.left, 1u)});
@@ -59,7 +59,7 @@ std::span<const u32> Exchange::pass_rounds(std::span<const u32> chunks, const Ro
     return of_round_;
 }
 
-// The ticks of the messages of a round, if all take as long and links are free for them again; else 0.
+// If equal for all and links are free again by then; else 0.
 u64 Exchange::ticks_of_way(std::span<const u32> chunks) {
     const Packets& first = of(ChunkId(chunks[0]));
     if (first.way.use != nullptr) {
@@ -72,7 +72,7 @@ u64 Exchange::ticks_of_way(std::span<const u32> chunks) {
     return transport_.ticks_of_rounds(over_links_, first.send_bytes);
 }
 
-// Whether each rank sends to another of the round, none two to the same, and they count it where this one is counted.
+// Whether each sends to another rank of the round, no two to one, counted at the same counter.
 // Finds the receivers.
 bool Exchange::send_to_each_other(std::span<const u32> chunks, u32 mark) {
     Packets* const packets = state_.chunks.data();

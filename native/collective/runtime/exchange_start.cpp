@@ -1,7 +1,7 @@
-// How a phase of a chunk begins: what is settled before its first packet.
+// How a phase begins: what is settled before its first packet.
 //
-// The chunks of a collective are alike, and so are the collectives of the layers of a model. So what was settled
-// for the last phases of an actor is kept, and copied for chunks that begin alike.
+// Chunks of a collective, and collectives of a model's layers, are alike. So an actor's last
+// beginnings are kept and copied.
 #include <algorithm>
 #include <limits>
 
@@ -163,7 +163,6 @@ void Exchange::play_on(ChunkId chunk, const PhaseInput& start, const PhaseMoment
     }
 }
 
-// What is settled before the first packet.
 Exchange::Packets& Exchange::prepare(ChunkId chunk, const PhaseInput& start) {
     if (state_.chunks.size() <= chunk.index()) {
         state_.chunks.resize(chunk.index() + 1);

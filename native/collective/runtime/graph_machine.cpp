@@ -11,7 +11,6 @@ const GraphProgram& graph_of(const Program& program) {
     return *std::get_if<GraphProgram>(&program.machine);
 }
 
-// The position whose operations are written out.
 u32 written_position(const GraphProgram& graph, u32 position) {
     return graph.symmetry == Symmetry::none ? position : 0;
 }
@@ -60,7 +59,7 @@ void GraphMachine::set_up(Phase& phase, const PhaseInput& input, u32 position, R
     }
 }
 
-// Those that the position hosts. They only receive at first, which ends nothing at once.
+// Those that the position hosts. They first only receive, which ends nothing at once.
 void GraphMachine::start_switches(const GraphProgram& graph, const PhaseInput& input) {
     for (u32 at = 0; at < graph.switches.size(); ++at) {
         if (graph.hosts[at] != input.place.position) {
@@ -88,7 +87,6 @@ void GraphMachine::run_roots(ChunkId chunk) {
     }
 }
 
-// The end of messages that a position is.
 RankId GraphMachine::peer_of(const Phase& phase, u32 position) const {
     const GraphProgram& graph = graph_of(*phase.program);
     const u32 peer = peer_position(graph, phase.place, position);
@@ -153,8 +151,7 @@ void GraphMachine::run(ChunkId chunk, u32 op_index) {
     }
 }
 
-// Hands over to the memory agent. The bus charges the reduction. Upstream charges it again when the
-// packet is delivered.
+// The bus charges the reduction. Upstream charges it again on delivery.
 void GraphMachine::run_local(ChunkId chunk, u32 op_index) {
     const Phase& phase = of(chunk);
     const GraphOp& op = op_of(phase, op_index);
@@ -176,7 +173,7 @@ void GraphMachine::run_local(ChunkId chunk, u32 op_index) {
                 .then = {{Owner::graph, then}, chunk.index(), op_index}});
 }
 
-// Whether a hand-over that starts crosses the shared bus twice.
+// Whether a starting hand-over crosses the shared bus twice.
 bool GraphMachine::goes_back(const Phase& phase, const GraphOp& op) const {
     if (!op.back_if_last) {
         return op.back;
@@ -201,8 +198,7 @@ void GraphMachine::hand_over_ends(ChunkId chunk, u32 op_index) {
                     {Owner::graph, done}, chunk.index(), op_index);
 }
 
-// An operation that follows may end the phase, and the chunk may then have started another: the serial
-// number tells.
+// A successor may end the phase, and the chunk start another: the serial number shows it.
 void GraphMachine::op_ends(ChunkId chunk, u32 op_index) {
     const u64 serial = of(chunk).serial;
     const GraphProgram& graph = graph_of(*of(chunk).program);

@@ -1,8 +1,9 @@
-// GraphMachine: phases given as sends, receives and local work with dependencies. Trees and algorithms
-// that users add run here (astra-sim-semantics 5.6).
+// GraphMachine: phases of sends, receives and local work with dependencies: trees and algorithms
+// that users add (astra-sim-semantics 5.6).
 //
-// A position may be a switch of the fabric. Its operations run as a phase of their own, which begins with that of
-// its host, the rank whose data comes to it first, and holds up nobody. What it adds and hands on takes no time.
+// A position may be a fabric switch. Its operations are a phase of their own, which starts with its
+// host's (the rank whose data reaches it first) and delays nobody. Adding and forwarding in it take
+// no time.
 #pragma once
 
 #include <deque>
@@ -25,7 +26,7 @@ namespace yantra::inline YANTRA_RUN {
 
 class GraphMachine {
 public:
-    // `pairs_in_order`: the network itself has messages of a pair follow each other, so that senders need not wait.
+    // `pairs_in_order`: the network keeps a pair's messages in order, so senders need not wait.
     GraphMachine(const CollectiveParameters& parameters, const Semantics& semantics, const Actors& actors,
                  Engine& engine, Transport& transport, SharedBus& bus, LocalBandwidth& local, PhaseEnd& phases,
                  bool pairs_in_order)
@@ -50,14 +51,13 @@ private:
     // Of an actor's events and of completions; a: the chunk, b: the operation.
     enum Kind : u32 { handed_over, done, nothing_to_do };
 
-    // The phase that a chunk runs here.
     struct Phase {
         const Program* program = nullptr;
         ActorId actor;
         RankId rank;                // or the number of a switch
         u32 position = 0;           // whose operations are written out
         u64 data = 0;
-        u64 serial = 0;             // unlike that of any other phase; 0 when it has ended
+        u64 serial = 0;             // unique; 0 when it has ended
         u32 tag = 0;
         u32 node = none;
         bool fixed_hand_over = false;
@@ -66,7 +66,7 @@ private:
         u32 done = 0;
     };
 
-    // Phases of switches have numbers from here on.
+    // Phases of switches are numbered from here.
     static constexpr u32 first_of_switches = u32{1} << 31U;
 
     static bool is_of_switch(ChunkId phase) { return phase.index() >= first_of_switches; }
@@ -94,7 +94,7 @@ private:
     LocalBandwidth& local_;
     PhaseEnd& phases_;
     GraphProbe probe_;
-    bool sends_end_when_gone_;   // as those of workloads; else a send ends at once, as upstream's
+    bool sends_end_when_gone_;   // as in workloads; else a send ends at once, as upstream's
     Vector<Phase> phases_of_chunks_;
     std::deque<Phase> phases_of_switches_;
     Vector<u32> free_phases_;   // of switches

@@ -1,4 +1,4 @@
-// What a recorded run notes of phases that are graphs: which operations had to come first.
+// What a recorded run notes of graph phases: which operations had to come first.
 #pragma once
 
 #include "base/ids.hpp"
@@ -25,8 +25,7 @@ struct GraphProbe {
 
 #else
 
-// Of phases whose operations are nodes of traces, too. A collective's node is given by its place among
-// those of all actors.
+// Also for operations that are nodes of traces. Nodes are numbered among those of all actors.
 class GraphProbe {
 public:
     explicit GraphProbe(Recorder& recorder) : recorder_(recorder) {}
@@ -46,7 +45,6 @@ public:
     void nothing_done(const RankEvent& event, u64 now, u32 node) {
         recorder_.begin(now, event.trail.cause, Why::nothing, node, false);
     }
-    // Whoever sends or receives now does so for this node.
     void posts(u32 node) { recorder_.owner = node; }
     void frees(ChunkId chunk, u32 op) {
         recorder_.push(chunks_[chunk.index()].waiting[op], recorder_.now());

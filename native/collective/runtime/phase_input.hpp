@@ -1,4 +1,4 @@
-// PhaseInput: a phase of a chunk, as the actor that runs it sees it.
+// PhaseInput: a phase of a chunk, as seen by the actor that runs it.
 #pragma once
 
 #include "base/ids.hpp"
@@ -18,10 +18,10 @@ struct PhaseInput {
     u32 communicator;   // none where the plan is not over its members
     u32 table;          // of peers; none: messages are matched
     u32 member;         // of the table
-    u32 phase;          // number among those of the chunk
-    u32 tag;            // of messages that are matched
-    u64 number;         // of the chunk, unlike that of any other
-    u32 node;           // place of the collective's node among those of all actors
+    u32 phase;          // within the chunk
+    u32 tag;            // of matched messages
+    u64 number;         // of the chunk, unique
+    u32 node;           // of the collective's node among those of all actors
 };
 
 }  // namespace yantra

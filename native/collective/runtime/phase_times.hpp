@@ -1,9 +1,9 @@
-// PhaseTimes: somebody who may know what a phase of the exchange machine takes without its messages.
+// PhaseTimes: predicts when exchange phases end without their messages.
 //
-// A run has one only where it is known that all that take part in a phase do the same at the same time
-// (fold/shortcuts/closed_form.hpp), or how those that do not wait for each other (fold/shortcuts/joint_phase.hpp).
-// What was known may turn out not to hold, while the phase is under way: then it is played from where it is
-// (PhaseProgress), and the end that was known is void.
+// Only in a run where all that take part do the same at the same time
+// (fold/shortcuts/closed_form.hpp) or it is known how others behave
+// (fold/shortcuts/joint_phase.hpp). A prediction may fail while the phase is under way: then it is
+// played from where it is (PhaseProgress), and the known end is void.
 #pragma once
 
 #include <optional>
@@ -14,15 +14,15 @@
 
 namespace yantra {
 
-// How far a phase is that hands over one packet at a time, before what happens in the present tick.
+// Of a phase with one packet at a time, before the present tick.
 struct PhaseProgress {
-    enum class Next : u8 { hand_over, reduction, arrival };   // that ends next, of the packet of now
-    u64 packets = 0;   // before it: the messages of all of them are through
+    enum class Next : u8 { hand_over, reduction, arrival };   // that ends next, of the current packet
+    u64 packets = 0;   // before it: all their messages are through
     Next next = Next::hand_over;
     u64 ticks = 0;     // until that; of an arrival, since the message was sent
 };
 
-// The same of a phase that has several packets under way.
+// Of a phase with several packets under way.
 struct PhaseMoment {
     struct HandOver {
         u64 ticks = 0;        // until it ends, or until the reduction after it does
@@ -30,7 +30,7 @@ struct PhaseMoment {
         bool reduces = false;
     };
     struct UnderWay {
-        u64 number = 0;       // of the message, among those that were sent
+        u64 number = 0;       // in order of sending
         i64 since = 0;        // ticks since it began to leave; below 0, until it will
     };
     u64 injected = 0;         // packets
@@ -42,7 +42,6 @@ struct PhaseMoment {
     Vector<i64> waiting;          // by counter: arrivals less receives posted
 };
 
-// When a phase of a chunk ends.
 struct KnownEnd {
     ActorId actor;
     ChunkId chunk;
@@ -51,20 +50,19 @@ struct KnownEnd {
 
 class PhaseTimes {
 public:
-    // A chunk starts a phase. None where only events can tell; else the ends that are known now: its own, or those
-    // of all that take part if it is the last of them to come, or no end where others have yet to come. Counts the
-    // phase, if not none: its messages will not be sent.
+    // A chunk starts a phase. None: only events can tell. Else the ends known now: its own, those
+    // of all if it is the last to come, or none yet. If not none the phase is counted, and its
+    // messages will not be sent.
     virtual std::optional<std::span<const KnownEnd>> ends(const PhaseInput& input, ChunkId chunk) = 0;
-    // How many such phases may follow each other in one event, because their ends are always known once all have come
-    // to the first, and a clock counts them; 0 if they are not. Of the input no chunk needs to be there.
+    // How many such phases may share one event, since their ends are always known once all have
+    // come to the first, and the clock reaches; or 0. The input needs no chunk.
     virtual u64 most_alike(const PhaseInput& input) = 0;
-    // A chunk stands for further ones behind it, of so many bytes: its phase ends when theirs would.
+    // A chunk represents further ones, of so many bytes: its phase ends when theirs would.
     virtual void stands_for(ChunkId chunk, std::span<const u64> more) = 0;
-    // Whether what was known may turn out not to hold, so that chunks have to be able to take turns.
+    // Whether predictions may fail, so that chunks must be able to take turns.
     virtual bool may_not_hold() const { return false; }
-    // Whether an end of a phase of a chunk that comes now is void.
     virtual bool is_void(ChunkId chunk) = 0;
-    // Whether it is also that of the phases of all chunks that it stands for and could have taken turns with.
+    // Whether the end is also that of all chunks that it represents and could have become.
     virtual bool ends_all(ChunkId /*chunk*/) { return false; }
 
 protected:

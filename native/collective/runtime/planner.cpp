@@ -43,7 +43,7 @@ void Planner::collective_starts(ActorId actor, u32 communicator, const Plan& pla
     }
     Themis& themis = themis_of(plan, communicator);
     const bool is_lowest = actors_.rank(actor).index() == parameters_.communicators[communicator].base;
-    // Upstream's rank 0 begins anew, however late it comes: then the numbers of ranks decide.
+    // Upstream's rank 0 restarts, however late it comes, so rank numbers decide.
     if (semantics_.quirks.phases_as_ready ? is_lowest : themis.is_next(chunks_made(actor, communicator))) {
         themis.collective_starts(now);
     }
@@ -58,7 +58,7 @@ bool Planner::cuts_alike(CollectiveKind kind, const Plan& plan) const {
     return !balances() && chunks_are_alike(plan) && !has_root_at_start(kind) && !has_root_at_end(kind);
 }
 
-// The table of loads of a communicator: of its levels, which of all ranks are the dimensions.
+// By level, which for all ranks are the dimensions.
 Themis& Planner::themis_of(const Plan& plan, u32 communicator) {
     const auto known = themis_.find(communicator);
     if (known != themis_.end()) {
@@ -75,22 +75,21 @@ Themis& Planner::themis_of(const Plan& plan, u32 communicator) {
     return themis_.try_emplace(communicator, std::move(levels), plan.communicator_size, flexible).first->second;
 }
 
-// Takes the next chunk, of the size and in the order that balance the load of the dimensions. Upstream
-// takes more than there is, and then never comes to an end.
+// The chunk size and order that balance the dimensions' load. Upstream takes more than there is and
+// then never ends.
 u64 Planner::take_balanced(const CollectiveRequest& request, const Plan& plan, Cut& cut) {
     const u64 number = chunks_made(request.actor, request.communicator);
     const u64 involved = plan.masked ? request.involved : ~u64{0};
     ThemisDecision decision = themis_of(plan, request.communicator)
                                   .choose(number, cut.left, cut.chunk, request.kind, involved);
-    overdrawn_ |= decision.bytes > cut.left;   // ranks may disagree of how much there is
+    overdrawn_ |= decision.bytes > cut.left;   // ranks may disagree on how much there is
     const u64 taken = std::min(decision.bytes, cut.left);
     cut.left -= taken;
     order_ = std::move(decision.order);
     return taken;
 }
 
-// The levels in the order in which a chunk visits them: data that grows takes the inner ones last,
-// and so does what spreads from one rank.
+// Data that grows, or spreads from one rank, takes inner levels last.
 void Planner::order_levels(const CollectiveRequest& request, const Plan& plan) {
     order_.resize(plan.levels.size());
     for (u32 level = 0; level < order_.size(); ++level) {
@@ -106,13 +105,13 @@ void Planner::order_levels(const CollectiveRequest& request, const Plan& plan) {
     }
 }
 
-// By how much the order of the next chunk is turned: by the number of the chunk in its communicator, on which
-// all members agree. Upstream turns with every chunk of a rank.
+// By the chunk's number in its communicator, so that members agree. Upstream counts every chunk of
+// a rank.
 u32 Planner::turns_before(const CollectiveRequest& request, u32 levels) {
     if (!semantics_.quirks.phases_as_ready) {
         return static_cast<u32>(chunks_made(request.actor, request.communicator) % levels);
     }
-    // A collective before may have had more levels than this one.
+    // An earlier collective may have had more levels.
     u32& rotation = state_.actors[request.actor].rotation;
     const u32 turns = rotation % levels;
     rotation = (rotation + 1) % levels;
@@ -154,8 +153,8 @@ void Planner::plan_phases(const CollectiveRequest& request, const Plan& plan, u6
     }
 }
 
-// Of a collective with a root, a rank takes part in a phase only if it has data there: on the way to
-// the root if it was first in all phases before, on the way from the root if it is first in all after.
+// In a collective with a root, a rank takes part only where it has data: towards the root if it was
+// first in all earlier phases, from the root if first in all later ones.
 void Planner::leave_out_phases(const Member& member, CollectiveKind kind) {
     const bool to_root = has_root_at_end(kind);
     if (member.plan.in_stages || (!to_root && !has_root_at_start(kind))) {
@@ -195,15 +194,15 @@ void Planner::add_phase(const Member& member, u32 level_index, CollectiveKind ki
         choose_queue_by_chunk(member, half, phase);
     }
     const Program& program = parameters_.programs[phase.program];
-    // Upstream's tree runs an all-reduce whatever asked for it, and the schedulers see what runs.
+    // Upstream's tree always runs an all-reduce, and the schedulers see what runs.
     if (gathers_or_scatters(kind) && program.result.num == program.result.den) {
         phase.kind = CollectiveKind::all_reduce;
     }
     data = program.result.of(data, program.round_up);
 }
 
-// Whether a phase runs the second of two programs: every second chunk of the communicator does, so
-// that its members agree. Upstream counts the phases of each rank.
+// In every second chunk of the communicator, so that members agree. Upstream counts the phases of
+// each rank.
 bool Planner::takes_alternate(const Member& member, const Level& level) {
     const u64 number = semantics_.quirks.phases_as_ready
                            ? next_alternation(member, level)
@@ -223,7 +222,7 @@ u64 Planner::next_alternation(const Member& member, const Level& level) {
     return found->count++;
 }
 
-// Counts the phases of each half of a dimension's queues, whatever their communicator.
+// Counted for each half of a dimension's queues, over all communicators.
 void Planner::choose_queue_by_half(ActorId actor, u32 dimension, Half half, Phase& phase) {
     const u32 queues = parameters_.system.queues_per_dimension;
     RoundRobin& robin = state_.actors[actor].robin[dimension];
@@ -246,8 +245,7 @@ void Planner::choose_queue_by_half(ActorId actor, u32 dimension, Half half, Phas
     phase.queue += queue;
 }
 
-// The number of the chunk within its communicator decides, so that all members agree on the queue
-// and on the direction around a ring.
+// By the chunk's number in the communicator, so that members agree on queue and ring direction.
 void Planner::choose_queue_by_chunk(const Member& member, Half half, Phase& phase) {
     const u32 queues = parameters_.system.queues_per_dimension;
     const u64 number = chunks_made(member.actor, member.communicator);

@@ -1,5 +1,4 @@
-// Planner: which phases a chunk of a collective goes through, in which order and in which queues
-// (astra-sim-semantics 4).
+// Planner: a chunk's phases, their order and queues (astra-sim-semantics 4).
 #pragma once
 
 #include <algorithm>
@@ -19,7 +18,6 @@
 
 namespace yantra::inline YANTRA_RUN {
 
-// What an actor asks for.
 struct CollectiveRequest {
     CollectiveKind kind = CollectiveKind::all_reduce;
     u32 communicator = 0;
@@ -35,14 +33,14 @@ struct CollectiveRequest {
 
 class Planner {
 public:
-    // A dimension's queues are used in turn: all of them, or each half for one kind of phase.
+    // Over a dimension's queues: all, or each half for one kind of phase.
     struct RoundRobin {
         u32 any = 0;
         u32 first = 0;
         u32 last = 0;
     };
-    // The phases that an actor made on levels that alternate between two programs. Those over the same
-    // members count as one.
+    // An actor's phases on levels that alternate between two programs. Levels over the same members
+    // count as one.
     struct AlternationCount {
         u32 counter;
         u32 base;
@@ -60,24 +58,23 @@ public:
 
     Planner(const CollectiveParameters& parameters, const Semantics& semantics, const Grid& grid, const Actors& actors);
 
-    // To be called when an actor enters a collective.
+    // Call when an actor enters a collective.
     void collective_starts(ActorId actor, u32 communicator, const Plan& plan, u64 now);
-    // Cuts a collective: calls `make(phases)` for each chunk; false if there is nothing to do.
+    // Calls `make(phases)` for each chunk; false if there is nothing to do.
     template <class Make>
     bool cut(const CollectiveRequest& request, const Plan& plan, Make&& make);
 
-    // Whether a collective is cut alike whenever and wherever it is: in phases that depend on its plan, its kind, its
-    // bytes, the dimensions that are involved and the queues of its communicator alone.
+    // Whether the cut depends only on plan, kind, bytes, involved dimensions and queues of the
+    // communicator.
     bool cuts_alike(CollectiveKind kind, const Plan& plan) const;
 
-    // A number of how the chunk is planned that is made now: chunks of one number are of one collective and alike.
+    // Chunks with the same number are of one collective and planned alike.
     u64 planned() const { return plans_; }
 
-    // Whether a chunk of the collective that was cut last is larger than what was left of it. That is so
-    // if ranks that should enter the same collective enter different ones: one decided for all.
+    // Whether a chunk of the last collective exceeded what was left. Then ranks have entered
+    // different collectives where they should enter the same, and one decided for all.
     bool overdrawn() const { return overdrawn_; }
 
-    // The chunks that an actor made so far in a communicator.
     u64& chunks_made(ActorId actor, u32 communicator) {
         return state_.actors[actor].chunks[actors_.communicator_class(actor, communicator)];
     }
@@ -101,7 +98,7 @@ private:
     u64 take_balanced(const CollectiveRequest& request, const Plan& plan, Cut& cut);
     Themis& themis_of(const Plan& plan, u32 communicator);
     u32 turns_before(const CollectiveRequest& request, u32 levels);
-    // Whether chunks of as many bytes have the same phases, whatever their number.
+    // Whether chunks of equal bytes have the same phases, whatever their number.
     bool chunks_are_alike(const Plan& plan) const {
         return parameters_.system.queues_per_dimension == 1 && !rotates(plan) &&
                std::all_of(plan.levels.begin(), plan.levels.end(), [](const Level& level) {
@@ -129,7 +126,7 @@ private:
     const Grid& grid_;
     const Actors& actors_;
     u32 queues_per_set_;
-    std::map<u32, Themis> themis_;   // by communicator; empty where another order is asked for
+    std::map<u32, Themis> themis_;   // by communicator; empty under another order
     State state_;
     bool overdrawn_ = false;
     // Of the chunk being planned.
@@ -139,8 +136,8 @@ private:
     Vector<u32> usable_;     // those of them that take part
 };
 
-// Upstream gives every chunk the same size, at least one byte per rank of the whole system, and
-// rounds their number up; without the quirk the chunks add up to the collective's size.
+// Upstream gives all chunks one size, at least one byte per rank of the whole system, and rounds
+// their number up; without the quirk they add up to the collective's size.
 template <class Make>
 bool Planner::cut(const CollectiveRequest& request, const Plan& plan, Make&& make) {
     const u64 splits = chunks_of(plan, parameters_.system);
@@ -152,7 +149,7 @@ bool Planner::cut(const CollectiveRequest& request, const Plan& plan, Make&& mak
     }
     const bool balanced = is_balanced(request, plan, cut);
     const bool are_alike = !balanced && chunks_are_alike(plan);
-    u64 own = ~u64{0};   // of plans_, what was planned here: to make a chunk may cut another collective
+    u64 own = ~u64{0};   // of plans_, what was planned here: making a chunk may cut another collective
     u64 planned = 0;     // its bytes
     const u64 each = cut.left / cut.pieces;
     const u64 larger = cut.left % cut.pieces;   // pieces, of a byte more

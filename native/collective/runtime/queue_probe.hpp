@@ -1,4 +1,4 @@
-// What a recorded run notes of chunks in queues: who left the place that another got.
+// What a recorded run notes of chunks in queues: who vacated the place that another got.
 #pragma once
 
 #include "base/ids.hpp"
@@ -38,7 +38,6 @@ public:
     void place_free(ActorId actor, u32 queue) {
         recorder_.push(gate(actor, queue).freed, recorder_.now());
     }
-    // A chunk of the node at `place` starts its phase.
     void starts(ActorId actor, u32 queue, ChunkId chunk, u64 now, u32 place) {
         QueueGate& of = gate(actor, queue);
         Recorder::Join join(recorder_, now, place);
@@ -50,7 +49,7 @@ public:
 
 private:
     struct QueueGate : Gate {
-        u32 last = none;   // moment at which the last one got in
+        u32 last = none;   // when the last one got in
     };
     QueueGate& gate(ActorId actor, u32 queue) {
         return gates_[std::size_t{actor.index()} * queues_ + queue];

@@ -49,13 +49,12 @@ ChunkId ChunkQueues::next(ActorId actor, u32 queue) {
     return chunk;
 }
 
-// All members of a communicator start the phases of its chunks in one order, that of the member which
-// comes first to each. Were each to start what is ready, two ranks that are not in step would run
-// different chunks and wait for each other for ever. This cannot: take, of the phases that have begun
-// somewhere and not ended everywhere, the one that began first. The phase before it has ended, and
-// so has all that comes before it in its queue, so every member can start it.
+// All members start the phases of a communicator's chunks in the order of whichever member comes
+// first to each. If each started what is ready, two ranks out of step could run different chunks
+// and deadlock. This cannot: of the phases begun somewhere and not ended everywhere, take the one
+// begun first. All that is before it in its queue has ended, so every member can start it.
 //
-// Moves the chunk whose turn it is to the front of those that wait; false if it has yet to come.
+// Moves the chunk whose turn it is to the front of the waiting; false if it has yet to come.
 bool ChunkQueues::move_next_to_front(ActorId actor, Queue& q) {
     const Chunk& head = chunks_[q.chunks[q.running]];
     if (head.end_phase - head.first_phase == 1) {
@@ -86,7 +85,7 @@ bool ChunkQueues::move_next_to_front(ActorId actor, Queue& q) {
     return true;
 }
 
-// The phase that the communicator has agreed to start next in a queue. Who comes first decides.
+// Whoever comes first decides.
 ChunkQueues::PhaseStart& ChunkQueues::phase_to_start(const Chunk& head, Queue& q, PhaseOrder& order,
                                                      u32 of_class) {
     if (q.next_start == order.passed + order.coming.size()) {
@@ -101,7 +100,7 @@ ChunkQueues::PhaseStart& ChunkQueues::phase_to_start(const Chunk& head, Queue& q
     return order.coming[q.next_start - order.passed];
 }
 
-// The usual case. Of those that wait under FIFO the last is the least urgent.
+// The usual case: under FIFO the last is the least urgent.
 inline bool ChunkQueues::goes_last(const ChunkLine& queue, const Chunk& chunk) const {
     if (queue.empty()) {
         return true;
@@ -117,10 +116,10 @@ std::size_t ChunkQueues::insertion_point(const ChunkLine& queue, const Chunk& ch
     return by_policy ? policy_point(queue, chunk) : priority_point(queue, chunk);
 }
 
-// Behind everything that runs or has at least the same priority.
+// Behind what runs or has at least the same priority.
 std::size_t ChunkQueues::priority_point(const ChunkLine& queue, const Chunk& chunk) const {
     if (parameters_.system.intra_dimension == IntraDimension::fifo) {
-        // The waiting part is sorted, so look from the back, where the point usually is.
+        // From the back, where it usually is.
         std::size_t at = queue.size();
         while (at > 0 && !chunks_[queue[at - 1]].started &&
                chunks_[queue[at - 1]].priority < chunk.priority) {
@@ -142,8 +141,8 @@ u64 ChunkQueues::largest_side(const Chunk& chunk) const {
     return std::max(phase.data, program.result.of(phase.data, program.round_up));
 }
 
-// Where a reduce-scatter or all-gather phase waits under the other intra-dimension policies
-// (astra-sim-semantics 4.7; Themis, ISCA 2022, section 4.3 for smallest chunk first).
+// For reduce-scatter or all-gather phases under the other policies (astra-sim-semantics 4.7;
+// Themis, ISCA 2022, section 4.3 for smallest chunk first).
 std::size_t ChunkQueues::policy_point(const ChunkLine& queue, const Chunk& chunk) const {
     auto phases_after = [](const Chunk& c) { return c.end_phase - c.phase - 1; };
     std::size_t at = 0;
@@ -173,8 +172,8 @@ std::size_t ChunkQueues::policy_point(const ChunkLine& queue, const Chunk& chunk
     return priority_point(queue, chunk);
 }
 
-// RG: keeps reduce-scatters and all-gathers alternating. A pair of both kinds that ends with the
-// element looked at is left in one piece.
+// RG: alternates reduce-scatters and all-gathers. A pair of both kinds that ends here is kept
+// together.
 std::size_t ChunkQueues::alternating_point(const ChunkLine& queue,
                                            const Chunk& chunk) const {
     CollectiveKind before = CollectiveKind::barrier;

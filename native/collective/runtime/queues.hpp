@@ -1,8 +1,8 @@
-// ChunkQueues: where the chunks of an actor wait for their turn on a dimension.
+// ChunkQueues: where an actor's chunks wait for their turn on a dimension.
 //
-// Each queue runs a few chunks at a time. In which order they wait is the intra-dimension policy; in
-// which order the members of a communicator start their phases is agreed between them, unless the
-// quirk phases-as-ready says otherwise (astra-sim-semantics 4.6, 4.7).
+// Each queue runs a few at a time. The intra-dimension policy orders the waiting; members of a
+// communicator agree on the order in which phases start, unless the quirk phases-as-ready applies
+// (astra-sim-semantics 4.6, 4.7).
 #pragma once
 
 #include "base/ids.hpp"
@@ -22,10 +22,10 @@ class ChunkQueues {
 public:
     struct Queue {
         ChunkLine chunks;              // those that run first
-        u64 next_start = 0;            // of the phase to start next, in the order of the communicator
+        u64 next_start = 0;            // of the phase to start next, in the communicator's order
         u32 running = 0;
     };
-    // The next phases that members of a communicator class will start in one queue, in their order.
+    // The next phases that a communicator class starts in one queue.
     struct PhaseStart {
         u64 chunk;                     // its number in the communicator
         u32 phase;
@@ -44,8 +44,7 @@ public:
     ChunkQueues(const CollectiveParameters& parameters, const Semantics& semantics, const Actors& actors,
                 Engine& engine, Chunks& chunks, PhaseWatcher* watcher);
 
-    // A chunk enters the queue of its phase, or leaves the one it is in. The place it held there is
-    // free only when `place_free` says so.
+    // The place of a leaving chunk is free only after `place_free`.
     void enter(ChunkId chunk);
     void leave(ActorId actor, u32 queue, ChunkId chunk) {
         if (watcher_ != nullptr) [[unlikely]] {
@@ -58,25 +57,24 @@ public:
         probe_.place_free(actor, queue);
     }
 
-    // Whether a chunk waits, and a place for it is free.
+    // Whether a chunk waits, with a place free.
     bool may_start(ActorId actor, u32 queue) const {
         const Queue& q = state_.queues[actor][queue];
         return q.running < most_running_ && q.running < q.chunks.size();
     }
-    // The chunk that is to start its phase now; none where its turn has yet to come. `starts` and, when the phase is
-    // under way, `has_started` follow. Precondition: may_start().
+    // None if its turn has yet to come. Call `starts` and, once the phase is under way,
+    // `has_started`. Precondition: may_start().
     ChunkId next(ActorId actor, u32 queue);
     void starts(ActorId actor, u32 queue, ChunkId chunk) {
         probe_.starts(actor, queue, chunk, engine_.now(), chunks_.instance(chunks_[chunk]).place);
     }
     void has_started(ActorId actor, u32 queue) { ++state_.queues[actor][queue].running; }
 
-    // Whether chunks wait in a queue that do not run.
     bool waits(ActorId actor, u32 queue) const {
         const Queue& q = state_.queues[actor][queue];
         return q.chunks.size() > q.running;
     }
-    // The queues of each set: one for each dimension, or stage, and queue of it.
+    // One for each dimension, or stage, and queue of it.
     u32 queues_per_set() const { return queues_per_set_; }
 
     State& state() { return state_; }

@@ -1,12 +1,12 @@
-// What a local reduction takes.
+// The time of a local reduction.
 #pragma once
 
 #include "base/clock.hpp"
 
 namespace yantra {
 
-// One write and two reads of the reduced bytes (astra-sim-semantics 5.2). The order of the
-// operations decides the truncated value.
+// One write and two reads of the reduced bytes (astra-sim-semantics 5.2). The order of operations
+// decides the truncated value.
 inline u64 reduction_ticks(double memory_bytes_per_s, const TimeScale& scale, u64 bytes) {
     if (memory_bytes_per_s <= 0.0) {
         return 0;
@@ -14,7 +14,7 @@ inline u64 reduction_ticks(double memory_bytes_per_s, const TimeScale& scale, u6
     return scale.ticks(static_cast<double>(bytes) / memory_bytes_per_s * 1e9, 3);
 }
 
-// What of the memory's traffic that is.
+// In bytes.
 inline u64 reduction_traffic(u64 bytes) { return 3 * bytes; }
 
 }  // namespace yantra

@@ -1,7 +1,7 @@
-// What of the collectives the future of a run depends on; see engine/state.hpp.
+// The state of the collectives; see engine/state.hpp.
 //
-// A chunk is described while it waits for a phase, or runs one whose end is known, not while packets of
-// its phase are under way.
+// A chunk can be described while it waits for a phase or runs one with a known end, not with
+// packets under way.
 #pragma once
 
 #include <algorithm>
@@ -124,11 +124,11 @@ void visit_state(Visitor& v, ActorId, ChunkQueues::Queue& queue, Collectives& co
     v.each(chunks, [&](ChunkId id) { visit_chunk(v, collectives, id); });
 }
 
-// The order of phases in one queue of a communicator class.
+// Of one queue of a communicator class.
 template <class Visitor>
 void visit_order(Visitor& v, u32 communicator_class, ChunkQueues::PhaseOrder& order) {
     auto& [coming, passed] = order;
-    v.fixed(passed);   // only how far members are from it counts
+    v.fixed(passed);   // only members' distances from it count
     v.each(coming, [&](ChunkQueues::PhaseStart& start) {
         auto& [chunk, phase, members_left, tick] = start;
         v.chunk_number(communicator_class, chunk);
@@ -151,7 +151,7 @@ void visit_state(Visitor& v, Collectives& collectives, const CollectiveParameter
         visit_state(v, actor, of, turns);
     });
     auto& [queues, orders] = collectives.queues().state();
-    v.fixed(orders);   // their number; what is in them comes last
+    v.fixed(orders);   // their number; their contents come last
     v.each(queues, [&](ActorId actor, Vector<ChunkQueues::Queue>& of) {
         for (u32 at = 0; at < of.size(); ++at) {
             if (!of[at].chunks.empty()) {

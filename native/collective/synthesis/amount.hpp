@@ -1,4 +1,4 @@
-// Capacities of links: whole numbers of 128 bits, so that the least of two cuts is never a matter of rounding.
+// Link capacities: 128-bit integers, so that comparing cuts never rounds.
 #pragma once
 
 namespace yantra::synthesis {

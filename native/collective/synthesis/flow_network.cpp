@@ -41,8 +41,8 @@ Vector<u8> FlowNetwork::side() const {
     return inside;
 }
 
-// Finds how far each device is from the source over arcs with room. Says whether the sink is reached; devices
-// beyond it are then left out, since no shortest way passes them.
+// Levels from the source over arcs with room; whether the sink is reached. Devices beyond it are
+// left out: no shortest way passes them.
 bool FlowNetwork::climb(u32 source, u32 sink) {
     std::fill(level_.begin(), level_.end(), none);
     level_[source] = 0;
@@ -63,7 +63,7 @@ bool FlowNetwork::climb(u32 source, u32 sink) {
     return false;
 }
 
-// Sends along one way that climbs the levels; returns how much, 0 if none is left.
+// Along one way up the levels; 0 if none is left.
 Amount FlowNetwork::push(u32 source, u32 sink, Amount most) {
     way_.clear();
     u32 at = source;

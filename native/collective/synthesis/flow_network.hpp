@@ -1,7 +1,7 @@
-// Largest flows between devices, exact: the largest flow equals the smallest cut.
+// Maximum flows between devices, exact: the maximum flow equals the minimum cut.
 //
-// Trade-off: every question starts from no flow. Capacities change between questions, and what a flow
-// would keep of the last one is found again faster than it is put right.
+// Trade-off: every question starts from zero flow; capacities change between questions, and
+// repairing the last flow is slower.
 //
 // Source: Dinic, "Algorithm for solution of a problem of maximum flow in networks with power
 // estimation", Soviet Mathematics Doklady 11 (1970).
@@ -17,22 +17,21 @@ class FlowNetwork {
 public:
     explicit FlowNetwork(u32 devices) : leaving_(devices), level_(devices), begun_(devices) {}
 
-    // Adds an arc and returns its number.
     u32 add(u32 start, u32 end, Amount capacity);
     void set(u32 arc, Amount capacity) { capacity_[arc] = capacity; }
     [[nodiscard]] Amount capacity(u32 arc) const { return capacity_[arc]; }
 
-    // The largest flow, or `enough` where it is at least that much.
+    // The maximum flow, or `enough` if it is at least that.
     Amount flow(u32 source, u32 sink, Amount enough = unlimited);
 
-    // After a flow that was not cut short: the devices on the source's side of a least cut.
+    // After a flow that reached no `enough`: the source's side of a minimum cut.
     [[nodiscard]] Vector<u8> side() const;
 
 private:
     bool climb(u32 source, u32 sink);
     Amount push(u32 source, u32 sink, Amount most);
 
-    // Arc a and a ^ 1 are each other's way back.
+    // Arcs a and a ^ 1 are each other's reverse.
     Vector<u32> end_;
     Vector<Amount> capacity_;
     Vector<Amount> free_;

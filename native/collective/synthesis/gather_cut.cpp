@@ -39,7 +39,7 @@ GatherCut gather_cut(u32 ranks, u32 devices, const Vector<Link>& links, const Ve
     for (u32 rank = 0; rank < ranks; ++rank) {
         given.push_back(network.add(source, rank, 0));
     }
-    // Flow of `exit` for each rank where links carry `ranks` times theirs, which is exit / ranks for each.
+    // Each rank gets `exit` and links `ranks` times theirs: exit / ranks for each.
     const auto scale = [&] {
         for (std::size_t at = 0; at < links.size(); ++at) {
             network.set(arcs[at], links[at].capacity * worst.ranks);

@@ -1,10 +1,10 @@
-// The set of devices that an all-gather is slowest to get out of: most ranks inside per rate at which it lets out.
+// The bottleneck of an all-gather: the set of devices with most ranks inside per outgoing rate.
 //
-// A rate is enough if, with a source that gives it to every rank, each rank can be sent that of all; the
-// set that breaks a rate gives the next one, until none breaks it.
+// A rate suffices if a source that gives it to every rank can reach each rank with all of them; a
+// violated set gives the next rate, until none is violated.
 //
-// Source: ForestColl (arXiv 2402.06787), the optimality of all-gather; Dinkelbach, "On nonlinear fractional
-// programming", Management Science 13 (1967), for the steps.
+// Source: ForestColl (arXiv 2402.06787), optimality of all-gather; Dinkelbach, "On nonlinear
+// fractional programming", Management Science 13 (1967), for the steps.
 #pragma once
 
 #include "base/types.hpp"
@@ -25,8 +25,8 @@ struct GatherCut {
     Vector<u8> inside;
 };
 
-// Looks for sets without each of `sinks`; devices 0 to ranks - 1 are the ranks. Every rank reaches every
-// other, capacities are small enough that their sum times the number of ranks is.
+// Over sets without each of `sinks`; devices 0 to ranks - 1 are the ranks. Preconditions: every
+// rank reaches every other; the sum of capacities times the ranks must fit.
 GatherCut gather_cut(u32 ranks, u32 devices, const Vector<Link>& links, const Vector<u32>& sinks);
 
 }  // namespace yantra::synthesis

@@ -60,14 +60,14 @@ private:
                 was_fresh = false;
                 continue;
             }
-            // A link that could not be taken may be takeable since.
+            // A link that failed may succeed now.
             ensure(!was_fresh, "some link can be taken, or the trees would not fit");
             std::fill(failed.begin(), failed.end(), 0);
             was_fresh = true;
         }
     }
 
-    // Takes the first link that can be, from the ranks nearest to the root on.
+    // The first that fits, nearest to the root.
     bool take_link(Growing& tree, Vector<u8>& inside, Vector<u8>& failed) {
         for (const u32 from : tree.reached) {
             const Vector<u32>& leaving = leaving_[from];
@@ -98,8 +98,8 @@ private:
         return false;
     }
 
-    // How many copies of a tree can take a link: as many as the flow to its end has to spare over all
-    // other trees that have to get there.
+    // Copies of a tree that a link can take: what the flow to its end can spare over all other
+    // trees that must get there.
     Amount bearable(const Growing& tree, u32 link) {
         const u32 from = links_[link].start;
         const u32 to = links_[link].end;
@@ -117,7 +117,7 @@ private:
         return bearable_beside(from, to, most);
     }
 
-    // The same where other trees have begun to grow: each is a device of its own that reaches what it has.
+    // The same with other trees begun: each is a device that reaches what it has.
     Amount bearable_beside(u32 from, u32 to, Amount most) {
         const u32 source = ranks_ + static_cast<u32>(growing_.size());
         FlowNetwork network(source + 1);

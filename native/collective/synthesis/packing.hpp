@@ -1,10 +1,11 @@
-// Trees from every rank to all others that fit on the links together, as many as the cut bound allows.
+// Trees from every rank to all others that fit on the links together, as many as the cut bound
+// allows.
 //
-// A tree grows link by link; a link is taken with as many copies of the tree as leave every rank able to
-// be reached by all trees that are still to grow. Copies that it cannot take grow on as a tree of their own.
+// A tree grows link by link, each with as many copies as leave every rank reachable by all
+// unfinished trees. The remaining copies grow on as a separate tree.
 //
-// Source: Edmonds, "Edge-disjoint branchings" (1973); Berczi and Frank, "Packing arborescences" (2010), for how
-// many copies a link bears; ForestColl (arXiv 2402.06787), for their use.
+// Source: Edmonds, "Edge-disjoint branchings" (1973); Berczi and Frank, "Packing arborescences"
+// (2010), for the copies a link bears; ForestColl (arXiv 2402.06787), for their use.
 #pragma once
 
 #include "base/types.hpp"
@@ -16,10 +17,11 @@ namespace yantra::synthesis {
 struct Tree {
     u32 root;
     Amount copies;
-    Vector<u32> links;  // from the root outwards: a link starts where the tree has been
+    Vector<u32> links;  // from the root outwards: each starts where the tree already is
 };
 
-// `trees` from each rank. Precondition: `gather_cut` of the links, none through a switch, allows as many.
+// `trees` from each rank. Precondition: `gather_cut` of the links, none through a switch, allows as
+// many.
 Vector<Tree> pack_trees(u32 ranks, const Vector<Link>& links, Amount trees);
 
 }  // namespace yantra::synthesis

@@ -19,7 +19,7 @@ u32 end_of(const Steps& of, u32 lane) {
     return lane + 1 < of.lanes.size() ? of.lanes[lane + 1].begin : static_cast<u32>(of.steps.size());
 }
 
-// Which step sends what a receive takes: the k-th of a connection is the k-th that is received there.
+// The k-th send of a connection is its k-th receive.
 class Messages {
 public:
     explicit Messages(const Steps& of) : partner(of.steps.size(), none) {
@@ -44,7 +44,7 @@ public:
     u32 odd = none;  // a step without a partner that fits
 
 private:
-    // The steps of a lane that send or receive; of no lane, none.
+    // The steps of a lane that communicate; of no lane, none.
     static Vector<u32> ends_of(const Steps& of, u32 lane) {
         Vector<u32> ends;
         for (u32 at = lane == none ? 0 : of.lanes[lane].begin; lane != none && at < end_of(of, lane); ++at) {
@@ -71,7 +71,7 @@ private:
     }
 };
 
-// All steps, each after those it waits for; fewer if some wait for ever.
+// All steps in order of dependencies; fewer if some wait for ever.
 class Sequence {
 public:
     Sequence(const Steps& of, const Messages& messages)
@@ -134,8 +134,8 @@ private:
     Vector<u32> length_;
 };
 
-// What every rank holds: of each block which block's data, and whose are summed in it. Set 0 is empty, set r + 1 rank
-// r alone.
+// What each block of every rank holds: which block's data, summed over which ranks. Set 0 is empty,
+// set r + 1 rank r alone.
 class Held {
 public:
     Held(const Steps& of, Promise promise)
@@ -158,7 +158,7 @@ public:
 
     Value& at(u32 rank, u32 block) { return held_[rank * blocks_ + block]; }
 
-    // Adds what came to what is there; false where they are of different blocks or share a rank.
+    // False if they are of different blocks or share a rank.
     bool add(Value& here, const Value& came) {
         if (here.block != came.block || here.set == 0 || came.set == 0) {
             return false;
@@ -263,8 +263,8 @@ private:
     Vector<Vector<Held::Value>> payload_;  // of each send that was not received
 };
 
-// Looks rank by rank whether each access is ordered behind those it must come after, by what waits inside the rank:
-// every lane has a clock, and a step knows those of the lanes it waits for (Fidge and Mattern's vector clocks).
+// Whether conflicting accesses of a rank are ordered: every lane has a clock, and a step knows
+// those of the lanes it waits for (Fidge and Mattern's vector clocks).
 class Races {
 public:
     Races(const Steps& of, const Vector<u32>& order) : of_(of) {

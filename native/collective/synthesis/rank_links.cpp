@@ -12,7 +12,7 @@ namespace yantra::synthesis {
 
 namespace {
 
-// Capacities by (from, to) with a flow network that follows them.
+// Capacities by (from, to), mirrored in a flow network.
 class Splitter {
 public:
     Splitter(u32 ranks, u32 devices, const Vector<Link>& links, Amount trees)
@@ -77,7 +77,7 @@ private:
         network_.set(held.arc, held.capacity);
     }
 
-    // Changes capacities alone, so that a split can be tried. What would come back to where it is from is lost.
+    // Only capacities, so that a split can be tried. What would return to its origin is dropped.
     void shift(u32 gone, const Split& split, Amount amount) {
         change(split.from, gone, -amount);
         change(gone, split.to, -amount);
@@ -86,7 +86,7 @@ private:
         }
     }
 
-    // How much of all flows that every rank needs is missing at the worst of them.
+    // At the worst rank, of the flows that every rank needs.
     Amount missing() {
         const Amount needed = trees_ * ranks_;
         Amount worst = 0;
@@ -147,7 +147,7 @@ private:
         return true;
     }
 
-    // Gives what comes from one device to those that have most room, a share at a time.
+    // To those with most room, a share at a time.
     template <class Wanted>
     void spread(Part& from, Vector<Part>& out, Vector<Split>& splits, Wanted wanted) {
         const auto count = std::max<Amount>(1, static_cast<Amount>(out.size()) - 1);
@@ -156,7 +156,7 @@ private:
             Part* best = nullptr;
             u32 nearest = none;
             for (Part& to : out) {
-                // Of equals the next one in a round, so that those who begin do not all take the same.
+                // Ties go round, so that sources do not all take the same.
                 const u32 ahead = (to.device + devices_ - from.device) % devices_;
                 const bool fits = to.left > 0 && to.device != from.device && wanted(to);
                 if (fits && (best == nullptr || to.left > best->left || (to.left == best->left && ahead < nearest))) {
@@ -177,7 +177,7 @@ private:
     void split_in_pairs(u32 gone) {
         Vector<Part> in = coming(gone);
         for (const Part& to : going(gone)) {
-            // What comes back is tried last, since it is of no use.
+            // Flow that returns is useless: last.
             std::stable_partition(in.begin(), in.end(), [&](const Part& from) { return from.device != to.device; });
             for (const Part& from : in) {
                 const Amount most = std::min(capacity(from.device, gone), capacity(gone, to.device));
@@ -186,7 +186,7 @@ private:
                 }
                 Split split{from.device, to.device, most};
                 shift(gone, split, most);
-                // Each cut that suffers loses just what is split, so what misses is what was too much.
+                // Each violated cut lacks exactly the excess of the split.
                 const Amount back = std::min(missing(), most);
                 shift(gone, split, -back);
                 split.amount = most - back;
@@ -201,7 +201,7 @@ private:
         }
     }
 
-    // Joins the ways of both halves of a split; capacities are changed already.
+    // Joins the ways of both halves; capacities are already changed.
     void lead(u32 gone, const Split& split) {
         Vector<Way> first = take(links_[split.from].at(gone).ways, split.amount);
         Vector<Way> second = take(links_[gone].at(split.to).ways, split.amount);

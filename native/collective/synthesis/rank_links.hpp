@@ -1,14 +1,14 @@
-// A fabric without its switches: links between ranks, each of which goes some ways through the switches.
+// A fabric without its switches: links between ranks, each with its ways through the switches.
 //
-// A switch goes by splitting: what comes in from u and goes out to t becomes a link from u to t, as much of
-// it as leaves every rank able to be sent `trees` from each at once. So no all-gather becomes slower, and
-// no switch has to multicast. What a switch carries in total stays what its links carry.
+// A switch is split off: what comes from u and goes to t becomes a link from u to t, as much as
+// leaves every rank able to be sent `trees` from each at once. So no all-gather becomes slower, no
+// switch multicasts, and a switch's total load stays.
 //
-// First all of a switch is split in proportion, ranks before switches, which keeps trees low and fabrics as
-// even as they were; where that would cost bandwidth, pair by pair, as much as each pair can bear.
+// First all of a switch is split in proportion, ranks before switches, which keeps trees low and
+// fabrics even; where that would cost bandwidth, pair by pair, as much as possible.
 //
-// Source: ForestColl (arXiv 2402.06787), the removal of switches; Frank, "On connectivity properties of
-// Eulerian digraphs" (1988), for splitting off. It needs switches that let out as much as comes in.
+// Source: ForestColl (arXiv 2402.06787), removal of switches; Frank, "On connectivity properties of
+// Eulerian digraphs" (1988), for splitting off. Switches must send as much as they receive.
 #pragma once
 
 #include "base/types.hpp"
@@ -17,7 +17,7 @@
 
 namespace yantra::synthesis {
 
-// So much of a link between ranks goes this way: all devices of it, the two ranks included.
+// Part of a link between ranks: its devices, including both ranks.
 struct Way {
     Amount amount;
     Vector<u32> devices;
@@ -30,7 +30,8 @@ struct RankLink {
     Vector<Way> ways;
 };
 
-// Precondition: `gather_cut` allows `trees` a rank. Raises Unsupported where a switch cannot go.
+// Precondition: `gather_cut` allows `trees` a rank. Raises Unsupported where a switch cannot be
+// removed.
 Vector<RankLink> rank_links(u32 ranks, u32 devices, const Vector<Link>& links, Amount trees);
 
 }  // namespace yantra::synthesis

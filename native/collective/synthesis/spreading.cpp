@@ -126,7 +126,7 @@ private:
         made_.push_back({link, chunk, now, end});
     }
 
-    // One of the chunks that the link's start has and its end lacks, each as likely; none if there is none.
+    // A uniformly random chunk that the start has and the end lacks, or none.
     u32 chosen(u32 link) {
         return choice_ == Choice::rarest ? chosen_of_rarest(link) : chosen_of_all(link);
     }
@@ -175,7 +175,8 @@ private:
         return rarest_.empty() ? none : rarest_[rng_.below(rarest_.size())];
     }
 
-    // Whether faster links that have the chunk bring all that the end lacks before this link would bring one.
+    // Whether faster links that have the chunk bring all that the end lacks before this link would
+    // bring one.
     [[nodiscard]] bool comes_sooner(u32 link, u32 chunk, i64 now) const {
         const i64 arrival = now + links_[link].duration;
         i64 brought = 0;
@@ -193,9 +194,9 @@ private:
     Choice choice_;
     Rng rng_;
     std::size_t words_;
-    Vector<u64> held_;      // of each rank, the chunks that it has, as bits
-    Vector<u64> promised_;  // and with them those that are on their way to it
-    Vector<u32> lacking_;   // how many chunks nobody has promised a rank
+    Vector<u64> held_;      // of each rank, its chunks as bits
+    Vector<u64> promised_;  // and with them those on their way
+    Vector<u32> lacking_;   // how many chunks are not promised to a rank
     Vector<u32> copies_;
     Vector<i64> free_at_;
     Vector<u8> is_busy_;

@@ -1,15 +1,15 @@
-// Chunks spread from those who have them to all ranks, link by link, as soon as a link is free: TACOS.
+// TACOS: chunks spread from their owners to all ranks, link by link, as soon as a link is free.
 //
-// Whenever a link is free and its end lacks a chunk that its start has, one is sent. Faster links choose
-// first, and a slow one leaves a chunk to faster ones that will bring all that is missing sooner. Which chunk goes
-// is a matter of chance: any, or one of those that fewest ranks have, which more often leads to the end in time.
+// A free link sends a chunk that its end lacks. Faster links choose first, and a slow one leaves
+// chunks to faster ones that will bring all that is missing sooner. The chunk is random: any, or
+// one of the rarest, which more often finishes in time.
 //
-// Trade-off: no step is ever taken back, so the result is good, not best; it is made in the order of its
-// transfers times the chunks over 64.
+// Trade-off: no step is undone, so the result is good, not optimal; time is transfers times chunks
+// / 64.
 //
-// Source: Won et al., "TACOS: Topology-aware collective algorithm synthesizer" (MICRO 2024), for the search over
-// events of free links; the rule for rare chunks is that of file sharing: Cohen, "Incentives build
-// robustness in BitTorrent" (2003).
+// Source: Won et al., "TACOS: Topology-aware collective algorithm synthesizer" (MICRO 2024), for
+// the search over events of free links; Cohen, "Incentives build robustness in BitTorrent" (2003),
+// for rarest first.
 #pragma once
 
 #include "base/types.hpp"
@@ -32,7 +32,7 @@ struct Transfer {
 
 enum class Choice : u8 { any, rarest };
 
-// Chunk c is at rank owners[c] at first. In the order of starts. Every rank reaches every other.
+// Chunk c starts at rank owners[c]. Sorted by start. Every rank reaches every other.
 Vector<Transfer> spread_chunks(u32 ranks, const Vector<TimedLink>& links, const Vector<u32>& owners,
                                     Choice choice, u64 seed);
 

@@ -11,7 +11,7 @@ namespace yantra::synthesis {
 
 namespace {
 
-// A step before lanes are numbered for all ranks: `lane` and `needs` count those of its rank.
+// Before lanes are numbered over all ranks: `lane` and `needs` are within the rank.
 struct Place {
     u32 lane;
     u32 number;
@@ -80,7 +80,7 @@ private:
         Vector<Draft> steps;
     };
 
-    // A step that read a block, and which reading of the block came before.
+    // Links to the block's previous read.
     struct Reading {
         Place at;
         u32 before;
@@ -108,7 +108,7 @@ private:
         return {lane, static_cast<u32>(steps.size() - 1)};
     }
 
-    // Of a lane that is waited for the last step says it all, and its own lane comes earlier anyway.
+    // Of each lane only the last step matters, and none of its own.
     void keep_last_of_each_lane(u32 own) {
         erase_if(needs_, [own](const Place& at) { return at.lane == own; });
         std::sort(needs_.begin(), needs_.end(), [](const Place& one, const Place& other) {

@@ -1,10 +1,12 @@
-// What each rank of a synthesised collective does, in order: steps of thread blocks, one for each connection and way.
+// What each rank of a synthesised collective does: steps of thread blocks, one for each connection
+// and way.
 //
-// All data is in one buffer, block by block. A step waits for the one before it in its thread block, and for
-// the last step that wrote what it touches; one that writes also for those that read it since. A step waits for one
-// other itself, and a nop before it for each further one. So a message is sent as soon as its data is there.
+// Data is in one buffer of blocks. A step waits for its predecessor in the thread block and the
+// last step that wrote what it touches; a write also for reads since. Each step has one such
+// dependency, and a nop before it for each further one. So a message is sent as soon as its data is
+// there.
 //
-// Source: the thread blocks and dependencies of MSCCL programs (docs/reference/msccl.md).
+// Source: thread blocks and dependencies of MSCCL programs (docs/reference/msccl.md).
 #pragma once
 
 #include <span>
@@ -14,7 +16,7 @@
 
 namespace yantra::synthesis {
 
-// Blocks that go from one rank to another, which adds them to its own or keeps them.
+// Blocks sent from one rank to another, which adds or keeps them.
 struct Move {
     u32 from;
     u32 to;
@@ -33,7 +35,7 @@ struct Step {
     u32 needs;  // the number of another step of the rank, or none
 };
 
-// A thread block: the steps from `begin` on, to the begin of the next one, and whom they send to or receive from.
+// A thread block: its steps from `begin` to the next one's, and its peers.
 struct Lane {
     u32 rank;
     u32 peer;
@@ -48,7 +50,8 @@ struct Steps {
     Vector<Step> steps;  // by lane
 };
 
-// In the order in which moves may happen one by one. Precondition: ranks and blocks exist, nobody sends to itself.
+// `moves` in an order in which they may happen one by one. Precondition: ranks and blocks exist,
+// nobody sends to itself.
 Steps steps_of(u32 ranks, u32 blocks, std::span<const Move> moves);
 
 }  // namespace yantra::synthesis

@@ -49,7 +49,7 @@ public:
                          [this](u32 a, u32 b) { return comes_ns_[a] < comes_ns_[b]; });
     }
 
-    // A step is all that begins, ends or changes at one time.
+    // A step is everything that happens at one time.
     bool run_for(u64 steps) override {
         for (; steps > 0; --steps) {
             look_up();
@@ -85,10 +85,10 @@ public:
     }
 
 private:
-    // A link that is down for now counts as it was.
+    // A link that is down counts at its former rate.
     double load(u32 link) const override { return under_way_over_[link] / links_.bytes_per_ns[link]; }
 
-    // A flow starts: its latency is that of the way which it takes.
+    // A flow starts: its latency is that of the way it takes.
     void find(u32 flow) {
         finder_->find(flow, *this, found_[flow]);
         under_way(flow, 1.0);
@@ -149,11 +149,11 @@ private:
 
     const Vector<RateChange> changes_;
     const bool rtt_fairness_;
-    const std::shared_ptr<RouteFinder> finder_;   // null: routes are those of the list
+    const std::shared_ptr<RouteFinder> finder_;   // null: routes are the list's
     FlowSharing sharing_;
-    Vector<double> comes_ns_;       // when a flow enters, or, where its route is found then, when it starts
+    Vector<double> comes_ns_;       // when a flow enters, or, with a finder, when it starts
     Vector<u32> order_;
-    Vector<Vector<u32>> found_;     // routes by flow, once it has started
+    Vector<Vector<u32>> found_;     // routes by flow, once started
     Vector<double> under_way_over_;   // flows by link
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> entering_;
     Vector<u32> flow_of_;

@@ -1,8 +1,7 @@
 // FlowRun: a list of flows over links, simulated alone, some steps at a time.
 //
-// Between two calls the flows that are through can be taken, so a long run can be watched, written as it goes, and
-// left. How flows meet is that of the implementations: network/flow/flow_list.hpp shares links, queued_list.hpp
-// has a queue for each.
+// Ended flows can be taken between calls, so a long run can be watched, streamed and abandoned.
+// Implementations: network/flow/flow_list.hpp shares links, queued_list.hpp queues at each.
 #pragma once
 
 #include <span>
@@ -14,7 +13,7 @@
 
 namespace yantra {
 
-// Columns by flow; routes are links one behind the other, those of flow f from first_hop[f] to first_hop[f + 1].
+// Columns by flow; the links of flow f are first_hop[f] to first_hop[f + 1] of the routes.
 struct FlowList {
     Vector<u64> first_hop;
     Vector<u32> hops;
@@ -38,23 +37,23 @@ public:
     FlowRun& operator=(const FlowRun&) = delete;
     virtual ~FlowRun() = default;
 
-    // So many steps of the simulation, or what is left of it; true if it is over.
+    // At most `steps`; true if the run is over.
     virtual bool run_for(u64 steps) = 0;
     // How often rates were solved; 0 where links are not shared.
     virtual u64 solves() const { return 0; }
 
-    // By flow; infinite while it is not through.
+    // By flow; infinite while under way.
     const Vector<double>& end_ns() const { return end_ns_; }
     u64 ended() const { return ended_; }
-    // The flows that are through since this was last asked, in the order in which they were.
+    // Ended since the last call, in order.
     Vector<u32> take_ended() { return std::exchange(just_ended_, {}); }
-    // The links of a flow; before it starts those of the list, though they may be others then.
+    // Before the flow starts, the list's route, which may change then.
     virtual std::span<const u32> route(u32 flow) const { return flows_.route(flow); }
-    // What links carried when, if that was asked for; whole when the run is over.
+    // What links carried, if requested; complete at the end.
     const LinkSeries& series() const { return series_; }
 
 protected:
-    // std::invalid_argument for a flow that is none, and for speeds that are none.
+    // std::invalid_argument for invalid flows or speeds.
     FlowRun(FlowList flows, LinkSpeeds links, bool keeps_series);
 
     double latency_of(std::span<const u32> links) const;

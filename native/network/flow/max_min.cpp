@@ -11,12 +11,12 @@ namespace yantra {
 
 namespace {
 
-// What differs by less is the same: sums of the same rates in another order.
+// Smaller differences are rounding: the same rates summed in another order.
 constexpr double grain = 1e-12;
 constexpr double above = 1.0 + grain;
-constexpr u64 least_looks = 10'000;   // before all is filled from nothing
-constexpr u32 fills_in_a_row = 7;     // where that was quicker once
-constexpr i64 members_ahead = 16;     // of which memory is asked for
+constexpr u64 least_looks = 10'000;   // before filling from nothing
+constexpr u32 fills_in_a_row = 7;     // after that was quicker once
+constexpr i64 members_ahead = 16;     // to prefetch
 
 }  // namespace
 
@@ -41,7 +41,7 @@ u32 MaxMin::add_class(std::span<const u32> links, double weight, std::span<const
     return static_cast<u32>(classes_.size() - 1);
 }
 
-// Before the hops are added.
+// Call before the hops are added.
 void MaxMin::add_shares(std::size_t hops, std::span<const double> shares) {
     const auto is_one = [](double share) { return share == 1.0; };
     if (share_of_.empty() && std::all_of(shares.begin(), shares.end(), is_one)) {
@@ -64,7 +64,6 @@ inline void MaxMin::touch(u32 number) {
     }
 }
 
-// What changes from now on is for the next solve().
 void MaxMin::begin_changes() {
     if (std::exchange(is_solved_, false)) {
         changed_classes_.clear();
@@ -79,7 +78,7 @@ inline void MaxMin::note(u32 number) {
     }
 }
 
-// Flows that wait for a rate may take more than they had, and leave less to others.
+// Flows without a rate may take more than before and leave others less.
 inline void MaxMin::open(u32 number, double load) {
     links_[number].open += load;
     links_[number].least = 0.0;
@@ -93,7 +92,6 @@ inline void MaxMin::note_link(u32 number) {
     }
 }
 
-// Among the members of its links.
 void MaxMin::enter(u32 number) {
     const Class& of = classes_[number];
     members_ += of.hops;
@@ -180,7 +178,7 @@ void MaxMin::set_capacity(u32 link, double capacity) {
     touch(link);
 }
 
-// The level at which a link is to be looked at; unlimited where it is as it should be.
+// The level at which to visit a link; unlimited if it is consistent.
 inline double MaxMin::key_of(const Link& link) const {
     const double held = link.own > 0.0 ? link.level : unlimited;
     if (link.exact != not_known) {
@@ -190,7 +188,7 @@ inline double MaxMin::key_of(const Link& link) const {
     if (weights <= 0.0) {
         return link.fixed > link.capacity * above ? now_ : unlimited;
     }
-    // Of flows that others hold up, some may get less: so this is not too high.
+    // Flows limited elsewhere may get less, so this is not too high.
     const double level = std::max({(link.capacity - link.fixed) / weights, link.least, now_});
     if (link.open <= 0.0 && level <= held * above && level * above >= held && link.most <= held * above) {
         return unlimited;
@@ -198,7 +196,7 @@ inline double MaxMin::key_of(const Link& link) const {
     return std::min(level, held);
 }
 
-// Keys that rose are found when they come to the top.
+// Keys that rose are found when they reach the top.
 void MaxMin::flush() {
     for (u32 number : dirty_) {
         links_[number].is_dirty = false;
@@ -233,7 +231,7 @@ void MaxMin::solve() {
     is_solved_ = true;
 }
 
-// False if more members of links would be looked at than that.
+// False if it would visit more members.
 bool MaxMin::run(u64 most_looks) {
     const u64 enough = looks_ + most_looks;
     now_ = 0.0;
@@ -284,12 +282,12 @@ void MaxMin::process(u32 number) {
     }
 }
 
-// The level at which the flows over a link fill it, those that others hold up at their rates if these are
-// lower. Newton's method from below; the sum of rates is concave in the level, so it stays below.
+// The level at which flows fill the link, others' flows at their rates if lower. Newton's method
+// from below; the sum of rates is concave in the level, so it stays below.
 double MaxMin::evaluate(u32 number, double from) {
     Link& link = links_[number];
     for (double level = from;;) {
-        double fixed = 0.0;   // sums stay in registers: through memory each addition would wait for a store
+        double fixed = 0.0;   // in registers: in memory each addition would wait for a store
         double weights = 0.0;
         double most = 0.0;
         for (const auto& [hop, of_class] : link.members) {
@@ -315,8 +313,8 @@ double MaxMin::evaluate(u32 number, double from) {
     }
 }
 
-// The link holds up all flows that have no rate yet, or a higher one. Its sums are made anew, so that rounding
-// errors of changes do not add up.
+// The link takes all flows without a rate or with a higher one. Sums are made anew, so rounding
+// errors do not accumulate.
 void MaxMin::settle(u32 number, double level) {
     Link& link = links_[number];
     note_link(number);
@@ -358,7 +356,6 @@ void MaxMin::settle(u32 number, double level) {
     }
 }
 
-// What a class is to its other links.
 inline void MaxMin::hold(u32 number, Class& of, double level) {
     for (u32 hop = of.first; hop < of.first + of.hops; ++hop) {
         const u32 at = link_of_[hop];
@@ -377,7 +374,7 @@ inline void MaxMin::hold(u32 number, Class& of, double level) {
             other.fixed += rate;
         } else {
             other.fixed += rate - before;
-            other.least = rate > before ? 0.0 : other.least;   // less is left, as from one that opens
+            other.least = rate > before ? 0.0 : other.least;   // less is left, as when one opens
         }
         other.most = std::max(other.most, level);
         touch(at);
@@ -386,7 +383,7 @@ inline void MaxMin::hold(u32 number, Class& of, double level) {
     of.level = level;
 }
 
-// All from nothing, as the definition says it: each link is looked at once, and each class gets its rate once.
+// From nothing, by the definition: each link is visited once, each class gets its rate once.
 void MaxMin::fill() {
     looks_ += members_;
     filling_.assign(links(), {});
@@ -428,7 +425,7 @@ void MaxMin::fill() {
     }
 }
 
-// A link holds up all that wait at it, if any do. Its members lie anywhere in memory, so each is asked for in time.
+// Members are scattered in memory, so each is prefetched.
 void MaxMin::fix(u32 number, double level) {
     Link& link = links_[number];
     double own = 0.0;

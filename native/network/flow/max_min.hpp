@@ -1,18 +1,20 @@
 // MaxMin: max-min fair rates of flows over links, kept up to date as flows come and go.
 //
-// The rates are those of progressive filling (Bertsekas and Gallager, "Data Networks", 2nd ed. 1992, section
-// 6.5.2): all rates grow alike until a link is full, the flows over it keep theirs, and so on. A flow's rate is
-// its weight times the level of its owner, the link that held it up. A link's level follows from lower levels
-// alone. So after a change only links whose level can have changed are looked at, lowest level first: one that is
-// too full, that could give more, or at which flows wait for a rate, takes its level again, and takes over the flows
-// that have a higher one elsewhere (the order of Dijkstra's algorithm, for levels in place of distances; bottlenecks
-// that depend on each other in this way are in Ros-Giralt et al., "On the bottleneck structure of
-// congestion-controlled networks", SIGMETRICS 2020). When no link is in question the rates are max-min fair, by the
-// definition. Where that takes longer than to fill all from nothing, as where every link depends on every other, all
-// is filled from nothing: each link is looked at once. Flows over the same links
-// are one class. A flow may take a part of its rate of a link, where it is divided among ways, or some times its
-// rate, where a link stands for many: filling is the same with these as factors. Trade-off: a change of one link's level goes through
-// all classes over it; memory is 16 bytes for each link of each class.
+// Rates are those of progressive filling (Bertsekas and Gallager, "Data Networks", 2nd ed. 1992,
+// section 6.5.2): all rise together until a link is full, whose flows keep theirs, and so on. A
+// rate is the flow's weight times the level of its owner, its bottleneck link.
+//
+// A link's level depends only on lower levels. So after a change only links whose level may have
+// changed are visited, lowest first: one that is too full, could give more, or has flows without a
+// rate takes a new level and takes over flows with higher ones elsewhere (Dijkstra's order with
+// levels for distances; for such dependent bottlenecks see Ros-Giralt et al., "On the bottleneck
+// structure of congestion-controlled networks", SIGMETRICS 2020). When none is in question the
+// rates are max-min fair by definition. Where that would cost more, as when all links depend on
+// each other, everything is filled from nothing, visiting each link once.
+//
+// Flows over the same links are one class. A flow may take a share of its rate of a link (divided
+// among ways) or a multiple (the link stands for many). Trade-off: changing a link's level visits
+// all its classes; 16 bytes for each link of each class.
 #pragma once
 
 #include <limits>
@@ -27,46 +29,46 @@ namespace yantra {
 
 class MaxMin {
 public:
-    // The capacity of each link, in any unit.
+    // In any unit, by link.
     explicit MaxMin(Vector<double> capacity);
 
-    // A class of flows over some links, one or more and each once; it has none yet. A flow takes `shares` times
-    // its rate of each link, and all of it where no shares are said.
+    // Links: one or more, each once. The class is empty. A flow takes `shares` (default 1) times
+    // its rate of each link.
     u32 add_class(std::span<const u32> links, double weight, std::span<const double> shares = {});
-    // So many flows more, or fewer. Rates follow with solve(), as for the next.
+    // Rates, here and below, follow with solve().
     void add_flows(u32 of_class, i64 count);
     void set_capacity(u32 link, double capacity);
 
     void solve();
 
     double weight(u32 of_class) const { return weight_of_[of_class]; }
-    // The link that holds up the flows of a class; none where there are no flows.
+    // The link that limits a class; none without flows.
     u32 owner(u32 of_class) const { return classes_[of_class].owner; }
-    // The rate of each flow of a class.
+    // Of each flow.
     double rate(u32 of_class) const { return weight_of_[of_class] * classes_[of_class].level; }
-    // The rate, over its weight, of flows that a link holds up.
+    // Rate over weight of the flows that a link limits.
     double level(u32 link) const { return links_[link].level; }
     u32 links() const { return static_cast<u32>(links_.size()); }
-    // How many flows use a link.
     u64 flows_over(u32 link) const { return links_[link].flows; }
     double capacity(u32 link) const { return links_[link].capacity; }
-    // What all flows over a link have together.
+    // The total rate over a link.
     double carried(u32 link) const {
         const Link& of = links_[link];
         return of.flows == 0 ? 0.0 : of.fixed + (of.own > 0.0 ? of.own * of.level : 0.0);
     }
-    // Keeps the links whose carried() may be another since the solve before the last; see touched_links().
+    // Keeps the links whose carried() may have changed since the solve before last; see
+    // touched_links().
     void keep_touched() { keeps_touched_ = true; }
     std::span<const u32> touched_links() const { return touched_links_; }
     std::span<const u32> links_of(u32 of_class) const {
         return {&link_of_[classes_[of_class].first], classes_[of_class].hops};
     }
 
-    // Of the last solve(): the classes that may have another owner, and the links whose level may be another.
+    // Of the last solve(): classes that may have a new owner, and links that may have a new level.
     std::span<const u32> changed_classes() const { return changed_classes_; }
     std::span<const u32> changed_links() const { return changed_links_; }
     u64 solves() const { return solves_; }
-    // What solves have cost: members of links that were looked at.
+    // Cost of solves: link members visited.
     u64 looks() const { return looks_; }
 
 private:
@@ -81,24 +83,24 @@ private:
         double capacity = 0.0;
         double fixed = 0.0;        // rates of flows that others hold up
         double own = 0.0;          // weights of flows that it holds up
-        double open = 0.0;         // weights of flows that have no rate yet
+        double open = 0.0;         // weights of flows without a rate
         double level = unlimited;
         double most = 0.0;         // no level of `fixed` is higher
-        double exact = not_known;  // the level that it would take now
-        double least = 0.0;        // that level is not below this, as long as no flow opens or gets more
+        double exact = not_known;  // the level it would take now
+        double least = 0.0;        // lower bound of it, while no flow opens or gets more
         u32 flows = 0;
         bool is_dirty = false;
         bool is_changed = false;
         Vector<Member> members;
     };
-    // By link, while all is filled from nothing.
+    // By link, while filling from nothing.
     struct Filling {
         double left = 0.0;         // of the capacity
-        double open = 0.0;         // weights of flows that have no rate yet
-        double most = 0.0;         // of the levels of those that have one
-        u32 waiting = 0;           // classes that have none
+        double open = 0.0;         // weights of flows without a rate
+        double most = 0.0;         // of the levels of the others
+        u32 waiting = 0;           // classes without a rate
     };
-    // What is looked at for every member of a link: half a line of the cache, beside whose class it is.
+    // Read for every member of a link: half a cache line.
     struct alignas(32) Class {
         double load = 0.0;         // weight times flows
         double level = 0.0;
@@ -133,21 +135,21 @@ private:
     HugeVector<Class> classes_;
     Vector<double> weight_of_;   // by class
     Vector<u32> flows_of_;       // by class
-    // By hop: the link, and the place among the link's members.
+    // By hop: the link, and the index among its members.
     HugeVector<u32> link_of_;
     HugeVector<u32> place_of_;
-    Vector<double> share_of_; // none as long as all are 1
-    IndexedHeap heap_;             // links in question, by the level at which they are
+    Vector<double> share_of_; // empty while all are 1
+    IndexedHeap heap_;             // links in question, by level
     Vector<u32> dirty_;
-    Vector<u32> held_;        // of the link that is being settled: classes that it holds up
+    Vector<u32> held_;        // classes held by the link being settled
     Vector<u32> changed_classes_;
     Vector<u32> changed_links_;
-    Vector<u32> touched_links_;   // some more than once
+    Vector<u32> touched_links_;   // may repeat
     double now_ = 0.0;             // all levels below are final
     Vector<Filling> filling_;
-    HugeVector<u8> is_fixed_;          // by class, at the same time
+    HugeVector<u8> is_fixed_;          // by class, while filling
     u64 members_ = 0;              // of all links
-    u32 fills_left_ = 0;           // solves in which it is not tried to find what has changed
+    u32 fills_left_ = 0;           // solves that fill without trying to find what changed
     u64 looks_ = 0;
     u64 solves_ = 0;
     bool is_solved_ = false;

@@ -53,7 +53,7 @@ private:
     struct Event {
         u64 tick;
         u64 order;
-        u32 index;      // a flow that is there, or a link that is free
+        u32 index;      // a flow that arrived, or a link that is free
         bool frees;
         bool operator<(const Event& other) const {   // the first is the greatest
             return std::tie(tick, order) > std::tie(other.tick, other.order);
@@ -67,7 +67,6 @@ private:
     double now_ns() const { return static_cast<double>(now_) / static_cast<double>(scale_.ticks_per_ns()); }
     void schedule(u64 tick, u32 index, bool frees) { events_.push({tick, scheduled_++, index, frees}); }
 
-    // To the next link of its route, or to its end.
     void offer(u32 flow) {
         const std::span<const u32> route = flows_.route(flow);
         if (hop_[flow] == route.size()) {
@@ -108,7 +107,7 @@ private:
 
     const TimeScale scale_ = TimeScale::picoseconds();
     Vector<u32> hop_;         // by flow: links behind it
-    Vector<u32> order_;       // flows, by when they start
+    Vector<u32> order_;       // flows, by start
     std::size_t begun_ = 0;
     Vector<Queue> queues_;    // by link
     std::priority_queue<Event> events_;

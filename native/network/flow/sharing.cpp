@@ -11,8 +11,8 @@ namespace yantra {
 
 namespace {
 
-constexpr double at_once_ns = 1e-6;   // what ends so close together ends together
-// See the trade-off at the head of sharing.hpp.
+constexpr double at_once_ns = 1e-6;   // ends this close are one
+// See the trade-off in sharing.hpp.
 constexpr u64 crowd = 100'000;
 constexpr u64 most_looks = 300'000'000;
 constexpr double together_of_a_crowd = 5e-4;   // of the time since the first flow began
@@ -125,7 +125,7 @@ double FlowSharing::end_ns(u32 number) {
 void FlowSharing::end_next(Vector<u32>& ended) {
     now_ns_ = std::max(next_end_ns(), now_ns_);
     const std::size_t before = ended.size();
-    // The clock itself is coarser than that after some seconds.
+    // After some seconds the clock itself is coarser.
     const double together_ns = std::max(at_once_ns, now_ns_ * 4.0 * std::numeric_limits<double>::epsilon());
     const double last_ns = now_ns_ + together_ns;
     while (!ends_.empty() && ends_.key(ends_.top()) <= last_ns) {
@@ -151,7 +151,6 @@ void FlowSharing::end_next(Vector<u32>& ended) {
     is_settled_ = false;
 }
 
-// The flow that is due first at an owner, if it still is.
 void FlowSharing::end_front(Owner& owner, Vector<u32>& ended) {
     const Entry entry = owner.due.front();
     std::pop_heap(owner.due.begin(), owner.due.end(), Later());
@@ -162,7 +161,6 @@ void FlowSharing::end_front(Owner& owner, Vector<u32>& ended) {
     }
 }
 
-// Rates for the present, and what follows from them.
 void FlowSharing::settle() {
     if (is_settled_) {
         return;
@@ -212,7 +210,7 @@ void FlowSharing::settle() {
 void FlowSharing::count_on(u32 link) {
     Owner& owner = owners_[link];
     if (owner.due.empty()) {
-        owner.count = 0.0;   // small numbers are exact for longer
+        owner.count = 0.0;   // small numbers stay exact for longer
     } else {
         owner.count += owner.level * (now_ns_ - owner.counted_ns);
     }

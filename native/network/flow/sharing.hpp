@@ -1,12 +1,12 @@
-// FlowSharing: flows with bytes to carry, at max-min fair rates, and when the next of them is through.
+// FlowSharing: flows with bytes to carry at max-min fair rates, and when the next ends.
 //
-// A flow is as far as its owner: the link that holds it up counts the bytes it lets through for each unit of
-// weight, and a flow is due when that count has risen by its bytes. So a rate that changes costs nothing for each
-// flow; only flows whose owner changes are looked at. Times are real numbers in ns. Flows that are through within
-// a millionth of a nanosecond leave together, so equal flows cost one solve. Trade-off: a real clock of 53 bits,
-// which is a picosecond in two hours. And where more than 100,000 flows are under way and every end changes the rates
-// of nearly all, ends are taken together once rates have cost 300 million looks: a flow then leaves up to 1/2000 of
-// the time since the first of them began later than it could, and its links are held so long.
+// A link counts the bytes it lets through per unit of weight; a flow that it limits is due when
+// that count has risen by its bytes. So a new rate costs nothing per flow; only flows with a new
+// owner are visited. Times are real ns. Flows that end within a millionth of a ns leave together,
+// so equal flows cost one solve. Trade-off: a real clock of 53 bits: a picosecond in two hours. And
+// if over 100,000 flows are under way and each end changes nearly all rates, ends are merged once
+// rates have cost 300 million looks: a flow then leaves, and frees its links, late by up to 1/2000
+// of the time since the first began.
 #pragma once
 
 #include <span>
@@ -21,34 +21,31 @@ namespace yantra {
 
 class FlowSharing {
 public:
-    // Bytes per ns of each link.
     explicit FlowSharing(Vector<double> bytes_per_ns);
 
     // As in MaxMin.
     u32 add_class(std::span<const u32> links, double weight = 1.0, std::span<const double> shares = {});
     const MaxMin& rates() const { return rates_; }
-    // From now on notes what links carry; nothing for null.
+    // Notes what links carry from now on; null: nothing.
     void note_in(LinkSeries* series);
 
-    // A flow of bytes, more than 0, from a time on; returns its number, which is used again when it is over.
-    // No time may be before an earlier one, here and below.
+    // `bytes` > 0. Flow numbers are reused. Times must not decrease, here and below.
     u32 start(u32 of_class, double bytes, double now_ns);
     void set_capacity(u32 link, double bytes_per_ns, double now_ns);
-    // Takes a flow away; returns the bytes that it has left.
+    // Returns the bytes left.
     double stop(u32 flow, double now_ns);
     double bytes_left(u32 flow, double now_ns);
     double rate(u32 flow) const { return rates_.rate(flows_[flow].of_class); }
     u32 class_of(u32 flow) const { return flows_[flow].of_class; }
-    // The flows of a class, for who has to move them.
     Vector<u32> flows_of(u32 of_class) const;
 
     // The time of the last change.
     double now_ns() const { return now_ns_; }
-    // When the next flow is through, infinite if none ever is. Rates are solved first, if they must be.
+    // Infinite if none ever ends. Solves rates if needed.
     double next_end_ns();
-    // When a flow would be through at the present rates.
+    // At the present rates.
     double end_ns(u32 flow);
-    // Adds to `ended` the flows that are through at next_end_ns(), in the order in which they started.
+    // Adds the flows that end at next_end_ns(), by start.
     void end_next(Vector<u32>& ended);
 
 private:
@@ -58,8 +55,8 @@ private:
         u32 of_class = none;
         u32 next = none;        // of its class
         u32 before = none;
-        u32 stamp = 0;          // tells its entries in heaps from older ones
-        bool is_fresh = false;  // has no owner yet
+        u32 stamp = 0;          // invalidates older heap entries
+        bool is_fresh = false;  // without an owner
     };
     struct Entry {
         double due;
@@ -88,12 +85,12 @@ private:
     Pool<OneFlow, Freed::readable> flows_;   // stamps
     Vector<u32> fresh_;
     Vector<u32> concerned_;         // links, while settling
-    IndexedHeap ends_;                   // links, by when their next flow is through
+    IndexedHeap ends_;                   // links, by next end
     double now_ns_ = 0.0;
     u64 started_ = 0;
     u64 under_way_ = 0;
     double busy_since_ns_ = 0.0;
-    u64 looks_before_ = 0;     // as it began to be busy
+    u64 looks_before_ = 0;     // when it became busy
     bool is_crowd_ = false;
     bool is_settled_ = true;
     LinkSeries* series_ = nullptr;

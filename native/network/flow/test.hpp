@@ -1,4 +1,4 @@
-// What the tests of fair sharing have in common: progressive filling, step by step, as the slow oracle.
+// Shared by the tests of fair sharing: progressive filling step by step, the slow oracle.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +13,14 @@ struct SharedLinks {
     Vector<Vector<u32>> routes;  // by class
     Vector<double> weights;
     Vector<u32> flows;
-    Vector<Vector<double>> shares = {};   // as `routes`; none: all are 1
+    Vector<Vector<double>> shares = {};   // as `routes`; none: all 1
 
     double share(std::size_t of_class, std::size_t hop) const {
         return shares.empty() ? 1.0 : shares[of_class][hop];
     }
 };
 
-// The level of each class; -1 where there are no flows.
+// By class; -1 without flows.
 inline Vector<double> slow_levels(const SharedLinks& world) {
     Vector<double> level(world.routes.size(), -1.0);
     Vector<double> left = world.capacity;

@@ -1,10 +1,10 @@
-// Channels: the buffers of all routers, the channels between them and the credits that come back.
+// Channels: buffers of all routers, channels between them, and returning credits; all router kinds
+// work on it.
 //
-// What every kind of router works on. Input VCs have private buffers. A flit that leaves takes a slot of the buffer
-// behind the channel, and its credit comes back when it leaves that buffer. Everything has a number: a port of a router
-// is `router * ports + port`, and a VC of it is that times `vcs` plus the VC. An output VC has the number of the port that
-// it leaves by; those of the sources follow the routers'. Flat arrays and words of bits, since all is looked at every
-// cycle. Trade-off: 64 VCs and 64 ports at most.
+// Input VCs have private buffers. A flit takes a slot of the buffer behind the channel when it
+// leaves; the credit returns when it leaves that buffer. A port is `router * ports + port`, a VC
+// that times `vcs` plus the VC; an output VC takes its port's number, those of sources follow. Flat
+// arrays and bit words, since all is visited every cycle. Trade-off: at most 64 VCs and 64 ports.
 #pragma once
 
 #include <bit>
@@ -21,14 +21,13 @@
 
 namespace yantra::noc {
 
-// The first bit at or after `from`, going round. Precondition: some bit is set.
+// The first bit from `from`, cyclically. Precondition: some bit is set.
 inline u32 first_from(u64 bits, u32 from) {
     const u64 rest = bits >> from << from;
     return static_cast<u32>(std::countr_zero(rest != 0 ? rest : bits));
 }
 
-// Of the VCs of a port, as bits: those with a head that has no route yet, those with a route and no output VC, and those
-// with an output VC and a flit.
+// VCs of a port as bits: head without route; route without output VC; output VC and a flit.
 struct PortState {
     u64 to_route = 0;
     u64 to_allocate = 0;
@@ -38,23 +37,24 @@ struct PortState {
 };
 
 struct InputVc {
-    u32 first = 0;         // slot of the flit in front
+    u32 first = 0;         // slot of the front flit
     u32 flits = 0;
     u32 offers = 0;        // how many
     u16 out_port = 0;
     u16 out_vc = 0;
-    bool is_held = false;  // by the packet in front, with an output VC
-    u64 since = 0;         // cycle in which what is in front came there
+    bool is_held = false;  // by the front packet, with an output VC
+    u64 since = 0;         // cycle in which the front flit came
 };
 
-// Of a port that flits leave by, as bits of its VCs.
+// Bits of the VCs of an output port.
 struct OutputPort {
     u64 free = 0;          // no packet has it
     u64 credits = 0;       // a slot is free behind it
-    u64 to_drain = 0;      // its tail has left, and it is free when the buffer behind is empty
+    u64 to_drain = 0;      // its tail has left; free when the buffer behind is empty
 };
 
-// A packet held a channel between routers, from the cycle in which its head crossed the switch to that of its tail.
+// A packet held a channel between routers, from the switch crossing of its head to that of its
+// tail.
 struct Crossing {
     u32 port_index = 0;
     u32 tag = 0;       // the packet's
@@ -90,30 +90,28 @@ public:
     Pool<Packet>& packets() { return packets_; }
     const Pool<Packet>& packets() const { return packets_; }
 
-    // The ports of a router at which something waits, as bits.
+    // Ports where something waits, as bits.
     u64 busy_ports(u32 router) const { return busy_ports_[router]; }
-    // The routers that have something to do; step_done() lets those go to sleep that have nothing left.
+    // Routers with work; step_done() puts the others to sleep.
     const Vector<u32>& awake() const { return awake_; }
     void step_done();
     // After a cycle of a router.
     void settle(u32 router, u64 ports);
 
-    // Finds the offers for the head in front of an input VC, which waits for an output VC from then on.
+    // Finds offers for the head; it then waits for an output VC.
     void route(u32 router, u32 port, u32 vc);
-    // Gives an output VC to the packet in front of an input VC.
     void take(u32 input, u32 port_index, u32 out_vc);
-    // Sends the flit in front through the switch. Precondition: its output VC has a credit.
+    // Precondition: its output VC has a credit.
     void cross(u32 router, u32 port, u32 vc);
-    // A flit of a source, into a VC of its router.
     void inject(u32 node, Flit flit, u32 vc);
 
-    // Begins a cycle: what arrives in it. Flits that reach their nodes go to `eject`, with the number of the node.
+    // Begins a cycle with its arrivals. Flits at their nodes go to `eject`, with the node.
     template <class Eject>
     void begin_cycle(Eject&& eject);
     void end_cycle() { ++now_; }
-    // Moves the clock over cycles in which nothing happens. Precondition: is_quiet().
+    // Skips cycles. Precondition: is_quiet().
     void skip_to(u64 cycle);
-    // Nothing is in any buffer or on any channel; credits that are on their way do not count for skip_to().
+    // Nothing is buffered or on a channel; skip_to() ignores credits under way.
     bool is_empty() const { return flits_inside_ == 0; }
     bool is_quiet() const { return flits_inside_ == 0 && moving_ == 0; }
 
@@ -121,15 +119,14 @@ public:
     u64 flit_hops() const { return flit_hops_; }      // flits through routers
     u64 crossed(u32 port_index) const { return crossed_[port_index]; }
     u64 packets_crossed(u32 port_index) const { return packets_crossed_[port_index]; }
-    // From now on every crossing is kept until it is taken.
+    // Keeps every crossing until it is taken.
     void keep_crossings() { heads_.resize(owners_.size()); }
     Vector<Crossing>& crossings() { return crossings_; }
     u64 last_progress() const { return last_progress_; }
-    // After so many cycles without progress nothing is on its way any more.
+    // After this many cycles without progress nothing is under way.
     u64 patience() const { return slots_.size() + 2; }
 
 private:
-    // What comes in one cycle.
     struct Arrival {
         u32 vc_index;
         Flit flit;
@@ -161,15 +158,15 @@ private:
     Vector<PortState> states_;        // by port
     Vector<OutputPort> outputs_;      // by port, then by node: the sources
     Vector<u32> used_;                // by port: slots taken behind it, of all VCs
-    Vector<u32> far_ends_;            // by port: the port at the other end of its channel, or none
+    Vector<u32> far_ends_;            // by port: the other end of its channel, or none
     Vector<u32> upstream_;            // by port: that whose credits it returns
-    Vector<u32> out_cycles_;          // by port: from the switch to where its channel ends
-    Vector<u32> credit_cycles_;       // by port: until the credit of an input port is back
-    Vector<u64> crossed_;             // by port: flits that left by it
+    Vector<u32> out_cycles_;          // by port: from the switch to the channel's end
+    Vector<u32> credit_cycles_;       // by port: until an input port's credit is back
+    Vector<u64> crossed_;             // by port: flits
     Vector<u64> packets_crossed_;
     Vector<InputVc> inputs_;          // by VC
     Vector<Offer> offers_;            // by VC
-    Vector<u32> owners_;              // by output VC: the input VC that has it
+    Vector<u32> owners_;              // by output VC: its input VC
     Vector<u32> slots_taken_;         // by output VC, then by those of the sources
     Vector<Flit> flits_;              // by VC: a ring of slots
     Vector<u64> busy_ports_;          // by router
@@ -181,7 +178,7 @@ private:
     u64 moving_ = 0;                       // entries of the slots
     u64 flit_hops_ = 0;
     u64 last_progress_ = 0;
-    Vector<u64> heads_;               // by output VC, where crossings are kept: when the head crossed
+    Vector<u64> heads_;               // by output VC, if crossings are kept: when the head crossed
     Vector<Crossing> crossings_;
 };
 

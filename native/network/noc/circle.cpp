@@ -103,7 +103,7 @@ private:
         }
     }
 
-    // Depth first, with the way of open channels kept.
+    // Depth first.
     void look_from(u32 first) {
         Vector<std::pair<u32, std::set<u32>::const_iterator>> way;
         const auto open = [&](u32 channel) {

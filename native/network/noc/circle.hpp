@@ -1,10 +1,10 @@
-// Circles: whether packets under a routing could wait for each other for ever, told before anything is sent.
+// Circles: whether a routing could deadlock, found before anything is sent.
 //
-// Every pair of routers is followed over all that the routing offers, under drawn loads. Two channels (an output port and
-// a VC) depend on each other if a packet may hold the one and ask for the other. Without a circle of these nobody waits
-// for ever (Dally and Seitz 1987). A routing with VCs to escape by needs them at every router, and no circle of these alone
-// (Duato 1993). Trade-off: the draws may miss an offer that is rare, and the work grows with the square of the routers,
-// so it is for shapes of some dozens.
+// Follows every pair of routers through all offers under drawn loads. Two channels (output port and
+// VC) depend on each other if a packet may hold one and request the other. Without a circle there
+// is no deadlock (Dally and Seitz 1987). A routing with escape VCs must offer them at every router,
+// and only these must be free of circles (Duato 1993). Trade-off: draws may miss a rare offer; work
+// is quadratic in the routers, so for shapes of dozens.
 #pragma once
 
 #include <string>
@@ -22,8 +22,8 @@ struct Channel {
 };
 
 struct CircleFound {
-    Vector<Channel> circle;       // each depends on the next, and the last on the first; empty if there is none
-    bool lacks_escapes = false;        // some head is not offered a VC to escape by
+    Vector<Channel> circle;       // each depends on the next, the last on the first; empty if none
+    bool lacks_escapes = false;        // some head is offered no escape VC
     bool leaves_shape = false;         // some offer leads over an edge
 };
 

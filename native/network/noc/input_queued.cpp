@@ -1,11 +1,12 @@
-// input_queued: a router of four stages, of a cycle each: route, allocate an output VC, allocate the switch, cross it.
+// input_queued: a router of four one-cycle stages: route, allocate an output VC, allocate the
+// switch, cross it.
 //
-// The textbook VC router (Dally and Towles, "Principles and Practices of Interconnection Networks", 2004, chapter 16),
-// with the timing of BookSim 2's `iq` (Jiang et al., "A detailed and flexible cycle-accurate network-on-chip simulator",
-// ISPASS 2013). Flits behind the head need the switch only. VCs and switch are allocated input first with round-robin
-// arbiters, whose pointers move when both sides grant. An output VC is free as soon as the tail has crossed, and a credit
-// leaves with the flit. A link that is used at full rate by one VC needs buffers of four flits and the way of the
-// credit: 5 cycles on channels of one.
+// The textbook VC router (Dally and Towles, "Principles and Practices of Interconnection Networks",
+// 2004, chapter 16), with the timing of BookSim 2's `iq` (Jiang et al., "A detailed and flexible
+// cycle-accurate network-on-chip simulator", ISPASS 2013). Body flits need only the switch.
+// Allocation is input first with round-robin arbiters, whose pointers move if both sides grant. An
+// output VC is free once the tail has crossed; a credit leaves with the flit. For one VC to use a
+// link fully, its buffer needs four flits plus the credit's way: 5 cycles on channels of one.
 #include <bit>
 #include <memory>
 
@@ -17,14 +18,13 @@ namespace yantra::noc {
 
 namespace {
 
-// What an input VC asks for, in VC allocation.
 struct VcRequest {
     u32 port;
     u32 vc;
     u32 wanted;    // out_port * vcs + out_vc
 };
 
-// Switch allocation, input first: an input asks for one output, and an output grants one input.
+// Switch allocation: an input asks for one output, an output grants one input.
 class InputQueued final : public Router {
 public:
     explicit InputQueued(Channels& channels)
@@ -51,14 +51,14 @@ public:
     }
 
 private:
-    // Round-robin pointers of a port.
+    // Round-robin, of a port.
     struct SwitchPointers {
         u16 output_of_input = 0;
         u16 input_of_output = 0;
         u16 vc = 0;
     };
 
-    // All see the VCs as they were when the cycle began; grants are made after the switch was crossed.
+    // Requests see VCs as at the cycle's start; grants come after the switch.
     void ask_for_vcs(u32 router, u64 ports) {
         requests_.clear();
         for (u64 left = ports; left != 0; left &= left - 1) {
@@ -86,10 +86,10 @@ private:
         requests_.push_back({port, vc, wanted});
     }
 
-    // How far a VC of the router is from a pointer, going round.
+    // Cyclic distance of a VC from a pointer.
     u32 behind(u32 own, u32 pointer) const { return own >= pointer ? own - pointer : own + ports_ * vcs_ - pointer; }
 
-    // The output VC that the arbiter of an input VC takes of those that are free: by priority, then in turn.
+    // Among free output VCs by priority, then round-robin.
     u32 wanted_vc(u32 router, u32 input) const {
         const Offer* offers = channels_.offers(input);
         const u32 pointer = input_pointers_[input];
@@ -164,7 +164,7 @@ private:
         }
     }
 
-    // The output that an input asks for, as a bit: of each output the VC in turn, then the output in turn.
+    // As a bit: round-robin over VCs of each output, then over outputs.
     u64 ask_for_output(u32 router, u32 port) {
         const u32 index = channels_.port_index(router, port);
         const SwitchPointers& pointers = switch_[index];
@@ -193,10 +193,10 @@ private:
     Channels& channels_;
     const u32 vcs_;
     const u32 ports_;
-    Vector<u16> input_pointers_;    // by input VC: the output VC that is next, of its router's
-    Vector<u16> output_pointers_;   // by output VC: the input VC that is next
+    Vector<u16> input_pointers_;    // by input VC: next output VC of its router
+    Vector<u16> output_pointers_;   // by output VC: next input VC
     Vector<SwitchPointers> switch_;   // by port
-    // Of the router that is being stepped:
+    // Of the router being stepped:
     Vector<VcRequest> requests_;
     Vector<u32> best_;              // by output VC: the input VC that gets it
     Vector<u64> asks_;              // by output: the inputs that ask, as bits

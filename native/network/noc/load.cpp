@@ -20,7 +20,6 @@ constexpr u64 cycles_between_drain_checks = 1000;
 
 double ratio(double sum, u64 count) { return count == 0 ? 0.0 : sum / static_cast<double>(count); }
 
-// Sums over packets, and a count of each latency.
 struct Sums {
     u64 packets = 0;
     double latency = 0.0;
@@ -40,7 +39,6 @@ struct Sums {
         ++of_latency[took];
     }
 
-    // The latency that so many per cent do not exceed.
     double percentile(double percent) const {
         const auto rank = static_cast<u64>(std::ceil(percent / 100.0 * static_cast<double>(packets)));
         u64 seen = 0;
@@ -100,7 +98,7 @@ public:
     }
 
 private:
-    // Packets that are created while it is measured have this tag.
+    // Tag of packets created while measuring.
     static constexpr u32 measured = 1;
 
     void arrived(const Packet& packet) override {
@@ -110,7 +108,8 @@ private:
         }
     }
 
-    // The next cycle after `cycle - 1` in which a node creates a packet: the gaps of draws with one chance are geometric.
+    // The cycle from `cycle` on in which a node creates its next packet: gaps of equal draws are
+    // geometric.
     u64 first_after(u32 node, u64 cycle) {
         if (chance_ >= 1.0) {
             return cycle;
@@ -119,7 +118,7 @@ private:
         return cycle + static_cast<u64>(std::min(gap, 1e15));
     }
 
-    // A node whose last packet has left gets its next one, which may have been due for long.
+    // A node that has sent its last packet gets the next, which may be overdue.
     void create() {
         const u64 now = simulator_.now();
         for (u32 node = 0; node < next_.size(); ++node) {
@@ -159,7 +158,7 @@ private:
         return count > 0.0 && (sums_.latency + waited) / count > options_.unstable_cycles;
     }
 
-    // Whether all that was measured came through in time.
+    // Whether all measured packets arrived in time.
     bool drain() {
         measured_until_ = simulator_.now();
         is_measured_ = false;
@@ -203,7 +202,7 @@ private:
     bool is_measured_ = false;
     bool is_draining_ = false;
     u64 measured_left_ = 0;
-    u64 measured_until_ = 0;      // while it drains: packets that were due before count
+    u64 measured_until_ = 0;      // while draining: packets due before count
     u64 cleared_at_ = 0;
     u64 arrived_before_ = 0;
     double accepted_ = 0.0;

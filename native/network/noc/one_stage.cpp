@@ -1,11 +1,12 @@
-// one_stage: a router that a flit crosses in the cycle in which it takes part in switch allocation.
+// one_stage: a flit crosses the router in the cycle in which it wins the switch.
 //
-// The timing of Garnet 2.0 (Agarwal, Krishna, Peh and Jha, "GARNET: a detailed on-chip network model inside a
-// full-system simulator", ISPASS 2009; 2.0 is gem5's): with router_cycles R and channels of L cycles, a flit that
-// arrives at t is at the next router at t + R + L. The route is known on arrival. Each input port offers one VC, in
-// turn, whose flit has a credit or, of a head, a free output VC; its pointer moves even if the output takes another input. A
-// head takes the first free VC when it crosses, and a VC is free again when the credit of its tail is back. Trade-off:
-// fewer cycles than a router has gates for at high clocks, and throughput of a VC bounded by the credit's way.
+// The timing of Garnet 2.0 (Agarwal, Krishna, Peh and Jha, "GARNET: a detailed on-chip network
+// model inside a full-system simulator", ISPASS 2009; 2.0 is gem5's): with router_cycles R and
+// channels of L cycles, a flit arriving at t is at the next router at t + R + L. Routes are known
+// on arrival. Each input port offers one VC, round-robin, whose flit has a credit or, if a head, a
+// free output VC; its pointer moves even if it loses. A head takes the first free VC when crossing;
+// a VC is free when its tail's credit is back. Trade-off: fewer cycles than hardware at high
+// clocks, and a VC's throughput is bounded by the credit loop.
 #include <bit>
 #include <memory>
 
@@ -46,7 +47,7 @@ public:
     }
 
 private:
-    // What an input port asks for: a VC of its own, and of a head the output VC that is free.
+    // An input port's own VC and, for a head, the free output VC.
     struct Asking {
         u32 vc = 0;
         u32 out_vc = none;
@@ -121,8 +122,8 @@ private:
     const u32 vcs_;
     const u32 ports_;
     Vector<u16> vc_pointers_;      // by port: of its VCs
-    Vector<u16> input_pointers_;   // by port: of the inputs, for what leaves by it
-    // Of the router that is being stepped:
+    Vector<u16> input_pointers_;   // by output port: of the inputs
+    // Of the router being stepped:
     Vector<u64> asks_;             // by output: the inputs that ask, as bits
     Vector<Asking> asking_;        // by input
 };

@@ -1,10 +1,10 @@
-// Routing: by which ports, and which virtual channels there, the head of a packet may leave a router.
+// Routing: by which ports and virtual channels a head may leave a router.
 //
-// A routing is asked once for a packet and router. It may offer several ports; the VC allocator takes one by priority.
-// One file each in network/noc/routing, which registers itself. A routing must be free of circles of channels that wait
-// for each other (Dally and Seitz, "Deadlock-free message routing in multiprocessor interconnection networks", IEEE
-// Transactions on Computers 1987), or have channels to escape by (Duato, "A new theory of deadlock-free adaptive
-// routing in wormhole networks", IEEE TPDS 1993). circle.hpp looks for circles.
+// Asked once for a packet and router; of several offers the VC allocator takes one by priority. One
+// file each in network/noc/routing, self-registered. A routing must be free of circles of waiting
+// channels (Dally and Seitz, "Deadlock-free message routing in multiprocessor interconnection
+// networks", IEEE Transactions on Computers 1987) or have escape channels (Duato, "A new theory of
+// deadlock-free adaptive routing in wormhole networks", IEEE TPDS 1993); circle.hpp checks.
 #pragma once
 
 #include <memory>
@@ -18,14 +18,14 @@
 
 namespace yantra::noc {
 
-// VCs of one port that may be taken, as bits. Of two offers the one with the higher priority is tried first.
+// VCs of a port as bits. Higher priority is tried first.
 struct Offer {
     u64 vcs = 0;
     u32 port = 0;
     u32 priority = 0;
 };
 
-// The offers for one head. Precondition of add(): no more than `most_offers` of the routing.
+// Of one head. At most `most_offers` of the routing.
 class Offers {
 public:
     Offers(Offer* first, u32& count) : first_(first), count_(count) { count_ = 0; }
@@ -36,14 +36,14 @@ private:
     u32& count_;
 };
 
-// A head at a router that is not its destination's.
+// A head, not yet at its destination's router.
 struct Head {
     u32 router;
     u32 destination;    // a router
     u32 in_port;
     u32 in_vc;
-    u8& half;           // the packet's own, for what it has to remember: which half of a ring's VCs it takes
-    const u32* used;    // by port: the flits that are in the buffers behind it, or on the way there
+    u8& half;           // the packet's own: which half of a ring's VCs it takes
+    const u32* used;    // by port: flits in the buffers behind it or on the way there
 };
 
 class Routing {
@@ -55,11 +55,11 @@ public:
 
     virtual void route(const Head& head, Rng& random, Offers& offers) const = 0;
     virtual u32 most_offers() const { return 1; }
-    // Whether a VC may only be taken when it is empty, by packets of more than a flit. Where packets may wait for
-    // channels of which some are on a circle, one that is behind another in a buffer and has flits in others
-    // could close it (Duato 1993, assumption 5). A packet of one flit is in one buffer, whose front has its escape.
+    // Whether packets of several flits may only take empty VCs. Where they may wait on channels of
+    // a circle, one queued behind another while holding other buffers could close it (Duato 1993,
+    // assumption 5). A packet of one flit holds one buffer, whose front can escape.
     virtual bool takes_empty_vcs() const { return false; }
-    // The VCs to escape by, as bits; 0 where all channels are without circles.
+    // Escape VCs as bits; 0 if all channels are free of circles.
     virtual u64 escape_vcs() const { return 0; }
 
 protected:
@@ -69,12 +69,11 @@ protected:
     const u32 vcs_;
 };
 
-// Dimension order, which other routings have for what must go by an order, too: the port to take, and in `half` on
-// which side of the dateline of its ring a packet is (Dally and Seitz). A packet of a ring whose way crosses the link from
-// the last router to the first takes the upper half of the VCs all along, and the others the lower. Shortest ways of
-// one half never close a circle. Where both ways are as long, the packet draws one.
+// The port by dimension order; `half` becomes the packet's side of the ring's dateline (Dally and
+// Seitz). If its way crosses the link from last to first router, it takes the upper half of the VCs
+// throughout, else the lower; shortest ways of one half never close a circle. Equal ways are drawn.
 u32 dimension_order_port(const Shape& shape, const Head& head, bool keeps_direction, Rng& random);
-// The VCs of a half. Precondition: at least 2.
+// Precondition: at least 2 VCs.
 u64 half_of(u64 vcs, u32 count, u32 half);
 
 struct RoutingKind {

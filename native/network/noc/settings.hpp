@@ -21,7 +21,7 @@ struct Settings {
     u64 seed = 1;
 };
 
-// Throws std::invalid_argument, naming what is wrong. The shape and the routing check what is theirs.
+// Throws std::invalid_argument with the reason. Shape and routing check their own.
 void check(const Settings& settings);
 
 }  // namespace yantra::noc

@@ -1,8 +1,8 @@
-// Shape: routers as points of a grid whose dimensions are lines (a mesh) or rings (a torus), each with some nodes.
+// Shape: routers on a grid of lines (mesh) or rings (torus), with some nodes each.
 //
-// Port 2d of a router goes up in dimension d and port 2d + 1 down; the ports after these are its nodes'. What leaves by
-// port p comes in by port p ^ 1 of the neighbour. A mesh has ports at its edges that lead nowhere. Trade-off: every
-// router has the ports of an inner one, so that the place of a port is one multiplication.
+// Port 2d goes up in dimension d, 2d + 1 down; the nodes' ports follow. Output p is input p ^ 1 of
+// the neighbour. Trade-off: edge ports of a mesh lead nowhere, but indexing a port is one
+// multiplication.
 #pragma once
 
 #include "base/types.hpp"
@@ -18,7 +18,7 @@ struct Dimension {
 
 class Shape {
 public:
-    // Throws std::invalid_argument, naming what is wrong.
+    // Throws std::invalid_argument with the reason.
     Shape(Vector<Dimension> dimensions, u32 nodes_per_router);
 
     const Vector<Dimension>& dimensions() const { return dimensions_; }
@@ -35,11 +35,11 @@ public:
         return coordinates_[std::size_t{router} * dimensions_.size() + dimension];
     }
     u32 router_at(const Vector<u32>& coordinates) const;
-    // The router behind a port of a dimension; none at the edge of a mesh.
+    // None at the edge of a mesh.
     u32 neighbour(u32 router, u32 port) const;
-    // Channels on a shortest way.
+    // On a shortest way.
     u32 hops(u32 from, u32 to) const;
-    // The cycles for which a head is on the channels of a shortest way.
+    // Cycles of a head on the channels of a shortest way.
     u32 channel_cycles(u32 from, u32 to) const;
 
 private:

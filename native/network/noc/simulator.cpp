@@ -12,7 +12,8 @@ namespace yantra::noc {
 
 namespace {
 
-constexpr u64 cycles_between_looks = u64{1} << 16;   // for flits that do not move while others do
+constexpr u64 cycles_between_looks = u64{1} << 16;   // between checks for flits stuck while others
+                                                     // move
 
 const Settings& checked(const Settings& settings) {
     check(settings);
@@ -73,7 +74,7 @@ void Simulator::begin_packet(u32 node, Source& source) {
     message.flits_left -= flits;
 }
 
-// The VC in turn that is free and has a slot.
+// The next VC that is free and has a slot.
 bool Simulator::find_vc(u32 node, Source& source) {
     const OutputPort& port = channels_.output(channels_.source_port(node));
     const u64 ready = port.free & port.credits;
@@ -123,7 +124,7 @@ void Simulator::eject(u32 node, Flit flit) {
 
 void Simulator::idle_until(u64 cycle) {
     ensure(is_idle(), "flits on their way when the clock was moved");
-    // What is left are credits on their way back.
+    // What is left are returning credits.
     for (u64 left = channels_.patience(); left > 0 && now() < cycle && !channels_.is_quiet(); --left) {
         step();
     }
@@ -160,7 +161,7 @@ void Simulator::check_progress() {
     throw Unsupported(what);
 }
 
-// The input VC whose front has not moved for longest; none if there is none.
+// The input VC whose front is stuck longest, or none.
 u32 Simulator::oldest_input(u64& waited) const {
     u32 oldest = none;
     waited = 0;
@@ -175,8 +176,8 @@ u32 Simulator::oldest_input(u64& waited) const {
     return oldest;
 }
 
-// The input VC that the front of another waits for; none if it waits for its turn alone. Of several offers the last
-// counts, which is that to escape by.
+// The input VC that blocks another's front; none if it only waits its turn. The last of several
+// offers counts: the escape.
 u32 Simulator::blocker(u32 vc_index) const {
     const u32 router = vc_index / channels_.vcs() / shape_.ports();
     const InputVc& input = channels_.input(vc_index);
@@ -233,7 +234,7 @@ std::optional<Stuck> Simulator::stuck() const {
     return found;
 }
 
-// An input port: the router, and where what comes in by it comes from.
+// The router, and where the port's input comes from.
 std::string Simulator::port_name(u32 port_index) const {
     const u32 router = port_index / shape_.ports();
     const u32 port = port_index % shape_.ports();

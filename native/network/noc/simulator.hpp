@@ -1,9 +1,8 @@
-// Simulator: messages of nodes over a network on chip, flit by flit, a cycle at a time.
+// Simulator: messages between nodes over a network on chip, flit by flit, cycle by cycle.
 //
-// A node has a queue without end. What it sends is cut into packets of at most `packet_flits` and goes in the order of
-// sending, a flit a cycle, each packet on a VC of its own, in turn. What reaches a node is taken at once. Trade-off: a
-// cycle costs for every flit that moves or waits for one, so it is for some thousands of nodes and some millions of
-// cycles; cycles in which nothing moves cost nothing.
+// A node's unbounded queue is sent in order, in packets of at most `packet_flits`, a flit a cycle,
+// each packet on the next VC. Arrivals are consumed at once. Trade-off: every flit that moves or
+// waits costs each cycle, so for thousands of nodes and millions of cycles; idle cycles are free.
 #pragma once
 
 #include <deque>
@@ -20,7 +19,6 @@
 
 namespace yantra::noc {
 
-// Who is told of packets.
 class Observer {
 public:
     Observer() = default;
@@ -28,24 +26,24 @@ public:
     Observer& operator=(const Observer&) = delete;
     virtual ~Observer() = default;
 
-    // In now(), with its last flit at its destination.
+    // In now(), with its last flit.
     virtual void arrived(const Packet& packet) = 0;
-    // The last flit of what was sent with a tag has left its node.
+    // The last flit sent with a tag has left its node.
     virtual void departed(u32 /*tag*/) {}
 };
 
-// Flits that wait for each other: the ports whose buffers they fill, each waiting for the next one and the last for the
-// first; or, where nothing moves and no circle was found, those that one waits for.
+// Deadlocked flits: ports with full buffers, each waiting for the next and the last for the first;
+// or, if nothing moves without a circle, the chain of one.
 struct Stuck {
     u64 flits = 0;
-    u64 cycles = 0;                  // for which the oldest has not moved
+    u64 cycles = 0;                  // since the oldest moved
     bool is_circle = false;
     Vector<std::string> ports;
 };
 
 class Simulator {
 public:
-    // Throws std::invalid_argument, naming what is wrong.
+    // Throws std::invalid_argument with the reason.
     Simulator(const Settings& settings, Observer& observer);
 
     const Shape& shape() const { return shape_; }
@@ -53,28 +51,24 @@ public:
     Channels& channels() { return channels_; }
     u64 now() const { return channels_.now(); }
 
-    // Flits of a node to another, or to itself, that are there from cycle `created` on. Precondition: created <= now().
+    // Possibly to itself, from cycle `created` on. Precondition: created <= now().
     void send(u32 source, u32 destination, u64 flits, u32 tag, u64 created);
-    // Whether nothing of a node waits to leave it.
     bool source_is_empty(u32 node) const { return sources_[node].messages.empty(); }
-    // Nothing is on its way or waits.
     bool is_idle() const { return busy_sources_.empty() && channels_.is_empty(); }
 
-    // One cycle. Throws Unsupported if flits wait for each other for ever.
+    // One cycle. Throws Unsupported for a deadlock.
     void step();
-    // Moves the clock. Precondition: is_idle().
+    // Precondition: is_idle().
     void idle_until(u64 cycle);
 
-    // Flits that wait for each other, if so.
     std::optional<Stuck> stuck() const;
 
     u64 flits_arrived() const { return flits_arrived_; }
-    // Of flits that are sent or that their node begins to send, and have not arrived, and the sum of when their packets
-    // were created.
+    // Flits sent or being sent and not arrived, and the sum of their packets' creation cycles.
     u64 flits_under_way() const { return flits_under_way_; }
     u64 created_under_way() const { return created_under_way_; }
 
-    // The cycles that a packet of so many flits takes between nodes if nothing is in its way, and no credit is late.
+    // Cycles of an uncontended packet, with no credit late.
     u64 alone_cycles(u32 source, u32 destination, u64 flits) const;
 
 private:
@@ -86,7 +80,7 @@ private:
     };
     struct Source {
         std::deque<Message> messages;
-        u32 packet = none;      // that is being sent
+        u32 packet = none;      // being sent
         u32 flits_left = 0;     // of it
         u32 vc = none;          // of it; before, of the one before
         bool has_vc = false;

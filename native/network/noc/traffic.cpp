@@ -27,7 +27,7 @@ Vector<u32> each_node(const Shape& shape, auto&& destination) {
     return found;
 }
 
-// Every router's coordinates changed, its nodes' places kept.
+// Changes router coordinates and keeps places.
 Vector<u32> each_router(const Shape& shape, auto&& change) {
     return each_node(shape, [&](u32 node) {
         const u32 router = shape.router_of(node);
@@ -49,7 +49,7 @@ Vector<u32> shifted(const Shape& shape, auto&& by) {
     });
 }
 
-// Precondition of patterns of bits: a power of two.
+// Precondition of bit patterns: a power of two.
 u32 bits_of(const Shape& shape, const char* name) {
     if (!std::has_single_bit(shape.nodes())) {
         throw std::invalid_argument(std::string("traffic ") + name + ": a power of two of nodes is expected, not " +
@@ -101,7 +101,7 @@ Vector<u32> shuffle(const Asked& asked) {
     return each_node(asked.shape, [=](u32 node) { return (node << 1U & last) | node >> (bits - 1); });
 }
 
-// As near to half of each ring as a shortest way in one direction may go.
+// As near to half of each ring as a shortest way in one direction can go.
 Vector<u32> tornado(const Asked& asked) {
     return shifted(asked.shape, [](u32 size) { return (size + 1) / 2 - 1; });
 }

@@ -1,7 +1,8 @@
-// Traffic: which node sends to which, by the patterns of the literature (Dally and Towles 2004, section 3.2).
+// Traffic: which node sends to which, by the literature's patterns (Dally and Towles 2004, section
+// 3.2).
 //
-// A pattern is a permutation of the nodes, or a draw. Those of coordinates move whole routers: a node sends to the one
-// with its own place at the other router. Nodes may send to themselves, as with BookSim: over their router alone.
+// Permutations or draws. Patterns of coordinates move whole routers and keep a node's place. Nodes
+// may send to themselves over their router, as in BookSim.
 #pragma once
 
 #include <string>
@@ -15,13 +16,14 @@ namespace yantra::noc {
 
 class Traffic {
 public:
-    // `hotspot` is the node of the pattern of that name. Throws std::invalid_argument if the shape has no such pattern.
+    // `hotspot`: the node of that pattern. Throws std::invalid_argument if the shape does not fit
+    // the pattern.
     Traffic(const std::string& name, const Shape& shape, u32 hotspot, u64 seed);
 
     u32 destination(u32 source, Rng& random) const {
         return destinations_.empty() ? static_cast<u32>(random.below(nodes_)) : destinations_[source];
     }
-    // By source; empty where every node is as likely.
+    // By source; empty where all are equally likely.
     const Vector<u32>& destinations() const { return destinations_; }
 
 private:

@@ -1,7 +1,8 @@
-// adaptive: any shortest way, with VCs to escape by in dimension order (Duato, "A new theory of deadlock-free adaptive
-// routing in wormhole networks", IEEE TPDS 1993). VC 0, and on rings VC 1 for the other half, is for escapes. Who has taken
-// one stays with them. Packets of several flits take a VC only when it is empty, as the proof asks. Trade-off: a VC
-// is then idle while its credits come back, so it needs more VCs than xy for the same throughput.
+// adaptive: any shortest way, with escape VCs in dimension order (Duato, "A new theory of
+// deadlock-free adaptive routing in wormhole networks", IEEE TPDS 1993). VC 0 (on rings VC 1 for
+// the other half) is for escapes, and a packet on one stays there. Packets of several flits take
+// only empty VCs, as the proof requires. Trade-off: VCs idle while credits return, so it needs more
+// of them than xy.
 #include <memory>
 #include <stdexcept>
 #include <string>

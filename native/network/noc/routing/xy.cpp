@@ -1,5 +1,6 @@
-// xy: dimension order, the lowest dimension first. On a ring the VCs are cut in two halves at the dateline (Dally and
-// Seitz 1987), so it needs two. Trade-off: one way a pair, so patterns such as transpose share few channels.
+// xy: dimension order, lowest first. A ring's VCs are halved at the dateline (Dally and Seitz
+// 1987), so it needs two. Trade-off: one way a pair, so patterns such as transpose use few
+// channels.
 #include <memory>
 #include <stdexcept>
 #include <string>
