@@ -7,7 +7,7 @@ namespace yantra {
 
 namespace {
 
-// Each switch below lists the kinds that are known. A kind that is not listed gets this sentence.
+// For kinds that a switch below does not list.
 std::string nothing_known_of(const std::string& component) {
     return "it is not known whether this " + component + " treats ranks that do the same alike";
 }
@@ -29,7 +29,6 @@ FoldingCapabilities::Network network_of(const Model& model) {
     return network;
 }
 
-// Of a network that shares links.
 std::string why_not_shared(const Model& model) {
     if (!model.network.link_changes.empty()) {
         return "links that change at stated times are not folded";

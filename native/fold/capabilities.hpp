@@ -1,10 +1,8 @@
-// FoldingCapabilities: what folding may rely on in the components of one model.
+// FoldingCapabilities: what folding may rely on in a model's components.
 //
-// Folding is sound only if every component treats ranks that do the same alike, so each must be known
-// to do so. This record is asked in place of the components. Networks say of themselves what holds
-// (network/level.hpp); all other kinds of components are known by name in capabilities.cpp and nowhere
-// else in folding. Whatever is not known is refused: every rank is run, and the sentence here says why.
-// Trade-off: a new component is run whole until it says so, or gets a line there.
+// Folding is sound only if every component is known to treat equal ranks equally. Networks declare
+// it (network/level.hpp); other kinds are listed by name in capabilities.cpp only. Trade-off:
+// unknown components are run whole, with the reason given here.
 #pragma once
 
 #include <string>
@@ -16,36 +14,35 @@ namespace yantra {
 
 struct FoldingCapabilities {
     struct Network {
-        // The time of a message follows from its ends and its size alone.
         bool messages_never_wait = false;
-        // Messages wait for nothing but links, and one link can stand for a class of links.
+        // Messages wait only for links, and one link can represent a class.
         bool links_by_class = false;
-        // Messages wait for nothing but the links of ranks, in an order that no number of a rank decides.
+        // Messages wait only for links of ranks, in an order independent of rank numbers.
         bool ports_by_class = false;
-        // Messages share links fairly, so how they fare follows from how many of which cross each.
+        // Messages share links fairly: only the counts over each link matter.
         bool shares_by_class = false;
-        // Of the dimensions in which the ends of a message differ, only the lowest counts.
+        // Of the dimensions in which ends differ, only the lowest counts.
         bool lowest_dimension_only = false;
     };
-    // Why a component cannot be folded; empty if it can.
+    // Empty if foldable.
     struct WhyNot {
         std::string network;
-        std::string dimension_order;     // the scheduler that orders the dimensions of a collective
+        std::string dimension_order;     // the scheduler that orders a collective's dimensions
         std::string chunk_order;         // the schedulers that order chunks and collectives
         std::string slow_ranks;
         std::string bus;
         std::string local_bandwidth;
         std::string protocol;            // of point-to-point messages
         std::string tags;                // how messages are matched
-        std::string memory;              // counts only if a job accesses remote memory
-        std::string custom_collectives;  // counts only if there are any
+        std::string memory;              // only if a job accesses remote memory
+        std::string custom_collectives;  // only if there are any
     };
 
     Network network;
-    std::vector<bool> uniform_dimension;   // whether it looks the same from each of its members
+    std::vector<bool> uniform_dimension;   // whether it looks the same from each member
     WhyNot why_not;
 
-    // Why no run of this model can be folded, whatever its jobs do; empty if some can.
+    // Why no job on this model can be folded; empty if some can.
     const std::string& refusal() const;
 };
 

@@ -73,8 +73,7 @@ void Destinations::for_each_of_plan(u32 rank, u32 communicator, u32 kind, const 
     }
 }
 
-// The programs that a level may run for a kind of collective. An all-reduce may run as a reduce-scatter
-// and an all-gather on some levels.
+// An all-reduce may run as reduce-scatter and all-gather on some levels.
 Vector<u32> Destinations::programs_of(const Level& level, u32 kind) const {
     Vector<u32> kinds{kind};
     if (kind == static_cast<u32>(CollectiveKind::all_reduce) && model_.collectives.system.local_bw_aware) {

@@ -1,7 +1,6 @@
-// Destinations: to which ranks a rank may send messages, for collectives and for its own operations.
+// Destinations: the ranks to which a rank may send, in collectives and by itself.
 //
-// The order follows the job of the rank, so the destinations of two ranks of one class correspond one
-// to one. A destination may come more than once; what counts is which messages cross which links.
+// In job order, so destinations of ranks of one class correspond. May repeat.
 #pragma once
 
 #include "base/vector.hpp"
@@ -14,9 +13,7 @@ class Destinations {
 public:
     Destinations(const Model& model, const RankNames& names) : model_(model), names_(names) {}
 
-    // Calls `visit` with each destination of a rank.
     void for_each(u32 rank, const LinkPartition::VisitDestination& visit) const;
-    // The programs that a level may run for a kind of collective.
     Vector<u32> programs_of(const Level& level, u32 kind) const;
 
 private:

@@ -1,6 +1,5 @@
-// FlowClasses: links that carry the same flows, of which a folded run keeps one of each class.
-//
-// fold/flow_partition.hpp finds them, fold/runtime/folded_ways.hpp runs over them.
+// FlowClasses: links with the same flows, one kept per class. Found by fold/flow_partition.hpp,
+// used by fold/runtime/folded_ways.hpp.
 #pragma once
 
 #include <unordered_map>
@@ -12,7 +11,7 @@
 namespace yantra {
 
 struct FlowClasses {
-    Vector<u32> class_of;                 // by link; none where none crosses it
+    Vector<u32> class_of;                 // by link, or none
     Vector<u32> one_of;                   // by class: a link
     Vector<u32> count;                    // by class: its links
     std::unordered_map<u64, Way> ways;         // of representatives, by pair(): over classes

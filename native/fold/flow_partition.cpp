@@ -23,7 +23,7 @@ bool FlowPartition::prepare() {
     return std::exchange(is_prepared_, true) || (list_pairs() && make_bundles() && reduce_ways());
 }
 
-// The destinations of each rank, each once, and which of its messages go to the same.
+// Each destination once, and which messages share one.
 bool FlowPartition::list_pairs() {
     std::map<Vector<u32>, u32> patterns;
     for (u32 rank = 0; rank < class_of_rank_.size(); ++rank) {
@@ -51,7 +51,7 @@ bool FlowPartition::list_pairs() {
     return true;
 }
 
-// Links in one bundle are crossed by the same pairs with the same parts. Found by hashes; reduce_ways() proves it.
+// By hashes; reduce_ways() proves it.
 bool FlowPartition::make_bundles() {
     Vector<std::pair<u64, u64>> hash(ways_->links());
     Way way;
@@ -115,7 +115,7 @@ bool FlowPartition::reduce_ways() {
     return true;
 }
 
-// False where a bundle is not crossed as one; only links of equal hashes could be that.
+// False if a bundle is not crossed as one (hashes collided).
 bool FlowPartition::add_entries(const Way& way) {
     bundles_.clear();
     bool as_one = true;
@@ -151,8 +151,8 @@ bool FlowPartition::divide(const Vector<u32>& class_of_rank, u32 classes) {
     return true;
 }
 
-// The k-th destination of each rank of a class belongs to the k-th of its classes of flows. If members have not
-// equally many, or other ones, their signatures will tell them apart.
+// The k-th destination belongs to the class's k-th class of flows. Where members differ, their
+// signatures will tell.
 void FlowPartition::record_crossings(u32 classes) {
     Vector<Vector<u32>> members(classes);
     for (u32 rank = 0; rank < class_of_rank_.size(); ++rank) {
@@ -193,7 +193,7 @@ void FlowPartition::record_crossings(u32 classes) {
     }
 }
 
-// By bundle; of each, flows are in order already.
+// By bundle; within each, flows are already ordered.
 void FlowPartition::sort_crossings() {
     first_crossing_.assign(links_in_.size() + 1, 0);
     for (const Crossing& crossing : crossings_) {
@@ -283,7 +283,7 @@ FlowClasses FlowPartition::classes_for(const Vector<u32>& representatives) const
     return found;
 }
 
-// The classes of links that a pair crosses, and what a link of each carries of all flows alike.
+// By class of links, with the share on each link.
 Way FlowPartition::way_of(u32 pair, u32 flow) const {
     std::map<u32, Way::Part> parts;
     for (u64 entry = first_entry_[pair]; entry < first_entry_[pair + 1]; ++entry) {

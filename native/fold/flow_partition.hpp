@@ -1,18 +1,15 @@
-// FlowPartition: which links of a network that shares them fairly carry the same flows, and how many of each.
+// FlowPartition: which links of a max-min fair network carry the same flows, and how many.
 //
-// Divides links into classes as folding.hpp divides ranks. All ranks of a class send the same messages at the same
-// times, each to destinations of its own; what they send to their k-th destinations is a class of flows. Links are
-// of one class if they have the same rate and label, and if of each class of flows as many cross each of them, with
-// the same part of their bytes. Ranks stay in one class if their flows cross links of the same classes, with the
-// same parts and in the same time. Then rates of all members are equal: in progressive filling (Bertsekas and
-// Gallager, "Data Networks", 2nd ed. 1992, section 6.5.2) every link of a class is full at the same level, by
-// induction over the levels, and max-min fair rates are unique. So one link of each class, with so many flows for
-// each one, shows what all do. Unlike a queue, a link may carry several flows of one class.
+// What the ranks of a class send to their k-th destinations is a class of flows. Links are of one
+// class if they have equal rate and label and each class of flows crosses them equally often, with
+// the same share of bytes. Ranks stay together if their flows cross the same classes of links with
+// equal shares and times. Then all members have equal rates: in progressive filling (Bertsekas and
+// Gallager, "Data Networks", 2nd ed. 1992, section 6.5.2) links of a class fill at one level, by
+// induction, and max-min fair rates are unique. So one link per class represents all.
 //
-// Ways are looked up twice for each pair of ranks that may talk. Links that every flow crosses together and with
-// equal parts, as the cables from a leaf to all spines under an even routing, are one bundle from then on, so that
-// rounds cost a few numbers for each pair. All comparisons are of whole contents, none of hashes alone. Trade-off:
-// takes memory for each pair, and the search gives up where there are too many.
+// Links crossed together by every flow with equal shares (cables from a leaf to all spines under
+// even routing) become one bundle. Contents are compared, not only hashes. Trade-off: memory for
+// each pair of ranks; the search gives up if there are too many.
 #pragma once
 
 #include <functional>
@@ -35,32 +32,32 @@ public:
 
     FlowPartition(const Model& model, const Grid& grid, Flows flows);
 
-    // Finds the classes of links that follow from classes of ranks; false if it cannot, see why_not().
+    // False if it cannot, see why_not().
     bool divide(const Vector<u32>& class_of_rank, u32 classes);
-    // What ranks of one class must have in common: their destinations, and the links on the ways there.
+    // Equal for ranks of one class: destinations, and links on the ways there.
     Vector<u64> signature(u32 rank) const;
-    // Of the last division, for these ranks, one of each class.
+    // For these ranks, one of each class.
     FlowClasses classes_for(const Vector<u32>& representatives) const;
     // Empty if there are just too many flows.
     const std::string& why_not() const { return why_not_; }
 
 private:
-    // A bundle of links that a flow crosses, and the part of it that each of them carries.
+    // A bundle that a flow crosses, and the share on each link.
     struct Entry {
         u32 bundle;
         double part;
     };
-    // The same while links are counted.
+    // The same while counting.
     struct Crossed {
         u32 links = 0;
         double part = 0.0;
     };
-    // What crosses a bundle: so many flows of a class, and their parts in all.
+    // Flows of a class over a bundle, and their total share.
     struct Crossing {
         u32 bundle;
         u32 flow;
         u32 flows;
-        u64 parts;      // in units of `whole`, in which sums are exact
+        u64 parts;      // in units of 1 / `whole`, so sums are exact
         double shared;
     };
     static constexpr u64 most_crossings = 100'000'000;
@@ -87,13 +84,12 @@ private:
     // Pairs of ranks that may talk, by source.
     Vector<u32> first_pair_;        // by rank, and the end
     Vector<u32> destination_;       // by pair
-    Vector<u32> pattern_;           // by rank: which of its destinations are one
+    Vector<u32> pattern_;           // by rank: which of its destinations are equal
     Vector<double> latency_ns_;     // by pair
     Vector<u64> first_entry_;       // by pair, and the end
     Vector<Entry> entries_;
-    Vector<Crossed> crossed_;       // by bundle: by the way that is looked at
+    Vector<Crossed> crossed_;       // by bundle: on the current way
     Vector<u32> bundles_;           // that it crosses
-    // Bundles.
     Vector<u32> bundle_of_;         // by link
     Vector<u32> links_in_;          // by bundle
     Vector<u32> link_in_;           // by bundle: one of them

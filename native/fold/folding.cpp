@@ -13,7 +13,7 @@ namespace yantra {
 
 namespace {
 
-// Why no classes of ranks would do, whichever they are; empty if they may.
+// Empty if classes may exist.
 std::string refusal_before_search(const Model& model, const RankNames& names,
                                   const FoldingCapabilities& capabilities) {
     const FoldingCapabilities::WhyNot& why_not = capabilities.why_not;
@@ -42,7 +42,7 @@ std::string refusal_of_communicators(const Folding& folding) {
     return "";
 }
 
-// Ranks of one class that share a link are served one after the other, so they do not do the same.
+// Ranks of one class on one link are served one by one, so do not do the same.
 std::string refusal_of_links(const LinkPartition& links) {
     const LinkPartition::Shared shared = links.shared_link();
     if (shared.link == none) {
@@ -56,8 +56,8 @@ std::string refusal_of_links(const LinkPartition& links) {
 constexpr u64 fewest_nodes = 20'000;   // of all ranks, for messages to matter
 constexpr u64 nodes_per_collective = 10;
 
-// See Folding::spares_messages. A phase has a closed form where each message takes its own time alone, and chunks come
-// to it in an order that is known before.
+// See Folding::spares_messages. Phases have a closed form if each message takes its own time and
+// chunks come in a known order.
 bool spares_messages(const Model& model, const FoldingCapabilities& capabilities) {
     const bool is_known = capabilities.network.messages_never_wait || capabilities.network.ports_by_class;
     if (!is_known || model.semantics.quirks.phases_as_ready) {
@@ -79,7 +79,6 @@ bool spares_messages(const Model& model, const FoldingCapabilities& capabilities
     return nodes >= fewest_nodes && collectives * nodes_per_collective >= nodes;
 }
 
-// Why the search found no classes of use.
 std::string refusal_of_search(const Model& model, const Refinement& refinement, u32 least_ranks_per_class) {
     const FlowPartition* const flows = refinement.flows();
     if (flows != nullptr && !flows->why_not().empty()) {

@@ -1,7 +1,7 @@
-// Neighbourhoods: which positions of a level the programs of a plan name, and how far away they are.
+// Neighbourhoods: the positions that a plan's programs name on a level, and their distances.
 //
-// Plans are compared by a number that stands for all but their members, and distances by a number that
-// stands for the hops in each dimension. So ranks that use different communicators can be compared.
+// Plans are numbered without their members, and distances by hops in each dimension, so ranks of
+// different communicators compare.
 #pragma once
 
 #include <map>
@@ -15,20 +15,18 @@
 
 namespace yantra {
 
-// A position that a program names, relative to the rank's own.
 struct Offset {
     i32 by;
     bool by_xor;
     bool operator==(const Offset&) const = default;
 };
 
-// The rank at an offset from a place.
 u32 neighbour(const Place& place, const Offset& offset);
 
 struct Neighbourhood {
     Vector<Offset> offsets;
-    bool waits_for_all = false; // a program sends nothing and ends so long after its last member comes
-    bool by_position = false;   // a program lists the operations of each position, so none are equal
+    bool waits_for_all = false; // sends nothing; ends so long after its last member comes
+    bool by_position = false;   // operations are listed for each position, so none are equal
 };
 
 class Neighbourhoods {
@@ -36,13 +34,12 @@ public:
     Neighbourhoods(const Model& model, const Grid& grid, const FoldingCapabilities& capabilities)
         : model_(model), grid_(grid), capabilities_(capabilities) {}
 
-    // Equal for plans that differ in nothing but their members.
+    // Equal for plans that differ only in members.
     u32 plan_number(u32 plan);
     const Neighbourhood& of(u32 plan, u32 level);
-    // Whether the network looks the same from each position of a level. It does if the level is the
-    // whole of one uniform dimension.
+    // So for a level that is all of one uniform dimension.
     bool looks_same_from_each(const Plan& plan, const Level& level) const;
-    // Equal for pairs of ranks between which the network adds the same to a message of one size.
+    // Equal for pairs of ranks with equal message times.
     u64 distance(u32 from, u32 to);
 
 private:
@@ -51,8 +48,8 @@ private:
     const FoldingCapabilities& capabilities_;
     std::map<Vector<u64>, u32> number_of_content_;
     std::unordered_map<u32, u32> number_of_plan_;
-    std::map<std::pair<u32, u32>, Neighbourhood> neighbourhoods_;   // by number of the plan, and level
-    std::map<Vector<u64>, u64> distances_;   // by dimensions that are crossed and hops in each
+    std::map<std::pair<u32, u32>, Neighbourhood> neighbourhoods_;   // by plan number and level
+    std::map<Vector<u64>, u64> distances_;   // by dimensions crossed and hops in each
 };
 
 }  // namespace yantra

@@ -1,9 +1,8 @@
-// PortRule: whether the ports of ranks of one class carry the same, whichever classes those are.
+// PortRule: whether ports of ranks of one class carry the same, whatever the classes.
 //
-// They do where each message crosses links of its sender and its receiver alone: up to a switch and down from it, or
-// to a neighbour on a ring in a direction that is the same for all. A rank's ports then carry what it sends and what
-// it receives, which ranks of one class have in common. Elsewhere links have to be divided into classes
-// (link_classes.hpp). Trade-off: looks at plans and not at messages, so it says no to some that would do.
+// True if each message crosses only links of its sender and receiver: up to a switch and down, or
+// to a ring neighbour in a common direction. Else links must be divided (link_classes.hpp).
+// Trade-off: judges plans, not messages, so it refuses some that would do.
 #pragma once
 
 #include "base/vector.hpp"
@@ -33,7 +32,7 @@ private:
     const RankNames& names_;
     const Grid& grid_;
     const Destinations& destinations_;
-    Vector<u32> seen_;   // by communicator: kinds of collectives that were looked at
+    Vector<u32> seen_;   // by communicator: kinds of collectives already seen
 };
 
 }  // namespace yantra

@@ -1,4 +1,4 @@
-// RankClasses: which class each rank belongs to while classes are divided, and why ranks were divided.
+// RankClasses: each rank's class during the search, and why ranks were divided.
 #pragma once
 
 #include <utility>
@@ -8,7 +8,6 @@
 
 namespace yantra {
 
-// What differs between the members of two classes.
 enum class Difference : u8 { graph, peers, plan, position, neighbours, distance, exchange, links };
 
 // Why `rank` is not in the class of `other`.
@@ -16,8 +15,8 @@ struct Split {
     u32 rank = none;
     u32 other = none;
     Difference difference = Difference::graph;
-    u32 communicator = none;   // in which they differ, if it is a communicator
-    u32 classes = 0;           // how many there were after the round that found it
+    u32 communicator = none;   // in which they differ, if any
+    u32 classes = 0;           // how many after the round that found it
 };
 
 class RankClasses {
@@ -34,7 +33,7 @@ public:
     void note(const Split& split) { splits_.push_back(split); }
     const Vector<Split>& splits() const { return splits_; }
 
-    // Takes the classes that a round found. The splits noted since the last round belong to it.
+    // The result of a round, with the splits noted since the last.
     void replace(Vector<u32> class_of, u32 count) {
         class_of_ = std::move(class_of);
         count_ = count;

@@ -21,14 +21,14 @@ u32 index_of(const Vector<NamedCommunicator>& named, u32 name) {
     return static_cast<u32>(found - named.begin());
 }
 
-// The index of what an operation names; 0 where it names nobody.
+// 0 where it names nobody.
 u64 index_in(const JobNames& names, const Op& op) {
     return op.kind == OpKind::collective ? index_of(names.communicators, op.communicator)
            : is_message(op)              ? index_of(names.peers, op.peer)
                                          : 0;
 }
 
-// Who finds equal hashes compares the operations, so it is enough that all numbers of an operation count.
+// Equal hashes are verified, so it suffices that every number counts.
 u64 hash_of(u64 hash, const JobNames& names, const Op& op) {
     constexpr u64 odd = 0x9e3779b97f4a7c15U;
     const u64 kinds = u64{static_cast<u8>(op.kind)} | u64{static_cast<u8>(op.node_class)} << 8U |
@@ -88,7 +88,7 @@ JobNames names_of(const Job& job) {
     return names;
 }
 
-// Of equal hashes. The numbers of nodes and of their parents follow from the children.
+// Of equal hashes. Counts of nodes and parents follow from the children.
 bool equal(const JobNames& a, const JobNames& b) {
     const Graph& x = *a.job->graph;
     const Graph& y = *b.job->graph;

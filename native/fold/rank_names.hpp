@@ -1,9 +1,7 @@
-// RankNames: which communicators and peers the operations of each rank name, and which jobs are equal
-// apart from these names.
+// RankNames: communicators and peers that each rank's operations name, and which jobs are equal
+// apart from them.
 //
-// Ranks that do the same still name different peers and groups. So each name is replaced by its index:
-// its place among the names of the job, in the order of their first use. Two ranks are compared by
-// indices, and an index is turned back into a communicator or a rank where the network matters.
+// A name is replaced by its index in the job's order of first use; ranks are compared by indices.
 #pragma once
 
 #include <vector>
@@ -18,7 +16,7 @@ struct NamedCommunicator {
     u32 kinds = 0;   // bit set of CollectiveKind
 };
 
-// What the operations of one job name, in order of first use.
+// In order of first use.
 struct JobNames {
     const Job* job = nullptr;
     Vector<NamedCommunicator> communicators;
@@ -41,18 +39,17 @@ public:
     }
     u32 peer(u32 rank, u32 index) const { return model_.work.peer_at(rank, of(rank).peers[index]); }
 
-    // The lowest index that means this communicator or peer to the rank; none if the rank does not
-    // name it.
+    // The lowest index of this communicator or peer for the rank, or none.
     u32 communicator_index(u32 rank, u32 communicator) const;
     u32 peer_index(u32 rank, u32 peer) const;
 
-    // By job: the first job that is equal to it apart from names.
+    // By job: the first one equal apart from names.
     Vector<u32> first_equal_job() const;
 
 private:
     const Model& model_;
     Vector<JobNames> jobs_;
-    // By rank and index, for each is asked for many times; a rank's begin at first_.
+    // By rank and index; a rank's begin at first_.
     Vector<u32> communicators_;
     Vector<u32> first_;
 };

@@ -12,7 +12,6 @@ namespace yantra {
 
 namespace {
 
-// One class for all ranks with equal jobs.
 RankClasses classes_by_job(const Model& model, const RankNames& names) {
     const Vector<u32> first_equal = names.first_equal_job();
     Vector<u32> class_of_job(first_equal.size(), none);
@@ -34,7 +33,7 @@ RankClasses classes_by_job(const Model& model, const RankNames& names) {
     return classes;
 }
 
-// The new classes of one round, numbered in the order in which they are found.
+// Numbered in the order found.
 struct ClassesBySignature {
     Vector<Vector<u64>> signature;   // by new class
     std::unordered_multimap<u64, u32> by_hash;
@@ -93,7 +92,7 @@ bool Refinement::run() {
     return settled && goes_on();
 }
 
-// Divides the ranks by signatures until no class changes; false if it gave up.
+// False if it gave up.
 bool Refinement::divide_ranks() {
     if (nothing_can_differ()) {
         return goes_on();
@@ -109,7 +108,7 @@ bool Refinement::divide_ranks() {
     return false;
 }
 
-// Divides every class by the signatures of its members; false if all members agree.
+// False if all members agree.
 bool Refinement::divide_by_signatures() {
     signatures_.start_round(first_round_);
     ClassesBySignature found;
@@ -134,8 +133,8 @@ bool Refinement::divide_by_signatures() {
     return divided;
 }
 
-// Divides the links by the classes of ranks, then the ranks by the classes of links on their routes;
-// false if no class of ranks changed.
+// Links by classes of ranks, then ranks by classes on their routes; false if no class of ranks
+// changed.
 bool Refinement::divide_by_links() {
     if (!divide_links()) {
         budget_.give_up();
@@ -168,7 +167,6 @@ bool Refinement::divide_links() {
                              : links_.divide(classes_.by_rank(), classes_.count());
 }
 
-// The classes of links on the ways of a rank.
 Vector<u64> Refinement::links_of(u32 rank) const {
     if (flows_ != nullptr) {
         return flows_->signature(rank);
@@ -177,9 +175,8 @@ Vector<u64> Refinement::links_of(u32 rank) const {
     return {classes.begin(), classes.end()};
 }
 
-// Whether no signature can tell two ranks apart: all ranks run one job, which names no rank and no
-// group, on levels that look the same from each rank. This is so for single collectives, and saves a
-// look at every rank.
+// One job for all, naming no rank or group, on levels that look the same from each rank, as for
+// single collectives. Saves a look at every rank.
 bool Refinement::nothing_can_differ() {
     const Vector<JobNames>& jobs = names_.by_job();
     if (classes_.count() != 1 || jobs.size() != 1 || !jobs[0].peers.empty()) {
@@ -203,7 +200,6 @@ bool Refinement::nothing_can_differ() {
     return true;
 }
 
-// Whether the levels of a plan over all ranks look the same from each rank.
 bool Refinement::looks_same_from_each(u32 plan_index) {
     const Plan& plan = model_.collectives.plans[plan_index];
     for (u32 at = 0; at < plan.levels.size(); ++at) {

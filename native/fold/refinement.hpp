@@ -1,9 +1,8 @@
-// Refinement: divides the ranks into classes until the members of each class have the same signature.
+// Refinement: divides ranks until members of each class have equal signatures.
 //
-// Starts with one class per job and divides in rounds, as in Paige and Tarjan's partition refinement.
-// Where links are folded too, classes of ranks and links are divided in turn until neither changes.
-// Trade-off: each round looks at all ranks and not only at those near a change. There are few rounds,
-// so this is simpler and costs little.
+// From one class per job, in rounds (Paige and Tarjan); where links are folded, ranks and links in
+// turn. Trade-off: a round visits all ranks, not only those near a change: simpler, and rounds are
+// few.
 #pragma once
 
 #include <memory>
@@ -30,13 +29,13 @@ public:
     Refinement(const Refinement&) = delete;
     Refinement& operator=(const Refinement&) = delete;
 
-    // False if it gave up: the search takes too long, or there are too many classes to be of use.
+    // False if it takes too long or finds too many classes to be of use.
     bool run();
     bool takes_too_long() const { return budget_.is_spent(); }
 
     const RankClasses& classes() const { return classes_; }
     LinkPartition& links() { return links_; }
-    // Whether ports are of the classes of their ranks; else, where there are any, links() has their classes.
+    // Else links() has the classes of ports, if any.
     bool ports_follow_ranks() const { return ports_follow_ranks_; }
     // Null unless links are shared.
     const FlowPartition* flows() const { return flows_.get(); }

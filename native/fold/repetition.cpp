@@ -9,9 +9,9 @@ namespace yantra {
 
 namespace {
 
-constexpr u32 fewest_times = 4;   // a block must follow itself, for its repetition to be looked for
+constexpr u32 fewest_times = 4;   // a block must follow itself
 
-// Equal for nodes that are the same again, and hardly ever for others.
+// Equal for equal nodes, and hardly ever for others.
 Vector<u64> prints(const Job& job) {
     const Graph& graph = *job.graph;
     Vector<u64> made;
@@ -29,13 +29,13 @@ Vector<u64> prints(const Job& job) {
     return made;
 }
 
-// For each distance how many nodes from `first` on equal those so far behind.
+// For each distance, how many nodes from `first` on equal those so far behind.
 Vector<u32> equal_ahead(const Vector<u64>& all, u32 first) {
     const u32 size = static_cast<u32>(all.size()) - first;
     const u64* const text = all.data() + first;
     Vector<u32> length(size, 0);
     u32 from = 0;
-    u32 to = 0;   // the stretch that is known to equal the beginning
+    u32 to = 0;   // end of the stretch known to equal the beginning
     for (u32 at = 1; at < size; ++at) {
         u32 known = at < to ? std::min(to - at, length[at - from]) : 0;
         while (at + known < size && text[known] == text[at + known]) {
@@ -52,7 +52,7 @@ Vector<u32> equal_ahead(const Vector<u64>& all, u32 first) {
 
 }  // namespace
 
-// Looks from an eighth, a quarter and half of the job on: at its ends it warms up and runs out.
+// From an eighth, a quarter and half of the job: its ends warm up and run out.
 Repeats find_repeats(const Job& job) {
     const Vector<u64> all = prints(job);
     Repeats best;

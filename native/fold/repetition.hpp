@@ -1,17 +1,16 @@
-// Repetition: finds where a job repeats, so that a run can fast-forward over equal parts.
+// Repetition: where a job repeats, so that a run can fast-forward.
 //
-// Micro-batches, layers and iterations are copies of one block, so a long job is mostly one block
-// many times. Only operations and the edges between them are compared here. Whether the run may skip
-// them depends on its whole state, and is decided there. For every distance d, the Z function
-// (Gusfield, "Algorithms on strings, trees and sequences", 1997, section 1.3) gives how many nodes
-// equal the nodes d later, in time linear in the length of the job.
+// Micro-batches, layers and iterations are copies of one block. Only operations and edges are
+// compared; whether a run may skip depends on its state. For every distance d the Z function
+// (Gusfield, "Algorithms on strings, trees and sequences", 1997, section 1.3) counts nodes equal to
+// those d later, in linear time.
 #pragma once
 
 #include "workload/job.hpp"
 
 namespace yantra {
 
-// From `first` on nodes equal those `period` further on; 0 where nothing repeats often enough.
+// From `first` on nodes equal those `period` later; 0 if too few repeat.
 struct Repeats {
     u32 first = 0;
     u32 period = 0;
@@ -19,8 +18,8 @@ struct Repeats {
 
 Repeats find_repeats(const Job& job);
 
-// Whether two nodes do the same, to nodes as far away, and stand as far apart in the order in which
-// ready nodes start. The tag of the later message is `tag_step` higher.
+// Whether two nodes do the same with equally distant nodes and order of starting. The later tag is
+// `tag_step` higher.
 bool repeats(const Job& job, u32 node, u32 later, u32 tag_step);
 
 }  // namespace yantra

@@ -23,8 +23,8 @@ void add_lowest_ranks(Folding& out, u32 classes) {
     }
 }
 
-// Messages match if they go from the same class to the same class, and both sides name the other by the
-// same index as the ends of the other message do.
+// Messages match if they go between the same classes, and each side names the other by the same
+// index as the other message's.
 void add_channels(Folding& out, const RankNames& names) {
     std::map<std::array<u32, 4>, u32> numbers;
     auto number = [&numbers](u32 from, u32 index, u32 to, u32 index_back) {
@@ -45,7 +45,7 @@ void add_channels(Folding& out, const RankNames& names) {
     }
 }
 
-// Sets of numbers that are merged until they are disjoint ("union-find").
+// Disjoint sets of numbers ("union-find").
 class DisjointSets {
 public:
     explicit DisjointSets(u32 count) : parent_(count) {
@@ -63,7 +63,7 @@ private:
     Vector<u32> parent_;
 };
 
-// Two communicators are of one class if the same rank classes name them by the same indices.
+// Communicators are of one class if the same classes name them by the same indices.
 void add_communicator_classes(Folding& out, const RankNames& names) {
     const u32 classes = static_cast<u32>(out.representative.size());
     auto named_by = [&](u32 rank) { return static_cast<u32>(names.of(rank).communicators.size()); };

@@ -1,7 +1,7 @@
-// Representatives: what the representative of each rank class needs to run in place of its class.
+// Representatives: what each class's representative needs to run.
 //
-// A representative exchanges messages with classes and not with ranks, so each pair of classes needs
-// channels of its own. It meets classes in collectives, too, so communicators form classes.
+// It exchanges messages with classes, so pairs of classes have channels and communicators form
+// classes.
 #pragma once
 
 #include "fold/folding.hpp"
@@ -9,7 +9,7 @@
 
 namespace yantra {
 
-// Fills in representatives, counts, channels and communicator classes; `class_of` must be there.
+// Fills in representatives, counts, channels and communicator classes. Precondition: `class_of`.
 void add_representatives(Folding& folding, const RankNames& names, u32 classes);
 
 }  // namespace yantra

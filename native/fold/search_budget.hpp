@@ -1,6 +1,5 @@
-// SearchBudget: how much more the search for classes may cost.
-//
-// One unit is a neighbour that was looked at. A search that runs out ends, and every rank is run.
+// SearchBudget: how much more the search for classes may cost, in neighbours visited. If it runs
+// out, every rank is run.
 #pragma once
 
 #include "base/types.hpp"

@@ -62,8 +62,8 @@ void Signatures::add_communicator(u32 rank, u32 index) {
     }
 }
 
-// If all members of the level are of one class, and equally far from each other seen from each of them,
-// that class says it all. Otherwise each neighbour counts.
+// If all members are of one class and equally far from each other, that class suffices; else each
+// neighbour counts.
 void Signatures::add_level(u32 rank, u32 communicator, u32 plan_index, u32 level_index) {
     const Plan& plan = model_.collectives.plans[plan_index];
     const Level& level = plan.levels[level_index];
@@ -75,7 +75,7 @@ void Signatures::add_level(u32 rank, u32 communicator, u32 plan_index, u32 level
     }
     const u64 common = common_class_and_index(communicator, plan_index, level_index, place);
     if (neighbourhood.waits_for_all) {
-        // Which members there are counts, not where. The others of a level see the same members.
+        // Which members count, not where.
         put(common != mixed ? common : members_number(communicator, place), Difference::neighbours,
             communicator);
         if (neighbourhood.offsets.empty()) {
@@ -110,7 +110,7 @@ void Signatures::add_peers(u32 rank) {
     }
 }
 
-// A number for the classes and indices that the members of a level have, in any order.
+// Independent of order.
 u64 Signatures::members_number(u32 communicator, const Place& place) {
     const u64 key = u64{communicator} * grid_.ranks() + place.base;
     const auto known = number_of_members_.find(key);
@@ -129,7 +129,7 @@ u64 Signatures::members_number(u32 communicator, const Place& place) {
     return number;
 }
 
-// What class_and_index is for all members of a level; `mixed` if they differ.
+// For all members; `mixed` if they differ.
 u64 Signatures::common_class_and_index(u32 communicator, u32 plan, u32 level, const Place& place) {
     const u64 ranks = grid_.ranks();
     const u64 key = ((u64{communicator} * model_.collectives.plans.size() + plan) * 64 + level) * ranks + place.base;

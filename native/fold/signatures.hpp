@@ -1,8 +1,7 @@
-// Signatures: all that the ranks of a class must have in common, as a list of numbers per rank.
+// Signatures: what the ranks of a class must have in common, as numbers.
 //
-// Ranks of one class with different signatures belong in different classes. A signature depends on the
-// classes of other ranks, so it holds for one round of the search. What each number is about is kept
-// beside it, so that a difference can be explained.
+// They depend on others' classes, so hold for one round. What each number is about is kept, to
+// explain differences.
 #pragma once
 
 #include <map>
@@ -24,12 +23,12 @@ public:
         : model_(model), names_(names), classes_(classes), grid_(grid),
           neighbourhoods_(neighbourhoods), budget_(budget) {}
 
-    // To be called before the first signature of a round. Distances do not change from round to round,
-    // so the first round alone compares them.
+    // Before a round's first signature. Distances never change, so only the first round compares
+    // them.
     void start_round(bool compares_distances);
     // Valid until the next call.
     const Vector<u64>& of(u32 rank);
-    // Where the signatures of two ranks first differ.
+    // Where they first differ.
     Split difference(u32 rank, u32 other);
 
 private:
@@ -45,7 +44,7 @@ private:
         values_.push_back(value);
         subjects_.push_back({difference, communicator});
     }
-    // The class of a rank and the index by which it names a communicator, in one number.
+    // A rank's class and its index for a communicator, in one number.
     u64 class_and_index(u32 rank, u32 communicator) const {
         return u64{classes_.of(rank)} << 32U | names_.communicator_index(rank, communicator);
     }

@@ -1,4 +1,4 @@
-// What tests of the search for classes share: 16 ranks with jobs and groups of many kinds.
+// For tests of the search for classes: 16 ranks with jobs and groups of many kinds.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace yantra::test {
 inline constexpr u32 ranks = 16;
 inline constexpr u32 plain = 0, halves = 1, listed = 2, by_position = 3, on_table = 4, mixed_kinds = 5;   // plans
 
-// Sends from each position to the next, the last to nobody.
+// From each position to the next, the last to nobody.
 inline Program line_of(u32 size) {
     GraphProgram graph;
     for (u32 at = 0; at < size; ++at) {
@@ -32,7 +32,7 @@ inline Program line_of(u32 size) {
     return {graph, {1, 1}, true};
 }
 
-// Sends to the position two ahead; from each position alike.
+// From each position to the one two ahead.
 inline Program step_of_two() {
     GraphProgram graph;
     graph.symmetry = Symmetry::add;
@@ -54,8 +54,7 @@ inline Program exclusive(i32 bits) {
     return {machine, {1, 1}, true};
 }
 
-// A few collectives and messages. Peers are named by the bits in which they differ; what names ranks that
-// it is not among, all ranks do.
+// Peers are named by differing bits; what names ranks without its own, all ranks do.
 inline std::shared_ptr<const Job> any_job(Random random, u32 rank) {
     Vector<Node> nodes;
     for (u64 left = 1 + random.below(4); left > 0; --left) {
@@ -73,8 +72,8 @@ inline std::shared_ptr<const Job> any_job(Random random, u32 rank) {
     return job_of(nodes);
 }
 
-// A grid of 4 x 2 x 2, with communicators on all ranks, halves of its rings, listed ranks and graphs. So
-// many kinds of jobs there are.
+// A 4 x 2 x 2 grid, with communicators on all ranks, halves of its rings, listed ranks and graphs;
+// `kinds` of jobs.
 inline Model any_model(Random& random, u64 kinds) {
     Vector<std::shared_ptr<const Job>> jobs;
     const u32 first = static_cast<u32>(random.below(1000));

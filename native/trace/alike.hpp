@@ -1,7 +1,7 @@
-// Files that hold the same: a job of thousands of ranks has as many files, most of them equal.
+// Counts equal files: most of a large job's trace files are.
 //
-// Trade-off: it only counts. What it cannot tell, a file that is missing or no regular one, ends the count,
-// and whoever asked reads that file and says what is wrong.
+// Trade-off: it stops at a file that is missing or not regular; the caller reads that one and
+// reports.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 
 namespace yantra {
 
-// content_hash(), compiled where the compiler takes its time: a large job has gigabytes of traces.
+// Separate, to be compiled optimised: a large job has gigabytes of traces.
 std::uint64_t hash_of(std::string_view content);
 
-// How many of the files, from the first on, hold these bytes and nothing else.
+// How many files, from the first on, hold exactly these bytes.
 std::size_t count_alike(std::span<const std::string> paths, std::string_view content);
 
 }  // namespace yantra

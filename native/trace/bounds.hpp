@@ -1,8 +1,7 @@
-// What a size or a duration of a trace may be at all. Whoever reads one asks here: `check`, which looks at
-// a trace alone, and whoever prepares a run.
+// Limits of sizes and durations in a trace, for `check` and for runs.
 //
-// Exporters write negative numbers where clocks differ or a size is unknown; read as unsigned they are
-// enormous. Trade-off: a run in picoseconds counts less than a trace may say; that limit is the run's.
+// Exporters write negative numbers for skewed clocks or unknown sizes; read as unsigned they are
+// enormous. Trade-off: the tighter limit of picoseconds is the run's.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +15,6 @@ inline constexpr std::uint64_t longest_micros = ((std::uint64_t{1} << 63) - 1) /
 inline bool is_size(std::uint64_t value) { return value >> 63U == 0; }
 inline bool is_duration(std::uint64_t micros) { return micros <= longest_micros; }
 
-// Why a number is no size, and no duration.
 inline std::string not_a_size(const std::string& name, std::uint64_t value) {
     return name + " is " + std::to_string(static_cast<std::int64_t>(value)) +
            "; it must be at least 0 and below 2^63";

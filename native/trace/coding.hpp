@@ -1,7 +1,7 @@
-// How the value of each attribute kind is written on the wire, for the decoder and the encoder alike.
+// The wire coding of each attribute kind, for decoder and encoder.
 //
-// Trade-off: a table of small facts instead of thirty cases in each of them.
-// Source: protobuf encoding guide (zigzag for sint, sign extension for int32, little-endian fixed).
+// A table in place of thirty cases in each. Source: protobuf encoding guide (zigzag for sint, sign
+// extension for int32, little-endian fixed).
 #pragma once
 
 #include <array>
@@ -48,7 +48,7 @@ constexpr std::array<Coding, 33> make_codings() {
 
 inline constexpr std::array<Coding, 33> codings = make_codings();
 
-// Of a scalar kind, or of one element of a list kind.
+// Of a scalar kind, or of a list kind's elements.
 constexpr const Coding& coding_of(AttributeKind kind) {
     return codings[static_cast<std::size_t>(element_kind(kind))];
 }
@@ -58,7 +58,7 @@ constexpr std::uint64_t sign_extend32(std::uint64_t bits) {
         static_cast<std::int64_t>(static_cast<std::int32_t>(static_cast<std::uint32_t>(bits))));
 }
 
-// What a Trace keeps of the bits that are written.
+// From wire bits to a Trace's.
 inline std::uint64_t number_of(std::uint64_t bits, const Coding& coding) {
     if (coding.narrow) {
         bits &= 0xffffffffU;
@@ -72,7 +72,6 @@ inline std::uint64_t number_of(std::uint64_t bits, const Coding& coding) {
     return bits;
 }
 
-// One value, as the bits a Trace keeps.
 inline std::uint64_t read_number(WireReader& in, const Coding& coding) {
     const std::uint64_t bits = coding.wire == WireType::varint    ? in.varint()
                                : coding.wire == WireType::fixed64 ? in.fixed64()

@@ -1,9 +1,8 @@
-// Kernels that communicate and have no size: which computations of a recording are communication.
+// Which computations of a recording are communication: kernels that communicate, without sizes.
 //
-// Whoever links a recording marks them with the attribute `communication`, whose text is the kind; other
-// converters leave them as computations with the names that NCCL, RCCL and others give their kernels.
-// Trade-off: names are believed only in recordings, which say that they order all their threads and
-// streams; in a trace that was made, a computation is what it says it is.
+// Linked recordings mark them with the attribute `communication` (its text is the kind); other
+// converters leave the kernel names of NCCL, RCCL and others. Trade-off: names are believed only in
+// recordings, which declare a complete order; elsewhere a computation is one.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Cycle detection: peel off what can run, then walk backwards through what is left.
+// Peels off what can run, then walks backwards through the rest.
 #include "trace/cycle.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ bool parents_come_first(const Graph& graph) {
     return true;
 }
 
-// Unfinished parents of every node after all that can run has run.
+// Unfinished parents of each node, after all that can run has run.
 Vector<std::uint32_t> waiting_for(const Graph& graph, std::uint32_t& stuck) {
     Vector<std::uint32_t> waiting(graph.parent_count.begin(), graph.parent_count.end());
     Vector<std::uint32_t> ready;
@@ -61,7 +61,7 @@ CycleReport find_cycle(const Graph& graph) {
     if (report.stuck == 0) {
         return report;
     }
-    // A stuck node has a stuck parent, so walking from parent to parent must come round.
+    // A stuck node has a stuck parent, so the walk must return.
     const auto stuck = [&](std::uint32_t node) { return waiting[node] != 0; };
     std::uint32_t node = 0;
     while (!stuck(node)) {

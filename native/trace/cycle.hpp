@@ -1,7 +1,7 @@
-// Finds the nodes of a graph that can never run, and names one cycle among them.
+// Finds nodes that can never run, and names one cycle.
 //
-// Trade-off: one cycle is named, not all of them; breaking it and looking again is how users work.
-// Source: A. B. Kahn, "Topological sorting of large networks", CACM 5(11), 1962.
+// Trade-off: only one, since users fix one and retry. Source: A. B. Kahn, "Topological sorting of
+// large networks", CACM 5(11), 1962.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The decoder of today's layout: one pass to count records, one to fill the columns of a Trace. Then the
-// choice of the layout.
+// The decoder of today's layout (one pass counts records, one fills the columns), and the choice of
+// the layout.
 #include "trace/decode.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct IoText {
     std::string_view values, shapes, types;
 };
 
-// The attributes that building a Graph looks at.
+// The attributes that building a Graph reads.
 constexpr std::array<std::string_view, 17> execution_attributes{
     "is_cpu_op", "comm_type", "comm_size",    "comm_priority", "comm_src",      "comm_dst",
     "comm_tag",  "num_ops",   "tensor_size",  "pg_name",       "involved_dim",  "duration_ns",
@@ -83,8 +83,8 @@ private:
         trace_.type.reserve(nodes);
     }
 
-    // Growing a pool copies it; the first nodes tell how large the pools will be. Untouched room costs
-    // address space, not memory.
+    // Growing copies; so sizes are estimated from the first nodes. Untouched memory costs only
+    // address space.
     void reserve_pools(double growth) {
         const auto grow = [growth](auto& pool) {
             pool.reserve(static_cast<std::size_t>(growth * static_cast<double>(pool.size())));
@@ -137,9 +137,8 @@ private:
         trace_.add_node(row);
     }
 
-    // Holds the files without metadata apart from damaged ones and from those of older layouts: their
-    // writers named every node and gave it a type, left out what is zero or empty, packed numbers, and
-    // wrote no other fields.
+    // Separates files without metadata from damaged and older ones: their writers named and typed
+    // every node, left out zero and empty values, packed numbers, and wrote no other fields.
     static void check_canonical(WireReader in) {
         const std::uint64_t begin = in.offset();
         bool named = false;
@@ -290,7 +289,7 @@ private:
         return wanted_[known];
     }
 
-    // Only a name not seen before needs to be looked at byte by byte.
+    // Only new names are checked byte by byte.
     std::uint32_t attribute_name(std::string_view name, std::uint64_t end) {
         return order_of_names_.number(name, [this, end](std::string_view text) {
             const std::uint32_t known = trace_.attribute_names.find(text);
@@ -301,7 +300,7 @@ private:
         });
     }
 
-    // The value is a oneof: the last one counts, but a list given in parts is put together.
+    // The value is a oneof: the last one counts, but lists in parts are joined.
     void value(WireReader& in, WireTag tag, std::uint64_t at, Attribute& out) {
         const auto kind = static_cast<AttributeKind>(tag.field);
         const Coding& coding = coding_of(kind);
@@ -361,7 +360,6 @@ private:
         return count;
     }
 
-    // A field that the schema does not know is passed over, and kept where everything is.
     void unknown(WireReader& in, WireTag tag, std::uint64_t at, MessageKind of, std::uint64_t number) {
         if (trace_.unknown.field == 0) {
             trace_.unknown = {at, tag.field};
@@ -380,7 +378,7 @@ private:
     Trace trace_;
 };
 
-// Finds a cut-off file before any work is done on it.
+// Finds a cut-off file before any other work.
 std::size_t count_records(std::string_view bytes) {
     if (bytes.empty()) {
         throw TraceFault(0, "the file is empty; expected a metadata record and then nodes");
@@ -419,13 +417,12 @@ Attempt attempt(std::string_view bytes, std::size_t records, Reading reading, La
                             "apart; say which one it is: yantra chakra upgrade --layout");
 }
 
-// Whether two readings of a file tell different kinds of nodes or times.
 bool differ(const Trace& a, const Trace& b) {
     return a.type != b.type || a.start_micros != b.start_micros || a.duration_micros != b.duration_micros;
 }
 
-// Of the layouts before today's that fit, the newest, if all of them tell the same types and times; else the
-// one that explains most of the file.
+// The newest of the older layouts that fit, if they agree on types and times; else the one that
+// explains most.
 Attempt best_older(std::string_view bytes, std::size_t records, Reading reading) {
     Attempt best = attempt(bytes, records, reading, Layout::v0_0_4a);
     for (const Layout layout : {Layout::v0_0_3, Layout::v0_0_3a, Layout::v0_0_2, Layout::v0_0_1}) {

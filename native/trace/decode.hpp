@@ -1,11 +1,10 @@
-// Decodes a Chakra trace (.et, not compressed) of any layout from memory.
+// Decodes a Chakra trace (.et, not compressed) of any layout.
 //
-// Trade-off: strict where protobuf is lenient: a known field of another wire type is a fault and not an
-// unknown field, because that is how a file of an older layout gives itself away. Fields the schema does
-// not know are passed over and, where everything is read, kept as they are. A record of length 0 is a record with default values, not the end of the file.
-// A file that today's layout explains whole is read as such; any other is tried against the older ones
-// (trace/legacy.hpp), so that files of today pay nothing for them.
-// Source: MLCommons Chakra schema 0.0.4; framing = a varint length before each message.
+// Trade-off: stricter than protobuf: a known field of another wire type is a fault, as this reveals
+// older layouts. Unknown fields are skipped or, reading everything, kept. A record of length 0 has
+// default values. A file that today's layout fully explains is read as that; others are tried
+// against older ones (trace/legacy.hpp). Source: MLCommons Chakra schema 0.0.4; framing = a varint
+// length before each message.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +15,8 @@
 
 namespace yantra {
 
-// What is read of a trace. To execute it, only the attributes that `Graph` lifts are needed; the others,
-// often most of the file, are passed over undecoded, so damage within their values goes unnoticed.
-// What else a run may need is a bit each.
+// Execution needs only the attributes that `Graph` lifts; the rest, often most of the file, is
+// skipped undecoded, so damage there goes unnoticed. Other needs are a bit each.
 enum class Reading : std::uint8_t {
     execution = 0,
     execution_and_tensors = 1,
@@ -33,8 +31,8 @@ constexpr Reading operator|(Reading a, Reading b) {
 
 constexpr bool includes(Reading reading, Reading part) { return (reading | part) == reading; }
 
-// Throws TraceFault with the offset of the first wrong byte; of a file that no layout explains whole, as
-// the layout that explains most of its records sees it. `layout` reads as that one and no other.
+// Throws TraceFault with the offset of the first wrong byte, by the layout that explains most
+// records. `layout` forces one.
 Trace decode(std::string_view bytes, Reading reading = Reading::everything,
              std::optional<Layout> layout = std::nullopt);
 

@@ -1,7 +1,6 @@
-// Diagnostic: one finding about a trace, and the list that keeps findings readable.
+// Diagnostic: a finding about a trace, and a list that stays readable.
 //
-// Trade-off: a broken trace of a million nodes can have a million findings of one kind; the first few
-// of each kind are kept and the rest are counted.
+// Trade-off: of each kind the first few are kept and the rest, maybe a million, counted.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +30,7 @@ class DiagnosticList {
 public:
     static constexpr std::uint64_t kept_per_code = 20;
 
-    // Counts a finding; true if it is to be kept. Lets callers skip wording the others.
+    // Counts a finding; true if it is kept. Saves wording the others.
     bool has_room(std::string_view code) {
         for (Tally& tally : tallies_) {
             if (tally.code == code) {

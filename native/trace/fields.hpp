@@ -1,4 +1,4 @@
-// What the decoders of all layouts do with a field: check its wire type, take text, say what is wrong.
+// Field handling of all layouts: check the wire type, take text, report.
 //
 // Source: protobuf encoding guide; text is UTF-8.
 #pragma once
@@ -53,7 +53,7 @@ inline std::string_view text(WireReader& in, WireTag tag, std::uint64_t at, cons
     return utf8(in, what);
 }
 
-// Says in which record a fault lies. Record 0 is the metadata; id 0 is not known (or the default).
+// Adds the record. Record 0 is the metadata; id 0 is unknown (or the default).
 [[noreturn]] inline void fail_in_record(const TraceFault& fault, std::size_t record, std::uint64_t id) {
     std::string where = record > 0 ? "node record " + std::to_string(record) : "metadata record";
     if (id != 0) {

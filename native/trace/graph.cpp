@@ -1,6 +1,5 @@
-// Builds a Graph: order by id, resolve dependencies, reverse them, lift the hot attributes.
-//
-// Every step is linear (sorting aside) and iterative; a trace may hold a chain of any length.
+// Builds a Graph: order by id, resolve and reverse dependencies, lift attributes. Linear (except
+// sorting) and iterative, for chains of any length.
 #include "trace/graph.hpp"
 
 #include <algorithm>
@@ -26,7 +25,7 @@ namespace {
 
 std::uint32_t narrow(std::size_t count) { return static_cast<std::uint32_t>(count); }
 
-// A size as generators write it: "262144", or "262144.0" from floating-point arithmetic, cut to bytes.
+// "262144", or "262144.0" from floating-point arithmetic, truncated.
 std::optional<std::uint64_t> whole_number(std::string_view digits) {
     std::uint64_t value = 0;
     const char* const end = digits.data() + digits.size();

@@ -1,4 +1,4 @@
-// Parts of a graph that are put together alike, from a Trace or straight from bytes: names and children.
+// Names and children of a graph, built from a Trace or straight from bytes.
 #pragma once
 
 #include <algorithm>
@@ -15,13 +15,12 @@
 
 namespace yantra {
 
-// Nodes and dependencies have numbers of 32 bits, of which one means none.
+// 32-bit numbers, one of which means none.
 inline constexpr std::size_t max_count = std::numeric_limits<std::uint32_t>::max() - 1;
 
-// Gives the nodes of a graph their names, one node after the other.
+// Stores names, one node after the other.
 //
-// Micro-batches and layers give the same names again and again, so in large traces a name is looked for
-// where one of its hash was put last.
+// Names recur (micro-batches, layers), so large traces reuse the last name of the same hash.
 class NamePool {
 public:
     NamePool(Graph& graph, std::size_t nodes)
@@ -70,7 +69,7 @@ private:
     Vector<std::uint32_t> last_put_;
 };
 
-// Adds the children of each node, in the order of the file, to a graph that has parents. `next` is room.
+// In file order; parents must exist. `next` is scratch memory.
 inline void add_children(Graph& graph, Vector<std::uint32_t>& next) {
     Vector<std::uint32_t>& begin = graph.child_begin.own();
     Vector<std::uint32_t>& children = graph.child.own();

@@ -1,7 +1,7 @@
 // IdIndex: from a node id to its index among ascending ids.
 //
-// Trade-off: a table over the range of ids when that costs at most `spread` words a node (ids of traces
-// are nearly dense), else binary search, which needs nothing.
+// Trade-off: a table over the range of ids if at most `spread` words a node (ids are nearly dense),
+// else binary search.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,6 @@ class IdIndex {
 public:
     static constexpr std::uint32_t absent = 0xffffffffU;
 
-    // Whether so many ids in a range are worth a table over it.
     static bool is_dense(std::uint64_t lowest, std::uint64_t highest, std::size_t count) {
         return (highest - lowest) / spread <= count;
     }

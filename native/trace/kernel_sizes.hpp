@@ -1,5 +1,5 @@
-// What a node may say of its kernel, for models of compute: attributes with whole numbers, by name. A new
-// one is a line here, one in Kernels (src/yantra/compute/model.py), and whoever writes it into traces.
+// Whole-number attributes of kernels, for models of compute. A new one is a line here, one in
+// Kernels (src/yantra/compute/model.py), and in whoever writes it.
 #pragma once
 
 #include <array>

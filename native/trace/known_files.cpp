@@ -15,7 +15,7 @@ KnownFiles::Read KnownFiles::read(const std::string& prefix, std::uint64_t first
     for (std::uint64_t rank = first; rank < first + count; ++rank) {
         look_up();
         std::string path = prefix + '.' + std::to_string(rank) + ".et";
-        // Equal ones often follow each other: to compare them takes less than their hash.
+        // Equal ones are often adjacent, and comparing is cheaper than hashing.
         if (was_known && file_.is_same(path)) {
             made.numbers.push_back(made.numbers.back());
             continue;

@@ -1,9 +1,8 @@
-// The trace files of a job's ranks: those that hold the same have one number, and small ones their graph.
+// A job's trace files: equal ones share a number, and small ones have their graph.
 //
-// Files are told apart by a hash of all their bytes, as the traces of two ranks may differ in the names of a few
-// groups alone. Where another has the same hash, it is read once more and compared, unless it is kept. Trade-off: of
-// the files themselves it reads only small plain ones (trace/small_file.hpp); whoever asked reads the others and says
-// what is in them.
+// By a hash of all bytes, as ranks may differ only in a few group names; equal hashes are verified
+// by reading again, unless kept. Trade-off: only small plain files (trace/small_file.hpp) are read
+// here; the caller reads and judges the others.
 #pragma once
 
 #include <cstddef>
@@ -25,22 +24,20 @@ public:
         std::string path;
         std::optional<std::string> kept;   // its content
     };
-    // Of the files of ranks that follow each other: their numbers, and the graphs of those that are new with the
-    // first rank that has each.
+    // Of successive ranks: file numbers, and new graphs with the first rank that has each.
     struct Read {
         Vector<std::uint32_t> numbers;
         Vector<std::shared_ptr<Graph>> graphs;
         Vector<std::uint64_t> ranks;
     };
 
-    // Reads `<prefix>.<rank>.et` of `count` ranks from the first on, up to one that is not as files usually are, or
-    // has more bytes.
+    // Reads `<prefix>.<rank>.et` of `count` ranks, up to one that is unusual or larger than
+    // `most_bytes`.
     Read read(const std::string& prefix, std::uint64_t first, std::uint64_t count, std::size_t most_bytes,
               bool kernels);
 
-    // Those whose contents have a hash.
     Vector<Known> alike(std::uint64_t hash) const;
-    // Takes one more, and returns its number.
+    // Returns its number.
     std::uint32_t add(std::uint64_t hash, std::string path, std::optional<std::string> kept);
 
 private:

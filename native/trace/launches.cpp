@@ -60,7 +60,7 @@ private:
         return false;
     }
 
-    // Which launch it is part of: a new one, or the one of its CUDA graph.
+    // A new one, or that of its CUDA graph.
     std::uint32_t launch_of(std::uint32_t record) {
         if (launches_.of == Launches::Of::kernel) {
             names_.push_back("launch " + std::string(trace_.name(record)));
@@ -89,7 +89,7 @@ private:
         return {direction, number(record, microbatch_), number(record, chunk_)};
     }
 
-    // 0: not said.
+    // 0: absent.
     std::uint64_t number(std::uint32_t record, std::uint32_t name) const {
         const Attribute* const found = attribute(record, name);
         return found == nullptr ? 0 : found->value + 1;
@@ -161,7 +161,7 @@ private:
     std::uint32_t microbatch_ = Interner::absent;
     std::uint32_t chunk_ = Interner::absent;
     Vector<std::uint32_t> launch_of_;   // by record
-    Vector<std::string> names_;         // of the launches, in their order
+    Vector<std::string> names_;         // of the launches, in order
     std::map<Pass, std::size_t> graphs_;
 };
 

@@ -1,4 +1,4 @@
-// One decoder for the layout with fields for all properties, one for the three with attributes.
+// One decoder for the layout with a field for each property, one for the three with attributes.
 #include "trace/legacy.hpp"
 
 #include <algorithm>
@@ -26,8 +26,8 @@ constexpr u64 largest_uint32 = 0xffffffff;
 constexpr u64 largest_int64 = 0x7fffffffffffffff;
 constexpr u64 coll_before_0_0_3 = 6;
 
-// What today calls collective 0, 1, … of a layout; ALL_REDUCE was first, then ALL_TO_ALL, ALL_GATHER,
-// REDUCE_SCATTER and BROADCAST.
+// Today's numbers of a layout's collectives 0, 1, …: ALL_REDUCE, ALL_TO_ALL, ALL_GATHER,
+// REDUCE_SCATTER, BROADCAST.
 constexpr std::array<u64, 5> collectives{0, 6, 2, 7, 5};
 
 std::optional<u64> collective_of(Layout layout, u64 old) {
@@ -39,7 +39,7 @@ std::optional<u64> collective_of(Layout layout, u64 old) {
     return collectives[old - first];
 }
 
-// The attributes that simulators read, in the kinds they read them in.
+// Attributes that simulators read, with their kinds.
 struct Known {
     std::string_view name;
     AttributeKind kind;
@@ -55,7 +55,6 @@ constexpr std::array<Known, 10> known_integers{{{"is_cpu_op", boolean},
                                                 {"comm_tag", int32},
                                                 {"comm_priority", int32}}};
 
-// Whether an integer, given by its bits and signed or not, is one of `kind`.
 bool holds(AttributeKind kind, u64 bits, bool is_signed) {
     const bool negative = is_signed && bits > largest_int64;
     switch (kind) {
@@ -76,7 +75,7 @@ AttributeKind usual_kind(std::string_view name, u64 bits, AttributeKind written)
     return written;
 }
 
-// One attribute of an older layout: the value it has, in the kind today has for it.
+// Its value in today's kind.
 struct OldAttribute {
     std::string_view name;
     std::string_view doc;
@@ -189,7 +188,7 @@ private:
         }
     }
 
-    // Only lists repeat, and none of them is written packed.
+    // Only lists repeat, none of them packed.
     void note(WireTag tag, u64 at) {
         const std::uint32_t list = layout_ == Layout::v0_0_1 ? 14 : 11;
         if (tag.field > 20) {
@@ -354,7 +353,7 @@ private:
         return out;
     }
 
-    // A writer that set a member of another type than it told is believed about the member.
+    // If the member that is set contradicts the stated type, the member wins.
     void value(WireReader& in, WireTag tag, u64 at, AttributeKind kind, OldAttribute& out) {
         const Coding& coding = coding_of(kind);
         expect(tag, coding.wire, at, kind_name(kind));
@@ -373,7 +372,7 @@ private:
         }
     }
 
-    // Writers write 0 and 1; any other number shows that the member is none of bools.
+    // Writers write 0 and 1; another number shows that the member is not bool.
     static u64 truth(WireReader& in) {
         const u64 at = in.offset();
         const u64 bits = in.varint();

@@ -1,7 +1,7 @@
-// Numbers names that come in nearly the same order again and again, as those of attributes do.
+// Numbers names that recur in nearly the same order, like attributes'.
 //
-// Trade-off: a name is first compared with the one of its length that came behind the last one before, which
-// costs less than a hash; only where it differs is it looked up.
+// Trade-off: a name is first compared with the one that last followed its predecessor, which is
+// cheaper than a hash; only a mismatch is looked up.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,7 @@ namespace yantra {
 
 class NameOrder {
 public:
-    // `look_up` gives the number of a name that was not the expected one. The names, pieces of a file,
-    // must outlive this.
+    // `look_up` numbers an unexpected name. Names, pieces of a file, must outlive this.
     template <typename LookUp>
     std::uint32_t number(std::string_view name, const LookUp& look_up) {
         Following& guess = following_[(last_ * 16 + name.size()) % following_.size()];
@@ -36,8 +35,7 @@ private:
         std::uint32_t number = Interner::absent;
     };
 
-    // Names are short: a call to compare them would cost more than they do. The last word overlaps the one
-    // before it.
+    // Inlined, as names are short. The last word overlaps the one before.
     static bool is_same(const char* text, std::string_view name) {
         const std::size_t size = name.size();
         const char* const other = name.data();

@@ -1,6 +1,5 @@
-// Which records of a trace make up which node, nodes in ascending id.
-//
-// Upstream allows several records of one id; they are kept, and whoever reads decides what they mean.
+// Which records make up which node, nodes by ascending id. Upstream allows several records of one
+// id; the reader decides what they mean.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,4 @@
-// A regular file that is open for reading, or none.
-//
-// Trade-off: it says nothing of why there is none; whoever must tell opens the file another way.
+// A regular file open for reading, or none. Trade-off: without a reason.
 #pragma once
 
 #include <fcntl.h>
@@ -15,7 +13,7 @@ namespace yantra {
 
 class OpenFile {
 public:
-    // Without waiting, as a pipe would for its other end.
+    // Non-blocking, as a pipe would wait for its other end.
     explicit OpenFile(const char* path) : descriptor_(open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {
         struct stat status {};
         is_regular_ = descriptor_ >= 0 && fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode);
@@ -32,13 +30,13 @@ public:
     bool is_regular() const { return is_regular_; }
     std::uint64_t size() const { return size_; }   // when it was opened
 
-    // Reads the first bytes; whether there were so many.
+    // False if the file is shorter.
     bool read_into(char* room, std::size_t size) const {
         const ssize_t count = read(descriptor_, room, size);
         return count >= 0 && static_cast<std::size_t>(count) == size;
     }
 
-    // Whether it holds these bytes and nothing else; there is room for as many.
+    // Whether it holds exactly these bytes; `room` has space for as many.
     bool holds(std::string_view content, char* room) const {
         return is_regular_ && size_ == content.size() && read_into(room, content.size()) &&
                std::string_view(room, content.size()) == content;

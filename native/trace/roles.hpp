@@ -1,7 +1,7 @@
-// What a graph does with an attribute of a node, by its name: the columns that an executor reads.
+// Attribute names and the graph columns that they fill.
 //
-// Trade-off: one table for both ways to make a graph, from a Trace and straight from bytes.
-// Source: the attribute names that MLCommons Chakra's converters write.
+// One table for both ways to build a graph, from a Trace or straight from bytes. Source: attribute
+// names of MLCommons Chakra's converters.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace yantra {
 
 enum class Role : std::uint8_t { none, integer, mark, group, peer, involved, inputs, outputs, op_class, dtype, phase };
 
-// The values of an integer attribute, for who writes them.
+// A writable integer column.
 struct OwnColumn {
     explicit OwnColumn(IntColumn& column) : value(&column.value.own()), kind(&column.kind.own()) {}
 
@@ -29,7 +29,6 @@ struct OwnColumn {
         kind->assign(nodes, IntColumn::absent);
     }
 
-    // Says of a node among so many that it has what the column is of.
     void mark(std::size_t node, std::size_t nodes) {
         if (empty()) {
             make(nodes);
@@ -67,11 +66,11 @@ inline constexpr std::array<IntegerAttribute, 13> integer_attributes{
      {"total_chunk_cnt", &Graph::total_chunk_cnt},
      {"communication", &Graph::communication}}};
 
-// `kernels`: with what tells kernels apart, which else has no role.
+// `kernels`: include what distinguishes kernels.
 inline AttributeRole role_of(std::string_view name, Graph& graph, bool kernels) {
     for (const IntegerAttribute& known : integer_attributes) {
         if (name == known.name) {
-            const bool is_mark = known.column == &Graph::communication;   // a text: that it is there counts
+            const bool is_mark = known.column == &Graph::communication;   // a text: its presence counts
             return {is_mark ? Role::mark : Role::integer, OwnColumn(graph.*known.column)};
         }
     }

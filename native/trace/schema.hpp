@@ -1,7 +1,8 @@
-// The Chakra schema, layout 0.0.4 (October 2023, still today's): numbers of fields, types and kinds.
+// The Chakra schema, layout 0.0.4 (October 2023, still today's): numbers of fields, types and
+// kinds.
 //
-// Trade-off: constants instead of generated classes; the schema is small and has not moved since.
-// Source: MLCommons Chakra, protobuf package ChakraProtoMsg.
+// Trade-off: constants instead of generated classes; the schema is small and stable. Source:
+// MLCommons Chakra, protobuf package ChakraProtoMsg.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +10,13 @@
 
 namespace yantra {
 
-// The layouts of the schema's history that differ on the wire.
+// Those that differ on the wire.
 enum class Layout : std::uint8_t {
     v0_0_1 = 0,   // January 2023: one field for every property
     v0_0_2 = 1,   // June 2023: attributes
     v0_0_3a = 2,  // July 2023: metadata nodes, bools
     v0_0_3 = 3,   // August 2023: unsigned integers
-    v0_0_4a = 4,  // October 2023: as today, but files begin with a node and not with metadata
+    v0_0_4a = 4,  // October 2023: as today, but files begin with a node, not metadata
     today = 5,
 };
 
@@ -24,12 +25,12 @@ constexpr const char* layout_name(Layout layout) {
     return names[static_cast<std::uint8_t>(layout)];
 }
 
-// Whether files of today's layout state this version, if any: the schema is that of October 2023 in both.
+// Whether today's layout may state this version: both have the schema of October 2023.
 constexpr bool is_of_today(std::string_view version) {
     return version.empty() || version == "0.0.4" || version == "1.0.0";
 }
 
-// What a node does. A trace may hold other numbers; they are kept as they are.
+// Other numbers are kept as they are.
 enum class NodeType : std::int32_t {
     invalid = 0,
     metadata = 1,
@@ -41,7 +42,7 @@ enum class NodeType : std::int32_t {
     comm_coll = 7,
 };
 
-// Type of an attribute's value = its field number in AttributeProto. Even numbers are lists.
+// Values are field numbers in AttributeProto; even ones are lists.
 enum class AttributeKind : std::uint8_t {
     none = 0,
     double_ = 3,
@@ -80,7 +81,7 @@ constexpr bool is_list(AttributeKind kind) {
     return kind != AttributeKind::none && static_cast<std::uint8_t>(kind) % 2 == 0;
 }
 
-// The kind of one element of a list; a scalar kind is its own element.
+// A scalar kind is its own element.
 constexpr AttributeKind element_kind(AttributeKind kind) {
     return is_list(kind) ? static_cast<AttributeKind>(static_cast<std::uint8_t>(kind) - 1) : kind;
 }
@@ -89,12 +90,12 @@ constexpr bool is_text(AttributeKind kind) {
     return element_kind(kind) == AttributeKind::string || element_kind(kind) == AttributeKind::bytes;
 }
 
-// int32 … sfixed64 and bool, one value: what a reader that asks for an integer accepts.
+// int32 … sfixed64 and bool, one value.
 constexpr bool is_integer(AttributeKind kind) {
     return kind >= AttributeKind::int32 && kind <= AttributeKind::boolean && !is_list(kind);
 }
 
-// Outside of the function, which would copy the table each time.
+// Outside the function, which would copy the table each time.
 inline constexpr const char* kind_names[] = {
     "none",        "",            "",           "double",        "double_list",  "float",
     "float_list",  "int32",       "int32_list", "int64",         "int64_list",   "uint32",
@@ -103,7 +104,7 @@ inline constexpr const char* kind_names[] = {
     "sfixed32_list", "sfixed64",  "sfixed64_list", "bool",       "bool_list",    "string",
     "string_list", "bytes",       "bytes_list"};
 
-// The name protobuf gives the kind, without its `_val`.
+// Protobuf's name, without `_val`.
 constexpr const char* kind_name(AttributeKind kind) {
     return kind_names[static_cast<std::uint8_t>(kind)];
 }
@@ -135,7 +136,7 @@ constexpr std::uint32_t attribute_last_value = 32;
 constexpr std::uint32_t list_values = 1;
 }  // namespace field
 
-// The metadata attribute by which a trace says that its dependencies order all it holds.
+// States that the dependencies contain every order.
 inline constexpr std::string_view complete_order_name = "complete_order";
 
 }  // namespace yantra

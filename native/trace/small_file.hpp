@@ -1,8 +1,7 @@
-// One small trace file after the other, read into the same memory and decoded from it.
+// Small trace files, read one after the other into the same memory.
 //
-// A job of many ranks has as many files of some 100 kB. To keep each, or to take new memory for each, costs
-// more than to decode it. Trade-off: it takes only plain .et files and says nothing of any other; whoever
-// asked reads that one another way and says what is wrong.
+// A large job has as many files of some 100 kB; keeping or allocating each costs more than
+// decoding. Trade-off: only plain .et files; others are left to the caller without a reason.
 #pragma once
 
 #include <cstddef>
@@ -17,20 +16,20 @@ namespace yantra {
 
 class SmallFile {
 public:
-    // Whether the file could be read, is a regular one of at most so many bytes, neither packed nor JSON. Then
-    // it is the one that the rest is about.
+    // Whether the file is regular, readable, at most `most_bytes`, and neither packed nor JSON. It
+    // becomes the current file.
     bool load(const std::string& path, std::size_t most_bytes);
 
     std::string_view content() const { return {content_.room.get(), size_}; }
 
-    // Whether another file holds the same bytes and nothing else.
+    // Whether another file holds exactly the same bytes.
     bool is_same(const std::string& path);
 
     std::shared_ptr<Graph> usual_graph(bool kernels);   // as the function of that name
 
 private:
     struct Buffer {
-        // Makes room for so many bytes, and a few more as the next files may be longer.
+        // Allocates a little more, as the next files may be longer.
         char* of(std::size_t bytes);
 
         std::unique_ptr<char[]> room;
@@ -41,7 +40,7 @@ private:
     Buffer other_;
     std::size_t size_ = 0;
 
-    // The file whose graph was made last: the next one may be like it.
+    // Whose graph was made last: the next one may be like it.
     Buffer known_;
     std::size_t known_size_ = 0;
     std::shared_ptr<const Graph> known_graph_;

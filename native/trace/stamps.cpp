@@ -1,5 +1,5 @@
-// Appends the columns of a block's graph for each of its copies. Ids of copies follow each other, so nodes
-// are their ids; labels are numbered by first appearance, as in the file.
+// Appends a block's columns for each copy. Ids are contiguous, so they are node numbers; labels are
+// numbered by first appearance, as in the file.
 #include "trace/stamps.hpp"
 
 #include <array>
@@ -28,7 +28,7 @@ constexpr std::array<LabelColumn, 5> label_columns{{{&Graph::pg_name, &Graph::pg
                                                     {&Graph::dtype, &Graph::dtypes},
                                                     {&Graph::phase, &Graph::phases}}};
 
-// A block as a graph, with what its labels and names are in the whole.
+// With its labels and names in the whole.
 struct BlockGraph {
     Graph graph;
     std::array<Vector<std::int32_t>, label_columns.size()> label;
@@ -135,7 +135,7 @@ private:
         }
     }
 
-    // Distinct parents in the order of the file: data then control, of each those of the block first.
+    // Distinct, in file order: data then control, the block's own first.
     bool parents(std::size_t copy, const Graph& own) {
         const Stamps::Copy& stamp = stamps_.copies[copy];
         const auto first = static_cast<std::uint32_t>(stamp.first);
@@ -185,7 +185,7 @@ private:
         }
     }
 
-    // Null where a block is not plain. Its labels are numbered when its first copy comes.
+    // Null unless plain. Labels are numbered at the first copy.
     const BlockGraph* block_of(const Stamps::Copy& stamp) {
         const auto [entry, fresh] = blocks_.try_emplace(stamp.block.get());
         BlockGraph& block = entry->second;

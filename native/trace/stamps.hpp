@@ -1,8 +1,7 @@
-// Stamps: a long trace as copies of short ones, the blocks, before anything is written of it.
+// Stamps: a long trace as copies of short blocks, before it is written.
 //
-// Trade-off: a copy is its block, two numbers and what ties it to those before, so a step of many
-// micro-batches costs what its distinct passes cost; a graph for a run is put together from the graphs of
-// the blocks, and the bytes of the file are made only for who asks for them.
+// A copy is its block, two numbers and dependencies, so a step of many micro-batches costs its
+// distinct passes; a run's graph is assembled from the blocks' graphs, and bytes only on request.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +15,7 @@
 
 namespace yantra {
 
-// A dependency of a node of a copy on a node that was there before.
+// From a node of a copy to an earlier node.
 struct StampEdge {
     std::uint64_t place = 0;    // in the block
     std::uint64_t earlier = 0;  // id
@@ -40,8 +39,8 @@ struct Stamps {
     }
 };
 
-// What build_graph() gives of the whole trace, or nothing where a block has what needs judgement or is
-// not looked at here (findings, tensors, dimensions).
+// build_graph() of the whole, or nothing if a block needs judgement or has findings, tensors or
+// dimensions.
 std::optional<Graph> stamped_graph(const Stamps& stamps, bool kernels);
 
 }  // namespace yantra

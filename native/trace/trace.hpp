@@ -1,9 +1,8 @@
 // Trace: one rank's Chakra trace as columns, one row per node record, in file order.
 //
-// Trade-off: everything the file says is kept (a trace read and written again is the same trace), but
-// nothing is resolved: ids stay ids, attributes stay (name, kind, value). `Graph` is the form to run.
-// Text and lists lie in shared pools, so a trace of a million nodes is some twenty allocations.
-// Source: MLCommons Chakra schema 0.0.4 (trace/schema.hpp).
+// Trade-off: it keeps everything (reading and writing give the same trace) and resolves nothing;
+// `Graph` is the form to run. Text and lists are in shared pools, so a million nodes take some
+// twenty allocations. Source: MLCommons Chakra schema 0.0.4 (trace/schema.hpp).
 #pragma once
 
 #include <cstddef>
@@ -18,14 +17,14 @@
 
 namespace yantra {
 
-// A piece of the text pool.
+// In the text pool.
 struct Text {
     std::uint64_t begin = 0;
     std::uint64_t size = 0;
 };
 
-// `value` by kind: an integer or bool as the bits of its 64-bit value; float and double as their own
-// bits; text as its begin in the text pool; a list as its begin in `numbers` or `texts`.
+// `value` by kind: an integer or bool as 64 bits; float and double as their own bits; text as its
+// begin in the text pool; a list as its begin in `numbers` or `texts`.
 struct Attribute {
     std::uint64_t value = 0;
     std::uint32_t count = 0;  // bytes of a text, elements of a list
@@ -40,31 +39,29 @@ struct AttributeDoc {
 
 enum class IoSide : std::uint8_t { inputs = 0, outputs = 1 };
 
-// The IOInfo of one node: three strings, usually Python lists as text.
+// Three strings, usually Python lists as text.
 struct IoInfo {
     std::uint64_t record = 0;
     IoSide side = IoSide::inputs;
     Text values, shapes, types;
 };
 
-// The messages of a file. Those of a kind are numbered: nodes and their IOInfo by record, attributes and the
-// lists in them by their place in `attributes`; there is one of metadata, number 0.
+// Numbered by kind: nodes and their IOInfo by record, attributes and their lists by place in
+// `attributes`; metadata is 0.
 enum class MessageKind : std::uint8_t { metadata, node, inputs, outputs, attribute, list };
 
-// Fields of a message that the schema does not know, as they are in the file: a later schema may.
+// Kept verbatim: a later schema may know them.
 struct ForeignFields {
     MessageKind of = MessageKind::metadata;
     std::uint64_t number = 0;
     Text bytes;
 };
 
-// The first field of a file that the schema does not know.
 struct UnknownField {
     std::uint64_t byte_offset = 0;
     std::uint32_t field = 0;  // 0: the trace has none
 };
 
-// The single values of one node record.
 struct NodeRow {
     std::uint64_t id = 0;
     std::string_view name;
@@ -82,7 +79,7 @@ struct Trace {
     Vector<std::uint64_t> duration_micros;
     Vector<std::uint64_t> byte_offset;  // of the record's length prefix; 0 when built by hand
 
-    // Ranges per node record: row r owns [begin[r], begin[r + 1]).
+    // Row r owns [begin[r], begin[r + 1]).
     Vector<std::uint64_t> name_begin{0};
     std::string name_bytes;
     Vector<std::uint64_t> data_dep_begin{0};
@@ -97,7 +94,6 @@ struct Trace {
     Vector<AttributeDoc> docs;
     Vector<ForeignFields> foreign;  // sorted, see sort_foreign()
 
-    // Pools.
     Interner attribute_names;
     std::string text;
     Vector<std::uint64_t> numbers;
@@ -150,13 +146,13 @@ struct Trace {
         text.append(piece);
         return added;
     }
-    // A new attribute of the record being built, to be filled in before the next one is added.
+    // To be filled in before the next is added.
     Attribute& add_attribute() { return attributes.emplace_back(); }
     void set_doc(std::string_view doc);  // of the attribute added last
 
-    // What the schema does not know of a message, in pieces and in file order.
+    // In pieces and file order.
     std::span<const ForeignFields> foreign_of(MessageKind of, std::uint64_t number) const;
-    // Keeps such a field; sort_foreign() ends a series of these, before anything is looked up.
+    // Call sort_foreign() after a series, before any look-up.
     void add_foreign(MessageKind of, std::uint64_t number, std::string_view field) {
         foreign.push_back({of, number, add_text(field)});
     }
@@ -164,7 +160,7 @@ struct Trace {
     void sort_foreign();
     void drop_attribute();               // the one added last
 
-    // Ends a record: its dependencies, attributes and IOInfo are those added since the one before.
+    // Ends a record, with the dependencies, attributes and IOInfo added since the last.
     void add_node(const NodeRow& row) {
         id.push_back(row.id);
         type.push_back(row.type);
@@ -177,7 +173,7 @@ struct Trace {
         ctrl_dep_begin.push_back(ctrl_dep.size());
         attribute_begin.push_back(attributes.size());
     }
-    // Ends the metadata: the attributes added so far are its own.
+    // The attributes so far are the metadata's.
     void add_metadata() { attribute_begin.front() = attributes.size(); }
 
 private:

@@ -11,7 +11,7 @@ namespace yantra {
 
 namespace {
 
-// About how many nodes a file has: to count them would be to fetch it twice. None where it is broken so soon.
+// An estimate: counting would fetch the file twice. None if it is broken early.
 std::optional<std::size_t> about_nodes(QuickReader in) {
     constexpr std::size_t sampled = 256;
     const std::size_t bytes = in.left();

@@ -1,9 +1,8 @@
-// A graph straight from the bytes of a trace, where the file is as files usually are.
+// A graph straight from a usual file's bytes.
 //
-// Trade-off: a second way to the same graph, without the columns of a Trace between: it takes half the time
-// and a third of the memory. It reads only what needs no judgement: today's layout, distinct ids, known
-// fields, attributes of the expected types. At anything else it gives up, and the decoder and
-// the builder, which know what to say, read the file from its start.
+// Trade-off: a second way to the same graph, without a Trace, in half the time and a third of the
+// memory. It accepts today's layout, distinct ids, known fields and expected types; for anything
+// else it gives up, and decoder and builder start over.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +17,7 @@
 
 namespace yantra {
 
-// An attribute in a file: its record, where that is, and where in it the attribute, its value and its end are.
+// An attribute in a file: its record, and the offsets of attribute, value and end.
 struct ValuePlace {
     std::uint32_t record;
     std::uint32_t node;
@@ -28,8 +27,7 @@ struct ValuePlace {
     std::uint32_t end;
 };
 
-// What reading a file needs beside its graph. Files that are read one after the other share it, so that each
-// finds the memory of the one before.
+// Scratch memory, reused from file to file.
 struct UsualRoom {
     Vector<std::uint64_t> deps;       // ids, of each record those of its data first
     Vector<std::uint64_t> dep_end;    // of a record
@@ -38,25 +36,25 @@ struct UsualRoom {
     Vector<std::uint32_t> table, seen, next;
     Vector<std::pair<std::uint32_t, std::string_view>> differing;   // nodes, and their records
     Vector<std::pair<std::uint32_t, std::string_view>> changed;     // nodes, and attributes with another value
-    // Of the file that was compared last: values that differed from those of the file before it. Then the next one's.
+    // Values in which the last file compared differed from the one before; then the next one's.
     Vector<ValuePlace> places;
     Vector<ValuePlace> new_places;
     std::tuple<Vector<std::uint64_t>, Vector<std::uint32_t>, Vector<std::int32_t>,
                Vector<std::uint8_t>> moved;
 };
 
-// What build_graph(decode(bytes, Reading::execution), false, kernels) gives, or null.
+// build_graph(decode(bytes, Reading::execution), false, kernels), or null.
 std::shared_ptr<Graph> usual_graph(std::string_view bytes, bool kernels, UsualRoom& room);
 
-// A file and what usual_graph() gave of it.
+// With its usual_graph().
 struct KnownFile {
     std::string_view bytes;
     const Graph& graph;
 };
 
-// The same, of a file that has the nodes of another: the traces of a job's ranks often differ in the names of
-// groups alone. Such a graph is a copy, and only records that differ are read, of those that differ in values of
-// attributes only these. Null where the nodes differ, too, and for what is not usual.
+// For a file with another's nodes: a job's traces often differ only in group names. The graph is a
+// copy in which only differing records or values are read. Null if nodes differ or anything is
+// unusual.
 std::shared_ptr<Graph> usual_graph_like(std::string_view bytes, const KnownFile& before, bool kernels,
                                         UsualRoom& room);
 

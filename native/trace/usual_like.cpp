@@ -1,4 +1,4 @@
-// A graph read as a copy of that of the file before: see trace/usual.hpp, usual_graph_like().
+// usual_graph_like() of trace/usual.hpp.
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -12,7 +12,7 @@ namespace yantra {
 
 namespace {
 
-// Whether a record is of the same node, by id, name and dependencies.
+// By id, name and dependencies.
 bool is_of_node(QuickReader record, const Graph& graph, std::uint32_t node, UsualRoom& room) {
     RecordFields fields;
     room.deps.clear();
@@ -26,7 +26,6 @@ bool is_of_node(QuickReader record, const Graph& graph, std::uint32_t node, Usua
                               [&graph](std::uint32_t parent, std::uint64_t id) { return graph.id[parent] == id; });
 }
 
-// Whether two attributes are of one name; they differ in their values.
 bool are_of_one_name(QuickReader before, QuickReader now) {
     std::uint64_t key_before = 0;
     std::uint64_t key = 0;
@@ -37,7 +36,7 @@ bool are_of_one_name(QuickReader before, QuickReader now) {
            name == name_before;
 }
 
-// Whether records differ in values of attributes alone; finds these attributes of the record now.
+// Whether records differ only in attribute values; finds them.
 bool differ_in_values(QuickReader before, QuickReader now, std::uint32_t node, UsualRoom& room) {
     const std::size_t found = room.changed.size();
     while (!before.at_end() && !now.at_end()) {
@@ -68,14 +67,13 @@ bool differ_in_values(QuickReader before, QuickReader now, std::uint32_t node, U
 
 std::size_t offset(std::string_view whole, const char* at) { return static_cast<std::size_t>(at - whole.data()); }
 
-// Compares two files that follow each other. Where a record differed in one value from that of the file before, it
-// mostly does again, so these places are kept from file to file.
+// Compares successive files. Places that differed mostly differ again, so they are kept.
 class Comparison {
 public:
     Comparison(const KnownFile& before, std::string_view now, UsualRoom& room)
         : before_(before), now_(now), room_(room) {}
 
-    // Whether the files have the same nodes in the same order; finds what differs.
+    // Whether nodes and their order are equal; finds the differences.
     bool compare(QuickReader before, QuickReader now) {
         forget();
         if (differ_at_places()) {
@@ -98,7 +96,7 @@ private:
         room_.new_places.clear();
     }
 
-    // Whether files of one size differ nowhere else. Then what is at a place is what was there, with its value.
+    // Whether equally long files differ nowhere else, so that the places still hold.
     bool differ_at_places() {
         const std::string_view before = before_.bytes;
         if (room_.places.empty() || before.size() != now_.size()) {
@@ -147,7 +145,7 @@ private:
         return before.at_end() && now.at_end();
     }
 
-    // Of the present record; null if it has none.
+    // Of the present record, or null.
     const ValuePlace* known_place() {
         if (known_.empty() || known_.front().record != record_) {
             return nullptr;
@@ -163,7 +161,7 @@ private:
         }
     }
 
-    // Whether records differ in the value at a place alone.
+    // Whether records differ only in the value there.
     bool differs_there(const ValuePlace* place, std::string_view was, std::string_view is) {
         if (place == nullptr || was.size() != is.size() || was.substr(0, place->value) != is.substr(0, place->value) ||
             was.substr(place->end) != is.substr(place->end)) {

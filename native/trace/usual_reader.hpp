@@ -1,6 +1,5 @@
-// UsualReader: reads the records of a usual file (trace/usual.hpp) into the columns of a graph.
-//
-// Each function that returns bool tells whether what it read is as usual.
+// UsualReader: reads the records of a usual file (trace/usual.hpp) into a graph's columns.
+// Functions return false for what is unusual.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +29,7 @@
 
 namespace yantra {
 
-// How many nodes a file has in all, and a few more, if they are as large as those in its first `read` bytes.
+// Extrapolated from the first `read` bytes, plus a few.
 inline std::size_t about_all(std::size_t nodes, std::size_t read, std::size_t bytes) {
     const double all = 1.01 * static_cast<double>(nodes) * static_cast<double>(bytes) / static_cast<double>(read);
     return std::min(static_cast<std::size_t>(all) + 1, max_count);
@@ -38,7 +37,7 @@ inline std::size_t about_all(std::size_t nodes, std::size_t read, std::size_t by
 
 class UsualReader {
 public:
-    // `nodes`: about how many there are.
+    // `nodes`: an estimate.
     UsualReader(Graph& graph, UsualRoom& room, std::size_t nodes, bool kernels)
         : graph_(graph), room_(room), kernels_(kernels) {
         room_.deps.clear();
@@ -49,7 +48,7 @@ public:
         make_room(nodes);
     }
 
-    // Of a graph that is a copy of another's, of which some nodes are read anew.
+    // For a copied graph of which some nodes are read anew.
     UsualReader(Graph& copy, UsualRoom& room, bool kernels)
         : graph_(copy), room_(room), nodes_(copy.size()), kernels_(kernels), is_sorted_(false) {
         const auto learn = [](Interner& labels, const Vector<std::string>& names) {
@@ -90,7 +89,7 @@ public:
         return sort() && resolve();
     }
 
-    // What a record says of a node, but for its id, its name and its dependencies, which stay.
+    // All but id, name and dependencies, which stay.
     bool read_anew(std::uint32_t node, QuickReader record) {
         at_ = node;
         for (IntColumn* column : present_) {
@@ -110,13 +109,12 @@ public:
         return true;
     }
 
-    // An attribute of a node that has it already, with another value.
     bool read_value_anew(std::uint32_t node, QuickReader item) {
         at_ = node;
         return attribute<Before::forgotten>(item);
     }
 
-    // A column that no node needs any more goes.
+    // Drops columns that no node uses any more.
     void drop_unused() {
         const auto drop = [](auto& column, auto& beside, auto absent) {
             if (std::ranges::all_of(column, [absent](auto value) { return value == absent; })) {
@@ -160,10 +158,10 @@ private:
         return read_fields(in, read, room_, [this](QuickReader item) { return attribute(item); });
     }
 
-    // What the node has of an attribute that is read.
+    // What the node has of an attribute being read.
     enum class Before { nothing, forgotten };
 
-    // The attributes of the node after those that are complete.
+    // The attributes after those already complete.
     template <Before before = Before::nothing>
     bool attribute(QuickReader in) {
         std::uint64_t key = 0;
@@ -189,7 +187,6 @@ private:
         return in.varint(key) && value(in, key, role) && in.at_end();
     }
 
-    // The node has no value of an attribute.
     void forget(const AttributeRole& role) {
         const auto put = [this](auto& column, auto absent) {
             if (!column.empty()) {
@@ -307,7 +304,7 @@ private:
         return count > 0 && list.at_end();
     }
 
-    // Brings what was read in the order of the file into that of ids, which are distinct.
+    // From file order to ascending ids; false if they repeat.
     bool sort() {
         const Vector<std::uint64_t>& id = bodies_->id;
         Vector<std::uint32_t>& file_order = graph_.file_order.own();
@@ -328,7 +325,7 @@ private:
         return std::adjacent_find(id.begin(), id.end()) == id.end();
     }
 
-    // Records by ascending id. Ids are nearly dense as a rule: then each has its place in a table.
+    // By ascending id, through a table if ids are nearly dense, as usual.
     bool order_records() {
         const Vector<std::uint64_t>& id = bodies_->id;
         const auto [least, most] = std::minmax_element(id.begin(), id.end());
@@ -361,7 +358,7 @@ private:
         for_each_attribute([this](auto& column, auto) { move(column); });
     }
 
-    // Columns have as many places as there may be nodes; names are added one by one.
+    // Columns have space for all nodes; names are appended.
     void make_room(std::size_t nodes) {
         nodes_ = nodes;
         const auto widen = [nodes](auto& shared, auto absent) {
@@ -388,7 +385,7 @@ private:
         std::ranges::for_each(graph_.kernel_size, visit);
     }
 
-    // Calls visit(column, what it says of a node without the attribute).
+    // Calls visit(column, value of a node without the attribute).
     template <typename Visit>
     void for_each_other(const Visit& visit) {
         visit(graph_.involved_mask, std::uint64_t{0});
@@ -423,7 +420,7 @@ private:
         }
     }
 
-    // Labels were numbered as the file has them; nodes number them.
+    // From file order to first use by nodes.
     Vector<std::string> in_order(SharedVector<std::int32_t>& column, Vector<std::string> labels) const {
         if (is_sorted_) {
             return labels;
@@ -443,7 +440,7 @@ private:
         return ordered;
     }
 
-    // Ids of parents to their numbers, each parent once.
+    // From ids to numbers, each parent once.
     bool resolve() {
         if (room_.deps.size() > max_count) {
             return false;
@@ -481,8 +478,8 @@ private:
     UsualRoom& room_;
     std::optional<NamePool> names_;     // these two where nodes are read, not where they are known
     std::optional<NodeBodies> bodies_;
-    std::size_t nodes_ = 0;   // that the columns have room for; in the end those that there are
-    std::size_t at_ = 0;      // the place in the columns of the node being read
+    std::size_t nodes_ = 0;   // that the columns have room for; in the end the actual count
+    std::size_t at_ = 0;      // column index of the current node
     bool kernels_;
     bool is_sorted_ = true;
     NameOrder order_;

@@ -1,6 +1,5 @@
-// One record of a usual file (trace/usual.hpp): its fields, but for what its attributes say.
-//
-// Each function that returns bool tells whether what it read is as usual.
+// One record of a usual file (trace/usual.hpp), without its attributes' meaning. Functions return
+// false for what is unusual.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +16,7 @@ namespace yantra {
 
 inline bool is_valid_text(std::string_view bytes) { return first_bad_utf8(bytes) == bytes.size(); }
 
-// What stands in a record but for its attributes and its dependencies.
+// Except attributes and dependencies.
 struct RecordFields {
     std::uint64_t id = 0;
     std::uint64_t type = 0;
@@ -25,7 +24,7 @@ struct RecordFields {
     std::string_view name;
 };
 
-// What every node of a graph has, for who writes it.
+// Writable.
 struct NodeBodies {
     explicit NodeBodies(Graph& graph)
         : id(graph.id.own()), type(graph.type.own()), duration_micros(graph.duration_micros.own()) {}
@@ -51,8 +50,8 @@ inline bool read_ids(QuickReader packed, Vector<std::uint64_t>& out) {
     return true;
 }
 
-// Dependencies go behind those that the room has. `on_attribute` takes each attribute and tells whether it is
-// as usual.
+// Appends dependencies to the room. `on_attribute` gets each attribute and returns whether it is
+// usual.
 template <typename OnAttribute>
 [[gnu::always_inline]] inline bool read_fields(QuickReader in, RecordFields& out, UsualRoom& room,
                                                const OnAttribute& on_attribute) {

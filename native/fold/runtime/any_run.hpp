@@ -1,8 +1,7 @@
-// AnyRun: a run of all ranks or of one rank for each class, plain or recorded, from outside.
+// AnyRun: a run, whole or folded, plain or recorded, from outside.
 //
-// Both variants of a run (base/variant.hpp) are compiled behind this one class, so that who starts runs
-// (bind/) is compiled once and reads none of their headers. Trade-off: a virtual call for each call from
-// outside, which come once for some hundred thousand events.
+// Hides the two variants (base/variant.hpp), so bind/ compiles once without their headers.
+// Trade-off: virtual calls, one per some hundred thousand events.
 #pragma once
 
 #include <memory>
@@ -21,7 +20,7 @@
 
 namespace yantra {
 
-// Why a folded run cannot go on: what happened in an order that may differ between the ranks of a class.
+// Why a folded run cannot go on: an order that may differ within a class.
 struct Tie {
     std::string reason;
     u32 rank_class = none;
@@ -29,31 +28,29 @@ struct Tie {
     u32 other_node = none;
 };
 
-// Jobs that arrived together: when they began and ended, and where the times of their nodes are.
+// Jobs that arrived together: begin, end, and where their nodes' times are.
 struct ArrivedJobs {
     u64 begun = never;
     u64 ended = never;
-    Vector<u32> first_node;   // by job, in the order in which they were submitted
+    Vector<u32> first_node;   // by job, in order of submission
 };
 
-// How far a run is.
 struct RunProgress {
     u64 now = 0;   // tick
     u64 nodes_done = 0;
     u64 nodes_skipped = 0;
 };
 
-// Why a run did not go on.
 struct RunStop {
-    std::optional<Late> late;   // where the clock would have passed what it counts; TooLong was thrown there
+    std::optional<Late> late;   // if the clock would overflow; TooLong was thrown there
     std::optional<Mismatch> mismatch;
     std::optional<Tie> tie;
 };
 
-// Work that arrives. Only where every rank runs.
+// Only where every rank runs.
 class ArrivingWork {
 public:
-    // Jobs for ranks, to begin at a tick; returns their number.
+    // Jobs that begin at a tick; returns their number.
     virtual u32 submit(const Vector<u32>& ranks, const Vector<std::shared_ptr<Job>>& jobs,
                        u64 tick) = 0;
     virtual bool withdraw(u32 arrival) = 0;
@@ -71,13 +68,13 @@ public:
     AnyRun& operator=(const AnyRun&) = delete;
     virtual ~AnyRun() = default;
 
-    // A folded run notes nothing: it does not know the order of the ranks of a class.
+    // A folded run notes nothing: it does not know the order within a class.
     virtual void note(Notes notes) = 0;
     virtual void start() = 0;
     // As Simulation::run_for and FoldedRun::run_for.
     virtual bool run_for(u64 events) = 0;
     virtual Outcome outcome() const = 0;
-    virtual Outcome take_outcome() = 0;   // once, and no other
+    virtual Outcome take_outcome() = 0;   // once
     virtual RunProgress progress() const = 0;
     virtual RunStop stop() const = 0;
     virtual ArrivingWork& work() = 0;
@@ -86,16 +83,16 @@ public:
 class AnyRecordedRun : public AnyRun {
 public:
     virtual void limit(u64 bytes) = 0;
-    // What was recorded, once.
+    // Once.
     virtual Recording take_recording() = 0;
 };
 
-// `folding`: null to run every rank. The model must outlive what these return.
+// `folding`: null to run every rank. The model must outlive the result.
 namespace plain {
 class Shortcuts;
 using MakeShortcuts = std::unique_ptr<Shortcuts> (*)(const Model&, const ActorClasses&);
 
-// `shortcuts`: who makes them for a folded run; null for none, and then every message goes by itself.
+// `shortcuts`: makes them for a folded run; null: none, so every message is simulated.
 std::unique_ptr<AnyRun> make_run(const Model& model, bool match_by_tag,
                                  std::shared_ptr<const Folding> folding, MakeShortcuts shortcuts);
 }  // namespace plain

@@ -53,7 +53,7 @@ void FoldedLinks::take_on(u32 at, bool passes) {
     offer(of_class, at);
 }
 
-// Of three messages in one tick, the first and the third are in one order if both pairs between are.
+// Transitive: by a message between them.
 bool FoldedLinks::in_one_order(const Offered& first, const Offered& second) const {
     if (first.passes || second.passes) {
         return first.passes && second.passes && first.cause != second.cause;

@@ -1,12 +1,10 @@
-// FoldedLinks: the store-and-forward network of a folded run, with one link for each class of links.
+// FoldedLinks: store-and-forward of a folded run, one link for each class (found by
+// fold/link_classes.hpp).
 //
-// All links of a class are offered the same messages at the same ticks (fold/link_classes.hpp finds
-// them), so one of them shows what all do. That holds while all of them serve what they are offered
-// in one order. Two messages that come in one tick are in one order everywhere if their rank sends them
-// so (send_order.hpp), or if they set out on their last hops in different ticks, for events of one
-// tick run in the order in which they were scheduled. Any other two are reported as a clash, for their
-// order goes back to the numbers of ranks. A message that comes as the link becomes free is no clash:
-// it leaves in this tick either way.
+// Valid while all links of a class serve in one order. Two messages of one tick do if their rank
+// sends them in order (send_order.hpp) or their last hops began in different ticks. Others are a
+// clash, as rank numbers would decide. A message that comes as the link becomes free is none: it
+// leaves in this tick either way.
 #pragma once
 
 #include <functional>
@@ -21,21 +19,21 @@ inline namespace YANTRA_RUN {
 class FoldedLinks final : public StoreAndForwardNetwork {
 public:
     using Clash = std::function<void(const Links& links, u32 link)>;
-    // Whether all ranks of a class send in this order what two causes stand for.
+    // Whether all ranks of a class send what two causes name in this order.
     using InOneOrder = std::function<bool(u64 first, u64 second)>;
 
     static constexpr u64 unknown = ~u64{0};
 
     FoldedLinks(const Grid& grid, TimeScale scale, Engine& engine, const LinkClasses& classes);
 
-    // Who is asked about the order of messages, and hears of a clash.
     void report_to(InOneOrder in_one_order, Clash clash);
-    // The next message is sent by what this number stands for.
+    // The cause of the next message.
     void caused_by(u64 cause) { cause_ = cause; }
 
     void send(const Message& message, Notice arrived, Notice departed) override;
-    NetworkCapabilities capabilities() override { return {}; }   // a class of links has its own number
-    // Of every link, on demand alone: see records().
+    NetworkCapabilities capabilities() override { return {}; }   // classes of links are numbered
+                                                                 // differently
+    // On demand only: see records().
     Vector<LinkRecord> links() const override { return {}; }
     Vector<LinkUse> dimensions() const override;
 
@@ -49,7 +47,7 @@ private:
     // The last message that a link was offered.
     struct Offered {
         u64 tick = ~u64{0};
-        u64 cause = unknown;   // or, of one that passes, when it set out on its last hop
+        u64 cause = unknown;   // or, if it passes, when its last hop began
         bool passes = false;
     };
 

@@ -1,9 +1,9 @@
-// FoldedRun: a run of one rank for each class of ranks that do the same.
+// FoldedRun: a run of one rank for each class.
 //
-// A client of the run: it hands in the classes as actors, a network that keeps one link per class, a
-// guard over the order of events of one tick and, unless the run is recorded, shortcuts. A message of a representative to rank p stands for those of
-// its whole class. It reaches the representative of p's class as the message of the member's own peer:
-// from the same class, over the same distance, so in the same tick.
+// It gives a run the classes as actors, a network with one link per class, a guard over order
+// within a tick and, unless recorded, shortcuts. A representative's message to rank p represents
+// its class's and reaches the representative of p's class as that of its own peer: the same class
+// and distance, so the same tick.
 #pragma once
 
 #include <memory>
@@ -23,22 +23,20 @@ public:
               std::unique_ptr<Shortcuts> shortcuts);
 
     void start() { run_.start(); }
-    // Handles at most `events` events. True when none is left, when ranks entered different
-    // collectives, or when the order of two events is not that of all ranks they stand for.
+    // At most `events`. True at the end, or if ranks entered different collectives or an order may
+    // differ within a class.
     bool run_for(u64 events);
 
-    // What every rank did, by that of its class.
     Outcome outcome() const { return of_all(run_.outcome()); }
     Outcome take_outcome() { return of_all(run_.take_outcome()); }
-    // Why the run tells nothing of the whole; empty if it does.
+    // Why the run does not hold for all; empty if it does.
     const TickOrder& order() const { return guard_.found(); }
     std::optional<Mismatch> mismatch() const { return run_.mismatch(); }
     u64 now() const { return run_.now(); }
     u64 nodes_done() const { return run_.nodes_done(); }
-    // Nodes whose times were written down without events.
+    // Nodes timed without events.
     u64 nodes_skipped() const { return shortcuts_ ? shortcuts_->nodes_skipped() : 0; }
     Recorder& recorder() { return run_.recorder(); }
-    // The run of the representatives.
     Simulation& simulation() { return run_; }
 
 private:

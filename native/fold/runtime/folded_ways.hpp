@@ -1,10 +1,8 @@
-// FoldedWays: one link for each class of links, for a network whose messages share them.
+// FoldedWays: one link for each class of links, for a network that shares them.
 //
-// A message of a representative stands for those of its whole class. On a link of each class that they cross there
-// are as many of them, and as much of their bytes, as the search for classes found (fold/flow_partition.hpp). So the
-// network runs as it does over all links, over fewer. Messages of one pair that come in one tick and follow each
-// other are reported as a clash, since their order goes back to the numbers of ranks. Trade-off: only pairs of ranks
-// that the search knew have ways.
+// On it are as many of a class's messages, and as much of their bytes, as the search found
+// (fold/flow_partition.hpp). Messages of one pair in one tick, of which one follows the other, are
+// a clash, as rank numbers would decide. Trade-off: only pairs that the search knew have ways.
 #pragma once
 
 #include <functional>

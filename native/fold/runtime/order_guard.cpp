@@ -38,8 +38,7 @@ void OrderGuard::messages_come_at_once(u32 from, u32 to) {
                 none);
 }
 
-// Whether a queue never holds chunks of two collectives, and keeps them in order: then all that wait
-// in it have one priority, and what enters it is last.
+// Then all that wait have one priority, and what enters is last.
 bool OrderGuard::has_one_collective_at_a_time() const {
     const ResourceMap& slots = model_.work.resources;
     const bool in_one_slot = std::all_of(
@@ -49,7 +48,7 @@ bool OrderGuard::has_one_collective_at_a_time() const {
            (in_one_slot || !model_.semantics.quirks.phases_as_ready);
 }
 
-// What the last tick left open is looked at first, as a new tick forgets it.
+// A new tick forgets what the last left open, so that is judged first.
 void OrderGuard::actor_changes(ActorId actor) {
     if (links_ != nullptr && !sends_.actor_changes(actor.index(), now(), ticks_.event())) {
         ticks_.note("chunks that start together send in the tick in which something else starts",
@@ -61,8 +60,8 @@ void OrderGuard::actor_changes(ActorId actor) {
         [&](u32 queue) { return queues_->waits(actor, queue); });
 }
 
-// The slots that the end of a node frees and that its children want, as bits, and those that stand
-// open although somebody wants them, as the quirk of skipped nodes leaves them.
+// As bits: slots that the node frees or its children want, and those left open although wanted (the
+// quirk of skipped nodes).
 u64 OrderGuard::slots_around(ActorId actor, NodeId node) {
     const Executor::OfActor& a = executor_->state().actors[actor];
     const Job& job = *a.parts.front().job;
@@ -114,8 +113,7 @@ void OrderGuard::message_posted(ActorId actor, u64 bytes, u32 tag, u32 channel_e
     }
 }
 
-// Collectives that start in one tick may start in any order only if they share neither numbers nor
-// queues.
+// Collectives of one tick commute only if they share neither numbers nor queues.
 void OrderGuard::collective_starts(ActorId actor, u32 communicator) {
     const bool apart = !model_.semantics.quirks.phases_as_ready && !model_.semantics.quirks.half_queues &&
                        model_.collectives.system.inter_dimension == InterDimension::ascending;

@@ -1,8 +1,8 @@
-// OrderGuard: watches that the order of events of one tick matters to no rank of a class.
+// OrderGuard: watches that order within a tick matters to no rank of a class; else the folded run
+// ends.
 //
-// Looks at the actors of a folded run through the headers of executor and queues, and notes what could
-// have gone the other way: of nodes and chunks in tick_order.hpp, of messages on the links of a
-// store-and-forward network in send_order.hpp. What it finds ends the folded run.
+// Reads executor and queues; nodes and chunks are judged in tick_order.hpp, messages on
+// store-and-forward links in send_order.hpp.
 #pragma once
 
 #include <string>
@@ -21,13 +21,13 @@ namespace yantra::inline YANTRA_RUN {
 class OrderGuard final : public OrderWatcher {
 public:
     OrderGuard(const Model& model, const ActorClasses& classes);
-    // What it looks at. `links` is null where the network has no links that messages wait for.
+    // `links`: null if messages wait for none.
     void watch(const Engine& engine, const Executor& executor, const ChunkQueues& queues,
                FoldedLinks* links);
 
     const TickOrder& found() const { return ticks_; }
 
-    // Two messages between two ranks come to the network in one tick, where they follow each other.
+    // Two messages of a pair in one tick, of which one follows the other.
     void messages_come_at_once(u32 from, u32 to);
 
     void event_begins() override { ticks_.next_event(); }
@@ -60,9 +60,9 @@ private:
     TickOrder ticks_;
     SendOrder sends_;
     bool one_at_a_time_;
-    std::unordered_map<const Job*, Vector<u64>> slots_of_job_;   // by node, as far as they were asked for: or 0
+    std::unordered_map<const Job*, Vector<u64>> slots_of_job_;   // by node, as requested: or 0
     Vector<Vector<u64>*> slots_of_actor_;
-    // By communicator class and queue: the event in which the order of phases grew last.
+    // By communicator class and queue: the event in which phases were last added.
     Vector<Vector<u64>> grew_in_;
 };
 

@@ -1,10 +1,9 @@
-// SendOrder: whether messages that an actor sends in one tick are sent in one order by all of its class.
+// SendOrder: whether an actor's sends of one tick are in one order throughout its class.
 //
-// An actor's own events of one tick run in the order in which they were registered. So two chunks send
-// in one order everywhere if their packets were handed over, or began to be reduced, in different
-// ticks; or in one event, as those of chunks that start together, if nothing else changed the
-// queues or nodes of the actor in that tick. One chunk sends in the order of its program, and one event
-// in that of its nodes. Of anything else nothing is known. Conservative, as TickOrder is.
+// An actor's events of a tick run in order of registration. So two chunks are ordered if their
+// packets were handed over, or began to be reduced, in different ticks; or in one event (chunks
+// that start together) if nothing else changed the actor's queues or nodes then. A chunk sends in
+// program order, an event in node order. All else is unknown. Conservative, like TickOrder.
 #pragma once
 
 #include <algorithm>
@@ -19,11 +18,11 @@ class SendOrder {
 public:
     static constexpr u64 unknown = ~u64{0};
 
-    // A packet on its way from the hand-over to the network.
+    // From hand-over to network.
     struct Packet {
         u64 event = unknown;       // that handed it over
         u64 handed_over = 0;       // tick of that
-        u64 registered = 0;        // tick in which its last event before the sending was registered
+        u64 registered = 0;        // tick in which its last event before sending was registered
         u64 due = 0;               // tick in which it is free to go
         bool reduced = false;
         bool operator==(const Packet&) const = default;
@@ -31,8 +30,7 @@ public:
 
     explicit SendOrder(u32 actors) : changes_(actors) {}
 
-    // An event changes the nodes or queues of an actor. False if an order that was taken for sure in this
-    // tick no longer is.
+    // False if an order relied on in this tick no longer holds.
     bool actor_changes(u32 actor, u64 tick, u64 event) {
         Changes& c = changes_[actor];
         if (c.tick != tick) {
@@ -68,7 +66,7 @@ public:
         packets_[chunk].push_back(packet);
     }
 
-    // What sends in this tick, as a number to compare.
+    // What sends in this tick, comparable.
     u64 chunk_sends(u32 actor, u64 tick, u32 chunk, u64 name) {
         Vector<Packet>& waiting = packets_[chunk];
         Packet packet;
@@ -114,7 +112,7 @@ private:
         u64 tick = unknown;
         u64 event = unknown;
         bool several = false;      // events change the actor in this tick
-        bool relied_on = false;    // that one alone does
+        bool relied_on = false;    // the order within the one event was used
         Vector<u32> started;  // chunks, in this tick
     };
     struct Sender {

@@ -1,5 +1,5 @@
-// Shortcuts: what spares a folded run events (fold/shortcuts). A recorded run has none: it needs the
-// cause of every event.
+// Shortcuts: what saves a folded run events (fold/shortcuts). A recorded run has none, as it needs
+// every cause.
 #pragma once
 
 #include "base/ids.hpp"
@@ -14,7 +14,7 @@ namespace yantra::inline YANTRA_RUN {
 
 class Shortcuts {
 public:
-    // When to look: once this actor has ended so many nodes.
+    // When this actor has ended so many nodes.
     struct NextLook {
         ActorId actor{0};
         u64 nodes = never;
@@ -22,15 +22,14 @@ public:
 
     virtual ~Shortcuts() = default;
 
-    // Called once, before the run starts; returns when to look first.
+    // Once, before the run.
     virtual NextLook watch(Simulation& run, OrderGuard& guard) = 0;
-    // Who knows how long a phase takes without playing its messages.
     virtual PhaseTimes& times() = 0;
-    // Between two ticks alone: may move the run on.
+    // Between ticks only; may move the run on.
     virtual NextLook look() = 0;
-    // Adds the messages that were not played.
+    // Adds those not simulated.
     virtual void add_to(u64& messages, Vector<LinkUse>& dimensions) const = 0;
-    // Nodes whose times were written down without events.
+    // Nodes timed without events.
     virtual u64 nodes_skipped() const = 0;
 };
 

@@ -1,13 +1,10 @@
-// TickOrder: whether the order of events of one tick could matter to an actor of a folded run.
+// TickOrder: whether order within a tick could matter to an actor of a folded run.
 //
-// A run orders events of one tick by when they were scheduled, and that goes back to the order of rank
-// numbers at the start: it is not the same on all ranks of a class. A representative therefore stands
-// for its class only where the order of two events of one tick on one rank makes no difference. Most
-// events commute: they touch one chunk each, or count. Those that may not are noted here: ends of nodes
-// that want the same slots, chunks that enter one queue or pass each other in it, collectives that
-// draw from one counter, messages that could stand for each other. Slots and queues matter only if
-// somebody still waits for them when the tick is over. Else all got in, in whatever order. What
-// matters ends the folded run. Conservative: some of it would have commuted.
+// Events of a tick run in order of scheduling, which goes back to rank numbers and differs within a
+// class. Most commute: they touch one chunk or count. Noted here are those that may not: ends of
+// nodes that want the same slots, chunks that enter a queue or overtake in it, collectives with a
+// common counter, interchangeable messages. Slots and queues matter only if somebody still waits at
+// the end of the tick. What matters ends the folded run. Conservative.
 #pragma once
 
 #include <algorithm>
@@ -26,10 +23,9 @@ public:
 
     explicit TickOrder(u32 actors) : touched_(actors) {}
 
-    // What follows belongs to another event.
     void next_event() { ++event_; }
 
-    // A node ends that holds, or whose children want, these slots; `everything` for any.
+    // `slots`: that the node holds or its children want; `everything` for any.
     void node_ends(u32 actor, u64 tick, u32 node, u64 slots) {
         Touched& t = at(actor, tick);
         for (const End& end : t.ends) {
@@ -49,8 +45,7 @@ public:
         t.ends.push_back({event_, slots, node});
     }
 
-    // A chunk enters a queue, `behind` all that wait there or not. `strict`: the order of those that
-    // run counts, too.
+    // `behind`: all that wait. `strict`: the order of the running ones counts too.
     void enters(u32 actor, u64 tick, u32 queue, bool behind, bool strict) {
         if (visit(at(actor, tick), {event_, queue, true, behind, false}) && strict) {
             note("two chunks move in one queue in one tick", actor);
@@ -61,7 +56,7 @@ public:
         visit(at(actor, tick), {event_, queue, false, true, false});
     }
 
-    // A collective starts; those of one `counter` take their numbers and queues in order.
+    // Those of one `counter` take numbers and queues in order.
     void collective_starts(u32 actor, u64 tick, u32 counter) {
         Touched& t = at(actor, tick);
         for (const auto& [event, other] : t.starts) {
@@ -72,7 +67,7 @@ public:
         t.starts.emplace_back(event_, counter);
     }
 
-    // A chunk counts a receipt, or looks whether it has them all; which comes first decides.
+    // It counts a receipt, or checks for all; the first decides.
     void meets_barrier(u32 actor, u64 tick, u32 stream, bool looks) {
         for (const auto& [other, looked] : at(actor, tick).barriers) {
             if (other == stream && looked != looks) {
@@ -82,7 +77,7 @@ public:
         touched_[actor].barriers.emplace_back(stream, looks);
     }
 
-    // A message is sent or a receive posted that others of its key could stand for.
+    // Others with its key could be mistaken for it.
     void posts(u32 actor, u64 tick, const MatchKey& key) {
         Touched& t = at(actor, tick);
         for (const Post& post : t.posts) {
@@ -93,8 +88,8 @@ public:
         t.posts.push_back({event_, key});
     }
 
-    // Whether nothing but what goes on has ended a node of an actor in this tick: then what it sends, it
-    // sends in one order in all of its class.
+    // Whether only the present event has ended a node of the actor in this tick: then its sends
+    // have one order in all of the class.
     bool alone(u32 actor, u64 tick) {
         const Vector<End>& ends = at(actor, tick).ends;
         return std::all_of(ends.begin(), ends.end(),
@@ -109,7 +104,7 @@ public:
             other_ = other;
         }
     }
-    // Before the slots and queues of an actor change: looks at those that were contested in an earlier tick.
+    // Before slots and queues change: judges those contested in an earlier tick.
     template <class Wanted, class StillWaits>
     void settle(u32 actor, u64 tick, Wanted&& wanted_slots, StillWaits&& waits_in) {
         Touched& t = touched_[actor];
@@ -129,7 +124,7 @@ public:
         t.contested_queues.clear();
     }
 
-    // What was contested in the latest tick of an actor and is still to be looked at.
+    // Contested in the actor's latest tick and not yet judged.
     struct Open {
         u64 slots;
         const Vector<u32>& queues;
@@ -142,7 +137,7 @@ public:
     u64 event() const { return event_; }
     const std::string& found() const { return found_; }
     u32 actor() const { return actor_; }
-    // The nodes that end in one tick, where that is what was found.
+    // Of the nodes that end in one tick, if that was found.
     u32 node() const { return node_; }
     u32 other() const { return other_; }
 
@@ -152,7 +147,7 @@ private:
         u64 slots;
         u32 node;
     };
-    // Visits of one kind to one queue: a collective may bring a million chunks in one tick.
+    // By kind and queue: a collective may bring a million chunks in one tick.
     struct Visit {
         u64 event;
         u32 queue;
@@ -167,10 +162,10 @@ private:
         u64 event;
         MatchKey key;
     };
-    // What the events of an actor in its latest tick touched.
+    // In an actor's latest tick.
     struct Touched {
         u64 tick = ~u64{0};
-        u32 node = none;             // these two contested the slots first
+        u32 node = none;             // the first two to contest the slots
         u32 other = none;
         u64 contested_slots = 0;
         Vector<u32> contested_queues;
@@ -196,7 +191,7 @@ private:
         return t;
     }
 
-    // True if the order of this visit and an earlier one may count.
+    // True if its order with an earlier one may matter.
     bool visit(Touched& t, const Visit& now) {
         bool contested = false;
         Visit* alike = nullptr;
@@ -204,8 +199,8 @@ private:
             alike = before.is_like(now) ? &before : alike;
             const bool both_enter = now.enters && before.enters;
             const bool passes = now.enters != before.enters && !(now.behind && before.behind);
-            // Which of the last chunks of a collective ends it, and so starts the next in its own
-            // event, is open: what enters may pass what leaves in one event as in two.
+            // Which of a collective's last chunks ends it, and starts the next in its event, is
+            // open: so entering may overtake leaving even in one event.
             const bool apart = before.several || before.event != now.event;
             contested |= before.queue == now.queue && (passes || (both_enter && apart));
         }

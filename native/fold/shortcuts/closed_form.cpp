@@ -61,7 +61,7 @@ namespace {
 using Steps = PhaseSteps;
 constexpr u64 longest = longest_phase;
 
-// Hand-overs, reductions and messages one after the other; `never` if that is too long.
+// `never` if too long.
 u64 sum(const Vector<Steps>& all) {
     u64 ticks = 0;
     for (const Steps& steps : all) {
@@ -77,13 +77,13 @@ u64 sum(const Vector<Steps>& all) {
     return ticks;
 }
 
-// The packets of one rank on a clock that starts with the phase. What of Exchange decides when.
+// One rank's packets on a clock from the phase's start, by Exchange's rules.
 class Clocked {
 public:
     Clocked(const ExchangeProgram& machine, const Vector<Steps>& steps, u32 size)
         : machine_(machine), steps_(steps), waiting_(machine.counters(size)), left_(machine.sends) {}
 
-    // `never` if the order of events of one tick decides.
+    // `never` if order within a tick decides.
     u64 play() {
         for (u64 i = 0; i < machine_.window; ++i) {
             inject();
@@ -94,7 +94,7 @@ public:
         return possible_ ? end_ : never;
     }
 
-    // Where it is after so many ticks, before what happens in that tick. Precondition: it is not over.
+    // Before what happens in that tick. Precondition: it is not over.
     PhaseMoment play_until(u64 tick) {
         for (u64 i = 0; i < machine_.window; ++i) {
             inject();
@@ -188,7 +188,7 @@ private:
         inject();
     }
 
-    // Whether a receipt and a look for it in one tick may come in either order.
+    // Whether a receipt and a check for it in one tick may come in either order.
     bool counts_receipts() const { return !machine_.barrier_counts_hand_overs; }
 
     bool passes_barrier() {
@@ -229,7 +229,7 @@ private:
         }
     }
 
-    // When a message begins to leave, behind those that leave over the same link.
+    // Behind others over the same link.
     u64 leaves(const Steps& steps) {
         if (steps.link == none) {
             return queue_.now();

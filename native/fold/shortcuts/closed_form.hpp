@@ -1,13 +1,10 @@
-// Closed forms: what a phase of the exchange machine takes among ranks that do the same, found without
-// its messages.
+// Closed forms: the time of an exchange phase among ranks that do the same, without its messages.
 //
-// Where all that a rank hears from are of its class, they are always where it is itself: each message it
-// sends has a twin that reaches it in the same tick. Nothing else acts on the phase, so what it takes
-// follows from program, bytes, distances and delays. With one packet at a time that is the sum of its
-// hand-overs, reductions and messages (Patarasuk and Yuan, J. Parallel Distrib. Comput. 69 (2009),
-// section 3, for the ring), here of whole ticks, each rounded as the run rounds it. With several the
-// packets of one rank are played on a clock of their own: fewer events than the run's by the chunks and
-// collectives alike, and none where a sum does.
+// If a rank hears only from its class, each message it sends has a twin that reaches it in the same
+// tick, so the phase follows from program, bytes, distances and delays. With one packet at a time
+// it is the sum of hand-overs, reductions and messages (Patarasuk and Yuan, J. Parallel Distrib.
+// Comput. 69 (2009), section 3, for the ring), rounded as the run does. With several, one rank's
+// packets are played on a clock of their own.
 #pragma once
 
 #include <functional>
@@ -27,12 +24,12 @@ struct ClosedForm {
     u64 ticks = 0;
     u64 messages = 0;            // that one rank sends
     Vector<LinkUse> use;    // of those, by dimension
-    Vector<MessagesInTurn> on_links;   // where it holds only as long as no others meet them
+    Vector<MessagesInTurn> on_links;   // if it holds only while no others meet them
     u32 learnt = none;           // number of these, by the network that holds links
     bool in_turn = true;         // one packet at a time
 };
 
-// A phase as one rank sees it.
+// As one rank sees it.
 struct LonePhase {
     const ExchangeProgram& machine;
     Place place;
@@ -40,43 +37,41 @@ struct LonePhase {
     bool round_up;
     bool clockwise;
     u64 hand_over_ticks;
-    std::function<u64(u64)> reduction_ticks;   // of so many bytes
+    std::function<u64(u64)> reduction_ticks;   // by bytes
 };
 
 inline constexpr u64 longest_phase = u64{1} << 60U;   // ticks; what the clock can still add to
 
-// A run of a program with its sizes, ways and counters settled, as one member sees it.
+// A run of a program with sizes, ways and counters computed, for one member.
 struct PhaseSteps {
     u64 count = 0;       // hand-overs
     u64 sends = 0;       // of them followed by a send
     u64 hand_over = 0;   // ticks, of a packet
     u64 reduction = 0;   // ticks
     u64 message = 0;     // ticks
-    u32 link = none;     // over which it leaves, where others wait for it
+    u32 link = none;     // over which it leaves, if others queue for it
     u64 leaves = 0;      // ticks until that is free again
     u32 to = 0;          // counter for the sender where the message arrives
-    u32 from = 0;        // counter for the sender of the message that is then waited for
+    u32 from = 0;        // counter for the sender of the message then awaited
 };
 
-// Empty where messages may wait for each other. Adds to `form` what it sends.
+// Empty if messages may wait for each other. Adds the sends to `form`.
 Vector<PhaseSteps> settle(const LonePhase& phase, NetworkModel& network, ClosedForm& form);
 
-// None where the order of two events of one tick decides, or where the sum is no tick: the run of events
-// finds that and says so. None either where messages may wait for others, unless the network holds their links for
-// them.
+// None if order within a tick decides, the sum is no tick (events will find that), or messages may
+// wait for others, unless the network holds their links.
 std::optional<ClosedForm> closed_form(const LonePhase& phase, NetworkModel& network);
 
-// Where a phase is after so many ticks, if it has such a form with messages in turn.
+// Where a phase with messages in turn is after `ticks`.
 PhaseProgress progress_after(const LonePhase& phase, NetworkModel& network, u64 ticks);
 
-// The same of a form with several packets under way.
+// The same with several packets under way.
 PhaseMoment moment_after(const LonePhase& phase, NetworkModel& network, u64 ticks);
 
-// Whether `alike(rank)` holds for all that a member of a level sends to or hears from in a program. It hears
-// from those that are as far behind it as it sends ahead, and either way round may be ahead.
+// Whether `alike(rank)` holds for all that a member sends to or hears from, in both directions.
 bool all_peers(const ExchangeProgram& machine, const Place& place, const std::function<bool(u32)>& alike);
 
-// The closed forms of a run, found once each, and how often each stood for a phase.
+// Each found once, and how often it was used.
 class ClosedForms {
 public:
     struct Key {
@@ -104,7 +99,7 @@ public:
         u64 marked = 0;   // of them
     };
 
-    // `find` is asked the first time.
+    // `find` is called the first time.
     template <class Find>
     Used& of(const Key& key, Find&& find) {
         const auto [entry, fresh] = known_.try_emplace(key);
@@ -114,7 +109,7 @@ public:
         return entry->second;
     }
 
-    // What was used since the last mark was used so many times more.
+    // Repeats what was used since the last mark.
     void mark() {
         for (auto& [key, used] : known_) {
             used.marked = used.times;

@@ -13,7 +13,7 @@ namespace yantra {
 namespace {
 
 constexpr u32 fewest_nodes = 24;      // of a job, for its repetition to be looked for
-constexpr u64 words_per_event = 4;    // that looking may cost before it waits for more events
+constexpr u64 words_per_event = 4;    // cost of looking, before it waits for more events
 constexpr u64 words_for_nothing = 10'000;
 
 }  // namespace
@@ -71,7 +71,7 @@ void FastForward::look() {
     const bool is_kept = !kept_ || since_kept_ + 1 == keep_after_;
     list_due(due_);
     words_written_ += due_.size();
-    if (!is_kept && due_ != kept_->due) {   // which is soon seen, and most often so
+    if (!is_kept && due_ != kept_->due) {   // quick to see, and the usual case
         ++since_kept_;
         return;
     }
@@ -159,8 +159,8 @@ std::optional<FastForward::State> FastForward::state() {
     return state;
 }
 
-// Whether the classes that meet in a communicator class have all entered its last collective. Else one
-// of them may have left a peer table that another has yet to join.
+// Whether all classes of each communicator class have entered its last collective. Else one may
+// have left a peer table that another has yet to join.
 bool FastForward::in_step(State& state) {
     Vector<u64>& made = state.origins.chunks_made;
     made.assign(classes_.communicator_classes.size(), never);
@@ -177,7 +177,7 @@ bool FastForward::in_step(State& state) {
     return true;
 }
 
-// Receives that wait for their message, in the order of their keys: false if one is no node's.
+// By key; false if one belongs to no node.
 bool FastForward::list_posted(State& state) {
     Transport::State& transport = run_.transport().state();
     Vector<Posted> all;
@@ -205,8 +205,7 @@ bool FastForward::list_posted(State& state) {
 
 // --- Whether the rest of the run goes as it went from the state kept
 
-// The tags of all messages must be equally higher. What a step is, where there is none yet, the jobs
-// say.
+// All tags must rise equally. If there is no step yet, the jobs give it.
 bool FastForward::step_of_tags(const State& now) {
     tag_step_.reset();
     for (std::size_t i = 0; i < now.tags.size(); ++i) {
@@ -219,7 +218,7 @@ bool FastForward::step_of_tags(const State& now) {
     return true;
 }
 
-// Finds what an actor did between the two states, and how far its nodes are again what they were.
+// What an actor did between the states, and how far its nodes repeat.
 bool FastForward::settle(ActorId actor, const State& now) {
     const Counts& before = kept_->actors[actor];
     Shift& shift = shifts_[actor];
@@ -235,8 +234,8 @@ bool FastForward::settle(ActorId actor, const State& now) {
     return shift.by > 0 || shift.started.empty();
 }
 
-// The executor does not count down what an only child waits for (Job::only_child), as nobody reads it. Here it is
-// compared with that of nodes whose parents have more children.
+// The executor does not count down an only child's parents (Job::only_child), as nobody reads it.
+// Here it is compared.
 void FastForward::count_down(ActorId actor) {
     const SharedVector<u32>& only_child = job(actor).only_child;
     const u64* const end = ends(actor);
@@ -249,7 +248,7 @@ void FastForward::count_down(ActorId actor) {
     counted_down_[actor] = first_open_[actor];
 }
 
-// What started and ended after the state kept, and the last node whose parents did.
+// Nodes started and ended since the kept state, and the last whose parents did.
 void FastForward::follow(ActorId actor) {
     const Graph& graph = *job(actor).graph;
     const u64* const start = starts(actor);
@@ -299,8 +298,7 @@ void FastForward::compare_nodes(ActorId actor, const State& now) {
     }
 }
 
-// The receives that wait must be those that waited, in their order, up to the first that is not: there
-// the nodes end that are what they were.
+// Waiting receives must be the former ones, in order; the repetition ends at the first that is not.
 void FastForward::compare_posted(ActorId actor, const State& now) {
     Shift& shift = shifts_[actor];
     Vector<Posted> before = kept_->posted[actor];
@@ -329,8 +327,8 @@ void FastForward::compare_posted(ActorId actor, const State& now) {
     }
 }
 
-// How often all actors can do so before one touches a node that is not as it was. An actor of which ever
-// fewer receives wait must keep one, so that it is never without work where it was not before.
+// Until one actor touches a node that differs. An actor with ever fewer waiting receives must keep
+// one, so as not to run dry.
 u64 FastForward::times() const {
     u64 fewest = never;
     for (const Shift& shift : shifts_) {
@@ -343,7 +341,7 @@ u64 FastForward::times() const {
     return fewest == never ? 0 : fewest;
 }
 
-// How often before the clock ends. What follows is left to the events, which say who comes too late.
+// Before the clock ends; events then report who is too late.
 u64 FastForward::times_before_the_end(u64 now) const {
     return (latest_tick - now) / std::max<u64>(now - kept_->tick, 1);
 }

@@ -1,15 +1,13 @@
-// FastForward: a folded run that is back in a state it has been in, some nodes further on, does the same
-// again, as often as its jobs say so. Those times are written down without events.
+// FastForward: a folded run that returns to a former state, some nodes on, repeats itself, as often
+// as its jobs do; these times are written without events.
 //
-// A state is everything that a run's future depends on. Each component describes its own
-// (engine/state.hpp), with times counted from now, nodes from those that the actor has ended, and
-// chunks, priorities and tags from the latest. Two states are the same if all that is equal. If also
-// the operations that the second state has yet to run are those of the first, so far on, then by
-// induction its future is that of the first, so far on and so much later, up to the first node that
-// differs. Receives that are posted long before their messages come are compared that far. States are
-// compared whole, never by hash. When to look is guessed from the longest job (fold/repetition.hpp), and
-// how far back by Brent's algorithm ("An improved Monte Carlo factorization algorithm", BIT 20, 1980,
-// section 2): one state is kept and replaced after 1, 2, 4, ... others.
+// A state is all that the future depends on, described by each component (engine/state.hpp) with
+// times relative to now, nodes to those ended, and chunks, priorities and tags to the latest. If
+// two states are equal and the second's remaining operations are the first's, shifted, so is its
+// future, by induction, up to the first node that differs (for receives posted early, compared that
+// far). States are compared whole. When to look is guessed from the longest job
+// (fold/repetition.hpp); how far back by Brent ("An improved Monte Carlo factorization algorithm",
+// BIT 20, 1980, section 2): one state is kept and replaced after 1, 2, 4, ... others.
 #pragma once
 
 #include <optional>
@@ -29,7 +27,7 @@ public:
                 KnownPhases& phases);
 
     Shortcuts::NextLook next_look() const { return next_look_; }
-    // Compares the state with one kept, and skips what comes again.
+    // Compares with the kept state, and skips.
     void look();
     u64 nodes_skipped() const { return skipped_; }
 
@@ -40,7 +38,6 @@ private:
         u32 flight;
         u32 node;
     };
-    // What an actor has counted.
     struct Counts {
         u64 done = 0;
         u32 first_open = 0;            // the first node that has not ended
@@ -58,13 +55,13 @@ private:
         IdVector<ActorId, Vector<u32>> waiting;         // of kept states
         Vector<LinkUse> use;
     };
-    // How an actor's nodes moved on from one state to the next.
+    // How an actor's nodes moved between the states.
     struct Shift {
         u32 by = 0;
         i64 more_in_flight = 0;
-        u32 last_posted = 0;           // receive that waits since before
-        u32 highest = 0;               // node that was touched meanwhile
-        u32 end = 0;                   // from here on nodes are not those `by` before
+        u32 last_posted = 0;           // receive that still waits
+        u32 highest = 0;               // node touched meanwhile
+        u32 end = 0;                   // from here on nodes differ from those `by` before
         Vector<u32> started;      // meanwhile
         Vector<u32> begun;        // messages that had waited
         Vector<u32> ended;
@@ -119,12 +116,12 @@ private:
     Shortcuts::NextLook next_look_;
     u32 period_ = 0;                   // nodes of that actor
     IdVector<ActorId, u32> first_open_;   // as far as looked
-    IdVector<ActorId, u32> counted_down_;   // the first whose only child may have been left out
+    IdVector<ActorId, u32> counted_down_;   // the first whose only child may be uncounted
     std::optional<State> kept_;
     Vector<u64> due_;             // now
     u64 since_kept_ = 0;
     u64 keep_after_ = 1;
-    u64 words_written_ = 0;            // which looking has cost
+    u64 words_written_ = 0;            // cost of looking
     std::optional<u32> tag_step_;
     IdVector<ActorId, Shift> shifts_;
     u64 skipped_ = 0;                  // nodes

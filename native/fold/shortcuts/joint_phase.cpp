@@ -11,7 +11,7 @@ u32 JointPhase::column_of(u32 of_class) const {
     return static_cast<u32>(std::lower_bound(classes_.begin(), classes_.end(), of_class) - classes_.begin());
 }
 
-// Where all start so much later, all end so much later.
+// Shift-invariant: if all start later, all end equally later.
 void JointPhase::ends(std::span<const u64> starts, Vector<u64>& ends, Vector<u64>& gone) const {
     const u64 first = starts.front();
     if (std::all_of(starts.begin(), starts.end(), [first](u64 start) { return start == first; })) {
@@ -45,7 +45,7 @@ void JointPhase::play(Vector<u64>& ends, Vector<u64>& gone) const {
     }
 }
 
-// Looks at one position of each class.
+// At one position of each class.
 class JointPhaseFinder {
 public:
     JointPhaseFinder(const LonePhase& phase, NetworkModel& network, const std::function<u32(u32)>& class_of)
@@ -116,7 +116,6 @@ private:
         return !settled.empty();
     }
 
-    // Whether each end waits for each start.
     bool all_wait_for_all() const {
         const std::size_t columns = made_.classes_.size();
         const std::size_t width = (columns + 63) / 64;

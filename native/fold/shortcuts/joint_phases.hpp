@@ -1,4 +1,4 @@
-// JointPhases: who has come to a phase in which classes wait for each other, and how often each was held.
+// JointPhases: who has come to a joint phase, and how often each was used.
 #pragma once
 
 #include <algorithm>
@@ -16,15 +16,14 @@ namespace yantra {
 
 class JointPhases {
 public:
-    // What classes that wait for each other have in common, and how often it stood for a phase.
     struct Held {
         JointPhase form;
         u64 times = 0;
         u64 marked = 0;   // of them
     };
 
-    // Null where the phase has no such form, which `find` says the first time. What it finds holds for all classes
-    // that meet: each of them waits for the same others.
+    // Null if the phase has no such form; `find` is called the first time. The result holds for all
+    // classes that meet.
     template <class Find>
     Held* held(const ClosedForms::Key& key, Find&& find) {
         if (const auto known = known_.find(key); known != known_.end()) {
@@ -42,7 +41,7 @@ public:
         return found;
     }
 
-    // A chunk comes to its phase. The ends of all are added to `ends` if it is the last.
+    // Adds the ends of all to `ends` if the chunk is the last.
     void come(Held& held, const PhaseInput& input, ChunkId chunk, u64 now, Vector<KnownEnd>& ends) {
         const JointPhase& form = held.form;
         const u32 at = open(input, form);
@@ -63,7 +62,7 @@ public:
         free_.push_back(at);
     }
 
-    // All go on with a phase like the one before, each when that has ended.
+    // All start an equal phase as the last one ends.
     void go_on(Held& held, Vector<KnownEnd>& ends) {
         starts_.clear();
         for (const KnownEnd& end : ends) {
@@ -78,7 +77,6 @@ public:
 
     bool somebody_waits() const { return free_.size() < opened_.size(); }
 
-    // Adds the messages of the phases that were held.
     void add_to(u64& messages, Vector<LinkUse>& dimensions, const ActorClasses& classes) const {
         for (const auto& [key, held] : held_) {
             for (u32 column = 0; column < held->form.classes().size(); ++column) {
@@ -93,7 +91,7 @@ public:
         }
     }
 
-    // What was held since the last mark was held so many times more.
+    // Repeats what was used since the last mark.
     void mark() {
         for (auto& [key, held] : held_) {
             held->marked = held->times;
@@ -118,7 +116,7 @@ private:
         u32 lowest = none;          // of the classes
     };
 
-    // The one that a chunk comes to, opened if it is the first.
+    // Opens it for the first chunk.
     u32 open(const PhaseInput& input, const JointPhase& form) {
         if (of_table_.size() <= input.table) {
             of_table_.resize(input.table + std::size_t{1});
@@ -145,7 +143,7 @@ private:
         return at;
     }
 
-    // Those of one communicator that meet share a form, which is the same whoever of them sees it.
+    // The form is the same whoever sees it.
     Held* shared(ClosedForms::Key key, std::optional<JointPhase> found) {
         if (!found) {
             return nullptr;

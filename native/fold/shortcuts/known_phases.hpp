@@ -1,9 +1,7 @@
-// KnownPhases: what phases take among ranks that do the same, or wait for each other, by closed form and not by
-// messages.
+// KnownPhases: times of phases by closed form, among ranks that do the same or wait for each other.
 //
-// Where messages share links, a closed form holds as long as nobody else sends over those of the phase. They are held
-// (network/held_links.hpp), and a phase that is met there is played from where it is. So what is left out costs
-// nothing, and what is met costs what it does in a run of all messages.
+// If messages share links, a form holds only while nobody else sends over them. They are held
+// (network/held_links.hpp); when somebody does, the phase is simulated from where it is.
 #pragma once
 
 #include <algorithm>
@@ -35,9 +33,8 @@ public:
         }
     }
 
-    // None unless all that take part in the phase do what its actor does, or all that do otherwise wait for
-    // each other. A message of a phase reaches no rank that the program does not name, so whatever else the classes
-    // of the communicator do, they are not in it.
+    // None unless all in the phase do what its actor does, or all others wait for each other. Only
+    // ranks that the program names are in it.
     std::optional<std::span<const KnownEnd>> ends(const PhaseInput& input, ChunkId chunk) override {
         ends_.clear();
         const Known known = look_up(input);
@@ -79,11 +76,10 @@ public:
         series_[chunk.index()].assign(more.begin(), more.end());
     }
 
-    // Whether some have come to a phase, and others have yet to.
     bool somebody_waits() const { return joint_.somebody_waits(); }
 
-    // An end is void once, at the tick that was known. A chunk may have several at one tick: of all its turns, and of
-    // the last of them.
+    // Once, at the known tick. A chunk may have several ends at one tick: of all its turns, and of
+    // the last.
     bool is_void(ChunkId chunk) override {
         const auto found = void_.find({run_->now(), chunk});
         if (found == void_.end()) {
@@ -93,7 +89,7 @@ public:
         return true;
     }
 
-    // Whether all ends that are known will be, so that the run can be moved on.
+    // Whether no known end is void, so that the run can be moved on.
     bool is_sure() const { return void_.empty(); }
     void leap(u64 ticks) {
         for (Held& held : held_) {
@@ -111,7 +107,7 @@ public:
         return are_several;
     }
 
-    // Adds the messages of the phases that were not played.
+    // Adds those not simulated.
     void add_to(u64& messages, Vector<LinkUse>& dimensions) const {
         forms_.for_each([&](u32 actor, const ClosedForm& form, u64 times) {
             const u64 all = classes_.count[actor] * times;
@@ -124,7 +120,7 @@ public:
         joint_.add_to(messages, dimensions, classes_);
     }
 
-    // What was used since the last mark was used so many times more.
+    // Repeats what was used since the last mark.
     void mark() {
         forms_.mark();
         joint_.mark();
@@ -139,7 +135,7 @@ private:
         return static_cast<u32>(&input.program - model_.collectives.programs.data());
     }
 
-    // The bytes of the chunks that one stands for, which then stands for none.
+    // Bytes of the represented chunks, which are reset.
     const Vector<u64>& taken_series(ChunkId chunk) {
         taken_.clear();
         if (chunk.index() < series_.size()) {
@@ -148,7 +144,7 @@ private:
         return taken_;
     }
 
-    // Where the last of all has come whose chunks stand for others: each begins a chunk when the one before has ended.
+    // All have come, representing others: each starts a chunk as the last one ends.
     void add_series_of_all(const PhaseInput& input, ChunkId chunk) {
         if (ends_.empty() || chunk.index() >= series_.size() || series_[chunk.index()].empty()) {
             return;
@@ -165,14 +161,14 @@ private:
         }
     }
 
-    // What is known of a phase. An actor's chunks of one collective have the same.
+    // Shared by an actor's chunks of one collective.
     struct Known {
         ClosedForms::Key key{};
         ClosedForms::Used* used = nullptr;
         JointPhases::Held* held = nullptr;
     };
 
-    // An actor's collectives take turns, so the latest few are kept, each in the place that follows from what it is.
+    // A cache: an actor's collectives alternate.
     static constexpr u32 kept = 8;
     static u32 place_of(const ClosedForms::Key& key) {
         constexpr u32 top_bits = 61;
@@ -196,7 +192,7 @@ private:
         return latest;
     }
 
-    // Phases one after the other whose links are held, by their chunk.
+    // Successive phases whose links are held, by chunk.
     struct Held {
         Vector<ClosedForms::Used*> phases;
         u64 began = 0;   // tick
@@ -261,7 +257,7 @@ private:
         return ends_;
     }
 
-    // How many of each of the messages are the first so many.
+    // Of each message, how many are among the first `messages`.
     const Vector<u64>& first_of_turn(const ClosedForm& form, u64 messages) {
         through_.clear();
         for (const MessagesInTurn& of : form.on_links) {
@@ -271,7 +267,7 @@ private:
         return through_;
     }
 
-    // Of phases that follow each other, those that are over stay, and those that have not begun are as if never told.
+    // Of successive phases, those over stay, and those not begun are forgotten.
     void meets(u32 name) override {
         const ChunkId chunk(name);
         Held& held = held_[name];
@@ -322,7 +318,7 @@ private:
     JointPhases joint_;
     Vector<KnownEnd> ends_;
     Vector<std::array<Known, kept>> latest_;   // by actor
-    Vector<Vector<u64>> series_;   // by chunk: bytes of those that it stands for
+    Vector<Vector<u64>> series_;   // by chunk: bytes of those that it represents
     Vector<u64> taken_;
     Vector<Held> held_;
     Vector<u64> through_;

@@ -1,4 +1,4 @@
-// Fast-forward moves a run on: all that it holds becomes what it would be some repetitions later.
+// Fast-forward moves a run on to where it would be some repetitions later.
 #include <algorithm>
 #include <utility>
 
@@ -73,7 +73,7 @@ void FastForward::write_times(ActorId actor, u64 ticks, u64 times) {
     }
 }
 
-// What nodes wait for: of those between the first that has not ended and the last that was touched.
+// From the first node that has not ended to the last touched.
 void FastForward::move_waiting(ActorId actor, const State& now, u64 times) {
     Vector<u32>& waiting = run_.executor().state().actors[actor].waiting;
     const Shift& shift = shifts_[actor];
@@ -112,8 +112,8 @@ void FastForward::move_tables(const Vector<std::pair<u32, u64>>& tables) {
     }
 }
 
-// Messages that were sent move on with their nodes. Of the receives that wait, each that would wait
-// again after so many times does, in place of those that waited up to where nodes differ.
+// Sent messages move with their nodes. Each receive that would still wait replaces those waiting up
+// to where nodes differ.
 void FastForward::match_again(const State& now, u32 tags, u64 times,
                               const Vector<std::pair<MatchKey, u32>>& sent) {
     Transport::State& transport = run_.transport().state();

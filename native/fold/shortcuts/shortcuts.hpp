@@ -1,4 +1,4 @@
-// The shortcuts of a folded run: closed forms of phases, and fast-forward through what comes again.
+// The shortcuts of a folded run: closed forms of phases, and fast-forward.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ inline namespace YANTRA_RUN {
 class Shortcuts;
 }
 
-// Model and classes must outlive what this returns.
+// Model and classes must outlive the result.
 std::unique_ptr<Shortcuts> make_shortcuts(const Model& model, const ActorClasses& classes);
 
 }  // namespace yantra

@@ -1,5 +1,5 @@
-// The two visitors of a run's state: one that writes down what its future depends on, and one that
-// moves it on. What a field is: engine/state.hpp.
+// The two visitors of a run's state: one writes what its future depends on, one moves it on.
+// Fields: engine/state.hpp.
 #pragma once
 
 #include <algorithm>
@@ -20,19 +20,19 @@ struct Origins {
     Vector<u64> chunks_made;           // by communicator class
 };
 
-// How much further on everything is.
+// By how much.
 struct Moves {
     IdVector<ActorId, u32> nodes;
     IdVector<ActorId, i64> priority;
     Vector<u64> chunks;                // by communicator class
     u32 tags = 0;
-    // What counts only: its values at the two moments between which the run is to be repeated.
+    // What only counts, before and after one repetition.
     const Vector<u64>& before;
     const Vector<u64>& after;
     u64 times = 0;
 };
 
-// What both do alike: going through collections.
+// Common to both: collections.
 template <class Visitor>
 class StateVisitor {
 public:
@@ -164,7 +164,7 @@ public:
     void chunk_number(u32 communicator_class, u64& number) {
         number += moves_.chunks[communicator_class];
     }
-    // A table is found by its number, so it is moved when all are known.
+    // Tables are found by number, so they move when all are known.
     void table_number(u32 table, u32 communicator_class, u64) {
         tables.emplace_back(table, moves_.chunks[communicator_class]);
     }

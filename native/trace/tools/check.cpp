@@ -97,7 +97,7 @@ private:
         }
     }
 
-    // The traces of a collective may say how many of its chunks a message has instead.
+    // A collective's trace may give chunks instead.
     void size(std::uint32_t node) {
         if (graph_.msg_chunk_cnt.kind_of(node) == IntColumn::absent ||
             graph_.total_chunk_cnt.kind_of(node) == IntColumn::absent) {
@@ -158,7 +158,7 @@ private:
         }
     }
 
-    // Of the record that gave the node its body, the last of its id. Searched: findings are few.
+    // Of the last record of the id, which gave the body. Searched, as findings are few.
     std::uint64_t byte_offset(std::uint64_t id) const {
         for (std::size_t record = trace_.size(); record-- > 0;) {
             if (trace_.id[record] == id) {

@@ -1,9 +1,8 @@
 // Encodes a Trace as a Chakra file (layout 0.0.4, not compressed).
 //
-// Trade-off: one fixed form: fields ascending, default values left out, number lists packed. The same
-// trace always gives the same bytes, and they are those of protobuf's own serializers. What the schema does
-// not know of a message comes last in it, as theirs write it.
-// Source: MLCommons Chakra schema 0.0.4; framing = a varint length before each message.
+// Trade-off: one fixed form: ascending fields, no default values, packed lists, unknown fields
+// last: protobuf's own bytes. Source: MLCommons Chakra schema 0.0.4; framing = a varint length
+// before each message.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +16,9 @@ namespace yantra {
 
 std::string encode(const Trace& trace);
 
-// Appends the parts of the records of one trace to a string, in the order of the file: a record is its
-// id, identity, ctrl_deps, data_deps, times, attributes and what is foreign, and has its length before it.
-// Attributes are elements of the trace's `attributes`.
+// Appends parts of records to a string in file order: a record is its length, id, identity,
+// ctrl_deps, data_deps, times, attributes and foreign fields. Attributes are elements of the
+// trace's `attributes`.
 class PartEncoder {
 public:
     explicit PartEncoder(const Trace& trace) : trace_(trace) {}
@@ -31,7 +30,7 @@ public:
     void data_deps(std::span<const std::uint64_t> ids, std::string& out);
     void times(std::size_t record, std::string& out);  // and inputs and outputs
     void attribute(const Attribute& item, std::string& out);
-    // As attribute(), with another value for a number.
+    // With another value for a number.
     void attribute(const Attribute& item, std::uint64_t value, std::string& out);
 
     void foreign(std::size_t record, std::string& out);  // fields that the schema does not know
@@ -46,7 +45,7 @@ private:
     void list(const Attribute& item);
 
     const Trace& trace_;
-    std::string message_;  // the attribute or the IOInfo being written
+    std::string message_;  // the attribute or IOInfo being written
     std::string list_;     // the list inside that
     std::string packed_;   // the packed numbers inside that
 };

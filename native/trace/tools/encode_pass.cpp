@@ -16,7 +16,6 @@ namespace {
 
 constexpr PlaceInPass in_no_segment{std::numeric_limits<std::uint32_t>::max(), 0};
 
-// Writes the attributes of nodes.
 class AttributeWriter {
 public:
     explicit AttributeWriter(Trace& block) : block_(block) {}
@@ -68,7 +67,7 @@ void write_computation(AttributeWriter& out, const PassOperation& one) {
     }
 }
 
-// The type of a node, whose attributes are written but for those that all kinds have.
+// Returns the type; writes the attributes that not all kinds have.
 NodeType write_costs(AttributeWriter& out, const PassOperation& one) {
     if (one.comm_type) {
         out.number("comm_type", *one.comm_type);
@@ -159,7 +158,7 @@ private:
         }
     }
 
-    // What an operation follows on its chain, which it is then the last of.
+    // Its predecessor on its chain, whose last it becomes.
     std::optional<std::uint64_t> predecessor(const PassOperation& one, std::uint64_t place) {
         if (one.computes()) {
             const std::optional<std::uint64_t> before = std::exchange(made_.last_compute, place);
@@ -203,7 +202,7 @@ private:
     std::optional<std::int64_t> chunk_;
     std::shared_ptr<Trace> block_ = std::make_shared<Trace>();
     Segment made_;
-    Vector<std::uint64_t> data_, control_;   // of the node that is made
+    Vector<std::uint64_t> data_, control_;   // of the node being made
 };
 
 }  // namespace
@@ -211,7 +210,7 @@ private:
 EncodedPass encode_pass(const Vector<Vector<PassItem>>& parts, std::optional<std::int64_t> chunk) {
     EncodedPass made;
     for (std::uint32_t number = 0; number < parts.size(); ++number) {
-        // A part may wait for what comes behind it in the part, and not for a later part.
+        // A part may wait for what is behind in it, not for a later part.
         for (std::size_t place = 0; place < parts[number].size(); ++place) {
             const std::uint32_t key = parts[number][place].key;
             if (made.places.size() <= key) {

@@ -1,8 +1,8 @@
-// encode_pass: the operations of a pass as blocks of Chakra nodes, which are encoded once and copied many times.
+// encode_pass: a pass's operations as blocks of Chakra nodes, encoded once and copied many times.
 //
-// Within a block, control dependencies chain the computations of the device and the collectives of each
-// communicator in program order. Dependencies on earlier blocks of the pass, and on other passes, are listed
-// for the player.
+// Within a block, control dependencies chain the device's computations, and each communicator's
+// collectives, in program order. Dependencies on earlier blocks and other passes are listed for the
+// player.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@
 
 namespace yantra {
 
-// What one rank does, in numbers of one rank: bytes, and operations of floating point. A collective has a
-// `comm_type`, a send or receive a `peer`; anything else computes, or moves bytes to or from memory beyond the
-// device (`mem_load`, `mem_store`).
+// Of one rank: bytes, and floating-point operations. A collective has a `comm_type`, a send or
+// receive a `peer`; anything else computes, or moves bytes to or from memory beyond the device
+// (`mem_load`, `mem_store`).
 struct PassOperation {
     std::string name, kind, phase, unit, dtype, group, peer;
     std::int64_t tensor_flops = 0;
@@ -35,7 +35,7 @@ struct PassOperation {
     std::int64_t saves = 0;
     std::int64_t frees = 0;
 
-    // Sums that throw std::overflow_error where 63 bits do not hold them.
+    // Throw std::overflow_error beyond 63 bits.
     std::int64_t flops() const { return sum(tensor_flops, vector_flops); }
     std::int64_t moved() const { return sum(bytes_read, bytes_written); }
 
@@ -52,8 +52,8 @@ private:
     }
 };
 
-// An operation in its pass, with what it waits for: keys, of this pass where there is no source. One that
-// `follows_all` waits for all that the device computes before it, too.
+// An operation and the keys it waits for; without a source, of this pass. `follows_all`: also for
+// all earlier computations of the device.
 struct PassItem {
     struct Wait {
         std::uint32_t key = 0;
@@ -68,36 +68,34 @@ struct PassItem {
     std::int64_t releases = 0;   // and until here
 };
 
-// What the operations of a pass are together.
 struct PassTotals {
     // A sum of numbers of 63 bits.
     using Sum = unsigned __int128;
 
     Vector<std::string> groups;         // of its collectives, by first use
-    Sum model_flops = 0;                     // of matrix products, those left out that are made again
+    Sum model_flops = 0;                     // of matrix products, recomputation excluded
     Sum hardware_flops = 0;                  // all of them
     Sum all_flops = 0;                       // those of vector units too
     std::int64_t saved = 0;                  // bytes of activations that it leaves behind
     std::int64_t held = 0;                   // and of buffers
-    std::int64_t most_saved = 0;             // both where they are the most together
+    std::int64_t most_saved = 0;             // both at their joint peak
     std::int64_t most_held = 0;
     bool stores = false;                     // whether it moves activations beyond the device
     Vector<std::uint32_t> messages;     // places of sends and receives
     std::optional<std::uint32_t> too_early;  // a place that waits for one that is not before it
 };
 
-// A pass before it has a place: its segments, and where each key is.
+// Not yet placed: its segments, and where each key is.
 struct EncodedPass {
     Vector<Segment> segments;
     Vector<PlaceInPass> places;
 };
 
-// Adds up a pass, whose items come in this order. Throws std::overflow_error for operations or bytes that 63 bits do
-// not hold.
+// Items in order. Throws std::overflow_error beyond 63 bits.
 PassTotals totals_of(std::span<const PassItem> items);
 
-// Encodes each part of a pass as a segment. `chunk` is none behind all passes. Throws std::invalid_argument for a
-// tag that a message cannot have, and for an operation that waits for one that is not in the pass.
+// Encodes each part as a segment. `chunk`: none behind all passes. Throws std::invalid_argument for
+// an invalid tag, or for waiting on an operation not in the pass.
 EncodedPass encode_pass(const Vector<Vector<PassItem>>& parts, std::optional<std::int64_t> chunk);
 
 }  // namespace yantra

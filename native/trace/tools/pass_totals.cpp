@@ -1,4 +1,4 @@
-// Adds up the operations of a pass in one walk: its groups, products, memory and messages.
+// Totals of a pass in one walk: groups, products, memory and messages.
 #include <algorithm>
 #include <stdexcept>
 

@@ -1,11 +1,11 @@
-// Player: the template of one device of a pipeline, as copies of the passes that it plays.
+// Player: the template of a pipeline device, as copies of the passes that it plays.
 //
-// A pass is some segments, blocks of nodes that stand together. Each copy is tied to what came before by
-// control dependencies, which chain the computations of the device and the collectives of each communicator
-// in program order, and by the dependencies on other passes of the same micro-batch.
+// A pass is segments, contiguous blocks of nodes. A copy is tied to earlier ones by control
+// dependencies, which chain the device's computations and each communicator's collectives, and by
+// dependencies on other passes of the same micro-batch.
 //
-// Trade-off: what passes need of each other is named by keys and looked up copy by copy, so no copy is
-// made by the caller.
+// Trade-off: passes refer to each other by keys, looked up for each copy, so callers make no
+// copies.
 #pragma once
 
 #include <cstdint>
@@ -21,25 +21,25 @@
 
 namespace yantra {
 
-// Of what a segment's dependency is, where it is no earlier part of its pass.
+// Of a dependency that is not an earlier part of the pass.
 enum class PassSource : std::uint8_t { forward, backward, neighbour, reductions };
 
 struct Segment {
-    // A dependency on an earlier segment of the pass: the node's place, the segment, the place there.
+    // On an earlier segment: the node's place, the segment, the place there.
     struct Inner {
         std::uint64_t place = 0;
         std::uint32_t segment = 0;
         std::uint64_t earlier = 0;
         bool is_control = false;
     };
-    // One on an operation of another pass, by its key.
+    // On another pass's operation, by key.
     struct Outer {
         std::uint64_t place = 0;
         PassSource source = PassSource::forward;
         std::uint32_t key = 0;
         bool is_control = false;
     };
-    // The first and the last collective of a communicator.
+    // Of a communicator.
     struct Chain {
         std::string group;
         std::uint64_t first = 0;
@@ -48,12 +48,12 @@ struct Segment {
     std::shared_ptr<const Trace> block;
     std::optional<std::uint64_t> first_compute, last_compute;   // places
     Vector<Chain> chains;
-    Vector<std::uint64_t> starts;   // places that wait for all that was computed before
+    Vector<std::uint64_t> starts;   // places that wait for all earlier computations
     Vector<Inner> inner;
     Vector<Outer> outer;
 };
 
-// Where an operation is: its segment, and its place there.
+// Segment and place in it.
 using PlaceInPass = std::pair<std::uint32_t, std::uint64_t>;
 
 struct PassCopy {
@@ -62,13 +62,13 @@ struct PassCopy {
     Vector<std::uint32_t> blocking;    // keys of what the device waits for after the pass
     std::optional<PassSource> direction;    // as what others look for it: forward or backward
     std::optional<PassSource> neighbour;    // the direction of the pass that makes its tensor on this device,
-    std::optional<std::uint32_t> beside;    // and the chunk of that
+    std::optional<std::uint32_t> beside;    // and its chunk
     std::uint32_t chunk = 0;
 };
 
 class Player {
 public:
-    // Collectives of the groups named are those of gradients.
+    // Collectives of these groups are those of gradients.
     Player(const Trace& head, Vector<std::string> gradient_groups)
         : stamper_(head), gradient_groups_(std::move(gradient_groups)) {}
 
@@ -76,11 +76,11 @@ public:
         passes_.push_back(std::move(pass));
         return static_cast<std::uint32_t>(passes_.size() - 1);
     }
-    // Plays a pass of a micro-batch, or several of which segments take turns: whose turn it is, and
-    // which segment. Throws std::invalid_argument where a pass waits for one that was not played.
+    // Plays a pass of a micro-batch, or several with interleaved segments: the pass and segment of
+    // each turn. Throws std::invalid_argument if a pass waits for one not played.
     void play(std::span<const std::uint32_t> passes, std::span<const std::int64_t> microbatches,
               std::span<const std::pair<std::uint32_t, std::uint32_t>> turns, std::int64_t tags_each);
-    // Plays what comes once a step, behind all its passes; those of a further step may follow.
+    // Plays what comes once a step, behind its passes; another step may follow.
     void finish(std::uint32_t pass);
 
     Stamper& stamper() { return stamper_; }

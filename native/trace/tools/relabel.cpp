@@ -9,7 +9,6 @@ namespace yantra {
 
 namespace {
 
-// Adds the text with the numbers of its layers moved on.
 void add_with_layers(std::string& made, std::string_view text, std::int64_t layers) {
     constexpr std::string_view word = "layers.";
     std::size_t done = 0;
@@ -41,7 +40,7 @@ Trace relabelled(const Trace& block, const Relabel& by) {
     const std::uint32_t layer = block.attribute_names.find("layer");
     const std::uint32_t chunk = block.attribute_names.find("chunk");
     const std::uint32_t tag = block.attribute_names.find("comm_tag");
-    std::string_view before;   // the layer of the node before, and that text moved on
+    std::string_view before;   // the previous node's layer, and that text moved on
     Text moved;
     for (Attribute& item : made.attributes) {
         if (item.name == layer && item.kind == AttributeKind::string) {

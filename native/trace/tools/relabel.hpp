@@ -1,4 +1,5 @@
-// A block of a training step as one of other layers: names, the attributes `layer` and `chunk`, and tags.
+// A training step's block moved to other layers: names, the attributes `layer` and `chunk`, and
+// tags.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +10,8 @@
 
 namespace yantra {
 
-// `layers.7` becomes `layers.9` with `layers` 2, wherever a name begins or follows a space. A tag below
-// `first_inner` moves by `tags`, another by `inner_tags`. Every `chunk` becomes `chunk`.
+// With `layers` 2, `layers.7` becomes `layers.9` at the start of a name or after a space. Tags
+// below `first_inner` move by `tags`, others by `inner_tags`. Every `chunk` becomes `chunk`.
 struct Relabel {
     std::int64_t layers = 0;
     std::int64_t chunk = 0;
@@ -21,7 +22,6 @@ struct Relabel {
 
 Trace relabelled(const Trace& block, const Relabel& by);
 
-// A text with the numbers of its layers moved on.
 std::string with_layers(std::string_view text, std::int64_t layers);
 
 }  // namespace yantra

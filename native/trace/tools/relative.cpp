@@ -21,7 +21,6 @@ bool sends_or_receives(const Trace& trace, std::size_t record) {
     return is_type(trace, record, NodeType::comm_send) || is_type(trace, record, NodeType::comm_recv);
 }
 
-// What an attribute of a communication node is.
 NameRole role_of(const Trace& trace, std::size_t record, const Attribute& item) {
     const bool is_message = sends_or_receives(trace, record);
     if (item.kind != AttributeKind::string ||
@@ -86,7 +85,7 @@ private:
         }
     }
 
-    // Keeps what is beside the value of an attribute, for the one added last.
+    // Of the attribute added last.
     void keep_rest(const Attribute& item) {
         if (!trace_.docs.empty()) {
             out_.set_doc(trace_.doc_of(item));
@@ -143,7 +142,7 @@ private:
     std::unordered_map<std::string, Text> texts_;
     std::uint32_t source_ = 0;
     std::uint32_t target_ = 0;
-    bool has_peer_ = false;  // of the node at hand, if it needs one
+    bool has_peer_ = false;  // of the current node, if it needs one
 };
 
 }  // namespace

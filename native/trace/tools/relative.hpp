@@ -1,7 +1,6 @@
-// Relative traces: templates whose groups are names and whose peers are expressions, for many ranks.
+// Relative traces: templates for many ranks, with names for groups and expressions for peers.
 //
-// Trade-off: names and expressions are text here and nothing knows what they mean; whoever does gives
-// the ids and ranks that take their places.
+// Trade-off: both are plain text here; the caller supplies ids and ranks.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +14,7 @@ namespace yantra {
 
 inline constexpr const char* peer_attribute = "comm_peer";
 
-// What the nodes of a template name, in order of first appearance.
+// In order of first appearance.
 struct RelativeNames {
     Vector<std::string> groups;  // "pg_name" of collectives, sends and receives
     Vector<std::string> peers;   // "comm_peer" of sends and receives
@@ -23,19 +22,19 @@ struct RelativeNames {
 
 RelativeNames relative_names(const Trace& trace);
 
-// What they mean for one rank.
+// For one rank.
 struct Meaning {
     std::uint32_t rank = 0;
     std::unordered_map<std::string, std::string> groups;  // name to id
     std::unordered_map<std::string, std::uint32_t> peers;
 };
 
-// The trace of one rank: group ids for names, comm_src and comm_dst for peers. Throws
-// std::invalid_argument where a name or an expression has no meaning.
+// One rank's trace, with group ids, comm_src and comm_dst. Throws std::invalid_argument for a name
+// or expression without meaning.
 Trace resolve(const Trace& trace, const Meaning& meaning);
 
-// Lets each collective wait for the one before it in the file: ASTRA-sim gives a rank one communication
-// slot, so ranks that take two ready collectives in different order wait for each other forever.
+// Each collective waits for the previous one in the file: ASTRA-sim gives a rank one communication
+// slot, so different orders on two ranks would deadlock.
 Trace with_collectives_in_order(const Trace& trace);
 
 }  // namespace yantra

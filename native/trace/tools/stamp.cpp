@@ -1,4 +1,4 @@
-// Everything is checked before the first byte is written, so that a refused copy leaves no trace.
+// Everything is checked before the first byte is written, so that a refused copy has no effect.
 #include "trace/tools/stamp.hpp"
 
 #include <algorithm>

@@ -1,8 +1,7 @@
-// Stamper: makes a long trace of copies of short ones, the blocks.
+// Stamper: makes a long trace of copies of short blocks.
 //
-// Trade-off: a copy is checked when it is made and written when the file is asked for: a block is encoded
-// once, and a copy takes its bytes over and writes anew only what differs (ids, dependencies, two
-// attributes). Until then memory is that of the distinct blocks.
+// A copy is checked at once and written on request: it reuses its block's bytes except ids,
+// dependencies and two attributes. Until then memory is that of the distinct blocks.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +19,12 @@ namespace yantra {
 
 class Stamper {
 public:
-    // The metadata of `head` becomes that of the trace.
+    // The trace takes the metadata of `head`.
     explicit Stamper(const Trace& head);
 
-    // Appends a copy of the block, whose ids are 0, 1, …; returns the id of its first node. Sets the
-    // attributes "microbatch", adds `tag_base` to the attributes "comm_tag".
-    // Throws std::invalid_argument, and adds nothing, when the block or an edge does not fit.
+    // Appends a copy of the block (ids 0, 1, …); returns its first id. Sets "microbatch" and adds
+    // `tag_base` to "comm_tag". Throws std::invalid_argument, without effect, if the block or an
+    // edge does not fit.
     std::uint64_t stamp(const std::shared_ptr<const Trace>& block, Vector<StampEdge> edges,
                         std::optional<std::int64_t> microbatch, std::int64_t tag_base);
 
@@ -38,7 +37,7 @@ private:
     enum class Change : std::uint8_t { none, microbatch, tag };
     static Change change_of(const std::string& attribute);
 
-    // Bytes that never change, and then an attribute that does.
+    // Constant bytes, then an attribute that changes.
     struct Piece {
         std::size_t end = 0;  // in `bytes`; begins where the piece before ends
         Change change = Change::none;
@@ -52,14 +51,13 @@ private:
         Vector<std::size_t> first_piece;  // n + 1; the first piece of a node is its identity
     };
 
-    // An attribute of a node that copies change.
     struct Changed {
         std::size_t place = 0;
         Change change = Change::none;
         std::size_t attribute = 0;
     };
     struct Changes {
-        std::shared_ptr<const Trace> block;  // so that no other comes to be where it is
+        std::shared_ptr<const Trace> block;  // so that no other takes its address
         Vector<Changed> all;
     };
 

@@ -10,7 +10,7 @@ namespace yantra {
 
 namespace {
 
-// The attributes that count, by their place in the names of the trace.
+// Attribute numbers in the trace.
 struct Names {
     explicit Names(const Trace& trace) {
         for (std::size_t i = 0; i < known.size(); ++i) {

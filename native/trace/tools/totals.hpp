@@ -1,8 +1,7 @@
-// What the nodes of one trace add up to: computation by class and phase, communication by kind and
-// group, and the activations alive along the trace.
+// Totals of a trace: computation by class and phase, communication by kind and group, and live
+// activations.
 //
-// Trade-off: activations are counted in the order of the file, which is the order in which the rank
-// issues its nodes; a run may overlap them.
+// Trade-off: activations are counted in file order, the order of issue; a run may overlap them.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,7 @@
 namespace yantra {
 
 struct ComputeTotal {
-    std::string op_class;  // empty: the nodes do not say
+    std::string op_class;  // empty: unknown
     std::string phase;
     std::uint64_t count = 0;
     std::uint64_t operations = 0;
@@ -33,10 +32,10 @@ struct Totals {
     Vector<ComputeTotal> compute;
     Vector<CommunicationTotal> communication;
     std::int64_t activations_peak = 0;            // bytes
-    Vector<std::int64_t> activations;  // the highest in each part of the trace, in order
+    Vector<std::int64_t> activations;  // peak in each part of the trace, in order
 };
 
-// `parts`: into how many equal parts the trace is cut for `activations`. Sums wrap at 2^64.
+// `parts`: equal parts of the trace for `activations`. Sums wrap at 2^64.
 Totals total(const Trace& trace, std::size_t parts);
 
 }  // namespace yantra
