@@ -80,12 +80,12 @@ void Executor::add_part(ActorId actor, std::shared_ptr<const Job> job, u32 arriv
     a.parts.push_back(std::move(part));
 }
 
-// What every node goes through, from the end of one to the start of the next. It is inlined into one
-// function: to pass from one call to the next costs as much as what each does.
+// The path of every node, from end to next start, inlined into one function: each call would cost
+// as much as its work.
 
-// Fetches what nodes a few places on will read: ranks take turns, so it is in no cache by itself. The node
-// that is ahead of all others of its rank may be followed by one that is as far ahead of it as the trace has
-// nodes under way. Inlined, as the compiler drops calls of what only fetches.
+// Prefetches for nodes a few places on: ranks alternate, so they are not cached. The rank's most
+// advanced node may be followed by one as far ahead as nodes are under way. Forced inline, as the
+// compiler drops calls that only prefetch.
 [[gnu::always_inline]] inline void Executor::fetch_ahead(const Part& part, NodeId node) const {
     constexpr u32 ops_ahead = 16;
     constexpr u32 children_ahead = 24;
@@ -184,17 +184,16 @@ void Executor::make_ready(OfActor& a, Vector<NodeId> nodes) {
 }
 
 void Executor::make_ready(OfActor& a, const Part& part, NodeId node) {
-    __builtin_prefetch(&part.op(node) + 1);   // which is ready next, most often
+    __builtin_prefetch(&part.op(node) + 1);   // the usual next one
     a.ready.insert_turn(slot_wanted(part, node), part.turn(node));
 }
 
 void Executor::put_back(OfActor& a, NodeId node) { make_ready(a, part_of(a, node), node); }
 
-// Issues every ready node whose slot is free, in the order of positions: in that of ids where nobody
-// schedules. Of two jobs the one that came first goes first. A skipped node that does not wake its
-// rank leaves its children for the next pass. Where nothing is in flight no next pass would come, so
-// it follows at once (upstream stalls there for good). `child`, if it is not none, is ready too, of the node that
-// ended: most often it can start, and then it need not wait among others.
+// Issues every ready node with a free slot, by position (by id unless scheduled), older jobs first.
+// A skipped node that does not wake its rank leaves its children to the next pass; with nothing in
+// flight that follows at once (upstream stalls for good). `child`, if not none, is ready too; most
+// often it starts without queueing.
 [[gnu::always_inline]] inline void Executor::issue_ready(ActorId actor, OfActor& a, NodeId child) {
     const auto is_open = [&](u32 slot) {
         return ready_sets_tell_ ? a.ready.is_open(slot) : slot_open(actor, slot);
@@ -238,14 +237,14 @@ void Executor::put_back(OfActor& a, NodeId node) { make_ready(a, part_of(a, node
     a.issuing = false;
 }
 
-// Whether a node that is ready stays so, and its slot free, while another starts: that is a message, so nothing
-// ends meanwhile.
+// Whether a ready node stays ready, with its slot free, while another starts: if that is a message,
+// nothing ends.
 inline bool Executor::waits_aside(const OfActor& a, NodeId node, const Op& other) {
     return part_of(a, node).op(node).resource == unlimited && is_message(other);
 }
 
-// Returns one of the children that are ready now, which is then to be issued in its turn; the others wait in the
-// ready set. None while nodes are issued.
+// Returns a ready child to be issued in its turn; the others go to the ready set. None during an
+// issue pass.
 [[gnu::always_inline]] inline NodeId Executor::release_children(OfActor& a, const Part& part,
                                                                 NodeId node) {
     const u32 only = part.only_child_of(node);
@@ -281,7 +280,7 @@ NodeId Executor::release_several(OfActor& a, const Part& part, NodeId node) {
     return freed;
 }
 
-// The run pauses where jobs that arrived have ended, so that whoever sent them hears of it.
+// The run pauses where arrived jobs have ended, so that their sender notices.
 [[gnu::always_inline]] inline void Executor::node_of_arrival_ends(const Part& part) {
     if (part.arrival != none) [[unlikely]] {
         count_arrival(part);
@@ -297,8 +296,8 @@ void Executor::count_arrival(const Part& part) {
     }
 }
 
-// An actor is done when nothing runs and nothing is ready. Nodes on a cycle never become ready. With
-// the astra-sim semantics they are dropped, as upstream drops them (the reader warns of them).
+// When nothing runs and nothing is ready. Nodes on a cycle never become ready; astra-sim semantics
+// drop them, as upstream (the reader warns).
 [[gnu::always_inline]] inline void Executor::finish_if_done(ActorId actor, OfActor& a) {
     if (a.in_flight == 0 && !a.finished && a.ready.empty()) [[unlikely]] {
         finish(actor, a);
@@ -439,7 +438,7 @@ void Executor::completed(const Completion& completion) {
     complete(ActorId(completion.a), NodeId(completion.b), completion.kind);
 }
 
-// Messages whose other half was there first never wait, so most runs of collectives keep no column.
+// Messages whose other half came first never wait, so most runs of collectives keep no column.
 void Executor::message_begins(const Completion& completion) {
     const u32 at = place(ActorId(completion.a), NodeId(completion.b));
     if (state_.begun.size() <= at) {
@@ -466,7 +465,7 @@ void Executor::enter_collective(ActorId actor, const Part& part, NodeId node, co
                         .then = {done(op), actor.index(), node.index()}});
 }
 
-// Finishes a node that takes no time: no slot is held and, with the quirk, no issue pass follows.
+// A node without time: no slot and, with the quirk, no issue pass.
 void Executor::skip(ActorId actor, const Part& part, NodeId node) {
     OfActor& a = state_.actors[actor];
     const u32 at = part.place(node);

@@ -1,8 +1,8 @@
-// Executor: the nodes of the execution graphs, when they are ready, which slot they hold, what they do
+// Executor: nodes of the execution graphs: when they are ready, their slots, what they do
 // (astra-sim-semantics 6).
 //
-// An actor starts with the job that the model gives it. More jobs may arrive while the run goes on;
-// their nodes are numbered on from those that are there, and they share the actor's slots.
+// An actor starts with its job of the model. Later arrivals are numbered on and share the actor's
+// slots.
 #pragma once
 
 #include <memory>
@@ -29,18 +29,17 @@ namespace yantra::inline YANTRA_RUN {
 
 class Executor {
 public:
-    // A job of an actor. What is asked for every node stands first, in one line of a cache: on the way
-    // over the job and its graph it would be five.
+    // An actor's job. What every node needs comes first, in one cache line instead of five.
     struct alignas(64) Part {
         const Op* ops = nullptr;
         const u32* only_child = nullptr;
-        const u32* position = nullptr;      // of each node; null where that is its number
+        const u32* position = nullptr;      // of each node; null if its number
         const Graph* graph = nullptr;
         u32 first = 0;                      // number of its first node at the actor
         u32 first_place = 0;                // and among the nodes of all actors
         u32 arrival = none;                 // that brought it
         bool is_template = false;
-        bool is_alone = true;               // of its actor; said of the first
+        bool is_alone = true;               // of its actor; valid in the first
         std::shared_ptr<const Job> job;
         RankTables tables;                  // of a template
 
@@ -55,8 +54,7 @@ public:
             return ReadySet::turn_of(own, position == nullptr ? own : first + position[own - first]);
         }
     };
-    // The jobs of an actor: that of the model here, those that arrived apart. So what is read of the one for every
-    // node is found without another read.
+    // The model's job is stored here, arrivals elsewhere, so the usual look-up takes no extra read.
     class Parts {
     public:
         void push_back(Part&& part) {
@@ -85,8 +83,8 @@ public:
         Part first_;
         Vector<Part> later_;
     };
-    // The end of one node and the start of the next read three lines of a cache: the first of the part, and the two
-    // from the ready set on.
+    // Ending a node and starting the next reads three cache lines: the first of the part, and the
+    // two from the ready set on.
     struct alignas(64) OfActor {
         Parts parts;
         ReadySet ready{0};
@@ -95,10 +93,10 @@ public:
         bool issuing = false;
         bool finished = false;
         Vector<NodeId> freed;     // nodes freed during an issue pass
-        Vector<u32> waiting;      // parents left, by node; of an only child with one parent not counted
+        Vector<u32> waiting;      // parents left, by node; not counted for an only child with one
+                                  // parent
         u64 compute_busy = 0;
     };
-    // Jobs that arrive together.
     struct Arrival {
         Vector<std::pair<ActorId, std::shared_ptr<const Job>>> jobs;
         u64 nodes_left = 0;
@@ -120,32 +118,31 @@ public:
     Executor(const Model& model, const Actors& actors, Engine& engine, Transport& transport,
              Memory& memory, LocalBandwidth& local, Collectives& collectives, OrderWatcher* watcher);
 
-    // To be called before the start.
+    // Call before the start.
     void note(Notes notes) {
         notes_ = notes;
         seen_of_groups_.resize(notes == Notes::groups ? actors_.count() : 0);
     }
     const Vector<Happening>& happenings() const { return happenings_; }
 
-    // Issues what is ready at the start.
     void start();
 
-    // Takes jobs that will arrive; they do nothing before `begin`. Precondition: actors are ranks.
+    // They do nothing before `begin`. Precondition: actors are ranks.
     u32 accept(Vector<std::pair<ActorId, std::shared_ptr<const Job>>> jobs);
     void begin(u32 arrival);
     const Arrival& arrival(u32 arrival) const { return arrivals_[arrival]; }
-    // Whether all actors have finished, and all jobs that are to arrive have ended.
+    // When all actors, and all expected jobs, have ended.
     std::optional<u64> done_at() const;
-    // Those that ended since the last call.
+    // Since the last call.
     Vector<u32> take_ended() { return std::exchange(ended_, {}); }
 
     [[gnu::noinline]] void handle(ActorId actor, const RankEvent& event);
     void completed(const Completion& completion);
-    // The first byte of the message that a posted node waits for moves now.
+    // The first byte of the message that a posted node awaits moves now.
     void message_begins(const Completion& completion);
 
-    // For whoever knows that a node ends soon: fetches what is read then of it, of its slot and of the first that
-    // waits for it. Inlined, as the compiler drops calls of what only fetches.
+    // Prefetches what is read when a node ends: it, its slot, and the first that waits for it.
+    // Forced inline, as the compiler drops calls that only prefetch.
     [[gnu::always_inline]] void fetch_node(ActorId actor, NodeId node, EventKind done) const {
         const OfActor& a = state_.actors[actor];
         fetch_node(a, part_of(a, node), node);
@@ -174,11 +171,11 @@ public:
     const Part& part_of(ActorId actor, NodeId node) const {
         return part_of(state_.actors[actor], node);
     }
-    // Of a node, among those of all actors.
+    // Among the nodes of all actors.
     u32 place(ActorId actor, NodeId node) const { return part_of(actor, node).place(node); }
     u64 start_of(ActorId actor, NodeId node) const { return state_.start[place(actor, node)]; }
     u64 end_of(ActorId actor, NodeId node) const { return state_.end[place(actor, node)]; }
-    // Of the kinds that ready nodes wait for; the last is that of which there are always enough.
+    // The last kind is unlimited.
     u32 slot_wanted(const Part& part, NodeId node) const {
         const u8 slot = part.op(node).resource;
         return slot == unlimited || (meetings_ != nullptr && meets(part, node)) ? slots_ : slot;
@@ -191,15 +188,15 @@ public:
     State& state() { return state_; }
 
 private:
-    // A node is done. The kind says which slot it held and whether it was a collective, so that nobody looks
-    // it up again: the node was read long ago. Of an actor's events, a: the node; of completions, a: the actor, b: the node.
+    // The kind has the slot and whether it was a collective, which saves a look-up of a node read
+    // long ago. Of an actor's events, a: the node; of completions, a: the actor, b: the node.
     static EventKind done(const Op& op) {
         return {Owner::execution, u32{op.resource} | (op.kind == OpKind::collective ? of_collective : 0)};
     }
     static constexpr u32 of_collective = 0x100;
 
     static const Part& part_of(const OfActor& a, NodeId node) { return a.parts.of(node); }
-    // Whether a node waits for the other members before it holds a slot.
+    // Whether a node waits for other members before it takes a slot.
     static bool meets(const Part& part, NodeId node) {
         return part.graph->type[node.index() - part.first] == static_cast<i32>(NodeType::comm_coll);
     }

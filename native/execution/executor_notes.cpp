@@ -1,7 +1,7 @@
-// What happens to nodes, for a log: each start and end, or only the collectives that begin a ring.
+// Notes for a log: each start and end of nodes, or only collectives that begin a ring.
 //
-// ASTRA-sim's log tells the ring of a group when the first collective of a type starts in it, at each rank. Which one is
-// first depends on the run, so it is asked here at each start.
+// ASTRA-sim logs a group's ring when the first collective of a type starts in it at a rank; which
+// one depends on the run.
 
 #include "base/ensure.hpp"
 #include "base/vector.hpp"
@@ -17,7 +17,7 @@ void Executor::note(ActorId actor, u32 node, Happening::What what) {
     happenings_.push_back({actors_.rank(actor).index(), node, what});
 }
 
-// Whether no collective of its type has started at the actor in its group, as its trace names groups.
+// The first of its type at the actor in its group, as the trace names groups.
 bool Executor::is_first_of_group(ActorId actor, NodeId node) {
     constexpr std::size_t types = 16;   // there are ten
     const Parts& parts = state_.actors[actor].parts;

@@ -1,4 +1,4 @@
-// What a recorded run notes of nodes: which parents and which slots each waited for.
+// What a recorded run notes of nodes: which parents and slots each waited for.
 #pragma once
 
 #include "base/ensure.hpp"
@@ -28,12 +28,12 @@ struct ExecutorProbe {
 
 #else
 
-// A node is given by its place among those of all actors.
+// Nodes are numbered among those of all actors.
 class ExecutorProbe {
 public:
     explicit ExecutorProbe(Recorder& recorder) : recorder_(recorder) {}
 
-    // How many of each slot an actor has, how many actors there are, and nodes.
+    // Slots of each kind per actor, actors, and nodes.
     void keeps(const Vector<u32>& capacity, u32 actors, std::size_t nodes) {
         capacity_ = capacity;
         slots_.resize(actors * capacity.size());
@@ -48,7 +48,7 @@ public:
         recorder_.recording().ended.resize(nodes, none);
         recorder_.recording().instance.resize(nodes, none);
     }
-    // The actors, in their order: the first node, the rank, and how many do the same.
+    // In order: the first node, the rank, and how many do the same.
     void plays(u32 first_node, RankId rank, u64 ranks) {
         recorder_.recording().first_node.push_back(first_node);
         recorder_.recording().rank.push_back(rank.index());

@@ -1,6 +1,4 @@
-// Happening: what a log tells of a run, noted in the order in which it happens.
-//
-// Ticks alone do not give that order: much happens within one.
+// Happening: an entry of a run's log, noted in order, which ticks alone do not give.
 #pragma once
 
 #include "base/types.hpp"
@@ -14,8 +12,8 @@ struct Happening {
     What what = finishes;
 };
 
-// What is noted beside the finishes of ranks: the start of the first collective of each type that a rank enters in
-// each group, or all of nodes.
+// Beside finishes of ranks: the first collective of each type that a rank starts in each group, or
+// all nodes.
 enum class Notes : u8 { nothing, groups, nodes };
 
 }  // namespace yantra

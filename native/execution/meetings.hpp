@@ -1,11 +1,11 @@
-// Meetings: collectives that wait, at no cost of a slot, until all members have come and are free.
+// Meetings: collectives that wait, without a slot, until all members have come and are free.
 //
-// So does the branch of ASTRA-sim that the artifact of Chakra's paper at MLSys 2026 uses (quirk
-// collectives-start-together): calls of one kind, size, tag and group's name meet, in the order in which each rank
-// makes them, and whenever the last member comes or a collective ends all that can start do, in the order of its hash
-// maps. Those of libstdc++ are taken, on which it runs.
+// As in the ASTRA-sim branch of the artifact of Chakra's MLSys 2026 paper (quirk
+// collectives-start-together): calls of equal kind, size, tag and group name meet, in each rank's
+// order. When the last member comes or a collective ends, all that can start do, in the order of
+// its (libstdc++'s) hash maps.
 //
-// Trade-off: actors are ranks here, so such a run is not folded.
+// Trade-off: actors must be ranks, so such runs are not folded.
 #pragma once
 
 #include <list>
@@ -29,14 +29,14 @@ public:
 
     explicit Meetings(const Model& model) : model_(model) {}
 
-    // What a call is known by: upstream's hash of a node of a graph.
+    // Upstream's hash of a graph node.
     static u64 key_of(const Graph& graph, u32 node, u64 bytes);
 
-    // A rank makes a call to a communicator. Returns whether it was the last of a meeting.
+    // Whether it was the last of a meeting.
     bool come(u64 key, u32 communicator, const Call& call);
 
-    // Takes out the meetings that are complete and whose calls `may_start`, one after the other, and starts their
-    // calls by `start` before it looks at the next.
+    // Removes complete meetings whose calls `may_start`, starting each with `start` before looking
+    // at the next.
     template <class MayStart, class Start>
     void start_all(MayStart&& may_start, Start&& start) {
         for (auto at = meetings_.begin(); at != meetings_.end();) {

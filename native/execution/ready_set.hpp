@@ -1,12 +1,11 @@
-// ReadySet: the nodes of one rank that wait for a slot, smallest position first, per slot kind.
+// ReadySet: a rank's nodes that wait for a slot, by kind, smallest position first.
 //
-// The position of a node is its own number where nobody schedules. It stands above the number in one
-// word, so both orders are compared alike.
+// A position (the node's number unless scheduled) is above the number in one word, so both orders
+// compare equally.
 //
-// Upstream walks every ready node at every completion; here a completion costs a few steps, however
-// many nodes wait for a busy slot. Nodes become ready nearly in their order: those that do stand in a
-// list as they came; one that comes behind its turn is put among the last few, or goes to a heap. A word tells which kinds of
-// slot are waited for, so those that nobody wants cost nothing.
+// Upstream walks all ready nodes at every completion; this takes a few steps. Nodes come nearly in
+// order, to a list; a late one is inserted near the end or goes to a heap. A word marks kinds
+// waited for, so others are free.
 #pragma once
 
 #include <algorithm>
@@ -25,19 +24,17 @@ public:
 
     explicit ReadySet(u32 slot_kinds) : slots_(slot_kinds + 1) {}
 
-    // By which nodes are compared.
     static u64 turn_of(u32 node, u32 position) { return u64{position} << 32U | node; }
 
     void insert(u32 slot, u32 node) { insert(slot, node, node); }
-    // No two nodes have one position.
+    // Positions are distinct.
     void insert(u32 slot, u32 node, u32 position) { insert_turn(slot, turn_of(node, position)); }
     void insert_turn(u32 slot, u64 turn) {
         slots_[slot].insert(turn);
         filled_ |= bit_of(slot);
     }
 
-    // Removes and returns the node of the smallest position among the slot kinds for which
-    // `open(slot)`; none if there is no such node.
+    // Removes the smallest among the kinds with `open(slot)`, or none.
     template <class Open>
     u32 take_first(Open&& open) {
         return take_before(nobody, open);
@@ -69,25 +66,24 @@ public:
         return static_cast<u32>(best);
     }
 
-    // For whoever knows that a slot of a kind is free soon.
+    // Prefetches, if the slot will soon be free.
     void fetch(u32 slot) const { __builtin_prefetch(&slots_[slot], 1); }
     bool empty() const { return filled_ == 0; }
-    // False where nobody waits for a kind that is not shut.
+    // False if nobody waits for a kind that is not shut.
     bool may_have_open() const { return (filled_ & ~shut_) != 0; }
 
-    // For whoever knows: `open` says no of this kind, until it reopens.
+    // A hint: `open` is false for this kind until it reopens.
     void shut(u32 slot) {
         if (slots_.size() <= word_bits) {
             shut_ |= bit_of(slot);
         }
     }
-    // With so few kinds of slots those that are not shut are open.
+    // With so few kinds, those that are not shut are open.
     static bool tells_open(u32 slot_kinds) { return slot_kinds < word_bits; }
     bool is_open(u32 slot) const { return (shut_ & bit_of(slot)) == 0; }
     void reopen(u32 slot) { shut_ &= ~bit_of(slot); }
 
-    // The slot kinds among those for which `counts(slot)` that nodes wait for, as bits of their
-    // numbers modulo 64.
+    // The kinds waited for among those with `counts(slot)`, as bits modulo 64.
     template <class Counts>
     u64 wanted(Counts&& counts) const {
         u64 slots = 0;
@@ -106,7 +102,7 @@ public:
         }
     }
 
-    // All nodes are those so much further on, and so are their positions.
+    // Shifts all nodes and positions.
     void move_on(u32 by) {
         for (Slot& slot : slots_) {
             slot.move_on(u64{by} << 32U | by);
@@ -131,7 +127,7 @@ private:
         filled_ &= ~bit_of(drained);
     }
 
-    // What waits for a kind of slot: positions, their nodes below them. As wide as a line of a cache.
+    // Positions above nodes. One cache line.
     class alignas(64) Slot {
     public:
         void insert(u64 waiting) {
@@ -179,7 +175,7 @@ private:
             const u64 listed = next_ < in_order_.size() ? in_order_[next_] : nobody;
             first_ = heap_.empty() ? listed : std::min(listed, heap_.front());
         }
-        // Those that were taken go when they are as many as the rest.
+        // Drops taken entries once they are as many as the rest.
         void leave_list() {
             if (++next_ == in_order_.size()) {
                 in_order_.clear();
@@ -194,7 +190,7 @@ private:
             heap_.pop_back();
         }
 
-        // Precondition: it stands before the last, and behind those that were taken.
+        // Precondition: it belongs before the last and behind those taken.
         void insert_near_the_end(u64 waiting) {
             std::size_t at = in_order_.size() - 1;
             in_order_.push(u64{in_order_.back()});

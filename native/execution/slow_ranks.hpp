@@ -1,8 +1,8 @@
-// SlowRanks: how long a kernel takes on a rank that is slower for a while.
+// SlowRanks: kernel times on ranks that are slower for a while.
 //
-// What a kernel does in a time within a spell is that time over the spell's factor, so a kernel that a spell
-// begins or ends in is slow for that part alone. Only compute is slower: messages, memory and the host are not.
-// Trade-off: the spells are known before the run, so the end of a kernel is known when it starts.
+// Within a spell a kernel is slower by the spell's factor, so for that part alone. Messages, memory
+// and the host are not. Trade-off: spells are known beforehand, so a kernel's end is known at its
+// start.
 #pragma once
 
 #include <algorithm>
@@ -15,12 +15,12 @@ namespace yantra {
 
 class SlowRanks {
 public:
-    // By rank, then by time; spells of a rank do not overlap. They outlive this.
+    // By rank, then time, without overlap. They outlive this.
     explicit SlowRanks(std::span<const SlowSpell> spells) : spells_(spells) {}
 
     bool any() const { return !spells_.empty(); }
 
-    // The ticks from `now` until work of so many ticks is done.
+    // From `now` until `work` ticks of work are done.
     u64 ticks(u32 rank, u64 now, u64 work) const {
         const auto is_before = [](const SlowSpell& spell, std::pair<u32, u64> at) {
             return std::pair{spell.rank, spell.until} <= at;

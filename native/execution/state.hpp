@@ -1,4 +1,4 @@
-// What of the executor the future of a run depends on; see engine/state.hpp.
+// The state of the executor; see engine/state.hpp.
 #pragma once
 
 #include "execution/executor.hpp"

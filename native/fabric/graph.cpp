@@ -25,7 +25,7 @@ const char* word_for(DeviceKind kind) {
     return "device ";
 }
 
-// Where the links of each device begin in a list by device.
+// Where each device's links begin in a list by device.
 Vector<u32> begins(const Vector<u32>& device_of, u32 devices) {
     Vector<u32> begin(devices + std::size_t{1});
     for (u32 device : device_of) {
@@ -139,7 +139,7 @@ void FabricGraph::check_link(u32 link) const {
     if (from(link) == to(link)) {
         wrong("joins " + name(from(link)) + " to itself");
     }
-    if (!(bytes_per_ns(link) > 0.0)) {   // infinite is what a link without limit is
+    if (!(bytes_per_ns(link) > 0.0)) {   // infinite means no limit
         wrong("a bandwidth of " + std::to_string(bytes_per_ns(link)) + " GB/s; expected more than 0");
     }
     if (!(latency_ns(link) >= 0.0) || !std::isfinite(latency_ns(link))) {
@@ -160,8 +160,8 @@ void FabricGraph::index() {
     in_ = by_device(columns_.to, in_begin_);
 }
 
-// Boxes given by rank take in what only their ranks are linked to. Whether a switch that also leads
-// elsewhere is in the box cannot be known.
+// Boxes given by rank include what only their ranks are linked to; a switch that also leads
+// elsewhere is undecidable.
 void FabricGraph::find_boxes() {
     if (columns_.box.empty()) {
         return;

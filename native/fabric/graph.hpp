@@ -1,9 +1,8 @@
-// FabricGraph: the devices of a cluster and the directed links between them, as columns.
+// FabricGraph: a cluster's devices and the directed links between them, as columns.
 //
-// The first devices are the ranks; behind them come switches, NICs and whatever else passes bytes on. Two
-// devices may have several links between them. Each link has a label, by which its use is counted. Trade-off:
-// every link takes memory, about 60 bytes; a product of dimensions (fabric/grid.hpp) takes none, so plain
-// topologies stay that.
+// Ranks come first, then switches, NICs and others. Links may be parallel; each has a label for
+// counting. Trade-off: about 60 bytes a link; plain topologies stay products of dimensions
+// (fabric/grid.hpp), which take none.
 #pragma once
 
 #include <span>
@@ -18,7 +17,7 @@ namespace yantra {
 
 enum class DeviceKind : u8 { rank, switched, nic, host, memory };
 
-// What a graph is made of, one entry a link unless another size is said.
+// By link unless stated.
 struct FabricColumns {
     u32 ranks = 0;
     Vector<u8> kinds;               // by device: DeviceKind
@@ -26,24 +25,24 @@ struct FabricColumns {
     Vector<u32> to;
     Vector<double> bytes_per_ns;
     Vector<double> latency_ns;
-    Vector<u64> buffer_bytes;       // of the port that feeds the link; 0 is no limit
+    Vector<u64> buffer_bytes;       // of the port that feeds the link; 0: no limit
     Vector<u32> label;              // into `labels`
     Vector<std::string> labels;
-    Vector<double> weight;          // what a route minimises the sum of
+    Vector<double> weight;          // summed and minimised by routes
     Vector<i32> box;                // by device, or by rank, -1 for no box; or empty
     Vector<i32> coordinates;        // by device, `dimensions` of each, -1 for none; or empty
     u32 dimensions = 0;
-    // What devices are called: each by a name of its own, or so many in a row "NAME 0", "NAME 1" and so on.
+    // One name each, or numbered series "NAME 0", "NAME 1" and so on.
     Vector<std::string> names = {};
-    Vector<std::pair<std::string, u32>> tiers = {};   // or nothing of either: by kind and number
+    Vector<std::pair<std::string, u32>> tiers = {};   // if neither: by kind and number
 };
 
 class FabricGraph {
 public:
-    // std::invalid_argument for what is no graph: it names the link or the device.
+    // std::invalid_argument for an invalid link or device, with its name.
     explicit FabricGraph(FabricColumns columns);
 
-    // The same without some of its links, which are said by link; those that are left are numbered anew.
+    // By link; the links left are renumbered.
     FabricGraph without(const std::vector<bool>& links) const;
 
     u32 ranks() const { return columns_.ranks; }
@@ -61,15 +60,15 @@ public:
     double weight(u32 link) const { return columns_.weight[link]; }
     bool has_one_weight() const { return has_one_weight_; }
 
-    // How many links have a label, and their bytes per ns in all.
+    // A label's links, and their total bytes per ns.
     u32 label_links(u32 label) const;
     double label_bytes_per_ns(u32 label) const;
 
-    // The links that leave a device, and those that come to it, ascending.
+    // Links from and to a device, ascending.
     std::span<const u32> out(u32 device) const { return part(out_begin_, out_, device); }
     std::span<const u32> in(u32 device) const { return part(in_begin_, in_, device); }
 
-    // The box that a device is in, or none.
+    // Or none.
     u32 box(u32 device) const { return box_.empty() ? none : box_[device]; }
     bool has_boxes() const { return !box_.empty(); }
     u32 dimensions() const { return columns_.dimensions; }

@@ -1,8 +1,8 @@
 // Grid: ranks as points of a product of one-dimensional blocks, dimension 0 innermost.
 //
-// rank = sum over d of coordinate[d] * product of the sizes below d. Each block is a ring, a fully
-// connected graph or a switch (ASTRA-sim 2.0, ISPASS 2023, section IV-B, table I), which need no
-// tables, or any other given by one.
+// rank = sum over d of coordinate[d] * product of the sizes below d. Blocks are rings, fully
+// connected graphs or switches (ASTRA-sim 2.0, ISPASS 2023, section IV-B, table I), without tables,
+// or any others by table.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ struct Dimension {
 
 class Grid {
 public:
-    // `tables` holds one for each dimension of Block::table, at its place.
+    // `tables`: one for each dimension of Block::table, at its place.
     explicit Grid(Vector<Dimension> dimensions,
                   Vector<std::shared_ptr<const BlockTable>> tables = {});
 
@@ -38,7 +38,7 @@ public:
     u32 stride(u32 d) const { return strides_[d]; }
     u32 coordinate(u32 rank, u32 d) const { return coordinates_[rank * count_ + d]; }
 
-    // The lowest dimension in which the two ranks differ; dimensions() if they are the same rank.
+    // dimensions() if they are the same rank.
     u32 lowest_difference(u32 a, u32 b) const {
         const u32* pa = &coordinates_[a * count_];
         const u32* pb = &coordinates_[b * count_];
@@ -49,7 +49,7 @@ public:
         return d;
     }
 
-    // That dimension, and the coordinates of the two there. Where they are the same rank, these are 0.
+    // That dimension and the coordinates there; 0 for the same rank.
     struct Crossing {
         u32 dimension;
         u32 from;
@@ -66,7 +66,7 @@ public:
         return {dimensions(), 0, 0};
     }
 
-    // A group of a dimension is the ranks that differ in it alone; groups are numbered from 0.
+    // A group is the ranks that differ only in this dimension.
     u32 groups(u32 d) const { return ranks_ / dimensions_[d].size; }
     u32 group(u32 rank, u32 d) const {
         return rank / (strides_[d] * dimensions_[d].size) * strides_[d] + rank % strides_[d];
@@ -76,7 +76,7 @@ public:
         return first + group % strides_[d] + coordinate * strides_[d];
     }
 
-    // Hops between two coordinates of one dimension; a ring is used in its shorter direction.
+    // A ring is used in its shorter direction.
     u32 hops(u32 d, u32 from, u32 to) const {
         const Dimension& dimension = dimensions_[d];
         switch (dimension.block) {
@@ -94,7 +94,7 @@ public:
     }
 
 private:
-    // Apart, so that the blocks without a table do not save registers for it.
+    // Separate, so that other blocks save no registers for it.
     [[gnu::noinline]] u32 hops_in_table(u32 d, u32 from, u32 to) const;
 
     Vector<Dimension> dimensions_;

@@ -1,8 +1,8 @@
-// BlockTable: one dimension's block as a table of its links and of where every route goes next.
+// BlockTable: a dimension's block as tables of links and next hops.
 //
-// The open form of a block: any devices, any links, any routes that depend on where a message is
-// and where it goes. Devices 0..ranks-1 are the ranks of a group along the dimension, the others its
-// switches. Costs devices x ranks entries, where the blocks that `Grid` knows by name cost none.
+// For any devices, links and routes by position and destination. Devices 0..ranks-1 are a group's
+// ranks, the others its switches. Costs devices x ranks entries; blocks that `Grid` knows by name
+// cost none.
 #pragma once
 
 #include "base/types.hpp"
@@ -12,8 +12,8 @@ namespace yantra {
 
 class BlockTable {
 public:
-    // next_link[device * ranks + to] is the link that a message to rank `to` takes from a device,
-    // none where no route passes. The route from every rank to every other must arrive.
+    // next_link[device * ranks + to] is the link from a device towards rank `to`, or none if no
+    // route passes. Every rank must reach every other.
     BlockTable(u32 ranks, u32 devices, Vector<u32> from, Vector<u32> to,
                Vector<u32> next_link);
 

@@ -18,7 +18,7 @@ void LocalBandwidth::begin(ActorId actor, u64 ticks, u64 bytes, EventKind done, 
         free_.pop_back();
     }
     Work& work = works_[number];
-    // The end follows from the start, however often it is put off: that is what recordings keep.
+    // Recordings keep the start as cause, however often the end moves.
     work.done = {done, a, b, engine_.recorder().trail};
     work.left = static_cast<double>(ticks);
     work.wanted = std::min(static_cast<double>(bytes) / work.left, bytes_per_tick_);
@@ -67,8 +67,8 @@ void LocalBandwidth::collectives_change(ActorId actor, bool is_all_to_all, i32 b
     }
 }
 
-// Max-min: whoever wants least is served first; what it leaves is shared by the others. Collectives
-// are served as one more piece of work.
+// Max-min: smallest demand first, the rest shares what it leaves. Collectives are one more piece of
+// work.
 void LocalBandwidth::share(ActorId actor, OfActor& of) {
     Vector<u32> by_want = of.works;
     std::stable_sort(by_want.begin(), by_want.end(),
@@ -103,7 +103,7 @@ double LocalBandwidth::speed(const Work& work, double share, const OfActor& of) 
     return slowed ? std::min(by_memory, units_left(of)) : by_memory;
 }
 
-// Schedules the end of work where it is not what it was.
+// Reschedules an end that has moved.
 void LocalBandwidth::plan(ActorId actor, u32 number) {
     Work& work = works_[number];
     const double rest = std::max(std::round(work.left / work.speed), 0.0);

@@ -1,16 +1,14 @@
-// LocalBandwidth: kernels, reductions and copies of a rank share the bandwidth of its memory.
+// LocalBandwidth: kernels, reductions and copies of a rank share its memory bandwidth.
 //
-// Each says how long it takes alone and how many bytes it moves, so it wants bytes / time of the
-// bandwidth. What is under way at once gets max-min fair shares, nobody more than it wants (specs of
-// memory models, contention): under a share b a kernel of Q bytes whose arithmetic takes W takes
-// max(W, Q / b), as by the roofline (Williams, Waterman, Patterson, CACM 2009). Alone it takes what it
-// takes without. Trade-off: a fluid model, in which work has one rate from its first to its last byte;
-// when something begins or ends, what shares with it is scheduled anew.
+// Each wants bytes / time alone. Shares are max-min fair: under a share b a kernel of Q bytes with
+// arithmetic time W takes max(W, Q / b), as by the roofline (Williams, Waterman, Patterson, CACM
+// 2009; specs of memory models, contention). Trade-off: a fluid model with one rate per piece of
+// work; each begin or end reschedules the sharers.
 //
-// Collectives under way may take units (SMs) and bandwidth, too: of the units a share s, which slows
-// kernels that are bound by arithmetic to 1 - s of their speed, and of the bandwidth what they want, as
-// if they were one more piece of work. A kernel is bound by memory that wants `memory_bound` of it. All-to-alls
-// may have units of their own, as libraries that exchange tokens do, beside those of others.
+// Collectives under way may take units (SMs), of which a share s slows arithmetic-bound kernels to
+// 1 - s, and bandwidth, as one more piece of work. A kernel is memory-bound if it wants
+// `memory_bound` of the bandwidth. All-to-alls may have units of their own, as token-exchange
+// libraries do.
 #pragma once
 
 #include <optional>
@@ -22,7 +20,7 @@
 
 namespace yantra::inline YANTRA_RUN {
 
-// What collectives take of a rank while it is in one.
+// While a rank is in one.
 struct TakenByCollectives {
     double units = 0.0;             // share of all
     double bytes_per_tick = 0.0;
@@ -36,7 +34,7 @@ class LocalBandwidth {
 public:
     static constexpr double memory_bound = 0.8;
 
-    // With 0 bytes per tick nothing is shared, and nothing is taken.
+    // With 0 bytes per tick nothing is shared or taken.
     LocalBandwidth(Engine& engine, double bytes_per_tick, TimeScale scale, u32 actors,
                    TakenByCollectives taken = {})
         : engine_(engine),
@@ -47,7 +45,7 @@ public:
 
     bool enabled() const { return bytes_per_tick_ > 0.0; }
 
-    // Lets an event of the actor come when work is done that takes `ticks` alone and moves `bytes`.
+    // Schedules the end of work that takes `ticks` alone and moves `bytes`.
     void schedule(ActorId actor, u64 ticks, u64 bytes, EventKind done, u32 a, u32 b = none) {
         if (!enabled() || ticks == 0 || bytes == 0) [[likely]] {
             engine_.of_ranks.schedule(actor, ticks, done, a, b);
@@ -55,7 +53,6 @@ public:
         }
         begin(actor, ticks, bytes, done, a, b, false);
     }
-    // The same of a kernel.
     void schedule_kernel(ActorId actor, u64 ticks, u64 bytes, EventKind done, u32 a) {
         if (!enabled() || ticks == 0 || (bytes == 0 && !taken_.any_units())) [[likely]] {
             engine_.of_ranks.schedule(actor, ticks, done, a);
@@ -64,7 +61,6 @@ public:
         begin(actor, ticks, bytes, done, a, none, true);
     }
 
-    // The actor has entered, or left, a collective.
     void collective_begins(ActorId actor, bool is_all_to_all = false) {
         if (enabled() && taken_.anything()) [[unlikely]] {
             collectives_change(actor, is_all_to_all, 1);
@@ -76,7 +72,7 @@ public:
         }
     }
 
-    // An event of its own: the event that is due, or none where the end was put off or brought forward.
+    // Of one of its own events: the event that is due, or none if the end has moved.
     std::optional<RankEvent> due(ActorId actor, const RankEvent& event);
 
 private:
@@ -91,7 +87,7 @@ private:
     };
     struct OfActor {
         Vector<u32> works;
-        u64 at = 0;             // until when `left` is told
+        u64 at = 0;             // as of when `left` holds
         i32 collectives = 0;    // that the actor is in, but
         i32 all_to_alls = 0;    // these, if they have units of their own
 

@@ -1,8 +1,7 @@
-// Memory: accesses of nodes to the memory behind their rank (astra-sim-semantics 7.1).
+// Memory: nodes' accesses to the memory behind their rank (astra-sim-semantics 7.1).
 //
-// A memory that several ranks share serves one request at a time, first come first served; others
-// serve at once. How long an access takes and who shares what: remote.hpp. A pipeline gathers what
-// begins in a tick before it serves it by groups: pipeline.hpp.
+// Shared memories serve one request at a time, first come first served; others at once. Times and
+// sharing: remote.hpp. A pipeline gathers a tick's accesses and serves groups: pipeline.hpp.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +18,7 @@ namespace yantra::inline YANTRA_RUN {
 
 class Memory {
 public:
-    // What comes when an access is done: an event of the actor's.
+    // With the event that follows it.
     struct Access {
         ActorId actor;
         RankId rank;
@@ -58,7 +57,6 @@ public:
         }
     }
 
-    // A server has done its request.
     void handle(const RankEvent& event) {
         probe_.server_free(event, engine_.now());
         MemoryRequest request;
@@ -67,7 +65,7 @@ public:
         }
     }
 
-    // All that begins in this tick has begun: accesses of as many bytes are a group, in order of ranks.
+    // All of this tick have begun: those of equal bytes are a group, by rank.
     void handle(const Event&) {
         std::stable_sort(begun_.begin(), begun_.end(), [](const Access& x, const Access& y) {
             return x.rank.index() < y.rank.index();
@@ -78,7 +76,7 @@ public:
     }
 
 private:
-    // Serves the first access, and with it one of each other rank that has as many bytes.
+    // The first access, with one of each other rank that has as many bytes.
     void serve_group() {
         Vector<Access> group;
         Vector<Access> rest;
@@ -102,7 +100,7 @@ private:
         begun_.swap(rest);
     }
 
-    // The node completes first, then the server takes the next request, in the same tick.
+    // The node completes before the server takes the next request, in the same tick.
     void serve(u32 server, const MemoryRequest& request) {
         const Recorder::Scope scope(engine_.recorder());
         probe_.serves(server, request.place, engine_.now());

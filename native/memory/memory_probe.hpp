@@ -1,4 +1,4 @@
-// What a recorded run notes of memories that ranks share: whom a request waited for.
+// What a recorded run notes of shared memories: whom a request waited for.
 #pragma once
 
 #include "base/vector.hpp"
@@ -37,7 +37,7 @@ public:
         recorder_.begin(now, event.trail.cause, Why::server, of.serves, false);
         of.freed = recorder_.now();
     }
-    // What is scheduled now follows from the start of a node.
+    // What is scheduled now follows from the node's start.
     void begins(u32 place) { recorder_.trail.cause = recorder_.recording().issued[place]; }
 
 private:

@@ -1,14 +1,11 @@
-// A pipelined memory: accesses cross its hops in chunks, which queue at each hop, first come first
-// served.
+// A pipelined memory: accesses cross its hops in chunks, which queue first come first served.
 //
-// Ranks that access as many bytes in the same tick are one group, as those of a job that load their
-// parts together: on a hop that they share, a chunk of each passes before the next chunk of any. A
-// later group queues behind it, chunk by chunk. All groups pass the hops in the same order, so when a
-// chunk leaves a hop follows from when the chunks before it left: in (max, +) algebra, chunk k of times
-// t leaves hop h at the largest over j <= h of free_j + t_j + ... + t_h + (k - 1) max(t_j, ..., t_h),
-// with free_j when the hop is free, and the arrival for the first. No chunk needs an event.
-// Source: Won et al., "ASTRA-sim2.0", ISPASS 2023, section IV-D, for the hops; Baccelli et al.,
-// "Synchronization and linearity" (1992), for tandem queues in (max, +).
+// Equal accesses of one tick are a group: on a shared hop a chunk of each member passes before
+// anyone's next. Later groups queue behind, chunk by chunk, in the same order of hops, so no chunk
+// needs an event: in (max, +), chunk k of times t leaves hop h at the maximum over j <= h of free_j
+// + t_j + ... + t_h + (k - 1) max(t_j, ..., t_h), with free_j when the hop is free, and the arrival
+// for the first. Source: Won et al., "ASTRA-sim2.0", ISPASS 2023, section IV-D, for the hops;
+// Baccelli et al., "Synchronization and linearity" (1992), for tandem queues in (max, +).
 #pragma once
 
 #include <algorithm>
@@ -31,7 +28,7 @@ public:
         }
     }
 
-    // The ticks at which the accesses of a group end that begin now; `ranks` are its members, each once.
+    // Ends, in ticks, of a group that begins now; `ranks` are distinct.
     Vector<u64> serve(u64 now, u64 bytes, const Vector<u32>& ranks) {
         count(ranks, 1);
         Vector<u64> ends;
@@ -62,7 +59,7 @@ private:
                                             : 0;
     }
 
-    // Notes how many members of a group pass each server; 0 forgets it.
+    // Members of the group at each server; `each` 0 resets.
     void count(const Vector<u32>& ranks, u32 each) {
         for (std::size_t hop = 0; hop < free_.size(); ++hop) {
             for (const u32 rank : ranks) {
@@ -72,7 +69,7 @@ private:
         }
     }
 
-    // When the last chunk of a rank has left the last hop; `left` takes when each hop is free then.
+    // When a rank's last chunk has left the last hop; `left` gets when each hop is then free.
     u64 path(u64 now, u64 bytes, u32 rank, Vector<Vector<u64>>& left) const {
         const double chunks = static_cast<double>(bytes) / memory_.chunk_bytes;
         const double whole = std::max(std::ceil(chunks) - 1.0, 0.0);

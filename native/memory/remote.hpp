@@ -1,9 +1,8 @@
-// Remote memory: how long one access takes, and which accesses wait for each other.
+// Remote memory: access times, and which accesses wait for each other.
 //
-// (astra-sim-semantics 7.1; ASTRA-sim 2.0, section IV-D.) Every access takes latency + bytes /
-// bandwidth, or what it says itself. Private memories serve at once; a node's or the pool's memory
-// serves one request at a time, first come first served. Accesses of a pipelined memory go through
-// hops in chunks: pipeline.hpp.
+// (astra-sim-semantics 7.1; ASTRA-sim 2.0, section IV-D.) An access takes latency + bytes /
+// bandwidth, or its own time. Private memories serve at once; a node's or the pool's one request at
+// a time, first come first served. Pipelines: pipeline.hpp.
 #pragma once
 
 #include <deque>
@@ -18,7 +17,7 @@ namespace yantra {
 enum class RemoteMemoryKind : u8 { absent, per_rank, per_node, pool, pipeline };
 enum class MemoryLevel : u8 { rank, node, pool };
 
-// A link on the way of every access; those of a node, or all, go through one at `node` and `pool`.
+// On the way of every access; at `node` or `pool` it is shared.
 struct MemoryHop {
     MemoryLevel level = MemoryLevel::rank;
     double bytes_per_ns = 0.0;
@@ -29,7 +28,7 @@ struct RemoteMemory {
     u64 latency_ns = 0;
     double bytes_per_ns = 0.0;
     u32 ranks_per_node = 1;
-    bool accesses_say = false;   // each access brings its ticks; latency and bandwidth do not count
+    bool accesses_say = false;   // accesses have their own ticks, not latency and bandwidth
     double chunk_bytes = 0.0;    // of an access to a pipeline, on one hop at a time
     Vector<MemoryHop> hops{};
 };
@@ -63,7 +62,7 @@ public:
         return memory_.kind == RemoteMemoryKind::per_node ? rank / memory_.ranks_per_node : 0;
     }
 
-    // True if the request is served now; else it waits for `next`.
+    // False: it waits for `next`.
     bool admit(u32 server, const MemoryRequest& request) {
         Server& s = servers_[server];
         if (s.busy) {
@@ -74,7 +73,7 @@ public:
         return true;
     }
 
-    // Frees the server; true if another request is to be served, in `request`.
+    // Frees the server; true if `request` is to be served next.
     bool next(u32 server, MemoryRequest& request) {
         Server& s = servers_[server];
         s.busy = false;

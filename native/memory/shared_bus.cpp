@@ -37,7 +37,7 @@ SharedBus::SharedBus(Engine& engine, Completions& completions, const SharedBusPa
     }
 }
 
-// The request on the inner bus that stands for `outer` and continues it when done.
+// On the inner bus, for `outer`, which it continues when done.
 SharedBus::Request SharedBus::inner_request(const Request& outer, Request::Then then, bool back) {
     Request inner = outer;
     inner.outer_process = outer.process;
@@ -105,7 +105,7 @@ void SharedBus::enqueue(ActorId actor, u32 port, const Request& request) {
     go_on(actor, port);
 }
 
-// A port that has sent many times in a row lets its partner go first.
+// After many sends in a row the partner goes first.
 bool SharedBus::yields(ActorId actor, u32 port) {
     Port& p = ports_[actor][port];
     Port& partner = ports_[actor][partner_of(port)];
@@ -145,12 +145,12 @@ void SharedBus::start(ActorId actor, u32 port) {
     const double per_byte = port >= inner_near
                                 ? inner_gap_per_byte * static_cast<double>(scale_.ticks_per_ns())
                                 : bus.gap_per_byte;
-    // Of no bytes upstream transfers one fewer, which takes time off the latency.
+    // For no bytes upstream transfers one fewer, which shortens the latency.
     const i64 least = sizes_of_32_bits_ ? -1 : 0;
     const double transfer = static_cast<double>(std::max(request.bytes - 1, least)) * per_byte;
     const double leaves = static_cast<double>(wait) + transfer;
     const double there = leaves + static_cast<double>(bus.latency) + static_cast<double>(bus.overhead);
-    // Where upstream would end it before it begins, and aborts, it ends now.
+    // Upstream would end it before it begins, and aborts; here it ends now.
     schedule(actor, std::max(there, 0.0), received, partner_of(port));
     p.current = Port::sending;
     schedule(actor, std::max(leaves, 0.0), sent, port);
@@ -223,7 +223,7 @@ void SharedBus::processed_at(ActorId actor, u32 port) {
     go_on(actor, port);
 }
 
-// A request has crossed its bus. Inner requests continue the outer one at the rank's port.
+// Inner requests continue the outer one at the rank's port.
 void SharedBus::retire(ActorId actor, const Request& request) {
     const Request outer = outer_request(request);
     Port& p = ports_[actor][rank_side];

@@ -1,7 +1,7 @@
 // SharedBus: the LogGP bus between a rank and its memory agent.
 //
-// Four ports: 0 (rank side) and 1 (memory side) of the outer bus, 2 and 3 of the inner bus that port
-// 0 owns. (LogGP: Alexandrov, Ionescu, Schauser and Scheiman, SPAA 1995; the protocol is upstream's,
+// Ports 0 (rank side) and 1 (memory side) of the outer bus, 2 and 3 of the inner bus owned by port
+// 0. (LogGP: Alexandrov, Ionescu, Schauser and Scheiman, SPAA 1995; the protocol is upstream's,
 // astra-sim-semantics 5.8.)
 #pragma once
 
@@ -18,14 +18,13 @@
 
 namespace yantra::inline YANTRA_RUN {
 
-// A packet that crosses the bus.
 struct BusCrossing {
     ActorId actor;
-    bool from_memory = false;   // sets out at the memory side
+    bool from_memory = false;   // starts at the memory side
     bool reduces = false;       // is reduced at the far side
     bool back = false;          // returns to where it came from
     u64 bytes = 0;
-    u32 node = none;            // place of the node it is for, among those of all actors
+    u32 node = none;            // of the node it is for, among those of all actors
     Completion then;
 };
 
@@ -34,7 +33,7 @@ public:
     SharedBus(Engine& engine, Completions& completions, const SharedBusParameters& parameters,
               TimeScale scale, bool sizes_of_32_bits, u32 actors);
 
-    // Throws Unsupported if the size is one that upstream's 32 bits make negative.
+    // Throws Unsupported for sizes that upstream's 32 bits make negative.
     void cross(const BusCrossing& crossing);
     [[gnu::noinline]] void handle(ActorId actor, const RankEvent& event);
     const CutSizes& cut() const { return cut_; }
@@ -42,7 +41,7 @@ public:
 private:
     enum Kind : u32 { sent, received, processed };   // of an actor's events; a: the port
 
-    // What is crossing, or waits to.
+    // Crossing or waiting.
     struct Request {
         // What happens when the request is done.
         enum Then : u8 { deliver, queue_send, queue_processing, retire_outer };
@@ -52,7 +51,7 @@ private:
         i64 bytes = 0;
         u32 node = none;
         Completion completion;
-        // The outer request an inner one stands for.
+        // The outer request that an inner one represents.
         bool outer_process = false;
         bool outer_back = false;
         Then outer_then = deliver;

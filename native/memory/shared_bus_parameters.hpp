@@ -1,4 +1,4 @@
-// What a shared bus takes, by LogGP's letters.
+// A shared bus's parameters, by LogGP's letters.
 #pragma once
 
 #include "base/types.hpp"

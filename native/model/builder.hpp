@@ -1,9 +1,7 @@
-// ModelBuilder: takes what a model is made of, checks it, and gives it out as one that never changes.
+// ModelBuilder: takes a model's parts, checks them, and makes the immutable Model.
 //
-// What it hands out are ids of types of their own, so that a plan cannot stand where a program is
-// meant. What it refuses is a mistake of the compiler (src/yantra/compile), never the user's: that one
-// has looked at the input before. Trade-off: ids are checked where they come in, so a model holds plain
-// indices and a run checks nothing.
+// Ids are typed. What it refuses is a mistake of the compiler (src/yantra/compile), never the
+// user's. Trade-off: ids are checked here, so a model holds plain indices and a run checks nothing.
 #pragma once
 
 #include <map>
@@ -18,27 +16,26 @@
 
 namespace yantra {
 
-// Offsets along an axis: so many of a stride, or those listed.
+// A count and stride, or a list.
 struct OffsetAxis {
     u32 count = 0;
     u32 stride = 0;
     Vector<u32> listed;
 };
 
-// A layout that was added, and which dimensions of the network its members differ in.
+// A layout that was added, and the dimensions in which members differ.
 struct AddedLayout {
     LayoutId id;
     u32 lowest = none;               // of those dimensions
-    // Where the members of a communicator that lies at 0 are exactly a product of coordinates: these, by
-    // dimension, the whole dimensions where it has no part of another, and the layout that communicators
-    // have that lie so.
+    // If a communicator at 0 is exactly a product of coordinates: these by dimension, the whole
+    // dimensions if it has no partial one, and the layout of communicators so placed.
     Vector<Vector<u32>> coordinates;
     std::optional<Vector<u32>> whole;
     LayoutId aligned;
 };
 
-// Communicators that lie alike, one for each point of a product of axes; the first has number
-// `first_index` among all communicators.
+// Communicators of one layout, one for each point of a product of axes, numbered from
+// `first_index`.
 struct AddedFamily {
     LayoutId layout;
     u32 first_index = 0;
@@ -58,7 +55,7 @@ struct AddedLevel {
     u32 stride = 1;
     u32 index_stride = 1;
     u32 dimension = 0;
-    Vector<u32> coordinates;         // of the members along the dimension, from that of the first; or empty: all
+    Vector<u32> coordinates;         // of the members along the dimension, from the first's; or empty: all
     bool fixed_hand_over = false;
     Programs programs;
     Programs alternates;             // of every second phase that `counter` counts
@@ -85,41 +82,40 @@ public:
     void set_quirks(const Quirks& quirks) { model().semantics.quirks = quirks; }
     void set_system(const SystemParameters& system) { model().collectives.system = system; }
     void set_network(NetworkChoice network) { model().network.choice = std::move(network); }
-    // The physical graph, how messages find their way over it, and the device of each rank; an empty
-    // placement is the ranks in their order. std::invalid_argument for a routing that the fabric does not
-    // allow, or a placement that is none.
+    // Placement: the device of each rank; empty: in order. std::invalid_argument for a routing that
+    // the fabric does not allow, or an invalid placement.
     void set_fabric(std::shared_ptr<const FabricGraph> graph, RoutingChoice routing, Vector<u32> placement);
-    // Links of the fabric that change their rate, fail or return at ticks, and how long ways take to follow.
-    // std::invalid_argument for a link that is not there, or times out of order.
+    // Changes of links at ticks, and the delay until ways follow. std::invalid_argument for an
+    // unknown link, or times out of order.
     void set_link_changes(Vector<LinkChange> changes, u64 reroute_delay);
-    // The number under which a device that is no rank sends and receives in programs; the fabric comes first.
+    // The number of a device, not a rank, in programs. Set the fabric first.
     u32 add_switch(u32 device);
     void set_formula_groups(const Vector<u32>& groups);
-    // Between ranks of the fabric, or of the dimensions where there is none.
+    // Between ranks of the fabric or, without one, of the dimensions.
     void set_background(Vector<BackgroundFlow> flows);
     void set_slow_spells(Vector<SlowSpell> spells);
     void set_memory(const RemoteMemory& memory) { model().memory = memory; }
-    // Tags of different communicators may collide, and messages then meet.
+    // Tags of different communicators may collide; messages then match.
     void match_by_tag() { model().collectives.match_by_tag = true; }
 
-    // A dimension of Block::table comes with its table.
+    // A dimension of Block::table has its table.
     void add_dimension(const Dimension& dimension, std::shared_ptr<const BlockTable> table);
 
-    // The members are the sums of one offset of each axis, in this order or ascending.
+    // Members are sums of one offset of each axis, in this order or ascending.
     AddedLayout add_layout(const Vector<OffsetAxis>& axes, bool ascending);
-    // The same for communicators whose lowest rank is at another place of a node, so that other members share one.
+    // For communicators whose lowest rank is at another place of a node, with other members on it.
     LayoutId add_split(LayoutId layout);
     CommunicatorId add_communicator(LayoutId layout, u32 base, u64 first_chunk);
     void add_family(const AddedFamily& family);
     LayoutId layout_of(CommunicatorId communicator) const;
-    // The communicator of a number; families have one for each of theirs.
+    // Families have one for each of theirs.
     CommunicatorId communicator(u32 index) const;
 
-    // As the function of layout.hpp; or all communicators share one.
+    // As in layout.hpp; or all communicators share one.
     u32 number_queue_sets() { return yantra::number_queue_sets(model()); }
     void share_queue_sets();
-    // The slots of collectives and sends: all in the slot `first`, or, where there is a slot for sends
-    // to all ranks, one after it for each queue set.
+    // Of collectives and sends: all in `first`, or, with `send_to_all`, one after that for each
+    // queue set.
     void set_slots(ResourceMap slots, u8 first, std::optional<u8> send_to_all);
     const ResourceMap& slots() const { return model().work.resources; }
 
@@ -127,22 +123,20 @@ public:
     PhaseCounterId add_phase_counter();
     CustomId add_custom(const Vector<std::shared_ptr<const Graph>>& graphs, bool over_members);
     PlanId add_plan(const AddedPlan& plan);
-    // Of collectives of at least so many bytes. The first plan of a kind is for all sizes, and each that
-    // follows takes over from more bytes on.
+    // A kind's first plan is for all sizes; later ones apply from more bytes on.
     void set_plan(LayoutId layout, CollectiveKind kind, PlanId plan, u64 from_bytes);
-    // What runs where a node involves some of the dimensions alone, if that is another plan.
+    // For nodes that involve only some dimensions, if different.
     void set_partial_plan(LayoutId layout, CollectiveKind kind, PlanId plan);
 
     Assignment assign(const Vector<TemplateUse>& templates,
                       const Vector<u32>& template_of) const;
     void set_jobs(Vector<std::shared_ptr<const Job>> jobs, Vector<u32> job_of);
-    // The jobs of the roles of an assignment.
     void set_role_jobs(const Assignment& assignment, Vector<std::shared_ptr<const Job>> jobs);
     std::optional<RankProblems> check_ranks() const;
-    // What is wrong with a job that may arrive at a rank.
+    // For a job that may arrive at a rank.
     Vector<Problem> check_job(const Job& job, u32 rank) const;
 
-    // Checks that every index is in its range and nothing is missing. Nothing else may be called after.
+    // Checks that indices are in range and nothing is missing. No further calls.
     std::shared_ptr<const Model> build();
 
 private:

@@ -21,7 +21,6 @@ void each_member(const Model& model, const Communicator& communicator, Visit vis
     }
 }
 
-// Whether no member is beyond the end of a dimension.
 bool lies_within(const Model& model, u32 base, const Vector<u32>& farthest) {
     u32 stride = 1;
     for (u32 d = 0; d < farthest.size(); ++d) {
@@ -172,7 +171,7 @@ void add_communicators(Model& model, const Family& family) {
 u32 number_queue_sets(Model& model) {
     const u32 ranks = model.ranks();
     std::size_t words = 1;
-    Vector<u32> taken(ranks, 1);   // by rank, `words` each: bits of the numbers in use there
+    Vector<u32> taken(ranks, 1);   // by rank, `words` each: bits of the numbers used there
     Vector<u32> used;
     u32 most = 0;
     model.collectives.queue_sets.assign(1, 0);

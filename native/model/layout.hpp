@@ -1,7 +1,5 @@
-// Layout: how the communicators of a model lie on its ranks, found while the model is built.
-//
-// Everything here is a pass over ranks or members with a few bytes for each, and leaves behind what
-// differs between them only.
+// Layout: how a model's communicators lie on its ranks. Each function is a pass over ranks or
+// members.
 #pragma once
 
 #include <memory>
@@ -13,19 +11,19 @@
 
 namespace yantra {
 
-// Which dimensions of the network the members of a layout differ in.
+// The dimensions in which a layout's members differ.
 struct Span {
     u32 lowest = none;           // of those dimensions
-    // Where the members that lie at 0 are exactly a product of coordinates: these, by dimension.
+    // By dimension, if members at 0 are exactly a product of coordinates.
     Vector<Vector<u32>> coordinates;
-    // Which dimensions they have whole, as bits, where they have no part of another.
+    // As bits, if members have no partial dimension.
     std::optional<u64> whole;
 };
 
 // Precondition: the model has its dimensions.
 Span span_of(const Model& model, const Shape& shape);
 
-// Communicators `first_index` and on, one for each point of a product of axes: `count` steps of
+// Communicators from `first_index`, one for each point of a product of axes: `count` steps of
 // `base_stride` ranks and `index_stride` communicators.
 struct Family {
     struct Axis {
@@ -39,24 +37,24 @@ struct Family {
     u32 base = 0;
     Vector<Axis> axes;
     u32 layout = 0;
-    u32 aligned_layout = 0;      // of those whose members are all within a dimension, by `farthest`
+    u32 aligned_layout = 0;      // if all members are within a dimension, by `farthest`
     Vector<u32> farthest;        // coordinate of a member from that of the lowest, by dimension
-    // Layouts of others by where their lowest rank is among `inner` ranks; those not listed have `layout`.
+    // Other layouts by the place of the lowest rank among `inner` ranks; unlisted places have
+    // `layout`.
     u32 inner = 1;
     Vector<std::pair<u32, u32>> split;
 };
 
 void add_communicators(Model& model, const Family& family);
 
-// Gives communicators the numbers of queue sets so that those that share a rank differ, the lowest free
-// one to each in turn (greedy colouring); returns how many there are. Communicator 0 has number 0, and
-// all ranks.
+// Greedy colouring: communicators that share a rank get different numbers, the lowest free in turn;
+// returns the count. Communicator 0 (all ranks) has number 0.
 u32 number_queue_sets(Model& model);
 
-// A template, as far as it matters which of its ranks can share a job.
+// What of a template decides which of its ranks share a job.
 struct TemplateUse {
     std::shared_ptr<const RankRules> rules;
-    // Place of the communicator, and the comm_types in use there as bits.
+    // Place of the communicator, and the comm_types used there as bits.
     Vector<std::pair<u32, u32>> collectives;
 };
 
@@ -71,10 +69,10 @@ struct Assignment {
     Vector<Role> roles;
     Vector<u32> role_of;                 // by rank
     Vector<u32> comm_types;              // by layout: those in use, as bits
-    u32 faulty = none;                        // a rank for which a name means nothing
+    u32 faulty = none;                        // a rank for which a name is undefined
 };
 
-// Ranks of one template whose communicators occupy the same slots have one role.
+// Ranks of one template with equal slots for communicators have one role.
 Assignment assign(const Model& model, const Vector<TemplateUse>& templates,
                   const Vector<u32>& template_of);
 

@@ -10,7 +10,7 @@ namespace yantra {
 
 namespace {
 
-// Whether it makes a difference to a job which rank runs it.
+// Whether the job depends on which rank runs it.
 bool names_ranks(const Job& job) {
     return std::any_of(job.ops.begin(), job.ops.end(), [](const Op& op) {
         return op.kind == OpKind::send || op.kind == OpKind::receive ||

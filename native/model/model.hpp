@@ -1,6 +1,4 @@
-// Model: everything a run reads and never writes. Any number of runs may share one.
-//
-// A ModelBuilder makes it; from then on it is const, and whoever holds it sees the same numbers for ever.
+// Model: everything a run reads; made by ModelBuilder, then immutable, so runs may share it.
 #pragma once
 
 #include <optional>
@@ -25,13 +23,12 @@ struct Model {
     u32 ranks() const { return network.ranks(); }
 };
 
-// A rank that cannot run its job, a peer or a group being wrong for it, and why.
+// A rank that cannot run its job (a wrong peer or group), and why.
 struct RankProblems {
     u32 rank = none;
     Vector<Problem> problems;
 };
 
-// The first such rank.
 std::optional<RankProblems> check_ranks(const Model& model);
 
 }  // namespace yantra

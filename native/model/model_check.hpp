@@ -1,4 +1,4 @@
-// What holds of every model that a run may be given: each index in its range, and nothing missing.
+// Checks of every model: each index in range, and nothing missing.
 #pragma once
 
 #include "model/model.hpp"
@@ -8,7 +8,7 @@ namespace yantra {
 // A job for every rank.
 void check_jobs(const Model& model);
 
-// That and everything else. Both throw InternalFault: a model that is wrong is the compiler's mistake.
+// And everything else. Both throw InternalFault, since a wrong model is the compiler's mistake.
 void check_model(const Model& model);
 
 }  // namespace yantra

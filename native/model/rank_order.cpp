@@ -13,14 +13,14 @@ namespace {
 
 constexpr u32 most_colour_rounds = 32;
 constexpr u32 time_rounds = 2;
-constexpr u64 weights = 0xff;   // of what is summed, so that an order counts
+constexpr u64 weights = 0xff;   // of summands, so that their order counts
 __extension__ using Time = unsigned __int128;
 
-// What two ranks exchange, as one of them sees it.
+// What two ranks exchange, as seen by one.
 struct RankPair {
     u32 rank = 0;
     u32 peer = 0;
-    u64 hash = 0;      // of the operations of `rank` that name `peer`, in their order
+    u64 hash = 0;      // of the operations of `rank` that name `peer`, in order
     u64 back = 0;      // the same of `peer`
 };
 
@@ -60,7 +60,7 @@ public:
     }
 
 private:
-    // Tags are left out, whose values say nothing.
+    // Without tags, whose values mean nothing.
     void read(u32 rank) {
         const Job& job = model_.work.job(rank);
         u64& colour = colours_[rank];
@@ -108,8 +108,8 @@ private:
         }
     }
 
-    // Orders ranks of one place by a key of theirs; returns how many places there are. What is told apart keeps its
-    // order, so that of two ranks does not depend on how often others are looked at.
+    // Splits places by a key; returns how many there are. Established order is kept, so that a
+    // pair's does not depend on how often others are visited.
     template <class Key>
     u32 tell_apart_by(const Vector<Key>& keys) {
         Vector<u32> ranks(places_.size());

@@ -1,12 +1,11 @@
-// RankOrder: an order of ranks by what they do, and not by their numbers.
+// RankOrder: orders ranks by what they do, not by number.
 //
-// Where two packets come to one queue in the same tick, one of them goes first. A number of a rank must not decide it, or
-// a job would take another time where its ranks are numbered otherwise. So ranks are told apart by their work: by a hash
-// of their own, then again and again by those of whom they exchange messages with (colour refinement: Weisfeiler and
-// Leman, 1968), and at last by whose work takes longer, as a hash of times would order a job otherwise in other units.
-// What others do who exchange nothing with two ranks never decides between these. Trade-off: ranks that this does not
-// tell apart are equal here, though their work may differ in what colours cannot see, and what comes later in a job may
-// decide what goes first now; a pass over all operations, and a few over the pairs that exchange messages.
+// Of two packets at one queue in one tick one goes first; were it by number, times would depend on
+// the numbering. So ranks are distinguished by a hash of their work, then repeatedly by those of
+// their peers (colour refinement: Weisfeiler and Leman, 1968), and finally ordered by whose work
+// takes longer, as hashes of times would depend on units. Unrelated ranks never decide. Trade-off:
+// ranks may be equal here though colours miss a difference, and later work may decide an earlier
+// tie; a pass over all operations, and a few over communicating pairs.
 #pragma once
 
 #include "base/types.hpp"
@@ -15,7 +14,7 @@
 
 namespace yantra {
 
-// By rank: its place in the order, equal for those that are not told apart; 65,535 for all that come later. Nothing of a model without
+// By rank: its place, equal if not distinguished; 65,535 for all beyond. Empty for a model without
 // jobs.
 Vector<u16> rank_order(const Model& model);
 

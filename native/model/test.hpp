@@ -1,4 +1,4 @@
-// What tests of the parts of a run share: small models, and jobs written as lists of nodes.
+// For tests of a run's parts: small models, and jobs as lists of nodes.
 #pragma once
 
 #include <memory>

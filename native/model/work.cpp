@@ -17,8 +17,8 @@ namespace yantra {
 
 namespace {
 
-// What the run keeps, in bytes, at least: of a node its times and what it waits for; of a queue; and of a
-// chunk under way itself, its packets and its place among peers; and each of its phases.
+// Lower bounds in bytes: of a node; of a queue; of a chunk under way, with packets and place among
+// peers; of each of its phases.
 constexpr double bytes_of_node = 24.0;
 constexpr double bytes_of_queue = 40.0;
 constexpr double bytes_of_chunk = 384.0;
@@ -66,7 +66,7 @@ Cost cost_of(const TimedProgram&, double) {
     return cost;
 }
 
-// The operations of all positions, shared out evenly.
+// The mean over positions.
 Cost cost_of(const GraphProgram& graph, double data) {
     const double positions = static_cast<double>(std::max<std::size_t>(graph.first_op.size(), 2) - 1);
     Cost all;
@@ -86,7 +86,7 @@ class Counter {
 public:
     explicit Counter(const Model& model) : model_(model), ranks_(model.ranks()) {}
 
-    // Of one rank that runs a job; notes the largest data and where it is.
+    // Of one rank; notes the largest data and where.
     Cost job(u32 at, u32 rank, Work& work) {
         const Job& job = *model_.work.distinct_jobs[at];
         Cost whole;
@@ -156,7 +156,7 @@ private:
         return all;
     }
 
-    // Phases as the planner makes them where no scheduler changes their order.
+    // Phases as the planner makes them without schedulers.
     Cost chunk(const Op& op, const Plan& plan, double data) const {
         Vector<const Level*> levels;
         for (const Level& level : plan.levels) {
@@ -204,7 +204,7 @@ private:
         cost.largest = std::max(cost.largest, data);
     }
 
-    // The operations of all positions, shared out evenly.
+    // The mean over positions.
     static Cost traced(const Op& op, const CustomCollective& custom) {
         Cost all;
         for (const CustomPosition& position : custom.positions) {

@@ -1,9 +1,8 @@
-// Work: how much a run will do, told before it does any of it.
+// Work: how much a run will do, computed beforehand.
 //
-// Found from sizes, chunks and programs alone, once for each collective that differs. Trade-off: counts
-// are those of a run that ends, give or take what only the run can find (which chunks wait where), and
-// `bytes_needed` is the least that it takes: the nodes, the queues, and the chunks of the largest
-// collective of each rank. Numbers are real, so that none is too large.
+// From sizes, chunks and programs, once for each distinct collective. Trade-off: exact only up to
+// what the run decides (which chunks wait where); `bytes_needed` is a lower bound: nodes, queues,
+// and the chunks of each rank's largest collective. Real numbers, so nothing overflows.
 #pragma once
 
 #include <optional>
@@ -13,7 +12,7 @@
 
 namespace yantra {
 
-// A collective whose data grows beyond what the core counts.
+// A collective whose data exceeds what the core counts.
 struct TooLarge {
     u32 rank = none;   // the first that enters it
     u32 node = none;
@@ -32,7 +31,7 @@ struct Work {
     std::optional<TooLarge> too_large;
 };
 
-// The work of some ranks; of all where there are none.
+// Of some ranks; empty: all.
 Work work_of(const Model& model, const Vector<u32>& ranks = {});
 
 }  // namespace yantra

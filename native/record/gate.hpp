@@ -1,5 +1,5 @@
-// Gate: what lets in so many at a time, a slot or a queue. Who gets in waits for one that left, once
-// the places that were free from the start are taken. Of recorded runs alone.
+// Gate: admits a limited number (a slot or a queue), in recorded runs. Beyond the initial free
+// places, who enters waits for one that left.
 #pragma once
 
 #ifdef YANTRA_RECORDED
@@ -9,8 +9,8 @@
 namespace yantra::recorded {
 
 struct Gate {
-    MomentList freed;      // ends of those that left and whose place nobody took
-    u64 taken = 0;         // places, of those that were free from the start
+    MomentList freed;      // ends of those that left, with their place untaken
+    u64 taken = 0;         // of the places free from the start
 
     void pass(Recorder& recorder, Recorder::Join& join, u64 capacity) {
         if (taken < capacity) {

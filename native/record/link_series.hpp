@@ -1,8 +1,7 @@
-// LinkSeries: at which rate each link carries bytes, from one change of it to the next.
+// LinkSeries: each link's rate from change to change.
 //
-// A link has a rate from a time on; stretches of the same rate that follow each other are one. Rates that differ
-// by less than rounding does are the same. Trade-off: 40 bytes for each link and 32 for each change, however
-// many flows share the link.
+// Adjacent stretches of equal rate (up to rounding) are one. Trade-off: 40 bytes a link and 32 a
+// change, however many flows.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +26,7 @@ public:
     LinkSeries() = default;
     explicit LinkSeries(u32 links) : links_(links) {}
 
-    // From now on the link carries at this rate. No time of a link may be before an earlier one.
+    // Times of a link must not decrease.
     void set(u32 link, double now_ns, double bytes_per_ns) {
         OfLink& of = links_[link];
         if (is_same(of.rate, bytes_per_ns)) {
@@ -37,7 +36,6 @@ public:
         of.rate = bytes_per_ns;
         of.since_ns = now_ns;
     }
-    // Ends what is under way.
     void finish(double now_ns) {
         for (u32 link = 0; link < links_.size(); ++link) {
             set(link, now_ns, 0.0);
@@ -55,7 +53,7 @@ private:
     struct OfLink {
         double rate = 0.0;         // since then
         double since_ns = 0.0;
-        double before = 0.0;       // the stretch before, which may go on; no bytes: there is none
+        double before = 0.0;       // the stretch before, which may go on; no bytes: none
         double before_from_ns = 0.0;
         double before_to_ns = 0.0;
     };

@@ -1,9 +1,8 @@
-// Recorder: writes a Recording while a run goes on; in a plain run, nothing at all.
+// Recorder: writes a Recording during a run; nothing in a plain run.
 //
-// Whoever schedules an event leaves its trail with it: the moment in which it was scheduled and, of a
-// message, which one. Things that must have come before something can happen are collected in gates and
-// fifos, lists of moments in one pool. Moments are numbered in the order in which they are handled, so
-// whatever came before has a lower number.
+// A scheduled event has a trail: the moment of scheduling and, of a message, its number.
+// Prerequisites are collected in lists of moments in one pool. Moments are numbered as handled, so
+// earlier ones have lower numbers.
 #pragma once
 
 #include <algorithm>
@@ -42,7 +41,7 @@ struct Trail {
     u32 detail = none;
 };
 
-// Moments, oldest first.
+// Oldest first.
 struct MomentList {
     u32 first = none;
     u32 last = none;
@@ -55,7 +54,7 @@ public:
     u32 owner = none;   // the node that sends and receives now
     u64 most_bytes = ~u64{0};
 
-    // Restores the present moment when it ends.
+    // Restores the present moment at its end.
     class Scope {
     public:
         explicit Scope(Recorder& recorder) : recorder_(recorder), cause_(recorder.trail.cause) {}
@@ -71,9 +70,8 @@ public:
         u32 cause_;
     };
 
-    // From here on what happens waits for more than the present moment: a new moment, unless there is
-    // nothing more to wait for. With `whole`, all that happens in the present event does, so that its
-    // own moment serves.
+    // What follows waits for more than the present moment: a new moment, unless there is nothing
+    // more. With `whole`, all of the present event does, so its own moment serves.
     class Join {
     public:
         Join(Recorder& recorder, u64 time, u32 subject, bool whole = false)
@@ -89,7 +87,7 @@ public:
             }
             recorder_.edge(moment);
         }
-        // The list is emptied.
+        // Empties the list.
         void with_all(MomentList& list) {
             while (!list.empty()) {
                 with(recorder_.pop(list));
@@ -110,7 +108,7 @@ public:
 
     u32 now() const { return trail.cause; }
 
-    // The next moment; `pure` if all that happens in it waits for all its causes.
+    // `pure`: all that happens in it waits for all its causes.
     void begin(u64 time, u32 cause, Why why, u32 subject, bool pure) {
         const auto moment = static_cast<u32>(recording_.moments.size());
         if ((moment & 0xffff) == 0) {
@@ -121,7 +119,7 @@ public:
         pure_ = pure;
     }
 
-    // Adds an edge to the present moment, the newest.
+    // To the present moment, the newest.
     void edge(u32 from) { recording_.edges.push_back({trail.cause, from}); }
 
     void push(MomentList& list, u32 moment) {
@@ -144,7 +142,6 @@ public:
         return link.moment;
     }
 
-    // A message that is sent now.
     u32 message(u64 bytes, u32 destination, u32 tag) {
         recording_.messages.push_back({bytes, destination, tag, owner, none, trail.cause, none});
         trail.detail = static_cast<u32>(recording_.messages.size() - 1);

@@ -1,14 +1,12 @@
 // Recording: why everything in a run happened when it did.
 //
-// A run is a graph of moments. A moment is an event that was handled, or the point within one at which
-// several things that had to come first had all come (a join). Each names its cause, the moment in which
-// it was scheduled: it came so long after its cause as what lies between takes. The edges of a moment
-// name what else had to come first and did come in time. So the time of a moment is the latest of its
-// cause's time plus its delay and its edges' times: a max-plus system (Baccelli, Cohen, Olsder and
-// Quadrat, "Synchronization and linearity", 1992), in which the longest path is found by walking the
-// causes back, and what every moment could have been late by in one pass over all edges, last first.
-// Trade-off: 16 bytes a moment, 32 a message, 8 an edge; messages keep what moments would repeat, and
-// subjects have 28 bits.
+// A run is a graph of moments: handled events, and joins, points within one where several
+// prerequisites had all come. A moment names its cause (where it was scheduled) and the delay's
+// reason; its edges name other prerequisites, which came in time. So its time is the maximum of its
+// cause's plus delay and its edges': a max-plus system (Baccelli, Cohen, Olsder and Quadrat,
+// "Synchronization and linearity", 1992). Causes give the longest path backwards; one pass over all
+// edges, last first, gives slack. Trade-off: 16 bytes a moment, 32 a message, 8 an edge; subjects
+// have 28 bits.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +18,7 @@
 
 namespace yantra {
 
-// What lies between a moment and its cause.
+// Between a moment and its cause.
 enum class Why : u8 {
     nothing,       // no time: a join, or an event for the present
     compute,       // subject: a node; so are the next four
@@ -29,7 +27,7 @@ enum class Why : u8 {
     hand_over,
     reduction,
     carried,       // subject: a message, or its hop: latency and bytes
-    departed,      // the same: its bytes alone
+    departed,      // the same: only its bytes
     link,          // subject: a hop, whose bytes crossed the link that another message waited for
     server,        // subject: a node, whose request kept a memory busy
     other,         // subject: a node
@@ -70,7 +68,7 @@ struct MessageLog {
     u32 arrived;
 };
 
-// One crossing of one link. It begins when both the message and the link are there.
+// Begins when both the message and the link are ready.
 struct HopLog {
     u32 message;
     u32 link;
@@ -78,7 +76,7 @@ struct HopLog {
     u32 other;       // and of the earlier; none if the link had carried nothing
 };
 
-// Bytes of a message that held a link over a time; evenly, unless `Recording::series` says how fast.
+// Bytes of a message on a link over a time; evenly, unless `Recording::series` gives the rate.
 struct LinkSpan {
     u64 start;
     u64 end;
@@ -89,8 +87,8 @@ struct LinkSpan {
 
 struct Recording {
     bool by_hop = false;           // subjects of messages are hops
-    bool by_span = false;          // what links carried is in `spans`
-    bool by_port = false;          // what links of ranks carried is in `port_spans`, and no others are kept
+    bool by_span = false;          // links' loads are in `spans`
+    bool by_port = false;          // loads of ranks' links are in `port_spans`, others are not kept
     u32 span_groups = 0;
     Vector<u32> span_group;   // by link: its dimension, or its label in a fabric
     Blocks<LinkSpan> spans;
@@ -103,17 +101,16 @@ struct Recording {
     Blocks<HopLog> hops;
     Vector<u32> issued;       // by node: moments; none if it did not
     Vector<u32> ended;
-    Vector<u32> instance;     // by node: which collective it is, the same on all its ranks; or none
+    Vector<u32> instance;     // by node: its collective, the same on all ranks; or none
     // By rank, or by class of a folded run.
     Vector<u32> finished;     // moments
     Vector<u32> first_node;   // into the three above; one more at the end
     Vector<u32> rank;         // or a class's representative
     Vector<u64> alike;        // ranks of the class
-    Vector<u32> first_link;   // by dimension, where links are told apart
+    Vector<u32> first_link;   // by dimension, if links are distinguished
     Vector<u32> link_class;   // of every link of a folded run, whose hops name one of each class
 
     u32 message_of(u32 subject) const { return by_hop ? hops[subject].message : subject; }
-    // The rank, or class, that runs the node at a place.
     u32 actor_of(u32 place) const {
         const auto after = std::upper_bound(first_node.begin(), first_node.end(), place);
         return static_cast<u32>(after - first_node.begin()) - 1;

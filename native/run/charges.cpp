@@ -11,7 +11,7 @@ namespace yantra::inline YANTRA_RUN {
 
 namespace {
 
-// Collectives of a job that are the same for whoever runs it.
+// A job's collectives that are equal for every rank.
 using Alike = std::tuple<u32, CollectiveKind, u64, bool>;   // communicator by its name, kind, bytes, over some
 
 std::map<Alike, u64> alike_in(const Model& model, const Job& job) {
@@ -48,7 +48,7 @@ using Ends = std::tuple<u32, u32, u32>;   // of a link: its dimension or label, 
 
 Ends ends_of(const LinkRecord& link) { return {link.dimension, link.from, link.to}; }
 
-// What was carried with what was charged: links that carried no message come last.
+// Links without messages come last.
 Vector<LinkRecord> joined(Vector<LinkRecord> carried, const Vector<LinkRecord>& charged) {
     std::map<Ends, std::size_t> at;
     for (std::size_t i = 0; i < carried.size(); ++i) {

@@ -1,10 +1,9 @@
-// Charges: what collectives of a known time put on links, as the algorithm that was measured does.
+// Charges: the link load of collectives of known time, by the measured algorithm.
 //
-// A run sends no messages for them, so it is added up afterwards: for every such collective the bytes of each pair of
-// members go over the ways that messages between them take. Each link is busy for as long as these bytes take at its
-// rate, so a measured time that is below that shows as a link above it, and nothing is cut off. It is counted rank
-// by rank of the whole cluster, so a folded run has the same. Trade-off: ways are those of an idle network, and
-// what carries such bytes delays no message.
+// A run sends no messages for them, so each pair's bytes are added afterwards to the ways of its
+// messages. A link is busy for the bytes' time; a measured time below that shows as a load above
+// it, not cut off. Counted for the whole cluster, so folded runs agree. Trade-off: ways of an idle
+// network, and no message is delayed.
 #pragma once
 
 #include <cmath>
@@ -19,7 +18,6 @@
 
 namespace yantra::inline YANTRA_RUN {
 
-// A collective of known time, of the members of a communicator.
 struct KnownCollective {
     u32 communicator = 0;
     u32 program = 0;
@@ -28,37 +26,35 @@ struct KnownCollective {
     auto operator<=>(const KnownCollective&) const = default;
 };
 
-// A job that a rank runs; of a template, or of the rank alone.
+// Of a template, or of the rank alone.
 struct JobOfRank {
     u32 rank = 0;
     const Job* job = nullptr;
     bool by_rules = false;
 };
 
-// The jobs that a model gives its ranks.
 Vector<JobOfRank> jobs_of(const Model& model);
 
-// The collective of known time that a node of a rank is, of which the rank is the first member; else no program.
+// Of a node whose rank is its first member; else no program.
 KnownCollective known_collective(const Model& model, const JobOfRank& of, const Op& op);
 
 class Charges {
 public:
     Charges(const Model& model, const Grid& grid);
 
-    // Whether any collective of a model has some.
     static bool are_in(const Model& model);
 
-    // Calls visit(sender, receiver, bytes, messages) for each pair of members of a collective.
+    // Calls visit(sender, receiver, bytes, messages) for each pair.
     template <class Visit>
     void for_each_pair(const KnownCollective& of, Visit&& visit);
-    // The links of what one member sends to another, that the network keeps.
+    // Links between two members, cached.
     const Vector<u32>& way(u32 src, u32 dst);
-    // What one collective puts on each link, and on each dimension or label: added to these.
+    // Adds to each link, and each dimension or label.
     void add(const KnownCollective& of, u64 times);
     const Vector<LinkUse>& links() const { return links_; }
     const Vector<LinkUse>& groups() const { return groups_; }
     const Ways& ways() const { return ways_; }
-    // The links that were charged since the last call, each once.
+    // Since the last call, each once.
     Vector<u32> take_touched();
     void clear(const Vector<u32>& touched);
 
@@ -71,7 +67,7 @@ private:
     const Grid& grid_;
     Ways ways_;
     Links of_grid_;
-    bool by_link_;        // the network counts a message on every link that it crosses, else once a dimension
+    bool by_link_;        // the network counts a message on every link, else once a dimension
     bool keeps_links_;
     Vector<LinkUse> links_;
     Vector<LinkUse> groups_;
@@ -99,7 +95,7 @@ void Charges::for_each_pair(const KnownCollective& of, Visit&& visit) {
     }
 }
 
-// Adds what the jobs of a finished run put on links to what it carried.
+// Adds the charges of a finished run's jobs.
 void add_charges(const Model& model, const Grid& grid, const Vector<JobOfRank>& jobs, Outcome& outcome);
 
 }  // namespace yantra

@@ -26,7 +26,7 @@ public:
 
     Vector<Waiting> all() {
         list_entered_collectives();
-        Vector<Waiting> lines;   // the first, in their order; where they are equal, as ranks are
+        Vector<Waiting> lines;   // the first, in their order; ties by rank
         for (u32 rank = 0; rank < grid_.ranks(); ++rank) {
             const u32 node = actor(rank).finished ? none : oldest_waiting(rank);
             if (node == none) {
@@ -45,14 +45,14 @@ public:
     }
 
 private:
-    // One collective of a communicator: who entered what as its k-th.
+    // A communicator's k-th collective: who entered what.
     struct Round {
         Vector<u32> never;                   // members that will not enter it
         Vector<u32> not_yet;                 // members that may still
         Vector<std::pair<u32, u32>> kinds;   // the first rank of each different kind, its node
     };
 
-    // A message that the other side of a pair has ready.
+    // A message that the other side has ready.
     struct Offer {
         u64 bytes;
         u32 tag;
@@ -108,7 +108,7 @@ private:
         w.is_cause = w.peer_node == none;
     }
 
-    // Size is part of what matches, so a message of the same tag and another size is the usual cause.
+    // Usually a message of the same tag and another size.
     void explain_message(Waiting& w, u32 peer, u32 tag, u64 bytes) const {
         w.peer = peer;
         w.tag = tag;
@@ -124,7 +124,6 @@ private:
         w.is_cause = true;
     }
 
-    // What the peer of a waiting send or receive has ready for it.
     Vector<Offer> offers(const Waiting& w) const {
         const u32 src = w.sends ? w.rank : w.peer;
         const u32 dst = w.sends ? w.peer : w.rank;
@@ -138,7 +137,7 @@ private:
                 side == (w.sends ? Matcher::Side::receive : Matcher::Side::send)) {
                 found.push_back({key.bytes, key.tag});
             }
-            // A send under the rendezvous protocol waits for the receiver's control message.
+            // Under rendezvous a send waits for the receiver's control message.
             if (control && !w.sends && key.src == dst && key.dst == src &&
                 side == Matcher::Side::receive) {
                 const Transport::Rendezvous* const send =
@@ -164,7 +163,7 @@ private:
         return none;
     }
 
-    // By rank and communicator, the collectives that have started, in their order.
+    // By rank and communicator, those started, in order.
     void list_entered_collectives() {
         for (u32 rank = 0; rank < grid_.ranks(); ++rank) {
             for (u32 node = 0; node < nodes_of(rank); ++node) {
@@ -211,7 +210,7 @@ private:
         return result;
     }
 
-    // Whether a collective of `rank` over some dimensions has `other` among its ranks.
+    // Whether a collective of `rank` over some dimensions includes `other`.
     bool takes_part(u32 rank, u32 other, u64 involved) const {
         for (u32 d = 0; d < grid_.dimensions(); ++d) {
             if ((involved >> d & 1) == 0 &&

@@ -9,7 +9,6 @@ namespace yantra::inline YANTRA_RUN {
 
 namespace {
 
-// A node of an actor, or none.
 using Found = std::optional<std::pair<ActorId, NodeId>>;
 
 Found node_of_chunk(Simulation& simulation, u32 index) {

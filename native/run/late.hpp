@@ -1,4 +1,4 @@
-// Where a run is when something is too long for its clock: for the error that ends it.
+// Where a run is when something exceeds its clock, for the error.
 #pragma once
 
 #include <optional>
@@ -12,17 +12,17 @@ namespace yantra {
 struct TooLong;
 
 struct Late {
-    u64 tick = 0;                // that the clock had come to
+    u64 tick = 0;                // of the clock
     u32 rank = none;
     u32 node = none;             // of the rank
-    std::optional<double> ns;    // the duration that alone is too long
+    std::optional<double> ns;    // a duration that alone is too long
 };
 
 inline namespace YANTRA_RUN {
 
 class Simulation;
 
-// The node that the event too late is about; where no event tells, the one that started last.
+// The node of the late event or, if unknown, the one that started last.
 Late late(Simulation& simulation, const TooLong& error);
 
 }  // namespace YANTRA_RUN

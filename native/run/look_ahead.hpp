@@ -1,9 +1,9 @@
-// LookAhead: fetches what the next events of messages between nodes will read, before their turn comes.
+// LookAhead: prefetches what the next events of messages between nodes will read.
 //
-// Ranks take turns at random, so the message, its two nodes and what waits for these are in no near cache when
-// an event names them, and each is found only through the one before. The queue knows the next events, so
-// each is looked at twice before it comes: first its message is fetched, then what its nodes need. Trade-off:
-// a hundred instructions for a message; nothing but time depends on it, so a wrong guess costs no more than that.
+// Ranks alternate at random, so a message, its nodes and their waiters are not cached, and each is
+// found through the one before. The queue knows the next events, so each is visited twice in
+// advance: first its message, then its nodes. Trade-off: a hundred instructions a message; only
+// speed depends on it.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ public:
     LookAhead(const EventQueue& queue, const Transport& transport, const Executor& executor)
         : queue_(queue), transport_(transport), executor_(executor) {}
 
-    // To be called when an event of the transport comes.
+    // Call at each transport event.
     [[gnu::always_inline]] void step() {
         const u64 now = queue_.now();
         if (now_ != now) {
@@ -47,7 +47,7 @@ public:
     }
 
 private:
-    // With events. What is fetched for more of them leaves the cache before it is read.
+    // With events. More would be evicted before use.
     static constexpr u32 most_ticks = 4;
 
     u32 message_at(u64 tick) const {
@@ -69,7 +69,7 @@ private:
         }
     }
 
-    // None has an owner that there is not.
+    // Also for none, whose owner does not exist.
     static bool is_of_node(const Completion& then) { return then.kind.owner() == Owner::execution; }
 
     const EventQueue& queue_;
@@ -77,7 +77,7 @@ private:
     const Executor& executor_;
     u64 now_ = 0;
     u64 seen_until_ = 0;
-    u32 ticks_seen_ = 0;                      // that are to come
+    u32 ticks_seen_ = 0;                      // ahead
     std::array<u32, 2> coming_{none, none};   // messages, the next to come first
 };
 

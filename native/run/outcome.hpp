@@ -1,4 +1,4 @@
-// Outcome: what a run leaves behind, in ticks and as plain columns.
+// Outcome: a run's results, in ticks and as plain columns.
 #pragma once
 
 #include <functional>
@@ -14,15 +14,14 @@
 
 namespace yantra {
 
-// What the oldest waiting node of an unfinished rank waits for.
+// Of an unfinished rank's oldest waiting node.
 struct Waiting {
     u32 rank = none;
     u32 node = none;
     bool for_message = false;    // else for a collective
-    bool is_cause = false;       // what it waits for will never come, whatever else ends
+    bool is_cause = false;       // what it waits for will never come
     u64 since = 0;
     u64 other_bytes = never;     // size of what the other rank has in its place
-    // A message.
     u64 bytes = 0;
     bool sends = false;          // the node is the sender
     bool peer_finished = false;
@@ -30,7 +29,6 @@ struct Waiting {
     u32 tag = 0;
     u32 other_tag = none;        // tag under which the peer has a message of this size
     u32 peer_node = none;        // node of the peer that would match, and has not started
-    // A collective.
     u32 kind = none;             // CollectiveKind
     u64 collective_bytes = 0;
     u32 communicator = none;
@@ -45,7 +43,7 @@ struct Waiting {
     std::string inner_name;
 };
 
-// Two ranks whose collectives of one communicator differ where they should be the same.
+// Two ranks whose collectives of one communicator wrongly differ.
 struct Mismatch {
     u32 rank = none;
     u32 node = none;
@@ -53,7 +51,6 @@ struct Mismatch {
     u32 other_node = none;
 };
 
-// A message that was sent and that its destination never received.
 struct Unreceived {
     u32 src = none;
     u32 dst = none;
@@ -72,10 +69,10 @@ struct Outcome {
     Vector<u64> first_node;     // by rank, into start and end; one more at the end
     Vector<u64> start;
     Vector<u64> end;
-    // Of posted messages whose other half came later, and of collectives that were entered early: when
-    // the first byte moved, or the last member entered. Else `never`, as beyond its end.
+    // When the first byte of a posted message that waited moved, or the last member entered a
+    // collective. Else `never`, as beyond its end.
     Vector<u64> begun;
-    std::function<void(Outcome&)> note_entries;   // adds those of collectives to `begun`; null where they are there
+    std::function<void(Outcome&)> note_entries;   // adds those of collectives to `begun`; null if they are included
     Vector<LinkUse> dimensions;
     Vector<LinkRecord> links;
     std::function<Vector<LinkRecord>()> links_on_demand;   // of a folded run
@@ -84,8 +81,8 @@ struct Outcome {
     std::shared_ptr<const packet::Seen> packets;   // of a network that has any; else null
     Vector<Waiting> waiting;    // of unfinished ranks: causes first, then oldest first; ten at most
     Vector<Unreceived> unreceived;
-    u64 under_way = 0;           // messages that the network was given and that did not arrive
-    CutSizes cut;               // messages of which the low 32 bits of the size were carried
+    u64 under_way = 0;           // messages given to the network that did not arrive
+    CutSizes cut;               // messages carried with only the low 32 bits of their size
     u64 events = 0;
     u64 messages = 0;
     u64 last_tick = 0;

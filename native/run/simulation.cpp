@@ -74,8 +74,8 @@ Simulation::Simulation(const Model& model, bool match_by_tag, Cast cast)
 
 void Simulation::start() { executor_.start(); }
 
-// The next two are inlined into the loop: a call for every event costs as much as some events do. What
-// they call of a component is not, so that the loop stays small.
+// The next two are inlined into the loop: a call costs as much as some events. Components'
+// functions are not, to keep the loop small.
 [[gnu::always_inline]] inline u32 Simulation::handle(ActorId actor, const RankEvent& event, u32 count) {
     if (watcher_ != nullptr) [[unlikely]] {
         watcher_->event_begins();
@@ -114,7 +114,6 @@ void Simulation::start() { executor_.start(); }
     }
 }
 
-// Work that shared the bandwidth of its memory is done: what it was scheduled for comes now.
 [[gnu::noinline]] void Simulation::handle_due(ActorId actor, const RankEvent& event) {
     const std::optional<RankEvent> due = local_.due(actor, event);
     if (!due) {
@@ -175,14 +174,14 @@ void Simulation::start() { executor_.start(); }
     }
 }
 
-// What is left of the batch that runs.
+// What is left of the running batch.
 void Simulation::finish_batch() {
     engine_.of_ranks.finish([this](ActorId actor, const RankEvent& of_rank, u32 count) {
         return handle(actor, of_rank, count);
     });
 }
 
-// Most of a run goes to the machine that handles it in one loop; the rest is as single events are.
+// Mostly by the machine's loop; the rest as single events.
 u32 Simulation::handle_run(const EventRun& run, u32 until) {
     u32 at = 0;
     engine_.more_of_run = true;
@@ -208,7 +207,7 @@ u32 Simulation::handle_run(const EventRun& run, u32 until) {
     return at;
 }
 
-// Runs of so few events that to begin a loop takes longer than it saves.
+// A loop over so few events would cost more than it saves.
 u32 Simulation::handle_few(const EventRun& run, u32 until) {
     u32 at = 0;
     for (; at < until && !engine_.paused; ++at) {
@@ -263,7 +262,7 @@ void Simulation::completed(const Completion& completion) {
     }
 }
 
-// Only nodes tell how long they waited.
+// Only nodes record how long they waited.
 void Simulation::begins(const Completion& completion) {
     if (!completion.kind.is_none() && completion.kind.owner() == Owner::execution) {
         executor_.message_begins(completion);
@@ -348,7 +347,7 @@ Outcome Simulation::without_nodes() const {
     return out;
 }
 
-// Those that actors began with, and those that arrived.
+// Initial and arrived.
 Vector<JobOfRank> Simulation::jobs() const {
     Vector<JobOfRank> found;
     for (u32 rank = 0; rank < actors_.count(); ++rank) {

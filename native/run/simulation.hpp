@@ -1,8 +1,8 @@
-// Simulation: one run of a Model. The components, and the loop that gives each its events.
+// Simulation: one run of a Model: the components, put together, and the loop that dispatches
+// events.
 //
-// Components do not know each other's kinds; here is where they are put together. What a component
-// asked another for comes back through `completed`. Whoever plays one rank for many
-// (fold/runtime/folded_run.hpp) hands in the actors, the network, a watcher and a knower of phases.
+// Answers between components come back through `completed`. A folded run
+// (fold/runtime/folded_run.hpp) supplies actors, network, watcher and phase times.
 #pragma once
 
 #include <functional>
@@ -28,10 +28,10 @@
 
 namespace yantra::inline YANTRA_RUN {
 
-// Who runs, and who looks on. By default every rank, and nobody.
+// By default every rank, without watchers.
 struct Cast {
     std::optional<Actors> actors;
-    // Makes the network; by default the one that the model names.
+    // By default the model's network.
     std::function<std::unique_ptr<NetworkModel>(const Grid&, Engine&)> network;
     OrderWatcher* watcher = nullptr;
     PhaseTimes* times = nullptr;
@@ -41,40 +41,38 @@ class Simulation final : private Completions {
 public:
     using Jobs = Vector<std::pair<RankId, std::shared_ptr<const Job>>>;
 
-    // `match_by_tag`: pair the messages of collectives by tag and size alone, as upstream does.
+    // `match_by_tag`: pair collectives' messages by tag and size alone, as upstream.
     explicit Simulation(const Model& model, bool match_by_tag = false, Cast cast = {});
-    // What the network of a run is made with.
     static NetworkSetup network_setup(const Model& model, const Grid& grid, Engine& engine);
     Simulation(const Simulation&) = delete;
     Simulation& operator=(const Simulation&) = delete;
 
-    // Starts the run; then run_for until it returns true.
+    // Then call run_for until it returns true.
     void start();
-    // Handles at most `events` events. True when none is left, or when two ranks entered different
-    // collectives and the quirk asks for a run that matches by tag. It returns early where jobs that
-    // arrived have ended; see take_ended().
+    // At most `events` events. True at the end, or if ranks entered different collectives and the
+    // quirk asks for matching by tag. Returns early where arrived jobs have ended; see
+    // take_ended().
     bool run_for(u64 events);
-    // The next event. Precondition: not over().
+    // Precondition: not over().
     void step();
     bool over() const { return engine_.queue.empty() || must_match_by_tag(); }
 
-    // Jobs for ranks, to begin at a tick that has not passed; returns their number. Ranks share their
-    // slots among all their jobs. A group is one of the model's.
+    // Jobs that begin at a tick, now or later; returns their number. A rank's jobs share its slots.
+    // Groups are the model's.
     u32 submit(const Jobs& jobs, u64 tick);
-    // Whether jobs that have not begun were taken back.
+    // Whether jobs that had not begun were withdrawn.
     bool withdraw(u32 arrival) { return timers_.cancel(arrivals_[arrival]); }
     Vector<u32> take_ended() { return executor_.take_ended(); }
     const Executor::Arrival& arrival(u32 number) const { return executor_.arrival(number); }
 
     Outcome outcome() const;
-    // The same of a run that nobody goes on with; no other may be asked for.
+    // Once, for a run that will not go on.
     Outcome take_outcome();
     std::optional<Mismatch> mismatch() const;
     u64 now() const { return engine_.now(); }
     u64 nodes_done() const { return executor_.state().nodes_done; }
     Recorder& recorder() { return engine_.recorder(); }
 
-    // The components, for whoever looks on.
     const Actors& actors() const { return actors_; }
     Engine& engine() { return engine_; }
     NetworkModel& network() { return *network_; }
@@ -89,7 +87,7 @@ private:
     void completed(const Completion& completion) override;
     void begins(const Completion& completion) override;
     [[gnu::noinline]] void finish_batch();
-    // Handles the first events of a run, at most `until`; returns how many.
+    // The first events of a run, at most `until`; returns how many.
     u32 handle_run(const EventRun& run, u32 until);
     u32 handle_few(const EventRun& run, u32 until);
     void handle(const Event& event);

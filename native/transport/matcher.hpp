@@ -1,11 +1,10 @@
 // Matcher: pairs the k-th send with the k-th receive of the same (tag, source, destination, size).
 //
-// A hash table holds only keys with something waiting, so it stays as small as the traffic in flight;
-// upstream's counters grow for the whole run. A bucket is four bytes: the message that was the last to wait for
-// one of its keys. The rest is in the messages, which are touched anyway: their keys, and the next key of the
-// bucket. So a key comes and goes by the change of one link. Trade-off: buckets are many more than keys, or chains would
-// be followed through the memory of other messages. Size is part of the key: a send and a
-// receive of different sizes never meet (astra-sim-semantics 0.3).
+// The hash table holds only waiting keys, so it is as small as the traffic in flight (upstream's
+// counters grow throughout). A bucket is four bytes: the last waiting message of a key; the rest is
+// in the messages, which are touched anyway. So adding or removing a key changes one link.
+// Trade-off: many more buckets than keys, to keep chains short. Size is part of the key: different
+// sizes never meet (astra-sim-semantics 0.3).
 #pragma once
 
 #include <utility>
@@ -27,8 +26,7 @@ class Matcher {
 public:
     enum class Side : u32 { send = 1, receive = 2 };
 
-    // What a message holds for the matcher, while it waits. The fields of its key stand here one by one, or there would be
-    // a gap behind them.
+    // In the message. The key's fields are separate, to avoid padding.
     struct Waiting {
         u64 bytes = 0;
         u32 tag = 0;
@@ -41,16 +39,16 @@ public:
         MatchKey key() const { return {bytes, tag, src, dst}; }
     };
 
-    // Where a key is, or would be. It holds until the next message waits or is taken.
+    // Where a key is or would be. Valid until the next message waits or is taken.
     struct Place {
         u32 bucket;
-        u32 before;   // the last of the key that comes before it in its bucket, or none
+        u32 before;   // the last of the previous key in its bucket, or none
         u32 last;     // that waits for the key, or none
     };
 
     Matcher() : buckets_(least, none) {}
 
-    // In all that follows, at(message) is the Waiting of a message.
+    // Below, at(message) is the Waiting of a message.
     template <class At>
     [[gnu::always_inline]] Place find(const MatchKey& key, At&& at) const {
         const u32 bucket = bucket_of(key);
@@ -58,7 +56,7 @@ public:
         u32 last = buckets_[bucket];
         while (last != none) {
             const Waiting& found = at(last);
-            // Without branches, for which the compiler would put two fields together in memory.
+            // Branchless; with branches the compiler would combine fields in memory.
             if (((found.bytes ^ key.bytes) | (found.tag ^ key.tag) | (found.src ^ key.src) |
                  (found.dst ^ key.dst)) == 0) [[likely]] {
                 break;
@@ -69,7 +67,7 @@ public:
         return {bucket, before, last};
     }
 
-    // The message that waits longest on the other side of `side`, removed; or none.
+    // Removes the longest waiting message on the side opposite `side`, or none.
     template <class At>
     [[gnu::always_inline]] u32 take(const Place& place, Side side, At&& at) {
         if (place.last == none || at(place.last).side == side) {
@@ -86,10 +84,10 @@ public:
         return partner;
     }
 
-    // The message waits, where nobody of the other side does.
+    // The message waits, if nobody of the other side does.
     template <class At>
     [[gnu::always_inline]] void wait(const Place& place, const MatchKey& key, Side side, u32 message, At&& at) {
-        // Field by field: a value that is built first and copied stalls on its own fresh stores.
+        // Field by field: a value that is built and copied stalls on its own stores.
         Waiting& own = at(message);
         own.bytes = key.bytes;
         own.tag = key.tag;
@@ -110,7 +108,7 @@ public:
         }
     }
 
-    // Calls visit(first message) for every key that waits.
+    // Calls visit(first message) for every waiting key.
     template <class At, class Visit>
     void for_each(At&& at, Visit&& visit) const {
         for (u32 last : buckets_) {
@@ -120,7 +118,7 @@ public:
         }
     }
 
-    // Calls visit(message) for every message that waits, those of a key in their order.
+    // Calls visit(message) for every waiting message, by key in order.
     template <class At, class Visit>
     void for_each_message(At&& at, Visit&& visit) const {
         for (u32 last : buckets_) {
@@ -136,13 +134,14 @@ public:
 
 private:
     u32 bucket_of(const MatchKey& key) const {
-        // No shifts to the left: of a field that lies in memory the compiler would read more than was written.
+        // No left shifts: for these the compiler would read more of a field in memory than was
+        // written.
         const u64 h = (key.bytes + u64{key.tag} * 0x9e3779b97f4a7c15u) * 0xc2b2ae3d27d4eb4fu +
                       (u64{key.src} * 0xd6e8feb86659fd93u + key.dst) * 0xa0761d6478bd642fu;
         return static_cast<u32>(h >> 32U) & mask_;
     }
 
-    // What names the last message of a place.
+    // The link to the last message of a place.
     template <class At>
     u32& link_to(const Place& place, At&& at) {
         return place.before == none ? buckets_[place.bucket] : at(place.before).other;

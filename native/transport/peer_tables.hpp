@@ -1,13 +1,11 @@
-// PeerTables: how the messages of a collective's chunk find that chunk on other ranks.
+// PeerTables: how messages of a collective's chunk find it on other ranks.
 //
-// Matching by (tag, source, destination, size) costs a table of everything in flight. Within an
-// exchange the k-th message from a peer always belongs to the k-th receive posted for it, so one
-// counter per peer does: arrivals less receives posted. (Where a peer gets messages of several sizes, the
-// exchange keeps a smaller one from overtaking.) This is exact as long as all members run the
-// same phases, which is what sharing a peer table stands for: same communicator, same number of the
-// chunk in it, same phases. Chunks that differ share no table and the run ends in a deadlock; upstream,
-// which pairs messages by tag and size alone, may let different collectives complete each other, so
-// with that quirk the run is started again with tags.
+// Within an exchange the k-th message from a peer meets the k-th receive posted for it, so a
+// counter per peer (arrivals less receives posted) replaces matching. (If a peer gets several
+// sizes, the exchange keeps smaller ones from overtaking.) Exact if all members run the same
+// phases; so a table is shared by the same communicator, chunk number and phases. Chunks that
+// differ share none, and the run deadlocks; upstream pairs by tag and size alone, so different
+// collectives may complete each other: with that quirk the run restarts with tags.
 #pragma once
 
 #include <algorithm>
@@ -34,12 +32,12 @@ public:
         u32 communicator_class = none;
         u32 next = none;                 // another table of the same number, with other phases
         u32 left = 0;                    // members that have ended
-        u32 started = 0;                 // members that have come to a phase of which the time is known
+        u32 started = 0;                 // members that have come to a phase of known time
         Vector<PhaseShape> phases;
-        Vector<ChunkId> chunk;      // by member; none before it joins, and when it has left
-        Vector<u32> early;          // by member: newest early arrival; empty if there is none
+        Vector<ChunkId> chunk;      // by member; none before it joins and after it leaves
+        Vector<u32> early;          // by member: newest early arrival; may be empty
     };
-    // An arrival for a chunk that has not reached its phase, or does not exist yet.
+    // For a chunk that has not reached its phase, or does not exist yet.
     struct Early {
         u32 table = none;
         u32 member = none;
@@ -54,8 +52,8 @@ public:
 
     explicit PeerTables(u32 communicator_classes) { state_.by_number.resize(communicator_classes); }
 
-    // The table of a chunk with these phases, made if there is none; `other`, if it is not none, is
-    // then a member of another table of the same number: the two run different phases.
+    // Made if absent; `other`, if not none, then belongs to another table of the same number: the
+    // two run different phases.
     [[gnu::always_inline]] u32 find(u32 communicator_class, u64 number, std::span<const PhaseShape> phases,
                                     u32 members, ChunkId& other) {
         Vector<u32>& by_number = state_.by_number[communicator_class];
@@ -81,7 +79,7 @@ public:
         t.next = first;
         t.left = 0;
         t.started = 0;
-        // Tables are used again for others of as many phases and members.
+        // Tables are reused for as many phases and members.
         t.phases.resize(phases.size());
         for (std::size_t at = 0; at < phases.size(); ++at) {
             t.phases[at] = phases[at];
@@ -93,7 +91,7 @@ public:
         return table;
     }
 
-    // Returns the newest early arrival for the member; the others hang on it.
+    // Returns the member's newest early arrival, head of a list.
     u32 join(u32 table, u32 member, ChunkId chunk) {
         Table& t = state_.tables[table];
         t.chunk[member] = chunk;
@@ -105,7 +103,7 @@ public:
         return early;
     }
 
-    // A member comes to the phase of which the time is known. Returns all members if it is the last.
+    // A member comes to a phase of known time. Returns all members if it is the last.
     std::span<const ChunkId> arrive(u32 table) {
         Table& t = state_.tables[table];
         if (++t.started < t.chunk.size()) {
@@ -135,7 +133,6 @@ public:
     u32 communicator_class(u32 table) const { return state_.tables[table].communicator_class; }
 
     u32 keep_early(const Early& early) { return state_.early.take(early); }
-    // Hangs an arrival on its member, which has yet to join.
     void wait_for_member(u32 early) {
         Early& arrival = state_.early[early];
         Table& t = state_.tables[arrival.table];

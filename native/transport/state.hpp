@@ -1,4 +1,4 @@
-// What of the transport the future of a run depends on; see engine/state.hpp.
+// The state of the transport; see engine/state.hpp.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace yantra::inline YANTRA_RUN {
 
-// Only messages between nodes are described, not those of collectives.
+// Only messages between nodes, not those of collectives.
 template <class Visitor>
 void visit_completion(Visitor& v, Completion& completion) {
     auto& [kind, a, b] = completion;
@@ -46,8 +46,8 @@ void visit_flight(Visitor& v, Transport::State& state, u32 at) {
     v.same(ends_to_come);
 }
 
-// Flights that wait for their receive. No table keeps an order of keys, so they are sorted, tags last.
-// Receives that wait for their message are the business of whoever compares.
+// Flights that wait for their receive, sorted, as tables have no order of keys; tags last. Waiting
+// receives are the comparer's business.
 inline Vector<std::pair<MatchKey, u32>> sends_in_order(Transport::State& state) {
     Vector<std::pair<MatchKey, u32>> waiting;
     state.matcher.for_each_message(state.waiting(), [&](u32 at) {

@@ -1,6 +1,5 @@
-// How the tags of messages are shared out: point-to-point below, collectives above, control highest.
-//
-// (astra-sim-semantics 0.3, 5.9.)
+// Ranges of message tags: point-to-point below, collectives above, control highest
+// (astra-sim-semantics 0.3, 5.9).
 #pragma once
 
 #include "base/types.hpp"

@@ -1,8 +1,8 @@
-// Transport: messages between ranks, their two halves matched, and the rendezvous protocol.
+// Transport: messages between ranks: matching, and the rendezvous protocol.
 //
-// A send and a receive of the same key pair up, the k-th with the k-th (astra-sim-semantics 0.3).
-// Under the rendezvous protocol the sender first waits for a control message that says the receive is
-// posted (5.9). Messages whose receiver counts arrivals by itself (peer_tables.hpp) only pass through.
+// The k-th send pairs with the k-th receive of its key (astra-sim-semantics 0.3). Under rendezvous
+// the sender first waits for a control message that the receive is posted (5.9). Messages whose
+// receiver counts arrivals (peer_tables.hpp) only pass through.
 #pragma once
 
 #include <span>
@@ -28,15 +28,15 @@ struct TransportParameters {
 
 class Transport {
 public:
-    // A message of which one half or both are there, in one line of a cache. It is given back with the last of its
-    // ends, in whatever order they come: where a network waits for an answer, the sender's comes after the receiver's.
+    // A message with one half or both, in one cache line. Freed with the last of its ends, in any
+    // order: the sender's comes after the receiver's if a network waits for an answer.
     struct alignas(64) Flight {
         Matcher::Waiting waiting;
         Completion sent;
         Completion received;
         bool receive_posted = false;
         bool delivered = false;
-        u8 ends_to_come = 1;   // the receiver's, and the sender's if the network tells of it
+        u8 ends_to_come = 1;   // the receiver's, and the sender's if the network reports it
     };
     static_assert(sizeof(Flight) == 64);
     // What waits for a control message, at either end.
@@ -54,7 +54,6 @@ public:
         Pool<Rendezvous> rendezvous;
         u64 messages = 0;   // sent so far, by all ranks
 
-        // How the matcher comes to what a message holds for it.
         auto waiting() {
             return [this](u32 flight) -> Matcher::Waiting& { return flights[flight].waiting; };
         }
@@ -75,7 +74,7 @@ public:
           watcher_(watcher),
           probe_(engine.recorder()) {}
 
-    // `ends` is how the two halves find each other. `then` completes when the sender may go on.
+    // `ends` identify the match. `then` completes when the sender may go on.
     [[gnu::noinline]] void send(const Actors::Ends& ends, RankId from, RankId to, u64 bytes, u32 tag,
                                 Completion then, u64 order = 0) {
         post(ends, from, to, bytes, tag, then, true, order);
@@ -84,9 +83,9 @@ public:
                                    Completion then) {
         post(ends, at, from, bytes, tag, then, false, 0);
     }
-    // Either half, of a rank to or from a peer; `order` is that of the message. Returns whether it is a receive whose message is there. It is
-    // inlined into whoever posts messages, down to the table, and for each half apart: what is put together in
-    // memory for a call and read there as wider words waits until every store before it is done.
+    // Either half; `order` is the message's. Whether it is a receive whose message is there.
+    // Inlined down to the table, per half: fields combined in memory for a call and read as wider
+    // words would stall on earlier stores.
     [[gnu::always_inline]] bool post(const Actors::Ends& ends, RankId rank, RankId peer, u64 bytes,
                                      u32 tag, Completion then, bool sends, u64 order) {
         if (parameters_.rendezvous) [[unlikely]] {
@@ -106,13 +105,13 @@ public:
         network_.send(message, arrived, {});
     }
 
-    // The same of a message that was sent so many ticks ago, over links that were held.
+    // Sent `since` ticks ago, over links that were held.
     void pass_on(const Message& message, Notice arrived, i64 since) {
         count(message.ranks);
         held_links_->carry_on(message, arrived, since);
     }
 
-    // The same over the link that is all the way, if there is one.
+    // As of FastPath.
     u32 only_link(RankId from, RankId to) { return fast_path_ == nullptr ? none : fast_path_->only_link(from, to); }
     void pass_over(u32 link, const Message& message, Notice arrived) {
         count(message.ranks);
@@ -138,7 +137,7 @@ public:
         fast_path_->pass_rounds(many, bytes, rounds);
     }
 
-    // The same, of who schedules and counts its messages itself; see FixedWay.
+    // See FixedWay.
     FixedWay fixed_way(const Message& message) {
         return fast_path_ == nullptr ? FixedWay{} : fast_path_->fixed_way(message);
     }
@@ -189,7 +188,7 @@ private:
     CutSizes cut_;
 };
 
-// The flight of a half: that of the other half if it waits, else a fresh one that waits now.
+// That of the other half if it waits, else a new one that waits.
 [[gnu::always_inline]] inline u32 Transport::meet(const MatchKey& key, Matcher::Side side, bool& fresh) {
     const auto waiting = state_.waiting();
     const Matcher::Place place = state_.matcher.find(key, waiting);

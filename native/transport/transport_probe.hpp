@@ -1,4 +1,4 @@
-// What a recorded run notes of messages that are matched: who waited for whom.
+// What a recorded run notes of matched messages: who waited for whom.
 #pragma once
 
 #include "base/ids.hpp"
@@ -48,7 +48,7 @@ public:
         recorder_.trail.detail = of.arrived;
     }
 
-    // `pure`: nothing but the receive ends with it.
+    // `pure`: only the receive ends with it.
     void arrived(const Event& event, bool pure) {
         recorder_.begin(event.time, event.trail.cause, Why::carried, event.trail.detail, pure);
         recorder_.arrived(event.trail.detail);
@@ -63,7 +63,7 @@ public:
     }
 
     void delivered(u32 flight) { flights_[flight].arrived = recorder_.now(); }
-    // The sender's end is one of two things that happen in the event.
+    // One of two things that happen in the event.
     void send_ends(u32 flight, u64 now) {
         const u32 sender = recorder_.recording().messages[flights_[flight].log].node;
         Recorder::Join(recorder_, now, sender).apart();

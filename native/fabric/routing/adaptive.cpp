@@ -1,6 +1,5 @@
-// Adaptive: at every device the least loaded of the links that begin a cheapest way, as loads are when the
-// flow starts; of equal ones, one by a hash. The way is then kept. Trade-off: what a flow cannot see is what
-// waits behind the next device, as in switches that look at their own ports.
+// Adaptive: at every device the least loaded of the links on a cheapest way, as of the flow's
+// start; ties by hash. Trade-off: switches that look only at their own ports see different loads.
 #include <algorithm>
 
 #include "base/vector.hpp"

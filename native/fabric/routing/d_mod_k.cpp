@@ -1,10 +1,10 @@
-// D-mod-k: of the cheapest ways, one by the number of the destination: at the first device with n links to choose
-// from, the one at destination mod n; at the next, with what is left of the number after division by n, and so on. In
-// a fat tree all flows to a host come down one way, and hosts of a leaf spread evenly over the switches above; it is
-// what subnet managers of InfiniBand write into forwarding tables (Zahavi, "D-Mod-K routing providing non-blocking
-// traffic for shift permutations on real life fat trees", CCIT report 776, Technion 2010).
-// Trade-off: shifts by whole leaves meet nowhere and ranks that are alike fare alike, so jobs fold; other patterns may
-// always collide, where a hash would at times.
+// D-mod-k: of the cheapest ways, one by destination number: at the first device with n choices,
+// link number destination mod n; at the next, with the quotient, and so on. In a fat tree all flows
+// to a host come down one way, and a leaf's hosts spread evenly over the switches above, as subnet
+// managers of InfiniBand do (Zahavi, "D-Mod-K routing providing non-blocking traffic for shift
+// permutations on real life fat trees", CCIT report 776, Technion 2010). Trade-off: shifts by whole
+// leaves do not collide and equal ranks fare equally, so jobs fold; other patterns may always
+// collide.
 #include "base/vector.hpp"
 #include "fabric/routing/hop_by_hop.hpp"
 
@@ -29,7 +29,7 @@ private:
         return at;
     }
 
-    u32 rest_ = 0;   // of the destination's number, on the way that is being found
+    u32 rest_ = 0;   // quotient of the destination's number on the current way
 };
 
 const RegisteredRouting registered_d_mod_k({

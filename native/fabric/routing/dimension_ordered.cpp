@@ -1,7 +1,7 @@
-// Dimension-ordered: corrects one coordinate after the other, the first one first, each along the shorter way
-// round (Dally and Seitz, "Deadlock-free message routing in multiprocessor interconnection networks", IEEE Trans.
-// Computers 1987). Where a link leads to the wanted coordinate it is taken; else one to a switch of the
-// dimension, which has coordinate -1 there; else one step. Needs a fabric with coordinates.
+// Dimension-ordered: corrects one coordinate after the other, first to last, the shorter way round
+// (Dally and Seitz, "Deadlock-free message routing in multiprocessor interconnection networks",
+// IEEE Trans. Computers 1987), by a direct link, else through a switch of the dimension (coordinate
+// -1 there), else by one step. Needs a fabric with coordinates.
 #include <algorithm>
 #include <stdexcept>
 #include <string>
@@ -66,7 +66,6 @@ private:
         return true;
     }
 
-    // The coordinate one step along.
     i32 one_step(i32 at, i32 to, u32 d) const {
         if (!is_ring_[d]) {
             return to > at ? at + 1 : at - 1;
@@ -96,7 +95,7 @@ private:
         stuck(flow, at, d);
     }
 
-    // The destination may hang on a switch of its coordinates, and so may the source.
+    // The destination, like the source, may be attached to a switch of its coordinates.
     u32 last(const Flow& flow, u32 at, Vector<u32>& path) {
         const auto is_there = [&](u32 next) { return next == flow.to; };
         if (take(flow, at, path, is_there)) {
@@ -111,7 +110,7 @@ private:
         return at;
     }
 
-    // Takes one of the links to devices that are wanted, if there are any.
+    // One of the links to wanted devices, if any.
     template <class IsWanted>
     bool take(const Flow& flow, u32 at, Vector<u32>& path, IsWanted&& is_wanted) {
         links_.clear();

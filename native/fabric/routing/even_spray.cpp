@@ -1,8 +1,8 @@
-// Even spray: a flow is divided among all cheapest ways, at every device evenly among the links that go on: what
-// spraying its packets does on average (Dixit, Prakash, Hu and Kompella, "On the impact of packet spraying in data
-// center networks", INFOCOM 2013). No flow is drawn anywhere by a hash, so flows that look alike in the fabric fare
-// alike. Networks of packets, which cannot divide a message, spray by hash. Trade-off: no two flows ever collide
-// by chance, and a flow takes as many links as its ways have.
+// Even spray: divides a flow among all cheapest ways, evenly at every device: the average of
+// spraying packets (Dixit, Prakash, Hu and Kompella, "On the impact of packet spraying in data
+// center networks", INFOCOM 2013). Without hashes, flows that look equal in the fabric fare
+// equally. Packet networks, which cannot divide, spray by hash. Trade-off: no chance collisions,
+// and flows with many links.
 #include <functional>
 #include <map>
 #include <utility>
@@ -54,7 +54,7 @@ private:
         into.parts.insert(into.parts.end(), links.size(), part / static_cast<double>(links.size()));
     }
 
-    // Where ways part and meet again; many flows have that in common.
+    // Where ways part and rejoin; common to many flows.
     const Division& known(Region& region, u32 from, u32 to) {
         if (remembered_ > most_remembered) {
             known_.clear();
@@ -68,7 +68,7 @@ private:
         return found->second;
     }
 
-    // From the device farthest from the end on, so that all that comes to one is there when it is divided.
+    // From the farthest device on, so that a device's inflow is complete when divided.
     Division between(Region& region, u32 from, u32 to) {
         Division into;
         std::map<std::pair<double, u32>, double, std::greater<>> parts;   // by cost to the end, and device

@@ -1,7 +1,7 @@
-// FieldCache: what is known of ways to a destination, kept by destination in bounded memory.
+// FieldCache: routing data by destination, in bounded memory.
 //
-// First made, first dropped: whoever routes many flows asks for each destination about as often. What was
-// dropped is made anew, so the bound costs time and changes no way.
+// First in, first out, as destinations are asked for about equally often. Dropped ones are
+// recomputed, so the bound costs only time.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ class FieldCache {
 public:
     explicit FieldCache(std::size_t destinations = 0) : of_(destinations) {}
 
-    // The field of a destination, which may grow within the bytes that it says; made by `make(destination)` if it is not there. It is kept until the
-    // next call at least.
+    // Made by `make(destination)` if absent; may grow within its declared bytes. Valid until the
+    // next call.
     template <class Make>
     Field& get(u32 destination, Make&& make) {
         std::unique_ptr<Field>& of = of_[destination];

@@ -44,7 +44,7 @@ Region& HopByHop::box(u32 number) {
     return *of;
 }
 
-// Whether a switch joins all ranks of a box, and nothing else.
+// Whether a switch joins exactly the ranks of a box.
 bool HopByHop::has_own_switch(u32 number) {
     const auto [known, is_new] = has_own_switch_.try_emplace(number, false);
     if (!is_new) {

@@ -1,10 +1,9 @@
-// HopByHop: cheapest ways, of which a routing chooses at every device; and the policy "stay in the box".
+// HopByHop: cheapest ways chosen device by device; and the policy "stay in the box".
 //
-// A message between two ranks of one box goes over the links of that box if they join the two, whatever is
-// cheaper outside: so traffic within a server does not leak onto the network between servers. That is what
-// `stay_in_box` = 1 states; 0 states that boxes do not matter. Where neither is stated and a way outside costs
-// as much, the flow stays where a switch joins all ranks of the box and nothing else, which is what such a switch is
-// for. Elsewhere the two answers differ, as where a way outside costs less, and the flow is refused.
+// A message within a box uses the box's links if they join its ends, even if others are cheaper, so
+// that traffic within a server stays off the network (`stay_in_box` = 1; 0: boxes do not matter).
+// If unset and an outside way costs as much, the flow stays where a switch joins exactly the box's
+// ranks; otherwise, as where outside is cheaper, the flow is refused, since the answers differ.
 #pragma once
 
 #include <memory>
@@ -23,16 +22,15 @@ public:
 
     void route(const Flow& flow, const LinkLoads* loads, Vector<u32>& path) override;
 
-    // What every routing of this family takes.
+    // For every routing of this family.
     static RoutingOption stay_in_box();
 
 protected:
-    // The place among `links`, two or more, of the one that a flow takes at a device.
+    // Index among `links` (two or more) at a device.
     virtual u32 choose(const Flow& flow, u32 device, std::span<const u32> links, const LinkLoads* loads) = 0;
 
     // The part of the fabric that a flow may use.
     Region& region_of(const Flow& flow);
-    // Adds the way from one device to another.
     void walk(Region& region, u32 from, u32 to, const Flow& flow, const LinkLoads* loads,
               Vector<u32>& path);
     [[noreturn]] void no_way(u32 from, u32 to) const;

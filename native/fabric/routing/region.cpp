@@ -36,7 +36,7 @@ Region::Region(const FabricGraph& graph, Vector<u32> devices) : graph_(graph), r
     join();
 }
 
-// A rank all of whose links lead to one device, and come from it, which has other neighbours.
+// Ranks with one neighbour, which has others.
 void Region::find_what_hangs() {
     Vector<u32> neighbour(graph_.devices(), none);
     std::vector<bool> has_one(graph_.devices());
@@ -148,7 +148,7 @@ Region::Field Region::by_weight(u32 to) const {
     return field;
 }
 
-// The distance by the field of `to`; no way where it is more than `most`, and nobody needs to know.
+// Through the field of `to`; infinite if above `most`.
 double Region::to_field(u32 from, u32 to, double most) {
     Field& of = field(to);
     if (!of.weight.empty()) {

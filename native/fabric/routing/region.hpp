@@ -1,12 +1,10 @@
-// Region: a part of a fabric, and the cheapest ways in it to each of its devices.
+// Region: a part of a fabric, and the cheapest ways in it.
 //
-// The cost of a way is the sum of its links' weights. How far every device is from one destination is a
-// field; it is made when somebody asks, by a search backwards from the destination (in breadth where all
-// links weigh the same, else Dijkstra's, Numerische Mathematik 1959), and kept until newer ones need the
-// room. In breadth a field grows only as far as somebody asks. A rank with one neighbour relays nothing, so fields
-// leave such ranks out and all that hang on a switch share its field: 100,000 hosts of a fat tree need 2,700 fields of
-// 7,000 numbers, no table of pairs. A rank with a few neighbours, all of them switches, needs no field either: its
-// distances follow from theirs.
+// Cost is the sum of link weights. A field has all distances to one destination; it is computed on
+// demand, backwards (breadth-first for equal weights, else Dijkstra, Numerische Mathematik 1959),
+// and cached. Breadth-first fields grow only as far as needed. Ranks with one neighbour are left
+// out and share their switch's field: 100,000 hosts of a fat tree need 2,700 fields of 7,000
+// numbers. Ranks with a few neighbours, all switches, derive theirs.
 #pragma once
 
 #include <memory>
@@ -21,7 +19,7 @@ namespace yantra {
 
 class Region {
 public:
-    // One end of a link within the region: the number of the device in it, and the link.
+    // A device's number in the region, and the link.
     struct Hop {
         u32 device;
         u32 link;
@@ -32,30 +30,30 @@ public:
     // Some devices, ascending, and the links between them.
     Region(const FabricGraph& graph, Vector<u32> devices);
 
-    // The sum of weights from one device to another; infinite where there is no way.
+    // Infinite without a way.
     double cost(u32 from, u32 to);
-    // The links of `from` that begin a cheapest way to `to`, ascending; until the next call. None where
-    // there is no way. Precondition: the two differ.
+    // Links that begin a cheapest way, ascending; valid until the next call; empty without a way.
+    // Precondition: the two differ.
     std::span<const u32> next(u32 from, u32 to);
-    // The link by which every cheapest way ends; none where there are several, or no way. Precondition: as above.
+    // The last link of every cheapest way; none if there are several, or no way. Precondition: as
+    // above.
     u32 last(u32 from, u32 to);
 
-    // The same for searches of other kinds. Devices that relay, by a number of the region's own; none for
-    // those that do not, which hang on one that does.
+    // For other searches: relaying devices are numbered; others have none and are attached to one.
     u32 relays() const { return static_cast<u32>(relays_.size()); }
     u32 relay(u32 number) const { return relays_[number]; }
     u32 number(u32 device) const;
     u32 hangs_on(u32 device) const { return hangs_on_.empty() ? none : hangs_on_[device]; }
     std::span<const Hop> out(u32 number) const { return part(out_begin_, out_, number); }
     std::span<const Hop> in(u32 number) const { return part(in_begin_, in_, number); }
-    // Of a device that hangs on one: its cheapest links there, and from there.
+    // An attached device's cheapest links to its relay, and from it.
     std::span<const u32> up_links(u32 device) { return cheapest(graph_.out(device)); }
     std::span<const u32> down_links(u32 device) { return cheapest(graph_.in(device)); }
 
 private:
     struct Field {
-        Vector<u16> hops;       // where all links weigh the same, as far as was asked
-        Vector<u32> frontier;   // devices at `grown` hops; empty when all are found
+        Vector<u16> hops;       // with equal weights, as far as needed
+        Vector<u32> frontier;   // devices at `grown` hops; empty when complete
         u16 grown = 0;
         Vector<double> weight;  // else
         std::size_t bytes() const {
@@ -80,13 +78,13 @@ private:
 
     const FabricGraph& graph_;
     Vector<u32> relays_;      // ascending
-    Vector<u32> number_;      // by device, of the whole fabric alone
+    Vector<u32> number_;      // by device, only of the whole fabric
     Vector<u32> hangs_on_;    // the same
     Vector<u32> out_begin_;
     Vector<Hop> out_;
     Vector<u32> in_begin_;
     Vector<Hop> in_;
-    std::vector<bool> follows_;    // by number: whether its distances follow from those of devices before it
+    std::vector<bool> follows_;    // by number: whether its distances follow from earlier devices'
     FieldCache<Field> fields_;
     Vector<u32> found_;
     Vector<u32> links_;

@@ -1,9 +1,8 @@
 // Routing: which links a flow takes through a fabric, by name.
 //
-// A path is a pure function of the seed and of the flow: its source, its destination, its number and, where
-// the routing goes by packets, the packet's. Where it goes by load, of the loads it is shown, too. So a path
-// does not depend on what was asked before, and anyone can compute it again. Each routing registers itself in
-// its own file (`const RegisteredRouting`), so a new one is a file and nothing else.
+// A path is a pure function of the seed, the flow (source, destination, number), by packet the
+// packet's number, and by load the loads shown. So it does not depend on earlier queries and can be
+// recomputed. Each routing registers itself in its own file (`const RegisteredRouting`).
 #pragma once
 
 #include <map>
@@ -20,22 +19,21 @@ namespace yantra {
 struct Flow {
     u32 from = 0;      // devices
     u32 to = 0;
-    u64 number = 0;    // tells flows between the same two apart, as ports do
+    u64 number = 0;    // distinguishes flows between the same two, as ports do
     u32 packet = 0;
 };
 
-// How busy links are when a flow starts.
+// At the start of a flow.
 class LinkLoads {
 public:
-    // In any unit, as long as it is one for all links.
+    // In any unit common to all links.
     virtual double load(u32 link) const = 0;
 
 protected:
     ~LinkLoads() = default;
 };
 
-// The links of a flow that is divided among ways, each behind those that lead to it, and which part of the flow
-// each carries.
+// Of a divided flow: links, each behind those leading to it, and each link's share.
 struct Division {
     Vector<u32> links;
     Vector<double> parts;
@@ -48,10 +46,9 @@ public:
     Routing& operator=(const Routing&) = delete;
     virtual ~Routing() = default;
 
-    // Puts the links of a flow into `path`, in their order. Unsupported where there is no way. `loads` may
-    // be null: no link has any. Not const, because ways that were found are remembered.
+    // In order. Unsupported without a way. `loads` null: no load. Not const, as ways are cached.
     virtual void route(const Flow& flow, const LinkLoads* loads, Vector<u32>& path) = 0;
-    // For who can divide a flow, of a routing that does: all its links. Unsupported where there is no way.
+    // For a routing that divides. Unsupported without a way.
     virtual void divide(const Flow& /*flow*/, Division& /*into*/) { fail("a routing that divides no flows"); }
 };
 
@@ -63,7 +60,6 @@ struct RoutingOption {
     bool is_flag = false;   // 1 is true, 0 false
 };
 
-// A routing as a model names it.
 struct RoutingChoice {
     std::string name = "ecmp";
     std::map<std::string, double> options;   // those that are given
@@ -76,33 +72,33 @@ struct RoutingChoice {
 };
 
 struct RoutingKind {
-    // std::invalid_argument where the fabric lacks what the routing needs.
+    // std::invalid_argument if the fabric lacks what the routing needs.
     using Make = std::unique_ptr<Routing> (*)(const FabricGraph&, const RoutingChoice&);
 
     std::string name;
     std::string help;          // one line
     Make make = nullptr;
     bool by_packet = false;    // packets of one flow go different ways
-    bool by_load = false;      // the way depends on what else is under way
+    bool by_load = false;      // the way depends on other traffic
     bool by_hash = false;      // a hash of the flow draws the way
-    bool divides = false;      // it divides flows for who can do that; others see packets
+    bool divides = false;      // divides flows where the network can; others see packets
     Vector<RoutingOption> options;
 };
 
-// All routings, by name.
+// By name.
 const Vector<RoutingKind>& routing_kinds();
-// Null if there is none of that name.
+// Null if unknown.
 const RoutingKind* find_routing(std::string_view name);
-// std::invalid_argument for a name or an option that nobody registered.
+// std::invalid_argument for an unknown name or option.
 std::unique_ptr<Routing> make_routing(const FabricGraph& graph, const RoutingChoice& choice);
 
 struct RegisteredRouting {
     explicit RegisteredRouting(RoutingKind kind);
 };
 
-// A number from 0 to `count` - 1 that the seed, the flow and a device decide. It is the hash of
-// base/hash.hpp over seed, from, to, number, packet and device, finished by SplitMix64's mix (Steele, Lea
-// and Flood, OOPSLA 2014), times `count`, over 2^64.
+// From 0 to `count` - 1, by seed, flow and device: the hash of base/hash.hpp over seed, from, to,
+// number, packet and device, finished by SplitMix64's mix (Steele, Lea and Flood, OOPSLA 2014),
+// times `count`, over 2^64.
 u32 pick(u64 seed, const Flow& flow, u32 device, std::size_t count);
 
 }  // namespace yantra

@@ -39,7 +39,7 @@ public:
         return *this;
     }
 
-    // Coordinates of the ranks, `dimensions` of each; switches have none.
+    // Ranks' coordinates, `dimensions` of each; switches have none.
     TrialFabric& on_grid(u32 dimensions, const Vector<i32>& of_ranks) {
         columns_.dimensions = dimensions;
         columns_.coordinates = of_ranks;
@@ -91,7 +91,7 @@ FabricGraph trial_torus() {
     return fabric.on_grid(2, coordinates).graph();
 }
 
-// A tree over all devices, so that there is a way, and links beside it; of several weights.
+// A spanning tree and extra links, of several weights.
 FabricGraph trial_random(u32 seed) {
     std::mt19937_64 random(seed);
     const auto ranks = static_cast<u32>(2 + random() % 6);
@@ -152,7 +152,7 @@ private:
         if (!joins(flow, path)) {
             return;
         }
-        // Asked three times, behind others, and by one that is made anew.
+        // Asked three times, after others, and of a new instance.
         const std::unique_ptr<Routing> other = make();
         path_of(*other, {flow.to, flow.from, 1, 0});
         for (u32 times = 0; times < 3; ++times) {

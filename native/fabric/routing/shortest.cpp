@@ -1,5 +1,5 @@
-// Shortest: the cheapest way; of several, the first link at every device. All flows between two devices take
-// one way, so links side by side stay idle: what a network without multipath does.
+// Shortest: the cheapest way; of several, the first link at every device. One way for each pair, so
+// parallel links idle, as in a network without multipath.
 #include "fabric/routing/hop_by_hop.hpp"
 
 namespace yantra {

@@ -1,6 +1,6 @@
-// Spray: every packet of a flow takes one of the cheapest ways by a hash of its own (Dixit, Prakash, Hu and
-// Kompella, "On the impact of packet spraying in data center networks", INFOCOM 2013). Networks that do not
-// know packets split a message into as many parts as they say.
+// Spray: every packet takes one of the cheapest ways by its own hash (Dixit, Prakash, Hu and
+// Kompella, "On the impact of packet spraying in data center networks", INFOCOM 2013). Networks
+// without packets split a message into a stated number of parts.
 #include "fabric/routing/hop_by_hop.hpp"
 
 namespace yantra {

@@ -1,8 +1,8 @@
-// Up/down: first links away from the ranks, then links towards them, never up again after down: no cycle of
-// links can wait for each other (Autonet; Schroeder et al., "Autonet: a high-speed, self-configuring local area
-// network", IEEE JSAC 1991, with the ranks as the bottom instead of one root). A link is up if it leads further
-// from the nearest rank or, at the same height, to a lower number. Of the ways with the fewest hops, one by a hash
-// of the flow; weights do not matter. In a tree these are the shortest ways; elsewhere a way may not exist.
+// Up/down: up from the ranks, then down, never up again, so that no cycle of links can deadlock
+// (Autonet; Schroeder et al., "Autonet: a high-speed, self-configuring local area network", IEEE
+// JSAC 1991, with the ranks as bottom instead of one root). Up is further from the nearest rank or,
+// at equal height, to a lower number. Of the ways with fewest hops, one by a hash of the flow;
+// weights are ignored. In a tree these are the shortest ways; elsewhere a way may not exist.
 #include <unordered_map>
 #include <utility>
 
@@ -14,9 +14,9 @@ namespace yantra {
 
 namespace {
 
-// How many hops are left to one destination, by device.
+// Hops to one destination, by device.
 struct UpDownField {
-    Vector<u16> down;    // over links down alone
+    Vector<u16> down;    // only over links down
     Vector<u16> any;     // up, then down
     std::size_t bytes() const { return (down.size() + any.size()) * sizeof(u16); }
 };
@@ -84,7 +84,7 @@ private:
         field.down.assign(region.relays(), far);
         field.any.assign(region.relays(), far);
         field.down[to] = field.any[to] = 0;
-        Vector<std::pair<u32, bool>> found{{to, true}, {to, false}};   // whether links down alone are left
+        Vector<std::pair<u32, bool>> found{{to, true}, {to, false}};   // whether only links down are left
         for (std::size_t next = 0; next < found.size(); ++next) {
             const auto [at, goes_down] = found[next];
             const u16 hops = static_cast<u16>((goes_down ? field.down : field.any)[at] + 1);

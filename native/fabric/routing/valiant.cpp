@@ -1,7 +1,8 @@
-// Valiant: by way of a device in between, drawn by a hash of the flow, so that any pattern of traffic loads
-// links like a random one (Valiant, "A scheme for fast parallel communication", SIAM J. Computing 1982).
-// Trade-off: twice the hops, so half the throughput of patterns that were even already. Devices in between
-// are switches outside boxes, or inside, or ranks where there are none; a flow within a box stays there if the box's links join it.
+// Valiant: through an intermediate device drawn by a hash of the flow, so that any traffic loads
+// links like a random one (Valiant, "A scheme for fast parallel communication", SIAM J. Computing
+// 1982). Trade-off: twice the hops, so half the throughput of even patterns. Intermediates are
+// switches outside boxes, else inside, else ranks; a flow within a box stays there if the box's
+// links join it.
 #include "base/vector.hpp"
 #include "fabric/routing/hop_by_hop.hpp"
 
@@ -41,7 +42,7 @@ private:
         return candidates[pick(seed_, {flow.from, flow.to, flow.number, 0}, none, candidates.size())];
     }
 
-    // The devices that relay and are of a sort, if there are no candidates yet.
+    // Adds relaying devices of a sort, if there are no candidates yet.
     template <class IsSort>
     static void collect(const Region& region, Vector<u32>& candidates, IsSort&& is_sort) {
         for (u32 at = 0, others = candidates.empty() ? region.relays() : 0; at < others; ++at) {
@@ -51,7 +52,7 @@ private:
         }
     }
 
-    // A flow that came over a link would only go round: it goes on from where it was.
+    // A flow over one link twice went in a circle, which is cut out.
     void cut_link_taken_twice(Vector<u32>& path, std::size_t there) const {
         for (std::size_t later = path.size(); later-- > there;) {
             for (std::size_t before = 0; before < there; ++before) {
