@@ -1,6 +1,5 @@
-// Charged: when collectives of known time put bytes on the links of a recorded run (run/charges.hpp).
-//
-// Their bytes hold links from when the last member came until all end, evenly.
+// Charged: when collectives of known time load the links of a recorded run (run/charges.hpp):
+// evenly, from the last member's coming until all end.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +13,7 @@
 
 namespace yantra {
 
-// Calls visit(collective, place of the first member's node, start, end) for each that ran.
+// Calls visit(collective, place of the first member's node, start, end).
 template <class Visit>
 void for_each_known(const Model& model, const Outcome& outcome, Visit&& visit) {
     for (const JobOfRank& of : jobs_of(model)) {
@@ -32,7 +31,7 @@ void for_each_known(const Model& model, const Outcome& outcome, Visit&& visit) {
     }
 }
 
-// By link of the charges: its row in Outcome::links, none where there is none.
+// By link of the charges: its row in Outcome::links, or none.
 Vector<u32> rows_of_charged(const Outcome& outcome, const Charges& charges);
 
 }  // namespace yantra

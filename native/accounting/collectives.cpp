@@ -66,7 +66,7 @@ private:
             default:
                 break;
         }
-        // What is no message is a timer in a collective's place: bytes, for want of a better account.
+        // Not a message: a timer in a collective's place, counted as bytes for want of better.
         u64 bytes_from = from;
         if (moment.why() == Why::carried) {
             const u64 latency = delays_.latency(moment.subject(), moment.time - cause);

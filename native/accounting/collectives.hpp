@@ -1,8 +1,8 @@
-// Where the time of each collective went on each rank, from its issue to its completion there.
+// Where each collective's time went on each rank, from issue to completion.
 //
-// Of the steps back from the completion, those of the same collective on whatever rank count by their
-// kind. What else held a queue or a link before it counts as queued. Once the walk reaches the issue of
-// the collective on another rank, all before it was waiting for that peer.
+// Steps back from the completion count by kind if of the same collective, on any rank; others on
+// its queue or link count as queued. All before its issue on another rank was waiting for that
+// peer.
 #pragma once
 
 #include "base/vector.hpp"
@@ -12,7 +12,7 @@
 
 namespace yantra {
 
-// Columns in ticks, a row for each collective that ended, by place; the last six add up to its time.
+// In ticks, a row for each collective that ended, by place; the last six add up to its time.
 struct CollectiveParts {
     Vector<u32> place;
     Vector<u64> waiting_peers;

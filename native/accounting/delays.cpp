@@ -32,7 +32,7 @@ u32 Delays::dimension_of_link(u32 link) const {
     return static_cast<u32>(std::upper_bound(first.begin(), first.end(), link) - first.begin()) - 1;
 }
 
-// On the network without links: the hops of the dimensions that count (see AnalyticalNetwork).
+// Without links: the hops of the dimensions that count (see AnalyticalNetwork).
 u64 Delays::latency_of(const MessageLog& message) const {
     double ns = 0.0;
     for (u32 d = lowest_dimension(message); d < grid_.dimensions(); ++d) {

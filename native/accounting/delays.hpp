@@ -1,7 +1,7 @@
-// Delays: how the time of a message, or of one of its hops, splits into latency and bytes.
+// Delays: splits the time of a message or hop into latency and bytes.
 //
-// Latency is what an empty message would have taken, counted as the clock of the run counts; the bytes
-// take the rest, so the two add up exactly and what rounding adds or takes away is theirs.
+// Latency is an empty message's time by the run's clock; the bytes take the rest, including
+// rounding.
 #pragma once
 
 #include "record/recording.hpp"
@@ -14,9 +14,9 @@ class Delays {
 public:
     Delays(const Model& model, const Recording& recording);
 
-    // Of the `ticks` that a moment with Why::carried lies behind its cause.
+    // `ticks` of a moment with Why::carried after its cause.
     u64 latency(u32 subject, u64 ticks) const;
-    // The dimension of a hop, or the lowest that a message crosses.
+    // Of a hop, or the lowest that a message crosses.
     u32 dimension(u32 subject) const;
     u32 lowest_dimension(const MessageLog& message) const;
     u32 dimension_of_link(u32 link) const;

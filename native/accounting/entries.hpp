@@ -1,10 +1,9 @@
-// Entries: when the last member of a collective entered it, for the members that were there before.
+// Entries: when a collective's last member entered it, for members that came earlier.
 //
-// The k-th collective of a communicator on one member is the k-th on every other, as upstream pairs them.
-// Trade-off: an early member may send before the last one comes. Nothing of all members' data can be
-// complete before, so the time until then is that of the late member, and counts as waiting. (Traces
-// are read alike by Holistic Trace Analysis.) A collective that ended on some rank before all members
-// came waited for none, and neither does one over some of its communicator's dimensions.
+// A communicator's k-th collective on one member is the k-th on all, as upstream. Trade-off: an
+// early member may send before the last comes; but nothing of all members' data can complete
+// before, so that time counts as waiting (as in Holistic Trace Analysis). Not for a collective that
+// ended on some rank before all came, nor one over some dimensions only.
 #pragma once
 
 #include "model/model.hpp"
@@ -12,7 +11,7 @@
 
 namespace yantra {
 
-// Notes these ticks in `outcome.begun`. Jobs that arrived during the run are not looked at.
+// In `outcome.begun`. Jobs that arrived during the run are ignored.
 void note_entries(const Model& model, Outcome& outcome);
 
 }  // namespace yantra

@@ -14,13 +14,12 @@ namespace yantra {
 
 namespace {
 
-// What the rates of a link are kept under: itself, or in a folded run its class, which spans name already.
+// A link's, or in a folded run its class's, which spans already name.
 u32 number_of(const Recording& recording, u32 link) {
     return recording.by_span || recording.link_class.empty() ? link : recording.link_class[link];
 }
 
-// Where a link is held by one message at a time, it carries at its full rate or not at all. Of a folded run by class
-// of links.
+// With one message at a time a link has its full rate or none. By class in a folded run.
 LinkSeries series_of_crossings(const Model& model, const Recording& recording, u32 numbers) {
     LinkSeries series(numbers);
     const auto ticks_per_ns = static_cast<double>(model.semantics.scale.ticks_per_ns());
@@ -37,8 +36,7 @@ LinkSeries series_of_crossings(const Model& model, const Recording& recording, u
     return series;
 }
 
-// Of links that messages cross at rates of their own, whatever else crosses them: the sum of these. `is_wanted`
-// by number.
+// Where messages have independent rates on a link: their sum. `is_wanted` by number.
 LinkSeries series_of_sums(const Model& model, const Recording& recording, const std::vector<bool>& is_wanted) {
     struct Change {
         double at_ns;
@@ -70,7 +68,7 @@ LinkSeries series_of_sums(const Model& model, const Recording& recording, const 
     return series;
 }
 
-// The stretches of each number of a series, one behind the other in the order of time.
+// By number, then time.
 class ByNumber {
 public:
     explicit ByNumber(const LinkSeries& series) : stretches_(series.stretches()), first_(series.links() + 1u) {
@@ -166,7 +164,7 @@ LinkRates rates_of_messages(const Model& model, const Recording& recording) {
     return rates;
 }
 
-// The rates of messages and of charges together, by row and then in the order of time.
+// Of messages and charges together, by row, then time.
 LinkRates summed(const LinkRates& rates, Vector<LinkStretch>&& charged) {
     struct Change {
         u32 row;
@@ -208,7 +206,7 @@ LinkRates summed(const LinkRates& rates, Vector<LinkStretch>&& charged) {
 
 using Crossing = std::tuple<u32, u64, u32, u32, u64, u64, u64>;   // row, start, sender, receiver, node, end, bytes
 
-// The place of each member's node, by collective and rank.
+// Of each member's node, by collective and rank.
 std::map<std::pair<u32, u32>, u32> places_of_members(const Model& model, const Outcome& outcome,
                                                      const Recording& recording) {
     std::map<std::pair<u32, u32>, u32> places;

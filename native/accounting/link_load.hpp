@@ -1,8 +1,8 @@
-// Link load: what crossed each link of a recorded run, and at which rate it carried bytes when.
+// Link load: what crossed each link of a recorded run, and its rates over time.
 //
-// Exact, from change to change; accounting/utilisation.hpp has equal stretches. Links are counted by their row in
-// Outcome::links, which has those that carried something. The hops of a folded run are those of one link of each
-// class, and of one rank of each: who sent what over any given link is known of a run of all ranks only.
+// Exact, from change to change (accounting/utilisation.hpp has equal bins), by row of
+// Outcome::links. A folded run has the hops of one link and rank of each class; only a run of all
+// ranks knows who sent what over a given link.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 
 namespace yantra {
 
-// Calls visit(link, message, start, end, bytes) for each time that bytes of a message held a link, in ticks; none
-// on a network without links. Those of a link come in the order of their ends.
+// Calls visit(link, message, start, end, bytes), in ticks, by end for each link; nothing on a
+// network without links.
 template <class Visit>
 void for_each_crossing(const Model& model, const Recording& recording, Visit&& visit) {
     for (std::size_t at = 0; at < recording.spans.size(); ++at) {
@@ -37,13 +37,13 @@ void for_each_crossing(const Model& model, const Recording& recording, Visit&& v
     }
 }
 
-// By what spans or hops name, a link or its class in a folded run: its place among those that carried something.
+// By the number in spans or hops (of a link, or class): its place among those used.
 Vector<u32> numbers_in_use(const Model& model, const Recording& recording);
 
 // By link: its row, none where it carried nothing.
 Vector<u32> rows_of_links(const Model& model, const Recording& recording);
 
-// The stretches of a row follow each other in time, and rows each other. A crossing that takes no tick is in none.
+// By row, then time. Crossings without a tick are left out.
 struct LinkRates {
     Vector<u32> row;
     Vector<double> from_ns;
@@ -53,8 +53,8 @@ struct LinkRates {
 
 LinkRates link_rates(const Model& model, const Outcome& outcome, const Recording& recording);
 
-// What crossed some rows, of a folded run the messages of one of each class: ranks that sent and received, the node
-// that sent, ticks and bytes; by row, then by start. What collectives of known time put there is among it.
+// What crossed some rows (of a folded run, one of each class): ranks, the sending node, ticks and
+// bytes; by row, then start. Includes collectives of known time.
 struct LinkCrossings {
     Vector<u32> row;
     Vector<u32> sender;

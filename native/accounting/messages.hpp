@@ -19,12 +19,12 @@ struct Messages {
     Vector<u64> queued;      // of that, the ticks for which links were busy with others
     Vector<u64> node;        // ids; `never` where nobody received it
     Vector<u64> peer_node;
-    Vector<u64> alike;       // messages of other ranks that it stands for, and itself
+    Vector<u64> alike;       // messages of other ranks that it represents, and itself
 };
 
 Messages messages(const Model& model, const Recording& recording);
 
-// The id of the node at a place; `never` for none.
+// `never` for none.
 u64 id_of(const Model& model, const Recording& recording, u32 place);
 
 }  // namespace yantra

@@ -27,7 +27,7 @@ u32 lane_kind_of(const Graph& graph, u32 node) {
     return told && graph.is_cpu_op.value[node] != 0 ? on_cpu_lane : on_compute_lane;
 }
 
-// Runs the graph; `ended(node, start, end)` is told of every node in the order of the ends.
+// Calls `ended(node, start, end)` in order of ends.
 template <class Ended>
 u64 play_recorded(const Graph& graph, const std::array<u32, lane_kinds>& slots, Ended&& ended) {
     using End = std::pair<u64, u32>;  // when, of which node
@@ -88,8 +88,7 @@ Overlap overlap_of(Vector<u64>& starts, Vector<u64>& ends) {
     return found;
 }
 
-// Delays on the way that ends with `node`, going back to what ended last; of two that ended at once to
-// the one that is no delay.
+// On the way to `node`, back to what ended last; of ties, to the one that is no delay.
 u64 delays_before(const Graph& graph, u32 node, const Vector<u64>& end) {
     u64 sum = 0;
     while (node != none) {

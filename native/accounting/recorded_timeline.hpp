@@ -1,9 +1,8 @@
-// What a recorded graph takes by its recorded durations alone: as its dependencies have it, and where a
-// rank has few slots. The difference is what serialising its threads and streams costs.
+// A recorded graph's time by recorded durations, by dependencies alone and with few slots per rank;
+// the difference is the cost of serialising its threads and streams.
 //
-// Of the ready nodes the one of the lowest number goes first, as in a run. Communication and memory take
-// their recorded time and no slot: a run computes their time, and recordings of what overlapped hold the
-// time for which they shared a link.
+// The lowest ready node goes first, as in a run. Communication and memory take their recorded time
+// and no slot: a run computes these, and overlapping recordings contain link sharing.
 #pragma once
 
 #include "base/types.hpp"
@@ -16,7 +15,7 @@ struct SlotCounts {
     u32 cpu = 0, compute = 0;
 };
 
-// How nodes of one kind meet where only dependencies hold them back.
+// Of nodes of one kind, held back by dependencies alone.
 struct Overlap {
     u64 us = 0;    // during which two or more of them run
     u32 most = 0;  // at once
@@ -29,7 +28,7 @@ struct RecordedTimeline {
     Overlap cpu, compute;
 };
 
-// Durations are whole microseconds. Nodes on a cycle, and what waits for them, do not count.
+// In whole microseconds. Nodes on or behind cycles do not count.
 RecordedTimeline recorded_timeline(const Graph& graph, const SlotCounts& slots);
 
 }  // namespace yantra

@@ -1,9 +1,8 @@
-// Slack: how much later each node could have ended with the makespan as it is.
+// Slack: how much later each node could have ended without changing the makespan.
 //
-// In the recorded order of things: whatever waited for the same slot, queue, link or memory gets it in
-// the same turn. Over the graph of moments it is the smallest, over all ways to the end of a node that
-// decides, of what waits along the way; one pass from the last moment to the first finds it (the
-// backward pass of the critical path method, Kelley and Walker, 1959).
+// In recorded order at slots, queues, links and memories. It is the minimum of waiting over all
+// ways to the deciding end, in one pass from last to first moment (backward pass of the critical
+// path method, Kelley and Walker, 1959).
 #pragma once
 
 #include "base/vector.hpp"

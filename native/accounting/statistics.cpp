@@ -13,7 +13,7 @@ namespace {
 
 using Interval = std::pair<u64, u64>;
 
-// Intervals in their order, none touching the next: what is covered by those that are given.
+// Ascending and apart.
 Vector<Interval> union_of(Vector<Interval> intervals) {
     if (!std::is_sorted(intervals.begin(), intervals.end())) {
         std::sort(intervals.begin(), intervals.end());
@@ -30,7 +30,7 @@ Vector<Interval> union_of(Vector<Interval> intervals) {
     return intervals;
 }
 
-// Of two unions; a sort of both together would forget that each is sorted.
+// Of two unions, keeping their order instead of sorting anew.
 Vector<Interval> union_of(const Vector<Interval>& a, const Vector<Interval>& b) {
     Vector<Interval> both(a.size() + b.size());
     std::merge(a.begin(), a.end(), b.begin(), b.end(), both.begin());
@@ -55,7 +55,7 @@ u64 begun(const Outcome& outcome, u64 at) {
     return waited ? outcome.begun[at] : outcome.start[at];
 }
 
-// What nodes of each class cover, in the order of NodeClass; `from(place)` is where one begins.
+// Covered by each class, in order of NodeClass; `from(place)`: where a node begins.
 template <class From>
 std::array<Vector<Interval>, node_classes> covered_by_class(const Model& model,
                                                                  const Outcome& outcome, u32 rank,
@@ -82,7 +82,7 @@ std::array<Vector<Interval>, node_classes> covered_by_class(const Model& model,
     return covered;
 }
 
-// From when a message is posted to when it moves.
+// From posting to moving.
 Vector<Interval> waits(const Model& model, const Outcome& outcome, u32 rank) {
     Vector<Interval> waits;
     const Job& job = model.work.job(rank);
@@ -121,15 +121,15 @@ Ran nodes_that_ran(const Graph& graph, const Outcome& outcome, u32 rank) {
     return issued;
 }
 
-// Whether it matters in which order nodes are walked: of classes the first to come is told first, and sums
-// of fractions depend on it.
+// Whether the order of nodes matters: the first class met is printed first, and sums of fractions
+// depend on it.
 bool has_an_order(const Vector<u32>& nodes, const Job& job, const Roofline& roofline) {
     return roofline.enabled || std::any_of(nodes.begin(), nodes.end(), [&](u32 node) {
                return job.ops[node].node_class != job.ops[nodes.front()].node_class;
            });
 }
 
-// The nodes that ran, as upstream's hash map of statistics walks them: it gets them as they start.
+// As upstream's hash map of statistics has them, filled as they start.
 Vector<u32> in_upstream_order(Vector<Interval> started, const Graph& graph) {
     if (!std::is_sorted(started.begin(), started.end())) {
         std::sort(started.begin(), started.end());

@@ -1,4 +1,4 @@
-// Statistics: what the nodes of a rank add up to, per class and as a breakdown of its time.
+// Statistics: totals of a rank's nodes, per class and as a breakdown of its time.
 #pragma once
 
 #include <array>
@@ -23,9 +23,9 @@ struct RankStatistics {
     double operation_intensity = 0.0;
 };
 
-// Where a rank's time went. Each moment counts once, for the first of these that is under way, so
-// the parts add up to the rank's finish exactly. A posted message is waiting until its first byte
-// moves, a collective until its last member has entered it; both are communication from then on.
+// Each moment counts for the first of these under way, so the parts add up to the rank's finish. A
+// posted message waits until its first byte moves, a collective until its last member has entered;
+// then they are communication.
 struct Breakdown {
     u64 compute = 0;                 // on the device
     u64 exposed_communication = 0;

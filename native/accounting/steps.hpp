@@ -1,7 +1,6 @@
-// Steps: what something waited for, from a moment back along the causes.
+// Steps: what something waited for, back along the causes.
 //
-// The walk takes the one cause that came last at every join, so the steps follow each other without a
-// gap and their lengths add up to the time between the two ends exactly.
+// At every join the walk takes the cause that came last, so steps have no gaps and add up exactly.
 #pragma once
 
 #include "base/vector.hpp"
@@ -25,7 +24,7 @@ struct Step {
     StepKind kind;
 };
 
-// From the finish of the last rank back to the start of the run; steps alike are one.
+// From the last rank's finish to the run's start; equal adjacent steps are merged.
 Vector<Step> critical_path(const Model& model, const Outcome& outcome, const Recording& recording);
 
 // From the end of a node back to its start; nothing if it did not end.
@@ -37,7 +36,7 @@ StepKind kind_of(Why why);
 // Whether the subject of a moment is a message, or its hop.
 bool is_of_message(Why why);
 
-// The place of a node among those of all ranks that ran.
+// Among the nodes of all ranks that ran.
 u32 place_of(const Outcome& outcome, u32 rank, u32 node);
 
 }  // namespace yantra

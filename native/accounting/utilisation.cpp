@@ -23,7 +23,7 @@ public:
         result_.bytes.resize(rows * count);
     }
 
-    // Adds `bytes`, `times` over, to a row, spread over [start, end).
+    // `times` over, spread over [start, end).
     void add(std::size_t row, u64 start, u64 end, u64 bytes, u64 times) {
         const Vector<u64>& edges = result_.edges;
         const auto found = std::upper_bound(edges.begin(), edges.end() - 1, start) - edges.begin();
@@ -53,7 +53,7 @@ u64 alike(const Recording& recording, const MessageLog& message) {
     return recording.alike[recording.actor_of(message.node)];
 }
 
-// Calls visit(hop, start, end) with the time that the bytes of each hop take on the link.
+// Calls visit(hop, start, end) with the time of a hop's bytes on the link.
 template <class Visit>
 void for_each_hop(const Model& model, const Recording& recording, const Delays& delays,
                   Visit&& visit) {
@@ -66,7 +66,7 @@ void for_each_hop(const Model& model, const Recording& recording, const Delays& 
     }
 }
 
-// Bytes of rows of real rates in stretches, as whole bytes that add up to the row's.
+// From real rates to whole bytes that add up to the row's.
 class RealBins {
 public:
     RealBins(const Model& model, Bins&& edges, std::size_t rows)
@@ -121,7 +121,7 @@ private:
     std::size_t bins_ = 0;
 };
 
-// How many links each one stands for.
+// How many links each one represents.
 Vector<u64> links_alike(const Recording& recording) {
     Vector<u64> alike(recording.span_group.size(), recording.link_class.empty() ? 1 : 0);
     for (u32 of_class : recording.link_class) {
@@ -132,7 +132,7 @@ Vector<u64> links_alike(const Recording& recording) {
     return alike;
 }
 
-// The row of its class for every link that has one.
+// From a class's row to all its links.
 Utilisation by_every_link(const Utilisation& by_class, const Vector<u32>& class_of,
                           const Vector<u32>& row_of, u32 bins) {
     Utilisation by_link{by_class.edges, {}};
@@ -145,7 +145,7 @@ Utilisation by_every_link(const Utilisation& by_class, const Vector<u32>& class_
     return by_link;
 }
 
-// By row_of(link), a group or the link's own row, each link times_of(link) over.
+// By row_of(link), a group or the link's own row, times_of(link) over.
 template <class RowOf, class TimesOf>
 Utilisation of_spans(const Model& model, const Outcome& outcome, const Recording& recording, u32 bins,
                      std::size_t rows, const RowOf& row_of, const TimesOf& times_of) {
@@ -167,7 +167,7 @@ Utilisation of_spans(const Model& model, const Outcome& outcome, const Recording
             real.add(row_of(stretch.link), stretch);
         }
     }
-    // A link without limit is shared by nobody, so its rates are not kept.
+    // Unlimited links are not shared, so their rates are not kept.
     const auto ticks_per_ns = static_cast<double>(model.semantics.scale.ticks_per_ns());
     for_each_crossing(model, recording, [&](u32 link, u32, u64 start, u64 end, u64 bytes) {
         const u64 all = bytes * times_of(link);

@@ -1,7 +1,7 @@
-// Utilisation: how many bytes each dimension or link carried in each of equal stretches of a run.
+// Utilisation: bytes of each dimension or link in equal bins of a run.
 //
-// Where messages share links, by the rates they had; else the bytes of a message are spread evenly over the time
-// they take. Whole bytes are given to each stretch such that every sum over stretches is exact.
+// By rates where messages share links, else spread evenly over a message's time. Whole bytes, with
+// exact sums.
 #pragma once
 
 #include "base/vector.hpp"
@@ -19,7 +19,7 @@ struct Utilisation {
 Utilisation dimension_utilisation(const Model& model, const Outcome& outcome,
                                   const Recording& recording, u32 bins);
 
-// Of the links that carried something, in the order of Outcome::links.
+// In the order of Outcome::links.
 Utilisation link_utilisation(const Model& model, const Outcome& outcome, const Recording& recording,
                              u32 bins);
 

@@ -1,4 +1,4 @@
-// Columns that Python hands over: arrays of 64 bits of any kind that share their memory; nothing is copied.
+// Columns from Python: 64-bit arrays of any kind, sharing their memory.
 #pragma once
 
 #include <nanobind/ndarray.h>

@@ -1,9 +1,8 @@
-// Tables of Python as a stream of the Arrow C data interface, which other libraries read in place.
+// Python tables as a stream of the Arrow C data interface, for other libraries.
 //
-// What a reader holds may live until the interpreter is gone, so every batch owns its memory here and
-// is released without Python. Only to read the next batch Python is called. Trade-off: a batch is
-// copied once.
-// Source: https://arrow.apache.org/docs/format/CDataInterface.html and CStreamInterface.html
+// Readers may keep batches beyond the interpreter, so a batch owns its memory and is released
+// without Python; only fetching the next calls it. Trade-off: one copy. Source:
+// https://arrow.apache.org/docs/format/CDataInterface.html and CStreamInterface.html
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -26,7 +25,7 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 
-// These three have the names and members that the specification gives them.
+// Named as in the specification.
 struct ArrowSchema {
     const char* format;
     const char* name;
@@ -67,10 +66,10 @@ namespace {
 constexpr const char* stream_name = "arrow_array_stream";
 constexpr int64_t nullable = 2;   // ARROW_FLAG_NULLABLE
 
-// Rows, missing values, and the buffers of a column; of a buffer that is not there, nothing.
+// Rows, missing values, and a column's buffers; absent ones are None.
 using ArrowColumn = std::tuple<int64_t, int64_t, Vector<std::optional<nb::bytes>>>;
 
-// What a schema or an array points to. Its children are released with it, unless the reader took them.
+// What a schema or array points to. Children are released with it, unless the reader took them.
 template <class Struct>
 struct Owned {
     Vector<std::string> texts;     // format and name, or buffers
@@ -96,7 +95,7 @@ void release_owned(Struct* released) {
     released->release = nullptr;
 }
 
-// Children must be complete: they belong to what is made here.
+// Children must be complete; the result owns them.
 ArrowSchema schema_of(std::string format, std::string name, int64_t flags, Vector<ArrowSchema> children) {
     auto owned = std::make_unique<Owned<ArrowSchema>>();
     owned->texts = {std::move(format), std::move(name)};
@@ -121,10 +120,10 @@ ArrowArray array_of(int64_t length, int64_t nulls, std::unique_ptr<Owned<ArrowAr
 ArrowArray column_array(const ArrowColumn& column) {
     const auto& [length, nulls, buffers] = column;
     auto owned = std::make_unique<Owned<ArrowArray>>();
-    owned->texts.reserve(buffers.size());   // a text that moves would leave its pointer behind
+    owned->texts.reserve(buffers.size());   // a text that moves would invalidate its pointer
     for (const std::optional<nb::bytes>& buffer : buffers) {
         if (buffer) {
-            // Room for numbers of 8 bytes even where there are none: no short text inside the object.
+            // Never empty, so that no short string is stored inside the object.
             owned->texts.emplace_back().reserve(buffer->size() + 64);
             owned->texts.back().assign(buffer->c_str(), buffer->size());
         }
@@ -133,7 +132,7 @@ ArrowArray column_array(const ArrowColumn& column) {
     return array_of(length, nulls, std::move(owned));
 }
 
-// A table as Python gives it: `next` returns the columns of the next rows, or None after the last.
+// `next` returns the columns of the next rows, or None after the last.
 struct TableSource {
     Vector<std::string> names;
     Vector<std::string> formats;
@@ -143,7 +142,7 @@ struct TableSource {
 
 TableSource& source_of(ArrowArrayStream* stream) { return *static_cast<TableSource*>(stream->private_data); }
 
-// The consumer's error of what `act` throws: C has no exceptions.
+// Exceptions of `act` as the consumer's error codes, as C has none.
 template <class Act>
 int told(ArrowArrayStream* stream, Act act) {
     try {

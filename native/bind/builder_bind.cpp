@@ -1,4 +1,4 @@
-// Python's view of ModelBuilder, of the records it takes and of the ids it hands out.
+// Python's view of ModelBuilder, its records and ids.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
@@ -39,8 +39,8 @@ namespace {
 
 constexpr u64 comm_types = 32;   // that a set of them as bits holds
 
-// The comm_types, as bits, of the collectives that graphs run in communicators of each layout; and those of groups
-// that have another name than their communicator here.
+// Comm_types, as bits, that graphs use in communicators of each layout; and those of groups named
+// differently from their communicator.
 std::pair<Vector<std::pair<LayoutId, u64>>, Vector<UsedCollective>> used_in_layouts(
     const ModelBuilder& builder, const Vector<std::shared_ptr<const Graph>>& graphs,
     const std::unordered_map<std::string, CommunicatorId>& by_name) {
@@ -66,7 +66,7 @@ std::pair<Vector<std::pair<LayoutId, u64>>, Vector<UsedCollective>> used_in_layo
 // A number for every rank.
 using RankColumn = nb::ndarray<const u32, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// Collectives of a template: the place of their communicator among its names, and their comm_type.
+// The communicator's place among a template's names, and the comm_type.
 struct CollectiveUse {
     u32 place = 0;
     u64 comm_type = 0;

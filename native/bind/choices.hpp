@@ -1,10 +1,10 @@
-// Enumerations of the core as classes of Python that are made without Python's `enum`.
+// Enumerations as Python classes made without `enum`.
 //
-// nb::enum_ imports `enum` and lets it make each class, which is a tenth of what a small command takes.
-// A choice is one object for each name, found as an attribute of its class or by subscription; it has a
-// `name` and a `value`, which counts from 0. To type checkers it is an enum.Enum (native/bind/stub.py).
+// nb::enum_ lets Python's `enum` make each class, a tenth of a small command's time. A choice is
+// one object per name, found as attribute or by subscription, with a `name` and a `value` from 0.
+// To type checkers it is an enum.Enum (native/bind/stub.py).
 //
-// Trade-off: each enumeration that crosses the border is named here, once, with its name in Python.
+// Trade-off: each enumeration is listed here with its Python name.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -26,13 +26,13 @@
 
 namespace yantra {
 
-// What all choices are: the C++ side of an object of Python.
+// The C++ side of a choice.
 struct Choice {
     const char* name;
     u32 value;
 };
 
-// The class of an enumeration and its objects, by value. They live as long as the process.
+// By value. They live as long as the process.
 struct ChoiceClass {
     nanobind::handle type;
     Vector<nanobind::handle> members;
@@ -44,7 +44,7 @@ ChoiceClass& class_of_choices() {
     return made;
 }
 
-// Makes the class that all classes of choices have as their base. Called once, before any other.
+// The common base class. Call once, before any other.
 void register_choices(nanobind::module_& module);
 
 // Makes a class within `scope`, and adds one object to it.

@@ -1,4 +1,4 @@
-// The classes of choices: each is made by a call of Python's `type`, with its objects as attributes.
+// Makes choice classes by calling Python's `type`, with their objects as attributes.
 #include "bind/choices.hpp"
 
 #include "bind/fields.hpp"

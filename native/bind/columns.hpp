@@ -1,4 +1,4 @@
-// Columns: vectors of the core as memoryviews, which are shared, not copied, and keep their owner alive.
+// Vectors as memoryviews that share memory and keep the owner alive.
 #pragma once
 
 #include <nanobind/ndarray.h>

@@ -1,5 +1,5 @@
-// Python's view of encode_pass, which reads operations and items from their tuples: one call a pass instead of
-// some for each node. An operation that several passes have is read once.
+// Python's view of encode_pass, from tuples: one call a pass instead of some per node. Operations
+// in several passes are read once.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -32,7 +32,7 @@ namespace yantra {
 
 namespace {
 
-// The fields of `Operation`, `Item`, `Wait` and `Stretch` (src/yantra/workloads), in their order.
+// In the order of `Operation`, `Item`, `Wait` and `Stretch` (src/yantra/workloads).
 namespace operation_fields {
 enum : int {
     name, kind, phase, unit, after, tensor_flops, vector_flops, repeated_flops, bytes_read, bytes_written, shape,
@@ -76,7 +76,7 @@ std::string text_of(nb::handle value) {
     return {bytes, static_cast<std::size_t>(size)};
 }
 
-// Throws Python's OverflowError for a number that 63 bits do not hold.
+// Throws Python's OverflowError beyond 63 bits.
 std::int64_t number_of(nb::handle value) {
     const long long number = PyLong_AsLongLong(value.ptr());
     if (number == -1 && PyErr_Occurred() != nullptr) {
@@ -161,7 +161,7 @@ public:
     PassTotals totals(const nb::tuple& items) { return totals_of(items_of(items)); }
 
 private:
-    // A tuple that is kept keeps its place in memory.
+    // A tuple that is kept keeps its address.
     const Vector<PassItem>& items_of(const nb::tuple& part) {
         auto entry = items_.find(part.ptr());
         if (entry == items_.end()) {
@@ -194,7 +194,7 @@ private:
         return made;
     }
 
-    // Operations that wait for those in their `after` alone, each of which counts once.
+    // Operations that wait only for their distinct `after`.
     void add_stretch(const nb::tuple& stretch, Vector<PassItem>& to) {
         const auto operations = nb::cast<nb::tuple>(field(stretch, stretch_fields::operations));
         const std::uint32_t end = key_of(field(stretch, stretch_fields::end_place));

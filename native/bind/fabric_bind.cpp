@@ -1,4 +1,4 @@
-// Python's view of a fabric: the graph of devices and links, and the routings over it.
+// Python's view of fabrics and routings.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
@@ -34,7 +34,7 @@ namespace {
 
 using Table = nb::ndarray<const i32, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-// Numbers that are not negative, as the core holds them.
+// Refuses negative numbers.
 template <class To, class From>
 Vector<To> wholes(const Array<From>& values, const char* what) {
     Vector<To> column;
@@ -84,7 +84,6 @@ void make_fabric(FabricGraph* self, u32 ranks, const Array<u8>& kinds, const Arr
     new (self) FabricGraph(std::move(columns));
 }
 
-// A routing over a graph, for who wants to see paths.
 struct Router {
     std::shared_ptr<const FabricGraph> graph;
     std::unique_ptr<Routing> routing;
@@ -99,7 +98,7 @@ struct Router {
     }
 };
 
-// The paths of many flows, one behind the other, and where each begins.
+// The paths of many flows, concatenated, and where each begins.
 struct Paths {
     Vector<u64> first;
     Vector<u32> links;

@@ -1,9 +1,8 @@
-// Class: a class for Python whose fields are read and written by one function for all fields of a type.
+// Class: a Python class whose fields share one accessor per field type.
 //
-// def_ro and def_rw of nanobind make functions for each class and each type in it, which was a tenth of
-// what the bindings cost the compiler. Trade-off: here a field is found by its place, so the function
-// itself looks whether its object is of the class. Fields come first: what nb::class_ defines after them
-// gives an nb::class_.
+// nanobind's def_ro and def_rw make functions per class and type, a tenth of the bindings' compile
+// time. Trade-off: fields are found by offset, so the function checks the object's class itself.
+// Define fields first: what nb::class_ defines afterwards returns an nb::class_.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -14,23 +13,22 @@
 
 namespace yantra {
 
-// Where a field is: in what class of Python, and how far from the start of its object.
+// The Python class, and the offset in its object.
 struct FieldPlace {
     nanobind::handle type;
     std::size_t offset;
 
-    // The field of an object; nb::type_error where the object is not of the class, or not made yet.
+    // nb::type_error if the object is not of the class, or not initialised.
     void* in(nanobind::handle object) const;
 };
 
-// What stands for any class where only the fields matter.
 struct AnyFields {};
 
 inline nanobind::class_<AnyFields> fields_of(const FieldPlace& place) {
     return nanobind::borrow<nanobind::class_<AnyFields>>(place.type);
 }
 
-// The one function that reads fields and settings of a type.
+// For all fields of a type.
 template <typename Value>
 auto reader(FieldPlace place) {
     return [place](nanobind::handle self) -> const Value& { return *static_cast<const Value*>(place.in(self)); };
@@ -61,7 +59,7 @@ class Class : public nanobind::class_<T, Bases...> {
 public:
     using nanobind::class_<T, Bases...>::class_;
 
-    // Members of T, or of a class it is made from.
+    // Members of T, or of a base class.
     template <typename Owner, typename Value>
     Class& field(const char* name, Value Owner::* member) {
         add_field<Value>(name, place_of(member));

@@ -1,4 +1,4 @@
-// Python's view of lists of flows, which are simulated alone.
+// Python's view of lists of flows, simulated alone.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -40,7 +40,7 @@ struct Ended {
     Vector<u32> flow;
 };
 
-// The links of each flow, those of flow f from first[f] to first[f + 1].
+// Links of flow f: first[f] to first[f + 1].
 struct Routes {
     Vector<u64> first{0};
     Vector<u32> links;
@@ -56,7 +56,7 @@ Routes routes_of(const FlowRun& run) {
     return routes;
 }
 
-// Routes by load over a fabric; the flows have the numbers of the list, as where they are routed beforehand.
+// Routes by load; flows are numbered as in the list, like those routed beforehand.
 class ByLoad final : public RouteFinder {
 public:
     ByLoad(std::shared_ptr<const FabricGraph> graph, const RoutingChoice& choice, Vector<i32> from, Vector<i32> to)
@@ -135,7 +135,7 @@ void register_flows(nb::module_& module) {
     Class<Routes> routes(module, "FlowRoutes");
     routes.column("first", &Routes::first);
     routes.column("links", &Routes::links);
-    // Sources and destinations are ranks of the graph, one of each for every flow of the list.
+    // Sources and destinations are ranks of the graph, one for each flow.
     nb::class_<ByLoad>(module, "RoutesByLoad")
         .def("__init__", [](ByLoad* self, std::shared_ptr<FabricGraph> graph, std::string routing, u64 seed,
                             const Array<i32>& sources, const Array<i32>& destinations) {

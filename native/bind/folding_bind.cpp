@@ -1,4 +1,4 @@
-// Python's view of folding: classes of ranks, and what told them apart.
+// Python's view of folding: classes of ranks, and what distinguished them.
 #include <nanobind/stl/string.h>
 
 #include "bind/choices.hpp"

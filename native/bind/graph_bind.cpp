@@ -1,4 +1,4 @@
-// Python's view of Graph and of findings about traces: columns as read-only memoryviews.
+// Python's view of Graph and findings: columns as read-only memoryviews.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 

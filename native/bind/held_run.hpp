@@ -1,4 +1,4 @@
-// What Python holds of a run: the run, and the model that it reads.
+// A run and the model that it reads, as Python holds them.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Ids as classes of their own: Python can compare and hash them, and read the index, but not make them.
+// Ids as Python classes: comparable and hashable, with an index, not constructible.
 #pragma once
 
 #include <nanobind/nanobind.h>

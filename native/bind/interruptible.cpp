@@ -25,19 +25,19 @@ struct Calls {
     std::atomic<u32> stops_said{0};   // that are still there
 };
 
-// Of the process, as handlers are.
+// Per process, as handlers are.
 Calls& calls() {
     static Calls of_process{};
     return of_process;
 }
 
-// By thread: whether to stop, or null where nobody says that.
+// Per thread; null if it hears none.
 std::shared_ptr<std::atomic<bool>>& stop_heard() {
     thread_local std::shared_ptr<std::atomic<bool>> of_thread;
     return of_thread;
 }
 
-// Nothing has come, as far as this thread can say.
+// For this thread.
 void nothing_has_come() {
     Interruption::has_come.store(calls().stops_said.load() > 0, std::memory_order_relaxed);
 }

@@ -1,12 +1,11 @@
-// Interruptible: a call of the core without Python's lock, which Ctrl-C and SIGTERM end between two of its steps.
+// Interruptible: a call without Python's lock that Ctrl-C and SIGTERM can end between two steps.
 //
-// Python notes a signal and acts on it at the next line of Python, which a long call puts off. As long as such a call
-// runs, a handler before Python's notes the signal for the core as well (base/interruption.hpp); the core then lets
-// Python act, and ends if that raises. Handlers are as they were when the last of such calls is over; who has none
-// but the system's keeps it. Trade-off: four system calls, so it is for calls that may take long.
+// Python acts on a signal only at its next line. During such a call a handler in front of Python's
+// also notes it for the core (base/interruption.hpp), which lets Python act, and ends if that
+// raises. Handlers are restored after the last such call; the system's default stays. Trade-off:
+// four system calls, so for long calls.
 //
-// Python acts on signals in the main thread alone. What other threads do for it ends when it says so: by a Stop, which
-// they have said that they hear.
+// Python acts only in the main thread; other threads end by a Stop that they have agreed to hear.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -19,7 +18,7 @@
 
 namespace yantra {
 
-// To be called once, in the thread that imports: Python acts on signals in no other.
+// Call once, in the importing thread: Python acts on signals in no other.
 void hear_signals_in_this_thread();
 
 class SignalsHeard {
@@ -30,7 +29,7 @@ public:
     ~SignalsHeard();
 };
 
-// What ends a call in a thread that was told to stop.
+// Ends a call in a stopped thread.
 struct Stopped : std::runtime_error {
     Stopped() : std::runtime_error("told to stop") {}
 };
@@ -41,7 +40,7 @@ public:
     Stop(const Stop&) = delete;
     Stop& operator=(const Stop&) = delete;
     ~Stop();
-    // Calls of this thread that are interruptible end from now on once it is said.
+    // From now on, interruptible calls of this thread end when it is said.
     void hear() const;
     void say();
 
@@ -56,7 +55,7 @@ struct InterruptibleCall {
     nanobind::gil_scoped_release released;
 };
 
-// The same for a call that takes as long as its bytes are many; of few, it is not worth the system calls.
+// For a call proportional to bytes; with few, it is not worth the system calls.
 struct InterruptibleWork {
     std::optional<SignalsHeard> heard;
     nanobind::gil_scoped_release released;

@@ -1,4 +1,4 @@
-// Python's view of lowering: how the nodes of a graph become the operations of a job.
+// Python's view of lowering: from a graph's nodes to a job's operations.
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -41,7 +41,7 @@ struct Lowered {
     Vector<Problem> problems;
 };
 
-// Which kinds of nodes a graph has; other kernels have no operations for a roofline.
+// Other kernels have no operations for a roofline.
 struct NodeKinds {
     bool kernels = false;
     bool other_kernels = false;
@@ -51,7 +51,7 @@ struct NodeKinds {
 };
 
 NodeKinds node_kinds(const Graph& graph) {
-    constexpr i32 compute_node = 4;   // Chakra's COMP_NODE; those of memory are before, of communication behind
+    constexpr i32 compute_node = 4;   // Chakra's COMP_NODE; memory is before it, communication behind
     constexpr i32 metadata_node = 1;
     NodeKinds kinds;
     for (u32 node = 0; node < graph.size(); ++node) {
@@ -81,7 +81,7 @@ Lowered lower_graph(std::shared_ptr<const Graph> graph, const LowerOptions& opti
     return lowered;
 }
 
-// The same of the first graphs, up to one of which something is wrong or that has more nodes.
+// The first graphs, up to one with a problem or more nodes.
 Vector<std::shared_ptr<const Job>> lower_small(const Vector<std::shared_ptr<const Graph>>& graphs,
                                                     const LowerOptions& options, u32 most_nodes) {
     const nb::gil_scoped_release unlocked;
@@ -100,7 +100,7 @@ Vector<std::shared_ptr<const Job>> lower_small(const Vector<std::shared_ptr<cons
     return jobs;
 }
 
-// Names of groups and what they are: communicators of the model.
+// Group names to the model's communicators.
 void name_groups(LowerOptions& options, const std::unordered_map<std::string, CommunicatorId>& by_name) {
     options.communicators.clear();
     for (const auto& [name, communicator] : by_name) {
@@ -108,8 +108,7 @@ void name_groups(LowerOptions& options, const std::unordered_map<std::string, Co
     }
 }
 
-// Names of groups and peers that each rank of a template gives its own meaning, by place; the first
-// communicator is all ranks.
+// Names whose meaning each rank of a template gives, by place; the first communicator is all ranks.
 void name_in_template(LowerOptions& options, const Vector<std::string>& groups,
                       const Vector<std::string>& peers) {
     options.is_template = true;
@@ -130,7 +129,7 @@ void set_custom_by_node(LowerOptions& options, const std::unordered_map<u64, Cus
     }
 }
 
-// The collectives of all ranks of a kind have a plan, which covers these dimensions.
+// A kind has a plan over all ranks, which covers these dimensions.
 void offer(LowerOptions& options, CollectiveKind kind, const Vector<u32>& covered) {
     options.offered_kinds |= 1u << static_cast<u32>(kind);
     for (u32 dimension : covered) {

@@ -1,6 +1,6 @@
-// The extension module yantra._core: one register function per part of the core.
+// The extension module yantra._core: one register function per part.
 //
-// Classes that others name in their signatures come first. A violated `ensure` is InternalFault.
+// Classes named in others' signatures come first. A violated `ensure` is InternalFault.
 #include <cstddef>
 #include <cstdlib>
 
@@ -13,11 +13,11 @@
 
 namespace {
 
-// The C library of GNU gives free memory back beyond twice the largest piece that was freed so far, at first
-// 128 KiB. Short runs, one after the other, would get every page anew, which takes longer than to fill it.
+// glibc returns free memory beyond twice the largest piece freed so far, at first 128 KiB.
+// Successive short runs would get every page anew, which takes longer than filling it.
 void keep_free_memory() {
     constexpr std::size_t most = std::size_t{4} << 20U;
-    void* volatile piece = std::malloc(most);   // nobody writes there, so it costs no page
+    void* volatile piece = std::malloc(most);   // never written, so it costs no page
     std::free(piece);
 }
 
@@ -28,7 +28,7 @@ NB_MODULE(_core, module) {
     keep_free_memory();
     yantra::hear_signals_in_this_thread();
     module.doc() = "Native core of Yantra; an implementation detail.";
-    nb::set_leak_warnings(false);  // a command that ends does not look for garbage, so objects are left
+    nb::set_leak_warnings(false);  // an ending command collects no garbage, so objects are left
     nb::exception<yantra::InternalFault>(module, "InternalFault", PyExc_RuntimeError);
     nb::exception<yantra::Unsupported>(module, "Unsupported");
     nb::exception<yantra::TooLong>(module, "TooLong");

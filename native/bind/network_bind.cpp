@@ -1,4 +1,4 @@
-// Python's view of the networks: the levels that the core has, and how a class of Python becomes one.
+// Python's view of the networks: the core's levels, and Python classes as networks.
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -26,7 +26,7 @@ namespace yantra {
 
 namespace {
 
-// A port that tells a network which outlives its run that the run is over.
+// Tells a network that outlives its run that the run is over.
 struct PythonPort {
     NetworkPort* port = nullptr;
 

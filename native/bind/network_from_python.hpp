@@ -1,5 +1,5 @@
-// A network that is a class of Python: an object with `sends`, `wakes` and `closes`, made for each run by a
-// call with its port.
+// A network as a Python object with `sends`, `wakes` and `closes`, made for each run by a call with
+// its port.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,4 +1,4 @@
-// Python's view of networks on chip: their settings, and how they do under synthetic traffic.
+// Python's view of networks on chip: settings, and results under synthetic traffic.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -27,7 +27,6 @@ namespace {
 
 using Names = Vector<std::pair<std::string, std::string>>;
 
-// Name and help of each.
 template <class Kind>
 Names names_of(const Vector<Kind>& kinds) {
     Names names;

@@ -1,4 +1,4 @@
-// The core's values that mean "there is none", as None.
+// "None" values of the core as None.
 #pragma once
 
 #include <nanobind/stl/optional.h>
@@ -18,7 +18,7 @@ inline std::optional<u64> unless_never(u64 ticks) {
     return ticks == never ? std::nullopt : std::optional(ticks);
 }
 
-// An index of the core as an id, or as one of an enumeration.
+// As an id or a choice.
 template <class Typed>
 std::optional<Typed> typed_unless_none(u32 index) {
     return index == none ? std::nullopt : std::optional(static_cast<Typed>(index));

@@ -1,6 +1,5 @@
-// Python's view of what a run leaves behind, and of the accounting that needs no recording.
-//
-// Columns of an Outcome are shared, not copied: each memoryview keeps its owner alive.
+// Python's view of a run's results, and of accounting without a recording. Memoryviews share
+// columns and keep the owner alive.
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 
@@ -107,7 +106,7 @@ void bind_happenings(nb::module_& module) {
         .value("NODES", Notes::nodes);
 }
 
-// The entries of collectives are noted when somebody asks for what depends on them.
+// Entries of collectives are noted on demand.
 const Outcome& whole(Outcome& outcome) {
     if (outcome.note_entries) {
         std::exchange(outcome.note_entries, nullptr)(outcome);

@@ -1,4 +1,4 @@
-// Python's view of lists of flows that go as packets, and of the schemes that control their rates.
+// Python's view of flow lists as packets, and of congestion control schemes.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
@@ -36,7 +36,7 @@ Vector<Value> list_of(const Array<Value>& array) {
     return {array.data(), array.data() + array.size()};
 }
 
-// What each port did.
+// By port.
 struct PortCounts {
     Vector<u64> packets, bytes, queue_max_bytes, pauses, resumes, marks, drops;
     Vector<double> paused_ns, busy_ns;

@@ -1,4 +1,4 @@
-// Python's view of what a run of packets leaves to look at, as columns.
+// Python's view of what a packet run recorded, as columns.
 #include <nanobind/stl/shared_ptr.h>
 
 #include <limits>

@@ -1,7 +1,6 @@
-// Python's view of what a model is told about its cluster: choices, records and the quirks of a run.
+// Python's view of a model's parameters: choices, records and quirks.
 //
-// SystemParameters and Quirks have many fields of which a scenario sets each by name, so they are filled
-// in and then given to the builder, which copies them.
+// SystemParameters and Quirks have many fields, set by name and then copied by the builder.
 
 #include "base/vector.hpp"
 #include "bind/choices.hpp"

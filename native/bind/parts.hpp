@@ -1,4 +1,4 @@
-// The parts of the extension module: each registers what one .cpp of this folder shows to Python.
+// Register functions, one for each .cpp of this folder.
 #pragma once
 
 #include <nanobind/nanobind.h>

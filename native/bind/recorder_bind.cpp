@@ -49,7 +49,7 @@ std::string_view bytes_of(AttributeKind kind, nb::handle value) {
     return nb::cast<std::string_view>(value);
 }
 
-// Grows a Trace from Python records; the Python side has checked kinds and ranges.
+// The Python side has checked kinds and ranges.
 class TraceRecorder {
 public:
     void attribute(std::string_view name, int kind_number, nb::handle value, std::string_view doc) {
@@ -69,7 +69,7 @@ public:
         }
     }
 
-    // An attribute for each value that is of its kind; any other value adds none.
+    // One for each value of its kind; other values are skipped.
     void attributes(nb::tuple names, nb::bytes kinds, nb::tuple values) {
         ensure(names.size() == values.size() && kinds.size() == values.size(),
                "trace: a name and a kind for each value");
@@ -78,8 +78,7 @@ public:
         }
     }
 
-    // As attributes(), with the `.value` of the last object that has such a `.name`; a text that
-    // none has is empty.
+    // With the `.value` of the last object of that `.name`; missing texts are empty.
     void attributes_of(nb::tuple names, nb::bytes kinds, nb::list objects) {
         ensure(kinds.size() == names.size(), "trace: a kind for each name");
         found_.clear();
@@ -108,8 +107,8 @@ public:
         has_metadata_ = true;
     }
 
-    // Fields that the schema does not know, of the metadata until they end, then of the next node.
-    // False, and nothing is added, where they are none.
+    // Unknown fields, of the metadata until it ends, then of the next node. False, without effect,
+    // if invalid.
     bool foreign(nb::bytes fields) {
         const std::string_view bytes(fields.c_str(), fields.size());
         const bool is_of_node = has_metadata_;
@@ -138,8 +137,8 @@ public:
                              trace_.add_text(types)});
     }
 
-    // As io(), from the JSON of {"values": […], "shapes": […], "types": […]}, as Python writes lists;
-    // false, and nothing is added, where that takes Python itself.
+    // As io(), from the JSON of {"values": […], "shapes": […], "types": […]}, as Python writes
+    // lists; false, without effect, if that takes Python itself.
     bool io_json(bool outputs, nb::handle json) {
         Py_buffer buffer;
         if (PyObject_GetBuffer(json.ptr(), &buffer, PyBUF_SIMPLE) != 0) {
@@ -194,7 +193,7 @@ private:
         }
     }
 
-    // Sets the value if it is exactly of the kind: a str, a bool, or an int that fits 64 bits.
+    // Only if exactly of the kind: a str, a bool, or an int that fits 64 bits.
     bool fill_exact(Attribute& out, nb::handle value) {
         PyObject* const object = value.ptr();
         if (out.kind == AttributeKind::string) {

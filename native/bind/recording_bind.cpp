@@ -1,4 +1,4 @@
-// Python's view of recorded runs and of what follows from their recordings.
+// Python's view of recorded runs and their analyses.
 #include <nanobind/stl/shared_ptr.h>
 
 #include <utility>

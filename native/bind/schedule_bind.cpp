@@ -1,4 +1,4 @@
-// Python's view of scheduling: what a scheduler looks at, and the job with what it says.
+// Python's view of scheduling: a scheduler's input, and the job with its result.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 
@@ -20,7 +20,7 @@ namespace yantra {
 
 namespace {
 
-// The operations of a job, by node. A slot of `unlimited` is none.
+// By node. A slot of `unlimited` is none.
 struct OpColumns {
     Vector<u8> kind;
     Vector<u8> slot;

@@ -1,4 +1,4 @@
-// Python's view of a run, of all ranks or of one rank per class, and of what gave a folded one up.
+// Python's view of a run, whole or folded, and of why a folded one stopped.
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 
@@ -23,7 +23,7 @@ namespace yantra {
 
 namespace {
 
-// An outcome in which the entries of collectives are noted when somebody asks for them.
+// Entries of collectives are noted on demand.
 Outcome with_entries(const Model& model, Outcome outcome) {
     outcome.note_entries = [held = nb::find(model)](Outcome& of) {
         note_entries(nb::cast<const Model&>(held), of);

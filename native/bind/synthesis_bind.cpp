@@ -1,4 +1,5 @@
-// Python's view of the synthesis of collectives. Capacities are two columns: bits 64 and up, and those below.
+// Python's view of the synthesis of collectives. Capacities are two columns: bits from 64, and
+// those below.
 #include <nanobind/ndarray.h>
 
 #include "base/ensure.hpp"

@@ -1,4 +1,4 @@
-// Python's view of the writer of tables. The array of a column lives as long as the column.
+// Python's view of the table writer. A column's array lives as long as the column.
 #include <nanobind/stl/string.h>
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Python's view of the writers of timelines. The arrays of a record live as long as the record.
+// Python's view of timeline writers. A record's arrays live as long as the record.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 

@@ -1,7 +1,7 @@
 // Python's view of Trace: counts, rows as plain objects, columns as read-only memoryviews.
 //
-// Trade-off: columns are shared with the core and not copied; each memoryview keeps its owner alive.
-// Nothing here needs numpy, but numpy.asarray() of a column is free.
+// Columns are shared and keep their owner alive. It works without numpy, and numpy.asarray() of a
+// column is free.
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>

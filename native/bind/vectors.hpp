@@ -1,4 +1,4 @@
-// A Vector of the core as a list of Python, and any sequence as a Vector.
+// A Vector as a Python list, and any sequence as a Vector.
 #pragma once
 
 #include <nanobind/stl/detail/nb_list.h>

@@ -16,7 +16,7 @@ namespace {
 
 constexpr u64 never_ticks = ~u64{0};
 
-// Nanoseconds, with the three decimals of picoseconds but no zeros at their end.
+// In nanoseconds, with up to three decimals (picoseconds), without trailing zeros.
 void append_ticks(std::string& out, u64 ticks, u64 per_ns) {
     append_number(out, ticks / per_ns);
     const u64 rest = ticks % per_ns;

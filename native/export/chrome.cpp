@@ -134,7 +134,7 @@ void ChromeWriter::slices(const Slices& slices, const MessageEnds& ends) {
                 to.out_ += arrives ? ",\"bp\":\"e\",\"id\":" : ",\"id\":";
                 append_number(to.out_, ends.flow[i]);
             }
-            // The ends of a flow are told by id, category and name.
+            // A flow is identified by id, category and name.
             to.out_ += ",\"cat\":\"message\",\"name\":";
             to.out_ += flows ? std::string_view("\"message\"") : to.quoted_.at(ends.name[i]);
             to.arguments(ends.arguments, i);

@@ -1,9 +1,8 @@
-// ChromeWriter: a timeline as the JSON that chrome://tracing reads, and Perfetto too.
+// ChromeWriter: a timeline as JSON for chrome://tracing and Perfetto.
 //
-// Slices are pairs of events B and E and not complete ones (X), so that the end of a message at the last
-// moment of a slice still lies in it. Times are microseconds, as the form asks, with the nanoseconds
-// as three decimals.
-// Source: the Trace Event Format of Chromium (duration, flow, counter and metadata events).
+// Slices are pairs of events B and E, not complete ones (X), so that a message at a slice's last
+// moment still belongs to it. Times are microseconds with three decimals. Source: the Trace Event
+// Format of Chromium (duration, flow, counter and metadata events).
 #pragma once
 
 #include <string>
@@ -21,7 +20,7 @@ public:
 
     u64 text(std::string_view words);
 
-    // Processes stand in the order of their `place`.
+    // Ordered by `place`.
     void process(u64 track, u64 number, std::string_view name, u64 place);
     void track(u64 track, u64 parent, std::string_view name, std::string_view about);
     void counter(u64 track, u64 parent, std::string_view name, std::string_view unit);
@@ -40,7 +39,7 @@ private:
 
     Interner texts_;
     Vector<std::string> quoted_;    // by text, as JSON
-    Vector<u64> process_;           // by track; `absent` for what is none
+    Vector<u64> process_;           // by track; `absent` for none
     Vector<std::string> counted_;   // by track: the name of a counter, as JSON
     std::string out_;
     bool empty_ = true;

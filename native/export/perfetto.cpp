@@ -104,7 +104,7 @@ void PerfettoWriter::describe(std::string_view descriptor) {
     block(out_, trace::packet, packet_);
 }
 
-// The packet of event_, with the texts that it is the first to name.
+// With the texts that it is the first to name.
 void PerfettoWriter::packet(u64 time) {
     packet_.clear();
     WireWriter(packet_).number(packet_field::timestamp, time);
@@ -124,7 +124,7 @@ void PerfettoWriter::event(u64 type, u64 track) {
     WireWriter(event_).number(event_field::track_uuid, track);
 }
 
-// Texts are numbered from 1 on, for 0 means "not set".
+// From 1, as 0 means "not set".
 u64 PerfettoWriter::known(u64 text, Space space) {
     ensure(text < texts_.names().size(), "perfetto: no such text");
     known_.resize(texts_.names().size());

@@ -1,10 +1,9 @@
-// PerfettoWriter: a timeline as the protobuf that Perfetto reads (TracePacket, TrackEvent).
+// PerfettoWriter: a timeline as Perfetto's protobuf (TracePacket, TrackEvent).
 //
-// One sequence of packets holds everything, so that a text is written once and then named by number.
-// Trade-off: a slice is a packet for its begin and one for its end (the format has no slice with a
-// duration), some 75 bytes together.
-// Source: Perfetto's protos/perfetto/trace (trace_packet, track_event, track_descriptor,
-// debug_annotation, interned_data), whose field numbers are in the .cpp.
+// One sequence of packets, so each text is written once and then referenced. Trade-off: a slice is
+// two packets (the format has no duration), some 75 bytes. Source: Perfetto's protos/perfetto/trace
+// (trace_packet, track_event, track_descriptor, debug_annotation, interned_data); field numbers are
+// in the .cpp.
 #pragma once
 
 #include <string>
@@ -20,17 +19,17 @@ class PerfettoWriter {
 public:
     PerfettoWriter();
 
-    // The number that stands for a text in columns.
+    // Its number in columns.
     u64 text(std::string_view words) { return texts_.intern(words); }
 
-    // Processes stand in the order of their `place`.
+    // Ordered by `place`.
     void process(u64 track, u64 number, std::string_view name, u64 place);
     void track(u64 track, u64 parent, std::string_view name, std::string_view about);
     void counter(u64 track, u64 parent, std::string_view name, std::string_view unit);
     void slices(const Slices& slices, const MessageEnds& ends);
     void values(u64 track, std::span<const u64> time, std::span<const double> value);
 
-    // What was written since the last call.
+    // Since the last call.
     std::string take();
     void finish() {}
 

@@ -1,10 +1,9 @@
 // Planes: whole numbers as bytes that deflate well, for tables in result files.
 //
-// Of each number the difference to the one before is kept, the sign moved to the lowest bit; then come all
-// lowest bytes, all second bytes and so on, eight planes in all. Numbers that change slowly so become
-// planes of equal bytes.
-// Trade-off: planes that are all zero are written too, so the bytes alone say how many numbers they hold.
-// Source: the shuffle filter of HDF5 and Blosc; the zigzag of Protocol Buffers.
+// Differences, with the sign in the lowest bit, written as all lowest bytes, then all second bytes,
+// and so on, in eight planes; slowly changing numbers give planes of equal bytes. Zero planes are
+// written too, so the length gives the count. Source: the shuffle filter of HDF5 and Blosc; the
+// zigzag of Protocol Buffers.
 #pragma once
 
 #include <span>
@@ -15,10 +14,9 @@
 
 namespace yantra {
 
-// Returns the planes of some numbers.
 std::string to_planes(std::span<const u64> numbers);
 
-// Returns the numbers of planes, eight bytes each as the machine keeps them; a whole number of eight bytes.
+// The numbers, eight bytes each in native order. `planes` is a multiple of eight bytes.
 std::string from_planes(std::string_view planes);
 
 }  // namespace yantra

@@ -1,8 +1,8 @@
-// Rows: slices of one track that overlap go to rows beside each other, each to the first that is free.
+// Rows: overlapping slices of a track go to the first free row.
 //
-// Trade-off: first-fit by time needs no more rows than slices overlap at once, and keeps rows stable; two
-// heaps make it O(n log n) however many overlap.
-// Source: interval partitioning (Kleinberg and Tardos, Algorithm Design, section 4.1).
+// First-fit by time needs only as many rows as slices overlap, and keeps rows stable; two heaps
+// make it O(n log n). Source: interval partitioning (Kleinberg and Tardos, Algorithm Design,
+// section 4.1).
 #pragma once
 
 #include <span>

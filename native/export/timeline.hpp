@@ -1,7 +1,7 @@
-// What a timeline holds, as columns: slices on tracks, and where messages leave and arrive in them.
+// A timeline as columns: slices on tracks, and messages that leave and arrive in them.
 //
-// Trade-off: every column is of 64 bits, so that a writer has one loop and callers one kind of array;
-// a caller hands over some thousand slices at a time, so the width costs little.
+// Every column has 64 bits, so writers have one loop and callers one kind of array; they pass some
+// thousand slices at a time, so the width costs little.
 #pragma once
 
 #include <span>
@@ -14,16 +14,16 @@ namespace yantra {
 
 inline constexpr u64 absent = ~u64{0};
 
-// Something told of each slice: a whole number, a real one (the bits of a double) or a text.
+// Of each slice: a whole number, a real one (the bits of a double) or a text.
 struct Argument {
     enum class Kind : u8 { whole, real, text };
 
     u64 name = 0;                  // a text
     Kind kind = Kind::whole;
-    std::span<const u64> values;   // `absent` where there is none
+    std::span<const u64> values;   // `absent` for none
 };
 
-// Times are nanoseconds; names and categories are texts. The slices of one track follow each other.
+// Times are nanoseconds; names and categories are texts. Ordered within a track.
 struct Slices {
     std::span<const u64> track, name, category, start, end;
     Vector<Argument> arguments;
@@ -31,12 +31,11 @@ struct Slices {
     std::size_t size() const { return track.size(); }
 };
 
-// Where messages leave their senders' slices and arrive in their receivers'.
 struct MessageEnds {
     std::span<const u64> slice;    // ascending
     std::span<const u64> time;     // ascending within a slice, and within its time
     std::span<const u64> name;
-    std::span<const u64> flow;     // joins both ends of a message; `absent` where no arrow is drawn
+    std::span<const u64> flow;     // joins both ends of a message; `absent`: no arrow
     std::span<const u64> arrives;  // 1, or 0 where it leaves
     Vector<Argument> arguments;
 
@@ -72,8 +71,8 @@ inline void check(const Slices& slices, const MessageEnds& ends) {
     }
 }
 
-// Calls writer.begin(slice), writer.message(end) and writer.end(slice) in an order in which all that
-// happens on a track stands by time.
+// Calls writer.begin(slice), writer.message(end) and writer.end(slice) in order of time on each
+// track.
 template <typename Writer>
 void in_order(const Slices& slices, const MessageEnds& ends, Writer&& writer) {
     std::size_t next = 0;

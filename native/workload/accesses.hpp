@@ -1,7 +1,7 @@
-// Accesses: the distinct accesses to remote memory of a job as columns, and how long each takes.
+// Accesses: a job's distinct accesses to remote memory as columns, and their times.
 //
-// For models of memory in Python, asked once for all that differ. Memories of the core's own need none
-// of this: they compute latency + bytes / bandwidth when an access begins (memory/remote.hpp).
+// For memory models in Python, asked once for all. The core's own compute latency + bytes /
+// bandwidth when an access begins (memory/remote.hpp).
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ namespace yantra {
 
 class AccessTable {
 public:
-    // Adds the accesses of a graph that so many ranks run.
+    // Of a graph that so many ranks run.
     void add(const Graph& graph, u64 ranks) {
         for (u32 node = 0; node < graph.size(); ++node) {
             const auto type = static_cast<NodeType>(graph.type[node]);
@@ -38,7 +38,7 @@ public:
         }
     }
 
-    // How long the access of each row takes alone, in nanoseconds.
+    // Of each row alone, in nanoseconds.
     void set_ns(std::span<const double> ns, TimeScale scale) {
         ensure(ns.size() == count.size(), "accesses: one duration for each row");
         ticks_.clear();
@@ -47,7 +47,7 @@ public:
         }
     }
 
-    // The same of each node of a graph that was added, where it depends on the accesses before.
+    // Of each node of an added graph, if it depends on the accesses before.
     void set_ns_of(const Graph& graph, std::span<const double> ns, TimeScale scale) {
         ensure(ns.size() == graph.size(), "accesses: one duration for each node");
         Vector<u64>& ticks = in_order_[&graph];

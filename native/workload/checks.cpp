@@ -17,7 +17,6 @@ std::string attribute(const char* name) { return std::string("attribute '") + na
 
 std::string signed_text(u64 value) { return std::to_string(static_cast<i64>(value)); }
 
-// Checks the nodes of a trace that stands for a collective.
 class CustomCheck {
 public:
     CustomCheck(const Graph& graph, u32 positions) : graph_(graph), positions_(positions) {}
@@ -94,7 +93,7 @@ private:
     Vector<Problem> problems_;
 };
 
-// What is wrong with a message if this rank sends or receives it.
+// If this rank sends or receives it.
 void check_message_of(const Job& job, u32 node, u32 rank, u32 ranks, Vector<Problem>& problems) {
     const Graph& graph = *job.graph;
     const Op& op = job.ops[node];

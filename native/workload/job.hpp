@@ -1,7 +1,5 @@
-// Job: one trace, lowered to what a rank executes. Ranks with the same trace share one Job.
-//
-// An operation holds numbers only: names, attributes and units are settled once, when a trace is lowered
-// (lowering.hpp). The run only reads jobs.
+// Job: one trace, lowered to what a rank executes, in numbers only (lowering.hpp). Read-only; ranks
+// with the same trace share it.
 #pragma once
 
 #include <memory>
@@ -18,16 +16,16 @@ namespace yantra {
 
 enum class OpKind : u8 { timed, collective, send, receive, memory, skip };
 
-// What a node counts as in statistics; the groups are upstream's.
+// For statistics; upstream's groups.
 enum class NodeClass : u8 { gpu, cpu, communication, memory, invalid };
 
 inline constexpr u32 node_classes = 5;
 
-// A kind of slot of which there are always enough.
+// A kind of slot without limit.
 inline constexpr u8 unlimited = 0xff;
 
-// A run of many distinct traces has one for every node of every rank, so it is as small as can be: what
-// only collectives have shares its place with what they lack. Two are compared by the members named first.
+// Kept small, as there may be one per node and rank: members of collectives share their place with
+// those that collectives lack. The members named first are compared.
 struct Op {
     OpKind kind = OpKind::skip;
     NodeClass node_class = NodeClass::invalid;
@@ -42,7 +40,7 @@ struct Op {
     };
     u64 bytes = 0;
     union {
-        u64 ticks = 0;           // of a timed node; of an access to memory that does not say itself
+        u64 ticks = 0;           // of a timed node; of a memory access without a time of its own
         i64 priority;            // of a collective
     };
     union {
@@ -52,7 +50,7 @@ struct Op {
 };
 static_assert(sizeof(Op) == 40);
 
-// A collective of all dimensions by the algorithm of its kind.
+// Over all dimensions, by its kind's algorithm.
 inline void make_collective(Op& op) {
     op.kind = OpKind::collective;
     op.custom = none;
@@ -71,9 +69,9 @@ struct ResourceMap {
     Vector<u8> collective;     // by communicator
     Vector<u8> send;           // by communicator
 
-    // Whether all that communicates is in the slots of memory accesses.
+    // Whether all communication is in the slots of memory accesses.
     bool communicates_in_one() const { return capacity.size() == memory + std::size_t{1}; }
-    // Whether no slot for what communicates has room for two.
+    // Whether no communication slot has room for two.
     bool communicates_one_by_one() const {
         for (std::size_t slot = 0; slot < capacity.size(); ++slot) {
             const bool is_other = slot == cpu || slot == compute || (slot == memory && !communicates_in_one());
@@ -85,7 +83,7 @@ struct ResourceMap {
     }
 };
 
-// A node that cannot be run, and why. The text names the attribute, what was expected and what came.
+// Of a node that cannot run: the attribute, what was expected and what came.
 struct Problem {
     u32 node = none;
     bool unsupported = false;    // the trace is right, but there is no model for it
@@ -95,9 +93,10 @@ struct Problem {
 struct Job {
     std::shared_ptr<const Graph> graph;
     Vector<Op> ops;
-    // Of each node, in the order in which ready ones start; empty where that is the order of nodes.
+    // Order of starting, by node; empty if that of nodes.
     Vector<u32> position;
-    // Of each node: its only child, if that has no other parent, so that it is ready when the node ends; else none.
+    // By node: its only child, if that has no other parent, so is ready when the node ends; else
+    // none.
     SharedVector<u32> only_child;
 };
 

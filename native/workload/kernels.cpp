@@ -11,7 +11,7 @@ namespace yantra {
 
 namespace {
 
-// The codes of a graph's names among those of all graphs.
+// A graph's names among those of all graphs.
 Vector<u32> codes_of(const Vector<std::string>& names, Interner& all) {
     Vector<u32> codes;
     codes.reserve(names.size());

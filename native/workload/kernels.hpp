@@ -1,8 +1,8 @@
-// Kernels: the distinct computations of a job as columns, and how long each takes.
+// Kernels: a job's distinct computations as columns, and their times.
 //
-// A model of compute in Python is asked once, for all rows. So its cost follows how many kernels differ
-// and not how many nodes there are. Trade-off: to find equal kernels, each node of a distinct graph is
-// hashed once. The roofline needs none of this and is computed node by node (lower_compute.cpp).
+// A Python compute model is asked once for all rows, so cost follows distinct kernels. Trade-off:
+// each node of a distinct graph is hashed once. The roofline needs none of this
+// (lower_compute.cpp).
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ namespace yantra {
 
 class KernelTable {
 public:
-    // What a kernel must have so that the model can tell its time, and how traces are read.
+    // What a kernel must have for the model, and how traces are read.
     struct Needs {
         bool flops = true;
         bool bytes = true;
@@ -33,17 +33,17 @@ public:
 
     explicit KernelTable(Needs needs) : needs_(needs) {}
 
-    // Adds the kernels of a graph that so many ranks run; returns what is wrong with them.
+    // Of a graph that so many ranks run.
     Vector<Problem> add(const std::shared_ptr<const Graph>& graph, u64 ranks);
 
-    // How long the kernel of each row takes, in nanoseconds.
+    // By row, in nanoseconds.
     void set_ns(std::span<const double> ns, TimeScale scale);
 
-    // The row of each node, none where it is no kernel; null for a graph that was not added.
+    // By node, none where it is no kernel; null for a graph that was not added.
     const Vector<u32>* rows_of(const Graph& graph) const;
     u64 ticks(u32 row) const { return ticks_[row]; }
 
-    // By row. Codes count from 1 in the lists of names; 0 and shapes of 0 are not known.
+    // By row. Codes count from 1 in the lists of names; 0 and shapes of 0 are unknown.
     Vector<u32> op_class, dtype, phase;
     Vector<u64> flops, bytes, recorded_ns, count;
     std::array<Vector<u64>, kernel_sizes.size()> sizes;

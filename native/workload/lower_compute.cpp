@@ -9,8 +9,7 @@ namespace yantra {
 
 namespace {
 
-// The roofline of Williams, Waterman and Patterson, CACM 2009. Operations are in upstream's order, so
-// that they round alike.
+// Williams, Waterman and Patterson, CACM 2009. In upstream's order of operations, to round equally.
 double roofline_ns(const LowerOptions& options, u64 operations, u64 bytes) {
     const Roofline& roofline = options.roofline;
     if (operations == 0 && !options.zero_op_kernel_never_ends) {

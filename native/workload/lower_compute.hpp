@@ -1,4 +1,4 @@
-// Compute nodes, and how long nodes take that were recorded.
+// Compute nodes, and recorded durations.
 #pragma once
 
 #include "workload/node_reader.hpp"
@@ -7,11 +7,10 @@ namespace yantra {
 
 void lower_compute(NodeReader& reader, Op& op, bool on_cpu);
 
-// The duration that the trace gives a node.
 u64 recorded_ticks(NodeReader& reader);
 
-// Whether the release of the Hot Interconnects 2024 tutorial skips a node on the CPU: it has neither a
-// duration nor operations.
+// The Hot Interconnects 2024 tutorial's release skips CPU nodes with neither duration nor
+// operations.
 bool skipped_by_tutorial(const NodeReader& reader);
 
 }  // namespace yantra

@@ -101,7 +101,7 @@ Op lower_node(NodeReader& reader) {
     return op;
 }
 
-// By the graph's names, and behind them of nodes that name no group.
+// By the graph's names, then of nodes without a group.
 Vector<u32> communicators_of(const Graph& graph, const LowerOptions& options) {
     Vector<u32> of_names;
     const auto add = [&](const std::string& name) {
@@ -113,7 +113,7 @@ Vector<u32> communicators_of(const Graph& graph, const LowerOptions& options) {
     return of_names;
 }
 
-// Whether the kernels of two graphs are the same: they were read from files that differ in their communication.
+// True for files that differ only in communication.
 bool have_the_same_kernels(const Graph& one, const Graph& other) {
     const auto are_one = [](const IntColumn& of_one, const IntColumn& of_other) {
         return of_one.value.is(of_other.value) && of_one.kind.is(of_other.kind);
@@ -127,7 +127,7 @@ bool have_the_same_kernels(const Graph& one, const Graph& other) {
 
 bool is_kernel(const Graph& graph, u32 node) { return static_cast<NodeType>(graph.type[node]) == NodeType::comp; }
 
-// Says so where a rank computes for longer than a run may last.
+// Reports a rank that computes for longer than a run may last.
 void check_busy(NodeReader& reader, const Vector<Op>& ops) {
     u64 busy_ticks = 0;
     for (reader.node = 0; reader.node < ops.size(); ++reader.node) {

@@ -1,8 +1,8 @@
-// Lowering: turns the nodes of a trace into operations that a rank executes.
+// Lowering: turns a trace's nodes into operations for a rank.
 //
-// Names, attributes, units and quirks of a trace are settled here, once per trace. A node that cannot
-// be run is a Problem, and the pass goes on, so that all problems are found at once. What a compute
-// node becomes stands in lower_compute.cpp, a communication node in lower_communication.cpp.
+// Names, attributes, units and quirks are resolved once per trace. A node that cannot run is a
+// Problem; the pass goes on, to find all. Compute nodes: lower_compute.cpp; communication:
+// lower_communication.cpp.
 #pragma once
 
 #include <array>
@@ -31,19 +31,19 @@ struct Roofline {
 struct LowerOptions {
     TimeScale scale = TimeScale::truncated_nanoseconds();
     bool replay_only = false;
-    // Whether operations hold a slot although their trace orders all of them. A replay never does.
+    // Whether operations of a completely ordered trace still take slots. Never in a replay.
     bool cpu_slots_count = true;
     bool compute_slots_count = true;
     Roofline roofline;
-    std::shared_ptr<const KernelTable> kernels;   // in place of the roofline and of what was recorded
+    std::shared_ptr<const KernelTable> kernels;   // in place of the roofline and recorded durations
     ResourceMap resources;
     u32 dimensions = 1;
     bool remote_memory = false;
-    std::shared_ptr<const AccessTable> accesses;   // how long they take, if the memory does not say
+    std::shared_ptr<const AccessTable> accesses;   // their times, if the memory does not say
     bool kernels_share_bandwidth = false;   // so that their bytes count beside their time
     bool tracks_tensors = false;
     std::unordered_map<std::string, u32> communicators;   // by group name; "" is all ranks
-    // In a template, communicators and peers are indices into tables of the rank that runs it.
+    // In a template, communicators and peers are indices into the rank's tables.
     bool is_template = false;
     std::unordered_map<std::string, u32> peers;   // by comm_peer
     std::unordered_map<u64, u32> custom_by_node;
@@ -51,7 +51,7 @@ struct LowerOptions {
     u32 kinds_by_traces = 0;        // of them, those that traces give over all ranks
     u64 involved_by_default = ~u64{0};   // dimensions of a collective of all ranks without involved_dim, as bits
     std::array<u64, collective_kinds> covered{};    // by kind: bit set of the dimensions its plan covers
-    // By kind, dimension and whether it is the last dimension visited: why the algorithm cannot run there.
+    // By kind, dimension and whether it is visited last: why the algorithm cannot run there.
     std::map<std::tuple<u32, u32, bool>, std::string> impossible;
     bool named_by_system_file = false;   // so that advice names the keys of ASTRA-sim's system file, too
     // Quirks (see docs/concepts/quirks.md).
@@ -62,14 +62,14 @@ struct LowerOptions {
     bool zero_byte_kernel_is_skipped = false;
     bool no_duration_takes_a_nanosecond = false;
     bool whole_microseconds = false;
-    // Whether kernels of a recording that communicate and have no size count as communication.
+    // Whether a recording's kernels that communicate without a size count as communication.
     bool kernels_may_communicate = false;
-    // For what-if runs, by NodeClass: whether operations with a duration of their own take no time.
+    // For what-if runs, by NodeClass: whether operations with a duration take no time.
     std::array<bool, node_classes> takes_no_time{};
 };
 
-// Appends what is wrong with the graph to `problems`; if that is anything, the job is not to be run. `known`, where it
-// is not null, is a job of another graph lowered with these options, without a problem: what is alike is taken of it.
+// Appends to `problems`; if it does, do not run the job. `known`, or null: another graph's job,
+// lowered with these options without problems, to reuse.
 std::shared_ptr<const Job> lower(std::shared_ptr<const Graph> graph, const LowerOptions& options,
                                  Vector<Problem>& problems, const Job* known);
 

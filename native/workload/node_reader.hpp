@@ -1,4 +1,4 @@
-// NodeReader: the attributes of one node of a trace, and where to say what is wrong with them.
+// NodeReader: the attributes of one node, and where to report problems.
 #pragma once
 
 #include <cmath>
@@ -19,8 +19,8 @@ struct NodeReader {
     const Graph& graph;
     const LowerOptions& options;
     Vector<Problem>& problems;
-    const Vector<u32>* kernel_rows = nullptr;   // by node, where a table tells how long kernels take
-    // By the number of a group's name in the graph, and behind them of all ranks; none: not defined.
+    const Vector<u32>* kernel_rows = nullptr;   // by node, where a table has kernel times
+    // By group name number in the graph, then of all ranks; none: undefined.
     Vector<u32> communicators;
     u32 node = 0;
 
@@ -30,7 +30,7 @@ struct NodeReader {
     void fail(std::string text) { problems.push_back({node, false, std::move(text)}); }
     void not_supported(std::string text) { problems.push_back({node, true, std::move(text)}); }
 
-    // The value of an attribute; none if it is absent or no integer.
+    // None if it is absent or no integer.
     [[gnu::always_inline]] std::optional<u64> integer(const IntColumn& column, const char* name,
                                                       bool required) {
         const IntColumn::Kind kind = column.kind_of(node);
@@ -47,7 +47,7 @@ struct NodeReader {
              (kind == IntColumn::other ? "' is not an integer" : "' is missing"));
     }
 
-    // The same, of bytes or operations. Below 0 is no size.
+    // Of bytes or operations, not negative.
     [[gnu::always_inline]] std::optional<u64> size(const IntColumn& column, const char* name, bool required) {
         const std::optional<u64> value = integer(column, name, required);
         if (value && !is_size(*value)) [[unlikely]] {
@@ -60,7 +60,7 @@ struct NodeReader {
         fail("attribute '" + not_a_size(std::string(name) + "'", value));
     }
 
-    // What a node takes; 0, and a problem, where the clock of the run does not count so much.
+    // 0, and a problem, beyond the run's clock.
     u64 ticks(double ns) {
         if (std::isfinite(ns) && ns >= static_cast<double>(options.scale.longest_ns())) {
             fail("takes " + std::to_string(ns) + " ns; " + beyond(options.scale.longest_ns()));
@@ -77,7 +77,6 @@ struct NodeReader {
     }
 };
 
-// Operations that any node can become.
 inline bool communicates(const NodeReader& reader) {
     return reader.options.kernels_may_communicate && communicates_at_recorded_time(reader.graph, reader.node);
 }

@@ -1,8 +1,7 @@
-// Rank rules: what the names of a template mean for each of its ranks, by arithmetic.
+// Rank rules: what a template's names mean for each rank, by arithmetic.
 //
-// The ranks of a template are points of a grid, and its groups and peers follow from coordinates. A
-// number for every rank is a sum with one term per axis; the table that says the same would be as long
-// as the job. Trade-off: a division per axis where a table has a look-up, so a run makes the tables of
+// Ranks are points of a grid, and groups and peers follow from coordinates: a sum with one term per
+// axis instead of a table as long as the job. Trade-off: a division per axis, so a run tabulates
 // the ranks that it runs.
 #pragma once
 
@@ -21,10 +20,10 @@ public:
         Vector<u32> values;   // by coordinate
     };
 
-    // With `relative` the rank itself is added; else a value of `none` means that there is no number.
+    // `relative` adds the rank; else a value of `none` means no number.
     AxisSum(u32 first_rank, u32 base, bool relative, Vector<Axis> axes);
 
-    // Modulo 2^32, so that values may stand for negative ones.
+    // Modulo 2^32, so that values may represent negative ones.
     u32 of(u32 rank) const {
         const u32 offset = rank - first_rank_;
         u32 sum = relative_ ? base_ + rank : base_;
@@ -46,13 +45,13 @@ private:
     Vector<Axis> axes_;
 };
 
-// By the places of the names in the template; place 0 of the communicators, all ranks, has no rule.
+// By place of the name in the template; place 0 of the communicators, all ranks, has no rule.
 struct RankRules {
     Vector<AxisSum> communicators;
     Vector<AxisSum> peers;
 };
 
-// What they say for one rank.
+// For one rank.
 struct RankTables {
     Vector<u32> communicators;
     Vector<u32> peers;

@@ -10,7 +10,7 @@ namespace yantra {
 
 namespace {
 
-// Empty where nodes start in their own order, so that such a job is as if nobody had been asked.
+// Empty if nodes start in their own order, as without a scheduler.
 Vector<u32> positions(std::span<const i64> priority) {
     if (std::is_sorted(priority.rbegin(), priority.rend())) {
         return {};

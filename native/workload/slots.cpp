@@ -4,7 +4,7 @@ namespace yantra {
 
 namespace {
 
-// Whether a node holds a slot although its trace orders all threads and streams itself.
+// Although its trace orders all threads and streams itself.
 bool needs_slot_in_complete_order(const NodeReader& reader, bool on_cpu) {
     if (reader.options.replay_only) {
         return false;

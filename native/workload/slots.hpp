@@ -5,7 +5,7 @@
 
 namespace yantra {
 
-// Of a communication node, `op` must have its communicator.
+// The `op` of a communication node must have its communicator.
 u8 slot_of(const NodeReader& reader, const Op& op, bool on_cpu);
 
 }  // namespace yantra

@@ -1,4 +1,4 @@
-// SlowSpell: from when to when a rank computes slower than its kernels say.
+// SlowSpell: when a rank computes more slowly, and by what factor.
 #pragma once
 
 #include "base/types.hpp"

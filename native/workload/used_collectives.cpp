@@ -16,9 +16,9 @@ constexpr u32 known_types = 64;   // of a comm_type as a bit; there are ten
 
 using Use = std::pair<std::string_view, u64>;   // the name of a group, "" for all ranks, and a comm_type
 
-// Of one graph, some perhaps several times. The graph keeps the names.
+// Possibly repeated. The graph keeps the names.
 void add_uses(const Graph& graph, Vector<u64>& types, Vector<Use>& uses) {
-    types.assign(graph.pg_names.size() + 1, 0);   // by group, behind them of all ranks: bits of comm_types
+    types.assign(graph.pg_names.size() + 1, 0);   // by group, then of all ranks: bits of comm_types
     const auto name_of = [&graph](std::size_t group) {
         return group < graph.pg_names.size() ? std::string_view(graph.pg_names[group]) : std::string_view();
     };

@@ -1,4 +1,4 @@
-// Which collectives occur in graphs: the groups that name them, and of what kind.
+// The groups and kinds of collectives in graphs.
 #pragma once
 
 #include <memory>
@@ -10,13 +10,13 @@
 
 namespace yantra {
 
-// A group that collectives name, "" for all ranks, and a comm_type of theirs.
+// The group ("" for all ranks) and comm_type.
 struct UsedCollective {
     std::string group;
     u64 comm_type = 0;
 };
 
-// Those of all graphs, each once, by group and comm_type.
+// Each once, by group and comm_type.
 Vector<UsedCollective> used_collectives(const Vector<std::shared_ptr<const Graph>>& graphs);
 
 }  // namespace yantra

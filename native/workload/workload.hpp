@@ -18,7 +18,6 @@ struct Workload {
     Vector<SlowSpell> slow_spells;      // by rank, then by time; those of a rank do not overlap
 
     const Job& job(u32 rank) const { return *distinct_jobs[job_of[rank]]; }
-    // What the operations of a rank name.
     u32 communicator_at(u32 rank, u32 name) const {
         const RankRules* const of = rules[job_of[rank]].get();
         return of == nullptr || name == 0 ? name : of->communicators[name - 1].of(rank);
