@@ -27,9 +27,9 @@ public:
     const u32* listed() const { return offsets_.empty() ? nullptr : offsets_.data(); }
     u32 offset(u32 position) const { return stride_ != 0 ? position * stride_ : offsets_[position]; }
     bool ascends() const { return sorted_.empty(); }
-    // In the ring; none if no member has the offset.
+    // None if no member has the offset; likewise below.
     u32 position(u32 offset) const;
-    // Among the offsets, ascending; none if no member has it.
+    // Ascending.
     u32 place(u32 offset) const;
 
 private:
@@ -39,7 +39,7 @@ private:
     Vector<std::pair<u32, u32>> sorted_;   // (offset, position), if not ascending
 };
 
-// A plan that applies from so many bytes on.
+// From so many bytes on.
 struct PlanFrom {
     std::size_t kind;   // of collective
     u64 bytes;
@@ -69,7 +69,7 @@ struct GroupLayout {
         }
         return found;
     }
-    // All plans of a kind, with the bytes from which they apply.
+    // With the bytes from which they apply.
     template <class Visit>
     void for_each_plan(std::size_t kind, Visit&& visit) const {
         visit(plan[kind], 0);

@@ -6,7 +6,7 @@
 
 namespace yantra {
 
-// With the earlier operations of its position that it waits for.
+// With earlier ones of its position that it waits for.
 struct Operation {
     GraphOp::Kind kind = GraphOp::local;
     u32 peer = none;

@@ -1,5 +1,4 @@
-// CollectiveParameters: what collectives do, among whom, and how ranks run them. Read-only during a
-// run.
+// CollectiveParameters: what collectives do, among whom, and how ranks run them. Constant in a run.
 #pragma once
 
 #include <algorithm>
@@ -69,7 +68,6 @@ inline u32 chunks_of(const Plan& plan, const SystemParameters& system) {
     return plan.chunks != 0 ? plan.chunks : system.chunks;
 }
 
-// Lanes of the plan's earlier stages.
 inline u32 lanes_before(const Plan& plan, u32 stage) {
     u32 lanes = 0;
     for (u32 at = 0; at < plan.levels.size() && at < stage; ++at) {
@@ -93,7 +91,7 @@ inline u32 queues_per_set(const CollectiveParameters& parameters) {
     return static_cast<u32>(most) * parameters.system.queues_per_dimension;
 }
 
-// The period, in chunks of a communicator, of queues, programs, lanes and orders of levels.
+// The period, in chunks, of queues, programs, lanes and orders of levels.
 inline u64 turns_of_chunks(const CollectiveParameters& parameters) {
     u64 turns = 2 * u64{parameters.system.queues_per_dimension};
     const bool rotates = parameters.system.inter_dimension == InterDimension::round_robin;

@@ -23,8 +23,8 @@ struct Level {
     u32 stride = 1;                  // ignored over the communicator's members
     u32 index_stride = 1;            // same, counting only members of the communicator
     u32 dimension = 0;               // whose queues the level uses
-    // Where a communicator has only some ranks of a dimension: how many ranks, `stride` apart, and
-    // the members' distances from the first.
+    // If a communicator has only some ranks of a dimension: how many, `stride` apart, and members'
+    // distances from the first.
     u32 extent = 0;
     std::shared_ptr<const Shape> members{};
     u32 lanes = 1;                   // queues that its chunks alternate among
@@ -41,7 +41,7 @@ struct Plan {
     u32 custom = none;               // index of a custom collective that replaces the levels
     bool masked = true;              // the node's involved dimensions select levels
     bool shared_load = false;        // inter-dimension schedulers apply
-    // Each level once, in order, with the program of the kind itself and its own queues.
+    // Each level once, in order, with its own queues.
     bool in_stages = false;
     u32 chunks = 0;                  // per collective; 0: the default
 };
@@ -56,7 +56,7 @@ struct Place {
     const u32* offsets = nullptr;    // of the positions from `base`, if no stride gives them,
     u32 unit = 1;                    // in so many ranks
 
-    // `offset` along the ring, or the partner at that distance.
+    // Or the partner at that distance.
     u32 position_at(i32 offset, bool by_xor, bool clockwise) const {
         if (by_xor) {
             return partner_of(position, static_cast<u32>(offset), size);

@@ -56,7 +56,6 @@ struct ExchangeProgram {
     bool neighbours_only = true;  // every peer is one position away and gets messages of one size
     bool returns = false;         // some peer gets messages of several sizes
 
-    // A rank's counter for the peer at `offset` on its level of `size`.
     u32 counter_of(i32 offset, bool by_xor, u32 size) const {
         if (by_xor) {
             return static_cast<u32>(offset < 0 ? -offset : offset);
@@ -68,7 +67,7 @@ struct ExchangeProgram {
     u32 counters(u32 size) const { return neighbours_only ? 2 : size; }
 };
 
-// The graph machine: a list of operations with dependencies for each position.
+// The graph machine: operations with dependencies, by position.
 struct GraphOp {
     enum Kind : u8 { send, receive, local };
     Kind kind = local;

@@ -103,7 +103,6 @@ ThemisDecision Themis::in_plain_order(u64, u64 chunk, u64 taken, bool gather, u6
     return decision;
 }
 
-// The bytes that, started on the least loaded dimension, would level it with the most loaded.
 u64 Themis::balancing_bytes(u32 first, bool gather, u64 involved) const {
     const double base = table_[first].value;
     if (!gather) {

@@ -22,7 +22,7 @@ struct ThemisDecision {
 
 class Themis {
 public:
-    // A dimension: its members, and bandwidth in any unit.
+    // Bandwidth in any unit.
     struct Along {
         u32 size = 1;
         double weight = 1.0;
@@ -30,7 +30,6 @@ public:
 
     Themis(Vector<Along> dimensions, u32 members, bool flexible);
 
-    // Whether nobody has asked for this chunk yet.
     bool is_next(u64 id) const { return id >= next_; }
     // Call when the first member starts a collective: upstream the lowest number, else whoever
     // comes first.

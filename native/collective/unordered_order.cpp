@@ -12,7 +12,6 @@ namespace {
 
 constexpr u32 list_start = none - 1;
 
-// In the order in which a growing set reaches them.
 constexpr std::array<u64, 24> bucket_counts = {
     13,     29,     59,      127,     257,     541,      1109,     2357,     5087,      10273,     20753,     42043,
     85229,  172933, 351061,  712697,  1447153, 2938679,  5967347,  12117689, 24607243,  49969847,  101473717, 206062531};

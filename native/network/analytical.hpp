@@ -1,8 +1,9 @@
-// Analytical network: latency x hops + size / bandwidth; messages do not interact.
+// Analytical network: latency x hops + size / bandwidth, without interaction
+// (analytical_formula.hpp).
 //
-// ASTRA-sim's congestion-unaware network, to the tick (analytical_formula.hpp); the cheapest level,
-// one event per message. Without the quirk `links-carry-anything` (so natively) messages take turns
-// on the links of ranks: network/ports.hpp.
+// ASTRA-sim's congestion-unaware network, to the tick; the cheapest level, one event per message.
+// Without the quirk `links-carry-anything`, so natively, ranks' links are taken in turns:
+// network/ports.hpp.
 #pragma once
 
 #include "base/clock.hpp"

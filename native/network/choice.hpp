@@ -14,11 +14,11 @@
 
 namespace yantra {
 
-// What a network from outside acts with. Ticks are the run's.
+// Ticks are the run's.
 class NetworkPort {
 public:
     virtual u64 now() const = 0;
-    // When the run's next event is; `never` if none.
+    // The run's next event; `never` if none.
     virtual u64 next() const = 0;
     // The last byte leaves the source. Arrival is at this tick or later.
     virtual void departs(u32 message, u64 tick) = 0;
@@ -55,7 +55,7 @@ struct LinkChange {
     double bytes_per_ns = 0.0;
 };
 
-// Traffic of no job: between two devices of the fabric, or two ranks.
+// Between two devices of the fabric, or two ranks.
 struct BackgroundFlow {
     u64 tick = 0;
     u32 from = 0;

@@ -24,7 +24,6 @@ inline void count(LinkUse& use, u64 bytes, u64 times) {
     use.messages += times;
 }
 
-// Repeats what was carried since `before`.
 inline void repeat_use(Vector<LinkUse>& use, const Vector<LinkUse>& before, u64 times) {
     for (u32 d = 0; d < use.size(); ++d) {
         use[d].bytes += (use[d].bytes - before[d].bytes) * times;

@@ -142,7 +142,6 @@ void FabricQueues::transmit(u32 link, u32 number) {
     queue_.schedule(now + busy, {Owner::network, link_free}, link);
 }
 
-// Crosses the formula links ahead as if alone.
 void FabricQueues::cross_by_formula(u32 number) {
     Transit& transit = transits_[number];
     const std::span<const u32> ahead = std::span<const u32>(transit.path).subspan(transit.hop);

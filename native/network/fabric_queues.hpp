@@ -1,10 +1,9 @@
 // Fabric queues: store-and-forward over a fabric: whole messages, one FIFO per directed link.
 //
-// As network/store_and_forward.hpp: each hop takes latency + size / bandwidth of its link, on the
-// path that the routing gives at sending. For routings by packet, a message is one packet. Links by
-// formula (network/formula_tiers.hpp) have no queue; consecutive ones are crossed at once. Links
-// may change rate or fail (fabric_queues_changes.cpp). Costs two events per hop, and a stored path
-// per message under way.
+// As network/store_and_forward.hpp, on the path that the routing gives at sending (by packet: as
+// one packet). Links by formula (network/formula_tiers.hpp) have no queue; consecutive ones are
+// crossed at once. Links may change or fail (fabric_queues_changes.cpp). Costs two events per hop,
+// and a path per message under way.
 #pragma once
 
 #include <deque>
@@ -48,7 +47,7 @@ private:
         bool was_rerouted = false;
         bool has_waited = false;
     };
-    // A message on a link that may change meanwhile. It has two events: `crossed` and `freed`.
+    // Two events refer to it: `crossed` and `freed`.
     struct Crossing {
         u32 transit = none;
         u32 link = none;

@@ -120,7 +120,6 @@ u32 FlowNetwork::parts_of(u64 bytes) const {
     return is_parted_ ? static_cast<u32>(std::min<u64>(options_.parts, std::max<u64>(bytes, 1))) : 1;
 }
 
-// Sends the remaining parts of a transit.
 FlowNetwork::Alone FlowNetwork::send_parts(u32 transit, u32 from, u32 to, u64 bytes, u64 order) {
     const u32 parts = transits_[transit].parts_left;
     Alone alone;
@@ -199,7 +198,7 @@ void FlowNetwork::handle(const Event& event) {
     }
 }
 
-// All entries of a tick together, for one solve.
+// One solve for all entries of a tick.
 void FlowNetwork::enter_all() {
     if (entering_.empty()) {
         return;
@@ -318,7 +317,6 @@ void FlowNetwork::depart(Transit& transit) {
     }
 }
 
-// Whether the rest of the message would be under way by now.
 void FlowNetwork::ask(u32 number) {
     Transit& transit = transits_[number];
     if (transit.has_arrived) {
@@ -354,8 +352,8 @@ void FlowNetwork::answer(u32 number) {
     }
 }
 
-// An estimate. A flow begins a latency after it was sent; until then its links count as shared
-// evenly by all sent over them, so that senders do not run ahead of receivers.
+// An estimate: until its flow begins, a latency after sending, links count as shared evenly by all
+// sent over them, so that senders do not run ahead of receivers.
 double FlowNetwork::leaves_ns(const Part& part) {
     const Route& route = routes_[part.route];
     if (part.is_over || part.by_formula || part.bytes == 0) {
@@ -378,7 +376,7 @@ double FlowNetwork::leaves_ns(const Part& part) {
     return std::min(sent_ns + static_cast<double>(part.bytes) * ns_per_byte, part.enters_ns);   // when it is known
 }
 
-// Rates are solved once a tick, after all its changes.
+// Once a tick, after all its changes.
 void FlowNetwork::settle_later() {
     if (!is_settling_) {
         is_settling_ = true;

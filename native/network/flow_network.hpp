@@ -95,19 +95,18 @@ private:
         bool is_in_line = false;   // others between the same two places wait for it
         u32 behind = none;     // next part in the line
     };
-    // What goes between two places in order.
     struct Line {
         u64 came = never;          // tick, the last of them
         u64 order = 0;             // and of it
         u32 first = none;          // parts that wait
         u32 last = none;
     };
-    // Messages of a line not known to have left; on the route all count as one.
+    // Messages not known to have left; on the route they count as one.
     struct Sent {
         u32 count = 0;
         u32 route = none;
     };
-    // Flow class of a way; none if all its links are infinitely fast.
+    // None if all its links are infinitely fast.
     struct Route {
         u32 of_class = none;
         double bytes_per_ns = 0.0;   // where it is narrowest
@@ -119,12 +118,10 @@ private:
         Vector<LinkUse> whole;
         Vector<double> divided_bytes;   // of flows of which it carries a part
     };
-    // Who holds a link, and until when.
     struct Held {
         u64 until = 0;   // tick
         u32 name = none;
     };
-    // Messages in turn, by route, for which links may be held.
     struct Turn {
         struct Messages {
             u32 route = none;
@@ -135,7 +132,7 @@ private:
         Vector<u32> links;   // each once
         u64 holds = 0;            // that have not been given up
     };
-    // How long a message takes if it shares no link.
+    // If it shares no link.
     struct Alone {
         double transfer_ns = 0.0;
         double latency_ns = 0.0;

@@ -1,7 +1,7 @@
-// Traffic of no job in the flow network: it shares links, and nobody waits for it.
+// Background traffic in the flow network: it shares links, and nobody waits for it.
 //
-// One chain of events, each scheduling the next. Once all work is done none begin, and those under
-// way end with the bytes carried: no link is used after the run.
+// A chain of events. After all work it begins nothing, and flows under way end with the bytes
+// carried, so that no link is used after the run.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -22,7 +22,6 @@ void FlowNetwork::schedule_background() {
     }
 }
 
-// All flows of this time.
 void FlowNetwork::start_background() {
     if (background_is_over_) {
         background_rests_ = true;
@@ -57,7 +56,7 @@ void FlowNetwork::stop_background(u64 tick) {
     settle_later();
 }
 
-// Events of the part and its message may be pending, so both keep their numbers.
+// Pending events may name the part and its message, so both keep their numbers.
 void FlowNetwork::stop_part(u32 number, double now_ns, u64 tick) {
     Part& part = parts_[number];
     const Route& route = routes_[part.route];

@@ -1,8 +1,7 @@
 // Links of the flow network that fail, return or slow down.
 //
-// Changes are one chain of events, each scheduling the next. While no message is under way and no
-// other event is pending the chain rests, so changes after the run cost nothing; a later message
-// catches up.
+// A chain of events, which rests while no message is under way and no other event is pending, so
+// that changes after the run cost nothing; a later message catches up.
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +10,7 @@
 
 namespace yantra {
 
-// All changes of this time, and those missed while resting.
+// And those missed while resting.
 void FlowNetwork::change_links() {
     end(now_ns());
     u64 known_at = 0;
@@ -49,7 +48,6 @@ bool FlowNetwork::crosses(u32 route, const std::vector<bool>& some) const {
     return !some.empty() && std::any_of(links.begin(), links.end(), [&some](u32 link) { return some[link]; });
 }
 
-// Notes waiting for failed links, for the report.
 void FlowNetwork::watch(u32 number) {
     Part& part = parts_[number];
     const bool waits = part.flow != none && crosses(part.route, is_down_);
@@ -79,7 +77,7 @@ void FlowNetwork::reroute() {
     }
 }
 
-// With the bytes left; it stays if all ways are cut.
+// Keeps the bytes left; stays if all ways are cut.
 void FlowNetwork::take_another_way(u32 number) {
     const u32 route = route_of(parts_[number].from, parts_[number].to, parts_[number].packet);
     Part& part = parts_[number];

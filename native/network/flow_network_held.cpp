@@ -61,7 +61,7 @@ bool FlowNetwork::hold(u32 learnt, u64 ticks, u32 name) {
     return true;
 }
 
-// Whoever holds links of the route must report what is under way.
+// Holders of the route's links must report what is under way.
 void FlowNetwork::meet(u32 route) {
     const u64 now = queue_.now();
     const std::size_t hops = known_ways_.links(route).size();
@@ -85,7 +85,7 @@ void FlowNetwork::give_up(u32 learnt, std::span<const u64> through) {
     }
 }
 
-// As if sent then: it waits out the latency, or holds its links with its remaining bytes.
+// As if sent then: waiting out the latency, or holding links with the bytes left.
 void FlowNetwork::carry_on(const Message& message, Notice arrived, i64 since) {
     const u64 now = queue_.now();
     const u32 transit = transits_.take();

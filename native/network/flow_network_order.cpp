@@ -41,7 +41,6 @@ bool FlowNetwork::waits_in_line(u32 number) {
     return true;
 }
 
-// A part alone until now becomes one of many.
 void FlowNetwork::has_its_line(u32 number) {
     const u64 key = line_of(parts_[number]);
     ensure(lines_.find(key) == nullptr, "a message that was alone, behind another");
@@ -49,7 +48,6 @@ void FlowNetwork::has_its_line(u32 number) {
     parts_[number].is_in_line = true;
 }
 
-// The next part begins where this one ended.
 void FlowNetwork::next_in_line(u32 number) {
     parts_[number].is_in_line = false;
     const u64 key = line_of(parts_[number]);

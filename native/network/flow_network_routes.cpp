@@ -16,8 +16,8 @@ constexpr double nudge_bytes = 1.0 / 1024.0;   // so that rounding does not take
 
 }  // namespace
 
-// Flows sent and not departed, for each byte per ns, for adaptive routing. Those in their latency
-// count, so that simultaneous flows see each other.
+// Flows sent and not departed, for each byte per ns. Including their latency, so that simultaneous
+// flows see each other.
 double FlowNetwork::load(u32 link) const { return sent_over_[link] / ways_->bytes_per_ns(link); }
 
 u32 FlowNetwork::route_of(u32 from, u32 to, u32 packet) {
@@ -143,7 +143,6 @@ void FlowNetwork::busy(u32 route, i32 change, u64 tick) {
     }
 }
 
-// Bytes of a part since it entered.
 void FlowNetwork::note_carried(u32 number, u64 bytes, u64 until) {
     const Part& part = parts_[number];
     const std::span<const u32> links = known_ways_.links(part.route);

@@ -39,7 +39,6 @@ public:
         double latency_ns = 0.0;
         double bytes_per_ns = std::numeric_limits<double>::infinity();
     };
-    // The formula links at the start of a way.
     Stretch stretch(const Ways& ways, std::span<const u32> way) const {
         Stretch of;
         for (; of.links < way.size() && has(way[of.links]); ++of.links) {

@@ -13,7 +13,6 @@
 
 namespace yantra {
 
-// Messages sent one after the other.
 struct MessagesInTurn {
     Message message;
     u64 times = 0;
@@ -21,7 +20,7 @@ struct MessagesInTurn {
 
 class HeldLinks {
 public:
-    // Names each of its holds.
+    // Names its holds.
     class Holder {
     public:
         // Somebody sends over a held link. The hold must be given up before returning.
@@ -32,9 +31,9 @@ public:
     };
 
     virtual void tell(Holder& holder) = 0;
-    // The ticks of a message that meets only those of its hold; `never` where links cannot be held.
+    // `never` where links cannot be held.
     virtual u64 undisturbed(const Message& message) = 0;
-    // The link by which a message leaves, where the sender's others queue, and for how long.
+    // The link where the sender's messages queue, and for how long.
     struct Departure {
         u32 link = none;     // none: their order is unknown
         u64 ticks = 0;
@@ -42,11 +41,11 @@ public:
     virtual Departure departure(const Message&) { return {}; }
     // Returns the number for hold().
     virtual u32 learn(std::span<const MessagesInTurn> messages) = 0;
-    // Holds the links for `ticks` and counts what they carry; false if they are in use or held.
+    // Counts what they carry; false if links are in use or held.
     virtual bool hold(u32 learnt, u64 ticks, u32 name) = 0;
-    // Counts other messages over links already held.
+    // Over links already held.
     virtual void add(u32 learnt) = 0;
-    // Gives up early; of each message, `through` have completed and the others do not count.
+    // Only the first `through` of each message count.
     virtual void give_up(u32 learnt, std::span<const u64> through) = 0;
     // Resumes a message that began to leave `since` ticks ago (below 0: will begin) over links
     // given up now.

@@ -1,7 +1,5 @@
-// KnownWays: numbers distinct ways.
-//
-// Links and parts are in two arrays, so a million ways take few allocations. Trade-off: a way is
-// read piecewise.
+// KnownWays: numbers distinct ways. Two arrays hold them, so a million take few allocations; a way
+// is read piecewise.
 #pragma once
 
 #include <algorithm>

@@ -19,7 +19,7 @@
 
 namespace yantra {
 
-// What folding may rely on. By default a level is run whole.
+// By default a level is run whole.
 enum class NetworkFolding : u8 {
     unknown,
     messages_never_wait,       // time depends only on ends and size
@@ -61,7 +61,6 @@ struct NetworkLevel {
     void (*check)(const std::map<std::string, double>& options) = nullptr;
 };
 
-// By name.
 const Vector<NetworkLevel>& network_levels();
 // Null if unknown.
 const NetworkLevel* find_network_level(std::string_view name);

@@ -1,8 +1,7 @@
-// LinkChanges: links that fail, return or change rate at stated times: one chain of a network's
-// events.
+// LinkChanges: a network's chain of events for links that fail, return or change rate.
 //
-// Each change schedules the next. With no message under way and nothing else pending the chain
-// rests, so changes after a run cost nothing. Routings learn of failures `reroute_delay` later.
+// It rests while no message is under way and nothing else is pending, so that changes after a run
+// cost nothing. Routings learn of failures `reroute_delay` later.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +16,7 @@ namespace yantra::inline YANTRA_RUN {
 
 class LinkChanges {
 public:
-    // `change` and `known`: the network's event kinds for a change and for its becoming known.
+    // Event kinds: `change`, and its becoming `known`.
     LinkChanges(const NetworkParameters& parameters, u32 links, EventQueue& queue, u32 change, u32 known)
         : changes_(parameters.link_changes),
           delay_(parameters.reroute_delay),
@@ -46,7 +45,7 @@ public:
         return std::any_of(links.begin(), links.end(), [this](u32 link) { return is_avoided(link); });
     }
 
-    // Calls set(link, bytes per ns) for all changes of this time.
+    // Calls set(link, bytes per ns).
     template <class Set>
     void apply(bool is_idle, Set&& set) {
         u64 known_at = 0;
@@ -69,7 +68,7 @@ public:
     }
     void becomes_known() { is_avoided_ = is_down_; }
 
-    // If so, who sends a message must call apply().
+    // Then a sender must call apply().
     bool rests() const { return rests_; }
 
 private:

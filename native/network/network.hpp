@@ -42,7 +42,6 @@ struct LinkRecord {
     double bytes_per_ns = 0.0;   // of a fabric's link; else 0: its dimension's
 };
 
-// What failed links did to messages.
 struct Disturbance {
     u64 rerouted = 0;       // messages that took another way
     u64 waited = 0;         // messages that waited for a failed link
@@ -51,8 +50,7 @@ struct Disturbance {
     u64 lost_bytes = 0;     // payload
 };
 
-// For equal messages between two ranks that nothing can delay: their time, and where to count it.
-// The sender asks once, then schedules and counts them itself.
+// For equal messages that nothing can delay; the sender then schedules and counts them itself.
 struct FixedWay {
     u64 ticks = 0;
     LinkUse* use = nullptr;   // null: no such way
@@ -64,7 +62,6 @@ class Seen;
 
 class HeldLinks;
 
-// A message whose whole way is one link.
 struct OverLink {
     u32 link;
     Notice arrived;
@@ -73,26 +70,24 @@ struct OverLink {
     u64 order = 0;   // as in Message
 };
 
-// Shortcuts for many equal messages, as of collectives. Times and use are those of send().
-// Optional.
+// Shortcuts for many equal messages. Times and use are those of send().
 class FastPath {
 public:
     virtual FixedWay fixed_way(const Message&) { return {}; }
     // Whether fixed ways exist and are equal between any two ranks.
     virtual bool ways_are_alike() const { return false; }
-    // The link that is the whole way; none if there is no such link or the network must see each
-    // message.
+    // None if the way is longer or the network must see each message.
     virtual u32 only_link(RankId /*src*/, RankId /*dst*/) { return none; }
     // `link` is from only_link().
     virtual void send_over(u32 /*link*/, const Message&, Notice /*arrived*/) { fail("a network that named no link"); }
-    // Many in order, of `bytes` each.
+    // In order, of `bytes` each.
     virtual void send_over_links(std::span<const OverLink> /*many*/, u64 /*bytes*/) {
         fail("a network that named no link");
     }
     // The same if nothing else happens in this tick and ranks are distinct.
     virtual void send_round(std::span<const OverLink> many, u64 bytes) { send_over_links(many, bytes); }
-    // The ticks of one such round repeated back to back, if all take equally long over distinct
-    // links that are free by then. Else 0.
+    // Ticks of one such round, repeated back to back, if equal for all over distinct links, free by
+    // then. Else 0.
     virtual u64 ticks_of_rounds(std::span<const OverLink> /*many*/, u64 /*bytes*/) { return 0; }
     virtual void pass_rounds(std::span<const OverLink> /*many*/, u64 /*bytes*/, u64 /*rounds*/) {
         fail("a network that named no ticks of rounds");
@@ -102,7 +97,6 @@ protected:
     ~FastPath() = default;
 };
 
-// For a network where messages never wait.
 class KnownTimes {
 public:
     // Adds `times` the message to `use`, by dimension.
@@ -112,15 +106,12 @@ protected:
     ~KnownTimes() = default;
 };
 
-// For a network whose state is its pending events, what it carried and describe(): a recurring run
-// can be moved on.
+// For a network whose state is its pending events, what it carried and describe().
 class RecurringState {
 public:
     virtual Vector<LinkUse> what_repeats() const = 0;   // for repeat()
-    // Repeats what was carried since `before`.
     virtual void repeat(const Vector<LinkUse>& before, u64 times) = 0;
-    // Adds what the future depends on besides events, relative to now; false if that is not
-    // possible now.
+    // What the future depends on besides events, relative to now; false if that is impossible now.
     virtual bool describe(Vector<u64>& /*words*/) const { return true; }
     virtual void leap(u64 /*ticks*/) {}   // moves what it described
 
@@ -128,7 +119,7 @@ protected:
     ~RecurringState() = default;
 };
 
-// Optional interfaces; null promises nothing, which is always right.
+// Null promises nothing, which is always right.
 struct NetworkCapabilities {
     FastPath* fast_path = nullptr;
     const KnownTimes* known_times = nullptr;   // messages never wait
@@ -140,7 +131,7 @@ struct NetworkReport {
     Vector<u64> busiest;       // how long the busiest link of each dimension carried bytes; may be empty
     Disturbance disturbance;
     u64 under_way = 0;         // messages that it may keep for ever
-    // Up to now; null without packets.
+    // Null without packets.
     std::shared_ptr<const packet::Seen> packets;
 };
 
@@ -166,10 +157,10 @@ public:
 
     // Links that carried something, by dimension.
     virtual Vector<LinkRecord> links() const = 0;
-    // Whether hops or crossings count depends on the model.
+    // Of hops or crossings, depending on the model.
     virtual Vector<LinkUse> dimensions() const = 0;
     virtual NetworkReport report() { return {}; }
-    // All ranks have finished: unless more is sent, later traffic is not counted.
+    // Unless more is sent, later traffic is not counted.
     virtual void ranks_end() {}
 };
 

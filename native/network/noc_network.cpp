@@ -31,7 +31,7 @@ namespace yantra::inline YANTRA_RUN {
 
 namespace {
 
-// Whether the table is a mesh: each rank linked both ways to the next only.
+// Whether each rank is linked both ways to the next only.
 bool is_line(const BlockTable& table) {
     if (table.switches() != 0 || table.links() != 2 * (table.ranks() - 1)) {
         return false;
@@ -45,7 +45,6 @@ bool is_line(const BlockTable& table) {
     return true;
 }
 
-// The topology's and options' part.
 struct Chip {
     noc::Settings settings;
     Vector<u32> dimension;   // of the grid, by the chip's: those of one rank are left out
@@ -189,7 +188,6 @@ private:
     }
 
     u64 tick_of(u64 cycle) const { return scale_.ticks(static_cast<double>(cycle) * chip_.cycle_ns); }
-    // The first cycle at or after a tick.
     u64 cycle_of(u64 tick) const {
         const double ns = static_cast<double>(tick) / static_cast<double>(scale_.ticks_per_ns());
         auto cycle = static_cast<u64>(ns / chip_.cycle_ns);
@@ -234,7 +232,6 @@ private:
     u32 link_of(u32 router, u32 port) const { return port / 2 * 2 * simulator_.shape().routers() + 2 * router + port % 2; }
     u32 dimension_of(u32 link) const { return chip_.dimension[link / (2 * simulator_.shape().routers())]; }
 
-    // Channels held in the cycle just stepped, or until then.
     void note_crossings() {
         if (!NocProbe::notes_crossings) {
             return;
@@ -248,7 +245,7 @@ private:
         simulator_.channels().crossings().clear();
     }
 
-    // Channels between routers that carried something, by number, in whole flits and packets.
+    // By number, in whole flits and packets.
     template <class Use>
     void each_link(Use&& use) const {
         const noc::Channels& channels = simulator_.channels();

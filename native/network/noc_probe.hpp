@@ -27,7 +27,6 @@ public:
 
     explicit NocProbe(Recorder& recorder) : WaysProbe(recorder) {}
 
-    // In ticks.
     void crossed(u32 message, u32 link, u64 start, u64 end, u64 bytes) {
         if (stretches_.size() <= link) {
             stretches_.resize(link + std::size_t{1});
@@ -42,7 +41,7 @@ public:
         last.end = std::max(last.end, end);
         last.bytes += bytes;
     }
-    // Its number may be reused.
+    // The number may be reused.
     void over(u32 message) {
         for (u32 link = 0; link < stretches_.size(); ++link) {
             if (stretches_[link].bytes > 0 && stretches_[link].message == message) {

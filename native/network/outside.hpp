@@ -51,7 +51,6 @@ private:
     void arrives(u32 message, u64 tick, u64 departed) override;
     void departs(u32 message, u64 tick) override;
     void wake(u64 tick, u32 token) override;
-    // Bytes sent and not known to have arrived.
     double load(u32 link) const override { return static_cast<double>(loads_[link]); }
 
     void route(Transit& transit, u32 from, u32 to);

@@ -121,7 +121,6 @@ void PacketNetwork::send_packets(u32 number) {
     wake();
 }
 
-// It is alone on its links.
 void PacketNetwork::send_by_formula(u32 number) {
     const Transit& transit = transits_[number];
     const FormulaWay& way = formula_ways_[transit.routes.formula];
@@ -184,7 +183,6 @@ void PacketNetwork::run_to_now() {
     }
 }
 
-// Consecutive packets of a message are one span.
 void PacketNetwork::crosses(u32 number, u32 link, u64 start, u64 end, u32 payload) {
     if constexpr (WaysProbe::keeps_spans) {
         open_.resize(simulator_.ports().size());
@@ -221,7 +219,7 @@ void PacketNetwork::end_spans() {
     }
 }
 
-// Leftovers when nothing is under way: timers, and the last packets.
+// Timers, and the last packets.
 void PacketNetwork::catch_up() {
     while (under_way_ == 0 && !simulator_.empty() && theirs(simulator_.next_time()) < queue_.now()) {
         simulator_.step();
@@ -281,8 +279,7 @@ bool PacketNetwork::is_by_formula(Routes& made) {
     return true;
 }
 
-// The distinct ways of so many packets; those that leave by another port than the first are left
-// out.
+// Distinct ways; those that leave by another port than the first are left out.
 void PacketNetwork::spray(u32 from, u32 to, Routes& made) {
     std::map<Vector<u32>, u32> found = {{path_, made.data}};
     Vector<u32> routes = {made.data};

@@ -96,7 +96,6 @@ void PacketNetwork::reroute() {
     send_held();
 }
 
-// Notes waiting for failed links, for the report.
 void PacketNetwork::watch(u32 number) {
     Transit& transit = transits_[number];
     const bool waits = is_cut(transit.routes);

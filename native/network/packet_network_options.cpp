@@ -17,7 +17,7 @@ namespace yantra {
 
 namespace {
 
-// Its own; all others change a preset (network/packet/options.hpp).
+// All others change a preset (network/packet/options.hpp).
 constexpr std::array<std::string_view, 9> own_options = {"preset", "congestion_control", "window", "payload", "buffer",
                                                          "semantics", "seed", "look", "look_every"};
 
@@ -58,7 +58,7 @@ Vector<NetworkOption> own_network_options() {
     };
 }
 
-// A preset's value unless given: of the network, or of some congestion controls.
+// A preset's value unless given.
 NetworkOption change_of(const packet::SchemeOption& option, const std::string& of) {
     constexpr double not_given = std::numeric_limits<double>::quiet_NaN();
     std::string help = option.help.substr(0, option.help.find_last_not_of('.') + 1);

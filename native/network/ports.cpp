@@ -126,7 +126,7 @@ inline void PortNetwork::carry(u32 port, u64 bytes, u64 times) {
 
 // --- Messages
 
-// Whoever holds a port on the message's way must report what is under way.
+// Holders of ports on the way must report what is under way.
 void PortNetwork::foresee(const Message& message, u32 dst) {
     for (Links::Stop stop{message.src.index(), none}; !stop.is(dst);) {
         const u32 link = routes_.next(stop, dst);
@@ -202,7 +202,7 @@ void PortNetwork::handle(const Event& event) {
     fail("an event that the ports do not know");
 }
 
-// At the end of a tick, when its messages are known.
+// Once the tick's messages are known.
 void PortNetwork::settle() {
     if (!queue_.tick_is_over()) {
         queue_.schedule(queue_.now(), {Owner::network, settles}, 0);
@@ -280,7 +280,6 @@ void PortNetwork::share(std::span<const u32> transits) {
     }
 }
 
-// The head crosses a port at `begins_at`, the tail at `tail`.
 void PortNetwork::go_on(u32 at, u64 begins_at, u64 tail) {
     Transit& transit = transits_[at];
     const u32 d = ports_[transit.port].dimension;
@@ -335,7 +334,7 @@ void PortNetwork::send_over_links(std::span<const OverLink> many, u64 bytes) {
     }
 }
 
-// Finds the ports of each; whether all are free and distinct.
+// Finds their ports; whether all are free and distinct.
 bool PortNetwork::are_alone(std::span<const OverLink> many, u64 bytes) {
     const u64 now = queue_.now();
     hops_.clear();

@@ -38,7 +38,7 @@ struct PortClasses {
     const Vector<u64>* ranks = nullptr;      // by class of ranks: how many
     const LinkClasses* of_links = nullptr;
     bool are_given() const { return of_ranks != nullptr || of_links != nullptr; }
-    // For link number `at` of its dimension; `none` where no message passes.
+    // `none` where no message passes.
     u32 of(u32 link, u32 dimension, u32 at, Block block) const {
         if (of_links != nullptr) {
             return of_links->class_of[link];
@@ -90,9 +90,8 @@ public:
     Vector<LinkRecord> links() const override;
     Vector<LinkUse> dimensions() const override;
     NetworkReport report() override;
-    // By port, including holds.
+    // Including holds.
     Vector<LinkUse> uses() const;
-    // Of every link of every class.
     static Vector<LinkRecord> records(const Grid& grid, const PortClasses& classes, const Vector<LinkUse>& uses);
 
 private:
@@ -122,24 +121,22 @@ private:
         Notice arrived;
         Notice departed;
     };
-    // Ticks of a size over a port of a dimension; remembers the last size.
+    // Remembers the last size.
     struct Times {
         u64 bytes = ~u64{0};
         u64 busy = 0;
     };
-    // Ports of a message over one link of its source and, with a switch, one of its destination.
+    // Over one link of the source and, with a switch, one of the destination.
     struct Hops {
         u32 dimension = none;
         u32 out = none;
         u32 in = none;        // none where one link is the whole way
         bool is_simple() const { return dimension != none; }
     };
-    // Transits that came in this tick.
     struct Gathered {
         Vector<u32> transits;
         bool several = false;   // to one port
     };
-    // Messages in turn, and their ports.
     struct Turn {
         Vector<MessagesInTurn> messages;
         Vector<Hops> hops;    // of each

@@ -104,7 +104,6 @@ void PortNetwork::carry_on(const Message& message, Notice arrived, i64 since) {
 
 // --- What comes again
 
-// Of dimensions, ports and holds, in one list.
 Vector<LinkUse> PortNetwork::what_repeats() const {
     Vector<LinkUse> all = use_;
     for (const Port& port : ports_) {

@@ -104,8 +104,8 @@ void StoreAndForwardNetwork::send_over(u32 link, const Message& message, Notice 
     send(message, arrived, {});
 }
 
-// Messages over idle links with equal times form one run of arrivals and one of freed links; others
-// are sent singly. If both fall in one tick, single ones keep their order.
+// Equal times over idle links form one run of arrivals and one of freed links; others are sent
+// singly. If both fall in one tick, single ones keep their order.
 void StoreAndForwardNetwork::send_over_links(std::span<const OverLink> many, u64 bytes) {
     const u64 now = queue_.now();
     const auto most = static_cast<u32>(many.size());

@@ -50,14 +50,14 @@ protected:
         bool busy = false;
         LinkUse use;
     };
-    // Ticks of a size over a link of a dimension; remembers the last size.
+    // Remembers the last size.
     struct Times {
         u64 bytes = ~u64{0};
         u64 hop = 0;
         u64 busy = 0;
     };
 
-    // `links`: the dimension of each link kept.
+    // `links`: by dimension.
     StoreAndForwardNetwork(const Grid& grid, TimeScale scale, Engine& engine,
                            const Vector<u32>& links);
 
@@ -85,7 +85,7 @@ protected:
 private:
     enum Kind : u32 { hop_done, link_free };
 
-    // After the last hop; by default, to the next link.
+    // By default, to the next link.
     virtual void take_on(u32 transit);
     void transmit(u32 link, u32 transit);
     void cross(u32 link, u64 bytes, Notice arrived);

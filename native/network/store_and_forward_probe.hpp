@@ -35,7 +35,7 @@ public:
         recorder_.recording().first_link = std::move(first_of_dimensions);
         freed_.assign(links, none);
     }
-    // If one link of each class is kept: the class of every link, and a link of each class.
+    // Where one link of each class is kept.
     void stand_for(const Vector<u32>& class_of, Vector<u32> one_of_class) {
         recorder_.recording().link_class = class_of;
         one_of_class_ = std::move(one_of_class);
@@ -48,13 +48,12 @@ public:
         transits_[transit].message = recorder_.trail.detail;
     }
     void offered(u32 transit) { transits_[transit].offered = recorder_.now(); }
-    // When both the bytes and the link are ready.
     void begins_to_cross(u32 link, u32 transit) {
         const OfTransit& of = transits_[transit];
         const bool waited = of.offered != recorder_.now();
         recorder_.hop(of.message, number_of(link), waited ? of.offered : freed_[link]);
     }
-    // It found the link idle and keeps nothing.
+    // The link was idle; nothing is kept.
     void crosses_at_once(u32 link) { recorder_.hop(recorder_.trail.detail, number_of(link), freed_[link]); }
     void freed(u32 link) { freed_[link] = recorder_.now(); }
 

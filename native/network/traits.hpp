@@ -30,7 +30,6 @@ struct TraitLine {
     std::string_view meaning;
 };
 
-// In the order of the traits.
 inline constexpr std::array network_traits{
     TraitLine{NetworkTrait::charges_latency, "charges_latency", "a message alone takes the latency of its hops"},
     TraitLine{NetworkTrait::has_links, "has_links", "it keeps the use of every link"},

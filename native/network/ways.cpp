@@ -87,7 +87,7 @@ void Ways::divide(const Flow& flow) {
     routing_->divide(flow, division_);
 }
 
-// A division's links come after those leading to them, so one pass finds the longest way.
+// Links come after those leading to them, so one pass suffices.
 double Ways::latency_of(const Way& way) {
     double sum = 0.0;
     if (way.parts.empty()) {
@@ -144,7 +144,7 @@ Vector<u64> Ways::busiest(const Vector<LinkUse>& of_links) const {
     return most;
 }
 
-// Of the cluster's links, even where others stand for them.
+// Of the cluster's links, even where others represent them.
 Vector<LinkRecord> Ways::records(const Vector<LinkUse>& of_links) const {
     Vector<LinkRecord> records;
     for (u32 link = 0; link < of_links.size(); ++link) {

@@ -1,7 +1,5 @@
-// Ways: the links that messages can cross, and each message's path.
-//
-// Of the fabric, if any, by routing and placement; else of the dimensions (fabric/links.hpp).
-// Networks that share links need not know which.
+// Ways: the links that messages can cross, and each message's path: of the fabric, if any, by
+// routing and placement; else of the dimensions (fabric/links.hpp).
 #pragma once
 
 #include <memory>
@@ -35,34 +33,32 @@ public:
     double latency_ns(u32 link) const {
         return fabric_ == nullptr ? of_grid(link).latency_ns : fabric_->latency_ns(link);
     }
-    // Links are counted by dimension, or by label of the fabric.
+    // Dimensions, or labels of the fabric.
     u32 groups() const;
     u32 group(u32 link) const { return group_of(one_of(link)); }
 
-    // Whether parts of a message take different ways, and whether loads matter.
     bool by_packet() const { return routing_ != nullptr && kind_->by_packet; }
     bool by_load() const { return routing_ != nullptr && kind_->by_load; }
-    // Whether flows are divided among ways.
     bool divides() const { return routing_ != nullptr && kind_->divides; }
     // A rank's device of the fabric; without one, itself.
     virtual u32 place(RankId rank) const {
         return fabric_ == nullptr ? rank.index() : parameters_.placement[rank.index()];
     }
-    // Links for a message, or part, between two places. Precondition: they differ.
+    // Precondition: the places differ.
     void route(u32 from, u32 to, u32 packet, const LinkLoads* loads, Vector<u32>& path);
-    // The same, divided if the routing divides.
+    // Divided if the routing divides.
     virtual void find(u32 from, u32 to, u32 packet, const LinkLoads* loads, Way& way);
-    // By link. Avoids failed links where possible; only over a fabric.
+    // By link, where possible; only over a fabric.
     void avoid(const std::vector<bool>& is_down);
     bool has_fabric() const { return fabric_ != nullptr; }
     u32 start_of(u32 link) const { return fabric_->from(link); }
 
     // By link of the cluster, a class or none. Null where links stand for themselves.
     virtual const Vector<u32>* class_of() const { return nullptr; }
-    // Two messages from one place to another in one tick, of which the first goes first.
+    // The first goes first.
     virtual void came_at_once(u32 /*from*/, u32 /*to*/) {}
 
-    // Of each group, its busiest link, and every link that carried something.
+    // Of each group, its busiest link, and every used link.
     virtual Vector<LinkUse> uses(const Vector<LinkUse>& of_links) const;
     Vector<u64> busiest(const Vector<LinkUse>& of_links) const;
     virtual Vector<LinkRecord> records(const Vector<LinkUse>& of_links) const;

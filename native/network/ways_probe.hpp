@@ -33,7 +33,6 @@ class WaysProbe : public OutsideProbe {
 public:
     explicit WaysProbe(Recorder& recorder) : OutsideProbe(recorder), recorder_(recorder) {}
 
-    // `group(link)`: of the links.
     template <class Group>
     void keeps(u32 links, u32 groups, const Group& group) {
         Recording& recording = recorder_.recording();
@@ -44,7 +43,6 @@ public:
             recording.span_group[link] = group(link);
         }
     }
-    // Where the rates of shared links are noted.
     LinkSeries* shared(u32 links) {
         recorder_.recording().series = LinkSeries(links);
         return &recorder_.recording().series;
@@ -56,14 +54,13 @@ public:
         }
     }
     void sent_by_nobody(u32 number) { forget(number); }
-    // The latency of the way of the message being sent.
     void takes(u64 ticks) {
         Vector<u64>& latency = recorder_.recording().way_latency;
         latency.resize(std::max<std::size_t>(latency.size(), recorder_.trail.detail + std::size_t{1}));
         latency[recorder_.trail.detail] = ticks;
     }
     static constexpr bool keeps_spans = true;
-    // A message's permanent number in the recording, and a span under it.
+    // Its permanent number in the recording.
     u32 recorded(u32 message) const { return number_of(message); }
     void span(const LinkSpan& span) { recorder_.recording().spans.push_back(span); }
     void carried(u32 message, u32 link, u64 start, u64 end, u64 bytes) {

@@ -37,7 +37,7 @@ public:
         }
     }
 
-    // Precondition: it is there. It is mostly the first.
+    // Precondition: it is there, usually first.
     void erase(ChunkId id) {
         if (*begin() == id) [[likely]] {
             ++first_;

@@ -28,7 +28,7 @@ struct Phase {
     bool idle = false;           // the rank does nothing in it
 };
 
-// A collective that one actor has entered.
+// Entered by one actor.
 struct CollectiveInstance {
     Completion then;             // a: the actor, b: its node
     ActorId actor;
@@ -56,7 +56,7 @@ struct alignas(64) Chunk {
     u32 member = none;           // of the table
     bool started = false;        // its phase runs
     // In a series of one-phase chunks only the current one exists: its place, and how many follow.
-    // Their phases are contiguous.
+    // Phases are contiguous.
     u8 turn = 0;
     u8 later = 0;
 };
@@ -91,7 +91,7 @@ public:
         return instance;
     }
     CollectiveInstance& entered(u32 instance) { return state_.instances[instance]; }
-    // One chunk less; if it was the last, true and who waits.
+    // If it was the last, true and who waits.
     bool chunk_ends(u32 instance, Completion& then) {
         CollectiveInstance& of = state_.instances[instance];
         if (--of.chunks_left > 0) {
@@ -101,7 +101,7 @@ public:
         state_.instances.give_back(instance);
         return true;
     }
-    // The chunk becomes the next of its series, before its phase.
+    // Before its phase.
     void takes_next_turn(ChunkId chunk) {
         Chunk& c = (*this)[chunk];
         --state_.instances[c.instance].chunks_left;
@@ -111,7 +111,6 @@ public:
         c.phase = ++c.first_phase;
         ++c.end_phase;
     }
-    // The whole series is done.
     void passes_turns(ChunkId chunk) {
         Chunk& c = (*this)[chunk];
         state_.instances[c.instance].chunks_left -= c.later;
@@ -119,13 +118,12 @@ public:
         c.phase = c.end_phase - 1;
         c.later = 0;
     }
-    // Counts a chunk that nobody makes, so the collective never ends.
+    // Counts a chunk that nobody makes.
     void never_ends(u32 instance) { ++state_.instances[instance].chunks_left; }
     u32 place_of(u32 instance) const { return state_.instances[instance].place; }
     u32 chunks_left(u32 instance) const { return state_.instances[instance].chunks_left; }
 
-    // A chunk before its first phase. The last `later` phases may be those of the chunks behind it
-    // in its series.
+    // The last `later` phases may be those of later chunks of its series.
     ChunkId make(u32 instance, std::span<const Phase> phases, u8 later = 0) {
         const ChunkId chunk(state_.chunks.take_as_left());
         Chunk& c = (*this)[chunk];

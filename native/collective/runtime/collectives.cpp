@@ -94,7 +94,7 @@ void Collectives::start(const CollectiveRequest& request) {
     }
 }
 
-// Called for every chunk: the first settles what all have in common.
+// The first chunk settles what all have in common.
 inline void Collectives::enter(const CollectiveRequest& request, Entry& entry) {
     if (entry.instance != none) {
         return;
@@ -178,7 +178,6 @@ void Collectives::tell_shapes(const Chunk& c) {
     exchange_.join(chunk, chunks_.instance(c).place, tables_.join(c.table, c.member, chunk));
 }
 
-// By the rank's place on each level.
 u32 Collectives::member_of(u32 plan_index, u32 communicator, ActorId actor) const {
     const Plan& plan = parameters_.plans[plan_index];
     if (plan.communicator_size == ranks_) {
@@ -240,7 +239,7 @@ void Collectives::proceed(ChunkId chunk) {
     start_queue(actor, queue);
 }
 
-// For its messages. Chunks of different tables never meet, whatever their numbers and sizes.
+// Chunks of different tables never meet, whatever their numbers and sizes.
 u32 Collectives::tag_of(const Chunk& c) const {
     const bool by_number = c.table == none || semantics_.quirks.mismatched_collectives_meet;
     return static_cast<u32>((by_number ? c.id : c.table) % tag_space) + tag_space;
@@ -352,7 +351,7 @@ PhaseInput Collectives::input_of(const Phase& phase, ActorId actor, u32 plan_ind
             .node = none};
 }
 
-// All members end together: the last of them knows when.
+// The last member knows when.
 void Collectives::start_timed(ChunkId chunk, const TimedProgram& program) {
     const Chunk& c = chunks_[chunk];
     ensure(c.table != none, "a collective of known time among members that do not know each other");

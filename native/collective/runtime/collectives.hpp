@@ -21,7 +21,6 @@
 
 namespace yantra::inline YANTRA_RUN {
 
-// Nodes whose collectives of one communicator should be equal and are not.
 struct MismatchedNodes {
     ActorId actor;
     NodeId node;
@@ -51,9 +50,9 @@ public:
     void start(const CollectiveRequest& request);
 
     [[gnu::noinline]] void handle(const RankEvent& event);
-    // A chunk's present phase, to play it from where it is if its known end is void (PhaseTimes).
+    // To play it from where it is if its known end is void (PhaseTimes).
     PhaseInput input_of(ChunkId chunk) const;
-    // Becomes the chunk `turns` further in its series, skipping those between.
+    // `turns` further in its series.
     void take_turns(ChunkId chunk, u32 turns);
     void play_on(ChunkId chunk, const PhaseMoment& moment) { exchange_.play_on(chunk, input_of(chunk), moment); }
     void play_on(ChunkId chunk, const PhaseProgress& progress) { exchange_.play_on(chunk, input_of(chunk), progress); }
@@ -66,7 +65,7 @@ public:
     const ChunkQueues& queues() const { return queues_; }
     const CustomMachine& custom() const { return custom_; }
 
-    // To compare states of a run: visit_state() in collective/runtime/state.hpp.
+    // See visit_state() in collective/runtime/state.hpp.
     Chunks& chunks() { return chunks_; }
     ChunkQueues& queues() { return queues_; }
     Planner& planner() { return planner_; }
@@ -78,7 +77,7 @@ private:
 
     void phase_ends(ChunkId chunk) override { proceed(chunk); }
 
-    // What the chunks of a collective have in common.
+    // Common to a collective's chunks.
     struct Entry {
         u32 instance = none;   // none before the first chunk
         u32 plan = none;
@@ -106,17 +105,15 @@ private:
     bool is_exchange(const Phase& phase) const {
         return !phase.idle && std::holds_alternative<ExchangeProgram>(parameters_.programs[phase.program].machine);
     }
-    // Whether one-phase chunks have a queue to themselves and run in it in order.
+    // Whether one-phase chunks run in order in their own queue.
     bool come_one_by_one(const Plan& plan) const {
         return keeps_turns_ && plan.levels.size() == 1 && !plan.shared_load;
     }
-    // Whether they are made only when their turn comes.
     bool come_at_turn(const Plan& plan) const {
         return makes_at_turn_ && plan.levels.size() == 1 && !plan.shared_load;
     }
     bool cut_at_once(const CollectiveRequest& request, Entry& entry);
     bool are_known(const CollectiveRequest& request, u32 plan_index);
-    // Collectives cut into the same series, if the plan cuts equally.
     struct SeriesOf {
         const Plan* plan = nullptr;
         u64 bytes = 0;
@@ -125,8 +122,8 @@ private:
         CollectiveKind kind = CollectiveKind::all_reduce;
         bool operator==(const SeriesOf&) const = default;
     };
-    // How an actor's collective was cut that one chunk represents. An equal one is cut alike: on
-    // its only level no programs alternate.
+    // A collective cut into one representative chunk. An equal one is cut alike: on its only level
+    // no programs alternate.
     struct Series {
         u64 bytes = 0;
         u64 involved = 0;

@@ -28,7 +28,7 @@ class CollectivesProbe {
 public:
     explicit CollectivesProbe(Recorder& recorder) : recorder_(recorder) {}
 
-    // Nodes are one collective if their first chunks have one number in one communicator class.
+    // By the first chunk's number in the communicator class.
     void collective_starts(u32 place, u32 communicator_class, u64 first_chunk) {
         const auto number = static_cast<u32>(instances_.size());
         recorder_.recording().instance[place] =
@@ -49,7 +49,7 @@ public:
     void phase_done(const RankEvent& event, u64 now, u32 node) {
         recorder_.begin(now, event.trail.cause, Why::nothing, node, false);
     }
-    // When the last member comes, whose node is at `place`.
+    // The last member has come, with the node at `place`.
     void time_begins(ChunkId member, u32 place) { last_[member.index()] = place; }
     void time_is_over(const RankEvent& event, u64 now) {
         recorder_.begin(now, event.trail.cause, Why::timed, last_[event.a], false);

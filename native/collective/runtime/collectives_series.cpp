@@ -20,7 +20,7 @@ constexpr std::size_t most_turns = std::numeric_limits<u8>::max();
 
 }  // namespace
 
-// Whether a communicator runs one collective at a time, in queues that are first in, first out.
+// One collective at a time, in first-in, first-out queues.
 bool Collectives::keeps_turns(bool all_share_queues) const {
     const SystemParameters& system = parameters_.system;
     return options_.one_at_a_time && (!all_share_queues || options_.one_slot_kind) &&
@@ -28,7 +28,7 @@ bool Collectives::keeps_turns(bool all_share_queues) const {
            system.intra_dimension == IntraDimension::fifo && !options_.match_by_tag;
 }
 
-// If all ends are known, one chunk represents all: nobody else sees the others end.
+// Nobody else sees the others end.
 bool Collectives::cut_at_once(const CollectiveRequest& request, Entry& entry) {
     u64 after = 0;
     const bool does_something = plan_series(request, parameters_.plans[entry.plan], after);
@@ -53,7 +53,7 @@ bool Collectives::cut_at_once(const CollectiveRequest& request, Entry& entry) {
     return does_something;
 }
 
-// Plans all phases without making chunks. `after`: the chunk count once they are made.
+// `after`: the chunk count once they are made.
 bool Collectives::plan_series(const CollectiveRequest& request, const Plan& plan, u64& after) {
     u64& made = planner_.chunks_made(request.actor, request.communicator);
     const u64 before = made;
@@ -85,7 +85,7 @@ void Collectives::make_all(const CollectiveRequest& request, Entry& entry) {
     }
 }
 
-// Those behind the running chunk only wait, so only that one is made.
+// Later ones only wait.
 bool Collectives::cut_in_turns(const CollectiveRequest& request, Entry& entry) {
     u64 after = 0;
     const bool does_something = plan_series(request, parameters_.plans[entry.plan], after);
@@ -123,7 +123,6 @@ void Collectives::remember_series(const CollectiveRequest& request, u32 plan_ind
     }
 }
 
-// Whether the ends of all phases, which differ only in bytes, are known.
 bool Collectives::are_known(const CollectiveRequest& request, u32 plan_index) {
     const Phase& first = series_.front();
     u64 asked = ~first.data;
@@ -156,7 +155,6 @@ void Collectives::take_turns(ChunkId chunk, u32 turns) {
     }
 }
 
-// Takes the queue place of the chunk before it.
 void Collectives::take_turn(ChunkId chunk) {
     Chunk& c = chunks_[chunk];
     Entry entry;

@@ -101,7 +101,7 @@ void CustomMachine::completed(const Completion& completion) {
     node_ends(ChunkId(completion.a), completion.b);
 }
 
-// Starts all ready nodes; those freed meanwhile wait for the next call.
+// Nodes freed meanwhile wait for the next call.
 void CustomMachine::issue(ChunkId chunk) {
     const CustomCollective& custom = parameters_.custom[chunks_[chunk].custom];
     const Graph& graph = trace_of(chunks_[chunk]);

@@ -10,7 +10,6 @@ namespace yantra {
 
 namespace {
 
-// Whether a packet can go: handed over, with a send left for it.
 bool can_send(const Exchange::Packets& x) { return x.pending > 0 && x.left > 0 && x.free > 0; }
 
 bool counts_receipts(const ExchangeProgram& machine) {
@@ -40,7 +39,6 @@ inline void Exchange::inject(ChunkId chunk, Packets& x) {
                               chunk.index(), run);
 }
 
-// Counted at the peer's counter for this rank.
 inline Notice Exchange::notice_of_arrival(Packets& x) {
     if (x.to_chunk.is_none()) {
         x.to_chunk = tables_.chunk(x.table, x.to_member);
@@ -104,23 +102,21 @@ inline bool Exchange::post(ChunkId chunk, Packets& x) {
     return has_arrived;
 }
 
-// Whether completing a receive at once is unobservable, since nothing else is left in this tick.
+// Unobservable, if nothing else is left in this tick.
 inline bool Exchange::receives_at_once(const Packets& x) const {
     const bool is_recorded = !std::is_empty_v<Trail>;
     return !is_recorded && watcher_ == nullptr && x.left > 0 && x.hand_over_ticks > 0 && !x.by_bus &&
            engine_.is_last_of_tick();
 }
 
-// The next packet may go to another peer.
 inline void Exchange::sent_one(Packets& x) {
     if (x.sent.advance(*x.machine) && x.left > 0 && !goes_like_before(x.machine->runs[x.sent.run])) {
         resolve_peer(x);
     }
 }
 
-// A smaller message would overtake the one before it to the same peer, where neither waits, and be
-// taken for it. The second's receive is posted after the first has come, so arriving together
-// changes no time.
+// A smaller message could overtake the previous one to its peer and be taken for it. Its receive is
+// posted after the first has come, so arriving together changes no time.
 u64 Exchange::in_order(const Packets& x, u64 arrives) {
     const Run& run = x.machine->runs[x.sent.run];
     const u32 peer = x.machine->counter_of(x.clockwise ? run.out : -run.out, run.by_xor, x.place.size);
@@ -128,7 +124,7 @@ u64 Exchange::in_order(const Packets& x, u64 arrives) {
     return last = std::max(last, arrives);
 }
 
-// All are zero: every message of the phase has met its receive.
+// All are zero: every message has met its receive.
 void Exchange::close_counters(Packets& x) {
     x.started = none;
     if (x.counters != none) {
@@ -138,7 +134,7 @@ void Exchange::close_counters(Packets& x) {
 
 void Exchange::resolve_peer(Packets& x) {
     const Run& run = x.machine->runs[x.sent.run];
-    // An equal share of equal data, as in most runs, saves the division.
+    // Saves the division for equal shares, the usual case.
     const bool is_as_large = x.sent.run > 0 && run.bytes == (&run)[-1].bytes;
     if (!is_as_large) {
         x.send_bytes = run.bytes.of(x.data, x.round_up);
@@ -299,7 +295,6 @@ bool Exchange::passes_barrier(const Packets& x) const {
 
 [[gnu::noinline]] void Exchange::is_free_apart(ChunkId chunk) { packet_is_free(chunk, of(chunk)); }
 
-// The same near the end of a program with a barrier.
 [[gnu::noinline]] void Exchange::at_barrier(ChunkId chunk, Packets& x) {
     const ExchangeProgram& machine = *x.machine;
     if (watcher_ != nullptr && counts_receipts(machine)) [[unlikely]] {

@@ -72,7 +72,7 @@ public:
         Cursor sent;
         ActorId actor;
         u32 table = none;
-        // Read when a run of packets begins.
+        // Per run of packets.
         u32 rank = none;
         u32 to_rank = none;        // of the current send run
         u32 member = none;
@@ -97,7 +97,7 @@ public:
         Vector<u64> arrivals;   // beside `counters`: when the last message to a peer arrives
     };
 
-    // What determines how a phase begins, beside the chunk.
+    // Beside the chunk.
     struct Beginning {
         const Program* program = nullptr;
         u64 data = 0;
@@ -111,7 +111,7 @@ public:
 
         bool operator==(const Beginning&) const = default;
     };
-    // The chunk's own; as in PhaseInput.
+    // As in PhaseInput.
     struct OfChunk {
         u32 table;
         u32 tag;
@@ -136,13 +136,13 @@ public:
     // Simulates every message from now on (exchange_rounds.cpp).
     void pass_no_rounds() { passes_rounds_ = false; }
     void expect(u64 chunks) { state_.chunks.reserve(chunks); }
-    // Joins a peer table; `early`: what came for the chunk before.
+    // `early`: what came for the chunk before.
     void join(ChunkId chunk, u32 node, u32 early);
     void start(ChunkId chunk, const PhaseInput& start, const Beginning& beginning);
-    // The same if one of the actor's last phases began alike; else false, without effect.
-    // Precondition: the chunk has joined its table.
+    // If one of the actor's last phases began alike; else false, without effect. Precondition: the
+    // chunk has joined its table.
     bool start_alike(ChunkId chunk, const Beginning& beginning, const OfChunk& own);
-    // Starts a phase midway. The first overload: for one packet at a time.
+    // Midway. The first overload: for one packet at a time.
     void play_on(ChunkId chunk, const PhaseInput& start, const PhaseProgress& at);
     void play_on(ChunkId chunk, const PhaseInput& start, const PhaseMoment& at);
     // Without crossing the shared bus.
@@ -152,23 +152,22 @@ public:
     // Under rendezvous every message needs its receive, which only the matcher knows.
     bool counts_arrivals(u32 table) const { return table != none && !transport_.is_rendezvous(); }
 
-    // Whether no packet of a chunk is under way.
     bool is_between_phases(ChunkId chunk) const {
         const Packets& x = state_.chunks[chunk.index()];
         return x.started == none && x.early == none;
     }
 
-    // Handle events from `at` to at most `until`; return where they stopped: at an event for
-    // another handler or, in the second, where the engine pauses. The second leaves a batch with
-    // further events running. (exchange_in_step.cpp)
+    // Handle events from `at` to at most `until`; return where they stopped: at another handler's
+    // event or, in the second, a pause. The second leaves a batch with further events running.
+    // (exchange_in_step.cpp)
     u32 handle_arrivals(const EventRun& run, u32 at, u32 until);
     u32 handle_of_ranks(const EventRun& run, u32 at, u32 until);
     [[gnu::noinline]] void handle(const Event& event);
     [[gnu::noinline]] void handle(const RankEvent& event);
     // For the first event of an actor's own batch.
     [[gnu::noinline]] void handle_of_rank(u32 batch);
-    // For the first of `count` events of successive packets of a chunk and those that go with it;
-    // returns how many were handled. (exchange_many.cpp)
+    // `count` events of a chunk's successive packets; returns how many were handled.
+    // (exchange_many.cpp)
     [[gnu::noinline]] u32 handle_many(const RankEvent& event, u32 count);
     void completed(const Completion& completion);
 
@@ -206,7 +205,7 @@ private:
     void resolve_peer(Packets& x);
     void inject(ChunkId chunk, Packets& x);
     void hand_over_by_bus(ChunkId chunk, const Packets& x, u32 run);
-    // Whether it is not reduced, so free to go.
+    // False if it is reduced first.
     bool hand_over_ends(ChunkId chunk, Packets& x, u32 run);
     void settle_reduction(Packets& x, u32 run);
     void know_reduction(Packets& x, u32 run) {
@@ -220,7 +219,7 @@ private:
             settle_reduction(x, run);
         }
     }
-    // Whether packets of a run, not the first, have the previous run's peers and bytes.
+    // Same peers and bytes. Not for the first run.
     static bool goes_like_before(const Run& run) {
         const Run& before = (&run)[-1];
         return run.out == before.out && run.into == before.into && run.by_xor == before.by_xor &&
@@ -232,7 +231,7 @@ private:
     void packet_is_free(ChunkId chunk, Packets& x);
     void is_free_apart(ChunkId chunk);
     bool passes_barrier(const Packets& x) const;
-    // These two return whether the posted receive already has its message.
+    // Return whether the posted receive has its message.
     bool send(ChunkId chunk, Packets& x);
     bool post(ChunkId chunk, Packets& x);
     void has_message(ChunkId chunk) {
@@ -249,7 +248,6 @@ private:
     u32 send_over_links(const EventRun& run, u32 at, u32 until);
     Packets* sends_in_step(const RankEvent* event);
     void sent_in_step(u32 batch, Packets& x);
-    // Whether sending is all that follows once the next packet is free.
     static bool sends_usually(const Packets& x) {
         const bool is_usual = x.left > 1 && x.sent.left > 1;
         if (!is_usual && (x.machine->returns || (x.left == 1 && x.free == x.machine->window))) {
@@ -261,25 +259,23 @@ private:
     bool send_together(const Packets& x) const;
     u32 send_many(ChunkId chunk, Packets& x, u32 count);
     u32 send_many_over_links(Packets& x, u32 count);
-    // Of an actor's sends in one tick: by node, then chunk.
+    // By node, then chunk, within a tick.
     static u64 order_of(const Packets& x) { return u64{x.node} << 32U | (static_cast<u32>(x.number) + 1); }
     static OverLink over_link(const Packets& x, Notice arrived) {
         return {x.link, arrived, RankId(x.rank), RankId(x.to_rank), order_of(x)};
     }
-    // Handles a run of arrivals, and those that follow in its tick, up to the sends; false, without
-    // effect, if the shortcut would be observable. (exchange_round.cpp)
+    // A run of arrivals, and those that follow in its tick, up to the sends; false, without effect,
+    // if observable. (exchange_round.cpp)
     bool go_round(const EventRun& run);
     bool goes_like(const Packets& first, Packets& x, u32 phase, u32 slot);
     void goes_on(Packets& x, u32 slot);
     bool go_alike(std::span<const u32> chunks, u32 phase, u32 slot);
-    // Common to all ranks of a round.
     struct Round {
         u32 mark;      // of its arrivals
         u64 ticks;     // from an arrival to the send
         u64 events;    // of a rank, with its arrival
     };
-    // Skips rounds that differ only in who comes when; returns the next arrivals in order.
-    // (exchange_rounds.cpp)
+    // Returns the next arrivals in order. (exchange_rounds.cpp)
     std::span<const u32> pass_rounds(std::span<const u32> chunks, const Round& round);
     u64 ticks_of_way(std::span<const u32> chunks);
     bool send_to_each_other(std::span<const u32> chunks, u32 mark);
@@ -287,8 +283,8 @@ private:
     void count_rounds(std::span<const u32> chunks, u32 rounds);
     void round_over_ways(std::span<const u32> chunks, u32 slot);
     void round_over_links(std::span<const u32> chunks, u32 slot);
-    // Prefetches the packets of a chunk some events ahead: with thousands of ranks they are not
-    // cached, and rings give no predictable order.
+    // Prefetches some events ahead: with thousands of ranks packets are not cached, and rings give
+    // no predictable order.
     template <class Chunks>
     static void fetch_ahead(const Packets* packets, const Chunks& chunks, u32 at, u32 until) {
         constexpr u32 ahead = 8;
@@ -320,7 +316,7 @@ private:
         u64 round = 0;
         u32 at = 0;   // among the chunks of the round
     };
-    // The last result: alternating chunks reduce equally in the same runs.
+    // Cached: alternating chunks reduce equally in the same runs.
     struct Reduction {
         const Run* packet = nullptr;
         u64 data = 0;
@@ -335,8 +331,8 @@ private:
     bool passes_rounds_ = true;
     bool phase_ended_ = false;   // since it was last reset
 
-    // How recent phases began, for some hundreds of actors, as more would not be cached. With few
-    // actors, several each, since a step has several kinds.
+    // Cached for some hundreds of actors, as more would leave the cache; with few, several each,
+    // since a step has several kinds.
     struct Begun {
         Beginning beginning;
         Packets packets;

@@ -41,8 +41,7 @@ u32 Exchange::handle_arrivals(const EventRun& run, u32 at, u32 until) {
     return at;
 }
 
-// Messages with posted receives: each hands over another packet. They are counted at the first's
-// counter, or each at its own.
+// Counted at the first's counter, or each at its own.
 template <bool is_one_kind>
 u32 Exchange::arrive_in_step(const EventRun& run, u32 at, u32 until) {
     RankEvents& events = engine_.of_ranks;
@@ -124,7 +123,6 @@ inline u32 Exchange::step_in_step(const EventRun& run, u32 at, u32 until) {
     return x.way.use != nullptr ? send_in_step(run, at, until) : send_over_links(run, at, until);
 }
 
-// Packets handed over that will be reduced.
 u32 Exchange::reduce_in_step(const EventRun& run, u32 at, u32 until) {
     constexpr EventKind is_handed_over(Owner::exchange, handed_over);
     RankEvents& events = engine_.of_ranks;
@@ -155,8 +153,7 @@ u32 Exchange::reduce_in_step(const EventRun& run, u32 at, u32 until) {
     return at;
 }
 
-// The chunk of an event that frees a packet, with only an arrival and a receive to follow; else
-// null.
+// If only an arrival and a receive follow; else null.
 [[gnu::always_inline]] inline Exchange::Packets* Exchange::sends_in_step(const RankEvent* event) {
     constexpr EventKind is_handed_over(Owner::exchange, handed_over);
     constexpr EventKind is_reduced(Owner::exchange, reduced);
@@ -210,7 +207,7 @@ u32 Exchange::send_in_step(const EventRun& run, u32 at, u32 until) {
     return at;
 }
 
-// The same over links where messages may wait. All of one size.
+// Over links where messages may wait. All of one size.
 u32 Exchange::send_over_links(const EventRun& run, u32 at, u32 until) {
     RankEvents& events = engine_.of_ranks;
     u64 bytes = 0;

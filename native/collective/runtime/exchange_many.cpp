@@ -12,7 +12,6 @@ namespace yantra {
 
 namespace {
 
-// Of `count` packets from `run` on.
 u32 reduced_alike(const ExchangeProgram& machine, u32 run, u32 count) {
     const Run* const first = &machine.runs[run];
     u32 alike = 1;
@@ -51,8 +50,7 @@ u32 Exchange::handle_many(const RankEvent& event, u32 count) {
     return done;
 }
 
-// Packets that are free but held by a barrier, or because all sends are done. Only the last has
-// consequences.
+// Only the last has consequences.
 u32 Exchange::wait_many(Packets& x, u32 count) const {
     u32 waiting = 0;
     if (x.left == 0) {
@@ -65,14 +63,12 @@ u32 Exchange::wait_many(Packets& x, u32 count) const {
     return waiting;
 }
 
-// Whether the ways are known, so that one loop can send many.
 bool Exchange::send_together(const Packets& x) const {
     const bool is_known = x.way.use != nullptr || (x.link != none && x.ranks == 1);
     return (is_known || x.left == 0) && !x.machine->returns && counts_arrivals(x.table);
 }
 
-// Packets that are sent as soon as they are free, except those that end the phase or reach a
-// barrier.
+// Except those that end the phase or reach a barrier.
 u32 Exchange::send_many(ChunkId chunk, Packets& x, u32 count) {
     if (x.free > 0 || x.left == 0) {
         return 0;
@@ -108,7 +104,7 @@ u32 Exchange::send_many(ChunkId chunk, Packets& x, u32 count) {
     return sent;
 }
 
-// The same over links where messages may wait, of one size, whose receives are yet unmet.
+// Over links where messages may wait, of one size, with receives yet unmet.
 u32 Exchange::send_many_over_links(Packets& x, u32 count) {
     const u64 bytes = x.send_bytes;
     over_links_.clear();

@@ -58,7 +58,6 @@ public:
         begin(now, event.trail.cause, Why::reduction, node);
     }
 
-    // A packet waits for others, or others wait for it.
     void packet_waits(ChunkId chunk) {
         recorder_.push(at(chunks_, chunk.index()).packets, recorder_.now());
     }
@@ -90,7 +89,7 @@ public:
     }
 
     void kept_early(u32 early) { at(early_, early).moment = recorder_.now(); }
-    // A message sent before its chunk existed has found it.
+    // The message was sent before its chunk existed.
     void receiver_joins(u32 early, u32 node) { recorder_.received_by(early_[early].message, node); }
     // Early arrivals come newest first.
     void early_counted(ChunkId chunk, u32 counters, u32 slot, u32 early) {

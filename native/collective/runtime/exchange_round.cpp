@@ -11,7 +11,6 @@
 
 namespace yantra {
 
-// Whether the arrival leads to one more send, in the first chunk's time.
 [[gnu::always_inline]] inline bool Exchange::goes_like(const Packets& first, Packets& x, u32 phase, u32 slot) {
     const i32* const counters = x.counters == none ? x.near : state_.counters.data() + x.counters;
     if (x.started != phase || counters[slot] >= 0 || x.hand_over_ticks != first.hand_over_ticks) {
@@ -25,8 +24,7 @@ namespace yantra {
     return !has_arrived && sends_usually(x);
 }
 
-// Whether all ranks can go, none twice. Over links, messages have one size and count at one
-// counter.
+// None twice. Over links, messages have one size and count at one counter.
 bool Exchange::go_alike(std::span<const u32> chunks, u32 phase, u32 slot) {
     Packets* const packets = state_.chunks.data();
     const Packets& first = packets[chunks[0]];
@@ -88,7 +86,6 @@ bool Exchange::go_round(const EventRun& run) {
     return true;
 }
 
-// Counts the arrival and its consequences, up to the send.
 [[gnu::always_inline]] inline void Exchange::goes_on(Packets& x, u32 slot) {
     if (x.from_counter != slot) {
         ++counter(x, slot);

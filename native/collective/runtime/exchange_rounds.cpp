@@ -17,7 +17,7 @@ namespace {
 constexpr u64 few_rounds = 3;                     // do not repay the check
 constexpr u64 most_messages = u64{1} << 20;       // at once, so that a run can be interrupted
 
-// Rounds from the next on in which a rank sends as usual and nothing of its packets changes.
+// Rounds in which it sends as usual and nothing of its packets changes.
 u64 usual_rounds(const Exchange::Packets& x) {
     const u32 last = std::max(x.barrier_at, 1u);
     return std::min({x.left - std::min(x.left, last), x.injected.left, x.sent.left - std::min(x.sent.left, 1u)});
@@ -72,8 +72,7 @@ u64 Exchange::ticks_of_way(std::span<const u32> chunks) {
     return transport_.ticks_of_rounds(over_links_, first.send_bytes);
 }
 
-// Whether each sends to another rank of the round, no two to one, counted at the same counter.
-// Finds the receivers.
+// No two to one, at the same counter. Finds the receivers.
 bool Exchange::send_to_each_other(std::span<const u32> chunks, u32 mark) {
     Packets* const packets = state_.chunks.data();
     const Packets& first = packets[chunks[0]];

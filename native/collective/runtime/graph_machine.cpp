@@ -59,7 +59,7 @@ void GraphMachine::set_up(Phase& phase, const PhaseInput& input, u32 position, R
     }
 }
 
-// Those that the position hosts. They first only receive, which ends nothing at once.
+// They first only receive, which ends nothing at once.
 void GraphMachine::start_switches(const GraphProgram& graph, const PhaseInput& input) {
     for (u32 at = 0; at < graph.switches.size(); ++at) {
         if (graph.hosts[at] != input.place.position) {
@@ -173,7 +173,6 @@ void GraphMachine::run_local(ChunkId chunk, u32 op_index) {
                 .then = {{Owner::graph, then}, chunk.index(), op_index}});
 }
 
-// Whether a starting hand-over crosses the shared bus twice.
 bool GraphMachine::goes_back(const Phase& phase, const GraphOp& op) const {
     if (!op.back_if_last) {
         return op.back;
@@ -198,7 +197,7 @@ void GraphMachine::hand_over_ends(ChunkId chunk, u32 op_index) {
                     {Owner::graph, done}, chunk.index(), op_index);
 }
 
-// A successor may end the phase, and the chunk start another: the serial number shows it.
+// A successor may end the phase, and the chunk start another.
 void GraphMachine::op_ends(ChunkId chunk, u32 op_index) {
     const u64 serial = of(chunk).serial;
     const GraphProgram& graph = graph_of(*of(chunk).program);

@@ -66,7 +66,6 @@ private:
         u32 done = 0;
     };
 
-    // Phases of switches are numbered from here.
     static constexpr u32 first_of_switches = u32{1} << 31U;
 
     static bool is_of_switch(ChunkId phase) { return phase.index() >= first_of_switches; }

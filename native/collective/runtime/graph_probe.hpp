@@ -25,7 +25,7 @@ struct GraphProbe {
 
 #else
 
-// Also for operations that are nodes of traces. Nodes are numbered among those of all actors.
+// Also for nodes of traces. Nodes are numbered over all actors.
 class GraphProbe {
 public:
     explicit GraphProbe(Recorder& recorder) : recorder_(recorder) {}
@@ -52,7 +52,6 @@ public:
     void op_ready(ChunkId chunk, u32 op, u32 node, u64 now) {
         Recorder::Join(recorder_, now, node).with_all(chunks_[chunk.index()].waiting[op]);
     }
-    // An operation that no other waits for.
     void last_op_ends(ChunkId chunk) { recorder_.push(chunks_[chunk.index()].done, recorder_.now()); }
     void phase_ends(ChunkId chunk, u32 node, u64 now) {
         Recorder::Join(recorder_, now, node).with_all(chunks_[chunk.index()].done);

@@ -14,7 +14,7 @@
 
 namespace yantra {
 
-// Of a phase with one packet at a time, before the present tick.
+// With one packet at a time, before the present tick.
 struct PhaseProgress {
     enum class Next : u8 { hand_over, reduction, arrival };   // that ends next, of the current packet
     u64 packets = 0;   // before it: all their messages are through
@@ -22,7 +22,7 @@ struct PhaseProgress {
     u64 ticks = 0;     // until that; of an arrival, since the message was sent
 };
 
-// Of a phase with several packets under way.
+// With several packets under way.
 struct PhaseMoment {
     struct HandOver {
         u64 ticks = 0;        // until it ends, or until the reduction after it does
@@ -50,19 +50,18 @@ struct KnownEnd {
 
 class PhaseTimes {
 public:
-    // A chunk starts a phase. None: only events can tell. Else the ends known now: its own, those
-    // of all if it is the last to come, or none yet. If not none the phase is counted, and its
-    // messages will not be sent.
+    // None: only events can tell. Else the ends known now: its own, those of all if it is the last
+    // to come, or none yet; then the phase is counted, and its messages are not sent.
     virtual std::optional<std::span<const KnownEnd>> ends(const PhaseInput& input, ChunkId chunk) = 0;
     // How many such phases may share one event, since their ends are always known once all have
     // come to the first, and the clock reaches; or 0. The input needs no chunk.
     virtual u64 most_alike(const PhaseInput& input) = 0;
-    // A chunk represents further ones, of so many bytes: its phase ends when theirs would.
+    // It ends when further chunks of these bytes would.
     virtual void stands_for(ChunkId chunk, std::span<const u64> more) = 0;
-    // Whether predictions may fail, so that chunks must be able to take turns.
+    // So chunks must be able to take turns.
     virtual bool may_not_hold() const { return false; }
     virtual bool is_void(ChunkId chunk) = 0;
-    // Whether the end is also that of all chunks that it represents and could have become.
+    // Of all chunks that it represents and could have become.
     virtual bool ends_all(ChunkId /*chunk*/) { return false; }
 
 protected:

@@ -58,7 +58,6 @@ bool Planner::cuts_alike(CollectiveKind kind, const Plan& plan) const {
     return !balances() && chunks_are_alike(plan) && !has_root_at_start(kind) && !has_root_at_end(kind);
 }
 
-// By level, which for all ranks are the dimensions.
 Themis& Planner::themis_of(const Plan& plan, u32 communicator) {
     const auto known = themis_.find(communicator);
     if (known != themis_.end()) {
@@ -75,8 +74,7 @@ Themis& Planner::themis_of(const Plan& plan, u32 communicator) {
     return themis_.try_emplace(communicator, std::move(levels), plan.communicator_size, flexible).first->second;
 }
 
-// The chunk size and order that balance the dimensions' load. Upstream takes more than there is and
-// then never ends.
+// Upstream takes more than there is and then never ends.
 u64 Planner::take_balanced(const CollectiveRequest& request, const Plan& plan, Cut& cut) {
     const u64 number = chunks_made(request.actor, request.communicator);
     const u64 involved = plan.masked ? request.involved : ~u64{0};
@@ -222,7 +220,7 @@ u64 Planner::next_alternation(const Member& member, const Level& level) {
     return found->count++;
 }
 
-// Counted for each half of a dimension's queues, over all communicators.
+// Over all communicators.
 void Planner::choose_queue_by_half(ActorId actor, u32 dimension, Half half, Phase& phase) {
     const u32 queues = parameters_.system.queues_per_dimension;
     RoundRobin& robin = state_.actors[actor].robin[dimension];

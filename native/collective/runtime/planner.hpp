@@ -33,14 +33,13 @@ struct CollectiveRequest {
 
 class Planner {
 public:
-    // Over a dimension's queues: all, or each half for one kind of phase.
+    // All queues, or each half for one kind of phase.
     struct RoundRobin {
         u32 any = 0;
         u32 first = 0;
         u32 last = 0;
     };
-    // An actor's phases on levels that alternate between two programs. Levels over the same members
-    // count as one.
+    // On levels that alternate programs; levels over the same members count as one.
     struct AlternationCount {
         u32 counter;
         u32 base;
@@ -58,21 +57,19 @@ public:
 
     Planner(const CollectiveParameters& parameters, const Semantics& semantics, const Grid& grid, const Actors& actors);
 
-    // Call when an actor enters a collective.
     void collective_starts(ActorId actor, u32 communicator, const Plan& plan, u64 now);
-    // Calls `make(phases)` for each chunk; false if there is nothing to do.
+    // False if there is nothing to do.
     template <class Make>
     bool cut(const CollectiveRequest& request, const Plan& plan, Make&& make);
 
-    // Whether the cut depends only on plan, kind, bytes, involved dimensions and queues of the
-    // communicator.
+    // Only by plan, kind, bytes, involved dimensions and queues of the communicator.
     bool cuts_alike(CollectiveKind kind, const Plan& plan) const;
 
-    // Chunks with the same number are of one collective and planned alike.
+    // Equal for chunks of one collective planned alike.
     u64 planned() const { return plans_; }
 
-    // Whether a chunk of the last collective exceeded what was left. Then ranks have entered
-    // different collectives where they should enter the same, and one decided for all.
+    // Ranks have entered different collectives where they should enter the same, and one decided
+    // for all.
     bool overdrawn() const { return overdrawn_; }
 
     u64& chunks_made(ActorId actor, u32 communicator) {
@@ -86,9 +83,7 @@ public:
     const State& state() const { return state_; }
 
 private:
-    // Which of a dimension's queues a phase may use.
     enum class Half : u8 { any, first, last };
-    // Whose chunk is planned.
     struct Member {
         ActorId actor;
         u32 communicator;
@@ -98,7 +93,7 @@ private:
     u64 take_balanced(const CollectiveRequest& request, const Plan& plan, Cut& cut);
     Themis& themis_of(const Plan& plan, u32 communicator);
     u32 turns_before(const CollectiveRequest& request, u32 levels);
-    // Whether chunks of equal bytes have the same phases, whatever their number.
+    // Whatever their number.
     bool chunks_are_alike(const Plan& plan) const {
         return parameters_.system.queues_per_dimension == 1 && !rotates(plan) &&
                std::all_of(plan.levels.begin(), plan.levels.end(), [](const Level& level) {

@@ -85,7 +85,6 @@ bool ChunkQueues::move_next_to_front(ActorId actor, Queue& q) {
     return true;
 }
 
-// Whoever comes first decides.
 ChunkQueues::PhaseStart& ChunkQueues::phase_to_start(const Chunk& head, Queue& q, PhaseOrder& order,
                                                      u32 of_class) {
     if (q.next_start == order.passed + order.coming.size()) {
@@ -116,7 +115,6 @@ std::size_t ChunkQueues::insertion_point(const ChunkLine& queue, const Chunk& ch
     return by_policy ? policy_point(queue, chunk) : priority_point(queue, chunk);
 }
 
-// Behind what runs or has at least the same priority.
 std::size_t ChunkQueues::priority_point(const ChunkLine& queue, const Chunk& chunk) const {
     if (parameters_.system.intra_dimension == IntraDimension::fifo) {
         // From the back, where it usually is.

@@ -25,7 +25,6 @@ public:
         u64 next_start = 0;            // of the phase to start next, in the communicator's order
         u32 running = 0;
     };
-    // The next phases that a communicator class starts in one queue.
     struct PhaseStart {
         u64 chunk;                     // its number in the communicator
         u32 phase;
@@ -57,7 +56,6 @@ public:
         probe_.place_free(actor, queue);
     }
 
-    // Whether a chunk waits, with a place free.
     bool may_start(ActorId actor, u32 queue) const {
         const Queue& q = state_.queues[actor][queue];
         return q.running < most_running_ && q.running < q.chunks.size();
@@ -74,7 +72,6 @@ public:
         const Queue& q = state_.queues[actor][queue];
         return q.chunks.size() > q.running;
     }
-    // One for each dimension, or stage, and queue of it.
     u32 queues_per_set() const { return queues_per_set_; }
 
     State& state() { return state_; }

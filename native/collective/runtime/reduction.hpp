@@ -14,7 +14,6 @@ inline u64 reduction_ticks(double memory_bytes_per_s, const TimeScale& scale, u6
     return scale.ticks(static_cast<double>(bytes) / memory_bytes_per_s * 1e9, 3);
 }
 
-// In bytes.
 inline u64 reduction_traffic(u64 bytes) { return 3 * bytes; }
 
 }  // namespace yantra

@@ -124,7 +124,6 @@ void visit_state(Visitor& v, ActorId, ChunkQueues::Queue& queue, Collectives& co
     v.each(chunks, [&](ChunkId id) { visit_chunk(v, collectives, id); });
 }
 
-// Of one queue of a communicator class.
 template <class Visitor>
 void visit_order(Visitor& v, u32 communicator_class, ChunkQueues::PhaseOrder& order) {
     auto& [coming, passed] = order;

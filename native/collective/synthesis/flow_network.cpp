@@ -41,8 +41,7 @@ Vector<u8> FlowNetwork::side() const {
     return inside;
 }
 
-// Levels from the source over arcs with room; whether the sink is reached. Devices beyond it are
-// left out: no shortest way passes them.
+// Whether the sink is reached. Devices beyond it are left out.
 bool FlowNetwork::climb(u32 source, u32 sink) {
     std::fill(level_.begin(), level_.end(), none);
     level_[source] = 0;
@@ -63,7 +62,7 @@ bool FlowNetwork::climb(u32 source, u32 sink) {
     return false;
 }
 
-// Along one way up the levels; 0 if none is left.
+// 0 if none is left.
 Amount FlowNetwork::push(u32 source, u32 sink, Amount most) {
     way_.clear();
     u32 at = source;

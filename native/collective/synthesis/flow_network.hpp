@@ -21,7 +21,7 @@ public:
     void set(u32 arc, Amount capacity) { capacity_[arc] = capacity; }
     [[nodiscard]] Amount capacity(u32 arc) const { return capacity_[arc]; }
 
-    // The maximum flow, or `enough` if it is at least that.
+    // Or `enough`, if at least that.
     Amount flow(u32 source, u32 sink, Amount enough = unlimited);
 
     // After a flow that reached no `enough`: the source's side of a minimum cut.

@@ -67,7 +67,7 @@ private:
         }
     }
 
-    // The first that fits, nearest to the root.
+    // Nearest to the root.
     bool take_link(Growing& tree, Vector<u8>& inside, Vector<u8>& failed) {
         for (const u32 from : tree.reached) {
             const Vector<u32>& leaving = leaving_[from];
@@ -98,8 +98,7 @@ private:
         return false;
     }
 
-    // Copies of a tree that a link can take: what the flow to its end can spare over all other
-    // trees that must get there.
+    // What the flow to its end can spare over all other trees that must get there.
     Amount bearable(const Growing& tree, u32 link) {
         const u32 from = links_[link].start;
         const u32 to = links_[link].end;

@@ -44,7 +44,6 @@ public:
     u32 odd = none;  // a step without a partner that fits
 
 private:
-    // The steps of a lane that communicate; of no lane, none.
     static Vector<u32> ends_of(const Steps& of, u32 lane) {
         Vector<u32> ends;
         for (u32 at = lane == none ? 0 : of.lanes[lane].begin; lane != none && at < end_of(of, lane); ++at) {
@@ -71,7 +70,7 @@ private:
     }
 };
 
-// All steps in order of dependencies; fewer if some wait for ever.
+// Fewer if some wait for ever.
 class Sequence {
 public:
     Sequence(const Steps& of, const Messages& messages)

@@ -86,7 +86,7 @@ private:
         }
     }
 
-    // At the worst rank, of the flows that every rank needs.
+    // At the worst rank.
     Amount missing() {
         const Amount needed = trees_ * ranks_;
         Amount worst = 0;
@@ -177,7 +177,7 @@ private:
     void split_in_pairs(u32 gone) {
         Vector<Part> in = coming(gone);
         for (const Part& to : going(gone)) {
-            // Flow that returns is useless: last.
+            // Flow that returns is useless.
             std::stable_partition(in.begin(), in.end(), [&](const Part& from) { return from.device != to.device; });
             for (const Part& from : in) {
                 const Amount most = std::min(capacity(from.device, gone), capacity(gone, to.device));
@@ -201,7 +201,7 @@ private:
         }
     }
 
-    // Joins the ways of both halves; capacities are already changed.
+    // Capacities are already changed.
     void lead(u32 gone, const Split& split) {
         Vector<Way> first = take(links_[split.from].at(gone).ways, split.amount);
         Vector<Way> second = take(links_[gone].at(split.to).ways, split.amount);

@@ -126,7 +126,7 @@ private:
         made_.push_back({link, chunk, now, end});
     }
 
-    // A uniformly random chunk that the start has and the end lacks, or none.
+    // Uniformly random, or none.
     u32 chosen(u32 link) {
         return choice_ == Choice::rarest ? chosen_of_rarest(link) : chosen_of_all(link);
     }
@@ -175,8 +175,6 @@ private:
         return rarest_.empty() ? none : rarest_[rng_.below(rarest_.size())];
     }
 
-    // Whether faster links that have the chunk bring all that the end lacks before this link would
-    // bring one.
     [[nodiscard]] bool comes_sooner(u32 link, u32 chunk, i64 now) const {
         const i64 arrival = now + links_[link].duration;
         i64 brought = 0;

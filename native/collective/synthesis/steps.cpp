@@ -11,7 +11,7 @@ namespace yantra::synthesis {
 
 namespace {
 
-// Before lanes are numbered over all ranks: `lane` and `needs` are within the rank.
+// Numbers within the rank.
 struct Place {
     u32 lane;
     u32 number;
@@ -80,7 +80,6 @@ private:
         Vector<Draft> steps;
     };
 
-    // Links to the block's previous read.
     struct Reading {
         Place at;
         u32 before;
@@ -108,7 +107,7 @@ private:
         return {lane, static_cast<u32>(steps.size() - 1)};
     }
 
-    // Of each lane only the last step matters, and none of its own.
+    // Only the last step of a lane matters, and none of its own.
     void keep_last_of_each_lane(u32 own) {
         erase_if(needs_, [own](const Place& at) { return at.lane == own; });
         std::sort(needs_.begin(), needs_.end(), [](const Place& one, const Place& other) {

@@ -16,7 +16,6 @@
 
 namespace yantra::synthesis {
 
-// Blocks sent from one rank to another, which adds or keeps them.
 struct Move {
     u32 from;
     u32 to;

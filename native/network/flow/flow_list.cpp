@@ -49,7 +49,7 @@ public:
                          [this](u32 a, u32 b) { return comes_ns_[a] < comes_ns_[b]; });
     }
 
-    // A step is everything that happens at one time.
+    // A step is all of one time.
     bool run_for(u64 steps) override {
         for (; steps > 0; --steps) {
             look_up();
@@ -88,7 +88,6 @@ private:
     // A link that is down counts at its former rate.
     double load(u32 link) const override { return under_way_over_[link] / links_.bytes_per_ns[link]; }
 
-    // A flow starts: its latency is that of the way it takes.
     void find(u32 flow) {
         finder_->find(flow, *this, found_[flow]);
         under_way(flow, 1.0);
@@ -127,7 +126,6 @@ private:
         }
     }
 
-    // Flows over the same links are one class.
     u32 class_of(std::span<const u32> links) {
         u64 hash = links.size();
         for (u32 link : links) {

@@ -25,14 +25,13 @@ struct RateChange {
 
 class FlowLoads {
 public:
-    // Flows over a link for each byte per ns.
+    // Flows for each byte per ns.
     virtual double load(u32 link) const = 0;
 
 protected:
     ~FlowLoads() = default;
 };
 
-// Finds routes that depend on loads.
 class RouteFinder {
 public:
     RouteFinder() = default;

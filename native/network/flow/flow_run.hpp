@@ -13,7 +13,7 @@
 
 namespace yantra {
 
-// Columns by flow; the links of flow f are first_hop[f] to first_hop[f + 1] of the routes.
+// Columns by flow; flow f has links first_hop[f] to first_hop[f + 1].
 struct FlowList {
     Vector<u64> first_hop;
     Vector<u32> hops;
@@ -39,15 +39,15 @@ public:
 
     // At most `steps`; true if the run is over.
     virtual bool run_for(u64 steps) = 0;
-    // How often rates were solved; 0 where links are not shared.
+    // How often rates were solved; 0 if not shared.
     virtual u64 solves() const { return 0; }
 
     // By flow; infinite while under way.
     const Vector<double>& end_ns() const { return end_ns_; }
     u64 ended() const { return ended_; }
-    // Ended since the last call, in order.
+    // Since the last call, in order.
     Vector<u32> take_ended() { return std::exchange(just_ended_, {}); }
-    // Before the flow starts, the list's route, which may change then.
+    // Before the flow starts, the list's, which may change.
     virtual std::span<const u32> route(u32 flow) const { return flows_.route(flow); }
     // What links carried, if requested; complete at the end.
     const LinkSeries& series() const { return series_; }

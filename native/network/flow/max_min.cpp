@@ -78,7 +78,6 @@ inline void MaxMin::note(u32 number) {
     }
 }
 
-// Flows without a rate may take more than before and leave others less.
 inline void MaxMin::open(u32 number, double load) {
     links_[number].open += load;
     links_[number].least = 0.0;
@@ -383,7 +382,7 @@ inline void MaxMin::hold(u32 number, Class& of, double level) {
     of.level = level;
 }
 
-// From nothing, by the definition: each link is visited once, each class gets its rate once.
+// By the definition, visiting each link once.
 void MaxMin::fill() {
     looks_ += members_;
     filling_.assign(links(), {});
@@ -425,7 +424,7 @@ void MaxMin::fill() {
     }
 }
 
-// Members are scattered in memory, so each is prefetched.
+// Members are scattered in memory, so they are prefetched.
 void MaxMin::fix(u32 number, double level) {
     Link& link = links_[number];
     double own = 0.0;

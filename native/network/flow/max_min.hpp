@@ -32,8 +32,7 @@ public:
     // In any unit, by link.
     explicit MaxMin(Vector<double> capacity);
 
-    // Links: one or more, each once. The class is empty. A flow takes `shares` (default 1) times
-    // its rate of each link.
+    // Links: one or more, each once. A flow takes `shares` (default 1) times its rate.
     u32 add_class(std::span<const u32> links, double weight, std::span<const double> shares = {});
     // Rates, here and below, follow with solve().
     void add_flows(u32 of_class, i64 count);
@@ -42,16 +41,14 @@ public:
     void solve();
 
     double weight(u32 of_class) const { return weight_of_[of_class]; }
-    // The link that limits a class; none without flows.
+    // None without flows.
     u32 owner(u32 of_class) const { return classes_[of_class].owner; }
     // Of each flow.
     double rate(u32 of_class) const { return weight_of_[of_class] * classes_[of_class].level; }
-    // Rate over weight of the flows that a link limits.
     double level(u32 link) const { return links_[link].level; }
     u32 links() const { return static_cast<u32>(links_.size()); }
     u64 flows_over(u32 link) const { return links_[link].flows; }
     double capacity(u32 link) const { return links_[link].capacity; }
-    // The total rate over a link.
     double carried(u32 link) const {
         const Link& of = links_[link];
         return of.flows == 0 ? 0.0 : of.fixed + (of.own > 0.0 ? of.own * of.level : 0.0);
@@ -100,7 +97,7 @@ private:
         double most = 0.0;         // of the levels of the others
         u32 waiting = 0;           // classes without a rate
     };
-    // Read for every member of a link: half a cache line.
+    // Half a cache line.
     struct alignas(32) Class {
         double load = 0.0;         // weight times flows
         double level = 0.0;

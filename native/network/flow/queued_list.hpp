@@ -1,8 +1,6 @@
-// A list of flows, each one whole message, over links with a queue each.
+// A list of flows as whole messages over links with queues.
 //
-// Rules and ticks of network/fabric_queues.hpp: links take whole messages in order of arrival, each
-// hop takes latency + size / bandwidth, and the link is free after size / bandwidth. Ties go by the
-// list. Costs two events per hop.
+// Rules and ticks of network/fabric_queues.hpp. Ties go by the list. Costs two events per hop.
 #pragma once
 
 #include <memory>

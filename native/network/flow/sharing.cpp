@@ -12,7 +12,6 @@ namespace yantra {
 namespace {
 
 constexpr double at_once_ns = 1e-6;   // ends this close are one
-// See the trade-off in sharing.hpp.
 constexpr u64 crowd = 100'000;
 constexpr u64 most_looks = 300'000'000;
 constexpr double together_of_a_crowd = 5e-4;   // of the time since the first flow began

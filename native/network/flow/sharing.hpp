@@ -26,7 +26,7 @@ public:
     // As in MaxMin.
     u32 add_class(std::span<const u32> links, double weight = 1.0, std::span<const double> shares = {});
     const MaxMin& rates() const { return rates_; }
-    // Notes what links carry from now on; null: nothing.
+    // Null: nothing.
     void note_in(LinkSeries* series);
 
     // `bytes` > 0. Flow numbers are reused. Times must not decrease, here and below.
@@ -39,13 +39,13 @@ public:
     u32 class_of(u32 flow) const { return flows_[flow].of_class; }
     Vector<u32> flows_of(u32 of_class) const;
 
-    // The time of the last change.
+    // Of the last change.
     double now_ns() const { return now_ns_; }
     // Infinite if none ever ends. Solves rates if needed.
     double next_end_ns();
     // At the present rates.
     double end_ns(u32 flow);
-    // Adds the flows that end at next_end_ns(), by start.
+    // By start.
     void end_next(Vector<u32>& ended);
 
 private:

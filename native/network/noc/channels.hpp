@@ -1,10 +1,9 @@
-// Channels: buffers of all routers, channels between them, and returning credits; all router kinds
-// work on it.
+// Channels: buffers, channels and credits of all routers, of any kind.
 //
-// Input VCs have private buffers. A flit takes a slot of the buffer behind the channel when it
-// leaves; the credit returns when it leaves that buffer. A port is `router * ports + port`, a VC
-// that times `vcs` plus the VC; an output VC takes its port's number, those of sources follow. Flat
-// arrays and bit words, since all is visited every cycle. Trade-off: at most 64 VCs and 64 ports.
+// Input VCs have private buffers. A flit reserves a slot behind the channel; the credit returns
+// when it leaves there. A port is `router * ports + port`, a VC that times `vcs` plus the VC; an
+// output VC takes its port's number, those of sources follow. Flat arrays and bit words, since all
+// is visited every cycle. Trade-off: at most 64 VCs and 64 ports.
 #pragma once
 
 #include <bit>
@@ -46,15 +45,14 @@ struct InputVc {
     u64 since = 0;         // cycle in which the front flit came
 };
 
-// Bits of the VCs of an output port.
+// As bits of VCs.
 struct OutputPort {
     u64 free = 0;          // no packet has it
     u64 credits = 0;       // a slot is free behind it
     u64 to_drain = 0;      // its tail has left; free when the buffer behind is empty
 };
 
-// A packet held a channel between routers, from the switch crossing of its head to that of its
-// tail.
+// From the switch crossing of a packet's head to that of its tail.
 struct Crossing {
     u32 port_index = 0;
     u32 tag = 0;       // the packet's
@@ -90,28 +88,27 @@ public:
     Pool<Packet>& packets() { return packets_; }
     const Pool<Packet>& packets() const { return packets_; }
 
-    // Ports where something waits, as bits.
+    // As bits.
     u64 busy_ports(u32 router) const { return busy_ports_[router]; }
     // Routers with work; step_done() puts the others to sleep.
     const Vector<u32>& awake() const { return awake_; }
     void step_done();
-    // After a cycle of a router.
     void settle(u32 router, u64 ports);
 
-    // Finds offers for the head; it then waits for an output VC.
+    // The head then waits for an output VC.
     void route(u32 router, u32 port, u32 vc);
     void take(u32 input, u32 port_index, u32 out_vc);
     // Precondition: its output VC has a credit.
     void cross(u32 router, u32 port, u32 vc);
     void inject(u32 node, Flit flit, u32 vc);
 
-    // Begins a cycle with its arrivals. Flits at their nodes go to `eject`, with the node.
+    // Flits at their nodes go to `eject`, with the node.
     template <class Eject>
     void begin_cycle(Eject&& eject);
     void end_cycle() { ++now_; }
-    // Skips cycles. Precondition: is_quiet().
+    // Precondition: is_quiet().
     void skip_to(u64 cycle);
-    // Nothing is buffered or on a channel; skip_to() ignores credits under way.
+    // skip_to() ignores credits under way.
     bool is_empty() const { return flits_inside_ == 0; }
     bool is_quiet() const { return flits_inside_ == 0 && moving_ == 0; }
 
@@ -119,7 +116,7 @@ public:
     u64 flit_hops() const { return flit_hops_; }      // flits through routers
     u64 crossed(u32 port_index) const { return crossed_[port_index]; }
     u64 packets_crossed(u32 port_index) const { return packets_crossed_[port_index]; }
-    // Keeps every crossing until it is taken.
+    // Until they are taken.
     void keep_crossings() { heads_.resize(owners_.size()); }
     Vector<Crossing>& crossings() { return crossings_; }
     u64 last_progress() const { return last_progress_; }

@@ -15,7 +15,7 @@ namespace {
 constexpr u32 draws = 8;      // of loads, at each place of a packet
 constexpr u32 most_load = 4;  // of a port, in such a draw
 
-// Where a head is, on its way to a router.
+// Of a head.
 using Place = std::tuple<u32, u32, u32, u8>;   // router, input port, VC, half
 
 class Search {
@@ -103,7 +103,6 @@ private:
         }
     }
 
-    // Depth first.
     void look_from(u32 first) {
         Vector<std::pair<u32, std::set<u32>::const_iterator>> way;
         const auto open = [&](u32 channel) {

@@ -51,7 +51,6 @@ public:
     }
 
 private:
-    // Round-robin, of a port.
     struct SwitchPointers {
         u16 output_of_input = 0;
         u16 input_of_output = 0;
@@ -86,7 +85,7 @@ private:
         requests_.push_back({port, vc, wanted});
     }
 
-    // Cyclic distance of a VC from a pointer.
+    // Cyclic distance.
     u32 behind(u32 own, u32 pointer) const { return own >= pointer ? own - pointer : own + ports_ * vcs_ - pointer; }
 
     // Among free output VCs by priority, then round-robin.

@@ -98,7 +98,6 @@ public:
     }
 
 private:
-    // Tag of packets created while measuring.
     static constexpr u32 measured = 1;
 
     void arrived(const Packet& packet) override {
@@ -108,8 +107,7 @@ private:
         }
     }
 
-    // The cycle from `cycle` on in which a node creates its next packet: gaps of equal draws are
-    // geometric.
+    // Gaps of equal draws are geometric.
     u64 first_after(u32 node, u64 cycle) {
         if (chance_ >= 1.0) {
             return cycle;
@@ -118,7 +116,7 @@ private:
         return cycle + static_cast<u64>(std::min(gap, 1e15));
     }
 
-    // A node that has sent its last packet gets the next, which may be overdue.
+    // The next packet may be overdue.
     void create() {
         const u64 now = simulator_.now();
         for (u32 node = 0; node < next_.size(); ++node) {
@@ -158,7 +156,6 @@ private:
         return count > 0.0 && (sums_.latency + waited) / count > options_.unstable_cycles;
     }
 
-    // Whether all measured packets arrived in time.
     bool drain() {
         measured_until_ = simulator_.now();
         is_measured_ = false;

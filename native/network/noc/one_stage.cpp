@@ -47,7 +47,7 @@ public:
     }
 
 private:
-    // An input port's own VC and, for a head, the free output VC.
+    // Its own VC and, for a head, the free output VC.
     struct Asking {
         u32 vc = 0;
         u32 out_vc = none;

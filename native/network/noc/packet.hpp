@@ -1,4 +1,4 @@
-// Packet and Flit: a packet has its state once; its flits name it.
+// Packet, and its flits, which name it.
 #pragma once
 
 #include "base/types.hpp"
@@ -17,7 +17,7 @@ struct Packet {
     u8 half = 0;           // of the VCs of a ring (network/noc/routing.hpp)
 };
 
-// A packet's number, and whether it is first and last flit, in one word.
+// Packet number, first and last, in one word.
 class Flit {
 public:
     Flit() = default;

@@ -1,7 +1,7 @@
 // Router: what all routers of one kind do in a cycle.
 //
-// A kind registers itself in one file. It is called once a cycle for all awake routers and works on
-// channels.hpp, so no flit costs a virtual call.
+// Each kind registers itself in its file. One virtual call a cycle for all awake routers, none per
+// flit.
 #pragma once
 
 #include <memory>
@@ -41,7 +41,6 @@ struct RouterKind {
     std::unique_ptr<Router> (*make)(Channels& channels) = nullptr;
 };
 
-// By name.
 const Vector<RouterKind>& routers();
 const RouterKind* find_router(std::string_view name);
 

@@ -25,7 +25,7 @@ struct Offer {
     u32 priority = 0;
 };
 
-// Of one head. At most `most_offers` of the routing.
+// At most `most_offers` of the routing.
 class Offers {
 public:
     Offers(Offer* first, u32& count) : first_(first), count_(count) { count_ = 0; }
@@ -36,7 +36,7 @@ private:
     u32& count_;
 };
 
-// A head, not yet at its destination's router.
+// Not yet at its destination's router.
 struct Head {
     u32 router;
     u32 destination;    // a router
@@ -82,7 +82,6 @@ struct RoutingKind {
     std::unique_ptr<Routing> (*make)(const Shape& shape, u32 vcs);   // throws std::invalid_argument
 };
 
-// By name.
 const Vector<RoutingKind>& routings();
 const RoutingKind* find_routing(std::string_view name);
 

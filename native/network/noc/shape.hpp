@@ -39,7 +39,7 @@ public:
     u32 neighbour(u32 router, u32 port) const;
     // On a shortest way.
     u32 hops(u32 from, u32 to) const;
-    // Cycles of a head on the channels of a shortest way.
+    // Of a head, on a shortest way.
     u32 channel_cycles(u32 from, u32 to) const;
 
 private:

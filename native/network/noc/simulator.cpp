@@ -74,7 +74,6 @@ void Simulator::begin_packet(u32 node, Source& source) {
     message.flits_left -= flits;
 }
 
-// The next VC that is free and has a slot.
 bool Simulator::find_vc(u32 node, Source& source) {
     const OutputPort& port = channels_.output(channels_.source_port(node));
     const u64 ready = port.free & port.credits;
@@ -161,7 +160,7 @@ void Simulator::check_progress() {
     throw Unsupported(what);
 }
 
-// The input VC whose front is stuck longest, or none.
+// The one stuck longest, or none.
 u32 Simulator::oldest_input(u64& waited) const {
     u32 oldest = none;
     waited = 0;
@@ -234,7 +233,6 @@ std::optional<Stuck> Simulator::stuck() const {
     return found;
 }
 
-// The router, and where the port's input comes from.
 std::string Simulator::port_name(u32 port_index) const {
     const u32 router = port_index / shape_.ports();
     const u32 port = port_index % shape_.ports();

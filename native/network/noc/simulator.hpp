@@ -28,7 +28,6 @@ public:
 
     // In now(), with its last flit.
     virtual void arrived(const Packet& packet) = 0;
-    // The last flit sent with a tag has left its node.
     virtual void departed(u32 /*tag*/) {}
 };
 
@@ -68,7 +67,7 @@ public:
     u64 flits_under_way() const { return flits_under_way_; }
     u64 created_under_way() const { return created_under_way_; }
 
-    // Cycles of an uncontended packet, with no credit late.
+    // Uncontended, with no credit late.
     u64 alone_cycles(u32 source, u32 destination, u64 flits) const;
 
 private:

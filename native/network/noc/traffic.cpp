@@ -27,7 +27,6 @@ Vector<u32> each_node(const Shape& shape, auto&& destination) {
     return found;
 }
 
-// Changes router coordinates and keeps places.
 Vector<u32> each_router(const Shape& shape, auto&& change) {
     return each_node(shape, [&](u32 node) {
         const u32 router = shape.router_of(node);
@@ -49,7 +48,7 @@ Vector<u32> shifted(const Shape& shape, auto&& by) {
     });
 }
 
-// Precondition of bit patterns: a power of two.
+// Precondition: a power of two.
 u32 bits_of(const Shape& shape, const char* name) {
     if (!std::has_single_bit(shape.nodes())) {
         throw std::invalid_argument(std::string("traffic ") + name + ": a power of two of nodes is expected, not " +

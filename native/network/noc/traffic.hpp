@@ -36,7 +36,6 @@ struct TrafficKind {
     std::string help;   // one line
 };
 
-// By name.
 const Vector<TrafficKind>& traffics();
 
 }  // namespace yantra::noc
