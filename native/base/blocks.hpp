@@ -46,7 +46,7 @@ private:
         void operator()(T* items) const { std::free(items); }
     };
 
-    // Items are written before they are read, so none is constructed here.
+    // Items are written before they are read.
     [[gnu::noinline]] void grow() {
         static_assert(std::is_trivially_copyable_v<T>);
         if (size_ >> bits < blocks_.size()) {

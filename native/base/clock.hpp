@@ -1,11 +1,11 @@
 // TimeScale: from a real duration in nanoseconds to whole ticks.
 //
 // Native scenarios round to the nearest picosecond; the astra-sim semantics truncate to
-// nanoseconds, as upstream's conversion from double does. With the tick as the engine's unit,
-// upstream's numbers are exact by construction.
+// nanoseconds, as upstream's conversion from double. With ticks as the engine's unit, upstream's
+// numbers are exact by construction.
 //
-// No duration exceeds `longest_ticks` and no moment `latest_tick`, so their sum fits 64 bits and
-// the event queue needs one comparison. What is longer is refused here, not cut off.
+// Durations above `longest_ticks` are refused here; no moment exceeds `latest_tick`, so their sum
+// fits 64 bits and the event queue needs one comparison.
 #pragma once
 
 #include <cmath>
@@ -34,7 +34,7 @@ public:
                                   : static_cast<u64>(std::llround(ticks));
     }
 
-    // `count` such durations. Upstream truncates each; picoseconds round the sum.
+    // Upstream truncates each of the `count`; picoseconds round the sum.
     u64 ticks(double ns, u64 count) const {
         return ticks_per_ns_ == 1 ? times(count, ticks(ns)) : ticks(ns * static_cast<double>(count));
     }
@@ -70,8 +70,8 @@ public:
 private:
     explicit TimeScale(u64 ticks_per_ns) : ticks_per_ns_(ticks_per_ns) {}
 
-    // A rate of 0 or none means no limit, so no time; NaN lasts for ever; both as upstream's
-    // conversion has it. Rates with infinite times are refused before the run.
+    // A rate of 0 or none means no limit, so no time; NaN lasts for ever; as in upstream's
+    // conversion. Rates with infinite times are refused before the run.
     [[gnu::noinline, gnu::cold]] u64 outside(double ticks) const {
         if (std::isnan(ticks)) {
             return latest_tick;

@@ -34,7 +34,7 @@ public:
         items_[size_++] = item;
     }
 
-    // One more item, to be filled in place.
+    // To be filled in place.
     T& grow_by_one() {
         if (size_ == capacity_) [[unlikely]] {
             grow();

@@ -1,9 +1,8 @@
 // HugePages: memory in pages of 2 MB where it is large enough.
 //
-// A pool of millions of objects is read in random order; with 4 kB pages the page look-up can take
-// longer than the access, above all in a virtual machine. Linux gives large pages on request
-// ("madvise" of transparent huge pages, its default). Trade-off: up to 2 MB of a block may be
-// unused.
+// In a pool of millions of objects, read at random, looking up pages of 4 kB can take longer than
+// the access. Linux gives large ones on request ("madvise" of transparent huge pages, its default).
+// Trade-off: up to 2 MB of a block may be unused.
 #pragma once
 
 #include <cstddef>

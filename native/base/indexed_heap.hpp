@@ -18,7 +18,6 @@ public:
     // Precondition: not empty().
     u32 top() const { return heap_.front(); }
 
-    // Adds a number or changes its key.
     void set(u32 number, double key) {
         if (place_[number] == none) {
             place_[number] = static_cast<u32>(heap_.size());

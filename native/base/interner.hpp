@@ -52,7 +52,7 @@ private:
         return word;
     }
 
-    // The last word overlaps the one before, which saves a loop over single bytes.
+    // The last word overlaps the one before.
     static std::uint64_t hash(std::string_view text) {
         constexpr std::uint64_t factor = 0x9e3779b97f4a7c15U;
         const std::size_t size = text.size();

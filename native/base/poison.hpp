@@ -1,9 +1,8 @@
 // Poison: memory that must be written before it is read again.
 //
 // A debug build (YANTRA_POISON) overwrites it with a pattern that is no index, kind or time; under
-// AddressSanitizer a read ends the program. A release build does nothing. Trade-off: items that are
-// not plain bytes keep their contents, because reuse needs it, so only AddressSanitizer catches
-// reads of these.
+// AddressSanitizer a read ends the program. Trade-off: items that are not plain bytes keep their
+// contents, needed for reuse, so only AddressSanitizer catches these.
 #pragma once
 
 #include <cstddef>

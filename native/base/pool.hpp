@@ -1,10 +1,9 @@
 // Pool: objects with a 32-bit index; freed indices are reused, last freed first.
 //
 // Trade-off: an index costs one more load than a pointer, but is half as wide, survives growth, and
-// cannot dangle into unmapped memory. The free indices are a stack, whose end is cached; links
-// through the free objects would not be.
-//
-// Debug builds poison freed objects (base/poison.hpp), since a stale index shows only on reuse.
+// cannot dangle into unmapped memory. Free indices are a stack, whose end is cached, unlike links
+// through free objects. Debug builds poison freed objects (base/poison.hpp), since a stale index
+// shows only on reuse.
 #pragma once
 
 #include "base/huge_pages.hpp"

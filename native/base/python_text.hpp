@@ -11,7 +11,7 @@
 
 namespace yantra {
 
-// Appends the value at `at` of `json` to `out`; returns the place after it, or npos.
+// Returns the place after the value at `at`, or npos.
 inline std::size_t python_string(std::string_view json, std::size_t at, std::string& out) {
     const std::size_t begin = ++at;
     while (at < json.size() && json[at] != '"') {
@@ -157,8 +157,7 @@ inline std::size_t python_list(std::string_view json, std::size_t at, std::strin
     return at;
 }
 
-// The three lists of an operator's inputs or outputs. Reuse one for many objects, to keep its
-// memory.
+// The lists of an operator's inputs or outputs. Reuse one for many, to keep its memory.
 class IoTexts {
 public:
     std::string values;

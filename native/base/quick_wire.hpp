@@ -35,7 +35,6 @@ public:
         return value < 0x80 || rest_of_varint(value);
     }
 
-    // A length-delimited field: text, bytes, a packed list or a message.
     [[gnu::always_inline]] bool block(std::string_view& bytes) {
         std::uint64_t size = 0;
         if (!varint(size) || size > left()) [[unlikely]] {
@@ -55,7 +54,6 @@ public:
         return true;
     }
 
-    // A message of a stream, after its length as a varint of at most 32 bits.
     bool record(QuickReader& inner) {
         const char* const start = cursor_;
         std::uint64_t size = 0;
@@ -76,7 +74,6 @@ public:
         }
     }
 
-    // See WireReader::fetch.
     void fetch(std::size_t ahead) const {
         constexpr std::size_t line = 64;
         if (left() > ahead + 4 * line) {

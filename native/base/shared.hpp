@@ -1,8 +1,5 @@
-// Shared: a vector or text that copies on write.
-//
-// The traces of a job's ranks mostly differ in a column or two, so their graphs share the others.
-// Trade-off: reads take one more step, and writers ask for their own copy first; an unshared one is
-// not copied.
+// Shared: a vector or text that copies on write: graphs of a job's ranks mostly differ in a column
+// or two. Trade-off: reads take one more step; an unshared one is not copied.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +34,7 @@ public:
         return one.is(other) || std::equal(one.begin(), one.end(), other.begin(), other.end());
     }
 
-    // For who writes. What was read of them before may be gone.
+    // Invalidates what was read.
     Values& own() {
         if (values_ == nullptr) {
             values_ = std::make_shared<Values>();

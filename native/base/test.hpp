@@ -1,4 +1,4 @@
-// What the tests beside the parts share: random numbers that repeat, and a check that says where.
+// For the tests beside the parts: repeatable random numbers, and a check that says where.
 #pragma once
 
 #include <cstdio>
@@ -20,7 +20,6 @@ class Random {
 public:
     explicit Random(u32 seed) : engine_(seed) {}
 
-    // From 0 to bound - 1.
     u64 below(u64 bound) { return engine_() % bound; }
     bool one_in(u64 count) { return below(count) == 0; }
 

@@ -1,7 +1,6 @@
-// TooLong: a duration, or a moment, that the clock of a run does not count.
-//
-// Ticks have 63 bits: as picoseconds 106 days, as nanoseconds 292 years. So a duration can be added to any
-// moment in 64 bits, and the sum be looked at.
+// TooLong: a duration or moment beyond the clock: ticks have 63 bits (106 days of picoseconds, 292
+// years of nanoseconds), so that the sum of a duration and a moment fits 64 bits and can be
+// checked.
 #pragma once
 
 #include <optional>

@@ -37,7 +37,6 @@ inline std::size_t utf8_sequence_bytes(std::string_view text) {
     return 0;
 }
 
-// Whether up to eight bytes are ASCII.
 inline bool is_ascii(const char* at, std::size_t size) {
     std::uint64_t word = 0;
     if (size >= 8) {

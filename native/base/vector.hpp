@@ -23,12 +23,10 @@ namespace yantra {
 
 namespace vectors {
 
-// For std::free; nullptr if out of memory.
 inline void* aligned_room(std::size_t bytes, std::size_t alignment) {
     return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
 }
 
-// Where the items of a Vector are; the other place is HugePages (base/huge_pages.hpp).
 struct Heap {
     static void* room(std::size_t bytes, std::size_t alignment) {
         return alignment <= alignof(std::max_align_t) ? std::malloc(bytes) : aligned_room(bytes, alignment);
@@ -50,7 +48,7 @@ inline void* there(void* room) {
     return room;
 }
 
-// Memory that is freed unless taken.
+// Freed unless taken.
 struct Room {
     void* bytes;
     ~Room() { std::free(bytes); }

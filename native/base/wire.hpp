@@ -174,7 +174,7 @@ private:
         return value;
     }
 
-    // Run once, before the reader gives up; separate, to keep the rest small.
+    // Separate, to keep the rest small.
     [[noreturn, gnu::cold]] static void bad_tag(std::uint64_t start, std::uint64_t field,
                                                 std::uint8_t type) {
         throw TraceFault(start, "field " + std::to_string(field) + " with wire type " +

@@ -36,7 +36,7 @@ public:
     void fixed32(std::uint32_t value) { fixed(value); }
     void fixed64(std::uint64_t value) { fixed(value); }
 
-    // A length and the bytes: a block field, or a record of a stream.
+    // A block field, or a record of a stream.
     void block(std::string_view bytes) {
         varint(bytes.size());
         out_.append(bytes);

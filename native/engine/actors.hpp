@@ -1,9 +1,9 @@
-// Actors: who runs: every rank, or one rank for each class of ranks that do the same.
+// Actors: who runs: every rank, or one for each class of ranks that do the same.
 //
-// The engine knows only actors. Questions of place use the actor's rank; counts use the number of
-// ranks that it represents. Communicators where the same classes meet form one communicator class,
-// with each class as one member. A message from an actor to a rank reaches that rank's actor as the
-// message of that actor's own peer.
+// The engine knows only actors; an actor's rank answers questions of place, and its number of ranks
+// counts. Communicators where the same classes meet form one communicator class, with classes as
+// members. A message from an actor to a rank reaches that rank's actor as the message of that
+// actor's own peer.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,6 @@ struct ActorClasses {
         u32 out;
         u32 in;
     };
-    // A communicator of a class, and its communicator class.
     struct Membership {
         u32 communicator;
         u32 communicator_class;
@@ -67,7 +66,7 @@ public:
         u32 dst;
     };
 
-    // Every rank; each of the `communicators` is its own class.
+    // Every rank; each communicator is its own class.
     Actors(u32 ranks, u32 communicators) : count_(ranks), communicator_classes_(communicators) {}
     explicit Actors(std::shared_ptr<const ActorClasses> classes)
         : count_(static_cast<u32>(classes->representative.size())),
@@ -87,12 +86,11 @@ public:
     u32 communicator_class(ActorId actor, u32 communicator) const {
         return classes_ ? classes_->communicator_class(actor.index(), communicator) : communicator;
     }
-    // How many actors meet where `ranks` ranks do.
     u32 members(u32 communicator_class, u32 ranks) const {
         return classes_ ? static_cast<u32>(classes_->communicator_classes[communicator_class].size())
                         : ranks;
     }
-    // The actor's member number, or `own()` where every rank is an actor.
+    // `own()`: where every rank is an actor.
     template <class Own>
     u32 member(u32 communicator_class, ActorId actor, Own&& own) const {
         return classes_ ? classes_->place_in(communicator_class, actor.index()) : own();

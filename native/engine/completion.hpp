@@ -1,8 +1,8 @@
 // Completion: how a component reports that a request is done.
 //
-// The requester hands over its owner and two numbers of its own. The run routes the answer, so no
-// component includes its requester. Trade-off: a virtual call per message between nodes and per
-// phase, none per packet of a phase.
+// The requester passes its owner and two numbers; the run routes the answer, so components do not
+// include their requesters. Trade-off: a virtual call per message between nodes and per phase, none
+// per packet.
 #pragma once
 
 #include "base/types.hpp"
@@ -19,7 +19,7 @@ struct Completion {
 class Completions {
 public:
     virtual void completed(const Completion& completion) = 0;
-    // The first byte of the awaited message leaves the sender.
+    // The first byte of the awaited message leaves.
     virtual void begins(const Completion&) {}
 
 protected:

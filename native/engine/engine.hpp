@@ -1,4 +1,4 @@
-// Engine: the clock and the two lists of what is to come, which all components schedule on.
+// Engine: the clock and the two lists of events, which all components schedule on.
 #pragma once
 
 #include <functional>
@@ -19,16 +19,14 @@ struct Engine {
     Recorder& recorder() { return queue.recorder(); }
     // Ends this slice of the run after the present event.
     void pause() { paused = true; }
-    // Whether the present tick has only the event being handled. Set `more_of_run` if you handle
-    // several.
+    // Except the event being handled. Set `more_of_run` if you handle several.
     bool is_last_of_tick() const { return !more_of_run && !of_ranks.has_more() && queue.tick_is_over(); }
 
     EventQueue queue;
     RankEvents of_ranks;
     bool paused = false;
     bool more_of_run = false;
-    // The tick at which all work was done, if nothing more is known to come; set by whoever runs
-    // the engine.
+    // When all work was done, if nothing more is known to come; set by whoever runs the engine.
     std::function<std::optional<u64>()> done_at;
 };
 

@@ -1,5 +1,4 @@
-// Event: what happens when, to whom. It names the component that handles it and a kind that only
-// this component reads.
+// Event: what happens when, to whom; its kind is the handling component's own.
 #pragma once
 
 #include <type_traits>
@@ -25,7 +24,7 @@ enum class Owner : u8 {
     arrivals,
 };
 
-// Owner and kind in one number. A kind has 28 bits, so it can carry some of its owner's data.
+// In one number. A kind has 28 bits, for some of its owner's data.
 class EventKind {
 public:
     static constexpr u32 kind_bits = 28;
@@ -50,7 +49,7 @@ private:
     u32 packed_ = none;
 };
 
-// An event for somebody else to schedule in time; by default none.
+// To be scheduled by somebody else; by default none.
 struct Notice {
     EventKind kind;
     u32 index = none;
@@ -65,8 +64,8 @@ struct Event {
     [[no_unique_address]] Trail trail;
 };
 
-// Consecutive events of one time and owner. Either kinds and indices are evenly spaced, or the kind
-// is one and the indices are a list, which the queue keeps (event_lists.hpp).
+// Consecutive events of one time and owner: kinds and indices evenly spaced, or one kind with a
+// list of indices, which the queue keeps (event_lists.hpp).
 struct EventRun {
     u64 time;
     EventKind first_kind;
@@ -77,7 +76,7 @@ struct EventRun {
     const u32* list;             // of the indices, or null
     [[no_unique_address]] Trail trail;
 
-    // Longer runs are not turned into lists: the copy would cost more than it saves.
+    // The copy of longer runs would cost more than it saves.
     static constexpr u32 most_made_list = 64;
 
     // For loops that keep them in registers.
@@ -100,8 +99,8 @@ struct EventRun {
         }
     }
 
-    // Adds an event of the same time if it continues the run; two of one owner always do. A
-    // recorded run keeps a trail per event, so no event continues another.
+    // Adds an event of the same time; two of one owner always fit. A recorded run keeps a trail per
+    // event, so none does.
     bool goes_on(EventKind next_kind, u32 next) {
         if constexpr (!std::is_empty_v<Trail>) {
             return false;
@@ -118,8 +117,7 @@ struct EventRun {
         ++count;
         return true;
     }
-    // A run of one event, field by field: a value that is built and copied stalls on its own
-    // stores.
+    // Field by field: a value that is built and copied stalls on its own stores.
     void begin(u64 at, EventKind kind, u32 index, const Trail& of) {
         time = at;
         first_kind = kind;

@@ -1,7 +1,5 @@
-// EventLists: memory for the index lists of simultaneous events that are not evenly spaced.
-//
-// Freed blocks (of powers of two) are reused, so a run soon allocates none. A block's size precedes
-// its first index.
+// EventLists: memory for index lists of simultaneous events. Freed blocks (of powers of two) are
+// reused. A block's size precedes its first index.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +29,7 @@ public:
         blocks_.back()[0] = size;
         return blocks_.back().get() + 1;
     }
-    // The list, with capacity for `more` behind its `count` indices.
+    // With capacity for `more` behind `count` indices.
     u32* with_room(const u32* list, u32 count, u32 more) {
         if (count + more <= u32{1} << list[-1]) [[likely]] {
             return writable(list);

@@ -1,19 +1,18 @@
 // EventQueue: the one clock and queue: a wheel for the near future, a radix heap for the rest.
 //
-// Order is total: by time, then by order of scheduling; an event for the present runs in the same
-// pass, after those already queued for it. Time is cut into blocks of half a wheel. The wheel
-// (engine/event_wheel.hpp) holds the present block and the next; later ones are in a stable
-// monotone radix heap (Ahuja, Mehlhorn, Orlin and Tarjan, "Faster algorithms for the shortest path
-// problem", JACM 1990, section 2): 64 buckets by the highest bit in which a block differs from the
-// wheel's last. An event moves down, usually once or twice, always by sequential copying; equal
-// times stay together, so stability is free. The price: no event may be scheduled in the past. A
-// moment beyond the clock is TooLong (base/too_long.hpp), at the latest when it comes.
+// Order is total: by time, then by order of scheduling; events for the present run in the same
+// pass, last. Time is cut into blocks of half a wheel. The wheel (engine/event_wheel.hpp) holds the
+// present block and the next, a stable monotone radix heap later ones (Ahuja, Mehlhorn, Orlin and
+// Tarjan, "Faster algorithms for the shortest path problem", JACM 1990, section 2): 64 buckets by
+// the highest bit in which a block differs from the wheel's last. An event moves down, usually once
+// or twice, by sequential copying; equal times stay together, so stability is free. The price:
+// nothing may be scheduled in the past. A moment beyond the clock is TooLong (base/too_long.hpp),
+// at the latest when it comes.
 //
 // Where ranks run in step, consecutive events of one owner and time are one entry with a count:
-// kinds and indices evenly spaced, or one kind with a list of indices (engine/event_lists.hpp). Any
-// other event for that time ends the entry, so the order is that of single events. Events of
-// several times may alternate (such as arrivals and links that become free); of two times only, if
-// not near.
+// kinds and indices evenly spaced, or one kind with a list (engine/event_lists.hpp). Any other
+// event of that time ends it, so order is unaffected. Events of several times may alternate (such
+// as arrivals and freed links); of two times only, if not near.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +31,6 @@
 
 namespace yantra::inline YANTRA_RUN {
 
-// The first event beyond the clock's range.
 struct TooLate : TooLong {
     explicit TooLate(const Event& late) : event(late) {}
     Event event;
@@ -67,7 +65,7 @@ public:
     void schedule(u64 time, const Notice& notice) { schedule(time, notice.kind, notice.index); }
 
     Recorder& recorder() { return recorder_; }
-    // A run has its list here; scheduling the run hands the list to the queue.
+    // A run's list is made here and handed over by scheduling the run.
     EventLists& lists() { return wheel_.lists(); }
 
     // Moves the clock to the event. Precondition: not empty().
@@ -79,8 +77,8 @@ public:
         return run.event(0);
     }
 
-    // The same for a whole run. Copy it before scheduling anything; its list lasts until the next
-    // call. Precondition: not empty().
+    // A whole run. Copy it before scheduling; its list lasts until the next call. Precondition: not
+    // empty().
     const EventRun& next_run() {
         if (wheel_.empty_at(now_)) {
             advance();
@@ -97,17 +95,17 @@ public:
         wheel_.put_first(run);
     }
 
-    // Whether all that is scheduled so far has been taken.
+    // So far.
     bool tick_is_over() const { return wheel_.empty_at(now_); }
 
-    // Whether nothing comes from behind the present tick to `ticks` from now, inclusive, and
-    // neither the near future nor the clock ends there.
+    // From behind the present tick to `ticks` from now, inclusive, if neither the near future nor
+    // the clock ends there.
     bool is_idle_behind_tick(u64 ticks) const {
         const u64 last = now_ + ticks;
         return ticks < near_ && last <= latest_tick && (wheel_.empty() || wheel_.next(now_ + 1) > last);
     }
-    // A moment before which nothing comes and which the clock can pass by at most one. For the far
-    // future it is a lower bound. Precondition: tick_is_over().
+    // Nothing comes before; the clock can pass it by at most one. For the far future a lower bound.
+    // Precondition: tick_is_over().
     u64 is_idle_until() const {
         u64 until = latest_tick + 1;
         if (!wheel_.empty()) {
@@ -118,7 +116,7 @@ public:
         }
         return until;
     }
-    // Moves the clock over `events` that are never queued. Precondition: nothing comes until then.
+    // Over `events` never queued. Precondition: nothing comes until then.
     void pass(u64 ticks, u64 events) {
         processed_ += events;
         now_ += ticks;
@@ -131,10 +129,10 @@ public:
         measure_near();
     }
 
-    // Counts a present event that is never queued.
+    // Never queued.
     void pass_event() { ++processed_; }
 
-    // Adds the remaining indices of the present tick if they are of one kind; else false.
+    // If they are of one kind; else false.
     bool rest_of_tick(EventKind kind, Vector<u32>& indices) const {
         return wheel_.for_each_at(now_, [&](const EventRun& run) {
             const std::size_t before = indices.size();
@@ -157,11 +155,11 @@ public:
         return wheel_.empty() ? earliest_far() : wheel_.next(now_);
     }
 
-    // The next tick of the near future with events after `time`, and its first event; null if none.
+    // The next near tick with events, and its first one; null if none.
     u64 near_after(u64 time) const { return wheel_.empty() ? time : wheel_.next(time + 1); }
     const EventRun* first_at(u64 time) const { return wheel_.first_at(time); }
 
-    // In the order in which it will come. Precondition: tick_is_over().
+    // In order. Precondition: tick_is_over().
     Vector<Event> pending() const {
         Vector<Event> all;
         const auto add = [&all](const EventRun& run) {
@@ -178,7 +176,7 @@ public:
         return all;
     }
 
-    // Moves the clock and all that is pending. Precondition: tick_is_over().
+    // And all that is pending. Precondition: tick_is_over().
     void leap(u64 ticks) {
         const Vector<Event> all = pending();
         wheel_.clear();
@@ -237,7 +235,7 @@ private:
         buckets_[bucket].push(run);
     }
 
-    // Now plus a duration overflowed 64 bits and came out before now: use the last moment.
+    // Now plus a duration overflowed 64 bits: use the last moment.
     [[noreturn, gnu::noinline, gnu::cold]] void not_later() const {
         if (now_ == latest_tick) {
             throw TooLong();
@@ -245,7 +243,7 @@ private:
         fail("event scheduled in the past");
     }
 
-    // Moves the clock to the earliest pending time. Within the present block nothing else changes.
+    // Within the present block only the clock changes.
     [[gnu::always_inline]] void advance() {
         if (!wheel_.empty()) [[likely]] {
             const u64 time = wheel_.next(now_);
@@ -283,8 +281,8 @@ private:
         return earliest;
     }
 
-    // Makes `block` the wheel's last. Only the bucket of the highest changed bit matters: blocks of
-    // lower ones would have passed, and those of higher ones keep their highest bit.
+    // `block` becomes the wheel's last. Only the bucket of the highest changed bit matters: lower
+    // blocks would have passed, higher ones keep their highest bit.
     void reach(u64 block) {
         const u32 bucket = bucket_of(block);
         last_block_ = block;

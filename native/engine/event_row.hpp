@@ -1,9 +1,8 @@
 // EventRow: events that one loop schedules, queued as runs.
 //
-// Where ranks run in step, a loop schedules events of one time and kind; they are counted here in
-// registers and queued once. Ranks of rings come in an order that restarts with each ring; their
-// indices become a list. Trade-off: until flush() nothing else may be scheduled for that time, or
-// it would come first.
+// Ranks in step schedule events of one time and kind: counted in registers, queued once. Ranks of
+// rings restart their order with each ring; their indices become a list. Trade-off: until flush()
+// nothing else may be scheduled for that time, or it would come first.
 #pragma once
 
 #include <type_traits>

@@ -28,7 +28,7 @@ public:
     bool empty() const { return filled_ == 0; }
     bool empty_at(u64 time) const { return last_[slot_of(time)] == none; }
 
-    // Rare cases are tail calls, so that no register is saved for them.
+    // Rare cases are tail calls, to save no registers.
     void append(u64 time, EventKind kind, u32 index, const Trail& trail) {
         const u32 slot = slot_of(time);
         if (const u32 entry = last_[slot]; entry != none) {
@@ -75,7 +75,7 @@ public:
         at_end(slot) = run;
     }
 
-    // Puts the rest of the run taken last before all others of its tick.
+    // The rest of the run taken last.
     void put_first(const EventRun& run) {
         taken_ = nullptr;
         const u32 slot = slot_of(run.time);
@@ -86,8 +86,7 @@ public:
         }
     }
 
-    // Removes the first run of a tick. Precondition: there is one. It stays valid until the next
-    // append, its list until the next take.
+    // Precondition: there is one. Valid until the next append, its list until the next take.
     const EventRun& take_first(u64 time) {
         if (taken_ != nullptr) [[unlikely]] {
             of_runs_.give_back(std::exchange(taken_, nullptr));
@@ -115,7 +114,7 @@ public:
         return last == none ? nullptr : &entries_[entries_[last].next].run;
     }
 
-    // The first tick with events at or after `from`. Precondition: not empty().
+    // Precondition: not empty().
     [[gnu::always_inline]] u64 next(u64 from) const {
         const u64 rest_of_word = filled_in_[slot_of(from) / 64] >> from % 64;
         if (rest_of_word != 0) [[likely]] {
@@ -124,7 +123,7 @@ public:
         return next_in_others(from);
     }
 
-    // Calls visit(run) in order until it returns false; returns whether it never did.
+    // In order until visit(run) returns false; whether it never did.
     template <class Visit>
     bool for_each_at(u64 time, Visit&& visit) const {
         const u32 last = last_[slot_of(time)];
@@ -136,7 +135,7 @@ public:
         }
         return true;
     }
-    // Calls visit(run) for all runs, in order within a tick.
+    // In order within a tick.
     template <class Visit>
     void for_each(Visit&& visit) const {
         for (u64 slot = 0; slot < ticks; ++slot) {
@@ -173,14 +172,13 @@ private:
         filled_ |= u64{1} << slot / 64;
     }
     void drain(u32 slot) {
-        // Branchless: where each tick has one event, a branch would be unpredictable.
+        // Branchless: with one event per tick, a branch would be unpredictable.
         u64& word = filled_in_[slot / 64];
         word &= ~(u64{1} << slot % 64);
         filled_ &= ~(u64{word == 0} << slot / 64);
     }
 
-    // Whether further events of a kind join the last run as a list. Two alone do not show that more
-    // come.
+    // Two alone do not show that more come.
     static bool is_listed(const EventRun& last, EventKind kind) {
         return last.count > 2 && last.first_kind == kind && last.kind_stride == 0 &&
                (last.list == nullptr ? last.count <= EventRun::most_made_list : last.stride == 0);
@@ -223,7 +221,7 @@ private:
         return entry;
     }
 
-    // A new entry at the end of a list, for the caller to fill.
+    // For the caller to fill.
     EventRun& at_end(u32 slot) {
         const u32 entry = fresh();
         Entry& made = entries_[entry];

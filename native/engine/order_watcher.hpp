@@ -1,8 +1,7 @@
 // OrderWatcher: hears what happens to an actor in one tick where order could matter.
 //
-// Only a folded run has one: it must know whether two things of one tick could come in the other
-// order on another rank of the class (fold/runtime/order_guard.hpp judges). Components report in
-// one line and read nothing back.
+// Only in folded runs: on another rank of the class two things of a tick could come in the other
+// order (judged by fold/runtime/order_guard.hpp). Nothing is read back.
 #pragma once
 
 #include "base/ids.hpp"
@@ -15,7 +14,7 @@ public:
     virtual void chunk_leaves(ActorId actor, u32 queue) = 0;
     // `last`: no chunk is behind it.
     virtual void chunk_enters(ActorId actor, u32 queue, bool last) = 0;
-    // The first member of a communicator class starts a phase; the others follow in its order.
+    // The first member of a communicator class starts a phase, and so fixes the order.
     // `latest_tick`: of the phase started first before this one, if some member has yet to start
     // that.
     virtual void phase_order_grows(ActorId actor, u32 communicator_class, u32 queue,
@@ -43,13 +42,12 @@ protected:
 
 class OrderWatcher : public PhaseWatcher, public PacketWatcher {
 public:
-    // What follows belongs to another event.
     virtual void event_begins() = 0;
-    // Slots or queues of an actor are about to change.
+    // Slots or queues are about to change.
     virtual void actor_changes(ActorId actor) = 0;
 
     virtual void node_ends(ActorId actor, NodeId node) = 0;
-    // A send to, or receive from, the peer at the other end of a channel.
+    // With the peer at the other end of a channel.
     virtual void message_posted(ActorId actor, u64 bytes, u32 tag, u32 channel_end, bool sends) = 0;
 
 protected:

@@ -1,11 +1,10 @@
 // RankEvents: what an actor will do, batched per tick.
 //
-// All that an actor registers for one tick runs together, at the place in the global order where
-// the first of it was registered (astra-sim-semantics, "Sys-local events"). This decides ties in
-// both semantics. Most actors have one event pending, kept in an entry with the actor's number, so
-// ranks in step are one run of the queue. Further ticks form a short list, newest first, searched
-// linearly. Events of a batch that differ by 1 in `b` alone (the packets that a chunk hands over
-// together) are one entry with a count.
+// A batch runs at the place in the global order of its first event (astra-sim-semantics, "Sys-local
+// events"); this decides ties in both semantics. Most actors have one event pending, in an entry
+// with the actor's number, so ranks in step are one run of the queue. Further ticks form a short
+// list, newest first. Events of a batch that differ by 1 in `b` alone (the packets that a chunk
+// hands over together) are one entry with a count.
 #pragma once
 
 #include <type_traits>
@@ -41,8 +40,7 @@ public:
         schedule_beside(actor, delay, {kind, a, b, queue_.recorder().trail});
     }
 
-    // `count` events, with `b` one more each. Precondition: at least one, and the run is not
-    // recorded.
+    // With `b` one more each. Precondition: `count` > 0, and the run is not recorded.
     void schedule(ActorId actor, u64 delay, EventKind kind, u32 a, u32 b, u32 count) {
         schedule(actor, delay, kind, a, b);
         if (--count == 0) {
@@ -59,8 +57,8 @@ public:
         append(batch.more, batch.last, rest, count);
     }
 
-    // Runs a batch. `handle(actor, event, count)` gets `count` events that differ by 1 in `b` alone
-    // and returns how many it handled, at least one. It may add to the batch meanwhile.
+    // `handle(actor, event, count)` gets `count` events that differ by 1 in `b` alone and returns
+    // how many it handled, at least one. It may add to the batch.
     template <class Handle>
     void run(u32 batch, Handle&& handle) {
         if (batch < actors_) [[likely]] {
@@ -75,8 +73,8 @@ public:
         finish(handle);
     }
 
-    // The same in three steps, to run the first events of many actors: begin() returns the first
-    // event of an actor's own batch, is_over() whether that was all.
+    // In three steps, for the first events of many actors: begin() returns the first event of an
+    // actor's own batch, is_over() whether that was all.
     bool begins_with(u32 batch, Owner owner) const {
         return batch < actors_ && own_[ActorId(batch)].batch.first.kind.owner() == owner;
     }
@@ -94,9 +92,9 @@ public:
         return true;
     }
 
-    // To run events of many actors in step. only_event() takes a batch of one event and returns it,
-    // or null if it has more; then the actor's next event can be put beside what it has pending:
-    // the result is the batch to schedule, or none if the queue has it.
+    // For events of many actors in step. only_event() takes a batch of one event, else returns
+    // null; then the actor's next event can be added: the result is the batch to schedule, or none
+    // if queued.
     const RankEvent* only_event(u32 batch) const {
         const Batch& asked =
             batch < actors_ ? own_[ActorId(batch)].batch : batches_[batch - actors_].batch;
@@ -157,7 +155,7 @@ public:
 private:
     static constexpr u64 nothing = ~u64{0};
 
-    // Most batches hold one event, so the first is in the batch itself.
+    // Most hold one event, kept here.
     struct Batch {
         u64 tick = nothing;
         RankEvent first;
@@ -198,7 +196,7 @@ private:
         batch.more = none;
     }
 
-    // Separate, so that the usual case saves no registers.
+    // Separate: the usual case saves no registers.
     [[gnu::noinline]] void schedule_beside(ActorId actor, u64 delay, const RankEvent& event) {
         const u64 tick = queue_.now() + delay;
         if (delay == 0 && actor == running_) {
@@ -243,7 +241,7 @@ private:
         return batch == none ? nullptr : &batches_[batch].batch;
     }
 
-    // Whether an event extends an entry. In a recorded run none does, since each has a trail.
+    // Never in a recorded run, where each has a trail.
     bool goes_on(u32 link, const RankEvent& event) const {
         const Link& before = links_[link];
         return std::is_empty_v<Trail> && before.event.a == event.a &&
@@ -266,7 +264,7 @@ private:
         last = link;
     }
 
-    // Splits off the first event of an entry, so that it can change alone.
+    // So that it can change alone.
     void split(Batch& batch, u32 link) {
         if (links_[link].count == 1) {
             return;

@@ -1,9 +1,8 @@
 // Rng: random numbers that depend only on (seed, purpose, id).
 //
-// Each use names its purpose and thing and gets its own stream: a new use or thing, or another
-// order, changes no other number. Counter-based: the n-th number is a mix of key and n (idea:
-// Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011; mix:
-// SplitMix64, Steele, Lea and Flood, OOPSLA 2014).
+// So a new use or thing, or another order, changes no other number. Counter-based: the n-th number
+// is a mix of key and n (idea: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as
+// 1, 2, 3", SC 2011; mix: SplitMix64, Steele, Lea and Flood, OOPSLA 2014).
 #pragma once
 
 #include <limits>

@@ -1,4 +1,4 @@
-// Semantics: whose rules a run follows: how time is counted and which upstream quirks act.
+// Semantics: how time is counted and which upstream quirks act.
 #pragma once
 
 #include "base/clock.hpp"

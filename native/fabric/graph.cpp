@@ -25,7 +25,6 @@ const char* word_for(DeviceKind kind) {
     return "device ";
 }
 
-// Where each device's links begin in a list by device.
 Vector<u32> begins(const Vector<u32>& device_of, u32 devices) {
     Vector<u32> begin(devices + std::size_t{1});
     for (u32 device : device_of) {

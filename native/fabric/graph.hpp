@@ -60,11 +60,10 @@ public:
     double weight(u32 link) const { return columns_.weight[link]; }
     bool has_one_weight() const { return has_one_weight_; }
 
-    // A label's links, and their total bytes per ns.
     u32 label_links(u32 label) const;
     double label_bytes_per_ns(u32 label) const;
 
-    // Links from and to a device, ascending.
+    // Ascending.
     std::span<const u32> out(u32 device) const { return part(out_begin_, out_, device); }
     std::span<const u32> in(u32 device) const { return part(in_begin_, in_, device); }
 

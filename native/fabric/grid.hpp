@@ -27,7 +27,7 @@ struct Dimension {
 
 class Grid {
 public:
-    // `tables`: one for each dimension of Block::table, at its place.
+    // `tables`: for each dimension of Block::table, at its place.
     explicit Grid(Vector<Dimension> dimensions,
                   Vector<std::shared_ptr<const BlockTable>> tables = {});
 
@@ -66,7 +66,7 @@ public:
         return {dimensions(), 0, 0};
     }
 
-    // A group is the ranks that differ only in this dimension.
+    // The ranks that differ only in this dimension.
     u32 groups(u32 d) const { return ranks_ / dimensions_[d].size; }
     u32 group(u32 rank, u32 d) const {
         return rank / (strides_[d] * dimensions_[d].size) * strides_[d] + rank % strides_[d];
@@ -94,7 +94,7 @@ public:
     }
 
 private:
-    // Separate, so that other blocks save no registers for it.
+    // Separate, so that other blocks save no registers.
     [[gnu::noinline]] u32 hops_in_table(u32 d, u32 from, u32 to) const;
 
     Vector<Dimension> dimensions_;

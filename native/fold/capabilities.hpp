@@ -15,13 +15,12 @@ namespace yantra {
 struct FoldingCapabilities {
     struct Network {
         bool messages_never_wait = false;
-        // Messages wait only for links, and one link can represent a class.
+        // And one link can represent a class.
         bool links_by_class = false;
-        // Messages wait only for links of ranks, in an order independent of rank numbers.
+        // In an order independent of rank numbers.
         bool ports_by_class = false;
-        // Messages share links fairly: only the counts over each link matter.
+        // Fairly: only the counts over each link matter.
         bool shares_by_class = false;
-        // Of the dimensions in which ends differ, only the lowest counts.
         bool lowest_dimension_only = false;
     };
     // Empty if foldable.

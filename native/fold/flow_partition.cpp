@@ -23,7 +23,6 @@ bool FlowPartition::prepare() {
     return std::exchange(is_prepared_, true) || (list_pairs() && make_bundles() && reduce_ways());
 }
 
-// Each destination once, and which messages share one.
 bool FlowPartition::list_pairs() {
     std::map<Vector<u32>, u32> patterns;
     for (u32 rank = 0; rank < class_of_rank_.size(); ++rank) {
@@ -193,7 +192,7 @@ void FlowPartition::record_crossings(u32 classes) {
     }
 }
 
-// By bundle; within each, flows are already ordered.
+// Within each, flows are already ordered.
 void FlowPartition::sort_crossings() {
     first_crossing_.assign(links_in_.size() + 1, 0);
     for (const Crossing& crossing : crossings_) {
@@ -283,7 +282,6 @@ FlowClasses FlowPartition::classes_for(const Vector<u32>& representatives) const
     return found;
 }
 
-// By class of links, with the share on each link.
 Way FlowPartition::way_of(u32 pair, u32 flow) const {
     std::map<u32, Way::Part> parts;
     for (u64 entry = first_entry_[pair]; entry < first_entry_[pair + 1]; ++entry) {

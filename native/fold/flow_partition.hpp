@@ -27,32 +27,31 @@ namespace yantra {
 class FlowPartition {
 public:
     using VisitDestination = std::function<void(u32 dst)>;
-    // Visits the destination of each message of a rank, as LinkPartition's does.
+    // Destinations of a rank's messages.
     using Flows = std::function<void(u32 rank, const VisitDestination&)>;
 
     FlowPartition(const Model& model, const Grid& grid, Flows flows);
 
     // False if it cannot, see why_not().
     bool divide(const Vector<u32>& class_of_rank, u32 classes);
-    // Equal for ranks of one class: destinations, and links on the ways there.
+    // Equal for ranks of one class.
     Vector<u64> signature(u32 rank) const;
-    // For these ranks, one of each class.
+    // One rank of each class.
     FlowClasses classes_for(const Vector<u32>& representatives) const;
     // Empty if there are just too many flows.
     const std::string& why_not() const { return why_not_; }
 
 private:
-    // A bundle that a flow crosses, and the share on each link.
+    // With the share on each link.
     struct Entry {
         u32 bundle;
         double part;
     };
-    // The same while counting.
     struct Crossed {
         u32 links = 0;
         double part = 0.0;
     };
-    // Flows of a class over a bundle, and their total share.
+    // Flows of a class, and their total share.
     struct Crossing {
         u32 bundle;
         u32 flow;
@@ -81,7 +80,7 @@ private:
     std::string why_not_;
     bool is_prepared_ = false;
     Vector<u32> class_of_rank_;
-    // Pairs of ranks that may talk, by source.
+    // By source.
     Vector<u32> first_pair_;        // by rank, and the end
     Vector<u32> destination_;       // by pair
     Vector<u32> pattern_;           // by rank: which of its destinations are equal

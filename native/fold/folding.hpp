@@ -19,7 +19,6 @@
 
 namespace yantra {
 
-// As actors of a run, with what else it needs.
 struct Folding : ActorClasses {
     std::string refusal;                // empty if foldable
     LinkClasses links;                  // where the network keeps one link per class

@@ -10,7 +10,6 @@ namespace yantra {
 
 namespace {
 
-// All but its members.
 Vector<u64> content_of(const Plan& plan) {
     Vector<u64> content{plan.communicator_size, plan.masked,    plan.shared_load,
                         !plan.over_members,     plan.in_stages, plan.chunks};

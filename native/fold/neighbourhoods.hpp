@@ -34,10 +34,9 @@ public:
     Neighbourhoods(const Model& model, const Grid& grid, const FoldingCapabilities& capabilities)
         : model_(model), grid_(grid), capabilities_(capabilities) {}
 
-    // Equal for plans that differ only in members.
     u32 plan_number(u32 plan);
     const Neighbourhood& of(u32 plan, u32 level);
-    // So for a level that is all of one uniform dimension.
+    // If it is all of one uniform dimension.
     bool looks_same_from_each(const Plan& plan, const Level& level) const;
     // Equal for pairs of ranks with equal message times.
     u64 distance(u32 from, u32 to);

@@ -16,7 +16,6 @@ struct NamedCommunicator {
     u32 kinds = 0;   // bit set of CollectiveKind
 };
 
-// In order of first use.
 struct JobNames {
     const Job* job = nullptr;
     Vector<NamedCommunicator> communicators;
@@ -39,11 +38,11 @@ public:
     }
     u32 peer(u32 rank, u32 index) const { return model_.work.peer_at(rank, of(rank).peers[index]); }
 
-    // The lowest index of this communicator or peer for the rank, or none.
+    // The lowest, or none.
     u32 communicator_index(u32 rank, u32 communicator) const;
     u32 peer_index(u32 rank, u32 peer) const;
 
-    // By job: the first one equal apart from names.
+    // By job, apart from names.
     Vector<u32> first_equal_job() const;
 
 private:

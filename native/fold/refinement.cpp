@@ -33,12 +33,12 @@ RankClasses classes_by_job(const Model& model, const RankNames& names) {
     return classes;
 }
 
-// Numbered in the order found.
+// In the order found.
 struct ClassesBySignature {
     Vector<Vector<u64>> signature;   // by new class
     std::unordered_multimap<u64, u32> by_hash;
 
-    // The class with this signature, and whether it is new.
+    // And whether it is new.
     std::pair<u32, bool> find_or_add(const Vector<u64>& wanted) {
         u64 hash = 0;
         for (u64 value : wanted) {
@@ -92,7 +92,6 @@ bool Refinement::run() {
     return settled && goes_on();
 }
 
-// False if it gave up.
 bool Refinement::divide_ranks() {
     if (nothing_can_differ()) {
         return goes_on();
@@ -133,8 +132,7 @@ bool Refinement::divide_by_signatures() {
     return divided;
 }
 
-// Links by classes of ranks, then ranks by classes on their routes; false if no class of ranks
-// changed.
+// False if no class of ranks changed.
 bool Refinement::divide_by_links() {
     if (!divide_links()) {
         budget_.give_up();
@@ -175,7 +173,7 @@ Vector<u64> Refinement::links_of(u32 rank) const {
     return {classes.begin(), classes.end()};
 }
 
-// One job for all, naming no rank or group, on levels that look the same from each rank, as for
+// One job without names of ranks or groups, on levels that look the same from each rank, as in
 // single collectives. Saves a look at every rank.
 bool Refinement::nothing_can_differ() {
     const Vector<JobNames>& jobs = names_.by_job();

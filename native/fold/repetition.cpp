@@ -29,7 +29,6 @@ Vector<u64> prints(const Job& job) {
     return made;
 }
 
-// For each distance, how many nodes from `first` on equal those so far behind.
 Vector<u32> equal_ahead(const Vector<u64>& all, u32 first) {
     const u32 size = static_cast<u32>(all.size()) - first;
     const u64* const text = all.data() + first;

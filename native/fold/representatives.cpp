@@ -45,7 +45,6 @@ void add_channels(Folding& out, const RankNames& names) {
     }
 }
 
-// Disjoint sets of numbers ("union-find").
 class DisjointSets {
 public:
     explicit DisjointSets(u32 count) : parent_(count) {

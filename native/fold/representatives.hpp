@@ -9,7 +9,7 @@
 
 namespace yantra {
 
-// Fills in representatives, counts, channels and communicator classes. Precondition: `class_of`.
+// Precondition: `class_of`.
 void add_representatives(Folding& folding, const RankNames& names, u32 classes);
 
 }  // namespace yantra

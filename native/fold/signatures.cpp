@@ -129,7 +129,7 @@ u64 Signatures::members_number(u32 communicator, const Place& place) {
     return number;
 }
 
-// For all members; `mixed` if they differ.
+// `mixed` if they differ.
 u64 Signatures::common_class_and_index(u32 communicator, u32 plan, u32 level, const Place& place) {
     const u64 ranks = grid_.ranks();
     const u64 key = ((u64{communicator} * model_.collectives.plans.size() + plan) * 64 + level) * ranks + place.base;

@@ -28,7 +28,6 @@ public:
     void start_round(bool compares_distances);
     // Valid until the next call.
     const Vector<u64>& of(u32 rank);
-    // Where they first differ.
     Split difference(u32 rank, u32 other);
 
 private:
@@ -44,7 +43,6 @@ private:
         values_.push_back(value);
         subjects_.push_back({difference, communicator});
     }
-    // A rank's class and its index for a communicator, in one number.
     u64 class_and_index(u32 rank, u32 communicator) const {
         return u64{classes_.of(rank)} << 32U | names_.communicator_index(rank, communicator);
     }

@@ -95,7 +95,6 @@ private:
         stuck(flow, at, d);
     }
 
-    // The destination, like the source, may be attached to a switch of its coordinates.
     u32 last(const Flow& flow, u32 at, Vector<u32>& path) {
         const auto is_there = [&](u32 next) { return next == flow.to; };
         if (take(flow, at, path, is_there)) {
@@ -110,7 +109,6 @@ private:
         return at;
     }
 
-    // One of the links to wanted devices, if any.
     template <class IsWanted>
     bool take(const Flow& flow, u32 at, Vector<u32>& path, IsWanted&& is_wanted) {
         links_.clear();

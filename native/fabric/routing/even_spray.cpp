@@ -54,7 +54,6 @@ private:
         into.parts.insert(into.parts.end(), links.size(), part / static_cast<double>(links.size()));
     }
 
-    // Where ways part and rejoin; common to many flows.
     const Division& known(Region& region, u32 from, u32 to) {
         if (remembered_ > most_remembered) {
             known_.clear();
@@ -68,7 +67,7 @@ private:
         return found->second;
     }
 
-    // From the farthest device on, so that a device's inflow is complete when divided.
+    // Farthest device first, so that inflows are complete.
     Division between(Region& region, u32 from, u32 to) {
         Division into;
         std::map<std::pair<double, u32>, double, std::greater<>> parts;   // by cost to the end, and device

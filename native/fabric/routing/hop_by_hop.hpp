@@ -22,14 +22,12 @@ public:
 
     void route(const Flow& flow, const LinkLoads* loads, Vector<u32>& path) override;
 
-    // For every routing of this family.
     static RoutingOption stay_in_box();
 
 protected:
     // Index among `links` (two or more) at a device.
     virtual u32 choose(const Flow& flow, u32 device, std::span<const u32> links, const LinkLoads* loads) = 0;
 
-    // The part of the fabric that a flow may use.
     Region& region_of(const Flow& flow);
     void walk(Region& region, u32 from, u32 to, const Flow& flow, const LinkLoads* loads,
               Vector<u32>& path);

@@ -107,7 +107,6 @@ Region::Field& Region::field(u32 number) {
     });
 }
 
-// By one hop.
 void Region::grow(Field& field) {
     if (++field.grown == far) {
         throw Unsupported("the fabric: a route of more than 65,534 hops; give its links weights that differ");

@@ -19,7 +19,6 @@ namespace yantra {
 
 class Region {
 public:
-    // A device's number in the region, and the link.
     struct Hop {
         u32 device;
         u32 link;
@@ -39,14 +38,13 @@ public:
     // above.
     u32 last(u32 from, u32 to);
 
-    // For other searches: relaying devices are numbered; others have none and are attached to one.
+    // Relaying devices are numbered; others have none and are attached to one.
     u32 relays() const { return static_cast<u32>(relays_.size()); }
     u32 relay(u32 number) const { return relays_[number]; }
     u32 number(u32 device) const;
     u32 hangs_on(u32 device) const { return hangs_on_.empty() ? none : hangs_on_[device]; }
     std::span<const Hop> out(u32 number) const { return part(out_begin_, out_, number); }
     std::span<const Hop> in(u32 number) const { return part(in_begin_, in_, number); }
-    // An attached device's cheapest links to its relay, and from it.
     std::span<const u32> up_links(u32 device) { return cheapest(graph_.out(device)); }
     std::span<const u32> down_links(u32 device) { return cheapest(graph_.in(device)); }
 

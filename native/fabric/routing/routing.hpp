@@ -23,7 +23,6 @@ struct Flow {
     u32 packet = 0;
 };
 
-// At the start of a flow.
 class LinkLoads {
 public:
     // In any unit common to all links.
@@ -33,7 +32,7 @@ protected:
     ~LinkLoads() = default;
 };
 
-// Of a divided flow: links, each behind those leading to it, and each link's share.
+// Links, each behind those leading to it, and each link's share.
 struct Division {
     Vector<u32> links;
     Vector<double> parts;
@@ -85,7 +84,6 @@ struct RoutingKind {
     Vector<RoutingOption> options;
 };
 
-// By name.
 const Vector<RoutingKind>& routing_kinds();
 // Null if unknown.
 const RoutingKind* find_routing(std::string_view name);

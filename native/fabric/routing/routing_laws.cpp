@@ -39,7 +39,7 @@ public:
         return *this;
     }
 
-    // Ranks' coordinates, `dimensions` of each; switches have none.
+    // Switches have none.
     TrialFabric& on_grid(u32 dimensions, const Vector<i32>& of_ranks) {
         columns_.dimensions = dimensions;
         columns_.coordinates = of_ranks;
@@ -152,7 +152,7 @@ private:
         if (!joins(flow, path)) {
             return;
         }
-        // Asked three times, after others, and of a new instance.
+        // Three times, after others, and of a new instance.
         const std::unique_ptr<Routing> other = make();
         path_of(*other, {flow.to, flow.from, 1, 0});
         for (u32 times = 0; times < 3; ++times) {

@@ -14,7 +14,6 @@ namespace yantra {
 
 namespace {
 
-// Hops to one destination, by device.
 struct UpDownField {
     Vector<u16> down;    // only over links down
     Vector<u16> any;     // up, then down

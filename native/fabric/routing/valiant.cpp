@@ -42,7 +42,7 @@ private:
         return candidates[pick(seed_, {flow.from, flow.to, flow.number, 0}, none, candidates.size())];
     }
 
-    // Adds relaying devices of a sort, if there are no candidates yet.
+    // If there are no candidates yet.
     template <class IsSort>
     static void collect(const Region& region, Vector<u32>& candidates, IsSort&& is_sort) {
         for (u32 at = 0, others = candidates.empty() ? region.relays() : 0; at < others; ++at) {
@@ -52,7 +52,7 @@ private:
         }
     }
 
-    // A flow over one link twice went in a circle, which is cut out.
+    // The flow went in a circle, which is cut out.
     void cut_link_taken_twice(Vector<u32>& path, std::size_t there) const {
         for (std::size_t later = path.size(); later-- > there;) {
             for (std::size_t before = 0; before < there; ++before) {

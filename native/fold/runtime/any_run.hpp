@@ -20,7 +20,7 @@
 
 namespace yantra {
 
-// Why a folded run cannot go on: an order that may differ within a class.
+// An order that may differ within a class.
 struct Tie {
     std::string reason;
     u32 rank_class = none;
@@ -28,7 +28,7 @@ struct Tie {
     u32 other_node = none;
 };
 
-// Jobs that arrived together: begin, end, and where their nodes' times are.
+// And where their nodes' times are.
 struct ArrivedJobs {
     u64 begun = never;
     u64 ended = never;

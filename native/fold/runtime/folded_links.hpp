@@ -27,7 +27,6 @@ public:
     FoldedLinks(const Grid& grid, TimeScale scale, Engine& engine, const LinkClasses& classes);
 
     void report_to(InOneOrder in_one_order, Clash clash);
-    // The cause of the next message.
     void caused_by(u64 cause) { cause_ = cause; }
 
     void send(const Message& message, Notice arrived, Notice departed) override;
@@ -39,12 +38,10 @@ public:
 
     // By class.
     Vector<LinkUse> uses() const;
-    // Of every link of every class.
     static Vector<LinkRecord> records(const Links& links, const LinkClasses& classes,
                                            const Vector<LinkUse>& uses);
 
 private:
-    // The last message that a link was offered.
     struct Offered {
         u64 tick = ~u64{0};
         u64 cause = unknown;   // or, if it passes, when its last hop began

@@ -70,7 +70,6 @@ bool FoldedRun::run_for(u64 events) {
     return run_.over();
 }
 
-// By rank, from its class.
 Outcome FoldedRun::of_all(Outcome out) const {
     const Vector<u32>& class_of = folding_->class_of;
     Outcome of_classes;

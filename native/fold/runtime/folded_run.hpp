@@ -29,12 +29,11 @@ public:
 
     Outcome outcome() const { return of_all(run_.outcome()); }
     Outcome take_outcome() { return of_all(run_.take_outcome()); }
-    // Why the run does not hold for all; empty if it does.
+    // Empty if the run holds for all.
     const TickOrder& order() const { return guard_.found(); }
     std::optional<Mismatch> mismatch() const { return run_.mismatch(); }
     u64 now() const { return run_.now(); }
     u64 nodes_done() const { return run_.nodes_done(); }
-    // Nodes timed without events.
     u64 nodes_skipped() const { return shortcuts_ ? shortcuts_->nodes_skipped() : 0; }
     Recorder& recorder() { return run_.recorder(); }
     Simulation& simulation() { return run_; }

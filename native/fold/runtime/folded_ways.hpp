@@ -24,7 +24,6 @@ public:
 
     u32 links() const override { return static_cast<u32>(classes_.one_of.size()); }
     u32 one_of(u32 of_class) const override { return classes_.one_of[of_class]; }
-    // Places are ranks: ways are known by pairs of them.
     u32 place(RankId rank) const override { return rank.index(); }
     const Vector<u32>* class_of() const override { return &classes_.class_of; }
     void came_at_once(u32 from, u32 to) override { clash_(from, to); }
@@ -45,7 +44,6 @@ public:
         }
         return sums;
     }
-    // Of every link of every class.
     Vector<LinkRecord> records(const Vector<LinkUse>& of_classes) const override {
         Vector<LinkUse> of_links(Ways::links());
         for (u32 link = 0; link < of_links.size(); ++link) {

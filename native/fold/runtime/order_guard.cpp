@@ -48,7 +48,7 @@ bool OrderGuard::has_one_collective_at_a_time() const {
            (in_one_slot || !model_.semantics.quirks.phases_as_ready);
 }
 
-// A new tick forgets what the last left open, so that is judged first.
+// A new tick forgets what the last left open.
 void OrderGuard::actor_changes(ActorId actor) {
     if (links_ != nullptr && !sends_.actor_changes(actor.index(), now(), ticks_.event())) {
         ticks_.note("chunks that start together send in the tick in which something else starts",

@@ -27,7 +27,7 @@ public:
 
     const TickOrder& found() const { return ticks_; }
 
-    // Two messages of a pair in one tick, of which one follows the other.
+    // Of a pair in one tick, one following the other.
     void messages_come_at_once(u32 from, u32 to);
 
     void event_begins() override { ticks_.next_event(); }

@@ -18,7 +18,6 @@ class SendOrder {
 public:
     static constexpr u64 unknown = ~u64{0};
 
-    // From hand-over to network.
     struct Packet {
         u64 event = unknown;       // that handed it over
         u64 handed_over = 0;       // tick of that
@@ -66,7 +65,6 @@ public:
         packets_[chunk].push_back(packet);
     }
 
-    // What sends in this tick, comparable.
     u64 chunk_sends(u32 actor, u64 tick, u32 chunk, u64 name) {
         Vector<Packet>& waiting = packets_[chunk];
         Packet packet;

@@ -22,14 +22,11 @@ public:
 
     virtual ~Shortcuts() = default;
 
-    // Once, before the run.
     virtual NextLook watch(Simulation& run, OrderGuard& guard) = 0;
     virtual PhaseTimes& times() = 0;
     // Between ticks only; may move the run on.
     virtual NextLook look() = 0;
-    // Adds those not simulated.
     virtual void add_to(u64& messages, Vector<LinkUse>& dimensions) const = 0;
-    // Nodes timed without events.
     virtual u64 nodes_skipped() const = 0;
 };
 

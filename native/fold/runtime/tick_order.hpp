@@ -88,8 +88,7 @@ public:
         t.posts.push_back({event_, key});
     }
 
-    // Whether only the present event has ended a node of the actor in this tick: then its sends
-    // have one order in all of the class.
+    // Only by the present event: then its sends have one order in all of the class.
     bool alone(u32 actor, u64 tick) {
         const Vector<End>& ends = at(actor, tick).ends;
         return std::all_of(ends.begin(), ends.end(),
@@ -104,7 +103,7 @@ public:
             other_ = other;
         }
     }
-    // Before slots and queues change: judges those contested in an earlier tick.
+    // Judges slots and queues contested in an earlier tick.
     template <class Wanted, class StillWaits>
     void settle(u32 actor, u64 tick, Wanted&& wanted_slots, StillWaits&& waits_in) {
         Touched& t = touched_[actor];
@@ -124,7 +123,7 @@ public:
         t.contested_queues.clear();
     }
 
-    // Contested in the actor's latest tick and not yet judged.
+    // Not yet judged.
     struct Open {
         u64 slots;
         const Vector<u32>& queues;
@@ -162,7 +161,6 @@ private:
         u64 event;
         MatchKey key;
     };
-    // In an actor's latest tick.
     struct Touched {
         u64 tick = ~u64{0};
         u32 node = none;             // the first two to contest the slots
@@ -191,7 +189,7 @@ private:
         return t;
     }
 
-    // True if its order with an earlier one may matter.
+    // Whether order may matter.
     bool visit(Touched& t, const Visit& now) {
         bool contested = false;
         Visit* alike = nullptr;

@@ -77,7 +77,7 @@ u64 sum(const Vector<Steps>& all) {
     return ticks;
 }
 
-// One rank's packets on a clock from the phase's start, by Exchange's rules.
+// By Exchange's rules, from the phase's start.
 class Clocked {
 public:
     Clocked(const ExchangeProgram& machine, const Vector<Steps>& steps, u32 size)
@@ -188,7 +188,6 @@ private:
         inject();
     }
 
-    // Whether a receipt and a check for it in one tick may come in either order.
     bool counts_receipts() const { return !machine_.barrier_counts_hand_overs; }
 
     bool passes_barrier() {
@@ -229,7 +228,6 @@ private:
         }
     }
 
-    // Behind others over the same link.
     u64 leaves(const Steps& steps) {
         if (steps.link == none) {
             return queue_.now();

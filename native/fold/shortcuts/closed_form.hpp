@@ -29,7 +29,6 @@ struct ClosedForm {
     bool in_turn = true;         // one packet at a time
 };
 
-// As one rank sees it.
 struct LonePhase {
     const ExchangeProgram& machine;
     Place place;
@@ -42,7 +41,7 @@ struct LonePhase {
 
 inline constexpr u64 longest_phase = u64{1} << 60U;   // ticks; what the clock can still add to
 
-// A run of a program with sizes, ways and counters computed, for one member.
+// For one member, with sizes, ways and counters.
 struct PhaseSteps {
     u64 count = 0;       // hand-overs
     u64 sends = 0;       // of them followed by a send
@@ -62,16 +61,13 @@ Vector<PhaseSteps> settle(const LonePhase& phase, NetworkModel& network, ClosedF
 // wait for others, unless the network holds their links.
 std::optional<ClosedForm> closed_form(const LonePhase& phase, NetworkModel& network);
 
-// Where a phase with messages in turn is after `ticks`.
 PhaseProgress progress_after(const LonePhase& phase, NetworkModel& network, u64 ticks);
 
-// The same with several packets under way.
 PhaseMoment moment_after(const LonePhase& phase, NetworkModel& network, u64 ticks);
 
 // Whether `alike(rank)` holds for all that a member sends to or hears from, in both directions.
 bool all_peers(const ExchangeProgram& machine, const Place& place, const std::function<bool(u32)>& alike);
 
-// Each found once, and how often it was used.
 class ClosedForms {
 public:
     struct Key {
@@ -109,7 +105,6 @@ public:
         return entry->second;
     }
 
-    // Repeats what was used since the last mark.
     void mark() {
         for (auto& [key, used] : known_) {
             used.marked = used.times;

@@ -159,8 +159,7 @@ std::optional<FastForward::State> FastForward::state() {
     return state;
 }
 
-// Whether all classes of each communicator class have entered its last collective. Else one may
-// have left a peer table that another has yet to join.
+// Else a class may have left a peer table that another has yet to join.
 bool FastForward::in_step(State& state) {
     Vector<u64>& made = state.origins.chunks_made;
     made.assign(classes_.communicator_classes.size(), never);
@@ -177,7 +176,7 @@ bool FastForward::in_step(State& state) {
     return true;
 }
 
-// By key; false if one belongs to no node.
+// False if one belongs to no node.
 bool FastForward::list_posted(State& state) {
     Transport::State& transport = run_.transport().state();
     Vector<Posted> all;
@@ -218,7 +217,6 @@ bool FastForward::step_of_tags(const State& now) {
     return true;
 }
 
-// What an actor did between the states, and how far its nodes repeat.
 bool FastForward::settle(ActorId actor, const State& now) {
     const Counts& before = kept_->actors[actor];
     Shift& shift = shifts_[actor];
@@ -248,7 +246,7 @@ void FastForward::count_down(ActorId actor) {
     counted_down_[actor] = first_open_[actor];
 }
 
-// Nodes started and ended since the kept state, and the last whose parents did.
+// Since the kept state.
 void FastForward::follow(ActorId actor) {
     const Graph& graph = *job(actor).graph;
     const u64* const start = starts(actor);
@@ -327,8 +325,7 @@ void FastForward::compare_posted(ActorId actor, const State& now) {
     }
 }
 
-// Until one actor touches a node that differs. An actor with ever fewer waiting receives must keep
-// one, so as not to run dry.
+// An actor with ever fewer waiting receives must keep one, so as not to run dry.
 u64 FastForward::times() const {
     u64 fewest = never;
     for (const Shift& shift : shifts_) {

@@ -27,12 +27,10 @@ public:
                 KnownPhases& phases);
 
     Shortcuts::NextLook next_look() const { return next_look_; }
-    // Compares with the kept state, and skips.
     void look();
     u64 nodes_skipped() const { return skipped_; }
 
 private:
-    // A receive that waits for its message.
     struct Posted {
         MatchKey key;
         u32 flight;
@@ -55,7 +53,7 @@ private:
         IdVector<ActorId, Vector<u32>> waiting;         // of kept states
         Vector<LinkUse> use;
     };
-    // How an actor's nodes moved between the states.
+    // Between the states.
     struct Shift {
         u32 by = 0;
         i64 more_in_flight = 0;

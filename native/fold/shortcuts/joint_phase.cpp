@@ -45,7 +45,6 @@ void JointPhase::play(Vector<u64>& ends, Vector<u64>& gone) const {
     }
 }
 
-// At one position of each class.
 class JointPhaseFinder {
 public:
     JointPhaseFinder(const LonePhase& phase, NetworkModel& network, const std::function<u32(u32)>& class_of)
@@ -144,7 +143,6 @@ private:
         return true;
     }
 
-    // Whether the clock can add what the phase takes at most.
     bool is_counted() {
         u64& ticks = made_.most_;
         for (const JointPhase::Steps& steps : made_.steps_) {

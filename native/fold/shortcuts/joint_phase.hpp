@@ -33,7 +33,6 @@ public:
 private:
     friend class JointPhaseFinder;
 
-    // Equal packets, in order.
     struct Steps {
         u64 count = 0;              // hand-overs
         u64 sends = 0;              // of them followed by a send
@@ -51,7 +50,7 @@ private:
     Vector<Vector<LinkUse>> use_;
 };
 
-// None if only events can tell or all are of one class. As a member sees it.
+// None if only events can tell or all are of one class.
 std::optional<JointPhase> joint_phase(const LonePhase& phase, NetworkModel& network,
                                const std::function<u32(u32 rank)>& class_of);
 

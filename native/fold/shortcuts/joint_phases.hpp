@@ -22,8 +22,7 @@ public:
         u64 marked = 0;   // of them
     };
 
-    // Null if the phase has no such form; `find` is called the first time. The result holds for all
-    // classes that meet.
+    // Null without such a form; `find` is called the first time. Holds for all classes that meet.
     template <class Find>
     Held* held(const ClosedForms::Key& key, Find&& find) {
         if (const auto known = known_.find(key); known != known_.end()) {
@@ -91,7 +90,6 @@ public:
         }
     }
 
-    // Repeats what was used since the last mark.
     void mark() {
         for (auto& [key, held] : held_) {
             held->marked = held->times;

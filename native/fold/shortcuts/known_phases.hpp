@@ -107,7 +107,6 @@ public:
         return are_several;
     }
 
-    // Adds those not simulated.
     void add_to(u64& messages, Vector<LinkUse>& dimensions) const {
         forms_.for_each([&](u32 actor, const ClosedForm& form, u64 times) {
             const u64 all = classes_.count[actor] * times;
@@ -120,7 +119,6 @@ public:
         joint_.add_to(messages, dimensions, classes_);
     }
 
-    // Repeats what was used since the last mark.
     void mark() {
         forms_.mark();
         joint_.mark();
@@ -135,7 +133,7 @@ private:
         return static_cast<u32>(&input.program - model_.collectives.programs.data());
     }
 
-    // Bytes of the represented chunks, which are reset.
+    // Resets them.
     const Vector<u64>& taken_series(ChunkId chunk) {
         taken_.clear();
         if (chunk.index() < series_.size()) {
@@ -161,7 +159,6 @@ private:
         }
     }
 
-    // Shared by an actor's chunks of one collective.
     struct Known {
         ClosedForms::Key key{};
         ClosedForms::Used* used = nullptr;
@@ -192,7 +189,7 @@ private:
         return latest;
     }
 
-    // Successive phases whose links are held, by chunk.
+    // By chunk.
     struct Held {
         Vector<ClosedForms::Used*> phases;
         u64 began = 0;   // tick
@@ -257,7 +254,6 @@ private:
         return ends_;
     }
 
-    // Of each message, how many are among the first `messages`.
     const Vector<u64>& first_of_turn(const ClosedForm& form, u64 messages) {
         through_.clear();
         for (const MessagesInTurn& of : form.on_links) {

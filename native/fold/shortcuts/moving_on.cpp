@@ -73,7 +73,6 @@ void FastForward::write_times(ActorId actor, u64 ticks, u64 times) {
     }
 }
 
-// From the first node that has not ended to the last touched.
 void FastForward::move_waiting(ActorId actor, const State& now, u64 times) {
     Vector<u32>& waiting = run_.executor().state().actors[actor].waiting;
     const Shift& shift = shifts_[actor];

@@ -20,19 +20,17 @@ struct Origins {
     Vector<u64> chunks_made;           // by communicator class
 };
 
-// By how much.
 struct Moves {
     IdVector<ActorId, u32> nodes;
     IdVector<ActorId, i64> priority;
     Vector<u64> chunks;                // by communicator class
     u32 tags = 0;
-    // What only counts, before and after one repetition.
+    // Before and after one repetition.
     const Vector<u64>& before;
     const Vector<u64>& after;
     u64 times = 0;
 };
 
-// Common to both: collections.
 template <class Visitor>
 class StateVisitor {
 public:
