@@ -18,7 +18,7 @@ constexpr u32 next_flow = none;
 
 }  // namespace
 
-// Calls visit(link) for each hop of each flow of a rank, and visit(next_flow) before each flow.
+// Calls visit(link) for each hop, and visit(next_flow) before each flow.
 template <class Visit>
 void LinkPartition::for_each_hop(u32 rank, Visit&& visit) const {
     std::for_each(hops_.begin() + hops_begin_[rank], hops_.begin() + hops_begin_[rank + 1], visit);
@@ -34,7 +34,7 @@ bool LinkPartition::divide(const Vector<u32>& class_of_rank, u32 classes) {
     return true;
 }
 
-// Follows the route of every flow once, as no division changes it; false if there are too many crossings.
+// Once, as no division changes routes; false if there are too many crossings.
 bool LinkPartition::record_hops() {
     crossed_.assign(routes_.count(), 0);
     u64 total = 0;
@@ -55,9 +55,8 @@ bool LinkPartition::record_hops() {
     return true;
 }
 
-// Numbers the crossings of each rank from the same number for all ranks of a class. If the routes of two
-// of them correspond hop by hop, the k-th crossing of either is the same hop of the same flow. If they do
-// not, the ranks will be told apart by the classes on their routes.
+// Ranks of a class number crossings from the same start: if their routes correspond, equal numbers
+// are the same hop of the same flow; if not, the classes on their routes will differ.
 void LinkPartition::record_crossings(const Vector<u32>& class_of_rank, u32 classes) {
     Vector<u64> first(classes, 0);   // by class: at first the most hops of a rank
     for (u32 rank = 0; rank < class_of_rank.size(); ++rank) {
