@@ -11,7 +11,7 @@ namespace yantra {
 
 namespace {
 
-// A rank's collectives of one communicator, by start: (tick, place).
+// By start: (tick, place).
 struct Entered {
     u32 name;
     Vector<std::pair<u64, u32>> at;
@@ -59,7 +59,7 @@ private:
         return (op.involved & all) == all;
     }
 
-    // A class's ranks run at the same times, but may number communicators differently.
+    // Ranks of a class may number communicators differently.
     const Vector<Entered>& entered(u32 rank) {
         const auto [found, is_new] = entered_.try_emplace(u64{block(rank)} << 32U | model_.work.job_of[rank]);
         if (is_new) {
@@ -93,7 +93,6 @@ private:
         return all;
     }
 
-    // Under all names of the communicator.
     Vector<std::pair<u64, u32>> entries_of(u32 rank, u32 communicator) {
         Vector<std::pair<u64, u32>> entries;
         for (const auto& [name, at] : entered(rank)) {
@@ -108,7 +107,7 @@ private:
         return entries;
     }
 
-    // Of the k-th collective; `never` if not all entered.
+    // `never` if not all entered.
     const Vector<u64>& last_of(u32 communicator) {
         const auto [found, is_new] = last_.try_emplace(communicator);
         Vector<u64>& last = found->second;

@@ -1,9 +1,9 @@
 // Entries: when a collective's last member entered it, for members that came earlier.
 //
 // A communicator's k-th collective on one member is the k-th on all, as upstream. Trade-off: an
-// early member may send before the last comes; but nothing of all members' data can complete
-// before, so that time counts as waiting (as in Holistic Trace Analysis). Not for a collective that
-// ended on some rank before all came, nor one over some dimensions only.
+// early member may send before, but nothing of all members' data can complete, so that time counts
+// as waiting (as in Holistic Trace Analysis). Not if the collective ended on some rank before all
+// came, or covers only some dimensions.
 #pragma once
 
 #include "model/model.hpp"

@@ -14,7 +14,7 @@ namespace yantra {
 
 namespace {
 
-// A link's, or in a folded run its class's, which spans already name.
+// Or its class's in a folded run, which spans already name.
 u32 number_of(const Recording& recording, u32 link) {
     return recording.by_span || recording.link_class.empty() ? link : recording.link_class[link];
 }
@@ -68,7 +68,6 @@ LinkSeries series_of_sums(const Model& model, const Recording& recording, const 
     return series;
 }
 
-// By number, then time.
 class ByNumber {
 public:
     explicit ByNumber(const LinkSeries& series) : stretches_(series.stretches()), first_(series.links() + 1u) {
@@ -164,7 +163,7 @@ LinkRates rates_of_messages(const Model& model, const Recording& recording) {
     return rates;
 }
 
-// Of messages and charges together, by row, then time.
+// By row, then time.
 LinkRates summed(const LinkRates& rates, Vector<LinkStretch>&& charged) {
     struct Change {
         u32 row;
@@ -206,7 +205,6 @@ LinkRates summed(const LinkRates& rates, Vector<LinkStretch>&& charged) {
 
 using Crossing = std::tuple<u32, u64, u32, u32, u64, u64, u64>;   // row, start, sender, receiver, node, end, bytes
 
-// Of each member's node, by collective and rank.
 std::map<std::pair<u32, u32>, u32> places_of_members(const Model& model, const Outcome& outcome,
                                                      const Recording& recording) {
     std::map<std::pair<u32, u32>, u32> places;

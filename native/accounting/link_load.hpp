@@ -37,10 +37,10 @@ void for_each_crossing(const Model& model, const Recording& recording, Visit&& v
     }
 }
 
-// By the number in spans or hops (of a link, or class): its place among those used.
+// A link's or class's place among those used.
 Vector<u32> numbers_in_use(const Model& model, const Recording& recording);
 
-// By link: its row, none where it carried nothing.
+// By link; none where it carried nothing.
 Vector<u32> rows_of_links(const Model& model, const Recording& recording);
 
 // By row, then time. Crossings without a tick are left out.

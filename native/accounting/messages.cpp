@@ -16,7 +16,6 @@ u64 id_of(const Model& model, const Recording& recording, u32 place) {
 
 namespace {
 
-// From sending, or the end of a hop, to the next hop.
 Vector<u64> queued_on_links(const Model& model, const Recording& recording) {
     const Delays delays(model, recording);
     Vector<u64> queued(recording.messages.size());

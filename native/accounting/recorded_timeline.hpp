@@ -1,5 +1,5 @@
-// A recorded graph's time by recorded durations, by dependencies alone and with few slots per rank;
-// the difference is the cost of serialising its threads and streams.
+// A recorded graph's time by dependencies alone, and with few slots per rank; the difference is the
+// cost of serialising threads and streams.
 //
 // The lowest ready node goes first, as in a run. Communication and memory take their recorded time
 // and no slot: a run computes these, and overlapping recordings contain link sharing.
@@ -10,7 +10,7 @@
 
 namespace yantra {
 
-// How many nodes of a kind a rank runs at once; 0: any number.
+// Nodes of a kind that a rank runs at once; 0: any number.
 struct SlotCounts {
     u32 cpu = 0, compute = 0;
 };

@@ -30,7 +30,7 @@ Vector<Interval> union_of(Vector<Interval> intervals) {
     return intervals;
 }
 
-// Of two unions, keeping their order instead of sorting anew.
+// Keeps their order instead of sorting anew.
 Vector<Interval> union_of(const Vector<Interval>& a, const Vector<Interval>& b) {
     Vector<Interval> both(a.size() + b.size());
     std::merge(a.begin(), a.end(), b.begin(), b.end(), both.begin());
@@ -49,13 +49,12 @@ bool ran(const Outcome& outcome, u64 at) {
     return outcome.start[at] != never && outcome.end[at] != never;
 }
 
-// When a node is more than posted: its message moves.
 u64 begun(const Outcome& outcome, u64 at) {
     const bool waited = at < outcome.begun.size() && outcome.begun[at] != never;
     return waited ? outcome.begun[at] : outcome.start[at];
 }
 
-// Covered by each class, in order of NodeClass; `from(place)`: where a node begins.
+// In order of NodeClass; `from(place)`: where a node begins.
 template <class From>
 std::array<Vector<Interval>, node_classes> covered_by_class(const Model& model,
                                                                  const Outcome& outcome, u32 rank,
@@ -82,7 +81,6 @@ std::array<Vector<Interval>, node_classes> covered_by_class(const Model& model,
     return covered;
 }
 
-// From posting to moving.
 Vector<Interval> waits(const Model& model, const Outcome& outcome, u32 rank) {
     Vector<Interval> waits;
     const Job& job = model.work.job(rank);
@@ -98,7 +96,6 @@ Vector<Interval> waits(const Model& model, const Outcome& outcome, u32 rank) {
     return waits;
 }
 
-// The nodes that ran, and when each started.
 struct Ran {
     Vector<u32> nodes;
     Vector<Interval> started;   // pairs of a tick and a node

@@ -24,16 +24,15 @@ struct Step {
     StepKind kind;
 };
 
-// From the last rank's finish to the run's start; equal adjacent steps are merged.
+// Back from the last finish; equal adjacent steps are merged.
 Vector<Step> critical_path(const Model& model, const Outcome& outcome, const Recording& recording);
 
-// From the end of a node back to its start; nothing if it did not end.
+// Back to its start; empty if it did not end.
 Vector<Step> waited_for(const Model& model, const Outcome& outcome, const Recording& recording,
                              u32 rank, u32 node);
 
 StepKind kind_of(Why why);
 
-// Whether the subject of a moment is a message, or its hop.
 bool is_of_message(Why why);
 
 // Among the nodes of all ranks that ran.

@@ -23,7 +23,7 @@ public:
         result_.bytes.resize(rows * count);
     }
 
-    // `times` over, spread over [start, end).
+    // Spread over [start, end).
     void add(std::size_t row, u64 start, u64 end, u64 bytes, u64 times) {
         const Vector<u64>& edges = result_.edges;
         const auto found = std::upper_bound(edges.begin(), edges.end() - 1, start) - edges.begin();
@@ -121,7 +121,6 @@ private:
     std::size_t bins_ = 0;
 };
 
-// How many links each one represents.
 Vector<u64> links_alike(const Recording& recording) {
     Vector<u64> alike(recording.span_group.size(), recording.link_class.empty() ? 1 : 0);
     for (u32 of_class : recording.link_class) {
@@ -132,7 +131,6 @@ Vector<u64> links_alike(const Recording& recording) {
     return alike;
 }
 
-// From a class's row to all its links.
 Utilisation by_every_link(const Utilisation& by_class, const Vector<u32>& class_of,
                           const Vector<u32>& row_of, u32 bins) {
     Utilisation by_link{by_class.edges, {}};
@@ -218,7 +216,7 @@ Utilisation dimensions_of_messages(const Model& model, const Outcome& outcome, c
     return filled.take();
 }
 
-// By port of a rank, in the order of links.
+// In the order of links.
 Utilisation port_utilisation(const Outcome& outcome, const Recording& recording, u32 bins) {
     Vector<u32> row;   // by link, or class
     for (std::size_t i = 0; i < recording.port_spans.size(); ++i) {

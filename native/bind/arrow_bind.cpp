@@ -66,7 +66,7 @@ namespace {
 constexpr const char* stream_name = "arrow_array_stream";
 constexpr int64_t nullable = 2;   // ARROW_FLAG_NULLABLE
 
-// Rows, missing values, and a column's buffers; absent ones are None.
+// Rows, missing values, and buffers; absent ones are None.
 using ArrowColumn = std::tuple<int64_t, int64_t, Vector<std::optional<nb::bytes>>>;
 
 // What a schema or array points to. Children are released with it, unless the reader took them.
@@ -95,7 +95,7 @@ void release_owned(Struct* released) {
     released->release = nullptr;
 }
 
-// Children must be complete; the result owns them.
+// Owns the children.
 ArrowSchema schema_of(std::string format, std::string name, int64_t flags, Vector<ArrowSchema> children) {
     auto owned = std::make_unique<Owned<ArrowSchema>>();
     owned->texts = {std::move(format), std::move(name)};

@@ -63,7 +63,6 @@ std::pair<Vector<std::pair<LayoutId, u64>>, Vector<UsedCollective>> used_in_layo
     return {std::move(of_layouts), std::move(others)};
 }
 
-// A number for every rank.
 using RankColumn = nb::ndarray<const u32, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // The communicator's place among a template's names, and the comm_type.

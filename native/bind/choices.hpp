@@ -26,7 +26,6 @@
 
 namespace yantra {
 
-// The C++ side of a choice.
 struct Choice {
     const char* name;
     u32 value;
@@ -47,7 +46,6 @@ ChoiceClass& class_of_choices() {
 // The common base class. Call once, before any other.
 void register_choices(nanobind::module_& module);
 
-// Makes a class within `scope`, and adds one object to it.
 ChoiceClass make_choices(nanobind::handle scope, const char* name);
 void add_choice(ChoiceClass& to, const char* name, u32 value);
 

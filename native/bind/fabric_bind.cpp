@@ -98,7 +98,7 @@ struct Router {
     }
 };
 
-// The paths of many flows, concatenated, and where each begins.
+// Concatenated, and where each begins.
 struct Paths {
     Vector<u64> first;
     Vector<u32> links;

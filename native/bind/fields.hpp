@@ -13,7 +13,6 @@
 
 namespace yantra {
 
-// The Python class, and the offset in its object.
 struct FieldPlace {
     nanobind::handle type;
     std::size_t offset;
@@ -28,7 +27,6 @@ inline nanobind::class_<AnyFields> fields_of(const FieldPlace& place) {
     return nanobind::borrow<nanobind::class_<AnyFields>>(place.type);
 }
 
-// For all fields of a type.
 template <typename Value>
 auto reader(FieldPlace place) {
     return [place](nanobind::handle self) -> const Value& { return *static_cast<const Value*>(place.in(self)); };
@@ -70,7 +68,6 @@ public:
         add_setting<Value>(name, place_of(member));
         return *this;
     }
-    // A vector as a memoryview.
     template <typename Owner, typename Values>
     Class& column(const char* name, Values Owner::* member) {
         add_column<Values>(name, place_of(member));

@@ -56,7 +56,7 @@ Routes routes_of(const FlowRun& run) {
     return routes;
 }
 
-// Routes by load; flows are numbered as in the list, like those routed beforehand.
+// Flows are numbered as in the list, like those routed beforehand.
 class ByLoad final : public RouteFinder {
 public:
     ByLoad(std::shared_ptr<const FabricGraph> graph, const RoutingChoice& choice, Vector<i32> from, Vector<i32> to)

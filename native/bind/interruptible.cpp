@@ -37,7 +37,6 @@ std::shared_ptr<std::atomic<bool>>& stop_heard() {
     return of_thread;
 }
 
-// For this thread.
 void nothing_has_come() {
     Interruption::has_come.store(calls().stops_said.load() > 0, std::memory_order_relaxed);
 }

@@ -100,7 +100,6 @@ Vector<std::shared_ptr<const Job>> lower_small(const Vector<std::shared_ptr<cons
     return jobs;
 }
 
-// Group names to the model's communicators.
 void name_groups(LowerOptions& options, const std::unordered_map<std::string, CommunicatorId>& by_name) {
     options.communicators.clear();
     for (const auto& [name, communicator] : by_name) {
@@ -129,7 +128,7 @@ void set_custom_by_node(LowerOptions& options, const std::unordered_map<u64, Cus
     }
 }
 
-// A kind has a plan over all ranks, which covers these dimensions.
+// Over all ranks, on these dimensions.
 void offer(LowerOptions& options, CollectiveKind kind, const Vector<u32>& covered) {
     options.offered_kinds |= 1u << static_cast<u32>(kind);
     for (u32 dimension : covered) {

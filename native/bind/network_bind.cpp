@@ -26,7 +26,7 @@ namespace yantra {
 
 namespace {
 
-// Tells a network that outlives its run that the run is over.
+// Outlives the run, and says that it is over.
 struct PythonPort {
     NetworkPort* port = nullptr;
 

@@ -18,7 +18,6 @@ inline std::optional<u64> unless_never(u64 ticks) {
     return ticks == never ? std::nullopt : std::optional(ticks);
 }
 
-// As an id or a choice.
 template <class Typed>
 std::optional<Typed> typed_unless_none(u32 index) {
     return index == none ? std::nullopt : std::optional(static_cast<Typed>(index));

@@ -36,7 +36,6 @@ Vector<Value> list_of(const Array<Value>& array) {
     return {array.data(), array.data() + array.size()};
 }
 
-// By port.
 struct PortCounts {
     Vector<u64> packets, bytes, queue_max_bytes, pauses, resumes, marks, drops;
     Vector<double> paused_ns, busy_ns;

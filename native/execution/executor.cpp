@@ -80,12 +80,11 @@ void Executor::add_part(ActorId actor, std::shared_ptr<const Job> job, u32 arriv
     a.parts.push_back(std::move(part));
 }
 
-// The path of every node, from end to next start, inlined into one function: each call would cost
-// as much as its work.
+// Every node's path, from end to next start, is inlined into one function: calls would cost as much
+// as the work.
 
-// Prefetches for nodes a few places on: ranks alternate, so they are not cached. The rank's most
-// advanced node may be followed by one as far ahead as nodes are under way. Forced inline, as the
-// compiler drops calls that only prefetch.
+// Prefetches nodes a few places on, uncached as ranks alternate. The rank's most advanced node may
+// be followed by one as far ahead as nodes are under way. Forced inline, as above.
 [[gnu::always_inline]] inline void Executor::fetch_ahead(const Part& part, NodeId node) const {
     constexpr u32 ops_ahead = 16;
     constexpr u32 children_ahead = 24;
@@ -237,8 +236,7 @@ void Executor::put_back(OfActor& a, NodeId node) { make_ready(a, part_of(a, node
     a.issuing = false;
 }
 
-// Whether a ready node stays ready, with its slot free, while another starts: if that is a message,
-// nothing ends.
+// Whether a ready node and its slot stay so while another starts: a message, so nothing ends.
 inline bool Executor::waits_aside(const OfActor& a, NodeId node, const Op& other) {
     return part_of(a, node).op(node).resource == unlimited && is_message(other);
 }
@@ -280,7 +278,7 @@ NodeId Executor::release_several(OfActor& a, const Part& part, NodeId node) {
     return freed;
 }
 
-// The run pauses where arrived jobs have ended, so that their sender notices.
+// So that the sender notices.
 [[gnu::always_inline]] inline void Executor::node_of_arrival_ends(const Part& part) {
     if (part.arrival != none) [[unlikely]] {
         count_arrival(part);

@@ -131,14 +131,12 @@ public:
     u32 accept(Vector<std::pair<ActorId, std::shared_ptr<const Job>>> jobs);
     void begin(u32 arrival);
     const Arrival& arrival(u32 arrival) const { return arrivals_[arrival]; }
-    // When all actors, and all expected jobs, have ended.
     std::optional<u64> done_at() const;
     // Since the last call.
     Vector<u32> take_ended() { return std::exchange(ended_, {}); }
 
     [[gnu::noinline]] void handle(ActorId actor, const RankEvent& event);
     void completed(const Completion& completion);
-    // The first byte of the message that a posted node awaits moves now.
     void message_begins(const Completion& completion);
 
     // Prefetches what is read when a node ends: it, its slot, and the first that waits for it.
@@ -171,7 +169,6 @@ public:
     const Part& part_of(ActorId actor, NodeId node) const {
         return part_of(state_.actors[actor], node);
     }
-    // Among the nodes of all actors.
     u32 place(ActorId actor, NodeId node) const { return part_of(actor, node).place(node); }
     u64 start_of(ActorId actor, NodeId node) const { return state_.start[place(actor, node)]; }
     u64 end_of(ActorId actor, NodeId node) const { return state_.end[place(actor, node)]; }

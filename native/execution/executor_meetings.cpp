@@ -3,7 +3,7 @@
 
 namespace yantra {
 
-// The call waits for the other members, without a slot.
+// Without a slot.
 void Executor::come_together(ActorId actor, const Part& part, NodeId node) {
     const Op& op = part.op(node);
     const u64 key = Meetings::key_of(*part.graph, node.index() - part.first, op.bytes);

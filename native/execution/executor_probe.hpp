@@ -33,7 +33,6 @@ class ExecutorProbe {
 public:
     explicit ExecutorProbe(Recorder& recorder) : recorder_(recorder) {}
 
-    // Slots of each kind per actor, actors, and nodes.
     void keeps(const Vector<u32>& capacity, u32 actors, std::size_t nodes) {
         capacity_ = capacity;
         slots_.resize(actors * capacity.size());
@@ -48,7 +47,7 @@ public:
         recorder_.recording().ended.resize(nodes, none);
         recorder_.recording().instance.resize(nodes, none);
     }
-    // In order: the first node, the rank, and how many do the same.
+    // In order.
     void plays(u32 first_node, RankId rank, u64 ranks) {
         recorder_.recording().first_node.push_back(first_node);
         recorder_.recording().rank.push_back(rank.index());

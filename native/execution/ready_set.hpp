@@ -66,7 +66,7 @@ public:
         return static_cast<u32>(best);
     }
 
-    // Prefetches, if the slot will soon be free.
+    // If the slot will soon be free.
     void fetch(u32 slot) const { __builtin_prefetch(&slots_[slot], 1); }
     bool empty() const { return filled_ == 0; }
     // False if nobody waits for a kind that is not shut.
@@ -102,7 +102,6 @@ public:
         }
     }
 
-    // Shifts all nodes and positions.
     void move_on(u32 by) {
         for (Slot& slot : slots_) {
             slot.move_on(u64{by} << 32U | by);

@@ -29,7 +29,7 @@ class TableWriter {
 public:
     explicit TableWriter(bool json) : json_(json) {}
 
-    // Returns the number of a new list of texts for codes.
+    // Texts for codes; returns the list's number.
     u64 new_texts();
 
     void add_texts(u64 number, const Vector<std::string>& texts);

@@ -104,7 +104,6 @@ void PerfettoWriter::describe(std::string_view descriptor) {
     block(out_, trace::packet, packet_);
 }
 
-// With the texts that it is the first to name.
 void PerfettoWriter::packet(u64 time) {
     packet_.clear();
     WireWriter(packet_).number(packet_field::timestamp, time);

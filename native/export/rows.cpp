@@ -17,7 +17,6 @@ namespace {
 template <typename Item>
 using Smallest = std::priority_queue<Item, Vector<Item>, std::greater<>>;
 
-// The rows of one track.
 class Lanes {
 public:
     u64 place(u64 start, u64 end) {

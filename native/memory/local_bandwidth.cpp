@@ -103,7 +103,6 @@ double LocalBandwidth::speed(const Work& work, double share, const OfActor& of) 
     return slowed ? std::min(by_memory, units_left(of)) : by_memory;
 }
 
-// Reschedules an end that has moved.
 void LocalBandwidth::plan(ActorId actor, u32 number) {
     Work& work = works_[number];
     const double rest = std::max(std::round(work.left / work.speed), 0.0);

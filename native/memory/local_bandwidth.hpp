@@ -45,7 +45,6 @@ public:
 
     bool enabled() const { return bytes_per_tick_ > 0.0; }
 
-    // Schedules the end of work that takes `ticks` alone and moves `bytes`.
     void schedule(ActorId actor, u64 ticks, u64 bytes, EventKind done, u32 a, u32 b = none) {
         if (!enabled() || ticks == 0 || bytes == 0) [[likely]] {
             engine_.of_ranks.schedule(actor, ticks, done, a, b);

@@ -18,7 +18,6 @@ namespace yantra::inline YANTRA_RUN {
 
 class Memory {
 public:
-    // With the event that follows it.
     struct Access {
         ActorId actor;
         RankId rank;
@@ -100,7 +99,7 @@ private:
         begun_.swap(rest);
     }
 
-    // The node completes before the server takes the next request, in the same tick.
+    // The node completes before the server's next request, in the same tick.
     void serve(u32 server, const MemoryRequest& request) {
         const Recorder::Scope scope(engine_.recorder());
         probe_.serves(server, request.place, engine_.now());

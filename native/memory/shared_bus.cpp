@@ -223,7 +223,6 @@ void SharedBus::processed_at(ActorId actor, u32 port) {
     go_on(actor, port);
 }
 
-// Inner requests continue the outer one at the rank's port.
 void SharedBus::retire(ActorId actor, const Request& request) {
     const Request outer = outer_request(request);
     Port& p = ports_[actor][rank_side];

@@ -43,7 +43,7 @@ private:
 
     // Crossing or waiting.
     struct Request {
-        // What happens when the request is done.
+        // When the request is done.
         enum Then : u8 { deliver, queue_send, queue_processing, retire_outer };
         Then then = deliver;
         bool process = false;      // is reduced at the far side

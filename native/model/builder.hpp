@@ -23,7 +23,7 @@ struct OffsetAxis {
     Vector<u32> listed;
 };
 
-// A layout that was added, and the dimensions in which members differ.
+// And the dimensions in which members differ.
 struct AddedLayout {
     LayoutId id;
     u32 lowest = none;               // of those dimensions
@@ -34,8 +34,7 @@ struct AddedLayout {
     LayoutId aligned;
 };
 
-// Communicators of one layout, one for each point of a product of axes, numbered from
-// `first_index`.
+// One for each point of a product of axes, from `first_index`.
 struct AddedFamily {
     LayoutId layout;
     u32 first_index = 0;
@@ -91,14 +90,13 @@ public:
     // The number of a device, not a rank, in programs. Set the fabric first.
     u32 add_switch(u32 device);
     void set_formula_groups(const Vector<u32>& groups);
-    // Between ranks of the fabric or, without one, of the dimensions.
+    // Between ranks of the fabric or else of the dimensions.
     void set_background(Vector<BackgroundFlow> flows);
     void set_slow_spells(Vector<SlowSpell> spells);
     void set_memory(const RemoteMemory& memory) { model().memory = memory; }
     // Tags of different communicators may collide; messages then match.
     void match_by_tag() { model().collectives.match_by_tag = true; }
 
-    // A dimension of Block::table has its table.
     void add_dimension(const Dimension& dimension, std::shared_ptr<const BlockTable> table);
 
     // Members are sums of one offset of each axis, in this order or ascending.
@@ -133,7 +131,6 @@ public:
     void set_jobs(Vector<std::shared_ptr<const Job>> jobs, Vector<u32> job_of);
     void set_role_jobs(const Assignment& assignment, Vector<std::shared_ptr<const Job>> jobs);
     std::optional<RankProblems> check_ranks() const;
-    // For a job that may arrive at a rank.
     Vector<Problem> check_job(const Job& job, u32 rank) const;
 
     // Checks that indices are in range and nothing is missing. No further calls.

@@ -11,7 +11,6 @@
 
 namespace yantra {
 
-// The dimensions in which a layout's members differ.
 struct Span {
     u32 lowest = none;           // of those dimensions
     // By dimension, if members at 0 are exactly a product of coordinates.

@@ -10,7 +10,6 @@ namespace yantra {
 
 namespace {
 
-// Whether the job depends on which rank runs it.
 bool names_ranks(const Job& job) {
     return std::any_of(job.ops.begin(), job.ops.end(), [](const Op& op) {
         return op.kind == OpKind::send || op.kind == OpKind::receive ||

@@ -12,7 +12,6 @@
 
 namespace yantra {
 
-// Each component of a run takes its own part.
 struct Model {
     Semantics semantics;
     NetworkParameters network;

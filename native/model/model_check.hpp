@@ -5,10 +5,9 @@
 
 namespace yantra {
 
-// A job for every rank.
 void check_jobs(const Model& model);
 
-// And everything else. Both throw InternalFault, since a wrong model is the compiler's mistake.
+// Also the jobs. Both throw InternalFault: a wrong model is the compiler's mistake.
 void check_model(const Model& model);
 
 }  // namespace yantra

@@ -16,7 +16,7 @@ constexpr u32 time_rounds = 2;
 constexpr u64 weights = 0xff;   // of summands, so that their order counts
 __extension__ using Time = unsigned __int128;
 
-// What two ranks exchange, as seen by one.
+// As seen by one.
 struct RankPair {
     u32 rank = 0;
     u32 peer = 0;

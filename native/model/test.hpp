@@ -67,7 +67,6 @@ inline Op message(bool sends, u32 peer, u64 bytes, u32 tag = 0) {
     return op;
 }
 
-// One job for each rank.
 inline Model model_of(Vector<Dimension> dimensions, Vector<std::shared_ptr<const Job>> jobs) {
     Model model;
     model.semantics.scale = TimeScale::picoseconds();

@@ -24,7 +24,6 @@ constexpr double bytes_of_queue = 40.0;
 constexpr double bytes_of_chunk = 384.0;
 constexpr double bytes_of_phase = 32.0;
 
-// Of a chunk, a collective or a job of one rank.
 struct Cost {
     double messages = 0.0;
     double events = 0.0;

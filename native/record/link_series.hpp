@@ -13,7 +13,6 @@
 
 namespace yantra {
 
-// Bytes per ns that a link carried between two times.
 struct LinkStretch {
     u32 link = none;
     double from_ns = 0.0;

@@ -93,7 +93,7 @@ public:
                 with(recorder_.pop(list));
             }
         }
-        // Makes the moment in any case.
+        // In any case.
         void apart() {
             recorder_.begin(time_, recorder_.trail.cause, Why::nothing, subject_, false);
             made_ = true;

@@ -11,7 +11,7 @@ namespace yantra::inline YANTRA_RUN {
 
 namespace {
 
-// A job's collectives that are equal for every rank.
+// Equal for every rank.
 using Alike = std::tuple<u32, CollectiveKind, u64, bool>;   // communicator by its name, kind, bytes, over some
 
 std::map<Alike, u64> alike_in(const Model& model, const Job& job) {
@@ -102,7 +102,6 @@ bool Charges::are_in(const Model& model) {
     });
 }
 
-// In ascending order.
 void Charges::list_members(u32 communicator) {
     const Communicator& at = model_.collectives.communicators[communicator];
     const Shape& shape = *model_.collectives.layouts[at.layout].shape;

@@ -47,9 +47,9 @@ public:
     // Calls visit(sender, receiver, bytes, messages) for each pair.
     template <class Visit>
     void for_each_pair(const KnownCollective& of, Visit&& visit);
-    // Links between two members, cached.
+    // Cached.
     const Vector<u32>& way(u32 src, u32 dst);
-    // Adds to each link, and each dimension or label.
+    // By link, and dimension or label.
     void add(const KnownCollective& of, u64 times);
     const Vector<LinkUse>& links() const { return links_; }
     const Vector<LinkUse>& groups() const { return groups_; }
@@ -95,7 +95,6 @@ void Charges::for_each_pair(const KnownCollective& of, Visit&& visit) {
     }
 }
 
-// Adds the charges of a finished run's jobs.
 void add_charges(const Model& model, const Grid& grid, const Vector<JobOfRank>& jobs, Outcome& outcome);
 
 }  // namespace yantra

@@ -45,14 +45,13 @@ public:
     }
 
 private:
-    // A communicator's k-th collective: who entered what.
+    // A communicator's k-th.
     struct Round {
         Vector<u32> never;                   // members that will not enter it
         Vector<u32> not_yet;                 // members that may still
         Vector<std::pair<u32, u32>> kinds;   // the first rank of each different kind, its node
     };
 
-    // A message that the other side has ready.
     struct Offer {
         u64 bytes;
         u32 tag;
@@ -150,7 +149,7 @@ private:
         return found;
     }
 
-    // The peer's node that would match and has not started.
+    // Not started.
     u32 pending_partner(const Waiting& w) const {
         const OpKind wanted = w.sends ? OpKind::receive : OpKind::send;
         for (u32 node = 0; node < nodes_of(w.peer); ++node) {
@@ -163,7 +162,7 @@ private:
         return none;
     }
 
-    // By rank and communicator, those started, in order.
+    // In order.
     void list_entered_collectives() {
         for (u32 rank = 0; rank < grid_.ranks(); ++rank) {
             for (u32 node = 0; node < nodes_of(rank); ++node) {
@@ -210,7 +209,6 @@ private:
         return result;
     }
 
-    // Whether a collective of `rank` over some dimensions includes `other`.
     bool takes_part(u32 rank, u32 other, u64 involved) const {
         for (u32 d = 0; d < grid_.dimensions(); ++d) {
             if ((involved >> d & 1) == 0 &&

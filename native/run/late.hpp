@@ -22,7 +22,7 @@ inline namespace YANTRA_RUN {
 
 class Simulation;
 
-// The node of the late event or, if unknown, the one that started last.
+// If unknown, the node that started last.
 Late late(Simulation& simulation, const TooLong& error);
 
 }  // namespace YANTRA_RUN

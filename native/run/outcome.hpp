@@ -43,7 +43,6 @@ struct Waiting {
     std::string inner_name;
 };
 
-// Two ranks whose collectives of one communicator wrongly differ.
 struct Mismatch {
     u32 rank = none;
     u32 node = none;

@@ -174,7 +174,6 @@ void Simulation::start() { executor_.start(); }
     }
 }
 
-// What is left of the running batch.
 void Simulation::finish_batch() {
     engine_.of_ranks.finish([this](ActorId actor, const RankEvent& of_rank, u32 count) {
         return handle(actor, of_rank, count);
@@ -347,7 +346,6 @@ Outcome Simulation::without_nodes() const {
     return out;
 }
 
-// Initial and arrived.
 Vector<JobOfRank> Simulation::jobs() const {
     Vector<JobOfRank> found;
     for (u32 rank = 0; rank < actors_.count(); ++rank) {

@@ -47,7 +47,7 @@ public:
     Simulation(const Simulation&) = delete;
     Simulation& operator=(const Simulation&) = delete;
 
-    // Then call run_for until it returns true.
+    // Call run_for until it returns true.
     void start();
     // At most `events` events. True at the end, or if ranks entered different collectives and the
     // quirk asks for matching by tag. Returns early where arrived jobs have ended; see
@@ -87,7 +87,7 @@ private:
     void completed(const Completion& completion) override;
     void begins(const Completion& completion) override;
     [[gnu::noinline]] void finish_batch();
-    // The first events of a run, at most `until`; returns how many.
+    // At most `until`; returns how many.
     u32 handle_run(const EventRun& run, u32 until);
     u32 handle_few(const EventRun& run, u32 until);
     void handle(const Event& event);

@@ -67,7 +67,7 @@ public:
         return {bucket, before, last};
     }
 
-    // Removes the longest waiting message on the side opposite `side`, or none.
+    // Of the side opposite `side`, longest first, or none.
     template <class At>
     [[gnu::always_inline]] u32 take(const Place& place, Side side, At&& at) {
         if (place.last == none || at(place.last).side == side) {
@@ -84,7 +84,6 @@ public:
         return partner;
     }
 
-    // The message waits, if nobody of the other side does.
     template <class At>
     [[gnu::always_inline]] void wait(const Place& place, const MatchKey& key, Side side, u32 message, At&& at) {
         // Field by field: a value that is built and copied stalls on its own stores.
@@ -108,7 +107,7 @@ public:
         }
     }
 
-    // Calls visit(first message) for every waiting key.
+    // visit(first message).
     template <class At, class Visit>
     void for_each(At&& at, Visit&& visit) const {
         for (u32 last : buckets_) {
@@ -118,7 +117,7 @@ public:
         }
     }
 
-    // Calls visit(message) for every waiting message, by key in order.
+    // By key in order.
     template <class At, class Visit>
     void for_each_message(At&& at, Visit&& visit) const {
         for (u32 last : buckets_) {
@@ -141,7 +140,6 @@ private:
         return static_cast<u32>(h >> 32U) & mask_;
     }
 
-    // The link to the last message of a place.
     template <class At>
     u32& link_to(const Place& place, At&& at) {
         return place.before == none ? buckets_[place.bucket] : at(place.before).other;

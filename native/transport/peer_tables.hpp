@@ -17,7 +17,6 @@
 
 namespace yantra {
 
-// What members must have in common of each phase of a chunk, or of the whole collective.
 struct PhaseShape {
     u32 program = none;
     u32 level = 0;
@@ -113,7 +112,6 @@ public:
         return t.chunk;
     }
 
-    // The table goes when all members have left.
     void leave(u32 table, u32 member) {
         Table& t = state_.tables[table];
         t.chunk[member] = ChunkId::none;

@@ -89,7 +89,7 @@ inline void Transport::ends(u32 flight) {
     }
 }
 
-// The last byte is there: the sender hears first, then a waiting receiver.
+// The sender hears first, then a waiting receiver.
 void Transport::arrive(u32 flight) {
     probe_.delivered(flight);
     Flight& f = state_.flights[flight];

@@ -39,7 +39,7 @@ public:
         u8 ends_to_come = 1;   // the receiver's, and the sender's if the network reports it
     };
     static_assert(sizeof(Flight) == 64);
-    // What waits for a control message, at either end.
+    // At either end.
     struct Rendezvous {
         u64 bytes = 0;
         Actors::Ends ends{};
@@ -99,7 +99,6 @@ public:
         return post_now({bytes, tag, ends.src, ends.dst}, rank, peer, then, sends, order);
     }
 
-    // Sends what nobody matches.
     void pass(const Message& message, Notice arrived) {
         count(message.ranks);
         network_.send(message, arrived, {});
@@ -111,7 +110,6 @@ public:
         held_links_->carry_on(message, arrived, since);
     }
 
-    // As of FastPath.
     u32 only_link(RankId from, RankId to) { return fast_path_ == nullptr ? none : fast_path_->only_link(from, to); }
     void pass_over(u32 link, const Message& message, Notice arrived) {
         count(message.ranks);
@@ -128,7 +126,6 @@ public:
         count(many.size());
         fast_path_->send_round(many, bytes);
     }
-    // As of FastPath.
     u64 ticks_of_rounds(std::span<const OverLink> many, u64 bytes) {
         return fast_path_ == nullptr ? 0 : fast_path_->ticks_of_rounds(many, bytes);
     }

@@ -93,7 +93,6 @@ private:
     Vector<Problem> problems_;
 };
 
-// If this rank sends or receives it.
 void check_message_of(const Job& job, u32 node, u32 rank, u32 ranks, Vector<Problem>& problems) {
     const Graph& graph = *job.graph;
     const Op& op = job.ops[node];

@@ -16,11 +16,10 @@ Vector<Problem> check_rank(const Job& job, u32 rank, u32 ranks,
 // Of a trace for a collective among `positions` ranks.
 Vector<Problem> check_custom(const Graph& graph, u32 positions, bool whole_microseconds);
 
-// Whether the recorded duration is valid and within the run's clock; appends problems.
+// And within the run's clock; appends problems.
 bool check_duration(const Graph& graph, u32 node, bool whole_microseconds, u64 longest_ns,
                     Vector<Problem>& problems);
 
-// The text for a duration beyond the run's clock.
 std::string beyond(u64 longest_ns);
 
 }  // namespace yantra

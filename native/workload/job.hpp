@@ -60,7 +60,6 @@ inline void make_collective(Op& op) {
 
 inline bool is_message(const Op& op) { return op.kind == OpKind::send || op.kind == OpKind::receive; }
 
-// How nodes are mapped to the slots of a rank.
 struct ResourceMap {
     Vector<u32> capacity;      // of each slot kind
     u8 cpu = 0;
@@ -83,7 +82,7 @@ struct ResourceMap {
     }
 };
 
-// Of a node that cannot run: the attribute, what was expected and what came.
+// The attribute, what was expected and what came.
 struct Problem {
     u32 node = none;
     bool unsupported = false;    // the trace is right, but there is no model for it

@@ -11,7 +11,6 @@ namespace yantra {
 
 namespace {
 
-// A graph's names among those of all graphs.
 Vector<u32> codes_of(const Vector<std::string>& names, Interner& all) {
     Vector<u32> codes;
     codes.reserve(names.size());

@@ -22,7 +22,6 @@ namespace yantra {
 
 class KernelTable {
 public:
-    // What a kernel must have for the model, and how traces are read.
     struct Needs {
         bool flops = true;
         bool bytes = true;

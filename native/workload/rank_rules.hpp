@@ -51,7 +51,6 @@ struct RankRules {
     Vector<AxisSum> peers;
 };
 
-// For one rank.
 struct RankTables {
     Vector<u32> communicators;
     Vector<u32> peers;

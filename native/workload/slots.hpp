@@ -1,4 +1,4 @@
-// Slots: which kind of slot a node occupies while it runs.
+// Slots: the kind of slot that a node occupies while it runs.
 #pragma once
 
 #include "workload/node_reader.hpp"
