@@ -3,9 +3,8 @@
 // Python acts on a signal only at its next line. During such a call a handler in front of Python's
 // also notes it for the core (base/interruption.hpp), which lets Python act, and ends if that
 // raises. Handlers are restored after the last such call; the system's default stays. Trade-off:
-// four system calls, so for long calls.
-//
-// Python acts only in the main thread; other threads end by a Stop that they have agreed to hear.
+// four system calls, so for long calls. Python acts only in the main thread; others end by a Stop
+// that they hear.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,18 +1,18 @@
 // EventQueue: the one clock and queue: a wheel for the near future, a radix heap for the rest.
 //
-// Order is total: by time, then by order of scheduling; events for the present run in the same
-// pass, last. Time is cut into blocks of half a wheel. The wheel (engine/event_wheel.hpp) holds the
-// present block and the next, a stable monotone radix heap later ones (Ahuja, Mehlhorn, Orlin and
-// Tarjan, "Faster algorithms for the shortest path problem", JACM 1990, section 2): 64 buckets by
-// the highest bit in which a block differs from the wheel's last. An event moves down, usually once
-// or twice, by sequential copying; equal times stay together, so stability is free. The price:
-// nothing may be scheduled in the past. A moment beyond the clock is TooLong (base/too_long.hpp),
-// at the latest when it comes.
+// Order is total: by time, then by scheduling; events for the present run in the same pass, last.
+// Time is cut into blocks of half a wheel. The wheel (engine/event_wheel.hpp) holds the present
+// block and the next, a stable monotone radix heap the others (Ahuja, Mehlhorn, Orlin and Tarjan,
+// "Faster algorithms for the shortest path problem", JACM 1990, section 2): 64 buckets by the
+// highest bit in which a block differs from the wheel's last. Events move down once or twice, by
+// sequential copying; equal times stay together, so stability is free. The price: nothing may be
+// scheduled in the past. A moment beyond the clock is TooLong (base/too_long.hpp), at the latest
+// when it comes.
 //
-// Where ranks run in step, consecutive events of one owner and time are one entry with a count:
-// kinds and indices evenly spaced, or one kind with a list (engine/event_lists.hpp). Any other
-// event of that time ends it, so order is unaffected. Events of several times may alternate (such
-// as arrivals and freed links); of two times only, if not near.
+// Where ranks run in step, consecutive events of one owner and time are one entry: kinds and
+// indices evenly spaced, or one kind with a list (engine/event_lists.hpp). Any other event of that
+// time ends it, so order is unaffected. Events of several times may alternate (such as arrivals and
+// freed links); of two times only, if not near.
 #pragma once
 
 #include <algorithm>

@@ -1,11 +1,9 @@
 // ReadySet: a rank's nodes that wait for a slot, by kind, smallest position first.
 //
-// A position (the node's number unless scheduled) is above the number in one word, so both orders
-// compare equally.
-//
-// Upstream walks all ready nodes at every completion; this takes a few steps. Nodes come nearly in
-// order, to a list; a late one is inserted near the end or goes to a heap. A word marks kinds
-// waited for, so others are free.
+// A position (the node's number unless scheduled) is above the number in one word, to compare both
+// at once. Upstream walks all ready nodes at every completion; this takes a few steps. Nodes come
+// nearly in order, to a list; late ones are inserted near the end or go to a heap. A word marks
+// kinds waited for.
 #pragma once
 
 #include <algorithm>

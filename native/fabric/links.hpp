@@ -3,8 +3,7 @@
 // Per group of a dimension, a ring has two links per rank, a fully connected block one per ordered
 // pair, a switch one up and one down per rank, others those of their table. Messages cross
 // dimensions in ascending order; on one dimension this is upstream's model (astra-sim-semantics
-// 2.4), else its generalisation. Ways come from coordinates or one group's table, so memory does
-// not grow with ranks.
+// 2.4). Ways come from coordinates or one group's table, so memory does not grow with ranks.
 #pragma once
 
 #include <string>

@@ -2,14 +2,14 @@
 //
 // What the ranks of a class send to their k-th destinations is a class of flows. Links are of one
 // class if they have equal rate and label and each class of flows crosses them equally often, with
-// the same share of bytes. Ranks stay together if their flows cross the same classes of links with
-// equal shares and times. Then all members have equal rates: in progressive filling (Bertsekas and
-// Gallager, "Data Networks", 2nd ed. 1992, section 6.5.2) links of a class fill at one level, by
-// induction, and max-min fair rates are unique. So one link per class represents all.
+// the same share of bytes; ranks, if their flows cross the same classes of links with equal shares
+// and times. Then members have equal rates: in progressive filling (Bertsekas and Gallager, "Data
+// Networks", 2nd ed. 1992, section 6.5.2) links of a class fill at one level, by induction, and
+// max-min fair rates are unique.
 //
-// Links crossed together by every flow with equal shares (cables from a leaf to all spines under
-// even routing) become one bundle. Contents are compared, not only hashes. Trade-off: memory for
-// each pair of ranks; the search gives up if there are too many.
+// Links crossed together by every flow with equal shares (from a leaf to all spines under even
+// routing) become one bundle. Contents are compared, not only hashes. Trade-off: memory for each
+// pair of ranks; the search gives up on too many.
 #pragma once
 
 #include <functional>

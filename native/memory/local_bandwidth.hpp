@@ -3,12 +3,11 @@
 // Each wants bytes / time alone. Shares are max-min fair: under a share b a kernel of Q bytes with
 // arithmetic time W takes max(W, Q / b), as by the roofline (Williams, Waterman, Patterson, CACM
 // 2009; specs of memory models, contention). Trade-off: a fluid model with one rate per piece of
-// work; each begin or end reschedules the sharers.
+// work; each begin or end reschedules.
 //
-// Collectives under way may take units (SMs), of which a share s slows arithmetic-bound kernels to
-// 1 - s, and bandwidth, as one more piece of work. A kernel is memory-bound if it wants
-// `memory_bound` of the bandwidth. All-to-alls may have units of their own, as token-exchange
-// libraries do.
+// Collectives may take units (SMs), whose share s slows arithmetic-bound kernels to 1 - s, and
+// bandwidth, as one more piece of work. Kernels that want `memory_bound` of it are memory-bound.
+// All-to-alls may have their own units, as in token-exchange libraries.
 #pragma once
 
 #include <optional>

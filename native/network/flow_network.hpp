@@ -1,17 +1,16 @@
-// Flow network: messages share links max-min fairly, without packets or queues: the best a fabric
-// gives.
+// Flow network: messages share links max-min fairly, without packets or queues: a fabric at best.
 //
 // A message waits out its way's latency holding nothing, then holds all links until its bytes are
 // through (network/flow/sharing.hpp). Its sender is done a latency earlier, when the rest is under
 // way at the present rate. `rtt_fairness` weighs by 1 / round trip. For routings by packet, a
 // message is parts, each on its way.
 //
-// Links of a fabric may change rate at stated times. Messages on a failed link wait; after the
-// rerouting delay they go on at once by another way, if any, with their remaining bytes.
+// Links may change rate. Messages on a failed link wait; after the rerouting delay they go on by
+// another way, if any, with their remaining bytes.
 //
-// The happenings of a tick are gathered and done in fixed order (ends, entries, questions), so
-// event order within a tick does not matter. Trade-off: each change costs a solve of what it can
-// reach; queues never delay, and latency is the links' own.
+// A tick's happenings are gathered and done in fixed order (ends, entries, questions), so event
+// order does not matter. Trade-off: each change costs a solve of what it can reach; queues never
+// delay.
 #pragma once
 
 #include <limits>

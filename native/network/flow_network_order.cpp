@@ -1,9 +1,8 @@
 // Messages between two places one by one, as on one connection: those of each collective, or all.
 //
-// If a pair's messages shared links instead, a late rank would send its backlog at once, each
-// message at a fraction of the rate, and its successors would wait for all: a ring late once would
-// stay late by a multiple. Also, parallel chunks would take each step together and wait out each
-// latency together; in order, one sends while another waits.
+// If they shared links, a late rank would send its backlog at once, each message at a fraction of
+// the rate, with successors waiting for all: a ring late once would stay late by a multiple. Also,
+// parallel chunks would wait out each latency together; in order, one sends while another waits.
 #include <algorithm>
 #include <utility>
 

@@ -1,10 +1,9 @@
 // Network on chip: a run's messages as flits over the routers of a chip or a wafer.
 //
 // Runs network/noc/simulator.hpp beside the engine, one event for each active cycle. Each rank is a
-// node with its own router; dimensions are the topology's rings and meshes. A cycle is a flit's
-// time on a link; a link's latency is its channel's, in whole cycles. A message arrives with its
-// last flit. Trade-off: every flit visits every router, so for hundreds of ranks and megabytes
-// each.
+// node with its own router, on the topology's rings and meshes. A cycle is a flit's time on a link;
+// a link's latency is its channel's, in whole cycles. A message arrives with its last flit.
+// Trade-off: every flit visits every router, so for hundreds of ranks and megabytes each.
 #include <algorithm>
 #include <cmath>
 #include <memory>

@@ -1,11 +1,11 @@
 // Packet network: a run's messages as packets over the fabric, under congestion control.
 //
 // Runs network/packet/simulator.hpp beside the engine, one event for each tick with packet
-// activity. A message is its own queue pair; it has arrived when the receiver has its last byte,
-// and left when the sender has the last ACK. Formula tiers add only latency, as they are no
-// narrower than the other links; a message over them alone is no packets. Links may change rate or
-// fail (packet_network_changes.cpp). Trade-off: two events a packet and hop, so for one step of
-// dozens of ranks or one collective of a thousand.
+// activity. A message is its own queue pair; it has arrived with its last byte, and left when the
+// sender has the last ACK. Formula tiers, no narrower than the other links, add only latency; a
+// message over them alone is no packets. Links may change or fail (packet_network_changes.cpp).
+// Trade-off: two events a packet and hop, so for one step of dozens of ranks or one collective of a
+// thousand.
 #pragma once
 
 #include <memory>

@@ -1,15 +1,13 @@
-// Port network: the analytical network of native scenarios; messages take turns on the links of
-// ranks.
+// Port network: the analytical network of native scenarios; messages take turns on ranks' links.
 //
-// An uncontended message takes exactly the formula (analytical_formula.hpp). A port is one
-// direction of a link with an end at a rank; it carries one stream at its rate. A message holds
-// each port for its bytes. Its head moves on as soon as it has crossed (cut-through switching:
-// Kermani and Kleinrock, "Virtual cut-through", Computer Networks 3, 1979) and waits at busy ports
-// in order of arrival. A rank's messages of one tick go by tag, then by sending; heads of several
-// ranks in one tick share a port evenly. So no time depends on rank numbers. If a port is faster
-// than the one before, the message starts when it can pass without gaps. Trade-off: one more event
-// for each tick with messages, to gather arrivals. Links between switches are unlimited, buffers
-// endless, and senders never held back.
+// An uncontended message takes exactly the formula (analytical_formula.hpp). A port, one direction
+// of a rank's link, carries one stream at its rate. A message holds each port for its bytes. Its
+// head moves on once it has crossed (cut-through switching: Kermani and Kleinrock, "Virtual
+// cut-through", Computer Networks 3, 1979) and queues in order of arrival. In one tick, a rank's
+// messages go by tag, then by sending, and heads of several ranks share a port evenly, so no time
+// depends on rank numbers. At a port faster than the last, a message starts when it can pass
+// without gaps. Trade-off: one more event for each tick with messages. Links between switches are
+// unlimited, buffers endless, and senders never held back.
 //
 // In a folded run a port stands for its class and may be held for messages in turn
 // (network/held_links.hpp).

@@ -1,12 +1,11 @@
 // Recording: why everything in a run happened when it did.
 //
-// A run is a graph of moments: handled events, and joins, points within one where several
-// prerequisites had all come. A moment names its cause (where it was scheduled) and the delay's
-// reason; its edges name other prerequisites, which came in time. So its time is the maximum of its
-// cause's plus delay and its edges': a max-plus system (Baccelli, Cohen, Olsder and Quadrat,
-// "Synchronization and linearity", 1992). Causes give the longest path backwards; one pass over all
-// edges, last first, gives slack. Trade-off: 16 bytes a moment, 32 a message, 8 an edge; subjects
-// have 28 bits.
+// A run is a graph of moments: handled events, and joins, where several prerequisites had come. A
+// moment has its cause (where it was scheduled) and the reason of the delay; edges from other
+// prerequisites, which came in time. So its time is the maximum of its cause's plus delay and its
+// edges': a max-plus system (Baccelli, Cohen, Olsder and Quadrat, "Synchronization and linearity",
+// 1992). Causes give the longest path; one backward pass over all edges gives slack. Trade-off: 16
+// bytes a moment, 32 a message, 8 an edge; subjects have 28 bits.
 #pragma once
 
 #include <algorithm>

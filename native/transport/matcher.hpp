@@ -1,10 +1,9 @@
 // Matcher: pairs the k-th send with the k-th receive of the same (tag, source, destination, size).
 //
-// The hash table holds only waiting keys, so it is as small as the traffic in flight (upstream's
-// counters grow throughout). A bucket is four bytes: the last waiting message of a key; the rest is
-// in the messages, which are touched anyway. So adding or removing a key changes one link.
-// Trade-off: many more buckets than keys, to keep chains short. Size is part of the key: different
-// sizes never meet (astra-sim-semantics 0.3).
+// The hash table holds only waiting keys, the traffic in flight (upstream's counters grow
+// throughout). A bucket is four bytes: the last waiting message of a key; the rest is in the
+// messages, which are touched anyway, so a key changes one link. Trade-off: many more buckets than
+// keys, to keep chains short. Different sizes never meet (astra-sim-semantics 0.3).
 #pragma once
 
 #include <utility>

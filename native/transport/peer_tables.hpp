@@ -1,11 +1,11 @@
 // PeerTables: how messages of a collective's chunk find it on other ranks.
 //
-// Within an exchange the k-th message from a peer meets the k-th receive posted for it, so a
-// counter per peer (arrivals less receives posted) replaces matching. (If a peer gets several
-// sizes, the exchange keeps smaller ones from overtaking.) Exact if all members run the same
-// phases; so a table is shared by the same communicator, chunk number and phases. Chunks that
-// differ share none, and the run deadlocks; upstream pairs by tag and size alone, so different
-// collectives may complete each other: with that quirk the run restarts with tags.
+// In an exchange the k-th message from a peer meets the k-th receive posted for it, so a counter
+// per peer (arrivals less receives posted) replaces matching. (The exchange keeps smaller messages
+// to a peer from overtaking.) Exact if all members run the same phases; so a table is shared by
+// equal communicator, chunk number and phases. Chunks that differ share none, and the run
+// deadlocks; upstream pairs by tag and size alone, so they may complete each other: with that quirk
+// the run restarts with tags.
 #pragma once
 
 #include <algorithm>

@@ -1,10 +1,10 @@
 // Rounds of ranks in step that differ only in who comes when.
 //
-// In a ring all ranks receive, reduce and send at one tick, and again one message later, for as
-// many rounds as ranks. If they send only to each other, equal messages of equal times, and nothing
-// else happens, rounds bypass the queue and their counts are added at the end. What remains of a
-// message is its receiver, which gives the order of the next round. The last round goes normally
-// (exchange_round.cpp). Trade-off: one more check of all ranks.
+// In a ring all ranks receive, reduce and send at one tick, and again one message later, round
+// after round. If they send only to each other, equal messages of equal times, and nothing else
+// happens, rounds bypass the queue and counts are added at the end. A message's receiver gives the
+// order of the next round. The last round goes normally (exchange_round.cpp). Trade-off: one more
+// check of all ranks.
 #include <algorithm>
 #include <numeric>
 

@@ -2,12 +2,12 @@
 // in each block.
 //
 // The laws of `yantra msccl prove`: every message has a sender and a receiver who agree on its
-// length; no step waits for ever; nothing is read unwritten or added twice; steps of a rank that
-// conflict on a block are ordered by dependencies inside that rank; every rank ends with what the
-// collective promises. Then the order of steps does not matter.
+// length; no step waits for ever; nothing is read unwritten or added twice; conflicting steps of a
+// rank are ordered by its own dependencies; every rank ends with what the collective promises. Then
+// the order of steps does not matter.
 //
-// Trade-off: order inside a rank is stricter than needed, as messages could order steps too.
-// `steps_of` satisfies it; other correct programs may be refused. A set takes a bit for each rank.
+// Trade-off: stricter than needed, as messages could order steps too. `steps_of` satisfies it;
+// other correct programs may be refused. A set takes a bit for each rank.
 #pragma once
 
 #include "base/types.hpp"

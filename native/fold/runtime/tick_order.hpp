@@ -1,10 +1,10 @@
 // TickOrder: whether order within a tick could matter to an actor of a folded run.
 //
-// Events of a tick run in order of scheduling, which goes back to rank numbers and differs within a
-// class. Most commute: they touch one chunk or count. Noted here are those that may not: ends of
-// nodes that want the same slots, chunks that enter a queue or overtake in it, collectives with a
-// common counter, interchangeable messages. Slots and queues matter only if somebody still waits at
-// the end of the tick. What matters ends the folded run. Conservative.
+// Events of a tick run in order of scheduling, which differs within a class. Most commute: they
+// touch one chunk or count. Noted here are those that may not: ends of nodes that want the same
+// slots, chunks that enter a queue or overtake in it, collectives with a common counter,
+// interchangeable messages. Slots and queues matter only if somebody still waits at the end of the
+// tick. What matters ends the folded run. Conservative.
 #pragma once
 
 #include <algorithm>

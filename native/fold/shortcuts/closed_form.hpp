@@ -1,10 +1,10 @@
 // Closed forms: the time of an exchange phase among ranks that do the same, without its messages.
 //
 // If a rank hears only from its class, each message it sends has a twin that reaches it in the same
-// tick, so the phase follows from program, bytes, distances and delays. With one packet at a time
-// it is the sum of hand-overs, reductions and messages (Patarasuk and Yuan, J. Parallel Distrib.
-// Comput. 69 (2009), section 3, for the ring), rounded as the run does. With several, one rank's
-// packets are played on a clock of their own.
+// tick, so program, bytes, distances and delays decide. With one packet at a time it is the sum of
+// hand-overs, reductions and messages (Patarasuk and Yuan, J. Parallel Distrib. Comput. 69 (2009),
+// section 3, for the ring), rounded as in the run; with several, one rank's packets are played on
+// their own clock.
 #pragma once
 
 #include <functional>

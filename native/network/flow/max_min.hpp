@@ -1,20 +1,19 @@
 // MaxMin: max-min fair rates of flows over links, kept up to date as flows come and go.
 //
-// Rates are those of progressive filling (Bertsekas and Gallager, "Data Networks", 2nd ed. 1992,
-// section 6.5.2): all rise together until a link is full, whose flows keep theirs, and so on. A
-// rate is the flow's weight times the level of its owner, its bottleneck link.
+// By progressive filling (Bertsekas and Gallager, "Data Networks", 2nd ed. 1992, section 6.5.2):
+// all rates rise until a link is full, whose flows keep theirs, and so on. A rate is the flow's
+// weight times the level of its owner, its bottleneck link.
 //
-// A link's level depends only on lower levels. So after a change only links whose level may have
-// changed are visited, lowest first: one that is too full, could give more, or has flows without a
-// rate takes a new level and takes over flows with higher ones elsewhere (Dijkstra's order with
-// levels for distances; for such dependent bottlenecks see Ros-Giralt et al., "On the bottleneck
-// structure of congestion-controlled networks", SIGMETRICS 2020). When none is in question the
-// rates are max-min fair by definition. Where that would cost more, as when all links depend on
-// each other, everything is filled from nothing, visiting each link once.
+// A link's level depends only on lower ones. So a change visits only links whose level may have
+// changed, lowest first: one that is too full, could give more, or has flows without a rate takes a
+// new level, and flows with higher ones elsewhere (Dijkstra's order; for such dependent bottlenecks
+// see Ros-Giralt et al., "On the bottleneck structure of congestion-controlled networks",
+// SIGMETRICS 2020). When none is in question the rates are max-min fair by definition. Where that
+// would cost more, all is filled from nothing, visiting each link once.
 //
-// Flows over the same links are one class. A flow may take a share of its rate of a link (divided
-// among ways) or a multiple (the link stands for many). Trade-off: changing a link's level visits
-// all its classes; 16 bytes for each link of each class.
+// Flows over the same links are one class. A flow may take a share of its rate of a link, or a
+// multiple (the link stands for many). Trade-off: changing a level visits all classes of the link;
+// 16 bytes for each link of each class.
 #pragma once
 
 #include <limits>

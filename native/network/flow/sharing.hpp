@@ -1,12 +1,11 @@
 // FlowSharing: flows with bytes to carry at max-min fair rates, and when the next ends.
 //
-// A link counts the bytes it lets through per unit of weight; a flow that it limits is due when
-// that count has risen by its bytes. So a new rate costs nothing per flow; only flows with a new
-// owner are visited. Times are real ns. Flows that end within a millionth of a ns leave together,
-// so equal flows cost one solve. Trade-off: a real clock of 53 bits: a picosecond in two hours. And
-// if over 100,000 flows are under way and each end changes nearly all rates, ends are merged once
-// rates have cost 300 million looks: a flow then leaves, and frees its links, late by up to 1/2000
-// of the time since the first began.
+// A link counts the bytes it lets through per unit of weight; its flow is due when that count has
+// risen by the flow's bytes. So only flows with a new owner are visited. Times are real ns. Flows
+// that end within a millionth of a ns leave together, so equal flows cost one solve. Trade-off: a
+// real clock of 53 bits: a picosecond in two hours. And with over 100,000 flows of which each end
+// changes nearly all rates, ends are merged once rates have cost 300 million looks: a flow then
+// leaves late by up to 1/2000 of the time since the first began.
 #pragma once
 
 #include <span>

@@ -1,11 +1,10 @@
 // Load: a network on chip under open-loop traffic, as the field measures it.
 //
 // Every node draws in every cycle whether to create a packet, into an unbounded queue (Dally and
-// Towles 2004, chapter 23). After warm-up samples, it measures until three samples in a row are
-// within 5 % of their predecessor's mean, or the limit, then waits for the measured packets. A load
-// is too much if the mean latency, including packets under way, exceeds a bound after a sample.
-// Schedule and defaults are BookSim 2's. Trade-off: with few samples one run near saturation says
-// little.
+// Towles 2004, chapter 23). After warm-up samples it measures until three in a row are within 5 %
+// of their predecessor's mean, or the limit, then waits for the measured packets. A load is too
+// much if the mean latency, with packets under way, exceeds a bound after a sample. Schedule and
+// defaults are BookSim 2's. Trade-off: few samples say little near saturation.
 #pragma once
 
 #include <string>

@@ -3,10 +3,10 @@
 // The timing of Garnet 2.0 (Agarwal, Krishna, Peh and Jha, "GARNET: a detailed on-chip network
 // model inside a full-system simulator", ISPASS 2009; 2.0 is gem5's): with router_cycles R and
 // channels of L cycles, a flit arriving at t is at the next router at t + R + L. Routes are known
-// on arrival. Each input port offers one VC, round-robin, whose flit has a credit or, if a head, a
-// free output VC; its pointer moves even if it loses. A head takes the first free VC when crossing;
-// a VC is free when its tail's credit is back. Trade-off: fewer cycles than hardware at high
-// clocks, and a VC's throughput is bounded by the credit loop.
+// on arrival. An input port offers one VC, round-robin, whose flit has a credit or, if a head, a
+// free output VC; the pointer moves even on a loss. A head takes the first free VC when crossing;
+// it is free again with the tail's credit. Trade-off: fewer cycles than hardware at high clocks; a
+// VC's throughput is bounded by the credit loop.
 #include <bit>
 #include <memory>
 
