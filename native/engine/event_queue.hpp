@@ -98,13 +98,14 @@ public:
     // So far.
     bool tick_is_over() const { return wheel_.empty_at(now_); }
 
-    // From behind the present tick to `ticks` from now, inclusive, if neither the near future nor
-    // the clock ends there.
+    // Whether nothing comes from behind the present tick to `ticks` from now, inclusive, and
+    // neither the near future nor the clock ends there.
     bool is_idle_behind_tick(u64 ticks) const {
         const u64 last = now_ + ticks;
         return ticks < near_ && last <= latest_tick && (wheel_.empty() || wheel_.next(now_ + 1) > last);
     }
-    // Nothing comes before; the clock can pass it by at most one. For the far future a lower bound.
+    // A moment before which nothing comes, and which the clock can pass by at most one. For the far
+    // future a lower bound.
     // Precondition: tick_is_over().
     u64 is_idle_until() const {
         u64 until = latest_tick + 1;

@@ -15,11 +15,11 @@ namespace yantra {
 struct FoldingCapabilities {
     struct Network {
         bool messages_never_wait = false;
-        // And one link can represent a class.
+        // Messages wait only for links, one of which can represent a class.
         bool links_by_class = false;
-        // In an order independent of rank numbers.
+        // Messages wait only for ranks' links, in an order independent of rank numbers.
         bool ports_by_class = false;
-        // Fairly: only the counts over each link matter.
+        // Messages share links fairly: only the counts over each link matter.
         bool shares_by_class = false;
         bool lowest_dimension_only = false;
     };

@@ -23,7 +23,7 @@ struct OffsetAxis {
     Vector<u32> listed;
 };
 
-// And the dimensions in which members differ.
+// A layout and the dimensions in which its members differ.
 struct AddedLayout {
     LayoutId id;
     u32 lowest = none;               // of those dimensions

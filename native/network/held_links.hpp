@@ -31,7 +31,7 @@ public:
     };
 
     virtual void tell(Holder& holder) = 0;
-    // `never` where links cannot be held.
+    // Ticks of a message that meets only those of its hold; `never` where links cannot be held.
     virtual u64 undisturbed(const Message& message) = 0;
     // The link where the sender's messages queue, and for how long.
     struct Departure {
@@ -41,11 +41,11 @@ public:
     virtual Departure departure(const Message&) { return {}; }
     // Returns the number for hold().
     virtual u32 learn(std::span<const MessagesInTurn> messages) = 0;
-    // Counts what they carry; false if links are in use or held.
+    // For `ticks` from now; counts what they carry. False if links are in use or held.
     virtual bool hold(u32 learnt, u64 ticks, u32 name) = 0;
-    // Over links already held.
+    // Counts other messages over links already held.
     virtual void add(u32 learnt) = 0;
-    // Only the first `through` of each message count.
+    // Before the time is over; only the first `through` of each message count.
     virtual void give_up(u32 learnt, std::span<const u64> through) = 0;
     // Resumes a message that began to leave `since` ticks ago (below 0: will begin) over links
     // given up now.

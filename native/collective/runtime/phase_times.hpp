@@ -56,12 +56,12 @@ public:
     // How many such phases may share one event, since their ends are always known once all have
     // come to the first, and the clock reaches; or 0. The input needs no chunk.
     virtual u64 most_alike(const PhaseInput& input) = 0;
-    // It ends when further chunks of these bytes would.
+    // The phase ends when those of further chunks, of these bytes, would.
     virtual void stands_for(ChunkId chunk, std::span<const u64> more) = 0;
-    // So chunks must be able to take turns.
+    // Whether predictions may fail, so that chunks must be able to take turns.
     virtual bool may_not_hold() const { return false; }
     virtual bool is_void(ChunkId chunk) = 0;
-    // Of all chunks that it represents and could have become.
+    // Whether the end is also that of all chunks that it represents and could have become.
     virtual bool ends_all(ChunkId /*chunk*/) { return false; }
 
 protected:

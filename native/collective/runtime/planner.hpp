@@ -62,7 +62,8 @@ public:
     template <class Make>
     bool cut(const CollectiveRequest& request, const Plan& plan, Make&& make);
 
-    // Only by plan, kind, bytes, involved dimensions and queues of the communicator.
+    // Whether the cut depends only on plan, kind, bytes, involved dimensions and queues of the
+    // communicator.
     bool cuts_alike(CollectiveKind kind, const Plan& plan) const;
 
     // Equal for chunks of one collective planned alike.

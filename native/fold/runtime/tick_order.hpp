@@ -88,7 +88,8 @@ public:
         t.posts.push_back({event_, key});
     }
 
-    // Only by the present event: then its sends have one order in all of the class.
+    // Whether only the present event has ended a node of the actor in this tick: then its sends
+    // have one order in all of the class.
     bool alone(u32 actor, u64 tick) {
         const Vector<End>& ends = at(actor, tick).ends;
         return std::all_of(ends.begin(), ends.end(),
