@@ -1,8 +1,9 @@
 """Asks whether the tests notice mistakes: python -m tests.mutants --count 200.
 
 Makes mutants of the core's cleverest parts (parts.py) by rule (rules.py), builds each, and runs the
-tests that must notice it. Ends with status 1 if they notice fewer than 95 of 100. Interrupted, it
-goes on where it was: results are kept in build/mutants/results.json, by the text of the file.
+tests that must notice it. With --python, the same of Python (python_parts.py, python_rules.py).
+Ends with status 1 if they notice fewer than 95 of 100. Interrupted, it goes on where it was:
+results are kept in build/mutants/results.json, by the text of the file.
 """
 
 from __future__ import annotations
@@ -16,11 +17,14 @@ from tests.mutants.campaign import (
     RESULTS,
     Campaign,
     Candidate,
+    CoreTrials,
+    PythonTrials,
     Result,
     Trials,
     sample,
 )
 from tests.mutants.parts import PARTS
+from tests.mutants.python_parts import PYTHON_PARTS
 
 ENOUGH = 0.95
 Found = list[tuple[Candidate, Result]]
@@ -29,7 +33,8 @@ Found = list[tuple[Candidate, Result]]
 def main() -> int:
     """Run a campaign; return 0 if enough mutants were killed."""
     asked = _arguments()
-    order = sample(asked.seed, asked.part)
+    parts = PYTHON_PARTS if asked.python else PARTS
+    order = sample(asked.seed, asked.part, python=asked.python)
     if asked.list:
         for candidate in islice(order, asked.count):
             mutant = candidate.mutant
@@ -40,9 +45,10 @@ def main() -> int:
         campaign.forget_survivors()
 
     def trials() -> Trials:
-        made = Trials(asked.workers, asked.timeout)
+        kind = PythonTrials if asked.python else CoreTrials
+        made = kind(asked.workers, asked.timeout)
         if not asked.unchecked:
-            made.check({asked.part} if asked.part else set(PARTS))
+            made.check({asked.part} if asked.part else set(parts))
         return made
 
     try:
@@ -53,7 +59,7 @@ def main() -> int:
     except BuildError as error:
         print(error, file=sys.stderr)
         return 2
-    return _report(found)
+    return _report(found, list(parts))
 
 
 def _arguments() -> argparse.Namespace:
@@ -61,14 +67,18 @@ def _arguments() -> argparse.Namespace:
     add = parser.add_argument
     add("--seed", type=int, default=1, help="draws the sample")
     add("--count", type=int, default=200, help="mutants that compile")
-    add("--part", choices=list(PARTS), help="of this part alone")
+    add("--python", action="store_true", help="of the Python package, not of the core")
+    add("--part", choices=[*PARTS, *PYTHON_PARTS], help="of this part alone")
     add("--list", action="store_true", help="only tell what would be tried")
     add("--workers", type=int, default=2)
     add("--timeout", type=int, default=120, metavar="SECONDS", help="for the tests of a mutant")
     add("--again", action="store_true", help="try those that survived again, with today's tests")
     add("--fresh", action="store_true", help="forget all results")
     add("--unchecked", action="store_true", help="do not first run the tests without a change")
-    return parser.parse_args()
+    asked = parser.parse_args()
+    if asked.part:
+        asked.python = asked.part in PYTHON_PARTS
+    return asked
 
 
 class _Progress:
@@ -87,13 +97,13 @@ class _Progress:
             print(f"\r{line:<100}", end="", file=sys.stderr, flush=True)
 
 
-def _report(found: Found) -> int:
+def _report(found: Found, parts: list[str]) -> int:
     print()
     for candidate in (one for one, result in found if result.fate == "survived"):
         print(f"survived ({candidate.part}, {candidate.mutant.rule}): {candidate.place}")
         print(candidate.diff, end="\n\n")
     print(f"{'part':<18}{'mutants':>8}{'killed':>8}{'equivalent':>12}{'survived':>10}")
-    for part in PARTS:
+    for part in parts:
         _row(part, [result for one, result in found if one.part == part])
     killed, counted = _row("all", [result for _, result in found])
     print(f"results: {RESULTS}")

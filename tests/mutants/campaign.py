@@ -20,14 +20,18 @@ import subprocess
 import sys
 import threading
 import tomllib
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator
-from itertools import groupby
+from importlib.util import find_spec
+from itertools import count, groupby
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.mutants import python_rules
 from tests.mutants.build import FOLDER, ROOT, BuildError, Core, built_core, package
 from tests.mutants.parts import LEFT_OUT, PARTS, laws
+from tests.mutants.python_parts import PYTHON_PARTS
 from tests.mutants.rules import Mutant, mutants
 
 RESULTS = FOLDER / "results.json"
@@ -80,13 +84,13 @@ class Result(NamedTuple):
     change: str = ""
 
 
-def sample(seed: int, only: str | None) -> Iterator[Candidate]:
-    """Yield mutants in random order, one of every line before a second of any.
+def sample(seed: int, only: str | None, *, python: bool = False) -> Iterator[Candidate]:
+    """Yield mutants of the core or of Python in random order, one of every line before a second.
 
     Each line is drawn by what it says, so a change of one leaves the places of all others.
     """
     drawn: list[tuple[float, list[Candidate]]] = []
-    for part, (patterns, _) in PARTS.items():
+    for part, (patterns, _) in (PYTHON_PARTS if python else PARTS).items():
         for pattern in patterns:
             for file in _files(pattern):
                 alike: Counter[str] = Counter()
@@ -110,7 +114,8 @@ def _files(pattern: str) -> list[str]:
 def _by_line(part: str, file: str) -> Iterator[list[Candidate]]:
     """Yield the mutants of each line of a file that has some."""
     text = (ROOT / file).read_text()
-    made = mutants(text, left_out=LEFT_OUT)
+    is_python = file.endswith(".py")
+    made = python_rules.mutants(text) if is_python else mutants(text, left_out=LEFT_OUT)
     for _, of_line in groupby(made, key=lambda mutant: mutant.line):
         yield [Candidate(part, file, text, mutant) for mutant in of_line]
 
@@ -130,45 +135,35 @@ def reason(candidate: Candidate, known: dict[tuple[str, str, str], str]) -> str:
 # --- Trying one
 
 
-class Trials:
-    """Tries mutants on the core, in copies of the package, one per worker."""
+class Trials(ABC):
+    """Tries mutants in copies of the package, one per worker."""
 
     def __init__(self, workers: int, limit: int) -> None:
         self.limit = limit
-        self.core = Core(workers)
         self.packages = [package(worker) for worker in range(workers)]
+
+    @abstractmethod
+    def run(self, candidate: Candidate, worker: int) -> Result:
+        """Make and test a mutant."""
+
+    @abstractmethod
+    def unchanged(self, part: str) -> Result:
+        """Run the tests of a part as things are."""
 
     def check(self, parts: set[str]) -> None:
         """Raise BuildError if the tests of a part fail, or take too long, as things are."""
         for part in sorted(parts):
-            files = [file for pattern in PARTS[part].files for file in _files(pattern)]
-            stated = sorted({law for file in files for law in laws(file)})
-            tests = (*stated, *PARTS[part].tests)
-            result = self._tests(built_core(), tests, 0, [self.core.native])
+            result = self.unchanged(part)
             if result.fate == "killed":
                 raise BuildError(f"without a change, the tests of {part} fail: {result.by}")
             if result.seconds > self.limit * 0.8:
                 raise BuildError(f"the tests of {part} take {result.seconds:.0f} s; make it less")
 
-    def run(self, candidate: Candidate, worker: int) -> Result:
-        """Build and test a mutant."""
-        text = candidate.mutant.applied(candidate.text)
-        built = self.core.build(candidate.file, text, worker)
-        if built is None:
-            return Result("stillborn")
-        sources = [self.core.overlay(worker), self.core.native]
-        tests = (*laws(candidate.file), *PARTS[candidate.part].tests)
-        return self._tests(built, tests, worker, sources)
-
-    def _tests(
-        self, module: Path, tests: tuple[str, ...], worker: int, sources: list[Path]
-    ) -> Result:
+    def tested(self, tests: tuple[str, ...], worker: int, **variables: str) -> Result:
+        """Run tests with a worker's package."""
         there = self.packages[worker]
-        shutil.copy(module, there / "yantra" / module.name)
         environment = os.environ | {
             "PYTHONPATH": os.pathsep.join([str(there), str(ROOT)]),
-            "YANTRA_NATIVE": os.pathsep.join(map(str, sources)),
-            "PYTHONDONTWRITEBYTECODE": "1",
             "OPENBLAS_NUM_THREADS": "1",
         }
         command = [sys.executable, "-X", "faulthandler", "-m", "pytest", "-x", "-vv", "--tb=line"]
@@ -179,7 +174,7 @@ class Trials:
             process = subprocess.Popen(
                 command,
                 cwd=ROOT,
-                env=environment,
+                env=environment | variables,
                 stdout=file,
                 stderr=subprocess.STDOUT,
                 preexec_fn=lambda: _limit(self.limit),
@@ -188,6 +183,70 @@ class Trials:
         if status == 0:
             return Result("survived", "", seconds)
         return Result("killed", _killer(output.read_text(errors="replace"), status), seconds)
+
+
+class CoreTrials(Trials):
+    """Tries mutants of the core, each built from a copy of its sources."""
+
+    def __init__(self, workers: int, limit: int) -> None:
+        super().__init__(workers, limit)
+        self.core = Core(workers)
+
+    def unchanged(self, part: str) -> Result:
+        """Run the tests of a part as things are."""
+        files = [file for pattern in PARTS[part].files for file in _files(pattern)]
+        stated = sorted({law for file in files for law in laws(file)})
+        return self._with(built_core(), (*stated, *PARTS[part].tests), 0, [self.core.native])
+
+    def run(self, candidate: Candidate, worker: int) -> Result:
+        """Build and test a mutant."""
+        text = candidate.mutant.applied(candidate.text)
+        built = self.core.build(candidate.file, text, worker)
+        if built is None:
+            return Result("stillborn")
+        sources = [self.core.overlay(worker), self.core.native]
+        tests = (*laws(candidate.file), *PARTS[candidate.part].tests)
+        return self._with(built, tests, worker, sources)
+
+    def _with(
+        self, module: Path, tests: tuple[str, ...], worker: int, sources: list[Path]
+    ) -> Result:
+        shutil.copy(module, self.packages[worker] / "yantra" / module.name)
+        native = os.pathsep.join(map(str, sources))
+        return self.tested(tests, worker, YANTRA_NATIVE=native, PYTHONDONTWRITEBYTECODE="1")
+
+
+class PythonTrials(Trials):
+    """Tries mutants of the Python package, with the core that is installed."""
+
+    def __init__(self, workers: int, limit: int) -> None:
+        super().__init__(workers, limit)
+        found = find_spec("yantra._core")
+        if found is None or found.origin is None:
+            raise BuildError("yantra has no core to run; `pip install .` builds it")
+        core = Path(found.origin)
+        for there in self.packages:
+            (there / "yantra" / core.name).symlink_to(core)
+        self.times = count(1)
+
+    def unchanged(self, part: str) -> Result:
+        """Run the tests of a part as things are."""
+        return self.tested(PYTHON_PARTS[part].tests, 0)
+
+    def run(self, candidate: Candidate, worker: int) -> Result:
+        """Test a mutant in place of its file.
+
+        Compiled files are kept, and told apart by time: every mutant has one of its own.
+        """
+        path = self.packages[worker] / Path(candidate.file).relative_to("src")
+        kept = path.rename(path.with_suffix(".kept"))
+        path.write_text(candidate.mutant.applied(candidate.text))
+        time = next(self.times)
+        os.utime(path, (time, time))
+        try:
+            return self.tested(PYTHON_PARTS[candidate.part].tests, worker)
+        finally:
+            kept.replace(path)
 
 
 def _waited(process: subprocess.Popen[bytes], most: int) -> tuple[int, float]:
@@ -251,12 +310,12 @@ class Campaign:
     def run(
         self,
         order: Iterator[Candidate],
-        count: int,
+        wanted: int,
         trials: Callable[[], Trials],
         told: Callable[[Candidate, Result, int], None],
         workers: int,
     ) -> list[tuple[Candidate, Result]]:
-        """Try mutants in this order until `count` of them were born; return those."""
+        """Try mutants in this order until `wanted` of them were born; return those."""
         born: list[tuple[Candidate, Result]] = []
         failure: list[BaseException] = []
         made: list[Trials] = []
@@ -265,7 +324,7 @@ class Campaign:
 
         def next_one() -> Candidate | None:
             with self.lock:
-                while len(born) < count and (candidate := next(order, None)) is not None:
+                while len(born) < wanted and (candidate := next(order, None)) is not None:
                     why = reason(candidate, equal)
                     known = Result("equivalent", why) if why else self.results.get(candidate.name)
                     if known is None:
@@ -276,7 +335,7 @@ class Campaign:
 
         def work(worker: int) -> None:
             try:
-                while not failure and len(born) < count and (candidate := next_one()) is not None:
+                while not failure and len(born) < wanted and (candidate := next_one()) is not None:
                     with making:
                         if not made:
                             made.append(trials())
@@ -291,7 +350,7 @@ class Campaign:
         work_in_threads(work, workers)
         if failure:
             raise failure[0]
-        return born[:count]
+        return born[:wanted]
 
 
 def work_in_threads(work: Callable[[int], None], workers: int) -> None:

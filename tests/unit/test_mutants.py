@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.mutants import campaign
-from tests.mutants.campaign import ROOT, Candidate, equivalents, reason, sample
+from tests.mutants import campaign, python_rules
+from tests.mutants.campaign import ROOT, Candidate, PythonTrials, equivalents, reason, sample
 from tests.mutants.parts import LAWS, LEFT_OUT, PARTS, Part, laws
-from tests.mutants.rules import mutants
+from tests.mutants.python_parts import PYTHON_PARTS
+from tests.mutants.rules import Mutant, mutants
 
 TEXT = """// A comment with a < b and 1 number.
 #include "not/1.hpp"
@@ -54,16 +56,101 @@ EXPECTED = """\
 18 swap: at, more -> more, at
 """
 
+PYTHON = '''"""A text with a < b and 1 number."""
+
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    LIMIT = 1
+SIZES: dict[Literal[1], int] = {}
+
+
+@cache(maxsize=64)
+def share(parts: list[float], known: dict[str, float], least=0) -> float:
+    assert len(parts) > 1  # 1 < 2
+    if not parts or least is None:
+        raise ValueError(f"{len(parts) + 1} parts" + "none")
+    found = parts[0] * 2.5
+    found = max(found, known.get("é", 0.0)) if 0 < least <= 9 else found
+    for part in parts[1:]:
+        if part and part != least:
+            continue
+        found += part - (  # a comment + 1
+            least
+        )
+    parts[-1] = known["é"] = bisect_left(parts, found)
+    warn("1 " + "2")
+    parts.sort()
+    return next((part for part in parts if part), None) or found // 2
+
+
+class Row:
+    shape = (3,)
+
+    def __repr__(self) -> str:
+        return "Row" * 2
+'''
+
+PYTHON_EXPECTED = """\
+11 one off: 0 -> 1
+13 negate: not -> nothing
+13 negate: not parts or least is None -> (not (not parts or least is None))
+13 flip: or -> and
+13 flip: is -> is not
+15 swap: 0 -> -1
+15 one off: 0 -> 1
+15 one off: * -> /
+15 one off: 2.5 -> 5.0
+16 drop: found = max(found, known.get("é", 0.0)) if 0 < least <= 9 else found -> pass
+16 swap: max -> min
+16 drop: , 0.0 -> nothing
+16 one off: 0.0 -> 1.0
+16 negate: 0 < least <= 9 -> (not (0 < least <= 9))
+16 one off: 0 -> 1
+16 flip: < -> <=
+16 flip: <= -> <
+16 one off: 9 -> 10
+17 one off: 1 -> 2
+18 negate: part and part != least -> (not (part and part != least))
+18 flip: and -> or
+18 flip: != -> ==
+19 drop: continue -> pass
+20 drop: found += part - ( # a comment + 1 least ) -> pass
+20 one off: += -> -=
+20 one off: - -> +
+23 drop: parts[-1] = known["é"] = bisect_left(parts, found) -> pass
+23 one off: 1 -> 2
+23 swap: bisect_left -> bisect_right
+25 drop: parts.sort() -> pass
+26 negate: part -> (not (part))
+26 drop: , None -> nothing
+26 flip: or -> and
+26 one off: // -> *
+26 one off: 2 -> 3
+30 one off: 3 -> 4
+"""
+
 
 def test_mutants_are_what_the_rules_say() -> None:
     made = mutants(TEXT, left_out=LEFT_OUT)
     assert "".join(f"{one.line} {one.rule}: {one.change}\n" for one in made) == EXPECTED
 
 
-@pytest.mark.parametrize("path", ["native/base/wire.hpp", "native/fold/folding.cpp"])
+def test_mutants_of_python_are_what_the_rules_say() -> None:
+    made = python_rules.mutants(PYTHON)
+    assert "".join(f"{one.line} {one.rule}: {one.change}\n" for one in made) == PYTHON_EXPECTED
+    for mutant in made:
+        compile(mutant.applied(PYTHON), "mutant", "exec")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["native/base/wire.hpp", "native/fold/folding.cpp", "src/yantra/result/bound.py"],
+)
 def test_a_mutant_differs_in_one_place_and_on_its_line(path: str) -> None:
     text = (ROOT / path).read_text()
-    for mutant in mutants(text, left_out=LEFT_OUT)[::7]:
+    made = python_rules.mutants if path.endswith(".py") else partial(mutants, left_out=LEFT_OUT)
+    for mutant in made(text)[::7]:
         changed = mutant.applied(text)
         end = mutant.start + len(mutant.before)
         assert changed != text
@@ -87,14 +174,15 @@ def test_a_sample_is_drawn_by_its_seed_one_mutant_of_every_line_first() -> None:
 
 
 def test_every_part_has_files_and_tests() -> None:
-    for part, (files, tests) in PARTS.items():
+    for part, (files, tests) in (PARTS | PYTHON_PARTS).items():
         assert all(list(ROOT.glob(pattern)) for pattern in files), part
         assert all((ROOT / test).exists() for test in tests if not test.startswith("-")), part
 
 
 def test_every_mutant_listed_as_equivalent_exists() -> None:
     known = equivalents()
-    found = {(one.file, one.line) for one in sample(1, None) if reason(one, known)}
+    every = (*sample(1, None), *sample(1, None, python=True))
+    found = {(one.file, one.line) for one in every if reason(one, known)}
     assert found == {(file, line) for file, line, _ in known}
 
 
@@ -118,3 +206,41 @@ def test_a_test_beside_the_core_states_laws_of_the_files_it_names() -> None:
         assert laws(file) == (f"{LAWS}[fold/shortcuts/state.test.cpp]",)
     assert laws("native/memory/memory.cpp") == (f"{LAWS}[memory/memory.test.cpp]",)
     assert laws("native/fold/shortcuts/fast_forward.cpp") == ()
+
+
+def test_a_mutant_of_python_is_tried_in_a_copy_and_killed_by_what_notices(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Also one of the same length, which a compiled file would hide."""
+    law = tmp_path / "test_law.py"
+    law.write_text(
+        "from yantra.result.shares import percent\n"
+        "def test_law():\n    assert percent(125) == '12.5 %'\n"
+    )
+    monkeypatch.setattr(campaign, "package", lambda worker: _one_module(tmp_path / str(worker)))
+    file = "src/yantra/result/shares.py"
+    part = Part((file,), (f"{law}", f"--rootdir={tmp_path}", "--import-mode=prepend"))
+    monkeypatch.setattr(campaign, "PYTHON_PARTS", {"part": part})
+    text = 'def percent(tenth):\n    return f"{tenth / 10:.1f} %"\n'
+    trials = PythonTrials(1, 60)
+    copy = tmp_path / "0/yantra/result/shares.py"
+    assert trials.unchanged("part").fate == "survived"
+    for before, after, fate in (
+        ("/", "*", "killed"),
+        ("/", " /", "survived"),
+        ("/", "+", "killed"),
+    ):
+        mutant = Mutant(2, text.index("/"), before, after, "one off")
+        result = trials.run(Candidate("part", file, text, mutant), 0)
+        assert result.fate == fate
+        assert copy.read_text() == text
+
+
+def _one_module(there: Path) -> Path:
+    """Make a package with one module."""
+    folder = there / "yantra" / "result"
+    folder.mkdir(parents=True)
+    for path in ("__init__.py", "pytest_plugin.py", "result/__init__.py"):
+        (there / "yantra" / path).touch()
+    (folder / "shares.py").write_text('def percent(tenth):\n    return f"{tenth / 10:.1f} %"\n')
+    return there

@@ -1,0 +1,116 @@
+"""The parts of the Python package that mutants are made of, and the tests that must notice them.
+
+Tests run in the order given: those that notice most in the least time first.
+"""
+
+from __future__ import annotations
+
+from tests.mutants.parts import Part
+
+PYTHON_PARTS = {
+    "link": Part(
+        ("src/yantra/tracing/pytorch/link/*.py",),
+        (
+            "tests/unit/test_link_inferred.py",
+            "tests/unit/test_link.py",
+            "tests/unit/test_link_alone.py",
+            "tests/unit/test_launch_calls.py",
+            "tests/unit/test_launches.py",
+            "tests/property/test_link.py",
+        ),
+    ),
+    "closed form": Part(
+        ("src/yantra/explore/closed_form/*.py",),
+        (
+            "tests/property/test_closed_form_exact.py",
+            "tests/property/test_closed_form_run.py",
+            "tests/property/test_closed_form_gradients.py",
+            "tests/property/test_closed_form_sharded.py",
+            "tests/property/test_closed_form_layouts.py",
+            "tests/property/test_closed_form_adapters.py",
+            "tests/property/test_closed_form_on_stack.py",
+            "tests/property/test_micro_batches.py",
+            "tests/property/test_closed_form.py",
+        ),
+    ),
+    "studies": Part(
+        ("src/yantra/explore/study/*.py",),
+        (
+            "tests/property/test_pareto.py",
+            "tests/golden/test_goodput.py",
+            "tests/unit/test_study_journal.py",
+            "tests/unit/test_study.py",
+            "tests/unit/test_study_answers.py",
+            "tests/unit/test_explore_python.py",
+            "tests/golden/test_comet.py",
+        ),
+    ),
+    "answers": Part(
+        ("src/yantra/explore/answers/*.py",),
+        (
+            "tests/unit/test_why_not.py",
+            "tests/unit/test_study_answers.py",
+            "tests/unit/test_figures.py",
+            "tests/unit/test_room.py",
+            "tests/property/test_refine.py",
+            "tests/property/test_explore_laws.py",
+        ),
+    ),
+    "result": Part(
+        ("src/yantra/result/*.py",),
+        (
+            "tests/unit/test_result_sums.py",
+            "tests/unit/test_result.py",
+            "tests/unit/test_waiting.py",
+            "tests/unit/test_link_load.py",
+            "tests/unit/test_result_summary.py",
+            "tests/property/test_result_accounting.py",
+            "tests/unit/test_bounds.py",
+            "tests/unit/test_arrow_stream.py",
+            "tests/unit/test_packet_tables.py",
+            "tests/unit/test_result_files.py",
+            "tests/unit/test_partial.py",
+            "tests/unit/test_explain.py",
+            "tests/unit/test_removal.py",
+            "tests/unit/test_advice.py",
+            "tests/unit/test_comparison.py",
+            "tests/unit/test_recording.py",
+            "tests/property/test_tables.py",
+        ),
+    ),
+    "accuracy": Part(
+        ("src/yantra/accuracy/*.py",),
+        (
+            "tests/unit/test_mixture.py",
+            "tests/unit/test_deepep.py",
+            "tests/unit/test_nccl_logs.py",
+            "tests/unit/test_kernel_accuracy.py",
+            "tests/unit/test_collective_accuracy.py",
+            "tests/unit/test_stack_files.py",
+            "tests/unit/test_own_rows.py",
+            "tests/unit/test_own_stack.py",
+            "tests/unit/test_accuracy_default.py",
+            "tests/unit/test_accuracy_figures.py",
+            "tests/unit/test_accuracy_runs.py",
+            "tests/unit/test_microbench.py",
+        ),
+    ),
+    "compute": Part(
+        ("src/yantra/compute/*.py", "src/yantra/compute/*/*.py"),
+        (
+            "tests/unit/test_products.py",
+            "tests/unit/test_profiles.py",
+            "tests/unit/test_compute_models.py",
+            "tests/unit/test_measured.py",
+            "tests/unit/test_interference.py",
+            "tests/unit/test_described_devices.py",
+            "tests/unit/test_devices.py",
+            "tests/unit/test_systolic.py",
+            "tests/unit/test_expert_spread.py",
+            "tests/golden/test_gemm_tiles.py",
+            "tests/golden/test_scale_sim.py",
+            "tests/property/test_systolic_laws.py",
+            "tests/unit/test_kernel_accuracy.py",
+        ),
+    ),
+}

@@ -1,0 +1,237 @@
+"""What a result adds up, exactly: gains, shares, what waiting costs, and use of links."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.clusters import GB_PER_S, LATENCY_NS, dimension, scenario
+from yantra.chakra import CollectiveType, TraceBuilder
+from yantra.result import Result, bound
+from yantra.result.bound import Bound, Gain, largest
+from yantra.result.link_counts import lanes, links_per_group
+from yantra.result.shares import tenths
+from yantra.result.tables import breakdown
+from yantra.result.waits import waits
+from yantra.run.simulate import simulate
+from yantra.scenario import Collectives, Device, Dimension
+
+SIZE = 1_200_000
+
+
+def computing(*micros: int) -> list[TraceBuilder]:
+    """Return ranks with one kernel each; none for 0."""
+    ranks = []
+    for duration in micros:
+        trace = TraceBuilder()
+        if duration:
+            trace.compute(duration_micros=duration)
+        ranks.append(trace)
+    return ranks
+
+
+def reducing(ranks: int) -> list[TraceBuilder]:
+    """Return ranks that compute 3 us and then reduce."""
+    traces = computing(*[3] * ranks)
+    for trace in traces:
+        trace.collective(CollectiveType.ALL_REDUCE, SIZE, after=trace.nodes[-1].id)
+    return traces
+
+
+def gains_of(result: Result, monkeypatch: pytest.MonkeyPatch) -> list[Gain]:
+    """Return the gains that an estimate weighs."""
+    found: list[Gain] = []
+
+    def weigh(gains: Any, makespan: int, *, estimate: bool) -> Bound:
+        assert makespan == max(result.outcome.finish) and estimate
+        found.extend(gains)
+        return largest(found, makespan, estimate=estimate)
+
+    monkeypatch.setattr(bound, "largest", weigh)
+    assert result.estimated_bound.estimate
+    return found
+
+
+# --- Gains
+
+
+@pytest.mark.parametrize("network", ["analytical", "store_and_forward"])
+def test_exposed_communication_is_what_links_take_and_the_rest_is_latency(
+    network: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The busier dimension counts first; what it takes no other counts again."""
+    slow, fast = dimension("ring", 4, GB_PER_S / 8), dimension("ring", 2)
+    one_chunk = Collectives(all_reduce=("ring", "ring"), chunks=1)
+    result = simulate(scenario(reducing(8), fast, slow, network=network, collectives=one_chunk))
+    makespan = max(result.outcome.finish)
+    exposed = breakdown(result.model, result.outcome, 0)[1]
+    assert exposed == makespan - 3_000_000
+    found = gains_of(result, monkeypatch)
+    links = [gain for gain in found if gain.kind == "network"]
+    busy = [use.busy for use in result.dimension_uses]
+    assert busy[1] > busy[0] > 0
+    assert [gain.ticks for gain in links] == [int(busy[1] * makespan), int(busy[0] * makespan)]
+    (latency,) = (gain.ticks for gain in found if gain.kind == "latency")
+    assert sum(gain.ticks for gain in links) + latency == exposed
+    assert latency > 0
+
+
+def test_kernels_gain_what_the_other_half_of_the_roofline_leaves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """1,000 ns of operations, with 250 ns of bytes behind them."""
+    traces = [TraceBuilder(), TraceBuilder()]
+    for trace in traces:
+        trace.compute(num_ops=1_000_000, tensor_size=250)
+    device = Device(peak_flops=1e12, memory_bytes_per_s=1e9, compute="roofline")
+    result = simulate(scenario(traces, dimension("ring", 2), device=device))
+    assert max(result.outcome.finish) == 1_000_000
+    found = {gain.kind: gain.ticks for gain in gains_of(result, monkeypatch)}
+    assert (found["compute"], found["memory_bandwidth"]) == (750_000, 0)
+
+
+def gain(kind: str, ticks: int, **more: Any) -> Gain:
+    return Gain(kind, f"the {kind}", f"no {kind}", ticks, **more)
+
+
+def test_the_first_of_the_largest_gains_bounds_a_run_and_the_next_is_named_from_1_percent() -> None:
+    pair = largest([gain("a", 200), gain("b", 200)], 1000)
+    assert (pair.kind, pair.gain, pair.estimate) == ("a", 0.2, False)
+    assert pair.text.endswith("bound by the a: with no a it would be 20.0 % shorter; "
+                              "next is the b, 20.0 %")  # fmt: skip
+    told = [largest([gain("a", 9), gain("b", 500)], 1000), largest([gain("b", 500)], 1000)]
+    assert [one.text for one in told] == 2 * [
+        "bound by the b: with no b it would be 50.0 % shorter"
+    ]
+    assert "next is the a, 1.0 %" in largest([gain("a", 10), gain("b", 500)], 1000).text
+    assert largest([gain("a", 1)], 1000, estimate=True).text.endswith(" (estimate)")
+
+
+def test_a_run_without_gains_is_bound_by_none() -> None:
+    for gains in ([], [gain("a", 0)], [gain("", 500)]):
+        assert largest(gains, 1000) == Bound("none", largest([], 1000).text)
+    assert largest([gain("a", 5)], 0).kind == "none"
+
+
+def test_a_cause_with_parts_is_named_by_its_one_part_or_with_its_largest() -> None:
+    parts = [gain("network", 300), gain("network", 100)]
+    whole = Gain("network", "all links", "infinite links", 350, holds_others=True)
+    text = largest([whole, *parts], 1000).text
+    assert text == (
+        "bound by all links: with infinite links it would be 35.0 % shorter "
+        "(30.0 % with no network alone)"
+    )
+    one = largest([whole._replace(ticks=300), *parts], 1000).text
+    assert one.startswith("bound by the network: with no network it would be 30.0 % shorter")
+
+
+# --- What waiting costs
+
+
+def test_uneven_work_costs_the_most_less_the_mean_of_ranks_that_work() -> None:
+    result = simulate(scenario(computing(1, 3, 5, 8), dimension()))
+    assert waits(result.model, result.outcome) == (0, 8_000_000 - 17_000_000 // 4)
+    idle = simulate(scenario(computing(1, 3, 0, 8), dimension()))
+    assert waits(idle.model, idle.outcome) == (0, 8_000_000 - 12_000_000 // 3)
+    alike = simulate(scenario(computing(3, 3, 3, 8), dimension()))
+    assert waits(alike.model, alike.outcome) == (0, 8_000_000 - 17_000_000 // 4)
+
+
+def test_a_bubble_is_what_the_busiest_rank_waits() -> None:
+    """Rank 1 waits 7 us for a message, and then computes 9 us."""
+    sender, receiver, *others = computing(7, 0, 1, 1)
+    sender.send(1, SIZE, after=sender.nodes[-1].id)
+    received = receiver.recv(0, SIZE)
+    receiver.compute(duration_micros=9, after=received)
+    result = simulate(scenario([sender, receiver, *others], dimension()))
+    assert result.ranks.values("waiting_ns")[1] == 7000
+    assert waits(result.model, result.outcome).bubble == 7_000_000
+    assert result.makespan_ns == pytest.approx(16_000 + LATENCY_NS + SIZE / GB_PER_S, abs=0.001)
+
+
+# --- Shares
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        ([1, 1, 1], [334, 333, 333]),
+        ([1, 2], [333, 667]),
+        ([1, 1, 4], [167, 167, 666]),
+        ([0, 5], [0, 1000]),
+        ([0, 0], [0, 0]),
+        ([0.001], [1000]),
+    ],
+)
+def test_missing_tenths_go_to_the_largest_remainders(
+    parts: list[float], expected: list[int]
+) -> None:
+    assert tenths(parts) == expected
+
+
+@given(st.lists(st.integers(0, 10**12), min_size=1, max_size=9).filter(any))
+def test_shares_add_up_and_are_within_a_tenth(parts: list[int]) -> None:
+    found = tenths(parts)
+    assert sum(found) == 1000
+    for part, tenth in zip(parts, found, strict=True):
+        assert abs(Fraction(part * 1000, sum(parts)) - tenth) < 1
+
+
+# --- Links
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "queues", "most"),
+    [
+        ("ring", "ring", 1, 1),
+        ("ring", "ring", 8, 2),
+        ("fully_connected", "ring", 8, 2),
+        ("switch", "ring", 8, 1),
+        ("fully_connected", "direct", 1, 7),
+        ("fully_connected", "direct3", 1, 3),
+        ("fully_connected", "direct9", 1, 7),
+        ("fully_connected", "halvingDoubling", 8, 1),
+    ],
+)
+def test_a_ring_drives_two_links_at_most_and_direct_its_window(
+    kind: Any, name: str, queues: int, most: int
+) -> None:
+    assert lanes(name, dimension(kind, 8), queues) == most
+
+
+@pytest.mark.parametrize(
+    ("kind", "links", "leaving"), [("ring", 16, 16), ("fully_connected", 56, 56), ("switch", 16, 8)]
+)
+def test_a_dimension_has_these_links(kind: Any, links: int, leaving: int) -> None:
+    of: Dimension = dimension(kind, 8)
+    assert (links_per_group(of, True), links_per_group(of, False)) == (links, leaving)
+
+
+@pytest.mark.parametrize("network", ["analytical", "store_and_forward"])
+def test_a_ring_uses_the_bytes_of_its_algorithm(network: Any) -> None:
+    """A rank sends 2 x 3/4 of an all-reduce; a ring of four has eight links."""
+    result = simulate(scenario(reducing(4), dimension(), network=network))
+    (use,) = result.dimension_uses
+    assert use.bytes == 4 * 2 * 3 * SIZE // 4
+    assert (use.size, use.links) == (4, 8)
+    whole = GB_PER_S * result.makespan_ns
+    assert use.utilisation == pytest.approx(use.bytes / (8 * whole), rel=1e-12)
+    links = result.links
+    assert sum(links.values("bytes")) == use.bytes
+    assert max(links.values("busy")) == pytest.approx(use.busy, rel=1e-12)
+    for carried, busy in zip(links.values("bytes"), links.values("busy_ns"), strict=True):
+        assert busy == pytest.approx(carried / GB_PER_S, abs=0.1)
+
+
+def test_without_links_a_dimension_is_busy_by_lanes() -> None:
+    result = simulate(scenario(reducing(4), dimension(), network="ideal"))
+    (use,) = result.dimension_uses
+    assert use.busy > 0
+    assert len(result.links.values("bytes")) == 0
+    lane_count = lanes("ring", dimension(), result.model.scenario.collectives.queues_per_dimension)
+    whole = 4 * lane_count * GB_PER_S * result.makespan_ns
+    assert use.busy == pytest.approx(use.bytes / whole, rel=1e-12)
