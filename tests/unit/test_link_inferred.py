@@ -1,6 +1,7 @@
 """What linking infers where a recording does not name it, pinned by small recordings.
 
-Times are in us; a measured time may be 1 us wrong, and an op that waits starts within 50 us.
+Times are in us; a measured time may be 1 us wrong, and an op that waits starts within 50 us. They
+count from the first event, which is not at 0 in the recording.
 """
 
 from __future__ import annotations
@@ -15,12 +16,18 @@ from yantra.tracing.pytorch.linked import DeviceOp, Linked
 
 OPERATOR = node(3, "aten::linear", 2)
 NOISE, TICK = 1, 0.001
+BEGIN = 7000
 NCCL = "ncclDevKernel_AllReduce_Sum_f32"
 
 
 def link(*events: dict[str, Any]) -> Linked:
     """Link a thread with one operator around everything."""
-    return linked([OPERATOR], [op(3, "aten::linear", 0, 10_000), *events])
+    return begun([OPERATOR], op(3, "aten::linear", 0, 10_000), *events)
+
+
+def begun(nodes: list[dict[str, Any]], *events: dict[str, Any]) -> Linked:
+    """Link a recording in which the first event is at BEGIN."""
+    return linked(nodes, [{**one, "ts": one["ts"] + BEGIN} for one in events])
 
 
 def launched(
@@ -258,7 +265,7 @@ def test_a_wait_of_a_communicator_names_its_collective_by_number(
     events += launched(10, 1, 50, 60, 30, name=NCCL)
     events += [*launched(11, 21, 60, 70, 30, name=NCCL), *launched(12, 25, 70, 80, 30, name=NCCL)]
     events.append(call("cudaStreamWaitEvent", 42, 1, 22))
-    trace = linked(nodes, [*events, *launched(30, 60, 200, 210, 7)])
+    trace = begun(nodes, *events, *launched(30, 60, 200, 210, 7))
     assert before(trace, 30) == expected
     assert trace.report.stream_waits_idle == (not expected)
 
@@ -303,13 +310,29 @@ def test_a_record_at_the_moment_of_a_wait_is_not_before_it() -> None:
         assert before(trace, 30) == [awaits]
 
 
-# --- Order of launches and of operators
+# --- Launches and operators
+
+
+def test_every_device_op_is_counted_once_by_how_its_launch_was_found() -> None:
+    """By its call, in an operator or not; by the operator that it names; not at all."""
+    outside = [call("cudaLaunchKernel", 90, 2, 12), kernel(95, 1, 12)]
+    named, orphan = kernel(96, 1, 13, External__id=50), kernel(97, 1, 14)
+    events = [op(3, "aten::linear", 0, 80, External__id=50), *launched(10, 1, 5, 9)]
+    report = begun([OPERATOR], *events, *launched(11, 3, 9, 12), *outside, named, orphan).report
+    assert report.balance.device_ops.parts == {
+        "by their launch call": 2,
+        "by External id": 1,
+        "launched outside operators": 1,
+        "of an unknown launch": 1,
+    }
+    assert report.balance.device_ops.total == 5
 
 
 def test_an_operator_that_moved_from_nowhere_has_no_flow() -> None:
     """Its parent is not in the trace, and nothing came before it."""
     nodes = [OPERATOR, node(4, "gloo:all_reduce", 88)]
-    trace = linked(nodes, [op(3, "aten::linear", 0, 100), op(4, "gloo:all_reduce", 5, 9, tid=103)])
+    events = op(3, "aten::linear", 0, 100), op(4, "gloo:all_reduce", 5, 9, tid=103)
+    trace = begun(nodes, *events)
     assert trace.flows == []
 
 
