@@ -79,6 +79,19 @@ def test_results_are_listed_with_the_sizes_that_they_have(client: Client) -> Non
     assert all(len(client.result(name).encode()) == size for name, size in listed.items())
 
 
+def test_a_run_begins_without_the_results_of_the_run_before(client: Client) -> None:
+    """The second has no trace for every rank, and so nothing but its log."""
+    client.upload(calls.traces())
+    backend = "analytical_congestion_unaware"
+    listed = []
+    for size in (calls.RANKS, 2 * calls.RANKS):
+        config = calls.config(backend, calls.analytical(size=size))
+        client.call("SetConfig", {"config": config})
+        listed.append((client.run(backend), {row["filename"] for row in client.results()}))
+    both = {"simulation.log", "ranks.csv"}
+    assert listed == [("completed", both), ("failed", {"simulation.log"})]
+
+
 def test_a_configuration_without_an_upload_is_refused_and_says_what_to_do(
     client: Client, grpc: Any
 ) -> None:
