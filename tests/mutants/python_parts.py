@@ -60,6 +60,7 @@ PYTHON_PARTS = {
         ("src/yantra/result/*.py",),
         (
             "tests/unit/test_result_sums.py",
+            "tests/unit/test_what_ran.py",
             "tests/unit/test_result.py",
             "tests/unit/test_waiting.py",
             "tests/unit/test_link_load.py",
@@ -75,6 +76,7 @@ PYTHON_PARTS = {
             "tests/unit/test_advice.py",
             "tests/unit/test_comparison.py",
             "tests/unit/test_recording.py",
+            "tests/unit/test_figures.py",
             "tests/property/test_tables.py",
         ),
     ),

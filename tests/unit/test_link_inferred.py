@@ -249,6 +249,19 @@ def test_collectives_are_awaited_in_order_each_once() -> None:
     assert (report.stream_waits_explained, report.stream_waits_idle) == (2, 1)
 
 
+@pytest.mark.parametrize(("launch", "expected"), [(40 - TICK, [10]), (40, [])])
+def test_a_collective_launched_as_a_wait_begins_is_not_awaited(
+    launch: float, expected: list[int]
+) -> None:
+    events = [*launched(10, launch, 50, 60, 30, name=NCCL), call("cudaStreamWaitEvent", 40, 1, 22)]
+    trace = link(*events, *launched(30, 60, 200, 210, 7))
+    assert before(trace, 30) == expected
+    report = trace.report
+    assert (report.stream_waits_explained, report.stream_waits_idle) == (
+        (1, 0) if expected else (0, 1)
+    )
+
+
 def collective(identity: int, *values: Any) -> dict[str, Any]:
     return node(identity, "record_param_comms", 2, values=list(values))
 

@@ -13,12 +13,11 @@ from tests.clusters import GB_PER_S, LATENCY_NS, dimension, scenario
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.result import Result, bound
 from yantra.result.bound import Bound, Gain, largest
-from yantra.result.link_counts import lanes, links_per_group
 from yantra.result.shares import tenths
 from yantra.result.tables import breakdown
 from yantra.result.waits import waits
 from yantra.run.simulate import simulate
-from yantra.scenario import Collectives, Device, Dimension
+from yantra.scenario import Collectives, Device
 
 SIZE = 1_200_000
 
@@ -184,33 +183,6 @@ def test_shares_add_up_and_are_within_a_tenth(parts: list[int]) -> None:
 # --- Links
 
 
-@pytest.mark.parametrize(
-    ("kind", "name", "queues", "most"),
-    [
-        ("ring", "ring", 1, 1),
-        ("ring", "ring", 8, 2),
-        ("fully_connected", "ring", 8, 2),
-        ("switch", "ring", 8, 1),
-        ("fully_connected", "direct", 1, 7),
-        ("fully_connected", "direct3", 1, 3),
-        ("fully_connected", "direct9", 1, 7),
-        ("fully_connected", "halvingDoubling", 8, 1),
-    ],
-)
-def test_a_ring_drives_two_links_at_most_and_direct_its_window(
-    kind: Any, name: str, queues: int, most: int
-) -> None:
-    assert lanes(name, dimension(kind, 8), queues) == most
-
-
-@pytest.mark.parametrize(
-    ("kind", "links", "leaving"), [("ring", 16, 16), ("fully_connected", 56, 56), ("switch", 16, 8)]
-)
-def test_a_dimension_has_these_links(kind: Any, links: int, leaving: int) -> None:
-    of: Dimension = dimension(kind, 8)
-    assert (links_per_group(of, True), links_per_group(of, False)) == (links, leaving)
-
-
 @pytest.mark.parametrize("network", ["analytical", "store_and_forward"])
 def test_a_ring_uses_the_bytes_of_its_algorithm(network: Any) -> None:
     """A rank sends 2 x 3/4 of an all-reduce; a ring of four has eight links."""
@@ -225,13 +197,3 @@ def test_a_ring_uses_the_bytes_of_its_algorithm(network: Any) -> None:
     assert max(links.values("busy")) == pytest.approx(use.busy, rel=1e-12)
     for carried, busy in zip(links.values("bytes"), links.values("busy_ns"), strict=True):
         assert busy == pytest.approx(carried / GB_PER_S, abs=0.1)
-
-
-def test_without_links_a_dimension_is_busy_by_lanes() -> None:
-    result = simulate(scenario(reducing(4), dimension(), network="ideal"))
-    (use,) = result.dimension_uses
-    assert use.busy > 0
-    assert len(result.links.values("bytes")) == 0
-    lane_count = lanes("ring", dimension(), result.model.scenario.collectives.queues_per_dimension)
-    whole = 4 * lane_count * GB_PER_S * result.makespan_ns
-    assert use.busy == pytest.approx(use.bytes / whole, rel=1e-12)
