@@ -8,7 +8,7 @@ WORKERS ?= $(shell nproc)
 SECONDS ?= 600
 COUNT ?= 200
 
-.PHONY: help demo test explore docs lint accuracy stub bench bench-scale sanitize fuzz mutants clean
+.PHONY: help demo test explore docs lint accuracy stub bench bench-scale sanitize fuzz mutants mutants-python clean
 
 # Where it is set, each of the programs that tests start would compile what it imports.
 unexport PYTHONDONTWRITEBYTECODE
@@ -30,6 +30,7 @@ help:
 	@echo "make sanitize  the suite under AddressSanitizer and UndefinedBehaviourSanitizer"
 	@echo "make fuzz      fuzz every reader for SECONDS=$(SECONDS)"
 	@echo "make mutants   break the core in COUNT=$(COUNT) ways by rule; the tests must notice"
+	@echo "make mutants-python  break Python in COUNT=$(COUNT) ways by rule; the tests must notice"
 
 demo: $(VENV)/.installed
 	@$(BIN)/yantra demo
@@ -76,6 +77,9 @@ fuzz: $(VENV)/.test-installed
 
 mutants: $(VENV)/.test-installed
 	$(BIN)/python -m tests.mutants --count $(COUNT) --workers $(WORKERS)
+
+mutants-python: $(VENV)/.test-installed
+	$(BIN)/python -m tests.mutants --python --count $(COUNT) --workers $(WORKERS)
 
 clean:
 	rm -rf build $(VENV)

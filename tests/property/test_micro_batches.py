@@ -54,6 +54,19 @@ def stage(size_bytes: int, kind: str = "gemm") -> list[StageWork]:
     return [StageWork(Pass((operation,)), Pass(()), ())]
 
 
+def test_what_is_on_a_line_is_made_for_the_first_two_and_the_last_size() -> None:
+    asked: list[int] = []
+
+    def made(size: int) -> Sequence[StageWork]:
+        asked.append(size)
+        return stage(7 * size + 5)
+
+    found = amounts_of(made, SIZES)
+    assert found is not None
+    assert found[0][1].rows[1].tolist() == [7 * size + 5 for size in SIZES]
+    assert asked == [1, 2, SIZES[-1]]
+
+
 def test_what_is_on_no_line_is_made_for_each_size() -> None:
     """Squares are not what the first two say of the most."""
     asked: list[int] = []

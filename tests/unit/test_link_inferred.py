@@ -25,9 +25,9 @@ def link(*events: dict[str, Any]) -> Linked:
     return begun([OPERATOR], op(3, "aten::linear", 0, 10_000), *events)
 
 
-def begun(nodes: list[dict[str, Any]], *events: dict[str, Any]) -> Linked:
+def begun(nodes: list[dict[str, Any]], *events: dict[str, Any], **top: Any) -> Linked:
     """Link a recording in which the first event is at BEGIN."""
-    return linked(nodes, [{**one, "ts": one["ts"] + BEGIN} for one in events])
+    return linked(nodes, [{**one, "ts": one["ts"] + BEGIN} for one in events], **top)
 
 
 def launched(
@@ -121,6 +121,15 @@ def test_a_stream_call_of_a_thread_without_launches_waits_for_what_runs_or_nothi
     assert (idle.report.waits_idle, idle.report.waits_unexplained) == (1, 0)
     nothing = link(*launched(10, 80, 85, 90), wait)
     assert (nothing.report.waits_idle, nothing.report.waits_unexplained) == (1, 0)
+
+
+def test_a_thread_that_has_a_name_for_a_number_has_launches_too() -> None:
+    """Nothing runs, so a stream call waits for what its thread launched last."""
+    events = [*launched(10, 1, 5, 30, 7), *launched(11, 4, 6, 20, 8)]
+    events[2]["tid"] = "worker"
+    own = call("cudaStreamSynchronize", 40, 5, 20, tid="worker")
+    assert awaited(link(*events, own)) == [[11]]
+    assert awaited(link(*events, {**own, "tid": 100})) == [[10]]
 
 
 @pytest.mark.parametrize("ends", [(50, 60), (60, 50)])
@@ -324,6 +333,46 @@ def test_a_record_at_the_moment_of_a_wait_is_not_before_it() -> None:
 
 
 # --- Launches and operators
+
+
+@pytest.mark.parametrize("number", [4, 0, -1])
+def test_forward_and_backward_are_one_pair_by_a_number_from_0(number: int) -> None:
+    nodes = [
+        node(3, "aten::mm", 2, seq_id=number),
+        node(4, "MmBackward0", 1, seq_id=number, scope=1, tid=2, fw_tid=1),
+    ]
+    trace = begun(nodes, op(3, "aten::mm", 0, 10), op(4, "MmBackward0", 20, 10, tid=101))
+    names = {one.id: one.name for one in trace.operators}
+    pairs = [(one.kind, names[one.source], names[one.target]) for one in trace.flows]
+    assert pairs == ([("fwdbwd", "aten::mm", "MmBackward0")] if number >= 0 else [])
+
+
+@pytest.mark.parametrize(
+    ("kernel_says", "operator_says", "record_says", "expected"),
+    [
+        ("1", "2", "3", "1"),
+        (None, "2", "3", "2"),
+        (None, None, "3", "3"),
+        (None, "2", "", "2"),
+        (None, None, "", ""),
+        (None, None, "9", ""),
+    ],
+)
+def test_a_collective_is_of_the_group_that_its_kernel_its_operator_or_its_record_says(
+    kernel_says: str | None, operator_says: str | None, record_says: str, expected: str
+) -> None:
+    """In this order; there is no group 9."""
+
+    def said(group: str | None) -> dict[str, Any]:
+        return {} if group is None else {"Process__Group__Name": group}
+
+    record = collective(3, [[5, 6, 0, 8, 4, "cuda:0"]], 5, [record_says, "d"], 0, "allreduce")
+    around = op(3, "record_param_comms", 0, 15, **said(operator_says))
+    events = launched(10, 1, 50, 60, 30, name=NCCL, **said(kernel_says))
+    groups = [{"pg_name": name, "ranks": [0, 1]} for name in ("1", "2", "3")]
+    about = {"rank": 0, "pg_config": groups}
+    (found,) = begun([record], around, *events, distributedInfo=about).device_ops
+    assert found.pg_name == expected
 
 
 def test_every_device_op_is_counted_once_by_how_its_launch_was_found() -> None:

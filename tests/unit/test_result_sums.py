@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.clusters import GB_PER_S, LATENCY_NS, dimension, scenario
+from yantra.base.fields import Plugin
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.result import Result, bound
 from yantra.result.bound import Bound, Gain, largest
@@ -197,3 +198,23 @@ def test_a_ring_uses_the_bytes_of_its_algorithm(network: Any) -> None:
     assert max(links.values("busy")) == pytest.approx(use.busy, rel=1e-12)
     for carried, busy in zip(links.values("bytes"), links.values("busy_ns"), strict=True):
         assert busy == pytest.approx(carried / GB_PER_S, abs=0.1)
+
+
+def test_a_label_of_a_fabric_is_as_busy_as_its_busiest_link() -> None:
+    options = (("k", 4), ("bytes_per_ns", GB_PER_S), ("latency_ns", LATENCY_NS))
+    tree = Plugin(kind="fat_tree", options=options)
+    result = simulate(
+        scenario(reducing(16), dimension("ring", 16), fabric=tree, network="store_and_forward")
+    )
+    links = result.links
+    rows = list(zip(*map(links.values, ("dimension", "bytes", "busy")), strict=True))
+    fabric = result.model.fabric
+    assert fabric is not None
+    assert len(result.dimension_uses) > 1
+    for use in result.dimension_uses:
+        own = [(size, busy) for at, size, busy in rows if at == use.dimension]
+        assert use.bytes == sum(size for size, _ in own)
+        assert use.busy == pytest.approx(max((busy for _, busy in own), default=0.0), rel=1e-12)
+        assert use.links == fabric.label_links(use.dimension)
+        capacity = use.links * GB_PER_S * result.makespan_ns
+        assert use.utilisation == pytest.approx(use.bytes / capacity, rel=1e-12)
