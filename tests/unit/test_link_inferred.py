@@ -123,11 +123,12 @@ def test_a_stream_call_of_a_thread_without_launches_waits_for_what_runs_or_nothi
     assert (nothing.report.waits_idle, nothing.report.waits_unexplained) == (1, 0)
 
 
-def test_a_thread_that_has_a_name_for_a_number_has_launches_too() -> None:
+@pytest.mark.parametrize("tid", ["worker", None])
+def test_a_thread_without_a_number_has_launches_too(tid: str | None) -> None:
     """Nothing runs, so a stream call waits for what its thread launched last."""
     events = [*launched(10, 1, 5, 30, 7), *launched(11, 4, 6, 20, 8)]
-    events[2]["tid"] = "worker"
-    own = call("cudaStreamSynchronize", 40, 5, 20, tid="worker")
+    events[2]["tid"] = tid
+    own = call("cudaStreamSynchronize", 40, 5, 20, tid=tid)
     assert awaited(link(*events, own)) == [[11]]
     assert awaited(link(*events, {**own, "tid": 100})) == [[10]]
 
