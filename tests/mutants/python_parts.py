@@ -7,6 +7,10 @@ from __future__ import annotations
 
 from tests.mutants.parts import Part
 
+SLOW = (
+    "--deselect=tests/unit/test_study_answers.py::test_plans_by_rate_join_and_none_is_beaten_inside"
+)
+
 PYTHON_PARTS = {
     "link": Part(
         ("src/yantra/tracing/pytorch/link/*.py",),
@@ -41,6 +45,7 @@ PYTHON_PARTS = {
             "tests/unit/test_study_journal.py",
             "tests/unit/test_study.py",
             "tests/unit/test_study_answers.py",
+            SLOW,
             "tests/unit/test_explore_python.py",
             "tests/golden/test_comet.py",
         ),
@@ -50,6 +55,7 @@ PYTHON_PARTS = {
         (
             "tests/unit/test_why_not.py",
             "tests/unit/test_study_answers.py",
+            SLOW,
             "tests/unit/test_figures.py",
             "tests/unit/test_room.py",
             "tests/property/test_refine.py",

@@ -16,7 +16,7 @@ from yantra.explore.closed_form.closed_form import ClosedForm
 from yantra.explore.closed_form.devices import Rows
 from yantra.explore.closed_form.machine import Machine
 from yantra.explore.closed_form.pipeline import one_chunk
-from yantra.explore.closed_form.replicas import Held, _cut
+from yantra.explore.closed_form.replicas import Held, _Cut, _cut, _sums, groups_of
 from yantra.run.simulate import simulate
 from yantra.scenario import Scenario, Traces, cluster_parts
 from yantra.scenario.one_collective import collective_on
@@ -133,6 +133,26 @@ def test_the_first_bucket_has_what_is_before_the_layers_and_half_a_bucket_in_the
         said.append(_cut(Held(*columns), np.array([1.0]), float(plan.bucket_size)).opening[0])
     assert np.mean(said) == pytest.approx(np.mean(cut), rel=0.02)
     assert plan.bucket_size < np.mean(cut) < front + plan.bucket_size
+
+
+@pytest.mark.parametrize("stack", ["roofline", "unknown"])
+def test_buckets_take_as_long_as_their_collectives_one_after_the_other(stack: str) -> None:
+    """Each has its own latency: three in chunk 0, and one in every other chunk."""
+    machine, kind, width = Machine(CLUSTER, 16, stack=stack), CollectiveType.ALL_REDUCE, 4.0
+    usual, chunk = 40e6, 90e6
+    sizes = (3 * usual, usual, usual, chunk, chunk, 3.0)
+    cut = _Cut(*(np.array([size]) for size in sizes))
+    groups = groups_of(np.array([8]), np.array([1]))
+    kinds = ((kind, np.array([0])),)
+    found = _sums(machine, groups, kinds, cut, np.array([4]), np.array([width]))
+    one, whole = (float(machine.collective_ns(kind, 8, 1, width * n)) for n in (usual, chunk))
+    assert [float(of[0]) for of in found] == pytest.approx([3 * one, one, whole, whole], rel=1e-9)
+    nothing = _sums(
+        machine, groups, kinds, cut._replace(first=np.zeros(1), last=np.zeros(1)),
+        np.array([4]), np.array([width]),
+    )  # fmt: skip
+    assert (nothing.first[0], nothing.last[0]) == (0, 0)
+    assert nothing.chunk[0] < found.chunk[0]
 
 
 @pytest.mark.parametrize("cluster", ["hgx-h100", "tpu-v6e", "gb200-nvl72", "trainium2"])
