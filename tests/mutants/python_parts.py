@@ -7,8 +7,12 @@ from __future__ import annotations
 
 from tests.mutants.parts import Part
 
-SLOW = (
+# Each takes ten seconds.
+SLOW_STUDY = (
     "--deselect=tests/unit/test_study_answers.py::test_plans_by_rate_join_and_none_is_beaten_inside"
+)
+SLOW_FIT = (
+    "--deselect=tests/unit/test_own_rows.py::test_three_steps_are_worth_more_than_a_stack_of_others"
 )
 
 PYTHON_PARTS = {
@@ -45,7 +49,7 @@ PYTHON_PARTS = {
             "tests/unit/test_study_journal.py",
             "tests/unit/test_study.py",
             "tests/unit/test_study_answers.py",
-            SLOW,
+            SLOW_STUDY,
             "tests/unit/test_explore_python.py",
             "tests/golden/test_comet.py",
         ),
@@ -55,7 +59,7 @@ PYTHON_PARTS = {
         (
             "tests/unit/test_why_not.py",
             "tests/unit/test_study_answers.py",
-            SLOW,
+            SLOW_STUDY,
             "tests/unit/test_figures.py",
             "tests/unit/test_room.py",
             "tests/property/test_refine.py",
@@ -96,6 +100,7 @@ PYTHON_PARTS = {
             "tests/unit/test_collective_accuracy.py",
             "tests/unit/test_stack_files.py",
             "tests/unit/test_own_rows.py",
+            SLOW_FIT,
             "tests/unit/test_own_stack.py",
             "tests/unit/test_accuracy_default.py",
             "tests/unit/test_accuracy_figures.py",

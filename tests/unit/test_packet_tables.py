@@ -19,6 +19,7 @@ from yantra.export.report import html
 from yantra.export.report import packets as report_packets
 from yantra.export.report.run import Run
 from yantra.result import Result
+from yantra.result.packets import _or_none
 from yantra.result.table_names import PACKET_TABLES
 from yantra.run.simulate import simulate
 from yantra.scenario import Scenario, load
@@ -154,6 +155,24 @@ def test_the_command_writes_them(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert main(["run", step, "--json"]) == 0
     form = json.loads(capsys.readouterr().out)
     assert form["packets"]["packets"] == sum(form["tables"]["packet_ports"]["packets"])
+
+
+def test_a_run_without_packets_counts_none(tmp_path: Path) -> None:
+    scenario = _scenario(tmp_path, "preset: dcqcn")
+    for rank in range(RANKS):
+        trace = TraceBuilder(rank=rank)
+        trace.compute(duration_micros=1)
+        (tmp_path / f"step.{rank}.et").write_bytes(trace.build().to_bytes())
+    summary = simulate(scenario).packets.summary()
+    assert summary is not None
+    assert [one for one in summary.values() if one] == []
+    assert "longest_queue" not in summary
+
+
+def test_what_is_not_known_is_none_and_no_nan() -> None:
+    assert _or_none(np.array([1.5, 2.0])) == [1.5, 2.0]
+    assert _or_none(np.array([np.nan, 2.0, np.nan])) == [None, 2.0, None]
+    assert _or_none(np.array([])) == []
 
 
 def test_other_networks_have_none(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from yantra.base.fields import Plugin
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.result import Result, bound
 from yantra.result.bound import Bound, Gain, largest
+from yantra.result.network import DimensionUse
 from yantra.result.shares import tenths
 from yantra.result.tables import breakdown
 from yantra.result.waits import waits
@@ -42,8 +43,10 @@ def reducing(ranks: int) -> list[TraceBuilder]:
     return traces
 
 
-def gains_of(result: Result, monkeypatch: pytest.MonkeyPatch) -> list[Gain]:
-    """Return the gains that an estimate weighs."""
+def gains_of(
+    result: Result, monkeypatch: pytest.MonkeyPatch, uses: list[DimensionUse] | None = None
+) -> list[Gain]:
+    """Return the gains that an estimate weighs, of all dimensions or some."""
     found: list[Gain] = []
 
     def weigh(gains: Any, makespan: int, *, estimate: bool) -> Bound:
@@ -52,7 +55,8 @@ def gains_of(result: Result, monkeypatch: pytest.MonkeyPatch) -> list[Gain]:
         return largest(found, makespan, estimate=estimate)
 
     monkeypatch.setattr(bound, "largest", weigh)
-    assert result.estimated_bound.estimate
+    known = result.dimension_uses if uses is None else uses
+    assert bound.estimated(result.model, result.outcome, known).estimate
     return found
 
 
@@ -200,12 +204,36 @@ def test_a_ring_uses_the_bytes_of_its_algorithm(network: Any) -> None:
         assert busy == pytest.approx(carried / GB_PER_S, abs=0.1)
 
 
-def test_a_label_of_a_fabric_is_as_busy_as_its_busiest_link() -> None:
+def over_a_tree() -> Result:
+    """Return a run of 16 ranks over a fat tree."""
     options = (("k", 4), ("bytes_per_ns", GB_PER_S), ("latency_ns", LATENCY_NS))
     tree = Plugin(kind="fat_tree", options=options)
-    result = simulate(
-        scenario(reducing(16), dimension("ring", 16), fabric=tree, network="store_and_forward")
+    return simulate(
+        scenario(
+            reducing(16),
+            dimension("ring", 16),
+            fabric=tree,
+            network="store_and_forward",
+        )
     )
+
+
+def test_labels_of_a_fabric_count_once_for_all_links_and_one_alone_by_its_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A message crosses several links at once: no other label has a gain of its own."""
+    result = over_a_tree()
+    busiest = max(result.dimension_uses, key=lambda use: use.busy)
+    ticks = int(busiest.busy * max(result.outcome.finish))
+    for uses, name in ((result.dimension_uses, "all links"), ([busiest], busiest.label)):
+        found = [one for one in gains_of(result, monkeypatch, uses) if one.kind == "network"]
+        assert [(one.label, one.ticks) for one in found] == [
+            (f"the network, bandwidth of {name}", ticks)
+        ]
+
+
+def test_a_label_of_a_fabric_is_as_busy_as_its_busiest_link() -> None:
+    result = over_a_tree()
     links = result.links
     rows = list(zip(*map(links.values, ("dimension", "bytes", "busy")), strict=True))
     fabric = result.model.fabric
