@@ -28,7 +28,7 @@ from itertools import count, groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.mutants import python_rules
+from tests.mutants import python_rules, slow_tests
 from tests.mutants.build import FOLDER, ROOT, BuildError, Core, built_core, package
 from tests.mutants.parts import LEFT_OUT, PARTS, laws
 from tests.mutants.python_parts import PYTHON_PARTS
@@ -37,6 +37,7 @@ from tests.mutants.rules import Mutant, mutants
 RESULTS = FOLDER / "results.json"
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 MOST_BYTES = 6 << 30
+SLOWEST_OF_PYTHON = 30  # seconds of one test
 WALL_TIMES = 15  # of the limit, before a process that does nothing is ended
 
 
@@ -231,7 +232,7 @@ class PythonTrials(Trials):
 
     def unchanged(self, part: str) -> Result:
         """Run the tests of a part as things are."""
-        return self.tested(PYTHON_PARTS[part].tests, 0)
+        return self._with(part, 0)
 
     def run(self, candidate: Candidate, worker: int) -> Result:
         """Test a mutant in place of its file.
@@ -244,9 +245,13 @@ class PythonTrials(Trials):
         time = next(self.times)
         os.utime(path, (time, time))
         try:
-            return self.tested(PYTHON_PARTS[candidate.part].tests, worker)
+            return self._with(candidate.part, worker)
         finally:
             kept.replace(path)
+
+    def _with(self, part: str, worker: int) -> Result:
+        slowest = {slow_tests.VARIABLE: str(SLOWEST_OF_PYTHON)}
+        return self.tested(PYTHON_PARTS[part].tests, worker, **slowest)
 
 
 def _waited(process: subprocess.Popen[bytes], most: int) -> tuple[int, float]:

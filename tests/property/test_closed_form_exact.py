@@ -13,10 +13,13 @@ from hypothesis import strategies as st
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.collectives.bandwidth import comm_size
 from yantra.explore.closed_form.closed_form import ClosedForm
-from yantra.explore.closed_form.devices import Rows
+from yantra.explore.closed_form.devices import Devices, Rows
+from yantra.explore.closed_form.layouts import Layouts
 from yantra.explore.closed_form.machine import Machine
+from yantra.explore.closed_form.passes import Part
 from yantra.explore.closed_form.pipeline import one_chunk
 from yantra.explore.closed_form.replicas import Held, _Cut, _cut, _sums, groups_of
+from yantra.explore.closed_form.sharded import Passes
 from yantra.run.simulate import simulate
 from yantra.scenario import Scenario, Traces, cluster_parts
 from yantra.scenario.one_collective import collective_on
@@ -97,6 +100,33 @@ def test_one_micro_batch_takes_all_passes_and_crosses_all_borders_twice(seed: in
     whole = sum(forward) + sum(backward) + 2 * (p - 1) * message
     assert closed(forward, backward, 1, message) == whole
     assert one_forward_one_backward(forward, backward, 1, message) == whole
+
+
+@given(st.integers(0, 2**32))
+def test_the_chunks_of_devices_take_what_their_layers_and_the_ends_take(seed: int) -> None:
+    """Chunk by chunk and device by device; each chunk's pass has a time on top, too."""
+    draw = Random(seed)
+    p, v, layers = draw.choice((2, 3, 4)), draw.choice((2, 3, 4)), draw.choice((1, 2, 3))
+    ways = ("forward", "backward")
+    times = [{way: draw.randrange(1, 20) for way in ways} for _ in range(3)]  # front, layer, tail
+    more = {way: draw.randrange(5) for way in ways}
+    pace, crossing = 0, [0] * v
+    for way in ways:
+        front, layer, tail = (one[way] for one in times)
+        for chunk in range(v):
+            each = [layers * layer + more[way] for _ in range(p)]
+            each[0] += front * (chunk == 0)
+            each[-1] += tail * (chunk == v - 1)
+            pace += max(each)
+            crossing[chunk] += sum(each) - max(each)
+    parts = [Part(*[np.zeros(1)] * len(Part._fields))._replace(
+        **{way: np.array([float(one[way])]) for way in ways}) for one in times]  # fmt: skip
+    on_top = (np.array([float(more[way])]) for way in ways)
+    passes = Passes(parts, *on_top, np.zeros(1))
+    counts = Layouts([0] * (p * v * layers)).layers(np.array([[p, v, 0, 0]]))
+    devices = Devices(passes, counts, np.array([float(p)]), np.array([float(v)]))
+    found = devices.chunks(np.array([0]))
+    assert (found.pace[0], found.crossing[0]) == (pace, max(crossing))
 
 
 @pytest.mark.parametrize(("tp", "dp", "pp"), [(8, 1, 2), (4, 2, 2), (8, 2, 4)])

@@ -336,6 +336,42 @@ def test_a_record_at_the_moment_of_a_wait_is_not_before_it() -> None:
 # --- Launches and operators
 
 
+@pytest.mark.parametrize(
+    ("at", "named", "parent"),
+    [
+        (20, 50, "aten::addmm"),
+        (20, None, "aten::addmm"),
+        (10, 50, "aten::linear"),
+        (10, 51, "aten::addmm"),
+        (10, None, "aten::linear"),
+        (70, 51, "aten::addmm"),
+        (70, 50, "aten::linear"),
+        (70, None, "aten::linear"),
+        (70 + TICK, 51, "aten::linear"),
+    ],
+)
+def test_only_at_its_edges_an_operator_has_a_call_if_the_call_names_it(
+    at: float, named: int | None, parent: str
+) -> None:
+    """aten::addmm is from 10 to 70, in aten::linear; their numbers are 51 and 50."""
+    more = {} if named is None else {"External__id": named}
+    trace = begun(
+        [OPERATOR, node(4, "aten::addmm", 3)],
+        op(3, "aten::linear", 0, 100, External__id=50),
+        op(4, "aten::addmm", 10, 60, External__id=51),
+        call("cudaLaunchKernel", at, 2, 9, **more),
+        kernel(80, 4, 9),
+    )
+    names = {one.id: one.name for one in trace.operators}
+    assert [names.get(one.parent or 0) for one in trace.device_ops] == [parent]
+
+
+def test_operators_without_any_number_are_matched_by_name_and_order() -> None:
+    nodes = [node(number, "aten::mm", 2, rf_id=0) for number in (3, 4)]
+    events = [event("cpu_op", "aten::mm", at, 5) for at in (10, 20)]
+    assert [one.start_ns for one in begun(nodes, *events).operators[2:]] == [0, 10_000]
+
+
 @pytest.mark.parametrize("number", [4, 0, -1])
 def test_forward_and_backward_are_one_pair_by_a_number_from_0(number: int) -> None:
     nodes = [
