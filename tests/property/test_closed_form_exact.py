@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.collectives.bandwidth import comm_size
-from yantra.explore.closed_form.closed_form import ClosedForm
+from yantra.explore.closed_form.closed_form import ClosedForm, _begins
 from yantra.explore.closed_form.devices import Devices, Rows
 from yantra.explore.closed_form.layouts import Layouts
 from yantra.explore.closed_form.machine import Machine
@@ -26,6 +26,8 @@ from yantra.scenario.one_collective import collective_on
 from yantra.workloads.models.catalogue import find
 from yantra.workloads.operators.operations import Weight
 from yantra.workloads.plan.plan import Plan
+from yantra.workloads.schedules.interleaved import Interleaved
+from yantra.workloads.schedules.one_f_one_b import OneFOneB
 from yantra.workloads.training.step.buckets import buckets_of
 
 CLUSTER = "hgx-h100"
@@ -127,6 +129,22 @@ def test_the_chunks_of_devices_take_what_their_layers_and_the_ends_take(seed: in
     devices = Devices(passes, counts, np.array([float(p)]), np.array([float(v)]))
     found = devices.chunks(np.array([0]))
     assert (found.pace[0], found.crossing[0]) == (pace, max(crossing))
+
+
+@pytest.mark.parametrize("device", [0, 1])
+@pytest.mark.parametrize(("p", "v"), [(1, 1), (2, 1), (4, 1), (2, 2), (4, 2), (4, 3)])
+def test_reductions_begin_behind_the_forward_passes_before_the_first_backward_pass(
+    p: int, v: int, device: int
+) -> None:
+    """And behind that, unless it is cut into buckets. A chunk's passes take 1 and 10 here."""
+    schedule = Interleaved() if v > 1 else OneFOneB()
+    for m in (p, 2 * p, 6 * p):
+        order = [step.kind for step in schedule.order(device * (p - 1), p, m, v)]
+        sizes = {"pp": np.array([p]), "vpp": np.array([v])}
+        passes = np.array([1.0 * v]), np.array([10.0 * v])
+        found = _begins(passes, sizes, np.array([m]), device)
+        whole = 0 if v == 1 and device == 0 else 10
+        assert found[0] == order.index("B") + whole
 
 
 @pytest.mark.parametrize(("tp", "dp", "pp"), [(8, 1, 2), (4, 2, 2), (8, 2, 4)])
