@@ -133,6 +133,35 @@ def test_a_cause_with_parts_is_named_by_its_one_part_or_with_its_largest() -> No
     assert one.startswith("bound by the network: with no network it would be 30.0 % shorter")
 
 
+@pytest.mark.parametrize(
+    ("short", "long", "runs", "kind"),
+    [
+        ([gain("a", 500)], [gain("b", 600)], [False, True], "b"),
+        ([gain("a", 500)], None, [False, True], "a"),
+        ([gain("a", 500), gain("", 10)], [gain("b", 600)], [False], "a"),
+        (None, [gain("b", 600)], [False, True], "b"),
+    ],
+)
+def test_a_report_weighs_by_longer_runs_what_is_not_whole_and_keeps_the_rest(
+    short: list[Gain] | None, long: list[Gain] | None, runs: list[bool], kind: str
+) -> None:
+    """A gain without a kind is that of all communication, which short runs gave."""
+    asked: list[bool] = []
+    result = simulate(scenario(computing(1, 1), dimension("ring", 2)))
+
+    def gains(_: Result, may_be_long: bool) -> list[Gain] | None:
+        asked.append(may_be_long)
+        return long if may_be_long else short
+
+    result._gains = gains
+    before = result.bound_by
+    result.weigh()
+    assert asked == runs
+    assert result.bound_by.kind == kind
+    assert before.estimate == (short is None)
+    assert result.gains == (long if kind == "b" else short)
+
+
 # --- What waiting costs
 
 
