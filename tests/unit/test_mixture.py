@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from math import log
+from pathlib import Path
 
 import pytest
 
 from yantra.accuracy.mixture import BROAD, PRIOR, mixture, shipped, unknown_without
-from yantra.fabric import stacks
+from yantra.fabric import clusters, stacks
 from yantra.fabric.stacks.choice import UNKNOWN
 from yantra.fabric.stacks.types import FACTORS
+from yantra.scenario import cluster_parts
 
 
 def test_without_any_stack_it_is_the_prior() -> None:
@@ -61,3 +63,11 @@ def test_it_leaves_a_framework_out_and_messages_as_measured() -> None:
         found = mixture(every, framework)
         assert found == mixture(left)
         assert found.rest * found.communication == pytest.approx(1.0)
+
+
+def test_a_copy_of_a_known_machine_has_its_terms(tmp_path: Path) -> None:
+    text = Path(clusters.path_of("hgx-h100")).read_text(encoding="utf-8")
+    (tmp_path / "mine.yaml").write_text(text)
+    own = cluster_parts(str(tmp_path / "mine.yaml"), 8)["stack"]
+    named = cluster_parts("hgx-h100", 8)["stack"]
+    assert own.replace(name=named.name) == named

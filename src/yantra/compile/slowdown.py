@@ -110,11 +110,12 @@ def least_times(ns: Any, count: Any, launch_ns: float) -> Any:
     order = np.argsort(ns, axis=0)
     count = np.take_along_axis(count[:, None] * (ns > 0), order, axis=0)
     ns = np.take_along_axis(ns, order, axis=0)
-    device, host = (ns * count).sum(axis=0), launch_ns * count.sum(axis=0)
+    # Running sums add in one order, however many jobs there are; `sum` does not, to the bit.
+    summed, shorter = (ns * count).cumsum(axis=0), count.cumsum(axis=0)
+    device, host = summed[-1], launch_ns * shorter[-1]
     wanted = (device**SHARP + host**SHARP) ** (1.0 / SHARP)
-    wanted = np.minimum(wanted, (np.maximum(ns, launch_ns) * count).sum(axis=0))
-    shorter = count.cumsum(axis=0)  # so many would be made longer
-    missing = wanted - device + (ns * count).cumsum(axis=0)
+    wanted = np.minimum(wanted, (np.maximum(ns, launch_ns) * count).cumsum(axis=0)[-1])
+    missing = wanted - device + summed  # of those so short, which would be made longer
     least = np.where(shorter > 0, missing / np.maximum(shorter, 1), np.inf)
     after = np.concatenate([ns[1:], np.full((1, ns.shape[1]), np.inf)])
     return least[np.argmax(least <= after, axis=0), np.arange(ns.shape[1])]

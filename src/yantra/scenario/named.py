@@ -18,6 +18,7 @@ from yantra.base.errors import ConfigError, hint
 from yantra.base.fields import Changes
 from yantra.fabric import clusters
 from yantra.fabric.clusters import Cluster
+from yantra.fabric.clusters.find import like
 from yantra.fabric.clusters.parts import device_parts, no_rate
 from yantra.fabric.stacks.choice import (
     AUTO,
@@ -278,8 +279,12 @@ def _without_interval(terms: dict[str, Any]) -> dict[str, Any]:
 def _terms(
     stack: Stack, machine: Cluster, dtype: str | None, parts: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the terms of a stack, without an interval where a cluster's own algorithms run."""
-    terms = stack.scenario_part(machine.name, dtype)
+    """Return the terms of a stack, without an interval where a cluster's own algorithms run.
+
+    Those of the mixture follow from the GPU: a user's file of a known one has the same.
+    """
+    name = like(machine) if stack.framework == UNKNOWN else machine.name
+    terms = stack.scenario_part(name, dtype)
     collectives = parts.get("collectives", {})
     is_alone = all(one["size"] == 1 for one in parts.get("topology", ()))
     if machine.measured is None or is_alone or "selection" in collectives:

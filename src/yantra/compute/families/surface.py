@@ -21,6 +21,7 @@ Wholes = NDArray[np.int64]
 
 _STEPS = 2048.0
 _LOWEST = 2.0
+_DIGITS = 9  # of a logarithm: a millionth of a step above
 
 
 def packed(us: Reals) -> NDArray[np.uint16]:
@@ -63,7 +64,8 @@ def regressed(values: Reals, covariance: Reals, across: Reals, noise: float) -> 
     count = known.sum(axis=0)
     mean = np.where(known, flat, 0.0).sum(axis=0) / np.maximum(count, 1)
     centred = np.where(known, flat - mean, 0.0)
-    made: Reals = weights(covariance, across, noise) @ centred + mean
+    # Rounded, as the last bits of BLAS depend on its number of threads.
+    made: Reals = np.round(weights(covariance, across, noise) @ centred + mean, _DIGITS)
     shaped: Reals = made.reshape(len(across), *values.shape[1:])
     return shaped
 

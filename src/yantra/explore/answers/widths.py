@@ -22,6 +22,7 @@ from yantra.explore.study.point import scenario_of
 from yantra.explore.study.study import Finished
 from yantra.explore.study.study_file import Study
 from yantra.fabric.clusters import load
+from yantra.fabric.clusters.find import like
 from yantra.fabric.stacks.choice import UNKNOWN, WITHOUT_TERMS
 from yantra.scenario.types import Stack
 
@@ -105,7 +106,7 @@ def _of(study: Study, trial: Mapping[str, Any], stack: str | None) -> tuple[Stac
     name = stack or _stack_of(study, trial)
     if name in WITHOUT_TERMS:
         name = UNKNOWN
-    cluster = load(trial["cluster"]).name
+    cluster = like(load(trial["cluster"]))
     return terms_of(name, cluster, study.dtype), f"{cluster} {name}"
 
 

@@ -42,6 +42,14 @@ def measured_on(system: str) -> Cluster | None:
     return next((machine for machine in machines if machine.measured == system), None)
 
 
+def like(machine: Cluster) -> str:
+    """Return the name of a machine, or of the first built-in one with its GPU if it is a user's."""
+    if machine.name in names() or machine.tables is None:
+        return machine.name
+    known = (name for name in names() if load(name).tables == machine.tables)
+    return next(known, machine.name)
+
+
 def _read(path: str) -> Cluster:
     return _parsed(read_text(path), path)
 
