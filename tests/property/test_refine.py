@@ -16,6 +16,7 @@ from yantra.base.errors import ConfigError, YantraError
 from yantra.explore.answers.best import Answer, best_plans
 from yantra.explore.answers.plan_words import also, command_of, held
 from yantra.explore.answers.refine import parts_after, read_choice
+from yantra.explore.closed_form.exact import Budget
 from yantra.explore.closed_form.on_stack import parts_for
 from yantra.explore.closed_form.space import PlanSpace
 from yantra.fabric import clusters
@@ -91,6 +92,19 @@ def test_no_single_change_of_the_best_is_faster(job: tuple[str, int, int, str]) 
             if time is not None and time < best.time_ns * 0.995:
                 faster[name, value] = time / best.time_ns
     assert not faster
+
+
+def test_finding_classes_counts_where_messages_are_followed() -> None:
+    """A search over many ranks ends, though each folded run has few events."""
+    plan = Plan(dp=16, zero=3, global_batch=32, recompute="full")
+    workload = Templates(workload=train(find("llama3-8b"), plan, 2048))
+    spent = {}
+    for stack in ("unknown", "roofline"):
+        budget = Budget(events=1)
+        parts = parts_for("hgx-h100", plan.ranks, "bf16", stack)
+        assert budget.simulate(Scenario(workload=workload, **parts)).result is not None
+        spent[stack] = budget.is_spent
+    assert spent == {"unknown": False, "roofline": True}
 
 
 def test_what_is_allowed_bounds_all_plans() -> None:

@@ -3,7 +3,8 @@
 What is too long is counted in events and not in seconds, so a search gives the same answer on every
 machine. A run that cannot be folded is given up before it begins if it is long work
 (`yantra.run.work`), a folded one when it has more nodes than events are left, as each takes one or
-more, or after so many events.
+more, or after so many events. Classes of ranks are found by following the messages of all, which
+takes longer than many a folded run; it counts as events, too.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 MOST_EVENTS = 50_000_000
 MOST_OF_ONE = 8_000_000  # events of one run: ten seconds or so
+_FOLLOWED = 96  # events that take as long as following the messages of one rank
 
 
 class _GivenUp(Exception):  # noqa: N818 - no error: it is caught here
@@ -69,7 +71,12 @@ class Budget:
         except _GivenUp as reason:
             return Exact(model, None, str(reason))
         finally:
-            self._left -= slices * EVENTS_PER_SLICE
+            self._left -= slices * EVENTS_PER_SLICE + _following(model)
 
     def _spent(self) -> str:
         return f"the simulations of a cluster may take {self._all:,} events"
+
+
+def _following(model: Model) -> int:
+    """Return the events that finding classes is worth; collectives by tables have no messages."""
+    return 0 if model.scenario.collectives.selection is not None else _FOLLOWED * model.ranks
