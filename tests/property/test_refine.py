@@ -14,7 +14,7 @@ import pytest
 
 from yantra.base.errors import ConfigError, YantraError
 from yantra.explore.answers.best import Answer, best_plans
-from yantra.explore.answers.plan_words import also, command_of, held
+from yantra.explore.answers.plan_words import also, command_of, held, held_of
 from yantra.explore.answers.refine import parts_after, read_choice
 from yantra.explore.closed_form.exact import Budget
 from yantra.explore.closed_form.on_stack import parts_for
@@ -92,6 +92,30 @@ def test_no_single_change_of_the_best_is_faster(job: tuple[str, int, int, str]) 
             if time is not None and time < best.time_ns * 0.995:
                 faster[name, value] = time / best.time_ns
     assert not faster
+
+
+@pytest.mark.parametrize(("cluster", "stack"), [("mi300x", "unknown"), ("hgx-h100", "roofline")])
+def test_no_number_of_chunks_beats_what_each_collective_takes(cluster: str, stack: str) -> None:
+    """So plans do not search it."""
+    plan = Plan(dp=16, zero=3, global_batch=32, recompute="full")
+    workload = Templates(workload=train(find("llama3-8b"), plan, 2048))
+    parts = parts_for(cluster, plan.ranks, "bf16", stack)
+    own = simulate(Scenario(workload=workload, **parts)).makespan_ns
+    for chunks in (1, 2, 4, 8, 16, 32):
+        collectives = parts["collectives"].replace(chunks=chunks)
+        given = Scenario(workload=workload, **(parts | {"collectives": collectives}))
+        assert own <= 1.001 * simulate(given).makespan_ns
+
+
+def test_who_chooses_how_collectives_run_is_told() -> None:
+    measured, simulated = (
+        held_of(parts_for("hgx-h100", 16, "bf16", stack)["collectives"])
+        for stack in ("unknown", "roofline")
+    )
+    assert measured == "collectives: algorithms as the library that was measured chooses"
+    assert simulated == (
+        "collectives: algorithms of the cluster, as many chunks as are best for each"
+    )
 
 
 def test_finding_classes_counts_where_messages_are_followed() -> None:

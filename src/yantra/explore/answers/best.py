@@ -18,7 +18,7 @@ import numpy as np
 
 from yantra.base.errors import CapacityError
 from yantra.base.text import format_bytes, room_text
-from yantra.explore.answers.plan_words import held
+from yantra.explore.answers.plan_words import held, held_of
 from yantra.explore.answers.ranked import Lost, Ranked, rows_by_kind
 from yantra.explore.answers.refine import choices_of
 from yantra.explore.answers.runner import Runner, Shared
@@ -49,7 +49,7 @@ class Answer(NamedTuple):
     says at which speeds, `sequence` the tokens of one where they were given. `neighbours` are
     other numbers of ranks whose best plan is better by closed form. `full_gradients_ns` is the
     best time of gradients of `FULL` by closed form, None where the space has none that fits. `held`
-    says which fields had one value, and what bounds others.
+    says which fields had one value, what bounds others, and who chooses how collectives run.
     """
 
     cluster: str
@@ -129,7 +129,7 @@ def best_plans(
         sequence=space.sequence,
         ranks=space.ranks,
         neighbours=better_neighbours(model, machine, space, shared.works, stack, near_ns),
-        held=held(space),
+        held=(*held(space), held_of(runner.parts["collectives"])),
         full_gradients_ns=_full_gradients(columns, judged, fits),
     )
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from yantra.explore.closed_form.space import PlanSpace
+    from yantra.scenario import Collectives
 
 _OF_THE_JOB = ("steps", "lora_rank", "lora_targets", "global_batch", "dtype")
 _DECIDE = ("tp", "vpp", "dp", "micro_batch")  # what other fields follow from
@@ -49,6 +50,15 @@ def held(space: PlanSpace) -> tuple[str, ...]:
         if value is not None and name not in {*REFINED, *moved, *_OF_THE_JOB}
     ]
     return (*fixed, *(f"{name}: {words}" for name, words in space.bounds.items()))
+
+
+def held_of(collectives: Collectives) -> str:
+    """Return who chooses how collectives run, which no plan does."""
+    if collectives.selection is not None:
+        return "collectives: algorithms as the library that was measured chooses"
+    own = "as many chunks as are best for each"
+    chunks = own if collectives.chunks is None else f"{collectives.chunks} chunks"
+    return f"collectives: algorithms of the cluster, {chunks}"
 
 
 def command_of(model: str, plan: Plan, sequence: int | None = None) -> str:
