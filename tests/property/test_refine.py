@@ -94,6 +94,27 @@ def test_no_single_change_of_the_best_is_faster(job: tuple[str, int, int, str]) 
     assert not faster
 
 
+def test_layers_leave_the_device_with_the_loss() -> None:
+    """The loss of Llama 3 8B takes as long as layers, which four equal stages cannot make up."""
+    given: dict[str, Any] = {
+        "tp": (1,),
+        "cp": (1,),
+        "pp": (4,),
+        "vpp": (1,),
+        "recompute": ("full",),
+    }
+    space = PlanSpace(ranks=8, global_batch=64, sequence=2048, **given)
+    others: dict[str, tuple[Any, ...]] = {"schedule": ("1f1b",)}
+    best, even = (
+        best_plans(find("llama3-8b"), "hgx-h100", space, stack="roofline", others=of).ranked[0]
+        for of in (others, others | {"stage_layers": (None,)})
+    )
+    layers = best.plan.stage_layers
+    assert layers is not None and sum(layers) == 32 and layers[-1] == min(layers)
+    assert even.plan.stage_layers is None and best.time_ns < 0.95 * even.time_ns
+    assert best.time_ns == time_of("llama3-8b", best.plan, "hgx-h100")
+
+
 @pytest.mark.parametrize(("cluster", "stack"), [("mi300x", "unknown"), ("hgx-h100", "roofline")])
 def test_no_number_of_chunks_beats_what_each_collective_takes(cluster: str, stack: str) -> None:
     """So plans do not search it."""
@@ -193,8 +214,11 @@ def test_choices_are_read_in_the_form_of_their_field() -> None:
     assert read_choice("schedule", "1f1b,zb-v", "--allow") == ("1f1b", "zb-v")
     assert read_choice("gather_again", "true,false", "--allow") == (True, False)
     assert read_choice("bucket_elements", "1000,20", "--allow") == (1000, 20)
+    assert read_choice("stage_layers", "even", "--allow") == (None,)
     with pytest.raises(ConfigError, match="did you mean 'schedule'"):
         read_choice("schedul", "1f1b", "--allow")
+    with pytest.raises(ConfigError, match='--allow stage_layers: expected even, got "1,2"'):
+        read_choice("stage_layers", "1,2", "--allow")
     with pytest.raises(ConfigError, match="--allow shard: expected whole numbers"):
         read_choice("shard", "some", "--allow")
 

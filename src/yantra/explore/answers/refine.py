@@ -41,6 +41,7 @@ REFINED = (
     "gather_again",
     "offload_optimizer",
     "offload_activations",
+    "stage_layers",
 )
 """Fields of a plan that a search changes by simulation alone."""
 MOVED = (
@@ -50,6 +51,7 @@ MOVED = (
 """Columns of a space that are changed with them, within what the space allows."""
 WAITS = ("offload_activations", "offload_optimizer")
 """Fields that say what waits in the host's memory."""
+_EVEN = "even"  # what a user allows of layers of stages
 _LEAST = 5e-4  # a change that gains less is not worth a field to set
 _SHARE = 2e-3  # of the time: what a change acts on must take as much
 _SPLIT = ("tp", "cp", "ep", "pp")  # plans to start from differ in it
@@ -107,16 +109,17 @@ def choices_of(space: PlanSpace, given: Mapping[str, Any]) -> Choices:
 def read_choice(name: str, text: str, where: str) -> tuple[Any, ...]:
     """Return the values of a field as a user types them. Raises ConfigError at `where`."""
     _check_field(name, where)
-    own = getattr(Plan(), name)
-    if isinstance(own, bool):
-        known: dict[str, Any] = {"true": True, "false": False}
-    elif isinstance(own, str):
-        return tuple(text.split(","))
-    else:
-        known = {word: int(word) for word in text.split(",") if is_whole(word)}
-    words = text.split(",")
+    own, words = getattr(Plan(), name), text.split(",")
+    if isinstance(own, str):
+        return tuple(words)
+    known: dict[str, Any] = {"true": True, "false": False}
+    if name == "stage_layers":
+        known = {_EVEN: None}
+    elif not isinstance(own, bool):
+        known = {word: int(word) for word in words if is_whole(word)}
     if not all(word in known for word in words):
-        expected = "true, false" if isinstance(own, bool) else "whole numbers such as 1,2,4"
+        is_number = not isinstance(own, bool) and name != "stage_layers"
+        expected = "whole numbers such as 1,2,4" if is_number else ", ".join(known)
         raise ConfigError(f"{where} {name}", expected_got(expected, text))
     return tuple(known[word] for word in words)
 

@@ -18,6 +18,7 @@ from yantra.explore.answers.refine import (
     refine,
     scheduled,
 )
+from yantra.explore.answers.stages import balanced
 from yantra.explore.answers.sure import sure_of
 from yantra.explore.closed_form.exact import Budget, Exact
 from yantra.explore.closed_form.on_stack import parts_for
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from yantra.explore.closed_form.closed_form import Judged
     from yantra.explore.closed_form.space import Columns, PlanSpace
     from yantra.fabric.clusters.types import Cluster
+    from yantra.result import Result
     from yantra.workloads.plan.plan import Plan
     from yantra.workloads.templates import Workload
 
@@ -166,6 +168,8 @@ class Runner:
             more = offloaded(rows, best, *how)
             more += scheduled(rows, min((best, *(one.time_ns for one in more))), *how)
             more += refine(best_of_kinds(exact + more), self._changed, self.choices)
+            own = self._changed, self.choices, self._facts.layers, self._result
+            more += balanced(best_of_kinds(exact + more), *own)
             found = found + more
         allowed = [one for one in found if is_allowed(one.plan, self.choices)]
         if not allowed:
@@ -186,6 +190,9 @@ class Runner:
     def _changed(self, before: Ranked, plan: Plan, cause: str) -> Ranked | None:
         one = self._other(plan, before.parts_ns, cause)
         return None if one is None or one.not_simulated else one
+
+    def _result(self, plan: Plan) -> Result | None:
+        return self._kept[plan].result
 
     def _other(self, plan: Plan, parts: Sequence[float], cause: str) -> Ranked | None:
         """Simulate a plan of which only a like one was judged, in these parts."""

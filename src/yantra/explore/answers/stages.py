@@ -1,0 +1,92 @@
+"""Layers moved between the devices of a pipeline, which columns of a space split evenly.
+
+The device that computes longest gives a layer to the one that computes least, as long as that one
+does not compute longer then than the giver did. Simulation says whether it helps.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from yantra.base.errors import ConfigError
+from yantra.explore.answers.refine import Move, changed
+from yantra.workloads import schedules
+from yantra.workloads.plan.split import Unfit, shares
+from yantra.workloads.training.step.layers import layer_ranges
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from yantra.explore.answers.ranked import Ranked
+    from yantra.explore.answers.refine import Attempt, Choices
+    from yantra.result import Result
+    from yantra.workloads.plan.plan import Plan
+
+    ResultOf = Callable[[Plan], Result | None]
+
+_STARTS, _FAR, _MOVES = 2, 1.02, 8
+_ENDS = ("embedding_as_layer", "loss_as_layer")
+
+
+def balanced(
+    starts: Sequence[Ranked], attempt: Attempt, choices: Choices, layers: int, result_of: ResultOf
+) -> list[Ranked]:
+    """Return plans that are faster than those they were made of, by moves of layers.
+
+    `starts` are simulated plans, the fastest first; the model has so many layers.
+    """
+    near = [one for one in starts if one.time_ns <= starts[0].time_ns * _FAR and one.plan.pp > 1]
+    found = []
+    for start in near[:_STARTS]:
+        now = start
+        for _ in range(_MOVES):
+            plan = _moved(now.plan, layers, result_of(now.plan), choices)
+            new = None if plan is None else attempt(now, plan, "bubble")
+            if new is None or new.time_ns >= now.time_ns:
+                break
+            now = new
+        if now is not start:
+            found.append(now)
+    return found
+
+
+def _moved(plan: Plan, layers: int, result: Result | None, choices: Choices) -> Plan | None:
+    """Return the plan with one layer moved; None where no move promises anything."""
+    if result is None:
+        return None
+    counts, devices = stages_of(plan, layers)
+    busy = busy_ns(plan, result)
+    own = np.bincount(devices, weights=counts)
+    slow, fast = int(np.argmax(busy)), int(np.argmin(busy))
+    if own[fast] == 0 or busy[fast] * (1 + 1 / own[fast]) >= busy[slow]:
+        return None
+    on = [[stage for stage, at in enumerate(devices) if at == device] for device in (slow, fast)]
+    new = list(counts)
+    new[max(on[0], key=lambda stage: counts[stage])] -= 1
+    new[min(on[1], key=lambda stage: counts[stage])] += 1
+    changes = {"stage_layers": tuple(new), **dict.fromkeys(_ENDS, False)}
+    return changed(plan, Move("bubble", changes), choices)
+
+
+def stages_of(plan: Plan, layers: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the layers of each stage of a legal plan, and the device that has it."""
+    route = schedules.get(plan.schedule).stages(plan.pp, plan.vpp).routes[0]
+    devices = tuple(device for device, _ in route)
+    given = shares(plan, layers, devices)
+    if isinstance(given, Unfit):
+        raise ConfigError(given.field, given.reason)
+    ends = {"front": plan.embedding_as_layer, "tail": plan.loss_as_layer}
+    ranges = layer_ranges(layers, len(devices), **ends, shares=given)
+    return tuple(end - first for first, end in ranges), devices
+
+
+def busy_ns(plan: Plan, result: Result) -> np.ndarray:
+    """Return how long each device of the pipeline computes in a step, on average."""
+    grid = plan.grid()
+    axis = grid.axis(grid.view_of(("pp",)), "pp")
+    devices = np.arange(plan.ranks) // axis.stride % axis.size
+    total = np.bincount(devices, weights=result.ranks["compute_ns"], minlength=plan.pp)
+    found: np.ndarray = total * plan.pp / plan.ranks
+    return found
