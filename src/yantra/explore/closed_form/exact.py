@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from yantra.result import Result
     from yantra.scenario import Scenario
 
-MOST_EVENTS = 50_000_000
+MOST_EVENTS = 90_000_000
 MOST_OF_ONE = 8_000_000  # events of one run: ten seconds or so
 _FOLLOWED = 96  # events that take as long as following the messages of one rank
 
