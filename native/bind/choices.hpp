@@ -124,7 +124,7 @@ YANTRA_CHOICE(yantra::NodeClass, "NodeClass");
 YANTRA_CHOICE(yantra::Notes, "Notes");
 YANTRA_CHOICE(yantra::OpKind, "OpKind");
 YANTRA_CHOICE(yantra::packet::Look, "PacketLook");
-YANTRA_CHOICE(yantra::packet::Recovery, "PacketRecovery");
+YANTRA_CHOICE(yantra::packet::RecoveryKind, "PacketRecovery");
 YANTRA_CHOICE(yantra::PassSource, "PassSource");
 YANTRA_CHOICE(yantra::Priority, "Priority");
 YANTRA_CHOICE(yantra::RemoteMemoryKind, "RemoteMemoryKind");

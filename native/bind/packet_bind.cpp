@@ -89,10 +89,10 @@ void register_settings(nb::module_& module) {
         .value("NOTHING", packet::Look::nothing)
         .value("SAMPLES", packet::Look::samples)
         .value("CHANGES", packet::Look::changes);
-    Choices<packet::Recovery>(module, "PacketRecovery")
-        .value("GO_BACK_N", packet::Recovery::go_back_n)
-        .value("SELECTIVE_REPEAT", packet::Recovery::selective_repeat)
-        .value("DUPLICATE_ACKS", packet::Recovery::duplicate_acks);
+    Choices<packet::RecoveryKind>(module, "PacketRecovery")
+        .value("GO_BACK_N", packet::RecoveryKind::go_back_n)
+        .value("SELECTIVE_REPEAT", packet::RecoveryKind::selective_repeat)
+        .value("DUPLICATE_ACKS", packet::RecoveryKind::duplicate_acks);
     nb::class_<packet::MarkLimits>(module, "MarkLimits")
         .def(nb::init<double, double, double, double>(), nb::kw_only(), "gbps"_a, "kmin_bytes"_a, "kmax_bytes"_a,
              "pmax"_a);

@@ -99,7 +99,7 @@ void PacketNetwork::send(const Message& message, Notice arrived, Notice departed
         send_by_formula(number);
         return;
     }
-    probe_.takes(theirs(simulator_.latency(routes.data)));
+    probe_.takes(theirs(simulator_.routes().latency(routes.data)));
     if (changes_.any()) {
         watch(number);
         if (crosses_avoided(routes)) {
@@ -231,7 +231,7 @@ void PacketNetwork::wake() {
         return;
     }
     if (simulator_.empty()) {
-        if (simulator_.cut_senders() > 0) {
+        if (simulator_.faults().cut_senders() > 0) {
             return;   // they wait for a link
         }
         look();
@@ -327,7 +327,7 @@ Vector<LinkUse> PacketNetwork::use() const {
     Vector<LinkUse> found;
     for (u32 link = 0; link < simulator_.ports().size(); ++link) {
         const packet::Port& port = simulator_.ports()[link];
-        found.push_back({port.payload_bytes, port.packets, theirs(simulator_.busy_ticks(link))});
+        found.push_back({port.payload_bytes, port.packets, theirs(simulator_.watch().busy_ticks(link))});
     }
     return found;
 }

@@ -40,7 +40,7 @@ public:
     NetworkReport report() override;
     void ranks_end() override {
         catch_up();
-        simulator_.note_end(queue_.now() * own_ / theirs_);
+        simulator_.watch().note_end(queue_.now() * own_ / theirs_);
     }
 
 private:

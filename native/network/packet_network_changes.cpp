@@ -35,22 +35,22 @@ void PacketNetwork::check_changes(const Vector<LinkChange>& changes) {
             throw std::invalid_argument(graph_.link_name(change.link) +
                                         ": packets need a rate of 1 Mb/s or more, or 0 for a link that is down");
         }
-        simulator_.allow_rate(bits);
+        simulator_.faults().allow_rate(bits);
     }
 }
 
 void PacketNetwork::change_links() {
     simulator_.pass_to(queue_.now() * own_ / theirs_);
-    changes_.apply(under_way_ == 0 && held_.empty(), [this](u32 link, double rate) { simulator_.change_link(link, bits_of(rate)); });
+    changes_.apply(under_way_ == 0 && held_.empty(), [this](u32 link, double rate) { simulator_.faults().change_link(link, bits_of(rate)); });
     Vector<u32> again;
-    simulator_.each_under_way([this, &again](u32 number, u32 sender) {
+    simulator_.senders().each_under_way([this, &again](u32 number, u32 sender) {
         watch(number);
-        if (simulator_.is_cut(sender) && !is_cut(transits_[number].routes)) {
+        if (simulator_.faults().is_cut(sender) && !is_cut(transits_[number].routes)) {
             again.push_back(sender);
         }
     });
     for (u32 sender : again) {
-        simulator_.go_on_again(sender);
+        simulator_.faults().go_on_again(sender);
     }
     send_held();
 }
@@ -72,7 +72,7 @@ void PacketNetwork::reroute() {
     ways_.avoid(changes_.avoided());
     routes_.clear();
     Vector<std::pair<u32, u32>> cut;   // messages and their senders
-    simulator_.each_under_way([this, &cut](u32 number, u32 sender) {
+    simulator_.senders().each_under_way([this, &cut](u32 number, u32 sender) {
         if (crosses_avoided(transits_[number].routes)) {
             cut.emplace_back(number, sender);
         }
@@ -84,9 +84,9 @@ void PacketNetwork::reroute() {
             transit.routes = other;
             watch(number);
             disturbance_.rerouted += std::exchange(transit.was_rerouted, true) ? 0 : 1;
-            simulator_.take_ways(sender, {number, transit.bytes, other.data, other.acks, other.first_way, other.ways});
-        } else if (!simulator_.is_cut(sender)) {
-            simulator_.cut(sender);
+            simulator_.faults().take_ways(sender, {number, transit.bytes, other.data, other.acks, other.first_way, other.ways});
+        } else if (!simulator_.faults().is_cut(sender)) {
+            simulator_.faults().cut(sender);
         }
     }
     for (u32 number : held_) {
@@ -112,9 +112,9 @@ void PacketNetwork::watch(u32 number) {
 
 template <class Crosses>
 bool PacketNetwork::any_of(const Routes& routes, Crosses&& crosses) const {
-    bool found = crosses(simulator_.route(routes.data)) || crosses(simulator_.route(routes.acks));
+    bool found = crosses(simulator_.routes().links_of(routes.data)) || crosses(simulator_.routes().links_of(routes.acks));
     for (u32 way = 0; way < routes.ways && !found; ++way) {
-        found = crosses(simulator_.route(simulator_.way(routes.first_way + way)));
+        found = crosses(simulator_.routes().links_of(simulator_.routes().way(routes.first_way + way)));
     }
     return found;
 }
@@ -129,9 +129,9 @@ bool PacketNetwork::crosses_avoided(const Routes& routes) const {
 
 NetworkReport PacketNetwork::report() {
     end_spans();
-    NetworkReport found{ways_.busiest(use()), disturbance_, transits_.taken(), simulator_.seen()};
-    found.disturbance.lost_packets = simulator_.lost().packets;
-    found.disturbance.lost_bytes = simulator_.lost().bytes;
+    NetworkReport found{ways_.busiest(use()), disturbance_, transits_.taken(), simulator_.watch().seen()};
+    found.disturbance.lost_packets = simulator_.faults().lost().packets;
+    found.disturbance.lost_bytes = simulator_.faults().lost().bytes;
     return found;
 }
 

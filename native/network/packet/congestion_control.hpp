@@ -60,7 +60,7 @@ struct Scheme {
     TelemetryKind telemetry = TelemetryKind::none;
     bool needs_window = false;
     Vector<SchemeOption> options;
-    std::optional<Recovery> recovery = {};   // that it goes with; else what the settings say
+    std::optional<RecoveryKind> recovery = {};   // that it goes with; else what the settings say
     bool connects = false;              // a round trip goes before data
     // The window, the marks and the ACKs that go with it, for hosts of a rate, as a preset of its name; null: those of
     // `static_window`.

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/vector.hpp"
-#include "network/packet/simulator.hpp"
+#include "network/packet/watch.hpp"
 
 namespace yantra::packet {
 
@@ -13,21 +13,21 @@ constexpr double long_ns = 2e7;   // without a byte acknowledged
 
 }  // namespace
 
-std::optional<Stuck> Simulator::stuck() const {
-    if (active_ == 0) {
+std::optional<Stuck> Watch::stuck(bool has_events) const {
+    if (all_.progress.active == 0) {
         return std::nullopt;
     }
-    const bool has_timers = can_lose_ && !settings_.has(Quirk::no_retransmission_timer);
-    const double silence_ns = std::max(settings_.retransmission_ns, senders_.ns(senders_.longest_silence()));
+    const bool has_timers = all_.can_lose && !all_.settings.has(Quirk::no_retransmission_timer);
+    const double silence_ns = std::max(all_.settings.retransmission_ns, all_.senders.ns(all_.senders.longest_silence()));
     const double patience_ns = std::max(long_ns, has_timers ? 8.0 * silence_ns : 0.0);
-    if (!empty() && senders_.ns(now() - last_progress_) < patience_ns) {
+    if (has_events && all_.senders.ns(all_.now() - all_.progress.last) < patience_ns) {
         return std::nullopt;
     }
     Stuck found;
-    found.since = last_progress_;
-    found.flows = active_;
-    for (u32 sender = 0; sender < senders_.count(); ++sender) {
-        const Sender& of = senders_[sender];
+    found.since = all_.progress.last;
+    found.flows = all_.progress.active;
+    for (u32 sender = 0; sender < all_.senders.count(); ++sender) {
+        const Sender& of = all_.senders[sender];
         if (!of.has_ended && (found.flow == none || of.flow < found.flow)) {
             found.flow = of.flow;
             found.acknowledged = of.acknowledged;
@@ -35,11 +35,11 @@ std::optional<Stuck> Simulator::stuck() const {
         }
     }
     found.cycle = pause_cycle();
-    found.drops = totals_.drops - drops_at_progress_;
+    found.drops = all_.totals.drops - all_.progress.drops;
     u64 most = 0;
-    for (u32 port = 0; port < ports_.size(); ++port) {
-        if (ports_[port].drops > most) {
-            most = ports_[port].drops;
+    for (u32 port = 0; port < all_.ports.size(); ++port) {
+        if (all_.ports[port].drops > most) {
+            most = all_.ports[port].drops;
             found.dropped_on = port;
         }
     }
@@ -48,11 +48,11 @@ std::optional<Stuck> Simulator::stuck() const {
 
 // A paused port waits for the device behind its link to pass on what came over it: for the paused ports there in
 // whose queues that lies.
-Vector<u32> Simulator::pause_cycle() const {
-    Vector<u8> seen(ports_.size());   // 0 no, 1 on the path, 2 done
+Vector<u32> Watch::pause_cycle() const {
+    Vector<u8> met(all_.ports.size());   // 0 no, 1 on the path, 2 done
     Vector<u32> path;
-    for (u32 port = 0; port < ports_.size(); ++port) {
-        if (ports_[port].is_paused && seen[port] == 0 && follow(port, seen, path)) {
+    for (u32 port = 0; port < all_.ports.size(); ++port) {
+        if (all_.ports[port].is_paused && met[port] == 0 && follow(port, met, path)) {
             return path;
         }
         path.clear();
@@ -61,40 +61,40 @@ Vector<u32> Simulator::pause_cycle() const {
 }
 
 // Whether packets that came by a link wait at a port.
-bool Simulator::holds(u32 port, u32 from) const {
+bool Watch::holds(u32 port, u32 from) const {
     Vector<u32> waiting;
-    for (const PacketQueue* queue : {&ports_[port].waits, &ports_[port].relayed}) {
-        for (u32 at = queue->first; at != none; at = at == queue->last ? none : packets_[at].next) {
+    for (const PacketQueue* queue : {&all_.ports[port].waits, &all_.ports[port].relayed}) {
+        for (u32 at = queue->first; at != none; at = at == queue->last ? none : all_.packets[at].next) {
             waiting.push_back(at);
         }
     }
-    if (!queues_.empty() && queues_[port] != nullptr) {
-        queues_[port]->list(waiting);
+    if (const QueueDiscipline* queue = queues_.of(port)) {
+        queue->list(waiting);
     }
-    return std::any_of(waiting.begin(), waiting.end(), [&](u32 packet) { return packets_[packet].link == from; });
+    return std::any_of(waiting.begin(), waiting.end(), [&](u32 packet) { return all_.packets[packet].link == from; });
 }
 
 // Whether a circle was found; then `path` is it.
-bool Simulator::follow(u32 port, Vector<u8>& seen, Vector<u32>& path) const {
-    seen[port] = 1;
+bool Watch::follow(u32 port, Vector<u8>& met, Vector<u32>& path) const {
+    met[port] = 1;
     path.push_back(port);
-    for (u32 next : ports_of_[ports_[port].to]) {
-        const Port& out = ports_[next];
+    for (u32 next : all_.ports.leaving(all_.ports[port].to)) {
+        const Port& out = all_.ports[next];
         if (!out.is_paused) {
             continue;
         }
         if (!holds(next, port)) {
             continue;
         }
-        if (seen[next] == 1) {
+        if (met[next] == 1) {
             path.erase(path.begin(), std::find(path.begin(), path.end(), next));
             return true;
         }
-        if (seen[next] == 0 && follow(next, seen, path)) {
+        if (met[next] == 0 && follow(next, met, path)) {
             return true;
         }
     }
-    seen[port] = 2;
+    met[port] = 2;
     path.pop_back();
     return false;
 }

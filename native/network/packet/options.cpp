@@ -70,7 +70,7 @@ const Vector<Setter>& setters() {
         {{"recovery", "", 0.0, 0.0, "How losses are found and sent again; some congestion controls have their own.",
           {"go_back_n", "selective_repeat"}},
          [](Settings& to, double value) {
-             to.recovery = value == 0.0 ? Recovery::go_back_n : Recovery::selective_repeat;
+             to.recovery = value == 0.0 ? RecoveryKind::go_back_n : RecoveryKind::selective_repeat;
          }},
         {{"queue", "", 0.0, 0.0, "Which packet leaves a port of a switch next.", names_of_disciplines()},
          [](Settings& to, double value) { to.queue = disciplines()[static_cast<std::size_t>(value)].name; }},
@@ -224,10 +224,10 @@ void check_scheme(const Settings& settings) {
     if (settings.quirks != 0 && settings.queue != "fifo") {
         throw std::invalid_argument("the ns-3 fork knows the queue fifo alone; take that, or the semantics yantra");
     }
-    if (scheme->recovery ? settings.recovery != *scheme->recovery : settings.recovery == Recovery::duplicate_acks) {
+    if (scheme->recovery ? settings.recovery != *scheme->recovery : settings.recovery == RecoveryKind::duplicate_acks) {
         throw std::invalid_argument(scheme->name + " finds losses in its own way; leave recovery to it");
     }
-    if (settings.quirks != 0 && settings.recovery != Recovery::go_back_n) {
+    if (settings.quirks != 0 && settings.recovery != RecoveryKind::go_back_n) {
         throw std::invalid_argument("the ns-3 fork knows go_back_n alone; take recovery go_back_n, or the semantics yantra");
     }
 }

@@ -33,7 +33,7 @@ public:
         add_routes();
         if (samples_.link != none && samples_.every_ns > 0.0) {
             check_sampled();
-            simulator_.sample(samples_.link, tick(samples_.every_ns), samples_.bytes);
+            simulator_.watch().sample(samples_.link, tick(samples_.every_ns), samples_.bytes);
         }
         begin();
     }
@@ -54,7 +54,7 @@ public:
     }
 
     const Simulator& simulator() const override { return simulator_; }
-    std::shared_ptr<Seen> seen() override { return std::const_pointer_cast<Seen>(simulator_.seen()); }
+    std::shared_ptr<Seen> seen() override { return std::const_pointer_cast<Seen>(simulator_.watch().seen()); }
     const Vector<double>& start_ns() const override { return begins_ns_; }
     const Vector<double>& completed_ns() const override { return completed_ns_; }
     const QueueSamples& samples() const override { return samples_; }

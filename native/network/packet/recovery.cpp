@@ -1,15 +1,49 @@
-// Selective repeat: packets taken in any order, and only what is lost sent again (network/packet/scoreboard.hpp).
+#include "network/packet/recovery.hpp"
+
 #include <algorithm>
 
-#include "network/packet/simulator.hpp"
+#include "network/packet/hosts.hpp"
 
 namespace yantra::packet {
 
+namespace {
+
+constexpr double nack_again_ns = 500000.0;
+
+}  // namespace
+
+// A gap is answered with a NACK, and not again for some time.
+void Recovery::receive_in_order(u32 packet) {
+    Packet& of = all_.packets[packet];
+    Sender& to = all_.senders[of.sender];
+    if (of.sequence == to.expected) {
+        to.expected += of.payload;
+        const bool is_all = to.expected >= to.whole;
+        hosts_.answer(to, packet, PacketKind::ack);
+        if (is_all && !all_.settings.has(Quirk::late_receiver)) {
+            hosts_.has_all(to);
+        }
+        return;
+    }
+    if (of.sequence > to.expected) {
+        if (all_.now() >= to.nacks_again_at || to.last_nack != to.expected) {
+            to.nacks_again_at = all_.now() + all_.senders.ticks(nack_again_ns);
+            to.last_nack = to.expected;
+            hosts_.answer(to, packet, PacketKind::nack);
+            return;
+        }
+    } else if (!all_.settings.has(Quirk::no_retransmission_timer)) {
+        hosts_.answer(to, packet, PacketKind::ack);   // its ACK was lost
+        return;
+    }
+    all_.packets.give_back(packet);
+}
+
 // The answer says up to where all is there, and how far beyond that this packet is.
-void Simulator::receive_in_any_order(u32 packet) {
-    const Packet& of = packets_[packet];
-    Sender& to = senders_[of.sender];
-    Stretches& received = senders_.board(to).received;
+void Recovery::receive_in_any_order(u32 packet) {
+    const Packet& of = all_.packets[packet];
+    Sender& to = all_.senders[of.sender];
+    Stretches& received = all_.senders.board(to).received;
     const u64 sequence = of.sequence;
     const bool was_all = to.expected >= to.whole;
     if (sequence == to.expected && received.empty()) {
@@ -22,17 +56,14 @@ void Simulator::receive_in_any_order(u32 packet) {
         }
     }
     const bool is_all = !was_all && to.expected >= to.whole;
-    const u32 flow = to.flow;
-    answer(to, packet, PacketKind::ack, sequence < to.expected ? none : static_cast<u32>(sequence - to.expected));
+    hosts_.answer(to, packet, PacketKind::ack, sequence < to.expected ? none : static_cast<u32>(sequence - to.expected));
     if (is_all) {
-        seen_->arrived(to, now());
-        observer_.received(flow);
+        hosts_.has_all(to);
     }
 }
 
-// What an answer says beyond its cumulative part. Returns the bytes that were not known to have arrived.
-u64 Simulator::note_answer(Sender& sender, const Packet& answer) {
-    Scoreboard& board = senders_.board(sender);
+u64 Recovery::note_answer(Sender& sender, const Packet& answer) {
+    Scoreboard& board = all_.senders.board(sender);
     if (sender.is_sprayed) {
         board.was_marked.resize(sender.ways);
         if (answer.hops < sender.ways) {   // else it came by a way that it takes no more
@@ -40,10 +71,10 @@ u64 Simulator::note_answer(Sender& sender, const Packet& answer) {
         }
     }
     u64 newly = 0;
-    if (answer.payload != none && settings_.recovery == Recovery::selective_repeat) {
+    if (answer.payload != none && all_.settings.recovery == RecoveryKind::selective_repeat) {
         const u64 from = answer.sequence + answer.payload;
         if (from >= sender.acknowledged && from < sender.size) {
-            newly += board.told.add(from, from + std::min<u64>(settings_.payload_bytes, sender.size - from));
+            newly += board.told.add(from, from + std::min<u64>(all_.settings.payload_bytes, sender.size - from));
         }
     }
     if (answer.sequence > sender.acknowledged) {
@@ -54,68 +85,115 @@ u64 Simulator::note_answer(Sender& sender, const Packet& answer) {
     return newly;
 }
 
-// Packets that others have overtaken by more than is usual. Returns whether there are any; brings what is under way up
-// to date.
-bool Simulator::find_lost(u32 number) {
-    Sender& sender = senders_[number];
-    Scoreboard& board = senders_.board(sender);
+bool Recovery::find_lost(u32 number) {
+    Sender& sender = all_.senders[number];
+    Scoreboard& board = all_.senders.board(sender);
     board.forget_arrived(sender.acknowledged);
     bool found = false;
-    const u64 patience = u64{settings_.reordering} * settings_.payload_bytes;
-    if (settings_.recovery == Recovery::selective_repeat && patience > 0 && !board.told.empty()) {
+    const u64 patience = u64{all_.settings.reordering} * all_.settings.payload_bytes;
+    if (all_.settings.recovery == RecoveryKind::selective_repeat && patience > 0 && !board.told.empty()) {
         const u64 end = board.told.end();
         u64 at = std::max(board.looked_to, sender.acknowledged);
-        for (; at + patience < end; at += settings_.payload_bytes) {
+        for (; at + patience < end; at += all_.settings.payload_bytes) {
             if (!board.told.has(at)) {
-                senders_.resend(number, at);
+                all_.senders.resend(number, at);
                 found = true;
             }
         }
         board.looked_to = at;
     }
     sender.resends = static_cast<u32>(board.lost.size());
-    const u64 lost = std::min(u64{sender.resends} * settings_.payload_bytes, sender.next - sender.acknowledged -
+    const u64 lost = std::min(u64{sender.resends} * all_.settings.payload_bytes, sender.next - sender.acknowledged -
                                                                                  board.told.bytes());
-    sender.elsewhere = settings_.recovery == Recovery::selective_repeat ? board.told.bytes() + lost : 0;
+    sender.elsewhere = all_.settings.recovery == RecoveryKind::selective_repeat ? board.told.bytes() + lost : 0;
     return found;
 }
 
 // Silence: all that is not known to have arrived is lost.
-void Simulator::lose_all(u32 number) {
-    Sender& sender = senders_[number];
-    Scoreboard& board = senders_.board(sender);
-    for (u64 at = sender.acknowledged; at < sender.next; at += settings_.payload_bytes) {
+void Recovery::lose_all(u32 number) {
+    Sender& sender = all_.senders[number];
+    Scoreboard& board = all_.senders.board(sender);
+    for (u64 at = sender.acknowledged; at < sender.next; at += all_.settings.payload_bytes) {
         if (!board.told.has(at)) {
-            senders_.resend(number, at);
+            all_.senders.resend(number, at);
         }
     }
     board.looked_to = sender.next;
     find_lost(number);
 }
 
-// Ways take turns; one whose last ACK told of a mark is passed over once.
-u32 Simulator::next_way(Sender& sender) {
-    Scoreboard& board = senders_.board(sender);
-    board.was_marked.resize(sender.ways);
-    for (u32 tried = 0; tried < sender.ways; ++tried) {
-        const u32 way = board.turn++ % sender.ways;
-        if (board.was_marked[way] == 0) {
-            return way;
-        }
-        board.was_marked[way] = 0;
-    }
-    return board.turn++ % sender.ways;
-}
-
-// Where the next packet to be sent again begins; from then on it is under way.
-u64 Simulator::next_lost(Sender& sender) {
-    Scoreboard& board = senders_.board(sender);
+u64 Recovery::next_lost(Sender& sender) {
+    Scoreboard& board = all_.senders.board(sender);
     const u64 sequence = board.lost.back();
     board.lost.pop_back();
     sender.resends = static_cast<u32>(board.lost.size());
-    const u64 bytes = std::min<u64>(settings_.payload_bytes, sender.size - sequence);
+    const u64 bytes = std::min<u64>(all_.settings.payload_bytes, sender.size - sequence);
     sender.elsewhere -= std::min(bytes, sender.elsewhere);
     return sequence;
+}
+
+void Recovery::lose_under_way(u32 number) {
+    Sender& sender = all_.senders[number];
+    if (all_.settings.recovery == RecoveryKind::selective_repeat) {
+        lose_all(number);
+    } else {
+        sender.resent += sender.under_way();
+        sender.next = sender.acknowledged;
+        sender.resends = 0;
+        if (sender.any_order) {
+            all_.senders.board(sender).lost.clear();
+        }
+    }
+}
+
+// Silence is counted from a packet that is sent while nothing is under way, and from each progress; it doubles with each
+// that was a loss (RFC 6298, section 5). Where nothing can be lost, silence is a queue or a pause, however long.
+void Recovery::expect_answer(u32 number) {
+    if (!all_.can_lose) {
+        return;
+    }
+    Sender& sender = all_.senders[number];
+    sender.heard_at = all_.now();
+    sender.retransmission = all_.senders.start_timer(TimerKind::retransmits, number, all_.senders.silence_of(sender));
+}
+
+void Recovery::begins_to_lose() {
+    all_.can_lose = true;
+    if (all_.settings.has(Quirk::no_retransmission_timer)) {
+        return;
+    }
+    all_.senders.each_under_way([this](u32, u32 number) {
+        const Sender& sender = all_.senders[number];
+        if (sender.retransmission == none && !sender.is_cut && (!sender.is_open || sender.next > sender.acknowledged)) {
+            expect_answer(number);
+        }
+    });
+}
+
+void Recovery::time_out(u32 number) {
+    Sender& sender = all_.senders[number];
+    sender.retransmission = none;
+    const bool waits = !sender.is_open || sender.next > sender.acknowledged;
+    if (!waits) {
+        return;   // the next packet that is sent counts on
+    }
+    const u64 due = sender.heard_at + all_.senders.silence_of(sender);
+    if (all_.now() < due) {
+        sender.retransmission = all_.senders.start_timer(TimerKind::retransmits, number, due - all_.now());
+        return;
+    }
+    sender.timeouts = static_cast<u8>(std::min(sender.timeouts + 1, 255));
+    ++all_.totals.timeouts;
+    all_.totals.timeouts_without_loss += all_.totals.drops == 0 && !all_.links_change ? 1 : 0;
+    if (!sender.is_open) {
+        hosts_.connect(number);
+        return;
+    }
+    all_.control->timed_out(number);
+    lose_under_way(number);
+    all_.senders.touch(number);
+    expect_answer(number);
+    transmitter_.transmit(sender.port);
 }
 
 }  // namespace yantra::packet

@@ -1,15 +1,50 @@
-// Recovery: how lost packets are found and sent again.
-//
-// `go_back_n`: the receiver takes packets in order alone, answers a gap with a NACK, and the sender goes back to it.
-// `selective_repeat`: the receiver takes them in any order and says which it has, and only what is lost is sent again
-// (network/packet/scoreboard.hpp). `duplicate_acks`: the receiver takes them in any order and says only up to where it has
-// all; the congestion control counts ACKs that say nothing new, as TCP does (network/packet/tcp.hpp).
+// Recovery: how losses are found, by what answers say and by silence, and what is sent again
+// (network/packet/recovery_kind.hpp).
 #pragma once
 
-#include "base/types.hpp"
+#include "network/packet/common.hpp"
+#include "network/packet/transmitter.hpp"
 
 namespace yantra::packet {
 
-enum class Recovery : u8 { go_back_n, selective_repeat, duplicate_acks };
+class Recovery {
+public:
+    Recovery(Common& all, Transmitter& transmitter, Hosts& hosts)
+        : all_(all), transmitter_(transmitter), hosts_(hosts) {}
+
+    // Of the receiver: whether a packet is new, and the answer.
+    void receive_in_order(u32 packet);
+    void receive_in_any_order(u32 packet);
+
+    // Of the sender: what an answer says beyond its cumulative part. Returns the bytes that were not known to have
+    // arrived.
+    u64 note_answer(Sender& sender, const Packet& answer);
+    // Packets that others have overtaken by more than is usual. Returns whether there are any; brings what is under
+    // way up to date.
+    bool find_lost(u32 sender);
+    // A NACK: all from the gap on is sent again.
+    void go_back(Sender& sender) {
+        sender.resent += sender.next - sender.acknowledged;
+        sender.next = sender.acknowledged;
+    }
+    // All that is not known to have arrived is sent again.
+    void lose_under_way(u32 sender);
+    // Where the next packet to be sent again begins; from then on it is under way.
+    u64 next_lost(Sender& sender);
+
+    bool has_timers() const { return all_.can_lose && !all_.settings.has(Quirk::no_retransmission_timer); }
+    // Silence is counted from now on.
+    void expect_answer(u32 sender);
+    void time_out(u32 sender);
+    // The first packet is lost that no rule foresaw: from now on silence may be another.
+    void begins_to_lose();
+
+private:
+    void lose_all(u32 sender);
+
+    Common& all_;
+    Transmitter& transmitter_;
+    Hosts& hosts_;
+};
 
 }  // namespace yantra::packet

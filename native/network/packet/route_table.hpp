@@ -39,7 +39,7 @@ private:
         }
         const std::size_t mask = slots_.size() - 1;
         std::size_t at = (hash ^ hash >> 32) & mask;
-        while (slots_[at] != none && !std::ranges::equal(simulator_.route(slots_[at]), links)) {
+        while (slots_[at] != none && !std::ranges::equal(simulator_.routes().links_of(slots_[at]), links)) {
             at = (at + 1) & mask;
         }
         return at;
@@ -50,7 +50,7 @@ private:
         before.swap(slots_);
         for (u32 route : before) {
             if (route != none) {
-                slots_[slot_of(simulator_.route(route))] = route;
+                slots_[slot_of(simulator_.routes().links_of(route))] = route;
             }
         }
     }

@@ -11,7 +11,7 @@ u32 Senders::add() {
     places_ = std::max(places_, std::size_t{made} + 1);
     Sender& sender = senders_[made];
     sender = Sender{};
-    if (settings.recovery != Recovery::go_back_n) {
+    if (settings.recovery != RecoveryKind::go_back_n) {
         sender.any_order = true;
         sender.board = boards_.take_as_left();
         boards_[sender.board].clear();

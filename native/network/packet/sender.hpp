@@ -28,6 +28,8 @@ constexpr u32 event(EventKind kind, u32 index) {
     return static_cast<u32>(kind) << event_index_bits | index;
 }
 
+constexpr EventKind kind_of(u32 what) { return static_cast<EventKind>(what >> event_index_bits); }
+
 // Who a timer wakes. Kinds from `of_scheme` on are the congestion control's own.
 enum class TimerKind : u32 { nic, pause_ends, retransmits, of_scheme };
 
@@ -144,6 +146,15 @@ public:
     u64 silence_of(const Sender& sender) const;
     u64 longest_silence() const { return longest_silence_; }
     u32 count() const { return static_cast<u32>(places_); }
+    // Calls visit(flow, sender) for each that has begun and has not ended.
+    template <class Visit>
+    void each_under_way(Visit&& visit) const {
+        for (u32 sender = 0; sender < count(); ++sender) {
+            if (!senders_[sender].has_ended) {
+                visit(senders_[sender].flow, sender);
+            }
+        }
+    }
 
     // Its place in the list of its NIC; none if it is in none.
     u32& place_of(u32 sender) { return senders_[sender].place; }

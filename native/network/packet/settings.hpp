@@ -13,7 +13,7 @@
 #include "base/types.hpp"
 #include "base/vector.hpp"
 #include "network/packet/quirks.hpp"
-#include "network/packet/recovery.hpp"
+#include "network/packet/recovery_kind.hpp"
 
 namespace yantra::packet {
 
@@ -40,7 +40,7 @@ struct Settings {
     bool one_window = false;         // all have the largest window and round trip of the network
     bool paces_at_rate = true;       // else at the rate of the line
     bool acks_first = false;         // ACKs overtake data and are never paused
-    Recovery recovery = Recovery::go_back_n;
+    RecoveryKind recovery = RecoveryKind::go_back_n;
     u32 reordering = 1;              // with selective repeat: packets beyond a gap that prove a loss; 0: none do
     u32 entropies = 16;              // ways over which packets of a message are sprayed, where the routing does so
     std::string queue = "fifo";      // discipline of switches

@@ -61,7 +61,7 @@ private:
         Settings settings;
         settings.congestion_control = scheme;
         settings.has_window = false;
-        settings.recovery = Recovery::duplicate_acks;
+        settings.recovery = RecoveryKind::duplicate_acks;
         settings.options = std::move(options);
         return settings;
     }

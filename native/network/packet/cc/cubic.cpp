@@ -99,7 +99,7 @@ const RegisteredScheme registered_cubic({
         {"kept", "", 0.7, 0.0, "beta: what a loss leaves of the window."},
         {"fast_convergence", "", 1.0, 0.0, "1: a flow that loses below its last maximum makes room sooner."},
     }),
-    Recovery::duplicate_acks,
+    RecoveryKind::duplicate_acks,
     true,
 });
 

@@ -32,7 +32,7 @@ const RegisteredScheme registered_newreno({
     TelemetryKind::stamp,
     false,
     tcp_options({}),
-    Recovery::duplicate_acks,
+    RecoveryKind::duplicate_acks,
     true,
 });
 

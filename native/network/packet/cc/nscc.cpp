@@ -129,7 +129,7 @@ const RegisteredScheme registered_nscc({
         {"most_cut", "", 0.5, 0.0, "The largest share of the window that is cut at once."},
         {"largest", "", 1.5, 0.01, "Bandwidth-delay products of the window at first and at most."},
     },
-    Recovery::selective_repeat,
+    RecoveryKind::selective_repeat,
 });
 
 }  // namespace

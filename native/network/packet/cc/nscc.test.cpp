@@ -41,7 +41,7 @@ private:
         packet::Settings settings;
         settings.congestion_control = "nscc";
         settings.has_window = false;
-        settings.recovery = packet::Recovery::selective_repeat;
+        settings.recovery = packet::RecoveryKind::selective_repeat;
         settings.options = {{"delay_gain", 1.0}};
         return settings;
     }

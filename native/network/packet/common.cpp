@@ -1,0 +1,43 @@
+#include "network/packet/common.hpp"
+
+#include <stdexcept>
+#include <string>
+
+#include "network/packet/options.hpp"
+
+namespace yantra::packet {
+
+namespace {
+
+constexpr u64 most_bytes = 65535;   // of a packet
+
+const Scheme& scheme_of(const Settings& settings) {
+    check_scheme(settings);
+    if (settings.payload_bytes == 0 || settings.payload_bytes + 1000 > most_bytes) {
+        throw std::invalid_argument("a payload of 1 to 64,000 bytes is expected, not " +
+                                    std::to_string(settings.payload_bytes));
+    }
+    return *find_scheme(settings.congestion_control);
+}
+
+// Whether switches may drop. With pauses none does: each port has head room for what comes after it asked for one.
+bool may_lose(const Settings& settings) {
+    return !settings.pauses || settings.has(Quirk::headroom_wraps) || settings.has(Quirk::thin_headroom);
+}
+
+}  // namespace
+
+Common::Common(const FabricSpec& fabric, const Settings& given, Observer& told)
+    : settings(given),
+      scheme(scheme_of(settings)),
+      observer(told),
+      senders(settings),
+      ports(fabric, settings, senders),
+      routes(settings, senders, ports),
+      packets(senders, scheme.telemetry),
+      control(scheme.make(senders)),
+      can_lose(may_lose(settings)) {
+    packets.count_headers(*control);
+}
+
+}  // namespace yantra::packet

@@ -1,0 +1,45 @@
+// What all parts of the simulator share: flows and the clock, links, packets, routes, and how far the run is.
+#pragma once
+
+#include <memory>
+
+#include "network/packet/congestion_control.hpp"
+#include "network/packet/flow_spec.hpp"
+#include "network/packet/packets.hpp"
+#include "network/packet/ports.hpp"
+#include "network/packet/routes.hpp"
+#include "network/packet/seen.hpp"
+#include "network/packet/sender.hpp"
+#include "network/packet/settings.hpp"
+
+namespace yantra::packet {
+
+struct Progress {
+    u32 active = 0;        // flows that have begun and have not ended
+    u32 unfinished = 0;    // those, and flows that were sent and have not begun
+    u64 last = 0;          // tick at which something was acknowledged last
+    u64 drops = 0;         // until then
+    u32 cut = 0;           // senders whose ways are all down
+};
+
+struct Common {
+    // std::invalid_argument for settings that cannot be, with the number that could.
+    Common(const FabricSpec& fabric, const Settings& settings, Observer& observer);
+
+    u64 now() const { return senders.now(); }
+
+    const Settings settings;
+    const Scheme& scheme;
+    Observer& observer;
+    Senders senders;               // and the clock
+    Ports ports;
+    Routes routes;
+    Packets packets;
+    const std::unique_ptr<CongestionControl> control;
+    Totals totals;
+    Progress progress;
+    bool can_lose = false;         // packets: else silence is no loss
+    bool links_change = false;     // some has
+};
+
+}  // namespace yantra::packet

@@ -1,0 +1,71 @@
+// Faults: links that fail, return or change their rate, and senders that go another way since.
+//
+// A link that goes down loses what is on it and what waits for it, as a switch drops what it has for a dead port; what
+// comes for it until others know is lost, too. Senders notice by what is always there: answers of the receiver, and
+// silence. Pauses that were said over the link are forgotten with it. Trade-off: a sender of whom all ways are down
+// waits, and begins again with a fresh congestion control, where a real one would try now and then and give up at last.
+#pragma once
+
+#include "network/packet/common.hpp"
+#include "network/packet/transmitter.hpp"
+
+namespace yantra::packet {
+
+class Recovery;
+
+// What links that went down took with them.
+struct Lost {
+    u64 packets = 0;   // of data
+    u64 bytes = 0;     // of their payload, which is sent again
+};
+
+class Faults {
+public:
+    Faults(Common& all, Queues& queues, Watch& watch, Transmitter& transmitter, Switches& switches, Hosts& hosts,
+           Recovery& recovery)
+        : all_(all),
+          queues_(queues),
+          watch_(watch),
+          transmitter_(transmitter),
+          switches_(switches),
+          hosts_(hosts),
+          recovery_(recovery) {}
+
+    // From now on; 0: it is down. What waits for it and is on it then is lost.
+    void change_link(u32 link, u64 bits_per_s);
+    // To be called before the first flow, for each rate that a link will have; 0: it will be down.
+    // std::invalid_argument for one that it could not have.
+    void allow_rate(u64 bits_per_s) {
+        all_.ports.table_of(bits_per_s);
+        all_.can_lose = true;
+    }
+    // Whether its link went down while a packet was on it.
+    bool has_taken(const Packet& packet) const {
+        return all_.links_change && packet.failures != all_.ports[packet.link].failures;
+    }
+    void lose(u32 packet);
+    const Lost& lost() const { return lost_; }
+
+    // Packets, answers and what is sent again go these ways from now on; a sender that was cut begins again.
+    void take_ways(u32 sender, const FlowSpec& ways);
+    // It has no way: it sends nothing until it has.
+    void cut(u32 sender);
+    bool is_cut(u32 sender) const { return all_.senders[sender].is_cut; }
+    u32 cut_senders() const { return all_.progress.cut; }
+    // Its ways are up again: what is not acknowledged is sent again.
+    void go_on_again(u32 sender);
+
+private:
+    void flush(u32 port);
+
+    Common& all_;
+    Queues& queues_;
+    Watch& watch_;
+    Transmitter& transmitter_;
+    Switches& switches_;
+    Hosts& hosts_;
+    Recovery& recovery_;
+    Lost lost_;
+};
+
+}  // namespace yantra::packet

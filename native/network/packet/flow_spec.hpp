@@ -1,0 +1,35 @@
+// What the simulator is given to send, and who wants to know of it.
+#pragma once
+
+#include "base/types.hpp"
+
+namespace yantra::packet {
+
+// Who wants to know of flows.
+class Observer {
+public:
+    // The receiver has all of it.
+    virtual void received(u32 flow) = 0;
+    // The sender has the last ACK.
+    virtual void completed(u32 flow) = 0;
+    // A data packet of it holds a link between two ticks; only with `tells_crossings`.
+    virtual void crosses(u32 /*flow*/, u32 /*link*/, u64 /*start*/, u64 /*end*/, u32 /*payload*/) {}
+
+protected:
+    ~Observer() = default;
+};
+
+struct FlowSpec {
+    u32 flow = none;       // the caller's number
+    u64 bytes = 0;
+    u32 data_route = 0;
+    u32 ack_route = 0;
+    u32 first_way = 0;     // of add_ways(), if its packets are sprayed; ACKs take one way
+    u32 ways = 0;
+    u32 source = none;     // the caller's numbers of its ends
+    u32 destination = none;
+    u32 seen = none;       // its row in Seen; set by send()
+    u16 order = 0;         // the least goes first of those whose packets come to a queue in one tick; of equal ones, any
+};
+
+}  // namespace yantra::packet

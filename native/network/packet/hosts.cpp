@@ -1,0 +1,370 @@
+#include "network/packet/hosts.hpp"
+
+#include <algorithm>
+
+#include "network/packet/recovery.hpp"
+#include "network/packet/switches.hpp"
+
+namespace yantra::packet {
+
+namespace {
+
+constexpr u32 first_read = 1 + static_cast<u32>(LinksAhead{}.size());   // of a route, by its sender
+
+}  // namespace
+
+Hosts::Hosts(Common& all, Watch& watch, Transmitter& transmitter, Recovery& recovery, Switches& switches)
+    : all_(all), watch_(watch), transmitter_(transmitter), recovery_(recovery), switches_(switches) {
+    for (u32 link = 0; link < all_.ports.size(); ++link) {
+        Port& port = all_.ports[link];
+        if (port.is_host) {
+            port.nic = static_cast<u32>(nics_.size());
+            nics_.emplace_back();
+        }
+    }
+}
+
+// Two events lie between "send" and the first packet, as an application is made and started: they decide which of
+// the flows that start in the same tick comes first.
+void Hosts::send(const FlowSpec& flow, u64 tick) {
+    FlowSpec sent = flow;
+    watch_.is_sent(sent, tick);
+    all_.senders.wheel.schedule(tick, event(EventKind::begins, waiting_.take(sent)));
+    ++all_.progress.unfinished;
+}
+
+void Hosts::start(u32 number) {
+    const FlowSpec spec = waiting_[number];
+    waiting_.give_back(number);
+    const u32 made = all_.senders.add();
+    Sender& sender = all_.senders[made];
+    sender.size = sender.whole = spec.bytes;
+    sender.flow = spec.flow;
+    sender.seen = spec.seen;
+    sender.order = spec.order;
+    set_ways(sender, spec);
+    if (sender.is_sprayed) {
+        all_.senders.board(sender).turn = sender.serial * 7919u;   // so messages do not take turns in step
+    }
+    sender.port = all_.routes[spec.data_route];
+    set_pace(sender);
+    if (all_.progress.active++ == 0) {
+        all_.progress.last = all_.now();
+        all_.progress.drops = all_.totals.drops;
+    }
+    watch_.begins(sender);
+    all_.control->begin(made);
+    if (all_.scheme.connects) {
+        connect(made);
+        return;
+    }
+    enlist(made);
+    transmitter_.transmit(all_.senders[made].port);
+}
+
+// What a new flow may send, before its congestion control says more.
+void Hosts::set_pace(Sender& sender) const {
+    const Settings& settings = all_.settings;
+    const Routes& routes = all_.routes;
+    sender.rate = sender.line_rate = all_.ports[sender.port].bits_per_s;
+    sender.base_rtt = settings.one_window ? routes.largest_rtt() : routes.base_rtt(sender.data_route);
+    if (settings.base_rtt_ns > 0.0) {
+        sender.base_rtt = all_.senders.ticks(settings.base_rtt_ns);
+    }
+    if (settings.has_window) {
+        sender.window = settings.window_bytes > 0 ? settings.window_bytes
+                        : settings.one_window     ? routes.largest_window()
+                                                  : routes.window_of(sender.data_route);
+    }
+    sender.window_now = sender.window;
+    sender.priority = sender.size <= settings.short_message ? 0 : 1;
+    sender.next_available = all_.now();
+}
+
+void Hosts::set_ways(Sender& sender, const FlowSpec& ways) {
+    sender.data_route = ways.data_route;
+    sender.ack_route = ways.ack_route;
+    sender.data_is_all_ahead = all_.routes.read(ways.data_route + 1, sender.data_ahead);
+    sender.ack_is_all_ahead = all_.routes.read(ways.ack_route + 1, sender.ack_ahead);
+    sender.ack_port = all_.routes[ways.ack_route];
+    sender.first_way = ways.first_way;
+    sender.ways = static_cast<u16>(ways.ways);
+    sender.is_sprayed = ways.ways != 0;
+    sender.data_links = static_cast<u16>(all_.routes.links_of(ways.data_route).size());
+}
+
+void Hosts::move_to(u32 number, u32 port) {
+    Sender& sender = all_.senders[number];
+    const bool has_place = sender.place != none;
+    delist(number);
+    sender.port = port;
+    sender.line_rate = all_.ports[port].bits_per_s;
+    sender.rate = std::min(sender.rate, sender.line_rate);
+    if (has_place) {
+        enlist(number);
+    }
+}
+
+void Hosts::delist(u32 number) {
+    const Sender& sender = all_.senders[number];
+    if (sender.place != none) {
+        nic_of(sender).remove(all_.senders, all_.senders.ready[sender.port], number);
+    }
+}
+
+void Hosts::transmit(u32 number) {
+    Port& port = all_.ports[number];
+    const bool relays = !port.is_paused && !port.relayed.empty();
+    u32 sender = none;
+    if (!relays || !port.relays_next) {
+        sender = nics_[port.nic].next(all_.senders, all_.senders.ready[number], port.is_paused,
+                                      [this](u32 ended) { all_.senders.end(ended); });
+    }
+    if (sender != none) {
+        watch_.look(number);
+        port.relays_next = true;
+        port.is_busy = true;
+        transmitter_.begin(number, next_packet(sender));
+        Sender& of = all_.senders[sender];
+        const u64 rate = all_.settings.paces_at_rate ? of.rate : of.line_rate;
+        of.next_available = all_.now() + all_.senders.transmission.ticks(of.last_bytes, rate);
+    } else if (relays) {
+        watch_.look(number);
+        const u32 packet = port.relayed.pop(all_.packets.pool);
+        port.relays_next = false;
+        port.is_busy = true;
+        port.queue_bytes -= all_.packets[packet].bytes;
+        switches_.depart(number, packet);
+        transmitter_.begin(number, packet);
+    } else {
+        wake_later(number);
+    }
+}
+
+// When the first sender may send that has to wait for its time.
+void Hosts::wake_later(u32 number) {
+    const Port& port = all_.ports[number];
+    Senders& senders = all_.senders;
+    const bool is_stale = all_.settings.has(Quirk::stale_wake_up);
+    if (!is_stale && port.is_paused) {
+        return;
+    }
+    const u64 next = nics_[port.nic].next_available(senders, senders.ready[number], is_stale);
+    if (next == ~u64{0} || next <= all_.now()) {
+        return;
+    }
+    if (!is_stale && senders.wake_timers[number] != none && next < senders.wake_ticks[number]) {
+        senders.stop_timer(senders.wake_timers[number]);
+    }
+    senders.wake(number, next);
+}
+
+u32 Hosts::next_packet(u32 number) {
+    Sender& sender = all_.senders[number];
+    const u32 made = all_.packets.take();
+    Packet& packet = all_.packets[made];
+    packet.route = sender.data_route + first_read;
+    packet.ahead = sender.data_ahead;
+    packet.is_all_ahead = sender.data_is_all_ahead;
+    packet.sender = number;
+    packet.serial = sender.serial;
+    packet.kind = PacketKind::data;
+    packet.is_marked = false;
+    packet.order = sender.order;
+    packet.priority = sender.priority & (most_priorities - 1);
+    packet.hops = 0;
+    if (sender.is_sprayed) [[unlikely]] {
+        const u32 way = next_way(sender);
+        packet.route = all_.routes.way(sender.first_way + way) + 1;
+        all_.routes.read_on(packet);
+        packet.hops = static_cast<u16>(way);   // its ACK has that, too
+    }
+    packet.stamp = all_.scheme.telemetry == TelemetryKind::power ? 0 : all_.now();
+    if (sender.any_order && sender.resends != 0) [[unlikely]] {
+        packet.sequence = recovery_.next_lost(sender);
+        packet.payload = static_cast<u32>(std::min<u64>(all_.settings.payload_bytes, sender.size - packet.sequence));
+    } else {
+        packet.sequence = sender.next;
+        packet.payload = static_cast<u32>(std::min<u64>(all_.settings.payload_bytes, sender.left()));
+        sender.next += packet.payload;
+    }
+    packet.bytes = packet.payload + all_.packets.data_header();
+    sender.last_bytes = packet.bytes;
+    if (sender.retransmission == none && recovery_.has_timers()) {
+        recovery_.expect_answer(number);
+    }
+    return made;
+}
+
+// Ways take turns; one whose last ACK told of a mark is passed over once.
+u32 Hosts::next_way(Sender& sender) {
+    Scoreboard& board = all_.senders.board(sender);
+    board.was_marked.resize(sender.ways);
+    for (u32 tried = 0; tried < sender.ways; ++tried) {
+        const u32 way = board.turn++ % sender.ways;
+        if (board.was_marked[way] == 0) {
+            return way;
+        }
+        board.was_marked[way] = 0;
+    }
+    return board.turn++ % sender.ways;
+}
+
+void Hosts::receive_data(u32 packet) {
+    const Packet& of = all_.packets[packet];
+    const Sender& to = all_.senders[of.sender];
+    if (to.receives != of.serial) {
+        all_.packets.give_back(packet);
+    } else if (to.board != none) {
+        recovery_.receive_in_any_order(packet);
+    } else {
+        recovery_.receive_in_order(packet);
+    }
+}
+
+void Hosts::answer(Sender& to, u32 packet, PacketKind kind, u32 beyond) {
+    Packet& of = all_.packets[packet];
+    of.kind = kind;
+    of.payload = beyond;
+    of.is_marked = all_.control->tells_mark(of.sender, of.is_marked);
+    of.sequence = to.expected;
+    of.bytes = all_.packets.ack_bytes();
+    of.route = to.ack_route + first_read;
+    of.ahead = to.ack_ahead;
+    of.is_all_ahead = to.ack_is_all_ahead;
+    all_.totals.acks += kind == PacketKind::ack ? 1 : 0;
+    all_.totals.nacks += kind == PacketKind::nack ? 1 : 0;
+    all_.totals.marked_acks += of.is_marked ? 1 : 0;
+    const u32 port = to.ack_port;
+    transmitter_.enqueue(port, packet, transmitter_.is_control(of, true) ? all_.ports[port].control : all_.ports[port].waits);
+}
+
+void Hosts::has_all(const Sender& receiver) {
+    watch_.has_arrived(receiver);
+    all_.observer.received(receiver.flow);
+}
+
+// First the window, then the end of the flow, what was lost, the congestion control, and at last the NIC.
+void Hosts::receive_ack(u32 packet) {
+    const Packet of = all_.packets[packet];
+    Sender& sender = all_.senders[of.sender];
+    all_.packets.give_back(packet);
+    if (sender.serial != of.serial || sender.has_ended) {
+        return;
+    }
+    if (of.kind == PacketKind::opened) {
+        go_on(of.sender, of.stamp);
+        return;
+    }
+    Feedback feedback;
+    feedback.acknowledged = of.sequence;
+    feedback.stamp = of.stamp;
+    feedback.is_marked = of.is_marked;
+    feedback.is_nack = of.kind == PacketKind::nack;
+    feedback.hop_count = of.hops;
+    const u32 port = sender.port;
+    const u64 before = sender.acknowledged;
+    feedback.is_duplicate = of.sequence == before && sender.next > before;
+    if (sender.any_order) [[unlikely]] {
+        feedback.newly = recovery_.note_answer(sender, of);
+    } else if (of.sequence > before) {
+        feedback.newly = of.sequence - before;
+    }
+    if (of.sequence > before) {
+        sender.acknowledged = of.sequence;
+        sender.next = std::max(sender.next, sender.acknowledged);
+    }
+    if (feedback.newly > 0) {
+        feedback.is_duplicate = false;
+        sender.heard_at = all_.progress.last = all_.now();
+        sender.timeouts = 0;
+        all_.progress.drops = all_.totals.drops;
+        if (all_.can_lose && all_.scheme.telemetry != TelemetryKind::power) {   // else the stamp is another
+            all_.senders.took(of.sender, all_.now() - of.stamp);
+        }
+    }
+    if (sender.acknowledged >= sender.size) {
+        complete(of.sender);
+    } else if (sender.any_order) [[unlikely]] {
+        feedback.is_nack = recovery_.find_lost(of.sender);
+    }
+    if (feedback.is_nack && !sender.any_order) {
+        recovery_.go_back(sender);
+    }
+    if (all_.scheme.telemetry == TelemetryKind::hops) {
+        feedback.hops = all_.packets.telemetry_of(packet, of.hops);
+    }
+    all_.senders.touch(of.sender);
+    if (!sender.is_cut) {
+        all_.control->acknowledged(of.sender, feedback);
+    }
+    transmitter_.transmit(port);
+}
+
+void Hosts::complete(u32 number) {
+    Sender& sender = all_.senders[number];
+    if (sender.is_cut) {   // its last ACK was under way when its ways went down
+        sender.is_cut = false;
+        --all_.progress.cut;
+        enlist(number);
+    }
+    sender.has_ended = true;
+    sender.receives = 0;
+    all_.senders.touch(number);
+    ++all_.senders.ready[sender.port].ended;
+    --all_.progress.active;
+    --all_.progress.unfinished;
+    all_.control->end(number);
+    all_.senders.stop_timer(sender.retransmission);
+    watch_.has_completed(sender);
+    if (all_.settings.has(Quirk::late_receiver)) {
+        has_all(sender);
+    }
+    all_.observer.completed(sender.flow);
+}
+
+void Hosts::connect(u32 number) {
+    Sender& sender = all_.senders[number];
+    sender.is_open = false;
+    const u32 made = all_.packets.take();
+    Packet& packet = all_.packets[made];
+    packet = Packet{};
+    packet.route = sender.data_route + first_read;
+    packet.ahead = sender.data_ahead;
+    packet.is_all_ahead = sender.data_is_all_ahead;
+    packet.sender = number;
+    packet.serial = sender.serial;
+    packet.kind = PacketKind::open;
+    packet.order = sender.order;
+    packet.bytes = all_.packets.data_header();
+    packet.stamp = all_.now();
+    recovery_.expect_answer(number);
+    Port& port = all_.ports[sender.port];
+    transmitter_.enqueue(sender.port, made, transmitter_.is_control(packet, true) ? port.control : port.waits);
+}
+
+void Hosts::receive_opening(u32 packet) {
+    const Packet& of = all_.packets[packet];
+    Sender& to = all_.senders[of.sender];
+    if (to.receives != of.serial) {
+        all_.packets.give_back(packet);
+        return;
+    }
+    answer(to, packet, PacketKind::opened);
+}
+
+void Hosts::go_on(u32 number, u64 asked_at) {
+    Sender& sender = all_.senders[number];
+    if (sender.is_open || sender.is_cut) {
+        return;   // it asked twice, or has no way for what comes next
+    }
+    sender.is_open = true;
+    sender.timeouts = 0;
+    all_.senders.stop_timer(sender.retransmission);
+    all_.progress.last = all_.now();
+    all_.control->opened(number, all_.now() - asked_at);
+    enlist(number);
+    transmitter_.transmit(all_.senders[number].port);
+}
+
+}  // namespace yantra::packet

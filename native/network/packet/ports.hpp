@@ -1,0 +1,53 @@
+// Ports: all of them, by the link that each feeds, and how long packets take on links.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/huge_pages.hpp"
+#include "base/vector.hpp"
+#include "network/packet/port.hpp"
+#include "network/packet/sender.hpp"
+#include "network/packet/settings.hpp"
+
+namespace yantra::packet {
+
+class Ports {
+public:
+    // Tells senders the rates of their lines.
+    Ports(const FabricSpec& fabric, const Settings& settings, Senders& senders);
+
+    Port& operator[](u32 link) { return ports_[link]; }
+    const Port& operator[](u32 link) const { return ports_[link]; }
+    u32 size() const { return static_cast<u32>(ports_.size()); }
+    const HugeVector<Port>& all() const { return ports_; }
+    // Those that leave a device.
+    const Vector<u32>& leaving(u32 device) const { return leaving_[device]; }
+    u32 devices() const { return static_cast<u32>(is_host_.size()); }
+    bool is_host(u32 device) const { return is_host_[device]; }
+
+    // The transmission times of a rate; 0 is that of links by formula: packets take no time on them.
+    // std::invalid_argument for a rate that is too low.
+    u32 table_of(u64 bits_per_s);
+    // Tables have what most packets are; telemetry of many hops makes them longer.
+    u64 ticks_of(const Port& port, u32 bytes) const {
+        const Vector<u32>& table = tables_[port.of_rate];
+        if (bytes < table.size()) {
+            return table[bytes];
+        }
+        return port.by_formula ? 0 : senders_.transmission.ticks(bytes, port.bits_per_s);
+    }
+
+private:
+    void add(const LinkSpec& spec);
+
+    const Settings& settings_;
+    Senders& senders_;
+    const std::vector<bool> is_host_;   // by device
+    HugeVector<Port> ports_;            // by link
+    Vector<Vector<u32>> leaving_;       // by device
+    Vector<Vector<u32>> tables_;        // transmission times, by rate, by bytes
+    Vector<u64> rates_;                 // of the tables
+};
+
+}  // namespace yantra::packet

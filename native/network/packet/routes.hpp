@@ -1,0 +1,61 @@
+// Routes: links one behind the other, for as many flows as one likes, and what a flow over them has.
+#pragma once
+
+#include <span>
+
+#include "base/huge_pages.hpp"
+#include "base/vector.hpp"
+#include "network/packet/packet.hpp"
+#include "network/packet/ports.hpp"
+
+namespace yantra::packet {
+
+class Routes {
+public:
+    Routes(const Settings& settings, const Senders& senders, const Ports& ports)
+        : settings_(settings), senders_(senders), ports_(ports) {}
+
+    u32 add(std::span<const u32> links);
+    // Routes over which packets of one message may be sprayed. Returns the number of the first.
+    u32 add_ways(std::span<const u32> routes);
+    u32 way(u32 number) const { return ways_[number]; }
+    // The links of a route. No longer good when another is added.
+    std::span<const u32> links_of(u32 route) const;
+    // The link at a place of the routes; none at the end of each.
+    u32 operator[](u32 place) const { return links_[place]; }
+
+    // Reads the links at a place of the routes; returns whether the route ends with them.
+    bool read(u32 place, LinksAhead& into) const;
+    // What comes behind the links that a packet was told.
+    void read_on(Packet& packet) const;
+    bool has_next_link(Packet& packet) const {
+        if (packet.ahead[0] == not_read) [[unlikely]] {
+            read_on(packet);
+        }
+        return packet.ahead[0] != none;
+    }
+
+    // Ticks of a bit from end to end.
+    u64 latency(u32 route) const;
+    u64 base_rtt(u32 route) const;      // ticks
+    u64 window_of(u32 route) const;     // bytes
+    // Ticks of a flow with nothing else under way: a packet on each link and the others behind it on the narrowest,
+    // with the headers that all have.
+    u64 alone(u64 bytes, u32 route) const;
+    // Of all routes.
+    u32 most_links() const { return most_links_; }
+    u64 largest_rtt() const { return largest_rtt_; }
+    u64 largest_window() const { return largest_window_; }
+
+private:
+    const Settings& settings_;
+    const Senders& senders_;
+    const Ports& ports_;
+    HugeVector<u32> links_;   // each route ended by none
+    Vector<u32> ways_;        // routes to spray over
+    u32 most_links_ = 0;
+    u64 largest_rtt_ = 0;
+    u64 largest_window_ = 0;
+};
+
+}  // namespace yantra::packet

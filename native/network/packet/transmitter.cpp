@@ -1,0 +1,103 @@
+#include "network/packet/transmitter.hpp"
+
+#include <algorithm>
+
+#include "network/packet/faults.hpp"
+#include "network/packet/hosts.hpp"
+#include "network/packet/switches.hpp"
+
+namespace yantra::packet {
+
+void Transmitter::enqueue(u32 number, u32 packet, PacketQueue& queue) {
+    watch_.look(number);
+    Port& port = all_.ports[number];
+    if (port.is_down) [[unlikely]] {
+        faults_.lose(packet);
+        return;
+    }
+    if (!queues_.empty() && &queue == &port.waits && !port.is_host) [[unlikely]] {
+        queues_.of(number)->push(packet);
+    } else {
+        queue.push(all_.packets.pool, packet);
+    }
+    port.queue_bytes += all_.packets[packet].bytes;
+    port.queue_max = std::max(port.queue_max, port.queue_bytes);
+    transmit(number);
+}
+
+void Transmitter::transmit(u32 number) {
+    Port& port = all_.ports[number];
+    if (port.is_busy || port.is_down) {
+        return;
+    }
+    u32 packet = none;
+    if (!port.control.empty()) {
+        packet = port.control.pop(all_.packets.pool);
+    } else if (!port.is_paused && !port.waits.empty()) {
+        packet = port.waits.pop(all_.packets.pool);
+    } else if (!queues_.empty() && !port.is_host) [[unlikely]] {
+        packet = port.is_paused ? none : queues_.of(number)->pop();
+        if (packet == none) {
+            return;
+        }
+    } else if (port.is_host) {
+        hosts_.transmit(number);
+        return;
+    } else {
+        return;
+    }
+    watch_.look(number);
+    port.is_busy = true;
+    port.queue_bytes -= all_.packets[packet].bytes;
+    if (!port.is_host) {
+        switches_.depart(number, packet);
+    }
+    begin(number, packet);
+}
+
+void Transmitter::begin(u32 number, u32 packet) {
+    Port& port = all_.ports[number];
+    Packet& of = all_.packets[packet];
+    const u64 now = all_.now();
+    const u64 ticks = all_.ports.ticks_of(port, of.bytes);
+    of.link = number;
+    of.failures = port.failures;
+    ++port.packets;
+    port.busy_ticks += ticks;
+    port.sent_bytes += of.bytes;
+    port.last_bytes = of.bytes;
+    port.last_tick = now;
+    if (of.kind == PacketKind::data) {
+        ++all_.totals.data_packets;
+        port.payload_bytes += of.payload;
+        const Sender& sender = all_.senders[of.sender];
+        if (all_.settings.tells_crossings && sender.serial == of.serial) {
+            const u64 taken = port.by_formula ? all_.senders.transmission.ticks(of.bytes, port.bits_per_s) : ticks;
+            all_.observer.crosses(sender.flow, number, now, now + taken, of.payload);
+        }
+    }
+    if (port.by_formula) [[unlikely]] {
+        is_busy_by_formula(port, now, all_.senders.transmission.ticks(of.bytes, port.bits_per_s));
+    }
+    ++all_.totals.packets;
+    all_.senders.wheel.schedule(now + ticks, event(EventKind::sent, number));
+    all_.senders.wheel.schedule(now + ticks + port.delay, event(EventKind::arrived, packet));
+}
+
+// It carries something until then, whatever else it carries: packets by formula are on it together.
+void Transmitter::is_busy_by_formula(Port& port, u64 since, u64 ticks) {
+    const u64 ends = since + ticks;
+    port.busy_ticks += ends - std::min(ends, std::max(since, port.busy_until));
+    port.busy_until = std::max(port.busy_until, ends);
+}
+
+void Transmitter::crosses_by_formula(u32 link, u64 bytes, u64 tick) {
+    Port& port = all_.ports[link];
+    watch_.goes_on();
+    ++port.packets;
+    port.payload_bytes += bytes;
+    port.sent_bytes += bytes;
+    is_busy_by_formula(port, tick, all_.senders.transmission.ticks(bytes, port.bits_per_s));
+}
+
+}  // namespace yantra::packet

@@ -1,0 +1,51 @@
+// Transmitter: of each port, what leaves it next, and the link that this holds.
+#pragma once
+
+#include "network/packet/common.hpp"
+#include "network/packet/queues.hpp"
+#include "network/packet/watch.hpp"
+
+namespace yantra::packet {
+
+class Faults;
+class Hosts;
+class Switches;
+
+class Transmitter {
+public:
+    Transmitter(Common& all, Queues& queues, Watch& watch, Switches& switches, Hosts& hosts, Faults& faults)
+        : all_(all), queues_(queues), watch_(watch), switches_(switches), hosts_(hosts), faults_(faults) {}
+
+    // Whether a packet goes before data, and is never paused.
+    bool is_control(const Packet& packet, bool at_host) const {
+        if (packet.kind == PacketKind::pause || packet.kind == PacketKind::resume) {
+            return true;
+        }
+        return packet.kind != PacketKind::data && all_.settings.acks_first &&
+               (at_host || !all_.settings.has(Quirk::acks_among_data));
+    }
+    // Behind what waits in a queue of the port.
+    void enqueue(u32 port, u32 packet, PacketQueue& queue);
+    // The next packet of a port, if it is free: control, then data if that is not paused.
+    void transmit(u32 port);
+    void is_free(u32 port) {
+        all_.ports[port].is_busy = false;
+        transmit(port);
+    }
+    // A packet that is in no queue any more holds the link.
+    void begin(u32 port, u32 packet);
+    // A message crosses a link by formula, from a tick on.
+    void crosses_by_formula(u32 link, u64 bytes, u64 tick);
+
+private:
+    void is_busy_by_formula(Port& port, u64 since, u64 ticks);
+
+    Common& all_;
+    Queues& queues_;
+    Watch& watch_;
+    Switches& switches_;
+    Hosts& hosts_;
+    Faults& faults_;
+};
+
+}  // namespace yantra::packet

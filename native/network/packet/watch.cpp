@@ -1,0 +1,91 @@
+#include "network/packet/watch.hpp"
+
+#include <algorithm>
+
+namespace yantra::packet {
+
+Watch::Watch(Common& all, const Queues& queues)
+    : all_(all), queues_(queues), seen_(std::make_shared<Seen>(all.settings)) {
+    all_.senders.seen = seen_.get();
+    for (u32 link = 0; link < all_.ports.size(); ++link) {
+        seen_->begin(all_.ports[link], link, 0);
+    }
+}
+
+void Watch::note(u32 port) { seen_->note(all_.ports[port], port, all_.now()); }
+
+void Watch::is_sent(FlowSpec& flow, u64 tick) {
+    goes_on();
+    if (seen_->looks()) {
+        SeenFlow row{flow.source, flow.destination, flow.bytes, tick};
+        row.alone = all_.routes.alone(flow.bytes, flow.data_route);
+        flow.seen = seen_->begin(row);
+    }
+}
+
+void Watch::begins(Sender& sender) {
+    seen_->begin(sender, all_.now());
+    if (all_.settings.sweep_every_ns > 0.0 && !sweeps_) {
+        begin_sweeps();
+    }
+}
+
+void Watch::sample(u32 link, u64 every, Vector<u64>& into) {
+    sampled_ = link;
+    sample_every_ = every;
+    samples_ = &into;
+    all_.senders.wheel.schedule(all_.now() + every, event(EventKind::samples, 0));
+}
+
+void Watch::note_sample() {
+    if (all_.progress.unfinished > 0) {
+        samples_->push_back(all_.ports[sampled_].queue_bytes);
+        all_.senders.wheel.schedule(all_.now() + sample_every_, event(EventKind::samples, 0));
+    }
+}
+
+u64 Watch::sweep_ticks() const { return std::max<u64>(1, all_.senders.ticks(all_.settings.sweep_every_ns)); }
+
+// Sweeps are at multiples of their interval from the first on, and rest while nothing is under way.
+void Watch::begin_sweeps() {
+    const u64 now = all_.now();
+    const u64 every = sweep_ticks();
+    const u64 from = all_.senders.ticks(all_.settings.sweep_from_ns);
+    const u64 at = now <= from ? from : from + ((now - from) / every + 1) * every;
+    all_.senders.wheel.schedule(at, event(EventKind::sweeps, 0));
+    sweeps_ = true;
+}
+
+// What waits in a queue of a switch, without control frames, as the monitor of the ns-3 fork takes it.
+void Watch::sweep() {
+    constexpr u64 least_bytes = 1000;
+    bool is_idle = all_.progress.active == 0;
+    for (u32 link = 0; link < all_.ports.size(); ++link) {
+        const Port& port = all_.ports[link];
+        is_idle = is_idle && port.data_bytes == 0;
+        if (port.data_bytes >= least_bytes && !all_.ports.is_host(port.from)) {
+            seen_->swept(link, port.data_bytes, all_.now());
+        }
+    }
+    sweeps_ = !is_idle && !all_.senders.wheel.empty();
+    if (sweeps_) {
+        all_.senders.wheel.schedule(all_.now() + sweep_ticks(), event(EventKind::sweeps, 0));
+    }
+}
+
+std::shared_ptr<const Seen> Watch::seen() {
+    seen_->update(all_.ports.all(), all_.totals, all_.now(), busy_at_end_);
+    return seen_;
+}
+
+// Of what is on a link then, the part before it counts.
+void Watch::note_end(u64 tick) {
+    busy_at_end_.clear();
+    for (const Port& port : all_.ports.all()) {
+        const u64 last = port.last_tick + (port.packets > 0 ? all_.ports.ticks_of(port, port.last_bytes) : 0);
+        const u64 ends = port.by_formula ? port.busy_until : last;
+        busy_at_end_.push_back(port.busy_ticks - std::min(port.busy_ticks, ends - std::min(ends, tick)));
+    }
+}
+
+}  // namespace yantra::packet

@@ -1,0 +1,78 @@
+// Watch: what a run leaves to look at (network/packet/seen.hpp), and why flows do not end.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "base/vector.hpp"
+#include "network/packet/common.hpp"
+#include "network/packet/queues.hpp"
+
+namespace yantra::packet {
+
+// Why a run cannot go on.
+struct Stuck {
+    Vector<u32> cycle;     // links whose ports pause each other; else
+    u64 drops = 0;              // since a byte was acknowledged last: packets are lost again and again; else
+    u32 flow = none;            // one that waits for ever,
+    u64 acknowledged = 0;       // and what of it was acknowledged
+    u64 bytes = 0;
+    u32 dropped_on = none;      // the link behind which most are dropped
+    u64 since = 0;              // tick of the last progress
+    u32 flows = 0;              // that have not ended
+};
+
+class Watch {
+public:
+    Watch(Common& all, const Queues& queues);
+
+    // A port is about to change. It is in place, as two looks at each packet are too many for calls.
+    [[gnu::always_inline]] void look(u32 port) {
+        if (all_.now() >= all_.ports[port].next_look) [[unlikely]] {
+            note(port);
+        }
+    }
+
+    // A flow, as it goes on.
+    void is_sent(FlowSpec& flow, u64 tick);
+    void begins(Sender& sender);
+    void has_arrived(const Sender& sender) { seen_->arrived(sender, all_.now()); }
+    void has_completed(Sender& sender) { seen_->completed(sender, all_.now()); }
+
+    // Notes the bytes that wait at a port at every multiple of `every` ticks, as long as flows are under way.
+    void sample(u32 link, u64 every, Vector<u64>& into);
+    void note_sample();
+    // Looks at what waits in queues of switches, among the other events of its tick.
+    void sweep();
+
+    // All that is known by now.
+    std::shared_ptr<const Seen> seen();
+    // How long a link carried something; what crossed it after note_end() is left out, until more is sent.
+    u64 busy_ticks(u32 link) const { return busy_at_end_.empty() ? all_.ports[link].busy_ticks : busy_at_end_[link]; }
+    void note_end(u64 tick);
+    void goes_on() { busy_at_end_.clear(); }
+
+    // Of flows of which some have not ended, with no event left or no progress for long.
+    std::optional<Stuck> stuck(bool has_events) const;
+
+private:
+    [[gnu::noinline]] void note(u32 port);
+    u64 sweep_ticks() const;
+    void begin_sweeps();
+
+    // Of diagnosis.cpp.
+    Vector<u32> pause_cycle() const;
+    bool follow(u32 port, Vector<u8>& met, Vector<u32>& path) const;
+    bool holds(u32 port, u32 from) const;
+
+    Common& all_;
+    const Queues& queues_;
+    const std::shared_ptr<Seen> seen_;
+    u32 sampled_ = none;            // link
+    u64 sample_every_ = 0;
+    Vector<u64>* samples_ = nullptr;
+    bool sweeps_ = false;           // the next sweep is to come
+    Vector<u64> busy_at_end_;       // by link
+};
+
+}  // namespace yantra::packet
