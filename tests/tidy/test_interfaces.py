@@ -13,7 +13,7 @@ HEAD = re.compile(
 )
 
 
-def _classes(text: str) -> Iterator[tuple[str, str]]:
+def classes(text: str) -> Iterator[tuple[str, str]]:
     """Yield each class with its body, from which those within it are cut."""
     for head in HEAD.finditer(text):
         depth, at = 1, head.end()
@@ -21,7 +21,7 @@ def _classes(text: str) -> Iterator[tuple[str, str]]:
             depth += {"{": 1, "}": -1}.get(text[at], 0)
             at += 1
         body = text[head.end() : at - 1]
-        for _, inner in _classes(body):
+        for _, inner in classes(body):
             body = body.replace(inner, "", 1)
         yield head[1], body
 
@@ -40,18 +40,18 @@ def test_what_counts_is_what_a_class_declares_itself() -> None:
         void three() override;
     };
     """
-    assert {name: _virtuals(body) for name, body in _classes(text)} == {
+    assert {name: _virtuals(body) for name, body in classes(text)} == {
         "Outer": 2,
         "Inner": 1,
     }
-    assert dict(_classes("struct A { virtual void a(); };")) == {"A": " virtual void a(); "}
+    assert dict(classes("struct A { virtual void a(); };")) == {"A": " virtual void a(); "}
 
 
 def test_an_interface_has_eight_virtual_functions_at_most() -> None:
     found: dict[str, int] = {}
     for path in sorted(NATIVE.rglob("*.[ch]pp")):
         text = re.sub(r"//[^\n]*", "", path.read_text())
-        for name, body in _classes(text):
+        for name, body in classes(text):
             found[f"{path.relative_to(NATIVE)}: {name}"] = _virtuals(body)
     assert found["network/network.hpp: NetworkModel"] > 4  # it finds them
     assert {name: count for name, count in found.items() if count > MOST_VIRTUALS} == {}
