@@ -1,6 +1,6 @@
 // Messages as packets when links fail, return or change rate.
 //
-// Packets on or queued for a failed link are lost (network/packet/failing.cpp). Once that is known,
+// Packets on or queued for a failed link are lost (network/packet/faults.hpp). Once that is known,
 // messages take other ways or pause until one exists. So all bytes arrive, and lost ones crossed
 // links twice.
 #include <cmath>
@@ -41,15 +41,17 @@ void PacketNetwork::check_changes(const Vector<LinkChange>& changes) {
 
 void PacketNetwork::change_links() {
     simulator_.pass_to(queue_.now() * own_ / theirs_);
-    changes_.apply(under_way_ == 0 && held_.empty(), [this](u32 link, double rate) { simulator_.faults().change_link(link, bits_of(rate)); });
-    Vector<u32> again;
-    simulator_.senders().each_under_way([this, &again](u32 number, u32 sender) {
+    changes_.apply(under_way_ == 0 && held_.empty(), [this](u32 link, double rate) {
+        simulator_.faults().change_link(packet::LinkId(link), bits_of(rate));
+    });
+    Vector<packet::SenderId> again;
+    simulator_.senders().each_under_way([this, &again](u32 number, packet::SenderId sender) {
         watch(number);
         if (simulator_.faults().is_cut(sender) && !is_cut(transits_[number].routes)) {
             again.push_back(sender);
         }
     });
-    for (u32 sender : again) {
+    for (packet::SenderId sender : again) {
         simulator_.faults().go_on_again(sender);
     }
     send_held();
@@ -71,8 +73,8 @@ void PacketNetwork::reroute() {
     changes_.becomes_known();
     ways_.avoid(changes_.avoided());
     routes_.clear();
-    Vector<std::pair<u32, u32>> cut;   // messages and their senders
-    simulator_.senders().each_under_way([this, &cut](u32 number, u32 sender) {
+    Vector<std::pair<u32, packet::SenderId>> cut;   // messages and their senders
+    simulator_.senders().each_under_way([this, &cut](u32 number, packet::SenderId sender) {
         if (crosses_avoided(transits_[number].routes)) {
             cut.emplace_back(number, sender);
         }
@@ -84,7 +86,8 @@ void PacketNetwork::reroute() {
             transit.routes = other;
             watch(number);
             disturbance_.rerouted += std::exchange(transit.was_rerouted, true) ? 0 : 1;
-            simulator_.faults().take_ways(sender, {number, transit.bytes, other.data, other.acks, other.first_way, other.ways});
+            simulator_.faults().take_ways(
+                sender, {number, transit.bytes, other.data, other.acks, other.first_way, other.ways});
         } else if (!simulator_.faults().is_cut(sender)) {
             simulator_.faults().cut(sender);
         }

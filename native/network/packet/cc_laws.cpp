@@ -69,11 +69,11 @@ public:
             add(host, trial_bytes);
         }
         run_until(patient(trial_hosts * long_bytes), 1);
-        if (!broken.empty() || simulator_.senders()[0].has_ended) {
+        if (!broken.empty() || simulator_.senders()[SenderId(0)].has_ended) {
             return;
         }
         const u64 alone_from = simulator_.now();
-        const u64 rest = long_bytes - std::min(long_bytes, simulator_.senders()[0].acknowledged);
+        const u64 rest = long_bytes - std::min(long_bytes, simulator_.senders()[SenderId(0)].acknowledged);
         run_until(patient(trial_hosts * long_bytes));
         const u64 took = (simulator_.now() - alone_from) / ticks_per_ns_;
         const u64 most = most_slowed * line_ns(rest);
@@ -154,7 +154,7 @@ private:
     void check_windows() {
         windowed_.resize(simulator_.senders().count(), none);
         for (u32 sender = 0; sender < simulator_.senders().count(); ++sender) {
-            const Sender& flow = simulator_.senders()[sender];
+            const Sender& flow = simulator_.senders()[SenderId(sender)];
             if (flow.has_ended) {
                 continue;
             }
@@ -169,7 +169,7 @@ private:
 
     void check_rates() {
         for (u32 sender = 0; sender < simulator_.senders().count(); ++sender) {
-            const Sender& flow = simulator_.senders()[sender];
+            const Sender& flow = simulator_.senders()[SenderId(sender)];
             if (!flow.has_ended && (flow.rate == 0 || flow.rate > flow.line_rate)) {
                 breaks("rates_are_of_the_line: a flow over a link of " + std::to_string(flow.line_rate) +
                        " bit/s has a rate of " + std::to_string(flow.rate));

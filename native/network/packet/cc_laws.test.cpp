@@ -22,11 +22,11 @@ template <Fault fault>
 class Wrong final : public CongestionControl {
 public:
     using CongestionControl::CongestionControl;
-    void begin(u32 sender) override {
+    void begin(SenderId sender) override {
         const u64 line = senders_[sender].line_rate;
         if (fault == Fault::too_fast) {
             senders_.set_rate(sender, 2 * line);
-        } else if (fault == Fault::favours_one && sender > 0) {
+        } else if (fault == Fault::favours_one && sender != SenderId(0)) {
             senders_.set_rate(sender, line / 100);
         } else if (fault == Fault::another_each_time) {
             static u64 made = 0;
@@ -35,7 +35,7 @@ public:
             timer(sender, 0);
         }
     }
-    void acknowledged(u32 sender, const Feedback& feedback) override {
+    void acknowledged(SenderId sender, const Feedback& feedback) override {
         const u64 rate = senders_[sender].rate;
         if (fault == Fault::never_sends) {
             senders_.set_rate(sender, 1 + rate / 2);
@@ -45,12 +45,12 @@ public:
             senders_.set_rate(sender, senders_[sender].line_rate / (1 + ++acks_ / 200));
         }
     }
-    void timer(u32 sender, u32) override { senders_.start_timer(TimerKind::of_scheme, sender, senders_.ticks(1000)); }
+    void timer(SenderId sender, u32) override { senders_.start_timer(TimerKind::of_scheme, sender, senders_.ticks(1000)); }
 
 private:
     // At most once for each window. The one never grows again, the other has no least window.
-    void halve(u32 sender, const Feedback& feedback) {
-        cut_until_.resize(std::max<std::size_t>(cut_until_.size(), sender + 1));
+    void halve(SenderId sender, const Feedback& feedback) {
+        cut_until_.resize(std::max<std::size_t>(cut_until_.size(), sender.index() + std::size_t{1}));
         if (feedback.is_marked && feedback.acknowledged > cut_until_[sender]) {
             const u64 least = fault == Fault::never_grows ? senders_.settings.payload_bytes : 0;
             senders_.set_window(sender, std::max(senders_[sender].window_now / 2, least));
@@ -61,7 +61,7 @@ private:
     }
 
     u64 acks_ = 0;
-    Vector<u64> cut_until_;   // by sender
+    IdVector<SenderId, u64> cut_until_;   // by sender
 };
 
 template <Fault fault>
@@ -78,8 +78,8 @@ void is_caught(const std::string& law) {
 class Calm final : public CongestionControl {
 public:
     using CongestionControl::CongestionControl;
-    void begin(u32) override {}
-    void acknowledged(u32, const Feedback&) override {}
+    void begin(SenderId) override {}
+    void acknowledged(SenderId, const Feedback&) override {}
 };
 
 const RegisteredScheme registered_calm({.name = "calm",

@@ -27,6 +27,8 @@ struct Common {
     Common(const FabricSpec& fabric, const Settings& settings, Observer& observer);
 
     u64 now() const { return senders.now(); }
+    // Whether silence is a loss.
+    bool has_timers() const { return can_lose && !settings.has(Quirk::no_retransmission_timer); }
 
     const Settings settings;
     const Scheme& scheme;

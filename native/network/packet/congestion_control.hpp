@@ -25,16 +25,16 @@ public:
     CongestionControl& operator=(const CongestionControl&) = delete;
     virtual ~CongestionControl() = default;
 
-    virtual void begin(u32 sender) = 0;
-    virtual void acknowledged(u32 sender, const Feedback& feedback) = 0;
-    virtual void timer(u32 /*sender*/, u32 /*own*/) {}
+    virtual void begin(SenderId sender) = 0;
+    virtual void acknowledged(SenderId sender, const Feedback& feedback) = 0;
+    virtual void timer(SenderId /*sender*/, u32 /*own*/) {}
     // It is connected; asking took a round trip of so many ticks.
-    virtual void opened(u32 /*sender*/, u64 /*round_trip*/) {}
+    virtual void opened(SenderId /*sender*/, u64 /*round_trip*/) {}
     // Its silence is taken for a loss; what is under way is sent again next.
-    virtual void timed_out(u32 /*sender*/) {}
-    virtual void end(u32 /*sender*/) {}
+    virtual void timed_out(SenderId /*sender*/) {}
+    virtual void end(SenderId /*sender*/) {}
     // The receiver of a marked packet: whether its ACK says so now.
-    virtual bool tells_mark(u32 /*sender*/, bool is_marked) { return is_marked; }
+    virtual bool tells_mark(SenderId /*sender*/, bool is_marked) { return is_marked; }
     // Bytes that it adds to each data packet and ACK; `links` is the most that a flow crosses.
     virtual u32 header_bytes(u32 /*links*/) const { return 0; }
 

@@ -17,8 +17,9 @@ std::optional<Stuck> Watch::stuck(bool has_events) const {
     if (all_.progress.active == 0) {
         return std::nullopt;
     }
-    const bool has_timers = all_.can_lose && !all_.settings.has(Quirk::no_retransmission_timer);
-    const double silence_ns = std::max(all_.settings.retransmission_ns, all_.senders.ns(all_.senders.longest_silence()));
+    const bool has_timers = all_.has_timers();
+    const double silence_ns =
+        std::max(all_.settings.retransmission_ns, all_.senders.ns(all_.senders.longest_silence()));
     const double patience_ns = std::max(long_ns, has_timers ? 8.0 * silence_ns : 0.0);
     if (has_events && all_.senders.ns(all_.now() - all_.progress.last) < patience_ns) {
         return std::nullopt;
@@ -26,32 +27,34 @@ std::optional<Stuck> Watch::stuck(bool has_events) const {
     Stuck found;
     found.since = all_.progress.last;
     found.flows = all_.progress.active;
-    for (u32 sender = 0; sender < all_.senders.count(); ++sender) {
-        const Sender& of = all_.senders[sender];
-        if (!of.has_ended && (found.flow == none || of.flow < found.flow)) {
-            found.flow = of.flow;
-            found.acknowledged = of.acknowledged;
-            found.bytes = of.size;
+    all_.senders.each_under_way([this, &found](u32 flow, SenderId sender) {
+        if (found.flow == none || flow < found.flow) {
+            found.flow = flow;
+            found.acknowledged = all_.senders[sender].acknowledged;
+            found.bytes = all_.senders[sender].size;
         }
+    });
+    for (PortId port : pause_cycle()) {
+        found.cycle.push_back(port.index());
     }
-    found.cycle = pause_cycle();
     found.drops = all_.totals.drops - all_.progress.drops;
     u64 most = 0;
-    for (u32 port = 0; port < all_.ports.size(); ++port) {
+    all_.ports.each([&](PortId port) {
         if (all_.ports[port].drops > most) {
             most = all_.ports[port].drops;
-            found.dropped_on = port;
+            found.dropped_on = port.index();
         }
-    }
+    });
     return found;
 }
 
 // A paused port waits for the device behind its link to pass on what came over it: for the paused ports there in
 // whose queues that lies.
-Vector<u32> Watch::pause_cycle() const {
-    Vector<u8> met(all_.ports.size());   // 0 no, 1 on the path, 2 done
-    Vector<u32> path;
-    for (u32 port = 0; port < all_.ports.size(); ++port) {
+Vector<PortId> Watch::pause_cycle() const {
+    IdVector<PortId, u8> met(all_.ports.size());   // 0 no, 1 on the path, 2 done
+    Vector<PortId> path;
+    for (u32 at = 0; at < all_.ports.size(); ++at) {
+        const PortId port(at);
         if (all_.ports[port].is_paused && met[port] == 0 && follow(port, met, path)) {
             return path;
         }
@@ -61,24 +64,26 @@ Vector<u32> Watch::pause_cycle() const {
 }
 
 // Whether packets that came by a link wait at a port.
-bool Watch::holds(u32 port, u32 from) const {
-    Vector<u32> waiting;
+bool Watch::holds(PortId port, LinkId from) const {
+    Vector<PacketId> waiting;
     for (const PacketQueue* queue : {&all_.ports[port].waits, &all_.ports[port].relayed}) {
-        for (u32 at = queue->first; at != none; at = at == queue->last ? none : all_.packets[at].next) {
+        for (PacketId at = queue->first; !at.is_none();
+             at = at == queue->last ? PacketId::none : all_.packets[at].next) {
             waiting.push_back(at);
         }
     }
     if (const QueueDiscipline* queue = queues_.of(port)) {
         queue->list(waiting);
     }
-    return std::any_of(waiting.begin(), waiting.end(), [&](u32 packet) { return all_.packets[packet].link == from; });
+    return std::any_of(waiting.begin(), waiting.end(),
+                       [&](PacketId packet) { return all_.packets[packet].link == from; });
 }
 
 // Whether a circle was found; then `path` is it.
-bool Watch::follow(u32 port, Vector<u8>& met, Vector<u32>& path) const {
+bool Watch::follow(PortId port, IdVector<PortId, u8>& met, Vector<PortId>& path) const {
     met[port] = 1;
     path.push_back(port);
-    for (u32 next : all_.ports.leaving(all_.ports[port].to)) {
+    for (PortId next : all_.ports.leaving(all_.ports[port].to)) {
         const Port& out = all_.ports[next];
         if (!out.is_paused) {
             continue;

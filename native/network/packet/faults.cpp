@@ -6,7 +6,7 @@
 
 namespace yantra::packet {
 
-void Faults::change_link(u32 number, u64 bits_per_s) {
+void Faults::change_link(PortId number, u64 bits_per_s) {
     all_.links_change = true;
     Port& port = all_.ports[number];
     if (bits_per_s > 0) {
@@ -32,25 +32,25 @@ void Faults::change_link(u32 number, u64 bits_per_s) {
 }
 
 // All that waits at a port is lost.
-void Faults::flush(u32 number) {
+void Faults::flush(PortId number) {
     Port& port = all_.ports[number];
     while (!port.control.empty()) {
         lose(port.control.pop(all_.packets.pool));
     }
     while (!port.waits.empty()) {
-        const u32 packet = port.waits.pop(all_.packets.pool);
+        const PacketId packet = port.waits.pop(all_.packets.pool);
         if (!port.is_host) {   // else it is an ACK of the host
             switches_.leave_unsent(number, packet);
         }
         lose(packet);
     }
     while (!port.relayed.empty()) {
-        const u32 packet = port.relayed.pop(all_.packets.pool);
+        const PacketId packet = port.relayed.pop(all_.packets.pool);
         switches_.leave_unsent(number, packet);
         lose(packet);
     }
     if (QueueDiscipline* const queue = queues_.of(number)) {
-        for (u32 packet = queue->pop(); packet != none; packet = queue->pop()) {
+        for (PacketId packet = queue->pop(); !packet.is_none(); packet = queue->pop()) {
             switches_.leave_unsent(number, packet);
             lose(packet);
         }
@@ -58,7 +58,7 @@ void Faults::flush(u32 number) {
     port.queue_bytes = 0;
 }
 
-void Faults::lose(u32 packet) {
+void Faults::lose(PacketId packet) {
     const Packet& of = all_.packets[packet];
     if (of.kind == PacketKind::data) {
         ++lost_.packets;
@@ -67,10 +67,10 @@ void Faults::lose(u32 packet) {
     all_.packets.give_back(packet);
 }
 
-void Faults::take_ways(u32 number, const FlowSpec& ways) {
+void Faults::take_ways(SenderId number, const FlowSpec& ways) {
     Sender& sender = all_.senders[number];
     hosts_.set_ways(sender, ways);
-    const u32 port = all_.routes[ways.data_route];
+    const PortId port = all_.routes[ways.data_route];
     if (port != sender.port) {
         hosts_.move_to(number, port);
     }
@@ -81,7 +81,7 @@ void Faults::take_ways(u32 number, const FlowSpec& ways) {
     }
 }
 
-void Faults::cut(u32 number) {
+void Faults::cut(SenderId number) {
     Sender& sender = all_.senders[number];
     sender.is_cut = true;
     ++all_.progress.cut;
@@ -92,7 +92,7 @@ void Faults::cut(u32 number) {
     }
 }
 
-void Faults::go_on_again(u32 number) {
+void Faults::go_on_again(SenderId number) {
     Sender& sender = all_.senders[number];
     sender.is_cut = false;
     --all_.progress.cut;

@@ -32,7 +32,7 @@ public:
           recovery_(recovery) {}
 
     // From now on; 0: it is down. What waits for it and is on it then is lost.
-    void change_link(u32 link, u64 bits_per_s);
+    void change_link(LinkId link, u64 bits_per_s);
     // To be called before the first flow, for each rate that a link will have; 0: it will be down.
     // std::invalid_argument for one that it could not have.
     void allow_rate(u64 bits_per_s) {
@@ -43,20 +43,20 @@ public:
     bool has_taken(const Packet& packet) const {
         return all_.links_change && packet.failures != all_.ports[packet.link].failures;
     }
-    void lose(u32 packet);
+    void lose(PacketId packet);
     const Lost& lost() const { return lost_; }
 
     // Packets, answers and what is sent again go these ways from now on; a sender that was cut begins again.
-    void take_ways(u32 sender, const FlowSpec& ways);
+    void take_ways(SenderId sender, const FlowSpec& ways);
     // It has no way: it sends nothing until it has.
-    void cut(u32 sender);
-    bool is_cut(u32 sender) const { return all_.senders[sender].is_cut; }
+    void cut(SenderId sender);
+    bool is_cut(SenderId sender) const { return all_.senders[sender].is_cut; }
     u32 cut_senders() const { return all_.progress.cut; }
     // Its ways are up again: what is not acknowledged is sent again.
-    void go_on_again(u32 sender);
+    void go_on_again(SenderId sender);
 
 private:
-    void flush(u32 port);
+    void flush(PortId port);
 
     Common& all_;
     Queues& queues_;

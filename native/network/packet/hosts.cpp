@@ -15,13 +15,13 @@ constexpr u32 first_read = 1 + static_cast<u32>(LinksAhead{}.size());   // of a 
 
 Hosts::Hosts(Common& all, Watch& watch, Transmitter& transmitter, Recovery& recovery, Switches& switches)
     : all_(all), watch_(watch), transmitter_(transmitter), recovery_(recovery), switches_(switches) {
-    for (u32 link = 0; link < all_.ports.size(); ++link) {
-        Port& port = all_.ports[link];
+    all_.ports.each([this](PortId number) {
+        Port& port = all_.ports[number];
         if (port.is_host) {
             port.nic = static_cast<u32>(nics_.size());
             nics_.emplace_back();
         }
-    }
+    });
 }
 
 // Two events lie between "send" and the first packet, as an application is made and started: they decide which of
@@ -36,7 +36,7 @@ void Hosts::send(const FlowSpec& flow, u64 tick) {
 void Hosts::start(u32 number) {
     const FlowSpec spec = waiting_[number];
     waiting_.give_back(number);
-    const u32 made = all_.senders.add();
+    const SenderId made = all_.senders.add();
     Sender& sender = all_.senders[made];
     sender.size = sender.whole = spec.bytes;
     sender.flow = spec.flow;
@@ -93,7 +93,7 @@ void Hosts::set_ways(Sender& sender, const FlowSpec& ways) {
     sender.data_links = static_cast<u16>(all_.routes.links_of(ways.data_route).size());
 }
 
-void Hosts::move_to(u32 number, u32 port) {
+void Hosts::move_to(SenderId number, PortId port) {
     Sender& sender = all_.senders[number];
     const bool has_place = sender.place != none;
     delist(number);
@@ -105,22 +105,22 @@ void Hosts::move_to(u32 number, u32 port) {
     }
 }
 
-void Hosts::delist(u32 number) {
+void Hosts::delist(SenderId number) {
     const Sender& sender = all_.senders[number];
     if (sender.place != none) {
         nic_of(sender).remove(all_.senders, all_.senders.ready[sender.port], number);
     }
 }
 
-void Hosts::transmit(u32 number) {
+void Hosts::transmit(PortId number) {
     Port& port = all_.ports[number];
     const bool relays = !port.is_paused && !port.relayed.empty();
-    u32 sender = none;
+    SenderId sender;
     if (!relays || !port.relays_next) {
         sender = nics_[port.nic].next(all_.senders, all_.senders.ready[number], port.is_paused,
-                                      [this](u32 ended) { all_.senders.end(ended); });
+                                      [this](SenderId ended) { all_.senders.end(ended); });
     }
-    if (sender != none) {
+    if (!sender.is_none()) {
         watch_.look(number);
         port.relays_next = true;
         port.is_busy = true;
@@ -130,7 +130,7 @@ void Hosts::transmit(u32 number) {
         of.next_available = all_.now() + all_.senders.transmission.ticks(of.last_bytes, rate);
     } else if (relays) {
         watch_.look(number);
-        const u32 packet = port.relayed.pop(all_.packets.pool);
+        const PacketId packet = port.relayed.pop(all_.packets.pool);
         port.relays_next = false;
         port.is_busy = true;
         port.queue_bytes -= all_.packets[packet].bytes;
@@ -142,7 +142,7 @@ void Hosts::transmit(u32 number) {
 }
 
 // When the first sender may send that has to wait for its time.
-void Hosts::wake_later(u32 number) {
+void Hosts::wake_later(PortId number) {
     const Port& port = all_.ports[number];
     Senders& senders = all_.senders;
     const bool is_stale = all_.settings.has(Quirk::stale_wake_up);
@@ -159,9 +159,9 @@ void Hosts::wake_later(u32 number) {
     senders.wake(number, next);
 }
 
-u32 Hosts::next_packet(u32 number) {
+PacketId Hosts::next_packet(SenderId number) {
     Sender& sender = all_.senders[number];
-    const u32 made = all_.packets.take();
+    const PacketId made = all_.packets.take();
     Packet& packet = all_.packets[made];
     packet.route = sender.data_route + first_read;
     packet.ahead = sender.data_ahead;
@@ -190,7 +190,7 @@ u32 Hosts::next_packet(u32 number) {
     }
     packet.bytes = packet.payload + all_.packets.data_header();
     sender.last_bytes = packet.bytes;
-    if (sender.retransmission == none && recovery_.has_timers()) {
+    if (sender.retransmission == none && all_.has_timers()) {
         recovery_.expect_answer(number);
     }
     return made;
@@ -210,7 +210,7 @@ u32 Hosts::next_way(Sender& sender) {
     return board.turn++ % sender.ways;
 }
 
-void Hosts::receive_data(u32 packet) {
+void Hosts::receive_data(PacketId packet) {
     const Packet& of = all_.packets[packet];
     const Sender& to = all_.senders[of.sender];
     if (to.receives != of.serial) {
@@ -222,7 +222,7 @@ void Hosts::receive_data(u32 packet) {
     }
 }
 
-void Hosts::answer(Sender& to, u32 packet, PacketKind kind, u32 beyond) {
+void Hosts::answer(Sender& to, PacketId packet, PacketKind kind, u32 beyond) {
     Packet& of = all_.packets[packet];
     of.kind = kind;
     of.payload = beyond;
@@ -235,8 +235,8 @@ void Hosts::answer(Sender& to, u32 packet, PacketKind kind, u32 beyond) {
     all_.totals.acks += kind == PacketKind::ack ? 1 : 0;
     all_.totals.nacks += kind == PacketKind::nack ? 1 : 0;
     all_.totals.marked_acks += of.is_marked ? 1 : 0;
-    const u32 port = to.ack_port;
-    transmitter_.enqueue(port, packet, transmitter_.is_control(of, true) ? all_.ports[port].control : all_.ports[port].waits);
+    Port& port = all_.ports[to.ack_port];
+    transmitter_.enqueue(to.ack_port, packet, transmitter_.is_control(of, true) ? port.control : port.waits);
 }
 
 void Hosts::has_all(const Sender& receiver) {
@@ -245,7 +245,7 @@ void Hosts::has_all(const Sender& receiver) {
 }
 
 // First the window, then the end of the flow, what was lost, the congestion control, and at last the NIC.
-void Hosts::receive_ack(u32 packet) {
+void Hosts::receive_ack(PacketId packet) {
     const Packet of = all_.packets[packet];
     Sender& sender = all_.senders[of.sender];
     all_.packets.give_back(packet);
@@ -262,7 +262,7 @@ void Hosts::receive_ack(u32 packet) {
     feedback.is_marked = of.is_marked;
     feedback.is_nack = of.kind == PacketKind::nack;
     feedback.hop_count = of.hops;
-    const u32 port = sender.port;
+    const PortId port = sender.port;
     const u64 before = sender.acknowledged;
     feedback.is_duplicate = of.sequence == before && sender.next > before;
     if (sender.any_order) [[unlikely]] {
@@ -301,7 +301,7 @@ void Hosts::receive_ack(u32 packet) {
     transmitter_.transmit(port);
 }
 
-void Hosts::complete(u32 number) {
+void Hosts::complete(SenderId number) {
     Sender& sender = all_.senders[number];
     if (sender.is_cut) {   // its last ACK was under way when its ways went down
         sender.is_cut = false;
@@ -323,10 +323,10 @@ void Hosts::complete(u32 number) {
     all_.observer.completed(sender.flow);
 }
 
-void Hosts::connect(u32 number) {
+void Hosts::connect(SenderId number) {
     Sender& sender = all_.senders[number];
     sender.is_open = false;
-    const u32 made = all_.packets.take();
+    const PacketId made = all_.packets.take();
     Packet& packet = all_.packets[made];
     packet = Packet{};
     packet.route = sender.data_route + first_read;
@@ -343,7 +343,7 @@ void Hosts::connect(u32 number) {
     transmitter_.enqueue(sender.port, made, transmitter_.is_control(packet, true) ? port.control : port.waits);
 }
 
-void Hosts::receive_opening(u32 packet) {
+void Hosts::receive_opening(PacketId packet) {
     const Packet& of = all_.packets[packet];
     Sender& to = all_.senders[of.sender];
     if (to.receives != of.serial) {
@@ -353,7 +353,7 @@ void Hosts::receive_opening(u32 packet) {
     answer(to, packet, PacketKind::opened);
 }
 
-void Hosts::go_on(u32 number, u64 asked_at) {
+void Hosts::go_on(SenderId number, u64 asked_at) {
     Sender& sender = all_.senders[number];
     if (sender.is_open || sender.is_cut) {
         return;   // it asked twice, or has no way for what comes next

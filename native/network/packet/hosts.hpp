@@ -19,33 +19,36 @@ public:
     // A flow that was sent begins.
     void start(u32 waiting);
     // The port of a host is free: what it relays and its own flows take turns.
-    void transmit(u32 port);
+    void transmit(PortId port);
     // Who sends next there, or none; a guess.
-    u32 likely_next(u32 port) const { return nics_[all_.ports[port].nic].likely_next(all_.senders.ready[port]); }
+    SenderId likely_next(PortId port) const {
+        return nics_[all_.ports[port].nic].likely_next(all_.senders.ready[port]);
+    }
 
-    void receive_data(u32 packet);
-    void receive_opening(u32 packet);
-    void receive_ack(u32 packet);
+    void receive_data(PacketId packet);
+    void receive_opening(PacketId packet);
+    void receive_ack(PacketId packet);
     // The packet goes back as the answer.
-    void answer(Sender& to, u32 packet, PacketKind kind, u32 beyond = none);
+    void answer(Sender& to, PacketId packet, PacketKind kind, u32 beyond = none);
     void has_all(const Sender& receiver);
 
-    // A packet without payload goes ahead, and data follows its answer (RFC 9293, section 3.5, without the third packet).
-    void connect(u32 sender);
+    // A packet without payload goes ahead, and data follows its answer (RFC 9293, section 3.5, without the third
+    // packet).
+    void connect(SenderId sender);
     // It goes another way from now on.
     void set_ways(Sender& sender, const FlowSpec& ways);
-    void move_to(u32 sender, u32 port);
-    void enlist(u32 sender) { nic_of(all_.senders[sender]).add(all_.senders, sender); }
-    void delist(u32 sender);
+    void move_to(SenderId sender, PortId port);
+    void enlist(SenderId sender) { nic_of(all_.senders[sender]).add(all_.senders, sender); }
+    void delist(SenderId sender);
 
 private:
     Nic& nic_of(const Sender& sender) { return nics_[all_.ports[sender.port].nic]; }
-    void wake_later(u32 port);
-    u32 next_packet(u32 sender);
+    void wake_later(PortId port);
+    PacketId next_packet(SenderId sender);
     void set_pace(Sender& sender) const;
     u32 next_way(Sender& sender);
-    void go_on(u32 sender, u64 asked_at);
-    void complete(u32 sender);
+    void go_on(SenderId sender, u64 asked_at);
+    void complete(SenderId sender);
 
     Common& all_;
     Watch& watch_;

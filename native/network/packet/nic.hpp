@@ -18,14 +18,14 @@ namespace yantra::packet {
 
 class Nic {
 public:
-    void add(Senders& all, u32 sender) {
+    void add(Senders& all, SenderId sender) {
         all.place_of(sender) = static_cast<u32>(senders_.size());
         senders_.push_back(sender);
         all.touch(sender);
     }
 
     // It is in the list no more. Precondition: it is, and has not ended.
-    void remove(Senders& all, Ready& ready, u32 sender) {
+    void remove(Senders& all, Ready& ready, SenderId sender) {
         const u32 count = static_cast<u32>(senders_.size());
         const u32 place = all.place_of(sender);
         for (u32 at = place + 1; at < count; ++at) {
@@ -44,11 +44,11 @@ public:
     // The sender whose turn it is, or none: none sends while data is paused. `ended` is called for each that leaves
     // the list.
     template <class Ended>
-    u32 next(Senders& all, Ready& ready, bool is_paused, Ended&& ended) {
+    SenderId next(Senders& all, Ready& ready, bool is_paused, Ended&& ended) {
         const u32 count = static_cast<u32>(senders_.size());
         // In a pause nobody sends, and there is nothing to look for but who has ended.
         if (count == 0 || (is_paused && ready.ended == 0)) {
-            return none;
+            return SenderId::none;
         }
         wake(all);
         u32 first_ended = none;
@@ -61,7 +61,7 @@ public:
             found = close_up(all, ready, first_ended, found, ended);
         }
         if (found == none) {
-            return none;
+            return SenderId::none;
         }
         last_ = found;
         return senders_[found];
@@ -71,7 +71,7 @@ public:
     u64 next_available(const Senders& all, const Ready& ready, bool of_all) {
         u64 least = ~u64{0};
         if (of_all) {
-            for (u32 number : senders_) {
+            for (SenderId number : senders_) {
                 least = std::min(least, all[number].next_available);
             }
             return least;
@@ -91,17 +91,17 @@ public:
     }
 
     // Who will probably be next, or none; only a guess.
-    u32 likely_next(const Ready& ready) const {
+    SenderId likely_next(const Ready& ready) const {
         const u32 count = static_cast<u32>(senders_.size());
         const u32 begin = last_ + 1 < count ? last_ + 1 : 0;
         const u32 at = ready.from(begin, count);
-        return at < count ? senders_[at] : none;
+        return at < count ? senders_[at] : SenderId::none;
     }
 
 private:
     struct Waiting {
         u64 tick;
-        u32 sender;
+        SenderId sender;
         u32 serial;
 
         bool operator>(const Waiting& other) const { return tick > other.tick; }
@@ -132,7 +132,7 @@ private:
     u32 search(Senders& all, Ready& ready, u32 at, u32 end, bool is_paused, u32& first_ended) {
         const u64 now = all.now();
         for (at = ready.from(at, end); at < end; at = ready.from(at + 1, end)) {
-            const u32 number = senders_[at];
+            const SenderId number = senders_[at];
             const Sender& sender = all[number];
             if (sender.has_ended) {
                 first_ended = std::min(first_ended, at);
@@ -154,7 +154,7 @@ private:
         u32 to = from;
         const u32 count = static_cast<u32>(senders_.size());
         for (u32 at = from; at < count; ++at) {
-            const u32 sender = senders_[at];
+            const SenderId sender = senders_[at];
             const bool is_ready = ready.has(at);
             if (is_ready && all[sender].has_ended) {   // who has ended is ready
                 --ready.ended;
@@ -175,7 +175,7 @@ private:
         return found;
     }
 
-    Vector<u32> senders_;
+    Vector<SenderId> senders_;
     Vector<Waiting> waiting_;   // a heap, the earliest first
     u32 last_ = 0;
 };

@@ -8,6 +8,7 @@
 
 #include "base/pool.hpp"
 #include "base/types.hpp"
+#include "network/packet/ids.hpp"
 
 namespace yantra::packet {
 
@@ -17,16 +18,16 @@ inline constexpr u32 most_priorities = 8;
 enum class PacketKind : u8 { data, ack, nack, open, opened, pause, resume };
 
 // The links that come next, as far as one looks ahead: then none at the end of a route, else not_read.
-using LinksAhead = std::array<u32, 3>;
-inline constexpr u32 not_read = none - 1;
+using LinksAhead = std::array<LinkId, 3>;
+inline constexpr LinkId not_read(none - 1);
 
 // A line of the cache, with the next links in it: with a million flows, each look at their routes would be a miss.
 struct alignas(64) Packet {
-    u32 next = none;      // of its queue
+    PacketId next;        // of its queue
     u32 route = 0;        // into the hops of routes: behind those that were read
-    u32 link = none;      // that it crosses, or came by
+    LinkId link;          // that it crosses, or came by
     u32 bytes = 0;        // with headers
-    u32 sender = none;
+    SenderId sender;
     u32 serial = 0;       // of the sender, as places of senders are used again
     u32 payload = 0;      // of an ACK: how far the packet that it answers begins beyond `sequence`; none: before it
     PacketKind kind = PacketKind::data;
@@ -36,28 +37,30 @@ struct alignas(64) Packet {
     u16 hops = 0;         // with telemetry
     u64 sequence = 0;     // of its first byte; of an ACK, the next that is expected
     u64 stamp = 0;        // tick at which its data was sent, or what schemes write in it
-    LinksAhead ahead = {none, none, none};
+    LinksAhead ahead;
     u16 failures = 0;     // of the link that it crosses, when it began to
     u16 order = 0;        // of its message: which of two goes first that come in one tick
 };
 static_assert(sizeof(Packet) == 64, "a packet is a line of the cache");
 
-struct PacketQueue {
-    u32 first = none;
-    u32 last = none;
+using PacketPool = IdPool<PacketId, Packet>;
 
-    bool empty() const { return first == none; }
-    void push(Pool<Packet>& packets, u32 packet) {
-        packets[packet].next = none;
-        if (first == none) {
+struct PacketQueue {
+    PacketId first;
+    PacketId last;
+
+    bool empty() const { return first.is_none(); }
+    void push(PacketPool& packets, PacketId packet) {
+        packets[packet].next = PacketId::none;
+        if (first.is_none()) {
             first = packet;
         } else {
             packets[last].next = packet;
         }
         last = packet;
     }
-    u32 pop(Pool<Packet>& packets) {
-        const u32 packet = first;
+    PacketId pop(PacketPool& packets) {
+        const PacketId packet = first;
         first = packets[packet].next;
         return packet;
     }
@@ -68,7 +71,7 @@ struct Telemetry {
     u64 tick = 0;
     u64 sent_bytes = 0;   // by the port, before this packet
     u32 queue_bytes = 0;
-    u32 link = none;
+    LinkId link;
 };
 
 }  // namespace yantra::packet

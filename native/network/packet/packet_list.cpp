@@ -33,7 +33,7 @@ public:
         add_routes();
         if (samples_.link != none && samples_.every_ns > 0.0) {
             check_sampled();
-            simulator_.watch().sample(samples_.link, tick(samples_.every_ns), samples_.bytes);
+            simulator_.watch().sample(LinkId(samples_.link), tick(samples_.every_ns), samples_.bytes);
         }
         begin();
     }

@@ -20,28 +20,28 @@ public:
     Packets(const Senders& senders, TelemetryKind telemetry)
         : senders_(senders), has_hops_(telemetry == TelemetryKind::hops) {}
 
-    Packet& operator[](u32 packet) { return pool[packet]; }
-    const Packet& operator[](u32 packet) const { return pool[packet]; }
+    Packet& operator[](PacketId packet) { return pool[packet]; }
+    const Packet& operator[](PacketId packet) const { return pool[packet]; }
     // One to be filled in.
-    u32 take() {
-        const u32 made = pool.take_as_left();
-        if (made >= made_) [[unlikely]] {
-            grow(made + 1);
+    PacketId take() {
+        const PacketId made = pool.take_as_left();
+        if (made.index() >= made_) [[unlikely]] {
+            grow(made.index() + 1);
         }
         return made;
     }
-    void give_back(u32 packet) { pool.give_back(packet); }
+    void give_back(PacketId packet) { pool.give_back(packet); }
 
     // Switches write in turn into the places of `hops_kept()`.
     u32 hops_kept() const { return hops_kept_; }
     void keep_hops(u32 hops, const CongestionControl& control);
     void count_headers(const CongestionControl& control);
-    Telemetry& telemetry_at(u32 packet, u32 hop) {
-        return telemetry_[std::size_t{packet} * hops_kept_ + hop % hops_kept_];
+    Telemetry& telemetry_at(PacketId packet, u32 hop) {
+        return telemetry_[std::size_t{packet.index()} * hops_kept_ + hop % hops_kept_];
     }
     // Of a packet that switches wrote in so often.
-    std::span<const Telemetry> telemetry_of(u32 packet, u32 hops) const {
-        return {telemetry_.data() + std::size_t{packet} * hops_kept_, std::min(hops, hops_kept_)};
+    std::span<const Telemetry> telemetry_of(PacketId packet, u32 hops) const {
+        return {telemetry_.data() + std::size_t{packet.index()} * hops_kept_, std::min(hops, hops_kept_)};
     }
     u32 data_header() const { return data_header_; }
     u32 ack_bytes() const { return ack_bytes_; }
@@ -50,7 +50,7 @@ public:
     // 1.14 times as long with it.
     bool fetches() const { return fetches_; }
 
-    Pool<Packet> pool;
+    PacketPool pool;
 
 private:
     void grow(u32 packets);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/types.hpp"
+#include "network/packet/ids.hpp"
 #include "network/packet/packet.hpp"
 
 namespace yantra::packet {
@@ -48,7 +49,7 @@ struct alignas(64) Port {
     u64 headroom_used = 0;
     u64 headroom = 0;
     double pmax = 0.0;
-    u32 twin = none;           // the port back; none if there is none
+    PortId twin;               // the port back; none if there is none
     u32 pause_timer = none;    // that ends the pause
 
     u64 bits_per_s = 0;

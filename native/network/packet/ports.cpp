@@ -20,7 +20,7 @@ void Ports::add(const LinkSpec& spec) {
     Port port;
     port.from = spec.from;
     port.to = spec.to;
-    port.twin = spec.twin;
+    port.twin = PortId(spec.twin);
     port.delay = spec.delay;
     port.bits_per_s = spec.bits_per_s;
     port.is_host = is_host_[spec.from];
@@ -31,9 +31,9 @@ void Ports::add(const LinkSpec& spec) {
     port.kmin = marks ? static_cast<u64>(limits.kmin_bytes) : ~u64{0};
     port.kmax = marks ? static_cast<u64>(limits.kmax_bytes) : ~u64{0};
     port.pmax = limits.pmax;
-    leaving_[spec.from].push_back(size());
+    leaving_[spec.from].push_back(PortId(size()));
     ports_.push_back(port);
-    senders_.line_rates.push_back(port.bits_per_s);
+    senders_.line_rates.add(port.bits_per_s);
 }
 
 u32 Ports::table_of(u64 bits_per_s) {

@@ -17,12 +17,18 @@ public:
     // Tells senders the rates of their lines.
     Ports(const FabricSpec& fabric, const Settings& settings, Senders& senders);
 
-    Port& operator[](u32 link) { return ports_[link]; }
-    const Port& operator[](u32 link) const { return ports_[link]; }
+    Port& operator[](PortId port) { return ports_[port.index()]; }
+    const Port& operator[](PortId port) const { return ports_[port.index()]; }
     u32 size() const { return static_cast<u32>(ports_.size()); }
     const HugeVector<Port>& all() const { return ports_; }
+    template <class Visit>
+    void each(Visit&& visit) const {
+        for (u32 port = 0; port < size(); ++port) {
+            visit(PortId(port));
+        }
+    }
     // Those that leave a device.
-    const Vector<u32>& leaving(u32 device) const { return leaving_[device]; }
+    const Vector<PortId>& leaving(u32 device) const { return leaving_[device]; }
     u32 devices() const { return static_cast<u32>(is_host_.size()); }
     bool is_host(u32 device) const { return is_host_[device]; }
 
@@ -45,7 +51,7 @@ private:
     Senders& senders_;
     const std::vector<bool> is_host_;   // by device
     HugeVector<Port> ports_;            // by link
-    Vector<Vector<u32>> leaving_;       // by device
+    Vector<Vector<PortId>> leaving_;       // by device
     Vector<Vector<u32>> tables_;        // transmission times, by rate, by bytes
     Vector<u64> rates_;                 // of the tables
 };

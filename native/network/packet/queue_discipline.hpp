@@ -11,7 +11,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/pool.hpp"
 #include "base/vector.hpp"
 #include "network/packet/congestion_control.hpp"
 #include "network/packet/packet.hpp"
@@ -21,31 +20,31 @@ namespace yantra::packet {
 
 class QueueDiscipline {
 public:
-    explicit QueueDiscipline(Pool<Packet>& packets) : packets_(packets) {}
+    explicit QueueDiscipline(PacketPool& packets) : packets_(packets) {}
     QueueDiscipline(const QueueDiscipline&) = delete;
     QueueDiscipline& operator=(const QueueDiscipline&) = delete;
     virtual ~QueueDiscipline() = default;
 
     // A packet waits from now on. Of it `bytes`, `priority` (0 goes first where that counts), `sender` and `serial` are
     // there to read; `next` is the discipline's until the packet has left.
-    virtual void push(u32 packet) = 0;
+    virtual void push(PacketId packet) = 0;
     // Takes the one that leaves next; none if none waits.
-    virtual u32 pop() = 0;
+    virtual PacketId pop() = 0;
     // Adds all that wait, in any order.
-    virtual void list(Vector<u32>& into) const = 0;
+    virtual void list(Vector<PacketId>& into) const = 0;
 
 protected:
-    void add_all(const PacketQueue& queue, Vector<u32>& into) const {
-        for (u32 at = queue.first; at != none; at = at == queue.last ? none : packets_[at].next) {
+    void add_all(const PacketQueue& queue, Vector<PacketId>& into) const {
+        for (PacketId at = queue.first; !at.is_none(); at = at == queue.last ? PacketId::none : packets_[at].next) {
             into.push_back(at);
         }
     }
 
-    Pool<Packet>& packets_;
+    PacketPool& packets_;
 };
 
 struct Discipline {
-    using Make = std::unique_ptr<QueueDiscipline> (*)(Pool<Packet>&, const Settings&);
+    using Make = std::unique_ptr<QueueDiscipline> (*)(PacketPool&, const Settings&);
 
     std::string name;
     std::string help;   // one line

@@ -37,10 +37,10 @@ public:
 
 private:
     std::string push(u64 messages) {
-        const u32 made = packets_.take();
+        const PacketId made = packets_.take();
         Packet& packet = packets_[made];
         packet.serial = static_cast<u32>(random_.below(messages));
-        packet.sender = packet.serial;
+        packet.sender = SenderId(packet.serial);
         packet.priority = packet.serial % most_priorities;   // all of a message are of one class
         packet.bytes = 64 + static_cast<u32>(random_.below(1473));
         waiting_.push_back(made);
@@ -49,22 +49,22 @@ private:
     }
 
     std::string pop() {
-        const u32 popped = queue_->pop();
-        if (popped == none) {
+        const PacketId popped = queue_->pop();
+        if (popped.is_none()) {
             return waiting_.empty() ? ""
                                     : "none_only_where_none_waits: pop() gave none while " +
                                           std::to_string(waiting_.size()) + " packets wait";
         }
         const auto at = std::find(waiting_.begin(), waiting_.end(), popped);
         if (at == waiting_.end()) {
-            return "every_packet_leaves_once: pop() gave packet " + std::to_string(popped) + ", which does not wait";
+            return "every_packet_leaves_once: pop() gave packet " + std::to_string(popped.index()) + ", which does not wait";
         }
         const u32 serial = packets_[popped].serial;
         const auto first = std::find_if(waiting_.begin(), waiting_.end(),
-                                        [&](u32 packet) { return packets_[packet].serial == serial; });
+                                        [&](PacketId packet) { return packets_[packet].serial == serial; });
         if (discipline_.keeps_order && first != at) {
-            return "messages_keep_their_order: packet " + std::to_string(popped) + " of message " +
-                   std::to_string(serial) + " left before packet " + std::to_string(*first) + ", which came before it";
+            return "messages_keep_their_order: packet " + std::to_string(popped.index()) + " of message " +
+                   std::to_string(serial) + " left before packet " + std::to_string(first->index()) + ", which came before it";
         }
         waiting_.erase(at);
         packets_.give_back(popped);
@@ -72,9 +72,9 @@ private:
     }
 
     std::string check_list() const {
-        Vector<u32> listed;
+        Vector<PacketId> listed;
         queue_->list(listed);
-        Vector<u32> expected = waiting_;
+        Vector<PacketId> expected = waiting_;
         std::sort(listed.begin(), listed.end());
         std::sort(expected.begin(), expected.end());
         return listed == expected ? ""
@@ -85,9 +85,9 @@ private:
     const Discipline& discipline_;
     const Settings settings_;
     Rng random_;
-    Pool<Packet> packets_;
+    PacketPool packets_;
     std::unique_ptr<QueueDiscipline> queue_;
-    Vector<u32> waiting_;   // in the order in which they came
+    Vector<PacketId> waiting_;   // in the order in which they came
 };
 
 }  // namespace

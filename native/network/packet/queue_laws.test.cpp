@@ -18,33 +18,33 @@ template <bool forgets, bool reverses, bool hides, bool repeats>
 class Wrong final : public QueueDiscipline {
 public:
     using QueueDiscipline::QueueDiscipline;
-    void push(u32 packet) override {
+    void push(PacketId packet) override {
         if (!forgets || ++pushed_ % 100 != 0) {
             waiting_.push_back(packet);
         }
     }
-    u32 pop() override {
+    PacketId pop() override {
         if (waiting_.empty() || (hides && ++popped_ % 50 == 0)) {
-            return none;
+            return PacketId::none;
         }
         const auto at = reverses ? waiting_.end() - 1 : waiting_.begin();
-        const u32 packet = *at;
+        const PacketId packet = *at;
         if (!repeats || ++popped_ % 50 != 0) {
             waiting_.erase(at);
         }
         return packet;
     }
-    void list(Vector<u32>& into) const override { into.insert(into.end(), waiting_.begin(), waiting_.end()); }
+    void list(Vector<PacketId>& into) const override { into.insert(into.end(), waiting_.begin(), waiting_.end()); }
 
 private:
-    Vector<u32> waiting_;
+    Vector<PacketId> waiting_;
     u64 pushed_ = 0;
     u64 popped_ = 0;
 };
 
 template <class Queue>
 void is_caught(const std::string& law) {
-    const Discipline wrong{"wrong", "", [](Pool<Packet>& packets, const Settings&) -> std::unique_ptr<QueueDiscipline> {
+    const Discipline wrong{"wrong", "", [](PacketPool& packets, const Settings&) -> std::unique_ptr<QueueDiscipline> {
                                return std::make_unique<Queue>(packets);
                            }};
     check(broken_law(wrong).rfind(law + ":", 0) == 0, law.c_str(), 0);
@@ -52,13 +52,13 @@ void is_caught(const std::string& law) {
 
 // Two messages that always wait, one with packets of 1,500 bytes and one with packets of 100.
 void drr_shares_by_bytes() {
-    Pool<Packet> packets;
+    PacketPool packets;
     Settings settings;
     settings.options = {{"queues", 2.0}, {"quantum", 1500.0}};
     const auto queue = find_discipline("drr")->make(packets, settings);
     const std::array<u32, 2> sizes = {1500, 100};
     const auto push = [&](u32 message) {
-        const u32 made = packets.take();
+        const PacketId made = packets.take();
         packets[made].serial = message;
         packets[made].bytes = sizes[message];
         queue->push(made);
@@ -68,7 +68,7 @@ void drr_shares_by_bytes() {
     push(1);
     std::array<u64, 2> left{};
     for (u64 step = 0; step < 10000; ++step) {
-        const u32 packet = queue->pop();
+        const PacketId packet = queue->pop();
         const u32 message = packets[packet].serial;
         left[message] += packets[packet].bytes;
         push(message);
@@ -79,15 +79,15 @@ void drr_shares_by_bytes() {
 }
 
 void strict_priority_puts_the_least_class_first() {
-    Pool<Packet> packets;
+    PacketPool packets;
     const auto queue = find_discipline("strict_priority")->make(packets, Settings{});
     for (const u8 priority : {1, 0, 1, 0}) {
-        const u32 made = packets.take();
+        const PacketId made = packets.take();
         packets[made].priority = priority & 7;
         queue->push(made);
     }
     for (const u32 expected : {1u, 3u, 0u, 2u, none}) {
-        check(queue->pop() == expected, "the order of classes", expected);
+        check(queue->pop().index() == expected, "the order of classes", expected);
     }
 }
 

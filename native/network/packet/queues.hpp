@@ -16,20 +16,20 @@ public:
             return;
         }
         const Discipline* discipline = find_discipline(all.settings.queue);
-        by_link_.resize(all.ports.size());
-        for (u32 link = 0; link < all.ports.size(); ++link) {
-            if (!all.ports[link].is_host) {
-                by_link_[link] = discipline->make(all.packets.pool, all.settings);
+        by_port_.resize(all.ports.size());
+        all.ports.each([&](PortId port) {
+            if (!all.ports[port].is_host) {
+                by_port_[port] = discipline->make(all.packets.pool, all.settings);
             }
-        }
+        });
     }
 
-    bool empty() const { return by_link_.empty(); }
+    bool empty() const { return by_port_.empty(); }
     // Null for a plain list.
-    QueueDiscipline* of(u32 link) const { return by_link_.empty() ? nullptr : by_link_[link].get(); }
+    QueueDiscipline* of(PortId port) const { return by_port_.empty() ? nullptr : by_port_[port].get(); }
 
 private:
-    Vector<std::unique_ptr<QueueDiscipline>> by_link_;
+    IdVector<PortId, std::unique_ptr<QueueDiscipline>> by_port_;
 };
 
 }  // namespace yantra::packet

@@ -13,7 +13,7 @@ constexpr double nack_again_ns = 500000.0;
 }  // namespace
 
 // A gap is answered with a NACK, and not again for some time.
-void Recovery::receive_in_order(u32 packet) {
+void Recovery::receive_in_order(PacketId packet) {
     Packet& of = all_.packets[packet];
     Sender& to = all_.senders[of.sender];
     if (of.sequence == to.expected) {
@@ -40,7 +40,7 @@ void Recovery::receive_in_order(u32 packet) {
 }
 
 // The answer says up to where all is there, and how far beyond that this packet is.
-void Recovery::receive_in_any_order(u32 packet) {
+void Recovery::receive_in_any_order(PacketId packet) {
     const Packet& of = all_.packets[packet];
     Sender& to = all_.senders[of.sender];
     Stretches& received = all_.senders.board(to).received;
@@ -56,7 +56,8 @@ void Recovery::receive_in_any_order(u32 packet) {
         }
     }
     const bool is_all = !was_all && to.expected >= to.whole;
-    hosts_.answer(to, packet, PacketKind::ack, sequence < to.expected ? none : static_cast<u32>(sequence - to.expected));
+    const u32 beyond = sequence < to.expected ? none : static_cast<u32>(sequence - to.expected);
+    hosts_.answer(to, packet, PacketKind::ack, beyond);
     if (is_all) {
         hosts_.has_all(to);
     }
@@ -85,7 +86,7 @@ u64 Recovery::note_answer(Sender& sender, const Packet& answer) {
     return newly;
 }
 
-bool Recovery::find_lost(u32 number) {
+bool Recovery::find_lost(SenderId number) {
     Sender& sender = all_.senders[number];
     Scoreboard& board = all_.senders.board(sender);
     board.forget_arrived(sender.acknowledged);
@@ -110,7 +111,7 @@ bool Recovery::find_lost(u32 number) {
 }
 
 // Silence: all that is not known to have arrived is lost.
-void Recovery::lose_all(u32 number) {
+void Recovery::lose_all(SenderId number) {
     Sender& sender = all_.senders[number];
     Scoreboard& board = all_.senders.board(sender);
     for (u64 at = sender.acknowledged; at < sender.next; at += all_.settings.payload_bytes) {
@@ -132,7 +133,7 @@ u64 Recovery::next_lost(Sender& sender) {
     return sequence;
 }
 
-void Recovery::lose_under_way(u32 number) {
+void Recovery::lose_under_way(SenderId number) {
     Sender& sender = all_.senders[number];
     if (all_.settings.recovery == RecoveryKind::selective_repeat) {
         lose_all(number);
@@ -148,7 +149,7 @@ void Recovery::lose_under_way(u32 number) {
 
 // Silence is counted from a packet that is sent while nothing is under way, and from each progress; it doubles with each
 // that was a loss (RFC 6298, section 5). Where nothing can be lost, silence is a queue or a pause, however long.
-void Recovery::expect_answer(u32 number) {
+void Recovery::expect_answer(SenderId number) {
     if (!all_.can_lose) {
         return;
     }
@@ -162,7 +163,7 @@ void Recovery::begins_to_lose() {
     if (all_.settings.has(Quirk::no_retransmission_timer)) {
         return;
     }
-    all_.senders.each_under_way([this](u32, u32 number) {
+    all_.senders.each_under_way([this](u32 /*flow*/, SenderId number) {
         const Sender& sender = all_.senders[number];
         if (sender.retransmission == none && !sender.is_cut && (!sender.is_open || sender.next > sender.acknowledged)) {
             expect_answer(number);
@@ -170,7 +171,7 @@ void Recovery::begins_to_lose() {
     });
 }
 
-void Recovery::time_out(u32 number) {
+void Recovery::time_out(SenderId number) {
     Sender& sender = all_.senders[number];
     sender.retransmission = none;
     const bool waits = !sender.is_open || sender.next > sender.acknowledged;

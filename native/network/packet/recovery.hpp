@@ -13,34 +13,33 @@ public:
         : all_(all), transmitter_(transmitter), hosts_(hosts) {}
 
     // Of the receiver: whether a packet is new, and the answer.
-    void receive_in_order(u32 packet);
-    void receive_in_any_order(u32 packet);
+    void receive_in_order(PacketId packet);
+    void receive_in_any_order(PacketId packet);
 
     // Of the sender: what an answer says beyond its cumulative part. Returns the bytes that were not known to have
     // arrived.
     u64 note_answer(Sender& sender, const Packet& answer);
     // Packets that others have overtaken by more than is usual. Returns whether there are any; brings what is under
     // way up to date.
-    bool find_lost(u32 sender);
+    bool find_lost(SenderId sender);
     // A NACK: all from the gap on is sent again.
     void go_back(Sender& sender) {
         sender.resent += sender.next - sender.acknowledged;
         sender.next = sender.acknowledged;
     }
     // All that is not known to have arrived is sent again.
-    void lose_under_way(u32 sender);
+    void lose_under_way(SenderId sender);
     // Where the next packet to be sent again begins; from then on it is under way.
     u64 next_lost(Sender& sender);
 
-    bool has_timers() const { return all_.can_lose && !all_.settings.has(Quirk::no_retransmission_timer); }
     // Silence is counted from now on.
-    void expect_answer(u32 sender);
-    void time_out(u32 sender);
+    void expect_answer(SenderId sender);
+    void time_out(SenderId sender);
     // The first packet is lost that no rule foresaw: from now on silence may be another.
     void begins_to_lose();
 
 private:
-    void lose_all(u32 sender);
+    void lose_all(SenderId sender);
 
     Common& all_;
     Transmitter& transmitter_;

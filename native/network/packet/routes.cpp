@@ -32,9 +32,9 @@ std::span<const u32> Routes::links_of(u32 route) const {
 
 bool Routes::read(u32 place, LinksAhead& into) const {
     bool has_ended = false;
-    for (u32& link : into) {
-        link = has_ended ? none : links_[place++];
-        has_ended = has_ended || link == none;
+    for (LinkId& link : into) {
+        link = has_ended ? LinkId::none : LinkId(links_[place++]);
+        has_ended = has_ended || link.is_none();
     }
     return has_ended || links_[place] == none;
 }
@@ -47,7 +47,7 @@ void Routes::read_on(Packet& packet) const {
 u64 Routes::latency(u32 route) const {
     u64 ticks = 0;
     for (u32 link : links_of(route)) {
-        ticks += ports_[link].delay;
+        ticks += ports_[LinkId(link)].delay;
     }
     return ticks;
 }
@@ -56,7 +56,7 @@ u64 Routes::base_rtt(u32 route) const {
     u64 delay = 0;
     u64 sending = 0;
     for (u32 link : links_of(route)) {
-        const Port& port = ports_[link];
+        const Port& port = ports_[LinkId(link)];
         delay += port.delay;
         if (!port.by_formula) {
             sending += static_cast<u64>(static_cast<unsigned __int128>(settings_.payload_bytes) * 8 * 1000000000u *
@@ -69,7 +69,7 @@ u64 Routes::base_rtt(u32 route) const {
 u64 Routes::window_of(u32 route) const {
     u64 slowest = ~u64{0};
     for (u32 link : links_of(route)) {
-        slowest = std::min(slowest, ports_[link].bits_per_s);
+        slowest = std::min(slowest, ports_[LinkId(link)].bits_per_s);
     }
     const auto bits = static_cast<unsigned __int128>(base_rtt(route)) * slowest;
     return static_cast<u64>(bits / (u64{1000000000} * senders_.ticks_per_ns) / 8);
@@ -83,7 +83,7 @@ u64 Routes::alone(u64 bytes, u32 route) const {
     u64 ticks = 0;
     u64 narrowest = ~u64{0};
     for (u32 link : links_of(route)) {
-        const Port& port = ports_[link];
+        const Port& port = ports_[LinkId(link)];
         ticks += port.delay + (port.by_formula ? 0 : senders_.transmission.ticks(first, port.bits_per_s));
         narrowest = std::min(narrowest, port.bits_per_s);
     }

@@ -22,7 +22,7 @@ public:
     // The links of a route. No longer good when another is added.
     std::span<const u32> links_of(u32 route) const;
     // The link at a place of the routes; none at the end of each.
-    u32 operator[](u32 place) const { return links_[place]; }
+    LinkId operator[](u32 place) const { return LinkId(links_[place]); }
 
     // Reads the links at a place of the routes; returns whether the route ends with them.
     bool read(u32 place, LinksAhead& into) const;
@@ -32,7 +32,7 @@ public:
         if (packet.ahead[0] == not_read) [[unlikely]] {
             read_on(packet);
         }
-        return packet.ahead[0] != none;
+        return !packet.ahead[0].is_none();
     }
 
     // Ticks of a bit from end to end.

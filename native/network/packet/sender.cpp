@@ -6,9 +6,9 @@
 
 namespace yantra::packet {
 
-u32 Senders::add() {
-    const u32 made = senders_.take_as_left();
-    places_ = std::max(places_, std::size_t{made} + 1);
+SenderId Senders::add() {
+    const SenderId made = senders_.take_as_left();
+    places_ = std::max(places_, std::size_t{made.index()} + 1);
     Sender& sender = senders_[made];
     sender = Sender{};
     if (settings.recovery != RecoveryKind::go_back_n) {
@@ -21,7 +21,7 @@ u32 Senders::add() {
     return made;
 }
 
-void Senders::end(u32 number) {
+void Senders::end(SenderId number) {
     Sender& sender = senders_[number];
     if (sender.any_order) {
         boards_.give_back(sender.board);
@@ -31,7 +31,7 @@ void Senders::end(u32 number) {
     senders_.give_back(number);
 }
 
-void Senders::resend(u32 number, u64 sequence) {
+void Senders::resend(SenderId number, u64 sequence) {
     Sender& sender = senders_[number];
     Scoreboard& board = boards_[sender.board];
     if (board.add_lost(sequence)) {
@@ -41,12 +41,12 @@ void Senders::resend(u32 number, u64 sequence) {
     }
 }
 
-void Senders::set_silence(u32 sender, u64 ticks) {
+void Senders::set_silence(SenderId sender, u64 ticks) {
     senders_[sender].silence = ticks;
     longest_silence_ = std::max(longest_silence_, ticks);
 }
 
-void Senders::took(u32 number, u64 round_trip) {
+void Senders::took(SenderId number, u64 round_trip) {
     Sender& sender = senders_[number];
     if (sender.round_trip == 0) {
         sender.round_trip = round_trip;
@@ -79,14 +79,14 @@ void Senders::look(Sender& sender) {
     }
 }
 
-void Senders::set_window(u32 number, u64 bytes) {
+void Senders::set_window(SenderId number, u64 bytes) {
     Sender& sender = senders_[number];
     look(sender);
     sender.window_now = bytes;
     touch(number);
 }
 
-void Senders::set_rate(u32 number, u64 rate) {
+void Senders::set_rate(SenderId number, u64 rate) {
     Sender& sender = senders_[number];
     look(sender);
     sender.rate = rate;
@@ -94,13 +94,13 @@ void Senders::set_rate(u32 number, u64 rate) {
     touch(number);
 }
 
-void Senders::change_rate(u32 number, u64 rate) {
+void Senders::change_rate(SenderId number, u64 rate) {
     Sender& sender = senders_[number];
     const u64 before = transmission.ticks(sender.last_bytes, sender.rate);
     const u64 after = transmission.ticks(sender.last_bytes, rate);
     const u64 available = sender.next_available + after;
     sender.next_available = available > before ? available - before : 0;
-    const u32 port = sender.port;
+    const PortId port = sender.port;
     if (wake_timers[port] != none && sender.next_available < wake_ticks[port]) {
         stop_timer(wake_timers[port]);
         wake(port, std::max(sender.next_available, now()));
@@ -127,7 +127,7 @@ bool Senders::take_timer(u32 timer, Timer& into) {
     return !into.is_void;
 }
 
-void Senders::wake(u32 port, u64 tick) {
+void Senders::wake(PortId port, u64 tick) {
     if (wake_timers[port] == none) {
         wake_timers[port] = start_timer(TimerKind::nic, port, tick - now());
         wake_ticks[port] = tick;

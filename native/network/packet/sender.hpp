@@ -11,6 +11,7 @@
 #include "base/pool.hpp"
 #include "base/types.hpp"
 #include "base/vector.hpp"
+#include "network/packet/ids.hpp"
 #include "network/packet/packet.hpp"
 #include "network/packet/ready.hpp"
 #include "network/packet/scoreboard.hpp"
@@ -26,6 +27,11 @@ inline constexpr u32 event_index = (1u << event_index_bits) - 1;
 
 constexpr u32 event(EventKind kind, u32 index) {
     return static_cast<u32>(kind) << event_index_bits | index;
+}
+
+template <class Tag>
+constexpr u32 event(EventKind kind, Id<Tag> of) {
+    return event(kind, of.index());
 }
 
 constexpr EventKind kind_of(u32 what) { return static_cast<EventKind>(what >> event_index_bits); }
@@ -68,9 +74,9 @@ struct alignas(64) Sender {
     u64 next_look = ~u64{0};   // tick from which on a change of its rate is noted first
     u64 elsewhere = 0;         // bytes before `next` that are not under way: arrived out of order, or known to be lost
     u64 line_rate = 0;
-    LinksAhead data_ahead = {none, none, none};   // behind the first link
+    LinksAhead data_ahead;     // behind the first link
     u32 resends = 0;           // packets of it that are to be sent again
-    u32 port = none;           // of its NIC
+    PortId port;               // of its NIC
     u32 place = none;          // in the list of its NIC; none: it is in none
     u32 last_bytes = 0;        // of its last packet, with headers
     u32 seen = none;           // its row in Seen
@@ -81,8 +87,8 @@ struct alignas(64) Sender {
     u32 receives = 0;          // the serial, until all is acknowledged
     u32 board = none;          // of a flow whose receiver takes any order
     u32 ack_route = 0;
-    u32 ack_port = none;
-    LinksAhead ack_ahead = {none, none, none};
+    PortId ack_port;
+    LinksAhead ack_ahead;
     bool ack_is_all_ahead = false;
     u64 last_nack = 0;
     u64 nacks_again_at = 0;
@@ -126,30 +132,31 @@ public:
     explicit Senders(const Settings& settings)
         : settings(settings), transmission(settings.ticks_per_ns()), ticks_per_ns(settings.ticks_per_ns()) {}
 
-    Sender& operator[](u32 sender) { return senders_[sender]; }
-    const Sender& operator[](u32 sender) const { return senders_[sender]; }
+    Sender& operator[](SenderId sender) { return senders_[sender]; }
+    const Sender& operator[](SenderId sender) const { return senders_[sender]; }
     u64 now() const { return wheel.now(); }
     u64 ticks(double ns) const { return static_cast<u64>(ns * static_cast<double>(ticks_per_ns) + 0.5); }
     double ns(u64 ticks) const { return static_cast<double>(ticks) / static_cast<double>(ticks_per_ns); }
 
-    u64 line_rate_of(u32 link) const { return line_rates[link]; }
-    u32 add();
-    void end(u32 sender);
+    u64 line_rate_of(LinkId link) const { return line_rates[link]; }
+    SenderId add();
+    void end(SenderId sender);
     Scoreboard& board(const Sender& sender) { return boards_[sender.board]; }
     // The packet that begins at a byte is to be sent again, whatever the window.
-    void resend(u32 sender, u64 sequence);
+    void resend(SenderId sender, u64 sequence);
     // Silence of so many ticks is a loss, doubled each time.
-    void set_silence(u32 sender, u64 ticks);
+    void set_silence(SenderId sender, u64 ticks);
     // A packet and its answer took so long. Without a silence of the scheme's own, what follows from them is a loss (RFC
     // 6298, section 2), but not less than the settings say.
-    void took(u32 sender, u64 round_trip);
+    void took(SenderId sender, u64 round_trip);
     u64 silence_of(const Sender& sender) const;
     u64 longest_silence() const { return longest_silence_; }
     u32 count() const { return static_cast<u32>(places_); }
     // Calls visit(flow, sender) for each that has begun and has not ended.
     template <class Visit>
     void each_under_way(Visit&& visit) const {
-        for (u32 sender = 0; sender < count(); ++sender) {
+        for (u32 at = 0; at < places_; ++at) {
+            const SenderId sender(at);
             if (!senders_[sender].has_ended) {
                 visit(senders_[sender].flow, sender);
             }
@@ -157,9 +164,9 @@ public:
     }
 
     // Its place in the list of its NIC; none if it is in none.
-    u32& place_of(u32 sender) { return senders_[sender].place; }
+    u32& place_of(SenderId sender) { return senders_[sender].place; }
     // Something happened to it: its NIC is to look at it again.
-    void touch(u32 sender) {
+    void touch(SenderId sender) {
         const Sender& of = senders_[sender];
         if (of.place != none) {
             ready[of.port].set(of.place);
@@ -167,35 +174,39 @@ public:
     }
 
     // The pause that is under way stays.
-    void set_rate(u32 sender, u64 rate);
+    void set_rate(SenderId sender, u64 rate);
     // The pause becomes what it would be at this rate.
-    void change_rate(u32 sender, u64 rate);
+    void change_rate(SenderId sender, u64 rate);
     // Bytes that may be under way, whatever the rate.
-    void set_window(u32 sender, u64 bytes);
+    void set_window(SenderId sender, u64 bytes);
 
     u32 start_timer(TimerKind kind, u32 index, u64 delay, u32 own = 0);
+    template <class Tag>
+    u32 start_timer(TimerKind kind, Id<Tag> of, u64 delay, u32 own = 0) {
+        return start_timer(kind, of.index(), delay, own);
+    }
     void stop_timer(u32& timer);
     // The timer of an event; false if it was stopped. It is given back.
     bool take_timer(u32 timer, Timer& into);
 
     // Wakes a NIC at a tick, unless it is to wake earlier.
-    void wake(u32 port, u64 tick);
+    void wake(PortId port, u64 tick);
 
     const Settings& settings;
     const Transmission transmission;
     const u64 ticks_per_ns;
     Wheel wheel;
-    Vector<Ready> ready;       // by port: the senders of its NIC to look at
-    Vector<u64> line_rates;    // by link
-    Vector<u32> wake_timers;   // by port
-    Vector<u64> wake_ticks;
+    IdVector<PortId, Ready> ready;       // by port: the senders of its NIC to look at
+    IdVector<LinkId, u64> line_rates;    // by link
+    IdVector<PortId, u32> wake_timers;   // by port
+    IdVector<PortId, u64> wake_ticks;
     Seen* seen = nullptr;           // where changes of rates are noted
 
 private:
     u64 window_at(const Sender& sender) const;
     void look(Sender& sender);
 
-    Pool<Sender, Freed::readable> senders_;   // serials
+    IdPool<SenderId, Sender, Freed::readable> senders_;   // serials
     Pool<Timer> timers_;
     Pool<Scoreboard> boards_;
     u64 longest_silence_ = 0;

@@ -58,22 +58,22 @@ struct Simulator::Ahead {
     [[gnu::always_inline]] void is_far(u32 what) const {
         const u32 index = what & event_index;
         if (kind_of(what) == EventKind::arrived) {
-            fetch(&of.all_.packets[index]);
+            fetch(&of.all_.packets[PacketId(index)]);
         } else if (kind_of(what) == EventKind::sent) {
-            fetch_lines(&of.all_.ports[index]);
+            fetch_lines(&of.all_.ports[PortId(index)]);
         }
     }
     [[gnu::always_inline]] void is_near(u32 what) const {
         const u32 index = what & event_index;
         if (kind_of(what) == EventKind::arrived) {
-            fetch_for_arrival(of.all_.packets[index]);
+            fetch_for_arrival(of.all_.packets[PacketId(index)]);
         } else if (kind_of(what) == EventKind::sent) {
-            fetch_for_next(index);
+            fetch_for_next(PortId(index));
         }
     }
 
     [[gnu::always_inline]] void fetch_for_arrival(const Packet& packet) const {
-        if (packet.ahead[0] != none || packet.sender == none) {
+        if (!packet.ahead[0].is_none() || packet.sender.is_none()) {
             return;   // it goes on, or is of a port
         }
         const Sender& sender = of.all_.senders[packet.sender];
@@ -84,13 +84,13 @@ struct Simulator::Ahead {
         }
     }
     // Who the port sends next: what waits, or a flow of its host.
-    [[gnu::always_inline]] void fetch_for_next(u32 number) const {
+    [[gnu::always_inline]] void fetch_for_next(PortId number) const {
         const Port& port = of.all_.ports[number];
-        if (port.waits.first != none) {
+        if (!port.waits.first.is_none()) {
             fetch(&of.all_.packets[port.waits.first]);
         } else if (port.is_host) {
-            const u32 sender = of.hosts_.likely_next(number);
-            if (sender != none) {
+            const SenderId sender = of.hosts_.likely_next(number);
+            if (!sender.is_none()) {
                 fetch_lines(&of.all_.senders[sender]);
             }
         }
@@ -100,7 +100,7 @@ struct Simulator::Ahead {
 // Out of the loop, so that this stays small.
 [[gnu::noinline]] u32 Simulator::first_of_tick(u32 what) {
     return at_once_.take(what, all_.senders.wheel, [this](EventKind kind, u32 index) {
-        return kind == EventKind::arrived ? all_.packets[index].order : hosts_.order_of(index);
+        return kind == EventKind::arrived ? all_.packets[PacketId(index)].order : hosts_.order_of(index);
     });
 }
 
@@ -121,8 +121,8 @@ void Simulator::step() {
     const u32 what = next_event();
     const u32 index = what & event_index;
     switch (kind_of(what)) {
-        case EventKind::sent: transmitter_.is_free(index); break;
-        case EventKind::arrived: arrive(index); break;
+        case EventKind::sent: transmitter_.is_free(PortId(index)); break;
+        case EventKind::arrived: arrive(PacketId(index)); break;
         case EventKind::timer: fire(index); break;
         case EventKind::begins: all_.senders.wheel.schedule(now(), event(EventKind::created, index)); break;
         case EventKind::created: all_.senders.wheel.schedule(now(), event(EventKind::starts, index)); break;
@@ -132,12 +132,12 @@ void Simulator::step() {
     }
 }
 
-void Simulator::arrive(u32 packet) {
+void Simulator::arrive(PacketId packet) {
     Packet& of = all_.packets[packet];
     if (faults_.has_taken(of)) [[unlikely]] {
         faults_.lose(packet);
     } else if (of.kind >= PacketKind::pause) {
-        const u32 port = all_.ports[of.link].twin;
+        const PortId port = all_.ports[of.link].twin;
         const PacketKind kind = of.kind;
         all_.packets.give_back(packet);
         switches_.obey(port, kind);
@@ -159,12 +159,12 @@ void Simulator::fire(u32 number) {
     }
     switch (timer.kind) {
         case TimerKind::nic:
-            all_.senders.wake_timers[timer.index] = none;
-            transmitter_.transmit(timer.index);
+            all_.senders.wake_timers[PortId(timer.index)] = none;
+            transmitter_.transmit(PortId(timer.index));
             break;
-        case TimerKind::pause_ends: switches_.end_pause(timer.index); break;
-        case TimerKind::retransmits: recovery_.time_out(timer.index); break;
-        case TimerKind::of_scheme: all_.control->timer(timer.index, timer.own); break;
+        case TimerKind::pause_ends: switches_.end_pause(PortId(timer.index)); break;
+        case TimerKind::retransmits: recovery_.time_out(SenderId(timer.index)); break;
+        case TimerKind::of_scheme: all_.control->timer(SenderId(timer.index), timer.own); break;
     }
 }
 

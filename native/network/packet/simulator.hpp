@@ -37,7 +37,7 @@ public:
     // Sends at a tick, not before now.
     void send(const FlowSpec& flow, u64 tick) { hosts_.send(flow, tick); }
     // A message crosses a link by formula, from a tick on.
-    void crosses_by_formula(u32 link, u64 bytes, u64 tick) { transmitter_.crosses_by_formula(link, bytes, tick); }
+    void crosses_by_formula(LinkId link, u64 bytes, u64 tick) { transmitter_.crosses_by_formula(link, bytes, tick); }
 
     bool empty() const { return at_once_.empty() && all_.senders.wheel.empty(); }
     u64 now() const { return all_.now(); }
@@ -71,7 +71,7 @@ private:
 
     u32 next_event();
     u32 first_of_tick(u32 what);
-    void arrive(u32 packet);
+    void arrive(PacketId packet);
     void fire(u32 timer);
 
     // Parts call each other, but none does as it is made.

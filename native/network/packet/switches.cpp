@@ -25,11 +25,11 @@ Switches::Switches(Common& all, const FabricSpec& fabric, Watch& watch, Transmit
       recovery_(recovery),
       faults_(faults),
       buffers_(all.ports.devices()) {
-    Vector<Vector<u32>> incoming(all_.ports.devices());
-    for (u32 link = 0; link < all_.ports.size(); ++link) {
+    Vector<Vector<LinkId>> incoming(all_.ports.devices());
+    all_.ports.each([&](LinkId link) {
         incoming[all_.ports[link].to].push_back(link);
-        random_.emplace_back(all_.settings.seed, seed_of_ports, link);
-    }
+        random_.add(Rng(all_.settings.seed, seed_of_ports, link.index()));
+    });
     for (u32 device = 0; device < buffers_.size(); ++device) {
         if (!incoming[device].empty()) {
             add_buffer(fabric, device, incoming[device]);
@@ -38,7 +38,7 @@ Switches::Switches(Common& all, const FabricSpec& fabric, Watch& watch, Transmit
 }
 
 // The head room of a port takes what is under way when it tells its neighbour to pause.
-void Switches::add_buffer(const FabricSpec& fabric, u32 device, const Vector<u32>& incoming) {
+void Switches::add_buffer(const FabricSpec& fabric, u32 device, const Vector<LinkId>& incoming) {
     const Settings& settings = all_.settings;
     const u64 own = fabric.buffer_bytes.empty() ? 0 : fabric.buffer_bytes[device];
     const u64 buffer = own == 0 ? settings.buffer_bytes : own;
@@ -47,7 +47,7 @@ void Switches::add_buffer(const FabricSpec& fabric, u32 device, const Vector<u32
     const u64 nic_rate = host == ports.end() ? 0 : host->bits_per_s;   // the shift of alpha counts from it
     const bool is_thin = settings.has(Quirk::thin_headroom);
     u64 needed = 0;
-    for (u32 link : incoming) {
+    for (LinkId link : incoming) {
         Port& port = all_.ports[link];
         port.threshold_shift = 3;
         for (u64 rate = port.bits_per_s; rate > nic_rate && port.threshold_shift > 0; rate /= 2) {
@@ -84,11 +84,11 @@ void Switches::check_buffer(const std::string& name, u32 ports, u64 buffer, u64 
     }
 }
 
-void Switches::forward(u32 packet) {
+void Switches::forward(PacketId packet) {
     Packet& of = all_.packets[packet];
-    const u32 in_link = of.link;
-    const u32 out_link = of.ahead[0];
-    of.ahead = {of.ahead[1], of.ahead[2], of.is_all_ahead ? none : not_read};
+    const LinkId in_link = of.link;
+    const LinkId out_link = of.ahead[0];
+    of.ahead = {of.ahead[1], of.ahead[2], of.is_all_ahead ? LinkId::none : not_read};
     Port& out = all_.ports[out_link];
     if (out.is_down) [[unlikely]] {
         faults_.lose(packet);
@@ -105,15 +105,15 @@ void Switches::forward(u32 packet) {
         return;
     }
     out.data_bytes += of.bytes;
-    if (all_.settings.pauses && in.twin != none && buffer.should_pause(in)) {
+    if (all_.settings.pauses && !in.twin.is_none() && buffer.should_pause(in)) {
         in.has_paused = true;
         send_pause(in.twin, PacketKind::pause);
     }
     transmitter_.enqueue(out_link, packet, out.is_host ? out.relayed : out.waits);
 }
 
-void Switches::drop(u32 packet) {
-    const u32 link = all_.packets[packet].link;
+void Switches::drop(PacketId packet) {
+    const LinkId link = all_.packets[packet].link;
     watch_.look(link);
     ++all_.ports[link].drops;
     ++all_.totals.drops;
@@ -123,7 +123,7 @@ void Switches::drop(u32 packet) {
     }
 }
 
-void Switches::depart(u32 number, u32 packet) {
+void Switches::depart(PortId number, PacketId packet) {
     Port& port = all_.ports[number];
     Packet& of = all_.packets[packet];
     if (!transmitter_.is_control(of, false)) {
@@ -145,7 +145,7 @@ void Switches::depart(u32 number, u32 packet) {
     }
 }
 
-void Switches::leave_unsent(u32 number, u32 packet) {
+void Switches::leave_unsent(PortId number, PacketId packet) {
     Port& port = all_.ports[number];
     const Packet& of = all_.packets[packet];
     port.data_bytes -= of.bytes;
@@ -159,7 +159,7 @@ void Switches::leave_unsent(u32 number, u32 packet) {
 }
 
 // By what is left in the queue: random early detection (Floyd and Jacobson, 1993) on the present length.
-bool Switches::draws_mark(const Port& port, u32 number, const Packet& packet) {
+bool Switches::draws_mark(const Port& port, PortId number, const Packet& packet) {
     if (port.data_bytes > port.kmax) {
         return true;
     }
@@ -170,21 +170,22 @@ bool Switches::draws_mark(const Port& port, u32 number, const Packet& packet) {
 // A number that depends on the packet, on what it finds and on when, and on no number of a device: two ports that see
 // the same at the same time draw the same, so who is where changes nothing. As quirks have it, each port has its own
 // numbers, one after the other.
-double Switches::draw(u32 number, const Packet& packet, u64 state) {
+double Switches::draw(PortId number, const Packet& packet, u64 state) {
     if (all_.settings.quirks != 0) {
         return random_[number].uniform();
     }
     return Rng(all_.settings.seed, mix(all_.now(), state), mix(packet.sequence, packet.order)).uniform();
 }
 
-void Switches::write_telemetry(u32 number, u32 packet) {
+void Switches::write_telemetry(PortId number, PacketId packet) {
     Port& port = all_.ports[number];
     Packet& of = all_.packets[packet];
     if (all_.scheme.telemetry == TelemetryKind::power) {
         write_power(port, of);
         return;
     }
-    all_.packets.telemetry_at(packet, of.hops) = {all_.now(), port.sent_bytes, static_cast<u32>(std::min<u64>(port.queue_bytes, none - 1)), number};
+    const auto waiting = static_cast<u32>(std::min<u64>(port.queue_bytes, none - 1));
+    all_.packets.telemetry_at(packet, of.hops) = {all_.now(), port.sent_bytes, waiting, number};
     ++of.hops;
 }
 
@@ -208,8 +209,8 @@ void Switches::write_power(Port& port, Packet& of) {
     of.stamp = std::max(of.stamp, static_cast<u64>(lower) + (rounds_up ? 1 : 0) + 1);
 }
 
-void Switches::send_pause(u32 port, PacketKind kind) {
-    const u32 packet = all_.packets.take();
+void Switches::send_pause(PortId port, PacketKind kind) {
+    const PacketId packet = all_.packets.take();
     Packet& frame = all_.packets[packet];
     frame = Packet{};
     frame.kind = kind;
@@ -217,7 +218,7 @@ void Switches::send_pause(u32 port, PacketKind kind) {
     transmitter_.enqueue(port, packet, all_.ports[port].control);
 }
 
-void Switches::obey(u32 number, PacketKind kind) {
+void Switches::obey(PortId number, PacketKind kind) {
     watch_.look(number);
     Port& port = all_.ports[number];
     if (kind == PacketKind::pause) {
@@ -225,7 +226,7 @@ void Switches::obey(u32 number, PacketKind kind) {
         port.paused_since = port.is_paused ? port.paused_since : all_.now();
         port.is_paused = true;
         if (!all_.settings.has(Quirk::pause_for_ever) && port.pause_timer == none) {
-            port.pause_timer = all_.senders.start_timer(TimerKind::pause_ends, number, all_.senders.ticks(all_.settings.pause_ns));
+            start_pause(number);
         }
         return;
     }
@@ -236,12 +237,17 @@ void Switches::obey(u32 number, PacketKind kind) {
     transmitter_.transmit(number);
 }
 
+void Switches::start_pause(PortId number) {
+    all_.ports[number].pause_timer =
+        all_.senders.start_timer(TimerKind::pause_ends, number, all_.senders.ticks(all_.settings.pause_ns));
+}
+
 // Whoever asked for a pause says so again as long as it wants one.
-void Switches::end_pause(u32 number) {
+void Switches::end_pause(PortId number) {
     Port& port = all_.ports[number];
     port.pause_timer = none;
     if (port.has_paused && !buffers_[port.to].should_resume(port)) {
-        port.pause_timer = all_.senders.start_timer(TimerKind::pause_ends, number, all_.senders.ticks(all_.settings.pause_ns));
+        start_pause(number);
         return;
     }
     watch_.look(number);

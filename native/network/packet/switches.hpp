@@ -20,24 +20,25 @@ public:
              Faults& faults);
 
     // A switch, or a host on the way, passes a packet on.
-    void forward(u32 packet);
+    void forward(PacketId packet);
     // A packet leaves the queue of a switch: its buffer is free, it is marked, its neighbour may go on.
-    void depart(u32 port, u32 packet);
+    void depart(PortId port, PacketId packet);
     // A packet is lost that waited at a port: its buffer is free, and its neighbour may go on.
-    void leave_unsent(u32 port, u32 packet);
+    void leave_unsent(PortId port, PacketId packet);
     // What the other end of its link says to a port.
-    void obey(u32 port, PacketKind kind);
-    void end_pause(u32 port);
+    void obey(PortId port, PacketKind kind);
+    void end_pause(PortId port);
     u64 buffer_used(u32 device) const { return buffers_[device].used; }
 
 private:
-    void add_buffer(const FabricSpec& fabric, u32 device, const Vector<u32>& incoming);
+    void add_buffer(const FabricSpec& fabric, u32 device, const Vector<LinkId>& incoming);
     void check_buffer(const std::string& name, u32 ports, u64 buffer, u64 needed) const;
-    void drop(u32 packet);
-    void send_pause(u32 port, PacketKind kind);
-    bool draws_mark(const Port& port, u32 number, const Packet& packet);
-    double draw(u32 number, const Packet& packet, u64 state);
-    void write_telemetry(u32 port, u32 packet);
+    void drop(PacketId packet);
+    void send_pause(PortId port, PacketKind kind);
+    void start_pause(PortId port);
+    bool draws_mark(const Port& port, PortId number, const Packet& packet);
+    double draw(PortId number, const Packet& packet, u64 state);
+    void write_telemetry(PortId port, PacketId packet);
     void write_power(Port& port, Packet& packet);
 
     Common& all_;
@@ -46,7 +47,7 @@ private:
     Recovery& recovery_;
     Faults& faults_;
     Vector<SharedBuffer> buffers_;   // by device
-    Vector<Rng> random_;             // by port
+    IdVector<PortId, Rng> random_;       // by port
 };
 
 }  // namespace yantra::packet

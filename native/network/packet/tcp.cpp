@@ -25,9 +25,9 @@ Tcp::Tcp(Senders& senders)
     }
 }
 
-void Tcp::begin(u32 sender) {
-    if (flows_.size() <= sender) {
-        flows_.resize(sender + std::size_t{1});
+void Tcp::begin(SenderId sender) {
+    if (!flows_.has(sender)) {
+        flows_.resize(sender.index() + std::size_t{1});
     }
     flows_[sender] = Flow{};
     flows_[sender].cwnd = first_window_;
@@ -36,10 +36,10 @@ void Tcp::begin(u32 sender) {
     apply(sender, flows_[sender]);
 }
 
-void Tcp::opened(u32 sender, u64 round_trip) { measure(sender, flows_[sender], senders_.ns(round_trip)); }
+void Tcp::opened(SenderId sender, u64 round_trip) { measure(sender, flows_[sender], senders_.ns(round_trip)); }
 
 // RFC 6298, section 2: SRTT, RTTVAR and the silence that is a loss.
-void Tcp::measure(u32 sender, Flow& of, double rtt_ns) {
+void Tcp::measure(SenderId sender, Flow& of, double rtt_ns) {
     if (of.rtt_ns == 0.0) {
         of.rtt_ns = rtt_ns;
         of.rtt_var_ns = rtt_ns / 2;
@@ -51,7 +51,7 @@ void Tcp::measure(u32 sender, Flow& of, double rtt_ns) {
     senders_.set_silence(sender, senders_.ticks(std::max(least_silence_ns_, silence)));
 }
 
-void Tcp::acknowledged(u32 sender, const Feedback& feedback) {
+void Tcp::acknowledged(SenderId sender, const Feedback& feedback) {
     Flow& of = flows_[sender];
     if (feedback.newly > 0) {
         measure(sender, of, senders_.ns(senders_.now() - feedback.stamp));
@@ -62,7 +62,7 @@ void Tcp::acknowledged(u32 sender, const Feedback& feedback) {
     apply(sender, of);
 }
 
-void Tcp::advance(u32 sender, Flow& of, const Feedback& feedback) {
+void Tcp::advance(SenderId sender, Flow& of, const Feedback& feedback) {
     const Sender& flow = senders_[sender];
     of.duplicates = 0;
     if (of.recovers && feedback.acknowledged >= of.recover) {   // RFC 6582, section 3.2, step 3, a full ACK
@@ -82,7 +82,7 @@ void Tcp::advance(u32 sender, Flow& of, const Feedback& feedback) {
 }
 
 // RFC 5681, section 3.2; a loss of what was sent again already (RFC 6582, step 2) is left to silence.
-void Tcp::duplicate(u32 sender, Flow& of) {
+void Tcp::duplicate(SenderId sender, Flow& of) {
     const Sender& flow = senders_[sender];
     if (of.recovers) {
         of.cwnd += segment();
@@ -99,7 +99,7 @@ void Tcp::duplicate(u32 sender, Flow& of) {
 }
 
 // RFC 5681, equation 4: silence after silence does not cut again.
-void Tcp::timed_out(u32 sender) {
+void Tcp::timed_out(SenderId sender) {
     Flow& of = flows_[sender];
     const Sender& flow = senders_[sender];
     if (flow.timeouts <= 1) {
@@ -113,7 +113,7 @@ void Tcp::timed_out(u32 sender) {
 }
 
 // Whole segments, as only those are sent.
-void Tcp::apply(u32 sender, const Flow& of) {
+void Tcp::apply(SenderId sender, const Flow& of) {
     const double segments = std::max(1.0, std::floor(of.cwnd / segment()));
     senders_.set_window(sender, static_cast<u64>(std::min(segments * segment(), 9e15)));
 }

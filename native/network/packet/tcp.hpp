@@ -24,12 +24,12 @@ public:
 
     // With time stamps, TCP's header is 32 bytes: 54 with those of IPv4 and PPP.
     u32 header_bytes(u32 /*links*/) const override { return 18; }
-    void begin(u32 sender) override;
-    void opened(u32 sender, u64 round_trip) override;
-    void acknowledged(u32 sender, const Feedback& feedback) override;
-    void timed_out(u32 sender) override;
+    void begin(SenderId sender) override;
+    void opened(SenderId sender, u64 round_trip) override;
+    void acknowledged(SenderId sender, const Feedback& feedback) override;
+    void timed_out(SenderId sender) override;
     // Bytes, not rounded to the whole packets that are sent.
-    double cwnd(u32 sender) const { return flows_[sender].cwnd; }
+    double cwnd(SenderId sender) const { return flows_[sender].cwnd; }
 
 protected:
     static constexpr double never_cut = std::numeric_limits<double>::infinity();
@@ -48,22 +48,22 @@ protected:
     double option(const char* name, double fallback) const { return senders_.settings.option(name, fallback); }
 
     // A new flow has the place.
-    virtual void begin_growth(u32 sender) = 0;
+    virtual void begin_growth(SenderId sender) = 0;
     // The window beyond ssthresh after an ACK of so many new bytes, in bytes.
-    virtual double grown(u32 sender, const Flow& of, u64 newly) = 0;
+    virtual double grown(SenderId sender, const Flow& of, u64 newly) = 0;
     // What a loss leaves: ssthresh, in bytes, of what is in flight.
-    virtual double after_loss(u32 sender, const Flow& of, double in_flight, bool by_silence) = 0;
+    virtual double after_loss(SenderId sender, const Flow& of, double in_flight, bool by_silence) = 0;
 
 private:
-    void measure(u32 sender, Flow& of, double rtt_ns);
-    void advance(u32 sender, Flow& of, const Feedback& feedback);
-    void duplicate(u32 sender, Flow& of);
-    void apply(u32 sender, const Flow& of);
+    void measure(SenderId sender, Flow& of, double rtt_ns);
+    void advance(SenderId sender, Flow& of, const Feedback& feedback);
+    void duplicate(SenderId sender, Flow& of);
+    void apply(SenderId sender, const Flow& of);
 
     double first_window_;        // bytes
     double least_silence_ns_;
     double first_silence_ns_;
-    Vector<Flow> flows_;    // by sender
+    IdVector<SenderId, Flow> flows_;    // by sender
 };
 
 // Options that all have.

@@ -68,7 +68,7 @@ private:
 
     const Settings settings_;
     Senders senders_;
-    u32 sender_;
+    SenderId sender_;
     std::unique_ptr<CongestionControl> control_;
 };
 

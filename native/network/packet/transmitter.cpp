@@ -8,7 +8,7 @@
 
 namespace yantra::packet {
 
-void Transmitter::enqueue(u32 number, u32 packet, PacketQueue& queue) {
+void Transmitter::enqueue(PortId number, PacketId packet, PacketQueue& queue) {
     watch_.look(number);
     Port& port = all_.ports[number];
     if (port.is_down) [[unlikely]] {
@@ -25,19 +25,19 @@ void Transmitter::enqueue(u32 number, u32 packet, PacketQueue& queue) {
     transmit(number);
 }
 
-void Transmitter::transmit(u32 number) {
+void Transmitter::transmit(PortId number) {
     Port& port = all_.ports[number];
     if (port.is_busy || port.is_down) {
         return;
     }
-    u32 packet = none;
+    PacketId packet;
     if (!port.control.empty()) {
         packet = port.control.pop(all_.packets.pool);
     } else if (!port.is_paused && !port.waits.empty()) {
         packet = port.waits.pop(all_.packets.pool);
     } else if (!queues_.empty() && !port.is_host) [[unlikely]] {
-        packet = port.is_paused ? none : queues_.of(number)->pop();
-        if (packet == none) {
+        packet = port.is_paused ? PacketId::none : queues_.of(number)->pop();
+        if (packet.is_none()) {
             return;
         }
     } else if (port.is_host) {
@@ -55,7 +55,7 @@ void Transmitter::transmit(u32 number) {
     begin(number, packet);
 }
 
-void Transmitter::begin(u32 number, u32 packet) {
+void Transmitter::begin(PortId number, PacketId packet) {
     Port& port = all_.ports[number];
     Packet& of = all_.packets[packet];
     const u64 now = all_.now();
@@ -73,7 +73,7 @@ void Transmitter::begin(u32 number, u32 packet) {
         const Sender& sender = all_.senders[of.sender];
         if (all_.settings.tells_crossings && sender.serial == of.serial) {
             const u64 taken = port.by_formula ? all_.senders.transmission.ticks(of.bytes, port.bits_per_s) : ticks;
-            all_.observer.crosses(sender.flow, number, now, now + taken, of.payload);
+            all_.observer.crosses(sender.flow, number.index(), now, now + taken, of.payload);
         }
     }
     if (port.by_formula) [[unlikely]] {
@@ -81,7 +81,7 @@ void Transmitter::begin(u32 number, u32 packet) {
     }
     ++all_.totals.packets;
     all_.senders.wheel.schedule(now + ticks, event(EventKind::sent, number));
-    all_.senders.wheel.schedule(now + ticks + port.delay, event(EventKind::arrived, packet));
+    all_.senders.wheel.schedule(now + ticks + port.delay, event(EventKind::arrived, packet.index()));
 }
 
 // It carries something until then, whatever else it carries: packets by formula are on it together.
@@ -91,7 +91,7 @@ void Transmitter::is_busy_by_formula(Port& port, u64 since, u64 ticks) {
     port.busy_until = std::max(port.busy_until, ends);
 }
 
-void Transmitter::crosses_by_formula(u32 link, u64 bytes, u64 tick) {
+void Transmitter::crosses_by_formula(LinkId link, u64 bytes, u64 tick) {
     Port& port = all_.ports[link];
     watch_.goes_on();
     ++port.packets;

@@ -25,17 +25,17 @@ public:
                (at_host || !all_.settings.has(Quirk::acks_among_data));
     }
     // Behind what waits in a queue of the port.
-    void enqueue(u32 port, u32 packet, PacketQueue& queue);
+    void enqueue(PortId port, PacketId packet, PacketQueue& queue);
     // The next packet of a port, if it is free: control, then data if that is not paused.
-    void transmit(u32 port);
-    void is_free(u32 port) {
+    void transmit(PortId port);
+    void is_free(PortId port) {
         all_.ports[port].is_busy = false;
         transmit(port);
     }
     // A packet that is in no queue any more holds the link.
-    void begin(u32 port, u32 packet);
+    void begin(PortId port, PacketId packet);
     // A message crosses a link by formula, from a tick on.
-    void crosses_by_formula(u32 link, u64 bytes, u64 tick);
+    void crosses_by_formula(LinkId link, u64 bytes, u64 tick);
 
 private:
     void is_busy_by_formula(Port& port, u64 since, u64 ticks);

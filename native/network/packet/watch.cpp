@@ -7,12 +7,10 @@ namespace yantra::packet {
 Watch::Watch(Common& all, const Queues& queues)
     : all_(all), queues_(queues), seen_(std::make_shared<Seen>(all.settings)) {
     all_.senders.seen = seen_.get();
-    for (u32 link = 0; link < all_.ports.size(); ++link) {
-        seen_->begin(all_.ports[link], link, 0);
-    }
+    all_.ports.each([this](PortId port) { seen_->begin(all_.ports[port], port.index(), 0); });
 }
 
-void Watch::note(u32 port) { seen_->note(all_.ports[port], port, all_.now()); }
+void Watch::note(PortId port) { seen_->note(all_.ports[port], port.index(), all_.now()); }
 
 void Watch::is_sent(FlowSpec& flow, u64 tick) {
     goes_on();
@@ -30,7 +28,7 @@ void Watch::begins(Sender& sender) {
     }
 }
 
-void Watch::sample(u32 link, u64 every, Vector<u64>& into) {
+void Watch::sample(LinkId link, u64 every, Vector<u64>& into) {
     sampled_ = link;
     sample_every_ = every;
     samples_ = &into;
@@ -60,13 +58,13 @@ void Watch::begin_sweeps() {
 void Watch::sweep() {
     constexpr u64 least_bytes = 1000;
     bool is_idle = all_.progress.active == 0;
-    for (u32 link = 0; link < all_.ports.size(); ++link) {
-        const Port& port = all_.ports[link];
+    all_.ports.each([&](PortId number) {
+        const Port& port = all_.ports[number];
         is_idle = is_idle && port.data_bytes == 0;
         if (port.data_bytes >= least_bytes && !all_.ports.is_host(port.from)) {
-            seen_->swept(link, port.data_bytes, all_.now());
+            seen_->swept(number.index(), port.data_bytes, all_.now());
         }
-    }
+    });
     sweeps_ = !is_idle && !all_.senders.wheel.empty();
     if (sweeps_) {
         all_.senders.wheel.schedule(all_.now() + sweep_ticks(), event(EventKind::sweeps, 0));

@@ -10,9 +10,9 @@
 
 namespace yantra::packet {
 
-// Why a run cannot go on.
+// Why a run cannot go on; flows and links as the caller numbers them.
 struct Stuck {
-    Vector<u32> cycle;     // links whose ports pause each other; else
+    Vector<u32> cycle;          // links whose ports pause each other; else
     u64 drops = 0;              // since a byte was acknowledged last: packets are lost again and again; else
     u32 flow = none;            // one that waits for ever,
     u64 acknowledged = 0;       // and what of it was acknowledged
@@ -27,7 +27,7 @@ public:
     Watch(Common& all, const Queues& queues);
 
     // A port is about to change. It is in place, as two looks at each packet are too many for calls.
-    [[gnu::always_inline]] void look(u32 port) {
+    [[gnu::always_inline]] void look(PortId port) {
         if (all_.now() >= all_.ports[port].next_look) [[unlikely]] {
             note(port);
         }
@@ -40,7 +40,7 @@ public:
     void has_completed(Sender& sender) { seen_->completed(sender, all_.now()); }
 
     // Notes the bytes that wait at a port at every multiple of `every` ticks, as long as flows are under way.
-    void sample(u32 link, u64 every, Vector<u64>& into);
+    void sample(LinkId link, u64 every, Vector<u64>& into);
     void note_sample();
     // Looks at what waits in queues of switches, among the other events of its tick.
     void sweep();
@@ -48,7 +48,9 @@ public:
     // All that is known by now.
     std::shared_ptr<const Seen> seen();
     // How long a link carried something; what crossed it after note_end() is left out, until more is sent.
-    u64 busy_ticks(u32 link) const { return busy_at_end_.empty() ? all_.ports[link].busy_ticks : busy_at_end_[link]; }
+    u64 busy_ticks(LinkId link) const {
+        return busy_at_end_.empty() ? all_.ports[link].busy_ticks : busy_at_end_[link.index()];
+    }
     void note_end(u64 tick);
     void goes_on() { busy_at_end_.clear(); }
 
@@ -56,19 +58,19 @@ public:
     std::optional<Stuck> stuck(bool has_events) const;
 
 private:
-    [[gnu::noinline]] void note(u32 port);
+    [[gnu::noinline]] void note(PortId port);
     u64 sweep_ticks() const;
     void begin_sweeps();
 
     // Of diagnosis.cpp.
-    Vector<u32> pause_cycle() const;
-    bool follow(u32 port, Vector<u8>& met, Vector<u32>& path) const;
-    bool holds(u32 port, u32 from) const;
+    Vector<PortId> pause_cycle() const;
+    bool follow(PortId port, IdVector<PortId, u8>& met, Vector<PortId>& path) const;
+    bool holds(PortId port, LinkId from) const;
 
     Common& all_;
     const Queues& queues_;
     const std::shared_ptr<Seen> seen_;
-    u32 sampled_ = none;            // link
+    LinkId sampled_;
     u64 sample_every_ = 0;
     Vector<u64>* samples_ = nullptr;
     bool sweeps_ = false;           // the next sweep is to come

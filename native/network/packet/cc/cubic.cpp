@@ -35,9 +35,9 @@ private:
         bool after_silence = false;
     };
 
-    void begin_growth(u32 sender) override {
-        if (growths_.size() <= sender) {
-            growths_.resize(sender + std::size_t{1});
+    void begin_growth(SenderId sender) override {
+        if (!growths_.has(sender)) {
+            growths_.resize(sender.index() + std::size_t{1});
         }
         growths_[sender] = Growth{};
     }
@@ -56,7 +56,7 @@ private:
         return c_ * std::pow(seconds - growth.k_s, 3.0) + growth.most;
     }
 
-    double grown(u32 sender, const Flow& of, u64 newly) override {
+    double grown(SenderId sender, const Flow& of, u64 newly) override {
         Growth& growth = growths_[sender];
         const double cwnd = of.cwnd / segment();
         if (growth.is_new) {
@@ -72,7 +72,7 @@ private:
         return (cwnd + (target - cwnd) / cwnd) * segment();
     }
 
-    double after_loss(u32 sender, const Flow& of, double in_flight, bool by_silence) override {
+    double after_loss(SenderId sender, const Flow& of, double in_flight, bool by_silence) override {
         Growth& growth = growths_[sender];
         const double cwnd = of.cwnd / segment();
         growth.most = converges_ && cwnd < growth.most ? cwnd * (1 + beta_) / 2 : cwnd;
@@ -85,7 +85,7 @@ private:
     double c_;
     double beta_;
     bool converges_;
-    Vector<Growth> growths_;   // by sender
+    IdVector<SenderId, Growth> growths_;   // by sender
 };
 
 const RegisteredScheme registered_cubic({

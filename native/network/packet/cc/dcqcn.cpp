@@ -35,15 +35,15 @@ public:
           clamps_(option("clamps_target", 0.0) != 0.0),
           by_timer_(option("by_timer", 1.0) != 0.0) {}
 
-    void begin(u32 sender) override {
-        if (states_.size() <= sender) {
-            states_.resize(sender + std::size_t{1});
+    void begin(SenderId sender) override {
+        if (!states_.has(sender)) {
+            states_.resize(sender.index() + std::size_t{1});
         }
         states_[sender] = State{};
         states_[sender].target = senders_[sender].line_rate;
     }
 
-    bool tells_mark(u32 sender, bool is_marked) override {
+    bool tells_mark(SenderId sender, bool is_marked) override {
         if (!is_marked || cnp_interval_ == 0) {
             return is_marked;
         }
@@ -56,7 +56,7 @@ public:
         return true;
     }
 
-    void acknowledged(u32 sender, const Feedback& feedback) override {
+    void acknowledged(SenderId sender, const Feedback& feedback) override {
         if (senders_[sender].has_ended) {
             return;
         }
@@ -78,7 +78,7 @@ public:
         }
     }
 
-    void timer(u32 sender, u32 own) override {
+    void timer(SenderId sender, u32 own) override {
         State& of = states_[sender];
         if (own == dcqcn_alpha) {
             of.alpha = (1 - gain_) * of.alpha + (of.alpha_marked ? gain_ : 0.0);
@@ -107,7 +107,7 @@ public:
         }
     }
 
-    void end(u32 sender) override {
+    void end(SenderId sender) override {
         for (u32& timer : states_[sender].timers) {
             senders_.stop_timer(timer);
         }
@@ -130,19 +130,19 @@ private:
     };
 
     double option(const char* name, double fallback) const { return senders_.settings.option(name, fallback); }
-    u32 start(u32 sender, u32 own, u64 delay) {
+    u32 start(SenderId sender, u32 own, u64 delay) {
         return senders_.start_timer(TimerKind::of_scheme, sender, delay, own);
     }
 
-    void await_cnp(u32 sender, State& of) {
+    void await_cnp(SenderId sender, State& of) {
         if (of.timers[dcqcn_cnp] == none && !of.cnps.empty()) {
             of.timers[dcqcn_cnp] = start(sender, dcqcn_cnp, of.cnps.front() - senders_.now());
         }
     }
 
-    void take_cnp(u32 sender, State& of) { by_timer_ ? notice(sender, of) : cut_at_once(sender, of); }
+    void take_cnp(SenderId sender, State& of) { by_timer_ ? notice(sender, of) : cut_at_once(sender, of); }
 
-    void notice(u32 sender, State& of) {
+    void notice(SenderId sender, State& of) {
         of.alpha_marked = true;
         of.cut_marked = true;
         if (of.is_first) {
@@ -157,7 +157,7 @@ private:
     }
 
     // As published, equation 1: the target is the rate before, and alpha moves with the cut.
-    void cut_at_once(u32 sender, State& of) {
+    void cut_at_once(SenderId sender, State& of) {
         if (of.is_first) {
             of.is_first = false;
         } else {
@@ -170,7 +170,7 @@ private:
         of.counted = 0;
     }
 
-    void cut(u32 sender, State& of, bool moves_target) {
+    void cut(SenderId sender, State& of, bool moves_target) {
         const u64 rate = senders_[sender].rate;
         if (moves_target) {
             of.target = rate;
@@ -182,7 +182,7 @@ private:
         of.timers[dcqcn_increase] = start(sender, dcqcn_increase, increase_interval_);
     }
 
-    void increase(u32 sender, State& of, u32 stage, bool is_hyper) {
+    void increase(SenderId sender, State& of, u32 stage, bool is_hyper) {
         const Sender& flow = senders_[sender];
         if (is_hyper) {
             of.target = std::min(flow.line_rate, of.target + hyper_);
@@ -205,7 +205,7 @@ private:
     u64 counter_bytes_;
     bool clamps_;
     bool by_timer_;
-    Vector<State> states_;   // by sender
+    IdVector<SenderId, State> states_;   // by sender
 };
 
 const RegisteredScheme registered_dcqcn({

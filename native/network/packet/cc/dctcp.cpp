@@ -17,14 +17,14 @@ public:
           additive_(static_cast<u64>(option("additive_increase", 1e9))),
           least_(static_cast<u64>(option("least_rate", 1e8))) {}
 
-    void begin(u32 sender) override {
-        if (states_.size() <= sender) {
-            states_.resize(sender + std::size_t{1});
+    void begin(SenderId sender) override {
+        if (!states_.has(sender)) {
+            states_.resize(sender.index() + std::size_t{1});
         }
         states_[sender] = State{};
     }
 
-    void acknowledged(u32 sender, const Feedback& feedback) override {
+    void acknowledged(SenderId sender, const Feedback& feedback) override {
         State& of = states_[sender];
         const Sender& flow = senders_[sender];
         of.marked += feedback.is_marked ? 1 : 0;
@@ -74,7 +74,7 @@ private:
     double gain_;
     u64 additive_;
     u64 least_;
-    Vector<State> states_;   // by sender
+    IdVector<SenderId, State> states_;   // by sender
 };
 
 const RegisteredScheme registered_dctcp({

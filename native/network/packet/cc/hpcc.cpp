@@ -32,9 +32,9 @@ public:
     // 8 bytes a hop and a count; five hops at least have room.
     u32 header_bytes(u32 hops) const override { return 2 + 8 * std::max(hops, narrow_hops); }
 
-    void begin(u32 sender) override {
-        if (states_.size() <= sender) {
-            states_.resize(sender + std::size_t{1});
+    void begin(SenderId sender) override {
+        if (!states_.has(sender)) {
+            states_.resize(sender.index() + std::size_t{1});
         }
         State& of = states_[sender];
         Vector<Hop> hops = std::move(of.hops);
@@ -44,7 +44,7 @@ public:
         of.rate = senders_[sender].line_rate;
     }
 
-    void acknowledged(u32 sender, const Feedback& feedback) override {
+    void acknowledged(SenderId sender, const Feedback& feedback) override {
         State& of = states_[sender];
         const bool is_full = feedback.acknowledged > of.mark;
         if (!is_full && !reacts_fast_) {
@@ -129,7 +129,7 @@ private:
         return step;
     }
 
-    void react(u32 sender, State& of, const Feedback& feedback, bool is_full) {
+    void react(SenderId sender, State& of, const Feedback& feedback, bool is_full) {
         const Sender& flow = senders_[sender];
         double largest = 0.0;
         double tau = 0.0;
@@ -166,7 +166,7 @@ private:
         }
     }
 
-    void react_per_hop(u32 sender, State& of, const Feedback& feedback, bool is_full) {
+    void react_per_hop(SenderId sender, State& of, const Feedback& feedback, bool is_full) {
         const Sender& flow = senders_[sender];
         const double rtt = senders_.ns(flow.base_rtt);
         u64 least = flow.line_rate;
@@ -211,7 +211,7 @@ private:
     bool samples_;
     u64 multiple_;
     bool is_narrow_;
-    Vector<State> states_;   // by sender
+    IdVector<SenderId, State> states_;   // by sender
 };
 
 const RegisteredScheme registered_hpcc({

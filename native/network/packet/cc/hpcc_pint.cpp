@@ -1,7 +1,7 @@
 // HPCC over PINT: as HPCC, of one number per packet, the largest utilisation of its hops as a power of a base (Ben
 // Basat et al., "PINT: Probabilistic in-band network telemetry", SIGCOMM 2020, section 4).
 //
-// Switches keep the moving average (network/packet/switching.cpp), so the sender has none. With a probability an ACK is
+// Switches keep the moving average (network/packet/switches.cpp), so the sender has none. With a probability an ACK is
 // looked at at all. The rounding of the power is random.
 #include <algorithm>
 #include <cmath>
@@ -34,15 +34,15 @@ public:
         return bits > 8.0 ? 2 : 1;
     }
 
-    void begin(u32 sender) override {
-        if (states_.size() <= sender) {
-            states_.resize(sender + std::size_t{1});
+    void begin(SenderId sender) override {
+        if (!states_.has(sender)) {
+            states_.resize(sender.index() + std::size_t{1});
         }
         states_[sender] = State{};
         states_[sender].rate = senders_[sender].line_rate;
     }
 
-    void acknowledged(u32 sender, const Feedback& feedback) override {
+    void acknowledged(SenderId sender, const Feedback& feedback) override {
         if (share_ < 1.0 && random_.uniform() >= share_) {
             return;
         }
@@ -87,7 +87,7 @@ private:
     double base_;
     double share_;
     Rng random_;
-    Vector<State> states_;   // by sender
+    IdVector<SenderId, State> states_;   // by sender
 };
 
 const RegisteredScheme registered_hpcc_pint({

@@ -18,9 +18,9 @@ public:
     using Tcp::Tcp;
 
 private:
-    void begin_growth(u32) override {}
-    double grown(u32, const Flow& of, u64) override { return of.cwnd + segment() * segment() / of.cwnd; }
-    double after_loss(u32, const Flow&, double in_flight, bool) override {
+    void begin_growth(SenderId) override {}
+    double grown(SenderId, const Flow& of, u64) override { return of.cwnd + segment() * segment() / of.cwnd; }
+    double after_loss(SenderId, const Flow&, double in_flight, bool) override {
         return std::max(in_flight / 2, 2 * segment());
     }
 };

@@ -10,8 +10,8 @@ namespace {
 class NoControl final : public CongestionControl {
 public:
     using CongestionControl::CongestionControl;
-    void begin(u32) override {}
-    void acknowledged(u32, const Feedback&) override {}
+    void begin(SenderId) override {}
+    void acknowledged(SenderId, const Feedback&) override {}
 };
 
 const RegisteredScheme registered_none({

@@ -38,9 +38,9 @@ public:
 
     u32 header_bytes(u32) const override { return 8; }
 
-    void begin(u32 sender) override {
-        if (states_.size() <= sender) {
-            states_.resize(sender + std::size_t{1});
+    void begin(SenderId sender) override {
+        if (!states_.has(sender)) {
+            states_.resize(sender.index() + std::size_t{1});
         }
         const Sender& flow = senders_[sender];
         State& of = states_[sender] = State{};
@@ -51,7 +51,7 @@ public:
         move(sender, of, of.most);
     }
 
-    void acknowledged(u32 sender, const Feedback& feedback) override {
+    void acknowledged(SenderId sender, const Feedback& feedback) override {
         State& of = states_[sender];
         const double rtt_ns = senders_.ns(senders_.now() - feedback.stamp);
         of.least_ns = of.least_ns == 0.0 ? rtt_ns : std::min(of.least_ns, rtt_ns);
@@ -70,7 +70,7 @@ public:
         }
     }
 
-    void timed_out(u32 sender) override { move(sender, states_[sender], payload()); }
+    void timed_out(SenderId sender) override { move(sender, states_[sender], payload()); }
 
 private:
     static constexpr double own_target = 0.75;   // of the base round trip
@@ -90,7 +90,7 @@ private:
     double payload() const { return senders_.settings.payload_bytes; }
 
     // At most once in a base round trip.
-    void cut(u32 sender, State& of, double kept) {
+    void cut(SenderId sender, State& of, double kept) {
         if (of.has_cut && senders_.ns(senders_.now() - of.cut_at) < of.base_ns) {
             return;
         }
@@ -99,7 +99,7 @@ private:
         move(sender, of, of.cwnd * kept);
     }
 
-    void move(u32 sender, State& of, double cwnd) {
+    void move(SenderId sender, State& of, double cwnd) {
         of.cwnd = std::clamp(cwnd, payload(), of.most);
         senders_.set_window(sender, static_cast<u64>(of.cwnd));
     }
@@ -111,7 +111,7 @@ private:
     double cut_;
     double most_cut_;
     double largest_;
-    Vector<State> states_;   // by sender
+    IdVector<SenderId, State> states_;   // by sender
 };
 
 const RegisteredScheme registered_nscc({

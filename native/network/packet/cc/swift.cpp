@@ -38,9 +38,9 @@ public:
     u32 header_bytes(u32) const override { return 8; }
 
     // A new flow begins with a bandwidth-delay product, as all do.
-    void begin(u32 sender) override {
-        if (states_.size() <= sender) {
-            states_.resize(sender + std::size_t{1});
+    void begin(SenderId sender) override {
+        if (!states_.has(sender)) {
+            states_.resize(sender.index() + std::size_t{1});
         }
         const Sender& flow = senders_[sender];
         const double rtt_ns = senders_.ns(flow.base_rtt);
@@ -50,7 +50,7 @@ public:
         move(sender, states_[sender], std::max(1.0, bytes / payload()));
     }
 
-    void acknowledged(u32 sender, const Feedback& feedback) override {
+    void acknowledged(SenderId sender, const Feedback& feedback) override {
         State& of = states_[sender];
         of.rtt_ns = senders_.ns(senders_.now() - feedback.stamp);
         if (feedback.newly > 0) {
@@ -69,7 +69,7 @@ public:
         }
     }
 
-    void timed_out(u32 sender) override {
+    void timed_out(SenderId sender) override {
         State& of = states_[sender];
         if (++of.timeouts >= resets_after_) {
             of.has_cut = true;
@@ -102,7 +102,7 @@ private:
     }
 
     // At most once a round trip.
-    void cut(u32 sender, State& of, double kept) {
+    void cut(SenderId sender, State& of, double kept) {
         if (of.has_cut && senders_.ns(senders_.now() - of.cut_at) < of.rtt_ns) {
             return;
         }
@@ -111,7 +111,7 @@ private:
         move(sender, of, of.cwnd * kept);
     }
 
-    void move(u32 sender, State& of, double cwnd) {
+    void move(SenderId sender, State& of, double cwnd) {
         of.cwnd = std::min(std::max(cwnd, least_), largest_);
         const Sender& flow = senders_[sender];
         const double bits = payload() * 8.0;
@@ -133,7 +133,7 @@ private:
     double least_;
     double largest_;
     u32 resets_after_;
-    Vector<State> states_;   // by sender
+    IdVector<SenderId, State> states_;   // by sender
 };
 
 const RegisteredScheme registered_swift({

@@ -66,7 +66,7 @@ public:
 private:
     const packet::Settings settings_;
     packet::Senders senders_;
-    u32 sender_;
+    packet::SenderId sender_;
     std::unique_ptr<packet::CongestionControl> control_;
 };
 

@@ -26,15 +26,15 @@ public:
 
     u32 header_bytes(u32) const override { return 8; }
 
-    void begin(u32 sender) override {
-        if (states_.size() <= sender) {
-            states_.resize(sender + std::size_t{1});
+    void begin(SenderId sender) override {
+        if (!states_.has(sender)) {
+            states_.resize(sender.index() + std::size_t{1});
         }
         states_[sender] = State{};
         states_[sender].rate = senders_[sender].line_rate;
     }
 
-    void acknowledged(u32 sender, const Feedback& feedback) override {
+    void acknowledged(SenderId sender, const Feedback& feedback) override {
         State& of = states_[sender];
         if (feedback.acknowledged <= of.mark) {
             return;
@@ -61,7 +61,7 @@ private:
 
     double option(const char* name, double fallback) const { return senders_.settings.option(name, fallback); }
 
-    void react(u32 sender, State& of, double rtt_ns) {
+    void react(SenderId sender, State& of, double rtt_ns) {
         of.difference_ns = (1 - weight_) * of.difference_ns + weight_ * (rtt_ns - of.last_ns);
         const double gradient = of.difference_ns / least_rtt_ns_;
         if (rtt_ns < low_ns_ || (rtt_ns <= high_ns_ && gradient <= 0)) {
@@ -85,7 +85,7 @@ private:
     u64 additive_;
     u64 hyper_;
     u64 least_;
-    Vector<State> states_;   // by sender
+    IdVector<SenderId, State> states_;   // by sender
 };
 
 const RegisteredScheme registered_timely({

@@ -20,10 +20,10 @@ namespace {
 class DeficitRoundRobin final : public QueueDiscipline {
 public:
     // By class, what a turn is worth: one for all, or one for short messages and one for the others.
-    DeficitRoundRobin(Pool<Packet>& packets, u32 queues, Vector<u64> quanta)
+    DeficitRoundRobin(PacketPool& packets, u32 queues, Vector<u64> quanta)
         : QueueDiscipline(packets), queues_(queues), lists_(queues * quanta.size()), quanta_(std::move(quanta)) {}
 
-    void push(u32 packet) override {
+    void push(PacketId packet) override {
         const Packet& of = packets_[packet];
         const u32 of_class = std::min<u32>(of.priority, static_cast<u32>(quanta_.size()) - 1);
         const u32 at = of_class * queues_ + of.serial % queues_;
@@ -35,7 +35,7 @@ public:
         list.queue.push(packets_, packet);
     }
 
-    u32 pop() override {
+    PacketId pop() override {
         while (!turns_.empty()) {
             List& list = lists_[turns_.front()];
             if (!is_begun_) {
@@ -45,7 +45,7 @@ public:
             const u64 bytes = packets_[list.queue.first].bytes;
             if (bytes <= list.deficit) {
                 list.deficit -= bytes;
-                const u32 packet = list.queue.pop(packets_);
+                const PacketId packet = list.queue.pop(packets_);
                 if (list.queue.empty()) {
                     end_turn(false);
                 }
@@ -53,10 +53,10 @@ public:
             }
             end_turn(true);
         }
-        return none;
+        return PacketId::none;
     }
 
-    void list(Vector<u32>& into) const override {
+    void list(Vector<PacketId>& into) const override {
         for (const List& list : lists_) {
             add_all(list.queue, into);
         }
@@ -86,7 +86,7 @@ private:
 const RegisteredDiscipline registered_drr({
     "drr",
     "messages share a port by bytes, in turn (deficit round robin)",
-    [](Pool<Packet>& packets, const Settings& settings) -> std::unique_ptr<QueueDiscipline> {
+    [](PacketPool& packets, const Settings& settings) -> std::unique_ptr<QueueDiscipline> {
         const double full = settings.payload_bytes + 100.0;
         const double quantum = std::min(std::max(settings.option("quantum", full), 1.0), 1e9);
         const double weight = std::min(settings.option("short_weight", 1.0), 1e6);

@@ -10,9 +10,9 @@ class Fifo final : public QueueDiscipline {
 public:
     using QueueDiscipline::QueueDiscipline;
 
-    void push(u32 packet) override { queue_.push(packets_, packet); }
-    u32 pop() override { return queue_.empty() ? none : queue_.pop(packets_); }
-    void list(Vector<u32>& into) const override { add_all(queue_, into); }
+    void push(PacketId packet) override { queue_.push(packets_, packet); }
+    PacketId pop() override { return queue_.empty() ? PacketId::none : queue_.pop(packets_); }
+    void list(Vector<PacketId>& into) const override { add_all(queue_, into); }
 
 private:
     PacketQueue queue_;
@@ -21,7 +21,7 @@ private:
 const RegisteredDiscipline registered_fifo({
     "fifo",
     "packets leave in the order in which they came",
-    [](Pool<Packet>& packets, const Settings&) -> std::unique_ptr<QueueDiscipline> {
+    [](PacketPool& packets, const Settings&) -> std::unique_ptr<QueueDiscipline> {
         return std::make_unique<Fifo>(packets);
     },
 });

@@ -16,16 +16,16 @@ class StrictPriority final : public QueueDiscipline {
 public:
     using QueueDiscipline::QueueDiscipline;
 
-    void push(u32 packet) override { queues_[packets_[packet].priority].push(packets_, packet); }
-    u32 pop() override {
+    void push(PacketId packet) override { queues_[packets_[packet].priority].push(packets_, packet); }
+    PacketId pop() override {
         for (PacketQueue& queue : queues_) {
             if (!queue.empty()) {
                 return queue.pop(packets_);
             }
         }
-        return none;
+        return PacketId::none;
     }
-    void list(Vector<u32>& into) const override {
+    void list(Vector<PacketId>& into) const override {
         for (const PacketQueue& queue : queues_) {
             add_all(queue, into);
         }
@@ -38,7 +38,7 @@ private:
 const RegisteredDiscipline registered_strict_priority({
     "strict_priority",
     "packets of short messages first",
-    [](Pool<Packet>& packets, const Settings&) -> std::unique_ptr<QueueDiscipline> {
+    [](PacketPool& packets, const Settings&) -> std::unique_ptr<QueueDiscipline> {
         return std::make_unique<StrictPriority>(packets);
     },
 });
