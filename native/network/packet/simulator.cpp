@@ -117,22 +117,7 @@ inline u32 Simulator::next_event() {
     return first_of_tick(what);
 }
 
-void Simulator::step() {
-    const u32 what = next_event();
-    const u32 index = what & event_index;
-    switch (kind_of(what)) {
-        case EventKind::sent: transmitter_.is_free(PortId(index)); break;
-        case EventKind::arrived: arrive(PacketId(index)); break;
-        case EventKind::timer: fire(index); break;
-        case EventKind::begins: all_.senders.wheel.schedule(now(), event(EventKind::created, index)); break;
-        case EventKind::created: all_.senders.wheel.schedule(now(), event(EventKind::starts, index)); break;
-        case EventKind::starts: hosts_.start(index); break;
-        case EventKind::samples: watch_.note_sample(); break;
-        case EventKind::sweeps: watch_.sweep(); break;
-    }
-}
-
-void Simulator::arrive(PacketId packet) {
+[[gnu::always_inline]] inline void Simulator::arrive(PacketId packet) {
     Packet& of = all_.packets[packet];
     if (faults_.has_taken(of)) [[unlikely]] {
         faults_.lose(packet);
@@ -149,6 +134,21 @@ void Simulator::arrive(PacketId packet) {
         hosts_.receive_opening(packet);
     } else {
         hosts_.receive_ack(packet);
+    }
+}
+
+void Simulator::step() {
+    const u32 what = next_event();
+    const u32 index = what & event_index;
+    switch (kind_of(what)) {
+        case EventKind::sent: transmitter_.is_free(PortId(index)); break;
+        case EventKind::arrived: arrive(PacketId(index)); break;
+        case EventKind::timer: fire(index); break;
+        case EventKind::begins: all_.senders.wheel.schedule(now(), event(EventKind::created, index)); break;
+        case EventKind::created: all_.senders.wheel.schedule(now(), event(EventKind::starts, index)); break;
+        case EventKind::starts: hosts_.start(index); break;
+        case EventKind::samples: watch_.note_sample(); break;
+        case EventKind::sweeps: watch_.sweep(); break;
     }
 }
 

@@ -6,9 +6,6 @@ namespace yantra::packet {
 
 // Those of a kind, in the places that they have among the others.
 void TickOrder::put_in_order(EventKind kind) {
-    if (std::is_sorted(keys_.begin(), keys_.end())) {
-        return;
-    }
     std::sort(keys_.begin(), keys_.end());
     const Vector<u32> before = events_;
     const u64* next = keys_.begin();

@@ -25,12 +25,17 @@ public:
         }
         for (EventKind kind : {EventKind::arrived, EventKind::begins}) {
             keys_.clear();
+            bool is_sorted = true;
             for (std::size_t at = 0; at < events_.size(); ++at) {
                 if (kind_of(events_[at]) == kind) {
-                    keys_.push_back(u64{order_of(kind, events_[at] & event_index)} << 32U | at);
+                    const u64 key = u64{order_of(kind, events_[at] & event_index)} << 32U | at;
+                    is_sorted = is_sorted && (keys_.empty() || keys_.back() < key);
+                    keys_.push_back(key);
                 }
             }
-            put_in_order(kind);
+            if (!is_sorted) {
+                put_in_order(kind);
+            }
         }
         done_ = 1;
         return events_[0];

@@ -35,14 +35,14 @@ void Transmitter::transmit(PortId number) {
         packet = port.control.pop(all_.packets.pool);
     } else if (!port.is_paused && !port.waits.empty()) {
         packet = port.waits.pop(all_.packets.pool);
-    } else if (!queues_.empty() && !port.is_host) [[unlikely]] {
+    } else if (port.is_host) {
+        hosts_.transmit(number);
+        return;
+    } else if (!queues_.empty()) [[unlikely]] {
         packet = port.is_paused ? PacketId::none : queues_.of(number)->pop();
         if (packet.is_none()) {
             return;
         }
-    } else if (port.is_host) {
-        hosts_.transmit(number);
-        return;
     } else {
         return;
     }
