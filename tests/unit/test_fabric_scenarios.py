@@ -160,7 +160,12 @@ class Told:
 def told(monkeypatch: pytest.MonkeyPatch) -> Told:
     """Let every network say that it runs over fabrics."""
     real = network.find
-    monkeypatch.setattr(network, "find", lambda *of: real(*of)._replace(on_fabric=True))
+
+    def find(*of: Any) -> network.Level:
+        level = real(*of)
+        return level._replace(traits=level.traits | {"on_fabric"})
+
+    monkeypatch.setattr(network, "find", find)
     return Told()
 
 

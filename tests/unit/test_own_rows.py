@@ -58,6 +58,6 @@ def test_three_steps_are_worth_more_than_a_stack_of_others() -> None:
     found = figures(rows, left)
     assert len(found.moved) == len(rows) - 3 and found.start in {one.name for one in left}
     sizes = [sum(map(abs, one)) / len(one) for one in (found.moved, found.nearest, found.unknown)]
-    assert sizes[0] == min(sizes) and sizes[0] < 0.04 and max(sizes) < 0.06
+    assert sizes[0] == min(sizes) and sizes[0] < 0.04 and max(sizes) < 0.07
     assert found.covered >= 0.85
     assert f"{sizes[0]:.1%}" in table([found])[2]
