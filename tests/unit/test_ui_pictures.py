@@ -76,7 +76,7 @@ def test_gradients_of_weights_are_apart_only_where_the_schedule_has_them_so() ->
 
 
 def test_a_picture_of_many_pieces_has_one_shape_for_a_kind(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = Run(ran())
+    run = Run(ran(global_batch=8))
     assert step(run).count("<rect") > 64
     monkeypatch.setattr(step_picture, "_MOST_NAMED", 8)
     drawn = step(run)
