@@ -28,20 +28,8 @@ if TYPE_CHECKING:
     from yantra.fabric.clusters.types import Cluster
 
 _CHOICES = ("tp", "cp", "ep", "etp", "pp", "vpp", "zero", "micro-batch")
-_SWITCHES = {
-    "sequence-parallel": "Whether tp ranks hold parts of the sequence",
-    "overlap": "Whether gradients and weights move while the device computes",
-    "embedding-as-layer": "Whether the embedding counts as a layer of the pipeline",
-    "loss-as-layer": "Whether the head with the loss counts as a layer of the pipeline",
-}
-_BOTH = ("embedding-as-layer", "loss-as-layer")
-_NAMES = {
-    "gradient-dtype": "fp32,bf16",
-    "recompute": "none,selective,operators,full",
-    "cp-kind": "p2p",
-}
-
-
+_SWITCHES = ("sequence-parallel", "overlap", "embedding-as-layer", "loss-as-layer")
+_NAMES = ("gradient-dtype", "recompute", "cp-kind")
 _DTYPE = f"{MEANINGS['dtype'][0].upper()}{MEANINGS['dtype'][1:]}: {', '.join(CHOICES['dtype'])}."
 _ADAPTERS = ("lora_rank", "lora_targets")
 _FIELDS = tuple(name.replace("-", "_") for name in (*_CHOICES, *_NAMES, *_SWITCHES, *_ADAPTERS))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from yantra.base.errors import ConfigError
+from yantra.explore.answers.plan_words import ENDS
 from yantra.explore.answers.refine import Move, changed
 from yantra.workloads import schedules
 from yantra.workloads.plan.split import Unfit, shares
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     ResultOf = Callable[[Plan], Result | None]
 
 _STARTS, _FAR, _MOVES = 2, 1.02, 8
-_ENDS = ("embedding_as_layer", "loss_as_layer")
 
 
 def balanced(
@@ -66,7 +66,7 @@ def _moved(plan: Plan, layers: int, result: Result | None, choices: Choices) -> 
     new = list(counts)
     new[max(on[0], key=lambda stage: counts[stage])] -= 1
     new[min(on[1], key=lambda stage: counts[stage])] += 1
-    changes = {"stage_layers": tuple(new), **dict.fromkeys(_ENDS, False)}
+    changes = {"stage_layers": tuple(new), **dict.fromkeys(ENDS, False)}
     return changed(plan, Move("bubble", changes), choices)
 
 
