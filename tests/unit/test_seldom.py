@@ -106,6 +106,22 @@ def test_plans_are_bounded_by_allow_as_by_their_flags(capsys: pytest.CaptureFixt
         _plan_of([*plan, "--tp", "1", "--allow", "tp=2"])
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--allow", "zero=x"], "error: --allow zero: expected whole numbers"),
+        (["--zero", "x"], "error: --zero: expected whole numbers"),
+        (["--allow", "overlap=no"], "error: --allow overlap: expected true, false"),
+    ],
+)
+def test_a_wrong_bound_is_told_where_it_was_typed(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = ["plan", "--model", "llama3-8b", "--ranks", "8", "--cluster", "hgx-h100"]
+    assert main([*plan, "--global-batch", "16", *words]) == 2
+    assert capsys.readouterr().err.startswith(said)
+
+
 def _plan_of(line: list[str]) -> None:
     from yantra.cli.group import run
 

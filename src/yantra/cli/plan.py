@@ -18,7 +18,7 @@ from yantra.workloads.plan.fields import MEANINGS
 from yantra.workloads.plan.plan import CHOICES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from yantra.cli.progress import Tell
     from yantra.explore.answers.best import Answer
@@ -35,12 +35,15 @@ _ADAPTERS = ("lora_rank", "lora_targets")
 _FIELDS = tuple(name.replace("-", "_") for name in (*_CHOICES, *_NAMES, *_SWITCHES, *_ADAPTERS))
 
 
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
 def _choices(command: Any) -> Any:
     """Add a flag, which `--allow` stands for, for each field of plans that has a closed form."""
     for name in reversed(_ADAPTERS):
         kind: Any = click.IntRange(min=1) if name == "lora_rank" else str
-        flag = f"--{name.replace('_', '-')}"
-        command = click.option(flag, name, type=kind, hidden=True)(command)
+        command = click.option(_flag(name), name, type=kind, hidden=True)(command)
     for name in reversed((*_CHOICES, *_NAMES, *_SWITCHES)):
         command = click.option(f"--{name}", hidden=True)(command)
     return command
@@ -159,7 +162,7 @@ def command(
         problem = f"{next(iter(others))} is what plans are refined by; leave out --no-refine"
         raise ConfigError("--allow", problem)
     given = {"dtype": dtype, "ranks": 1 if ranks is None else ranks, "sequence": seq}
-    space = _space(_fields(chosen) | given | {"global_batch": global_batch}, machines)
+    space = _space(_fields(chosen, allow) | given | {"global_batch": global_batch}, machines)
     more = {"top": top, "refined": refine, "others": others}
     shared = Shared(described, seq, space.adapters)
     spaces, answers = _searched(described, machines, space, limits, shared, stack, more)
@@ -174,13 +177,15 @@ def command(
     return 0
 
 
-def _fields(chosen: dict[str, str | None]) -> dict[str, Any]:
-    """Return the fields of a space that were given. Raises ConfigError at the flag."""
+def _fields(chosen: dict[str, Any], allow: Collection[str]) -> dict[str, Any]:
+    """Return the fields of a space that were given. Raises ConfigError at what gave one."""
     adapters = {name: value for name in _ADAPTERS if (value := chosen.pop(name)) is not None}
     if "lora_targets" in adapters and "lora_rank" not in adapters:
         raise ConfigError("--lora-targets", "adapts nothing without --lora-rank; give one")
     return {
-        name: _values(name, text) for name, text in chosen.items() if text is not None
+        name: _values(name, text, f"--allow {name}" if name in allow else _flag(name))
+        for name, text in chosen.items()
+        if text is not None
     } | adapters
 
 
@@ -255,7 +260,7 @@ def _space(given: dict[str, Any], machines: Sequence[Cluster]) -> PlanSpace:
     try:
         space = PlanSpace(**given)
     except ConfigError as error:
-        raise ConfigError(f"--{error.where.replace('_', '-')}", error.problem) from None
+        raise ConfigError(_flag(error.where), error.problem) from None
     for one in machines:
         check_rates(one, space.dtype, "--dtype")
     return space
@@ -289,8 +294,8 @@ def _moved(allow: dict[str, str], chosen: dict[str, Any]) -> dict[str, str]:
     """Move what `--allow` says of fields that have a flag into `chosen`; return the rest."""
     for name in chosen.keys() & allow.keys():
         if chosen[name] is not None:
-            flag = f"--{name.replace('_', '-')}"
-            raise ConfigError("--allow", f"{name} is given by {flag}, too; give one of the two")
+            problem = f"{name} is given by {_flag(name)}, too; give one of the two"
+            raise ConfigError("--allow", problem)
         chosen[name] = allow[name]
     if (rank := chosen["lora_rank"]) is not None:
         size = whole(str(rank))
@@ -326,17 +331,15 @@ def _priced(name: str, price: str | None) -> Cluster:
     return machine.replace(price=yours)
 
 
-def _values(name: str, text: str) -> tuple[Any, ...]:
+def _values(name: str, text: str, where: str) -> tuple[Any, ...]:
     words = text.split(",")
     if name.replace("_", "-") in _NAMES:
         return tuple(words)
     if name.replace("_", "-") in _SWITCHES:
         known = {"true": True, "false": False}
         if not all(word in known for word in words) or len(set(words)) < len(words):
-            flag = f"--{name.replace('_', '-')}"
-            raise ConfigError(flag, expected_got("true, false, or true,false", text))
+            raise ConfigError(where, expected_got("true, false, or true,false", text))
         return tuple(known[word] for word in words)
     if not all(is_whole(word.strip()) for word in words):
-        flag = f"--{name.replace('_', '-')}"
-        raise ConfigError(flag, expected_got("whole numbers such as 1,2,4", text))
+        raise ConfigError(where, expected_got("whole numbers such as 1,2,4", text))
     return tuple(int(word) for word in words)
