@@ -26,7 +26,7 @@ HELP_GOAL_S = 0.3
 COMPLETION_GOAL_S = 0.2
 REPEATS = 7
 CPU_REPEATS = 30
-COMPLETED = ("yantra ch", "yantra run --t", "yantra workload models ", "yantra cluster show h")
+COMPLETED = ("yantra ch", "yantra run --t", "yantra workload show ", "yantra cluster show h")
 _PROGRAM = str(Path(sys.executable).with_name("yantra"))
 
 

@@ -414,7 +414,7 @@ Attempt attempt(std::string_view bytes, std::size_t records, Reading reading, La
     throw TraceFault(0, std::string("the file fits layout ") + layout_name(older) + " as well as " +
                             layout_name(newer) +
                             ", in which it means different things, and holds nothing that tells them "
-                            "apart; say which one it is: yantra chakra upgrade --layout");
+                            "apart; say which one it is: yantra chakra rewrite --layout");
 }
 
 bool differ(const Trace& a, const Trace& b) {

@@ -117,7 +117,8 @@ def _traces(folder: Path) -> None:
         timed[1].start_micros = 7
         Trace(timed).write(folder / f"timed.{rank}.et")
     shutil.copy(ROOT / "tests/unit/old_traces/0.0.1.et", folder / "old.et")
-    assert main(["chakra", "json", str(folder / "job.0.et"), "-o", str(folder / "trace.json")]) == 0
+    job, text = str(folder / "job.0.et"), str(folder / "trace.json")
+    assert main(["chakra", "rewrite", job, "-o", text]) == 0
 
 
 def _pytorch(folder: Path) -> None:

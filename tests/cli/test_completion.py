@@ -95,7 +95,7 @@ def test_a_shell_offers_commands_options_and_names(
 @pytest.mark.parametrize(
     ("line", "names"),
     [
-        ("yantra workload models ", catalogue.names()),
+        ("yantra workload show ", catalogue.names()),
         ("yantra workload train --model ", catalogue.names()),
         ("yantra cluster show ", clusters.names()),
         ("yantra run --workload a.yw --cluster ", clusters.names()),
@@ -123,7 +123,7 @@ def test_bash_offers_names(
         "yantra chakra stats ",
         "yantra chakra link --host ",
         "yantra workload train --megatron-args ",
-        "yantra workload models ",
+        "yantra workload show ",
         "yantra astra-sim --system-configuration ",
     ],
 )

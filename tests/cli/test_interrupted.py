@@ -114,7 +114,7 @@ LONG_COMMANDS = {
     "--sizes 64MiB --algorithms direct --routing ecmp",
     "collective bench, folded": f"collective bench leaf_spine {FABRIC} --collective all_to_all "
     "--sizes 64MiB --algorithms pairwise",
-    "collective bound": "collective bound torus --set sizes=[12,12,12]",
+    "topology show": "topology show torus --set sizes=[12,12,12] --bounds 1GiB",
     "collective synthesize": "collective synthesize torus --set sizes=[6,6,6] "
     "--collective all_reduce --size 64MiB",
     "network flows": f"network flows all.csv --topology leaf_spine {FABRIC}",

@@ -20,7 +20,6 @@ from yantra.cli import guarded, main, warn
 Captured = pytest.CaptureFixture[str]
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "command-line.md"
 WITHOUT = {
-    "yantra chakra json": "its output is JSON already",
     "yantra schema": "its output is a JSON Schema",
     "yantra completion": "it prints a script",
     "yantra service": "it answers over gRPC",

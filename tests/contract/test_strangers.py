@@ -127,7 +127,7 @@ USES = (
     Use("fabric", "topology show ./my_fabric.py"),
     Use("fabric", "topology show --plugin FILE"),
     Use("fabric", "collective bench ./my_fabric.py --sizes 1MiB --algorithms ring"),
-    Use("fabric", "collective bound ./my_fabric.py"),
+    Use("fabric", "topology show ./my_fabric.py --bounds 1MiB"),
     Use("fabric", "collective synthesize ./my_fabric.py --size 1MiB"),
     Use("fabric", "network flows flows.csv --topology ./my_fabric.py"),
     Use("fabric", "network flows flows.csv --topology ./my_fabric.py --network packet"),

@@ -148,7 +148,7 @@ MORE = [
         "chakra stats packed.0.et",
         "chakra show trace.json",
         "chakra show packed.0.et",
-        "chakra upgrade job.0.et -o new.et",
+        "chakra rewrite job.0.et -o new.et",
         "topology show pod.csv",
         "topology show pod.graphml",
         "topology show pod.yaml",

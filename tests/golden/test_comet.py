@@ -171,7 +171,7 @@ def test_a_pass_takes_its_operations_or_its_bytes_whichever_is_longer(tmp_path: 
     ("line", "said"),
     [
         ("a -1 1 2 3", "expected 24 (products), 18 (operations), 14 (operations of a layer)"),
-        ("a -1 1 NONE 0 1 NONE 0 1 NONE 0 1", "workload convert text"),
+        ("a -1 1 NONE 0 1 NONE 0 1 NONE 0 1", "chakra convert text"),
         ("a -1 9 0 1 NONE 0 1 NONE 0 1 NONE 0 1", "0 bytes moved give no rate"),
         ("a -1 x 0 1 NONE 0 1 NONE 0 1 NONE 0 1", ":3: column 3: expected a whole number"),
     ],

@@ -15,8 +15,6 @@ from yantra.cli import main
 from yantra.collectives.bandwidth import buffer_bytes, bus_factor, bus_rate, comm_size
 from yantra.export.report.communication import rows
 from yantra.export.report.run import Run
-from yantra.fabric import clusters
-from yantra.fabric.clusters.collectives import expected
 from yantra.result import Result
 from yantra.run.simulate import simulate
 from yantra.scenario.types import Collectives
@@ -101,15 +99,32 @@ def test_the_report_and_the_timeline_say_what_the_table_says(kind: str, tmp_path
 
 @pytest.mark.parametrize("kind", ["all_reduce", "all_gather"])
 def test_every_command_counts_alike(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
-    _, (row,) = expected(clusters.load("hgx-h100"), kind, 8, [1 << 26])
-    assert row.bus_bytes_per_s == pytest.approx(bus_rate(kind, 8, 1 << 26, row.time_ns) * 1e9)
-    bench = ["collective", "bench", "switch", "--algorithms", "ring", "--collective", kind]
-    assert main([*bench, "--sizes", "64 MiB", "--json"]) == 0
-    (one,) = json.loads(capsys.readouterr().out)["rows"]
-    assert one["algorithm_bytes_per_ns"] == pytest.approx((1 << 26) / one["time_ns"])
-    assert one["bus_bytes_per_ns"] == pytest.approx(
-        bus_rate(kind, one["ranks"], 1 << 26, one["time_ns"])
-    )
+    for where in (["--cluster", "hgx-h100"], ["switch", "--algorithms", "ring"]):
+        bench = ["collective", "bench", *where, "--collective", kind, "--sizes", "64 MiB", "--json"]
+        assert main(bench) == 0
+        (one,) = json.loads(capsys.readouterr().out)["rows"]
+        assert one["algorithm_bytes_per_ns"] == pytest.approx((1 << 26) / one["time_ns"])
+        assert one["bus_bytes_per_ns"] == pytest.approx(
+            bus_rate(kind, one["ranks"], 1 << 26, one["time_ns"])
+        )
+
+
+def test_a_measured_collective_has_its_interval_and_the_algorithm_of_its_size(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """NCCL's choice changes with size: trees for small messages, rings for large ones."""
+    asked = ["collective", "bench", "--cluster", "hgx-h100", "--ranks", "16", "--json"]
+    assert main([*asked, "--sizes", "1 KiB, 1 GiB"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    small, large = found["rows"]
+    assert (small["algorithm"], large["algorithm"]) == ("Tree LL", "Ring LL128")
+    assert found["rests_on"].startswith("collectives over nodes")
+    for row in found["rows"]:
+        assert row["low_ns"] < row["time_ns"] < row["high_ns"]
+        assert row["time_ns"] ** 2 == pytest.approx(row["low_ns"] * row["high_ns"])
+    assert main([*asked, "--sizes", "1 GiB", "--stack", "roofline"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert "rests_on" not in found and "low_ns" not in found["rows"][0]
 
 
 def test_an_all_reduce_on_every_network_has_its_bandwidths(

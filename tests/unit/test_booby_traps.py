@@ -55,7 +55,7 @@ OF_A_MODEL = (
     "workload train --hf-config F --tp 2 -o x.yw",
     "workload train --model F --tp 2 -o x.yw",
     "workload infer --model F --tp 2 --phase decode -o x.yw",
-    "workload models F",
+    "workload show F",
     "plan --model F --clusters hgx-h100 --ranks 8 --global-batch 8",
     "sweep F --cluster hgx-h100 -o out",
 )
@@ -72,8 +72,7 @@ OF_TRIALS = (
 OF_A_CLUSTER = (
     "cluster show F",
     "cluster show F --ranks 8",
-    "cluster collectives F --ranks 8",
-    "cluster export F -o x.yaml",
+    "topology show F --infragraph x.infragraph.yaml",
     "run job.yaml --cluster F",
     "collective bench --cluster F",
     "plan --model llama3-8b --clusters F --ranks 8 --global-batch 8",

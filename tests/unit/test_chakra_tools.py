@@ -71,13 +71,22 @@ def test_show_prints_one_node(step: chakra.Trace, capsys: Captured) -> None:
 
 
 def test_json_goes_both_ways(step: chakra.Trace, capsys: Captured) -> None:
-    assert main(["chakra", "json", "step.et", "-o", "step.json"]) == 0
-    assert main(["chakra", "json", "step.json", "-o", "again.et.gz"]) == 0
+    assert main(["chakra", "rewrite", "step.et", "-o", "step.json"]) == 0
+    assert main(["chakra", "rewrite", "step.json", "-o", "again.et.gz"]) == 0
     assert chakra.read("again.et.gz") == step == chakra.read("step.json")
-    assert main(["chakra", "json", "step.et"]) == 0
+    capsys.readouterr()
+    assert main(["chakra", "rewrite", "step.et"]) == 0
     assert capsys.readouterr().out == Path("step.json").read_text() + "\n"
-    assert main(["chakra", "json", "step.json"]) == 2
-    assert "a trace is binary: name the file to write with -o" in capsys.readouterr().err
+    assert main(["chakra", "rewrite", "step.json"]) == 0
+    assert capsys.readouterr().out == Path("step.json").read_text() + "\n"
+    assert main(["chakra", "rewrite", "step.et", "--json"]) == 2
+    assert "--json goes with -o" in capsys.readouterr().err
+
+
+def test_the_older_names_of_rewrite_work(step: chakra.Trace) -> None:
+    assert main(["chakra", "json", "step.et", "-o", "step.json"]) == 0
+    assert main(["chakra", "upgrade", "step.json", "-o", "again.et"]) == 0
+    assert chakra.read("again.et") == step
 
 
 def test_the_jsonizer_drops_in(step: chakra.Trace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,18 +105,18 @@ def test_feed_prints_the_order(step: chakra.Trace, capsys: Captured) -> None:
     assert capsys.readouterr().out == "0\tCOMP\tfirst\\n\n1\tCOMM_COLL\tall_reduce\n"
 
 
-def test_upgrade_tells_what_it_found(
+def test_rewrite_says_what_it_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("old.et").write_bytes(WRITTEN["0.0.2"])
-    assert main(["chakra", "upgrade", "old.et", "-o", "new.et"]) == 0
+    assert main(["chakra", "rewrite", "old.et", "-o", "new.et"]) == 0
     assert capsys.readouterr().out == (
         "old.et: layout 0.0.2 (June 2023, attributes), 2 nodes, written to new.et\n"
     )
     assert chakra.read("new.et").layout == "0.0.4"
     assert chakra.read("new.et") == chakra.read("old.et")
-    assert main(["chakra", "upgrade", "old.et", "-o", "no.et", "--layout", "0.0.1"]) == 2
+    assert main(["chakra", "rewrite", "old.et", "-o", "no.et", "--layout", "0.0.1"]) == 2
     assert "old.et: byte" in capsys.readouterr().err
     assert not Path("no.et").exists()
 

@@ -205,8 +205,8 @@ def test_what_has_no_bound_is_refused() -> None:
 
 
 def test_the_command_tells_time_and_limit(capsys: pytest.CaptureFixture[str]) -> None:
-    line = ["collective", "bound", "ring", "--set", "ranks=8", "--set", "bandwidth=50 GB/s"]
-    assert main([*line, "--size", "8 MB"]) == 0
+    line = ["topology", "show", "ring", "--set", "ranks=8", "--set", "bandwidth=50 GB/s"]
+    assert main([*line, "--bounds", "8 MB"]) == 0
     shown = capsys.readouterr().out
     # 7/8 of 8 MB come in over two links of 50 GB/s.
     assert "all_gather" in shown
@@ -214,7 +214,8 @@ def test_the_command_tells_time_and_limit(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_what_has_no_answer_in_time_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["collective", "bound", "torus", "--set", "sizes=[16,16,16]"]) == 3
+    line = ["topology", "show", "torus", "--set", "sizes=[16,16,16]"]
+    assert main([*line, "--bounds", "1 GiB"]) == 3
     assert "would take minutes to bound" in capsys.readouterr().err
 
 

@@ -229,7 +229,7 @@ def test_an_all_reduce_goes_by_all_ranks_of_an_infragraph(tmp_path: Path) -> Non
     pod = str(tmp_path / "pod.infragraph.yaml")
     shape = ("leaves=2", "ranks_per_leaf=2", "spines=1", "bandwidth=50GB/s", "latency=1us")
     options = [word for one in shape for word in ("--set", one)]
-    assert main(["cluster", "export", "leaf_spine", *options, "--infragraph", "-o", pod]) == 0
+    assert main(["topology", "show", "leaf_spine", *options, "--infragraph", pod]) == 0
     networks = compare(
         collective_on(
             pod, CollectiveType.ALL_REDUCE, 1 << 20, settings={"collectives.all_reduce": ["ring"]}

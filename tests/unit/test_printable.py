@@ -95,7 +95,7 @@ def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "chakra show t.0.et",
         "chakra validate t.0.et",
         "chakra diff t.0.et u.0.et",
-        "chakra json t.0.et",
+        "chakra rewrite t.0.et",
         "run s.yaml",
         "explain s.yaml",
         "compare s.yaml s.yaml",

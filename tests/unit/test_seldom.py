@@ -159,15 +159,33 @@ def _commands(group: click.Group, context: click.Context) -> Iterator[click.Comm
             yield one
 
 
-def test_help_shows_few_options() -> None:
+def test_help_shows_few_commands_and_options() -> None:
     """A command that needs more says so here, or gives its options to `--set`."""
+    commands = list(_commands(yantra, click.Context(yantra)))
     shown = [
         option
-        for command in _commands(yantra, click.Context(yantra))
+        for command in commands
         for option in command.params
         if isinstance(option, click.Option) and not option.hidden
     ]
+    assert len(commands) <= 60
     assert len(shown) <= 280
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("cluster collectives hgx-h100", "collective bench --cluster NAME --ranks N"),
+        ("cluster export torus", "topology show KIND|FILE --infragraph OUTPUT"),
+        ("collective bound torus", "topology show KIND|FILE --bounds SIZE"),
+        ("workload convert text w.txt", "chakra convert text WORKLOAD -o OUTPUT.yw"),
+    ],
+)
+def test_a_command_that_is_gone_names_the_one_that_answers(
+    old: str, new: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(old.split()) == 2
+    assert f"is now yantra {new}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", [flows, bench, synthesize, show])

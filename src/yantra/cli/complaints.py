@@ -20,7 +20,7 @@ _COMMAND_WORDS: Mapping[str, str] = {
     "html": "run --report",
     "infer": "workload infer",
     "link": "chakra link",
-    "models": "workload models",
+    "models": "workload show",
     "optimise": "plan",
     "optimize": "plan",
     "report": "run --report",

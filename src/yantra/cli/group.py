@@ -58,11 +58,12 @@ class Commands(WithExamples, click.Group):
     """A command group that knows names and one-line helps without importing a command.
 
     `package` holds one module per command of `known`, each with its `command`. `was` has older
-    names of commands, which still work.
+    names of commands, which still work, and `moved` what answers the question of one that is gone.
     """
 
     known: ClassVar[Mapping[str, str]] = COMMANDS
     was: ClassVar[Mapping[str, str]] = {}
+    moved: ClassVar[Mapping[str, str]] = {}
     package = "yantra.cli"
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -84,6 +85,8 @@ class Commands(WithExamples, click.Group):
         """Find the command of the arguments, or say which one was probably meant."""
         if args and args[0] in self.was:
             args = [self.was[args[0]], *args[1:]]
+        if args and args[0] in self.moved:
+            ctx.fail(f"'{args[0]}' is now {self.moved[args[0]]}")
         if args and args[0] not in self.known and not args[0].startswith("-"):
             from yantra.cli.complaints import meant_command
 

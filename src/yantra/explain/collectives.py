@@ -84,8 +84,21 @@ def _texts(by_size: Sequence[tuple[int, Any]], chunks: Sequence[int]) -> list[st
 
 def text_at(one: Chosen, size_bytes: int) -> str:
     """What runs a collective of a size that a trace states."""
-    at = max(number for number, (size, _) in enumerate(one.by_size) if size <= size_bytes)
-    return _texts(((0, one.by_size[at][1]),), one.chunks[at : at + 1])[0]
+    at = _at(one, size_bytes)
+    ran = one.by_size[at][1]
+    if is_timed(ran) and ran.runs:
+        return [name for start, name in ran.runs if start <= size_bytes or not start][-1]
+    return _texts(((0, ran),), one.chunks[at : at + 1])[0]
+
+
+def timed_at(one: Chosen, size_bytes: int) -> Timed | None:
+    """The measured time of a collective of a size that a trace states; None if messages run."""
+    ran = one.by_size[_at(one, size_bytes)][1]
+    return ran if is_timed(ran) else None
+
+
+def _at(one: Chosen, size_bytes: int) -> int:
+    return max(number for number, (size, _) in enumerate(one.by_size) if size <= size_bytes)
 
 
 def _named(size: int, chosen: Any) -> list[tuple[int, str]]:

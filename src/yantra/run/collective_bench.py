@@ -46,7 +46,7 @@ class Row(NamedTuple):
     """An algorithm on a fabric at one size: time, bandwidths, part of the bound.
 
     Bandwidths as in `yantra.collectives.bandwidth`. ns and bytes/ns; None, with the reason in
-    `refused`, where it cannot run.
+    `refused`, where it cannot run. `low_ns` and `high_ns` hold 90 % of what was measured.
     """
 
     fabric: str
@@ -58,6 +58,8 @@ class Row(NamedTuple):
     bus_bytes_per_ns: float | None
     of_bound: float | None
     refused: str = ""
+    low_ns: float | None = None
+    high_ns: float | None = None
 
 
 class Question(NamedTuple):

@@ -84,7 +84,7 @@ def recognise(path: Path) -> Known:
 
 def _kind_of(tree: Any, name: str) -> Kind:
     if isinstance(tree, str) and tree.startswith(_LOOP_WORDS):
-        problem = "a text workload of ASTRA-sim 1.0; make it a workload first: yantra workload"
+        problem = "a text workload of ASTRA-sim 1.0; make it a workload first: yantra chakra"
         raise ConfigError(name, f"{problem} convert text {name} -o step.yw")
     if isinstance(tree, dict) and "jobs" in tree and "workload" not in tree:
         return "jobs"

@@ -66,7 +66,7 @@ WRITERS = [
     "workload train --model config.json --dp 2 -o out.yw",
     "workload train --model config.json --save-job out.yaml",
     "workload infer --model llama3-8b --batch 1 --prompt 64 -o out.yw",
-    "workload convert text w.txt --ranks 2 -o out.yw",
+    "chakra convert text w.txt --ranks 2 -o out.yw",
     "run --workload good.yw --cluster hgx-h100 -o out.json",
 ]
 

@@ -168,7 +168,7 @@ def test_a_python_file_without_a_model_is_an_error(tmp_path: Path, text: str, pr
         ("mistralai/Mixtral-8x7B-v0.3", "; did you mean 'mixtral-8x7b'?"),
         (
             "Qwen/Qwen2.5-7B",
-            "; download its config.json and give the path; `yantra workload models`",
+            "; download its config.json and give the path; `yantra workload show`",
         ),
         ("vit-b/17", "; did you mean 'vit-b/16'? Known: "),
     ],
@@ -212,7 +212,7 @@ def test_any_sizes_give_a_transformer_or_a_config_error(sizes: dict[str, Any]) -
 
 
 def test_the_command_lists_every_model(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["workload", "models"]) == 0
+    assert main(["workload", "show"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == [
         *("name", "parameters", "active", "layers", "sequence", "KV", "bytes/token")
@@ -226,17 +226,17 @@ def test_the_command_counts_models_as_json(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = file(tmp_path, "small.yaml", json.dumps(SIZES))
-    assert main(["workload", "models", "mixtral-8x7b", path, "--json"]) == 0
+    assert main(["workload", "show", "mixtral-8x7b", path, "--json"]) == 0
     mixtral, small = json.loads(capsys.readouterr().out)
     assert mixtral["parameters"] == 46_702_792_704
     assert mixtral["active_parameters"] == 12_879_925_248
     assert (small["name"], small["source"], small["fixed_sequence"]) == ("small", path, False)
-    assert main(["workload", "models", "mixtral-8x8b"]) == 2
+    assert main(["workload", "show", "mixtral-8x8b"]) == 2
     assert "did you mean 'mixtral-8x7b'?" in capsys.readouterr().err
 
 
 def test_the_command_tells_what_a_model_leaves_out(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["workload", "models", "deepseek-v3"]) == 0
+    assert main(["workload", "show", "deepseek-v3"]) == 0
     assert capsys.readouterr().err == (
         "warning: without the multi-token-prediction module, as for serving\n"
     )

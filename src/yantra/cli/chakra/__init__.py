@@ -10,6 +10,7 @@ from yantra.cli.group import Commands
 
 
 class _Tools(Commands):
+    was: ClassVar = {"json": "rewrite", "upgrade": "rewrite"}
     package = "yantra.cli.chakra"
     known: ClassVar = {
         "link": "Join the host trace and the device trace of one rank.",
@@ -18,12 +19,11 @@ class _Tools(Commands):
         "stats": "Show what a trace holds: nodes, bytes, FLOPs, time, critical path.",
         "validate": "Check the traces of one rank or of all ranks of a job.",
         "diff": "Show how two traces differ.",
-        "json": "Turn a trace into JSON text, or back.",
         "draw": "Draw the graph of a trace.",
         "timeline": "Turn a trace or a simulator's log into a timeline for Perfetto.",
         "generate": "Write small synthetic traces.",
         "feed": "Print the order in which a simulator would issue the nodes.",
-        "upgrade": "Rewrite a trace of an older layout in the current one.",
+        "rewrite": "Write a trace of any layout in today's, or as JSON text, or back.",
         "obfuscate": "Hide what a trace reveals about its model, and report what still shows.",
         "replay": "Run the operators of a trace with PyTorch and compare the times.",
     }

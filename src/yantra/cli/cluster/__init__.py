@@ -11,11 +11,13 @@ from yantra.cli.group import Commands
 
 class _Tools(Commands):
     was: ClassVar = {"list": "show"}  # without a name it lists
+    moved: ClassVar = {
+        "collectives": "yantra collective bench --cluster NAME --ranks N",
+        "export": "yantra topology show KIND|FILE --infragraph OUTPUT",
+    }
     package = "yantra.cli.cluster"
     known: ClassVar = {
         "show": "List the named clusters, or show every number of one with its source.",
-        "collectives": "Say how long collectives take on a cluster, as measured.",
-        "export": "Write a fabric in the form of another program.",
     }
 
 
@@ -24,8 +26,7 @@ class _Tools(Commands):
     examples=[
         "yantra cluster show",
         "yantra cluster show hgx-h100",
-        "yantra cluster collectives hgx-h100 --ranks 8",
     ],
 )
 def command() -> None:
-    """List named clusters, show their numbers with sources, and write fabrics."""
+    """List named clusters, and show their numbers with sources."""

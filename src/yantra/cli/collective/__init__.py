@@ -10,9 +10,9 @@ from yantra.cli.group import Commands
 
 
 class _Tools(Commands):
+    moved: ClassVar = {"bound": "yantra topology show KIND|FILE --bounds SIZE"}
     package = "yantra.cli.collective"
     known: ClassVar = {
-        "bound": "Show how fast collectives can be on a fabric at best.",
         "bench": "Run a collective by each algorithm and size, beside its bound.",
         "show": "Show who sends what in which round, and draw it.",
         "synthesize": "Make a collective for a fabric, and prove it.",
@@ -21,7 +21,10 @@ class _Tools(Commands):
 
 @click.command(
     cls=_Tools,
-    examples=["yantra collective bound torus", "yantra collective bound pod.csv --size '1 GiB'"],
+    examples=[
+        "yantra collective bench torus --sizes '64 KiB, 64 MiB'",
+        "yantra collective bench --cluster hgx-h100 --ranks 64",
+    ],
 )
 def command() -> None:
-    """Bound, make, measure and draw collectives on a fabric."""
+    """Run, make and draw collectives on a fabric."""

@@ -198,11 +198,14 @@ def _on_cluster(
     asked = Asked(collective, sizes_of(sizes), ranks, given, read_settings(settings))
     typed = as_typed({"cluster": "--cluster", "cluster.ranks": "--ranks"})
     with typed, progress("runs", counted=True) as report:
-        network, rows = bench(cluster, asked, report)
+        network, rows, rests_on = bench(cluster, asked, report)
     if as_json:
-        print_json({"collective": collective, "network": network, "rows": _forms(rows)})
-    else:
-        _print(rows)
+        said = {"collective": collective, "network": network, "rows": _forms(rows)}
+        print_json({**said, **({"rests_on": rests_on} if rests_on else {})})
+        return
+    _print(rows)
+    if rests_on:
+        sys.stdout.write(f"rests on {rests_on}\n")
 
 
 def _forms(rows: list[Row]) -> list[dict[str, object]]:
@@ -216,6 +219,7 @@ def _print(rows: list[Row]) -> None:
     from yantra.base.text import table
     from yantra.base.units import format_bandwidth, format_size, format_time
 
+    has_interval = any(row.low_ns is not None for row in rows)
     cells = [
         (
             row.fabric,
@@ -223,6 +227,7 @@ def _print(rows: list[Row]) -> None:
             format_size(row.size_bytes),
             row.algorithm,
             format_time(row.time_ns),
+            *((_between(row),) if has_interval else ()),
             format_bandwidth((row.algorithm_bytes_per_ns or 0) * 1e9),
             format_bandwidth(row.bus_bytes_per_ns * 1e9),
             "" if row.of_bound is None else f"{100 * row.of_bound:.1f} %",
@@ -230,10 +235,20 @@ def _print(rows: list[Row]) -> None:
         for row in rows
         if row.time_ns is not None and row.bus_bytes_per_ns is not None
     ]
-    sys.stdout.write("\n".join(table(_HEAD, cells)) + "\n")
+    at = _HEAD.index("time") + 1
+    head = (*_HEAD[:at], *(("90 %",) if has_interval else ()), *_HEAD[at:])
+    sys.stdout.write("\n".join(table(head, cells)) + "\n")
     refused = dict.fromkeys(
         f"{row.algorithm} does not run on {row.fabric}: {row.refused}\n"
         for row in rows
         if row.refused
     )
     sys.stdout.write("".join(refused))
+
+
+def _between(row: Row) -> str:
+    from yantra.base.units import format_time
+
+    if row.low_ns is None or row.high_ns is None:
+        return ""
+    return f"{format_time(row.low_ns)} to {format_time(row.high_ns)}"

@@ -14,13 +14,13 @@ _HELP = {
     "train": "Make a workload of training from a model and a plan.",
     "infer": "Make a workload of inference from a model.",
     "convert": "Make a workload from spreadsheets of STG, or text workloads.",
-    "models": "List the models that are known by name.",
-    "show": "Show what a workload holds: totals, communication, memory, schedule.",
+    "show": "Show what a workload holds, or what models weigh; without a name, list models.",
     "expand": "Write the plain Chakra traces of a workload, one per rank.",
 }
 
 
 class _Tools(Commands):
+    was: ClassVar = {"models": "show"}
     package = "yantra.cli.workload"
     known: ClassVar = {
         name: line

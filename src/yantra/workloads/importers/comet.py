@@ -91,7 +91,7 @@ def _line(where: str, words: list[str]) -> _Line:
         forms = ", ".join(f"{size} ({what})" for size, what in _COLUMNS.items())
         hint = ""
         if count == 12:
-            hint = "; this is ASTRA-sim 1.0's form, read it with: yantra workload convert text"
+            hint = "; this is ASTRA-sim 1.0's form, read it with: yantra chakra convert text"
         raise ConfigError(where, expected_got(f"{forms} columns", count) + hint)
     if count == 24:
         return _products(where, words)

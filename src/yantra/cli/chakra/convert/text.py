@@ -1,4 +1,4 @@
-"""`yantra chakra convert text`: a text workload of ASTRA-sim 1.0 to one trace per rank."""
+"""`yantra chakra convert text`: a text workload of ASTRA-sim 1.0 to traces, or to a workload."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 
 from yantra.base.errors import ConfigError
 from yantra.cli.command import WithExamples, json_option, print_json
-from yantra.cli.loop_options import loop_options
+from yantra.cli.loop_options import loop_options, passes_option
 
 if TYPE_CHECKING:
     from yantra.workloads.importers.layer_text.loops import TimeUnit, Updates
@@ -26,13 +26,20 @@ if TYPE_CHECKING:
     ),
     examples=[
         "yantra chakra convert text vgg16.txt --dims 4x4 -o vgg16",
+        "yantra chakra convert text vgg16.txt --dims 4x4 -o vgg16.yw",
         "yantra chakra convert text vgg16.txt --ranks 8 --time-unit ns -o vgg16 --json",
     ],
 )
 @click.argument("workload", type=click.Path())
-@click.option("-o", "--output", type=click.Path(), required=True, help="Prefix of the traces.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(),
+    required=True,
+    help="Prefix of the traces, or a workload file (.yw).",
+)
 @click.option("--ranks", type=int, help="Number of ranks; the product of --dims if left out.")
-@click.option("--passes", type=int, default=1, show_default=True, help="Passes of the loop.")
+@passes_option
 @click.option("--dims", help="Sizes of the network's dimensions, innermost first: 8x8x4.")
 @click.option("--groups", is_flag=True, help="Write communicator groups for whole dimensions, too.")
 @loop_options
@@ -55,11 +62,17 @@ def command(
     compat: str | None,
     as_json: bool,
 ) -> int:
-    """Make Chakra traces OUTPUT.RANK.et from the text workload WORKLOAD."""
+    """Make Chakra traces OUTPUT.RANK.et, or a workload file, from the text workload WORKLOAD."""
     from yantra.base.text import count
     from yantra.cli import warn
     from yantra.workloads.importers.layer_text import convert, convert_upstream, parse_dims
 
+    if output.endswith(".yw"):
+        if compat or groups:
+            raise ConfigError("--output", "a workload file goes without --compat and --groups")
+        how = (passes, time_unit, updates, blocking_gradients)
+        _save_workload(workload, output, ranks, dims, how, as_json)
+        return 0
     if compat:
         if ranks is None:
             raise ConfigError("--ranks", "is required with --compat upstream")
@@ -93,3 +106,27 @@ def command(
     if done.groups:
         click.echo(f"wrote the communicator groups they name: {done.groups}")
     return 0
+
+
+def _save_workload(
+    workload: str,
+    output: str,
+    ranks: int | None,
+    dims: str | None,
+    how: tuple[int, TimeUnit, Updates, bool],
+    as_json: bool,
+) -> None:
+    from math import prod
+
+    from yantra.cli.typed import as_typed
+    from yantra.cli.workload.convert import save
+    from yantra.workloads.importers.text import Settings, from_text, parse_dims
+
+    with as_typed({"ranks": "--ranks", "dims": "--dims"}):
+        sizes = parse_dims(dims) if dims else None
+        if sizes is None and ranks is None:
+            raise ConfigError("ranks", "give the number of ranks, or the network's dims")
+        every = prod(sizes or ()) if ranks is None else ranks
+        if every < 1:
+            raise ConfigError("ranks", f"expected at least 1, got {every}")
+        save(from_text(workload, every, sizes, Settings(*how)), output, as_json)

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class _Sources(Commands):
+    moved: ClassVar = {"text": "yantra chakra convert text WORKLOAD -o OUTPUT.yw"}
     package = "yantra.cli.workload.convert"
     known: ClassVar = {
         "stg": "Spreadsheets of STG and STAGE.",
         "simai": "Workloads of SimAI, as AICB writes them.",
-        "text": "Text workloads of ASTRA-sim 1.0.",
         "comet": "Text workloads of COMET, with columns for a roofline.",
     }
 
@@ -27,7 +27,7 @@ class _Sources(Commands):
     cls=_Sources,
     examples=[
         "yantra workload convert simai gpt13b.txt -o gpt13b.yw",
-        "yantra workload convert text vgg16.txt --dims 4x4 -o vgg16.yw",
+        "yantra workload convert stg spreadsheets -o step.yw",
     ],
 )
 def command() -> None:

@@ -226,7 +226,7 @@ def _refuse(recompute: bool | None, schema: str | None, vram: bool | None) -> No
         raise UnsupportedError(f"--activation_recompute: {problem}")
     if schema not in (None, _WRITTEN):
         problem = f"expected {_WRITTEN}, which alone is written, got '{schema}'"
-        more = "; yantra chakra json makes JSON of traces" if schema == "json" else ""
+        more = "; yantra chakra rewrite makes JSON of traces" if schema == "json" else ""
         raise UnsupportedError(f"--chakra_schema_version: {problem}{more}")
     if vram:
         problem = "upstream's sum of all tensors of a rank is not made"

@@ -23,7 +23,7 @@ ADVICE = {
     "unreadable": "give a Chakra trace, plain or packed with gzip",
     "malformed": "the file is damaged or no Chakra trace; write it again",
     "no-nodes": "give the rank something to do, or leave it out of the job",
-    "unknown-field": "convert the trace to today's layout with yantra chakra upgrade",
+    "unknown-field": "convert the trace to today's layout with yantra chakra rewrite",
     "duplicate-id": "give every node an id of its own",
     "dangling-dependency": "write the missing node, or remove the dependency",
     "cycle": "remove one of the dependencies of the cycle",

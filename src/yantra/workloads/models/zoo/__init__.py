@@ -75,7 +75,7 @@ def _instead_of_id(name: str, known: Mapping[str, Entry]) -> str:
     short = _TUNED.sub("", name.rpartition("/")[2])
     sizes = _sizes(short)
     hint = did_you_mean(short, [other for other in known if not sizes or _sizes(other) == sizes])
-    listed = "; `yantra workload models` lists the names" if not hint else ""
+    listed = "; `yantra workload show` lists the names" if not hint else ""
     other = "For another model, " if hint else ""
     return f"{hint or ';'} {other}download its config.json and give the path{listed}"
 
