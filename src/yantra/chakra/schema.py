@@ -37,6 +37,40 @@ class NodeType(IntEnum):
     """Takes part in a collective."""
 
 
+class NodeTraits(NamedTuple):
+    """What every reader of traces must know of a type of node that runs."""
+
+    word: str
+    """What people call it."""
+    lane: str
+    """Where timelines draw it: compute, collective, send, receive or memory."""
+    needs: tuple[str, ...]
+    """Attributes that ASTRA-sim reads of every such node."""
+
+
+NODE_TRAITS: Mapping[NodeType, NodeTraits] = {
+    NodeType.COMP: NodeTraits("compute", "compute", ("is_cpu_op", "duration_ns")),
+    NodeType.COMM_COLL: NodeTraits(
+        "collective", "collective", ("is_cpu_op", "comm_type", "comm_size", "comm_priority")
+    ),
+    NodeType.COMM_SEND: NodeTraits(
+        "send", "send", ("is_cpu_op", "comm_dst", "comm_size", "comm_tag")
+    ),
+    NodeType.COMM_RECV: NodeTraits(
+        "receive", "receive", ("is_cpu_op", "comm_src", "comm_size", "comm_tag")
+    ),
+    NodeType.MEM_LOAD: NodeTraits("load", "memory", ("is_cpu_op", "tensor_size")),
+    NodeType.MEM_STORE: NodeTraits("store", "memory", ("is_cpu_op", "tensor_size")),
+}
+"""Of all types but INVALID and METADATA, in the order of legends."""
+
+
+def lane_of(type: int) -> str | None:
+    """The lane of a type of node; None for one that does not run."""
+    traits = NODE_TRAITS.get(type)  # type: ignore[call-overload]
+    return None if traits is None else traits.lane
+
+
 class CollectiveType(IntEnum):
     """The collective of a COMM_COLL node: values of `comm_type`."""
 

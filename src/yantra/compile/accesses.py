@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from yantra import _core
-from yantra.chakra.schema import NodeType
+from yantra.chakra.schema import NODE_TRAITS, NodeType
 from yantra.memory.migration import Touch
 
 _INTEGER = 1
 """An integer attribute's kind (native/trace/graph.hpp)."""
+_ACCESSES = {type for type, traits in NODE_TRAITS.items() if traits.lane == "memory"}
 
 
 class Ordered(NamedTuple):
@@ -58,7 +59,7 @@ def ordered(graph: _core.Graph) -> Ordered:
 def _accesses(graph: _core.Graph) -> Iterator[tuple[int, bool]]:
     sized = graph.tensor_size.kind
     for node, kind in enumerate(graph.type):
-        if kind in (NodeType.MEM_LOAD, NodeType.MEM_STORE) and sized and sized[node] == _INTEGER:
+        if kind in _ACCESSES and sized and sized[node] == _INTEGER:
             yield node, kind == NodeType.MEM_STORE
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 from yantra.base.errors import ConfigError, did_you_mean
 from yantra.base.output import Path, whole_file
 from yantra.base.text import count
 from yantra.base.units import format_size
+from yantra.chakra.schema import NODE_TRAITS
 from yantra.export.exporter import Exporter
 from yantra.export.stored import StoredResult
 from yantra.result import Result, Table
@@ -28,13 +30,10 @@ _MOST_RANKS = 16
 _INCHES = (8.0, 4.5)
 _MOST_LABELS = 8  # along an axis
 _STRETCHES = 1500  # separate stretches of a run in a figure: two thirds of a pixel at 150 dpi
+_PALETTE = ("#2f6fb2", "#e08214", "#f2b866", "#b39b45", "#9a5fb0", "#8c6d4f")
 _COLOURS = {
-    "COMP": ("compute", "#2f6fb2"),
-    "COMM_COLL": ("collective", "#e08214"),
-    "COMM_SEND": ("send", "#f2b866"),
-    "COMM_RECV": ("receive", "#b39b45"),
-    "MEM_LOAD": ("load", "#9a5fb0"),
-    "MEM_STORE": ("store", "#8c6d4f"),
+    type.name: (traits.word, colour)
+    for (type, traits), colour in zip(NODE_TRAITS.items(), cycle(_PALETTE), strict=False)
 }
 
 

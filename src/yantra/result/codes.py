@@ -2,31 +2,13 @@
 
 from __future__ import annotations
 
+from yantra.chakra.schema import CollectiveType, NodeType
+
 NEVER = 2**64 - 1
 """A time that never was."""
 
-NODE_TYPES = (
-    "INVALID",
-    "METADATA",
-    "MEM_LOAD",
-    "MEM_STORE",
-    "COMP",
-    "COMM_SEND",
-    "COMM_RECV",
-    "COMM_COLL",
-)
-COLLECTIVE_KINDS = (
-    "all_reduce",
-    "reduce",
-    "all_gather",
-    "gather",
-    "scatter",
-    "broadcast",
-    "all_to_all",
-    "reduce_scatter",
-    "reduce_scatter_block",
-    "barrier",
-)
+NODE_TYPES = tuple(type.name for type in NodeType)
+COLLECTIVE_KINDS = tuple(kind.name.lower() for kind in CollectiveType)
 
 
 def nanoseconds(ticks: int, ticks_per_ns: int) -> int | float | None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from yantra import _core
-from yantra.chakra.schema import NodeType
+from yantra.chakra.schema import NODE_TRAITS, NodeType
 from yantra.chakra.trace import Trace
 from yantra.export.report.columns import Columns
 from yantra.export.report.traces import records_of
@@ -25,13 +25,9 @@ _ESSENTIAL = ("phase", "layer", "microbatch", "act_alloc", "act_free")
 _IN_GRAPH = ("comm_type", "comm_size", "comm_src", "comm_dst", "num_ops", "tensor_size")
 _LONGEST_VALUE = 300
 _LARGEST = 2**53
+_STREAM_OF_LANE = {"compute": 0, "collective": 1, "send": 2, "receive": 2, "memory": 3}
 _STREAM_OF_TYPE: dict[int, int] = {
-    NodeType.COMP: 0,
-    NodeType.COMM_COLL: 1,
-    NodeType.COMM_SEND: 2,
-    NodeType.COMM_RECV: 2,
-    NodeType.MEM_LOAD: 3,
-    NodeType.MEM_STORE: 3,
+    type: _STREAM_OF_LANE[traits.lane] for type, traits in NODE_TRAITS.items()
 }
 
 Attributes = dict[str, list[Any]]

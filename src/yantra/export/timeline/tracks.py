@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from yantra import _core
+from yantra.chakra.schema import NODE_TRAITS
 from yantra.collectives.bandwidth import buffer_bytes, bus_factor
 from yantra.export.timeline.sink import Sink, Writer
 from yantra.result import Recording, Result
@@ -35,13 +36,12 @@ _NAMES = (
     "other",
 )
 _CATEGORIES = ("compute", "host", "memory", "send", "receive", "other", "collective")
-_TRACK_OF_TYPE = {
-    "COMP": _COMPUTE,
-    "MEM_LOAD": _MEMORY,
-    "MEM_STORE": _MEMORY,
-    "COMM_SEND": _SENDS,
-    "COMM_RECV": _RECEIVES,
-    "COMM_COLL": _COLLECTIVES,
+_TRACK_OF_LANE = {
+    "compute": _COMPUTE,
+    "memory": _MEMORY,
+    "send": _SENDS,
+    "receive": _RECEIVES,
+    "collective": _COLLECTIVES,
 }
 _ALL_RANKS = "all ranks"
 
@@ -80,8 +80,8 @@ def trace_columns(graph: _core.Graph, writer: Writer) -> Trace:
     """The columns of a trace."""
     types = np.asarray(graph.type)
     kinds = np.full(len(NODE_TYPES), _OTHER, np.int64)
-    for name, kind in _TRACK_OF_TYPE.items():
-        kinds[NODE_TYPES.index(name)] = kind
+    for type, traits in NODE_TRAITS.items():
+        kinds[type] = _TRACK_OF_LANE[traits.lane]
     known = (types >= 0) & (types < len(NODE_TYPES))
     track: Any = np.where(known, kinds[np.where(known, types, 0)], _OTHER)
     track[(track == _COMPUTE) & (integers(graph.is_cpu_op, len(graph)) == 1)] = _HOST

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from yantra import _core
-from yantra.chakra.schema import CollectiveType, NodeType
+from yantra.chakra.schema import CollectiveType, NodeType, lane_of
 from yantra.chakra.trace import Trace
 
 KINDS = ("cpu", "gpu_compute", "communication", "memory", "delay", "other")
@@ -164,11 +164,10 @@ def _kind(type: int, cpu: bool, extra: Extra) -> str:
         if extra.communication is not None:
             return "communication"
         return "cpu" if cpu else "gpu_compute"
-    if type in (NodeType.COMM_COLL, NodeType.COMM_SEND, NodeType.COMM_RECV):
-        return "communication"
-    if type in (NodeType.MEM_LOAD, NodeType.MEM_STORE):
-        return "memory"
-    return "other"
+    lane = lane_of(type)
+    if lane is None:
+        return "other"
+    return "memory" if lane == "memory" else "communication"
 
 
 def _lane(kind: str, extra: Extra, group: str, cpu: bool) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from yantra.chakra.schema import CollectiveType, NodeType
+from yantra.chakra.schema import NODE_TRAITS, CollectiveType, NodeType, lane_of
 
 _WORDS: tuple[tuple[str, str], ...] = (
     ("process_group", "process_group"),
@@ -51,8 +51,8 @@ CLASSES = frozenset(
     [
         *(name for _, name in _WORDS),
         *(type.name.lower() for type in CollectiveType),
-        *("send", "receive", "load", "store", "collective", "operator", "kernel", "delay"),
-        *("compute", "other"),
+        *(traits.word for traits in NODE_TRAITS.values()),
+        *("operator", "kernel", "delay", "other"),
     ]
 )
 """All names an obfuscated trace may have."""
@@ -65,14 +65,8 @@ def class_of(name: str, type: int, comm_type: int | None, is_cpu: bool, is_delay
         if comm_type is None or not 0 <= comm_type < len(CollectiveType):
             return "collective"
         return CollectiveType(comm_type).name.lower()
-    fixed = {
-        NodeType.COMM_SEND: "send",
-        NodeType.COMM_RECV: "receive",
-        NodeType.MEM_LOAD: "load",
-        NodeType.MEM_STORE: "store",
-    }
-    if type in fixed:
-        return fixed[NodeType(type)]
+    if type != NodeType.COMP and lane_of(type) is not None:
+        return NODE_TRAITS[NodeType(type)].word
     if is_delay:
         return _PART
     lower = name.lower()

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from yantra.base.errors import ConfigError, show
 from yantra.base.text import count
 from yantra.chakra import files
-from yantra.chakra.schema import NodeType
+from yantra.chakra.schema import NODE_TRAITS, NodeType
 from yantra.tracing.inspect.timeline.chrome import Span, Timeline
 
 _EVENT = re.compile(rb"^(?:\[[^\]\n]*\]\s*)*(?:issue|callback)\s*,", re.MULTILINE)
@@ -28,12 +28,8 @@ _LINE = re.compile(
     r"\s*,[^=,]*=\s*([0-9]{1,20})\s*,[^=,]*=\s*(.*?)(?:,\s*node->type=\s*([0-9]{1,3}))?\s*$"
 )
 _LANES = {
-    NodeType.COMP: "compute",
-    NodeType.COMM_SEND: "communication",
-    NodeType.COMM_RECV: "communication",
-    NodeType.COMM_COLL: "communication",
-    NodeType.MEM_LOAD: "memory",
-    NodeType.MEM_STORE: "memory",
+    type: traits.lane if traits.lane in ("compute", "memory") else "communication"
+    for type, traits in NODE_TRAITS.items()
 }
 
 

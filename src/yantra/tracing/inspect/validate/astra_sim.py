@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from yantra import _core
 from yantra.base.whole_numbers import whole
-from yantra.chakra.schema import CollectiveType, NodeType
+from yantra.chakra.schema import NODE_TRAITS, CollectiveType, NodeType, lane_of
 from yantra.tracing.inspect.columns import Columns, collective_name
 from yantra.tracing.inspect.groups import WORLD, process_groups
 from yantra.tracing.inspect.validate.loaded import LoadedJob, Member
@@ -22,14 +22,6 @@ _UNSUPPORTED = frozenset(
 )
 _UPSTREAM_REFUSES = frozenset({CollectiveType.REDUCE_SCATTER_BLOCK, CollectiveType.BROADCAST})
 _OTHER_TYPE = _core.IntColumn.Kind.OTHER.value
-_NEEDED = {
-    NodeType.COMM_SEND: ("is_cpu_op", "comm_dst", "comm_size", "comm_tag"),
-    NodeType.COMM_RECV: ("is_cpu_op", "comm_src", "comm_size", "comm_tag"),
-    NodeType.COMM_COLL: ("is_cpu_op", "comm_type", "comm_size", "comm_priority"),
-    NodeType.COMP: ("is_cpu_op", "duration_ns"),
-    NodeType.MEM_LOAD: ("is_cpu_op", "tensor_size"),
-    NodeType.MEM_STORE: ("is_cpu_op", "tensor_size"),
-}
 _INVOLVED_OTHER = 255
 _GROUP_OTHER = -2
 
@@ -96,14 +88,14 @@ def _collectives(job: LoadedJob, member: Member) -> None:
 
 def _types(job: LoadedJob, member: Member) -> None:
     columns = member.columns
-    names = {name for needed in _NEEDED.values() for name in needed}
+    names = {name for traits in NODE_TRAITS.values() for name in traits.needs}
     kinds = {name: getattr(columns.graph, name).kind.tolist() for name in names}
     wrong = {name for name, column in kinds.items() if _OTHER_TYPE in column}
     groups = columns.graph.pg_name.tolist()
     if not wrong and _GROUP_OTHER not in groups:
         return
     for node, type in enumerate(columns.type):
-        for name in _NEEDED.get(NodeType(type), ()) if type in _NEEDED else ():
+        for name in NODE_TRAITS[NodeType(type)].needs if lane_of(type) else ():
             if name in wrong and kinds[name][node] == _OTHER_TYPE:
                 text = f"attribute {name} is not an integer"
                 job.add_finding("error", "attribute-type", _SECTION, member.rank, node, text)
@@ -146,7 +138,7 @@ def _empty_messages(job: LoadedJob, member: Member) -> None:
 
 def _other_needs(job: LoadedJob, member: Member) -> None:
     columns = member.columns
-    if {NodeType.MEM_LOAD, NodeType.MEM_STORE} & set(columns.type):
+    if any(lane_of(type) == "memory" for type in set(columns.type)):
         text = "loads or stores remote memory, which the cluster must have"
         job.add_finding("warning", "needs-remote-memory", _SECTION, member.rank, None, text)
     if NodeType.COMP in columns.type and not _is_timed(columns):
