@@ -1,8 +1,7 @@
 """Calls of the core on all cores, with their results in order.
 
-The core lets go of the interpreter's lock while it works, so threads are enough. Trade-off: a call
-must be worth a thread, tens of microseconds. Small ones are made here and start no thread. Who
-leaves early waits for no call of the core to come to its end: they are told to stop.
+The core releases the interpreter's lock, so threads are enough. Trade-off: a thread pays from tens
+of microseconds a call; smaller calls run here.
 """
 
 from __future__ import annotations

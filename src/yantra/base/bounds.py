@@ -1,14 +1,10 @@
 """What a reader may take of a file: one function says it for every format.
 
-A file may be long; what it makes must follow from its length. `of` says how much a file of a size
-may unpack to, how many values it may stand for, how deep they may nest, how many digits a whole
-number may have and how long a cell may be. `unpacking.py`, `whole_numbers.py`, `rows.py` and
-`documents.py` hold to it, and every reader goes through these.
+`of` says how much a file of a size may unpack to, how many values it may hold, how deep they may
+nest, and how long a number or a cell may be.
 
-Trade-off: text so regular that it packs to less than a two-hundredth is refused as a bomb is. What
-is not packed is read up to its size, so to unpack such a file first is the way out, and said.
-
-Source: a deflated byte stands for 1032 at most (RFC 1951: 258 bytes in two bits).
+Trade-off: text so regular that it packs to less than a two-hundredth is refused as a bomb is; the
+message says to unpack it first. Source: a deflated byte stands for at most 1032 (RFC 1951).
 """
 
 from __future__ import annotations

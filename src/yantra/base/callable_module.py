@@ -1,8 +1,4 @@
-"""Modules that can be called, for those that share their name with the one function users want.
-
-`yantra.compile` names a function and a module. Python binds the module to that name as soon as
-anybody imports it, so the module, called, does what the function does.
-"""
+"""Modules that can be called, such as `yantra.compile`, which names a function and a module."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Child processes that end with the process that asked for them, even where that is killed.
 
-Trade-off: a child looks five times a second whether its parent is still there. Linux can send a
-signal instead, but sends it when the thread ends that started the child, not when the process does.
+Trade-off: a child looks for its parent five times a second. Linux can send a signal instead, but
+does so when the thread that started the child ends.
 """
 
 from __future__ import annotations

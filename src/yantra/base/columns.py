@@ -1,7 +1,7 @@
 """Columns that go to plug-ins and come back: whole numbers with a sign, durations that can run.
 
-Trade-off: whole numbers end at 2**63 - 1, half of what a trace can hold. In return `bytes - knee`
-of a plug-in is negative below the knee, where numbers without a sign would wrap.
+Trade-off: whole numbers end at 2**63 - 1, half of what a trace can hold, so that differences may be
+negative.
 """
 
 from __future__ import annotations

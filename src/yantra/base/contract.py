@@ -1,8 +1,7 @@
 """Contracts of plug-ins: laws that each of a kind keeps, checked by one command for all kinds.
 
-A law takes a plug-in and an example, and returns what is wrong, in words, or None. The laws of a
-kind are beside it (`yantra.fabric.topologies.contract`); here is what all contracts have in common.
-A plug-in that raises breaks the law that asked it.
+A law takes a plug-in and an example, and returns what is wrong, in words, or None. A plug-in that
+raises breaks the law that asked it.
 """
 
 from __future__ import annotations

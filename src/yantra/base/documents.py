@@ -1,8 +1,7 @@
 """Text of JSON and YAML files to plain trees, with the place of every syntax error.
 
-YAML is read more strictly than usual where it guesses: a repeated key is an error, and a plain
-scalar is a number or a truth value only in JSON's spelling (`no`, `1:30` and `010` are text).
-PyYAML parses it, with libyaml if it was built in.
+YAML is read strictly: a repeated key is an error, and a plain scalar is a number or a truth value
+only in JSON's spelling (`no`, `1:30` and `010` are text).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The families of errors Yantra raises, and how their texts are put together.
 
-Every text says where, what is wrong, what was expected, what came, and what to do. A family decides
-the exit status of a command: the user's input (2), the model's answer (3), our own fault (70).
+A family decides the exit status of a command: the user's input (2), the model's answer (3), our own
+fault (70).
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """Doubles as nlohmann::json writes them: the digits of Grisu2, in its layout.
 
-Grisu2 finds digits that read back as the same double, nearly always the fewest, not always the
-nearest of those: 0.0010271072387695313 where Python writes ...312. Where a file is to be that of a
-program that uses the library, its digits are taken.
-
-Trade-off: 20 us a number, where Python's own `repr` takes less than one; so results are kept.
+They read back as the same double and are not always the nearest: 0.0010271072387695313 where Python
+writes ...312. Trade-off: 20 us a number, so results are kept.
 
 Source: Loitsch, "Printing Floating-Point Numbers Quickly and Accurately with Integers", PLDI 2010,
 with the library's choice of powers of ten (every eighth) and of the exponents -60 to -32.

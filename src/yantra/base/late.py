@@ -1,8 +1,7 @@
 """The names of a package that are imported from its files when somebody first asks for them.
 
-A package gathers the names of its files for users. Importing them all takes longer than a short
-command needs for its work, so a package hands them out one by one. Trade-off: a package with many
-names lists them twice, once for type checkers and once by file.
+Importing all takes longer than a short command's work. Trade-off: such a package lists its names
+twice, for type checkers and by file.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
 """How much memory a command may take, and what to say when that is not enough.
 
-On Linux the limit is the kernel's: the data of the process (RLIMIT_DATA, which counts what is asked
-for, before it is used). An allocation beyond it fails, and the command ends with a sentence and
-not by the kernel's killer. Elsewhere nothing enforces it; what a run will need at least is compared
-with it before the run, everywhere.
-
-Trade-off: it counts the whole process, the interpreter's tens of megabytes included, and all
-threads of a sweep together. In return nothing in the core has to count.
+On Linux the kernel enforces the limit (RLIMIT_DATA): an allocation beyond it fails and the command
+ends with a sentence. Elsewhere only the estimate before a run is compared with it. Trade-off: it
+counts the whole process, all threads of a sweep together.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """How deep the lists and objects of a JSON text are inside each other, before anything reads it.
 
-What reads a tree, writes or compares it calls itself once a level, and the depth at which that ends
-differs between interpreters. A text is looked at in pieces: escapes are taken out, every second
-part between quotes is a text, and the rest is counted by the C library. So the answer is exact,
-memory is that of a piece, and it costs a few percent of reading. Trade-off: what is no JSON, such
-as a backslash outside a text, is left to the parser, which ends there.
+Recursive readers end at depths that differ between interpreters. Trade-off: what is no JSON, such
+as a backslash outside a text, is left to the parser.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """What a reader says of a file that it reads all the same: `note`.
 
-In Python it is a warning of the category `Note`; a command writes it as its other warnings, each
-text once. Trade-off: readers are called from everywhere, so a note goes beside what they return,
-and not with it.
+In Python it is a warning of the category `Note`; a command prints each text once.
 """
 
 from __future__ import annotations

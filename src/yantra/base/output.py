@@ -1,15 +1,10 @@
 """Writing files so that nobody ever sees half of one.
 
-The content goes to a new file in the same folder, which then takes the name in one step. A reader
-finds the old file or the new one; a failing write leaves what was there. What is not a regular
-file, such as a pipe or /dev/null, is written to as it is: renaming would replace it.
+The content goes to a new file in the same folder, which then takes the name in one step; a pipe or
+/dev/null is written to as it is. The new file is locked while it is written, so that the next
+writer can remove what a killed process left.
 
-A process that is killed leaves its new file behind. While it writes it holds a lock on it, which
-ends with the process; so whoever writes the same file next can tell such a file from one that is
-being written, and removes it.
-
-Trade-off: the disk is waited for only where that is asked for (`is_durable`). All else can be made
-again, and a digest tells what a lost machine left of it.
+Trade-off: the disk is waited for only where that is asked for (`is_durable`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Plug-ins in files of the user: how they are named, and what is wrong with one in a line.
+"""Plug-ins in files of the user: how they are named.
 
 A name that ends in `.py` is the path of such a file; `file.py:4` gives the plug-in a number, as the
-4 of `two_level_tree4` does. Every command asks whether a name is such a path, few load a file: that
-is in `plugin_modules.py`.
+4 of `two_level_tree4` does. `plugin_modules.py` loads them.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Loads plug-ins in files of the user: once, and what is wrong with one is said in a line.
 
-A file is run once, and again only if its contents have changed.
-
-Trade-off: the text is compiled here and not imported, so that no bytecode beside it stands for an
-older text, and two files of one name do not clash. It cannot import the files beside it.
+Trade-off: the text is compiled here and not imported, so no stale bytecode is used and two files of
+one name do not clash. It cannot import the files beside it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
 """Text of files as a terminal may show it, and as a spreadsheet may hold it.
 
-A name can hold anything: what clears a screen, sets its title or turns the order of letters round;
-half of a character, of a file name that is no UTF-8; what a spreadsheet runs.
-
 Source: ECMA-48 for control characters; Unicode Standard Annex 9 for those that turn text round;
 https://owasp.org/www-community/attacks/CSV_Injection for cells.
 """

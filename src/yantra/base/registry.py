@@ -1,14 +1,11 @@
 """Named plug-ins: one file each, found without importing the others.
 
-A built-in plug-in `ring` is the file `ring.py` of a package; the file ends with the line
-`PLUGIN = <object>`, which tells it from the helpers beside it. Where the name cannot be a file's
-(`1f1b`, `zb-h1`), a line `PLUGIN_NAME = "1f1b"` gives it. A third-party plug-in is an entry point
-of the group, its name the plug-in's name, its value the object. In place of a name there may be
-the path of any such file, or in Python the class itself; `plug_in` makes a file's known by name.
+A built-in plug-in `ring` is the file `ring.py` of a package, with a line `PLUGIN = <object>`. Where
+the name cannot be a file's (`1f1b`), a line `PLUGIN_NAME = "1f1b"` gives it. A third-party plug-in
+is an entry point of the group, or the path of such a file.
 
-Trade-off: the files are searched for those lines as text, so that listing the names imports nothing
-and looking one up reads and imports one file. A built-in is found before any entry point is read;
-that an entry point repeats its name is reported when the names are listed.
+Trade-off: the files are searched for those lines as text, so listing names imports nothing. A
+built-in is found before any entry point of its name.
 """
 
 from __future__ import annotations

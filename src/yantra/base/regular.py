@@ -1,7 +1,6 @@
-"""Reads whole files, of a size that is known before and fits the memory.
+"""Reads whole regular files, of a size that is known before and fits the memory.
 
-Only regular files: a pipe or a device may never end, or never begin. Trade-off: no input comes
-through `<(...)` of a shell or from a pipe at `/dev/stdin`.
+Trade-off: no input comes from a pipe, such as `<(...)` of a shell.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Rows of CSV, each with its line; what is no CSV is an error of the file.
-
-Source: RFC 4180.
-"""
+"""Rows of CSV (RFC 4180), each with its line; what is no CSV is an error of the file."""
 
 from __future__ import annotations
 

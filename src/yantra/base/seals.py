@@ -4,11 +4,8 @@
     a JSON file           the same member, as its last
     a YAML file           # sealed by Yantra: sha256 ab12... of the 120 bytes above
 
-The digest is of the UTF-8 bytes before it, with `\\n` as ends of lines, so `head -c 120 FILE |
-sha256sum` says the same. A journal puts a key before its lines, so that a line of another journal
-is not taken for one of its own.
-
-Trade-off: it tells damage from content, not friend from foe: who edits a file can seal it again.
+The digest is of the UTF-8 bytes before it, with `\\n` as ends of lines. A journal puts a key before
+its lines, so that those of another are noticed. Trade-off: who edits a file can seal it again.
 """
 
 from __future__ import annotations

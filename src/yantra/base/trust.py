@@ -1,12 +1,7 @@
 """Which code may run: what the user has named, and what the user trusts.
 
-A file that names code (a scenario, a study, a result, a cluster) is data of whoever wrote it, so
-the code that it names does not run by that alone. It runs if the user named it too, by an option of
-the command or in a Python program, or has trusted it as it is now (`trusted.py`).
-
-A command runs nothing else, whoever asks for it. A Python program names what it passes by hand, so
-there only what is named while a file is read is asked about. A server does not even run what the
-user trusts. Trade-off: this is no sandbox. What may run may do all that the user may.
+Code that a file names runs if the user named it too, by an option or in Python, or has trusted it
+as it is now (`trusted.py`). A server runs only what is named to it. Trade-off: this is no sandbox.
 """
 
 from __future__ import annotations

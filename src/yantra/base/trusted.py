@@ -1,12 +1,10 @@
 """What the user trusts, as it was then: folders and files, with the digest of each file in them.
 
-It is kept in the user's configuration, `$XDG_CONFIG_HOME/yantra/trusted.json` or
-`~/.config/yantra/trusted.json`, as JSON. Of a folder those files count that are code or may name
-some: `.py`, what the system may execute, and scenarios, studies and results (`.yaml`, `.yml`,
-`.json`). A file that has changed, or is new, is not trusted.
+It is kept in `$XDG_CONFIG_HOME/yantra/trusted.json` or `~/.config/yantra/trusted.json`. Of a folder
+those files count that are code or may name some: `.py`, executables, `.yaml`, `.yml`, `.json`. A
+file that has changed, or is new, is not trusted.
 
-Trade-off: what code reads or imports from elsewhere is not looked at. Of a program that runs by
-itself all code of its trusted folder is, as it may import what is beside it.
+Trade-off: what code reads or imports from elsewhere is not looked at.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Quantities with units at the edge of Yantra: text to number, number to text.
 
-Inside, a quantity is a bare number whose name ends in its unit (`latency_ns`). Decimal prefixes
-are powers of 1000, binary ones (`Ki`, `Mi`, ...) powers of 1024; `b` is a bit and `B` a byte.
-Values are held as integer ratios until the last step, one correctly rounded division: `0.1 us` is
-the float nearest to 100 ns. Symbols follow the SI brochure (9th edition) and IEC 80000-13.
+Inside, a quantity is a bare number whose name ends in its unit (`latency_ns`). Decimal prefixes are
+powers of 1000, binary ones (`Ki`, `Mi`, ...) powers of 1024; `b` is a bit and `B` a byte. Values
+are exact ratios until one correctly rounded division. Symbols follow the SI brochure (9th edition)
+and IEC 80000-13.
 """
 
 from __future__ import annotations

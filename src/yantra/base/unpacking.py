@@ -1,9 +1,6 @@
 """Unpacks gzip, zlib and members of ZIP archives, to no more than the bounds of their file.
 
-What a file says of its unpacked size is not believed, but where it says that it is too long, its
-bytes are counted before any are kept.
-
-Source: RFC 1950 to 1952; PKWARE, APPNOTE.TXT 6.3.10.
+The size that a file states is not believed. Source: RFC 1950 to 1952; PKWARE, APPNOTE.TXT 6.3.10.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Whole numbers in text: as many digits as any reader takes, and no exception of Python's.
-
-`int` refuses texts of more than 4,300 digits with the ValueError that it has for what is no number
-at all, and takes signs, blanks, underscores and digits of all scripts; no format here means these.
-"""
+"""Whole numbers in text: any number of digits that readers take, without signs or blanks."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
 """Kinds of fields: how a value is read, checked, written and described, said once per field.
 
-A table of fields (`Section`) says of each the key, the kind with its unit and range, and one line
-of meaning. The reader of files, the checks of values made in Python, the JSON Schema and the tables
-of the reference pages follow from it. Scenario files (`yantra.scenario.layout`) and the options of
-plug-ins are such tables.
+The reader of files, the checks of Python values, the JSON Schema and the reference pages all follow
+from a table of fields (`Section`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A field that names a file of some kind: a built-in one by its name, or a user's own by its path.
 
-The package that reads such files is imported when one is named, so a table of fields costs nothing
-of it. It has `load(path)`, or, where there are built-in ones, `names()` and `load(name, where=)`.
+The package that reads such files is imported when one is named. It has `load(path)`, or `names()`
+and `load(name, where=)`.
 """
 
 from __future__ import annotations

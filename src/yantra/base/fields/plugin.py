@@ -3,8 +3,7 @@
     network: ideal
     network: {kind: ideal, options: {speedup: 2}}
 
-What options there are is the plug-in's own business: it describes them by a `Section`, and nothing
-here or in the scenario's layout changes when a plug-in gets another.
+A plug-in describes its own options, by a `Section`.
 """
 
 from __future__ import annotations

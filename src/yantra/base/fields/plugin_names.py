@@ -1,8 +1,7 @@
 """Names of plug-ins in scenario files: paths start from the file's folder, as all others do.
 
-What a scenario holds is a name, a path or a class. A file can hold the first two, so a class is
-written as the path of the file that gives it, and so is a name that only a command line has
-registered. A class that is in no file is written as a mark, which says so; no reader takes it.
+A class is written as the path of the file that gives it; one that is in no file as a mark that no
+reader takes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """A field that few files give: what reads and describes it is imported when one does.
 
-Every run imports the layout of scenarios. Trade-off: the field is named by its module in place of
-itself, and a misspelled name is found by the first file that gives it; the reference page, which
-describes every field, is such a use.
+Trade-off: a misspelled module name is found by the first file that gives the field.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Fields of one value: numbers within a range, quantities with a unit, flags, texts and names.
 
-One object per field knows all about it, so that what reads, checks, writes and describes it cannot
-disagree. `read` turns a plain tree into a value, `check` refuses a value that may not be, wherever
-it came from, `write` turns a value into a tree that reads back as an equal value. `schema` and
-`describe` state the same for editors and readers. Relative paths start from `folder`.
+`read` turns a plain tree into a value, `check` refuses a value that may not be, and `write` turns a
+value into a tree that reads back as an equal value. Relative paths start from `folder`.
 """
 
 from __future__ import annotations
