@@ -17,9 +17,9 @@ from yantra.cli.complete import models as model_names
     cls=WithExamples,
     examples=[
         "yantra workload show",
-        "yantra workload show step.yw",
+        "yantra workload show step.yw --json",
         "yantra workload show llama3-70b deepseek-v3",
-        "yantra workload show config.json --json",
+        "yantra workload show config.json",
     ],
 )
 @click.argument("named", nargs=-1, metavar="[WORKLOAD|MODEL...]", shell_complete=model_names)
