@@ -1,7 +1,7 @@
 """Networks on chip under synthetic traffic, flit by flit: latency against load, and saturation.
 
 Routers are those of `native/network/noc`, with BookSim's stages or Garnet's single one;
-docs/concepts/network-on-chip.md has their rules. Rates are flits a node and cycle.
+docs/reference/networks-on-chip.md has their rules. Rates are flits a node and cycle.
 """
 
 from __future__ import annotations
