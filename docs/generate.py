@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
+from textwrap import fill
 from types import ModuleType
 from typing import Any
 
@@ -31,7 +32,6 @@ from yantra.scenario.quirk_stories import STORIES
 from yantra.scenario.training import STEP
 from yantra.schedulers import schedulers
 from yantra.workloads.models import catalogue, description, hf
-from yantra.workloads.models.overview import HEAD, row
 from yantra.workloads.models.transformer import Transformer
 from yantra.workloads.plan import names, plan
 from yantra.workloads.plan.fields import MEANINGS
@@ -122,16 +122,6 @@ def _codes(names: tuple[str, ...]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def stack_names() -> str:
-    """Return a row for each machine of each stack."""
-    from yantra.fabric import stacks
-    from yantra.fabric.stacks.describe import HEAD as HEAD_OF_STACKS
-    from yantra.fabric.stacks.describe import rows_of
-
-    rows = [row for name in stacks.names() for row in rows_of(stacks.load(name))]
-    return _table(HEAD_OF_STACKS, iter(rows))
-
-
 def pages() -> list[Path]:
     """Return the pages that may have generated parts."""
     return sorted([*DOCS.glob("concepts/*.md"), *DOCS.glob("reference/*.md")])
@@ -160,7 +150,6 @@ def part(name: str) -> str:
         "accuracy of decode": accuracy_of_decode,
         "own steps": own_steps,
         "collectives": collectives,
-        "stacks": stack_names,
         "clusters": cluster_names,
         "peak rates": peak_rates,
         "achievable rates": achievable_rates,
@@ -242,12 +231,22 @@ def _options(section: Section | None) -> str:
         return "none"
     said: dict[tuple[str, str, str], list[str]] = {}
     for key, (name, field, meaning) in section.entries.items():
-        facts = _value(field), _default(field, section.record, name), _of_any(meaning, key)
-        said.setdefault(facts, []).append(f"`{key}`")
+        value, default = _value(field), _default(field, section.record, name)
+        said.setdefault((_choice(value), _given(default), _of_any(meaning, key)), []).append(
+            f"`{key}`"
+        )
     return "; ".join(
-        f"{', '.join(keys)}: {value}, {default}: {meaning}"
-        for (value, default, meaning), keys in said.items()
+        f"{', '.join(keys)}{choice}{default}: {meaning}"
+        for (choice, default, meaning), keys in said.items()
     )
+
+
+def _choice(value: str) -> str:
+    return f", {value}" if value.startswith("one of ") else ""
+
+
+def _given(default: str) -> str:
+    return "" if default == "none" else f" ({default})"
 
 
 def _of_any(meaning: str, key: str) -> str:
@@ -340,29 +339,33 @@ def _tera(rate: Number | None) -> str:
 
 
 def known_models() -> str:
-    """Return the table of the models that are known by name."""
-    found = (catalogue.find(name) for name in catalogue.names())
-    rows = ((f"`{model.name}`", *row(model)[1:], model.source) for model in found)
-    return _table((*HEAD, "source"), rows)
+    """Return the names of the models that are known."""
+    return _paragraph(catalogue.names())
 
 
 def model_types() -> str:
-    """Return the table of Hugging Face's model types that are read."""
-    named = ((name, sys.modules[hf.families.get(name).__module__]) for name in hf.families.names())
-    rows = ((f"`{name}`", (module.__doc__ or "").strip().rstrip(".")) for name, module in named)
-    return _table(("model_type", "what it is"), rows)
+    """Return Hugging Face's model types that are read."""
+    return _paragraph(hf.families.names())
 
 
 def same_types() -> str:
     """Return the table of model types that are read as another."""
-    rows = ((f"`{kind}`", f"`{other}`") for kind, other in sorted(hf.SAME.items()))
-    return _table(("model_type", "is read as"), rows)
+    return _table(("is read as", "model_type"), _gathered(hf.SAME, lambda kind: f"`{kind}`"))
 
 
 def refused_types() -> str:
     """Return the table of model types that are refused, and why."""
-    rows = ((f"`{kind}`", reason) for kind, reason in sorted(hf.REFUSED.items()))
-    return _table(("model_type", "because"), rows)
+    return _table(("because", "model_type"), _gathered(hf.REFUSED, str))
+
+
+def _paragraph(names: Iterable[str]) -> str:
+    return fill(_codes(tuple(names)) + ".", 118, break_on_hyphens=False) + "\n"
+
+
+def _gathered(facts: Mapping[str, str], written: Callable[[str], str]) -> Iterator[tuple[str, str]]:
+    """Yield a row for each value, with all the names that have it."""
+    for value in sorted(set(facts.values())):
+        yield written(value), _codes(tuple(name for name in sorted(facts) if facts[name] == value))
 
 
 def section(path: str) -> str:
