@@ -38,6 +38,12 @@ from yantra.workloads.plan.fields import MEANINGS
 
 DOCS = Path(__file__).resolve().parent
 _KEYS = ("key", "value", "default", "meaning")
+_SHORT = {
+    "a whole number": "integer",
+    ", at least ": " ≥ ",
+    ", above ": " > ",
+    ", at most ": ", ≤ ",
+}
 _PART = re.compile(r"(?<=<!-- generated: )([^>]+?)( -->\n)(.*?)(?=<!-- end -->)", re.DOTALL)
 
 
@@ -270,10 +276,10 @@ def _plan_value(field: str) -> str:
     if choices:
         return ", ".join(f"`{choice}`" for choice in choices)
     if field in (*plan.SIZES, *plan.OPTIONAL_SIZES):
-        return "a whole number of at least 1"
+        return "integer ≥ 1"
     if field == "stage_layers":
         return "whole numbers, as a list or a text"
-    return "a number above 0" if field == "capacity_factor" else "a text"
+    return "a number > 0" if field == "capacity_factor" else "a text"
 
 
 def _plan_default(field: str) -> str:
@@ -378,7 +384,7 @@ def section(path: str) -> str:
 
 def _rows(section: Section, path: str) -> Iterator[tuple[str, ...]]:
     for key, (name, field, meaning) in section.entries.items():
-        value = "a mapping, see below" if isinstance(field, Section) else _value(field)
+        value = "see below" if isinstance(field, Section) else _value(field)
         default = _default(field, section.record, name)
         yield f"`{path}.{key}`" if path else f"`{key}`", value, default, meaning
     if isinstance(section, MemorySection):
@@ -397,7 +403,10 @@ def _inner(field: Field) -> Field:
 
 def _value(field: Field) -> str:
     text = re.sub(r'"([^"]+)"', r"`\1`", field.describe())
-    return re.sub(r" such as `\d[^`]*`", "", text)  # the units of the page have examples
+    text = re.sub(r" such as `\d[^`]*`", "", text)  # the units of the page have examples
+    for words, sign in _SHORT.items():
+        text = text.replace(words, sign)
+    return text
 
 
 def _default(field: Field, record: Any, name: str) -> str:
