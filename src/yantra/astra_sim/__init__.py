@@ -1,7 +1,6 @@
 """ASTRA-sim 2's input files, unchanged, to a Scenario with its semantics.
 
-What ASTRA-sim silently ignores or bends comes back as warnings; where it crashes or is undefined, a
-ConfigError names the key. Only configuration is checked here.
+What ASTRA-sim silently ignores or bends comes back as warnings.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
-"""The collective implementations of a system file -> algorithms by collective and by node.
-
-By precedence: a YAML file of trace prefixes per node id, a trace prefix per collective
-(`...-implementation-custom`), a list of names per dimension. A short list covers the first
-dimensions only; a `one...` algorithm covers all ranks and ends the list.
+"""The collective implementations of a system file: a YAML file of trace prefixes per node id goes
+before a trace prefix per collective, and that before a list of names per dimension.
 """
 
 from __future__ import annotations
@@ -30,11 +27,9 @@ class AlgorithmTable(Record):
     per_node: tuple[tuple[int, str], ...]
 
     def any(self) -> bool:
-        """Whether a collective can run at all."""
         return bool(self.per_node) or any(self.by_type.values())
 
     def any_custom(self) -> bool:
-        """Whether a collective can run from traces."""
         return bool(self.per_node) or any(isinstance(a, Custom) for a in self.by_type.values())
 
 
@@ -89,7 +84,6 @@ def _is_added(name: str) -> bool:
 
 
 def _algorithm(keys: Keys, key: str, name: str) -> str:
-    """The plain name: ASTRA-sim cuts what follows the window's digits."""
     if name in _PLAIN or name in _WINDOWED:
         return name
     family = next((family for family in _WINDOWED if name.startswith(family)), None)

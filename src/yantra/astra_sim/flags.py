@@ -1,8 +1,6 @@
-"""The command line of ASTRA-sim's analytical binaries, or of its ns-3 front end -> Flags.
+"""The command line of ASTRA-sim's analytical binaries, or of its ns-3 front end, as in cxxopts 3.0.
 
-Long options as `--option=value` or `--option value`, the last one counts, as in cxxopts 3.0.
-Unknown ones, which ASTRA-sim silently ignores, are warned of. Only the standard library is
-imported, to start fast.
+Only the standard library is imported, to start fast.
 """
 
 from __future__ import annotations

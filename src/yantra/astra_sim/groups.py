@@ -1,8 +1,5 @@
-"""ASTRA-sim's communicator-group file (JSON) -> groups.
-
-An object of id -> ranks, in the order of the group's ring. Id 0 and the empty name are all ranks in
-traces, so a file may not define them (ASTRA-sim aborts). Ids are read as C++'s `stoi` does: `+51`
-is 51, and text after digits is ignored. Of two keys with one id the later in byte order counts.
+"""ASTRA-sim's communicator-group file (JSON): an object of id -> ranks, in the order of the group's
+ring. Ids are read as C++'s `stoi` does; of two keys with one id the later in byte order counts.
 """
 
 from __future__ import annotations

@@ -27,7 +27,6 @@ class Keys:
 
     @classmethod
     def read(cls, path: Path) -> Keys:
-        """Read a file whose text is one JSON object."""
         name = str(path)
         tree, warnings = parse_json(read_text(path), name)
         return cls(tree, name, warnings)
@@ -36,15 +35,12 @@ class Keys:
         return key in self.tree
 
     def error(self, key: str, problem: str) -> ConfigError:
-        """The error that names the file and the key."""
         return ConfigError(self.place(key), problem)
 
     def place(self, key: str) -> str:
-        """A key in errors: the file and the key."""
         return f"{self.name}: {show(key)}"
 
     def warn(self, key: str, problem: str) -> None:
-        """Record a warning that names the file and the key."""
         self.warnings.append(str(self.error(key, problem)))
 
     def warn_unknown(self, known: Sequence[str], silent: Sequence[str] = ()) -> None:
@@ -55,7 +51,6 @@ class Keys:
                 self.warn(key, f"unknown key, ignored as ASTRA-sim does{hint}")
 
     def text(self, key: str) -> str:
-        """A required text."""
         value = self._required(key, "a text")
         if not isinstance(value, str):
             raise self.error(key, expected_got("a text", value))
@@ -75,7 +70,6 @@ class Keys:
         raise self.error(key, f"unknown name; {expected_got(expected, value)}{hint}")
 
     def texts(self, key: str) -> list[str]:
-        """A list of texts; empty if the key is absent."""
         values = self.tree.get(key, [])
         if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
             raise self.error(key, expected_got('a list of texts such as ["ring"]', values))
@@ -141,7 +135,6 @@ class Keys:
 
 
 def _single(value: float) -> float:
-    """A number as a 32-bit float; OverflowError if it is none."""
     if value == 0:
         return value
     from struct import pack, unpack

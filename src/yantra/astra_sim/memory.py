@@ -1,7 +1,6 @@
-"""ASTRA-sim's remote memory file (JSON) -> RemoteMemory.
+"""ASTRA-sim's remote memory file (JSON).
 
-A GB/s is 10^9 bytes/s, unlike in the network file; both numbers are unsigned integers: fractions
-are cut off. Bandwidth 0 or absent charges nothing.
+A GB/s is 10^9 bytes/s, unlike in the network file; bandwidth 0 or absent charges nothing.
 """
 
 from __future__ import annotations

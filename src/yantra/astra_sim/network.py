@@ -102,7 +102,6 @@ def _dimension(name: str, at: int, kind: str, size: str, gb_per_s: str, ns: str)
 
 
 def _added(kind: str, name: str) -> str | None:
-    """A topology that ASTRA-sim lacks: a file's, or a --plugin's."""
     from yantra.fabric.topologies import topologies
 
     given = read_name(kind, paths.dirname(name), f'{name}: "topology"')

@@ -1,12 +1,7 @@
-"""The files of ASTRA-sim's ns-3 front end -> logical dimensions, a fabric and a packet network.
+"""The files of ASTRA-sim's ns-3 front end. Unmodelled keys that would change a result are refused.
 
-The logical topology, JSON `{"logical-dims": ["8", "2"]}`, has the collectives' dimensions. The
-network is HPCC's text of keys and values; TOPOLOGY_FILE names the cables. Keys and defaults are the
-front end's. Unmodelled keys that would change a result are refused; those that change none are
-reported.
-
-Trade-off: equal next hops are chosen by our own hash, once for each pair of hosts; the fork's
-choice depends on addresses in memory (docs/reference/astra-sim.md).
+Trade-off: equal next hops are chosen by our own hash; the fork's choice depends on addresses in
+memory (docs/reference/astra-sim.md).
 
 Source: astra-sim/astra-network-ns3 scratch/common.h, astra-sim network_frontend/ns3.
 """
@@ -164,7 +159,6 @@ class Outputs(NamedTuple):
 
 
 def outputs(config: str) -> Outputs:
-    """What a configuration wants written."""
     values, _ = _read_config(config, [])
     graph = files.read(_topology_file(values["TOPOLOGY_FILE"], config, []))
     return Outputs(
@@ -200,7 +194,6 @@ def _words(path: str) -> Iterator[tuple[str, int]]:
 def _read_config(
     path: str, warnings: list[str]
 ) -> tuple[dict[str, Any], dict[str, dict[int, float]]]:
-    """The value of every key, by default the front end's, and the maps."""
     values = {key: default for key, (_, default) in _KEYS.items()}
     maps: dict[str, dict[int, float]] = {key: {} for key in _MAPS}
     words = _words(path)
@@ -249,7 +242,6 @@ def _read_config(
 
 
 def _check_modelled(values: dict[str, Any], path: str, warnings: list[str]) -> None:
-    """Refuse what would change the result and is not modelled."""
     if values["CC_MODE"] not in SCHEMES:
         names = ", ".join(f"{mode} ({name})" for mode, name in SCHEMES.items())
         problem = expected_got(f"one of {names}", values["CC_MODE"])
@@ -278,7 +270,6 @@ def _check_modelled(values: dict[str, Any], path: str, warnings: list[str]) -> N
 
 
 def _topology_file(name: str, config: str, warnings: list[str]) -> str:
-    """The topology's path: relative to the command, or to the configuration."""
     beside = paths.join(paths.dirname(config), name)
     if paths.exists(name) or not paths.exists(beside):
         return paths.abspath(name)
@@ -304,7 +295,6 @@ def _check_hosts(graph: Graph, sizes: list[int], logical: str, path: str) -> Non
 def _options(
     values: dict[str, Any], maps: dict[str, dict[int, float]], graph: Graph, config: str
 ) -> dict[str, Any]:
-    """The options of the packet network, including all that a preset would set."""
     mode = values["CC_MODE"]
     window = "unlimited" if not values["HAS_WIN"] else "variable" if values["VAR_WIN"] else "static"
     options: dict[str, Any] = {
@@ -431,7 +421,6 @@ class FirstWays:
             own.sort(key=lambda link: self._ends[link])
 
     def pairs_from(self, host: int) -> dict[int, Pair]:
-        """The pairs of a host with each that it reaches."""
         reached = {host: (0, 0, 2**63)}
         queue = [host]
         for device in queue:

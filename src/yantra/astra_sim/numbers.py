@@ -1,6 +1,5 @@
-"""Numbers as the text readers of ASTRA-sim take them (yaml-cpp, cxxopts, stoi), and nothing looser.
-
-Python's conversions also take underscores, spaces, `nan` and digits of other scripts.
+"""Numbers as the text readers of ASTRA-sim take them (yaml-cpp, cxxopts, stoi), and nothing
+looser.
 """
 
 from __future__ import annotations
@@ -31,7 +30,6 @@ def read_integer(text: str, where: str, octal: bool = False) -> int:
 
 
 def read_number(text: str, where: str) -> float:
-    """Read a finite decimal number."""
     try:
         if not set(text) <= _OF_A_NUMBER:
             raise ValueError

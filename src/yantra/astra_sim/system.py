@@ -1,8 +1,7 @@
-"""ASTRA-sim's system file (JSON) -> collectives, device and switches of a Scenario.
+"""ASTRA-sim's system file (JSON).
 
-Defaults and conversions are ASTRA-sim 2's; unknown keys, which do nothing there, are warned of.
-Keys of ASTRA-sim 1.0 that 2 compiles but cannot select are read on request (`honour`). A GB/s of
-`local-mem-bw` is 10^9 bytes/s, a TFLOPS of `peak-perf` 10^12 per second.
+A GB/s of `local-mem-bw` is 10^9 bytes/s, a TFLOPS of `peak-perf` 10^12 per second; keys of
+ASTRA-sim 1.0 are read on request (`honour`).
 """
 
 from __future__ import annotations
@@ -142,7 +141,6 @@ def _device(keys: Keys) -> Device:
 
 
 def _peak_tflops(keys: Keys, roofline: bool) -> float:
-    """The peak; one below 0, with which no roofline kernel ends, matters only there."""
     key = "peak-perf"
     value = keys.tree.get(key, 0.0)
     if (

@@ -1,8 +1,6 @@
 """Files of ASTRA-sim 1.0, known by their form, and what to write in their place for ASTRA-sim 2.
 
-1.0 took a network as JSON (or a text for Garnet), a system as lines `key: value`, and a workload as
-a table of layers. Functions return None or what to say. Source: the branch ASTRA-sim-1.0 and the
-scripts of its tutorials.
+Source: the branch ASTRA-sim-1.0 and the scripts of its tutorials.
 """
 
 from __future__ import annotations
@@ -49,7 +47,6 @@ def network(tree: Any) -> str | None:
 
 
 def _as_yaml(tree: dict[str, Any]) -> str | None:
-    """The four lists, None for an incomplete file."""
     keys = ("topologies-per-dim", "units-count", "links-count", "link-bandwidth", "link-latency")
     try:
         columns = [list(tree[key]) for key in keys]

@@ -1,8 +1,7 @@
 """Chakra execution traces: read, write, build by hand, check.
 
-trace = chakra.read("step.0.et")
-trace.write("copy.0.et.gz")
-for finding in chakra.validate("step.0.et"):
+trace = chakra.read("step.0.et") trace.write("copy.0.et.gz") for finding in
+chakra.validate("step.0.et"):
     print(finding)
 """
 

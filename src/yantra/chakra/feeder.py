@@ -32,7 +32,7 @@ Semantics = Literal["v1", "v3"]
 
 
 class State(Enum):
-    """Of a node: pending, taken, finished; pushed back it is pending."""
+    """The state of a node; one that is pushed back is pending again."""
 
     PENDING = "pending"
     """Not handed out."""
@@ -142,14 +142,12 @@ class Feeder:
         return tuple(sorted(id for id, state in self._state.items() if state is State.TAKEN))
 
     def __iter__(self) -> Iterator[Node]:
-        """Issue every node and finish it at once."""
         while (node := self.next_issuable()) is not None:
             yield node
             if self._state[node.id] is State.TAKEN:
                 self.free_children(node.id)
 
     def __len__(self) -> int:
-        """Number of unfinished nodes."""
         return self._left
 
     def __repr__(self) -> str:

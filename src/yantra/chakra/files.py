@@ -1,7 +1,4 @@
-"""Trace files as bytes: plain or gzip, written whole or not at all.
-
-As in other readers, content shows gzip, not the name.
-"""
+"""Trace files as bytes: plain or gzip, written whole or not at all."""
 
 from __future__ import annotations
 
@@ -101,7 +98,6 @@ def is_json(data: bytes) -> bool:
 
 
 def what_it_is(data: bytes) -> str:
-    """Guess what a file is that is no Chakra trace, or ""."""
     for magic, name in _OTHER_PACKERS.items():
         if data.startswith(magic):
             return (
@@ -128,7 +124,6 @@ def _packing(file: BinaryIO) -> BinaryIO:
 
 
 def near(path: str) -> str:
-    """Hint for a missing file: a similar name, or the missing folder."""
     folder, name = os.path.split(path)
     if not os.path.isdir(folder or "."):
         return f"; the folder {folder} does not exist"

@@ -1,8 +1,6 @@
 """Small synthetic traces: every node type, a dependency, every collective.
 
-`compat="upstream"` is upstream's generator byte for byte: node numbers go on through ranks and
-cases, and sends and receives have no peer, so no simulator runs them. Otherwise traces number from
-0, and one case replaces two: every rank sends to the next.
+`compat="upstream"` is upstream's generator byte for byte, which no simulator runs.
 
 Source: MLCommons Chakra, the generator of 2026.
 """
@@ -48,8 +46,6 @@ class Sizes(NamedTuple):
 
 
 class Case(NamedTuple):
-    """Named traces, one per rank."""
-
     name: str
     traces: list[Trace]
 

@@ -1,7 +1,4 @@
-"""From a trace file to what a run executes, without node objects.
-
-Imports nothing of `Trace` and its schema.
-"""
+"""From a trace file to what a run executes, without node objects."""
 
 from __future__ import annotations
 
@@ -63,7 +60,6 @@ def graph_of(
 
 
 def not_a_trace(plain: bytes, where: str, fault: Exception) -> TraceError:
-    """The error for other content, with a guess what it is."""
     from yantra.chakra.other_formats import recognised
 
     if profiler := recognised(plain):

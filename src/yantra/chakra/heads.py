@@ -44,12 +44,10 @@ def _decoded(plain: bytes) -> _core.Trace | None:
 
 
 def texts_of(native: _core.Trace) -> dict[str, str]:
-    """Texts in a trace's metadata, by name."""
     return {name: value for name, _, value, _ in native.metadata if isinstance(value, str)}
 
 
 def stated_in(path: str) -> dict[str, str]:
-    """Texts of a file; empty if unreadable, which others report."""
     head = head_of(path)
     return {} if head is None else texts_of(head)
 
@@ -75,7 +73,6 @@ def head_of(path: str) -> _core.Trace | None:
 
 
 def with_stated(plain: bytes, **texts: str) -> bytes:
-    """The file's content with these texts in its metadata."""
     from yantra.chakra.schema import Attribute
     from yantra.chakra.trace import Trace
 

@@ -1,10 +1,8 @@
 """Traces from JSON: the jsonizer's form, or a v1 feeder's workload.
 
-All that protobuf's parser takes. The first object is the metadata unless it has a node's member.
-Unknown members are refused: the binary form has no place for them.
+Trade-off: the text stays in memory; objects become trees one at a time.
 
-Trade-off: the text stays in memory; objects become trees one at a time. Source: the protobuf JSON
-mapping, https://protobuf.dev/programming-guides/json.
+Source: the protobuf JSON mapping, https://protobuf.dev/programming-guides/json.
 """
 
 from __future__ import annotations
@@ -39,7 +37,6 @@ class Mistake(Exception):  # noqa: N818  # becomes a TraceError with its place
 
 
 def decode_json(data: bytes, where: str) -> _core.Trace:
-    """Decode a trace in either form."""
     text = JsonText(data, where)
     recorder = _core.TraceRecorder()
     values = text.values()

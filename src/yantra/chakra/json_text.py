@@ -1,7 +1,5 @@
 """Traces as the text of upstream's jsonizer, byte for byte.
 
-Protobuf's JSON of metadata and nodes, without separators, indented by two, made from columns.
-
 Source: the protobuf JSON mapping, https://protobuf.dev/programming-guides/json, as Python's
 `google.protobuf.json_format` (6.x) writes it.
 """
@@ -26,7 +24,6 @@ NODE_TYPES = {int(type): f"{type.name}_NODE" for type in NodeType}
 
 
 def objects(trace: Trace) -> Iterator[str]:
-    """Yield metadata and nodes; joined, the jsonizer's text."""
     native = trace.native
     about = [f'  "version": {_text(native.version)}'] if native.version else []
     yield _object(about + _attributes(native.metadata))
@@ -150,7 +147,6 @@ _FLOAT32 = struct.Struct("<f")
 
 
 def _float(value: float) -> str:
-    """Fewest digits, six or more, of the same float32."""
     if not isfinite(value):
         return _double(value)
     for digits in range(6, 10):
@@ -180,7 +176,6 @@ _SCALAR_FORMS: dict[Kind, Callable[[Any], str]] = {
 
 
 def _forms() -> list[tuple[str, Callable[[Any], str]]]:
-    """By the number of the kind: the member's name, and its writer."""
     table: list[tuple[str, Callable[[Any], str]]] = [("", _number)] * 33
     for kind in Kind:
         if kind is Kind.NONE:

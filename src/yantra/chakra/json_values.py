@@ -1,7 +1,5 @@
 """JSON values in a row, with line and column of mistakes.
 
-`JsonText.error` walks the text again; no places are kept.
-
 Source: RFC 8259; values without separator are the jsonizer's habit.
 """
 
@@ -39,7 +37,6 @@ class JsonText:
         )
 
     def values(self) -> Iterator[tuple[int, Any]]:
-        """Yield each value with its position."""
         at = self._after_space(0)
         while at < len(self.text):
             value, end = self._decoded(at)

@@ -1,5 +1,4 @@
-"""Recognises other profilers' recordings by their beginning, to refuse them by name and say which
-file to use.
+"""Recognises other profilers' recordings by their beginning.
 
 Source: SQLite's signature (sqlite.org/fileformat.html), XSpace (openxla/xla, xplane.proto), and
 keys and tables that Nsight Systems and rocprofv3 write.
@@ -54,7 +53,6 @@ def _is_xspace(head: bytes, data: bytes) -> bool:
 
 
 def _has_plane(data: bytes, begin: bytes) -> bool:
-    """Whether a short text that begins so is field 2 of a message: tag and length."""
     at = data.find(begin)
     while at >= 2:
         if data[at - 2] == 0x12 and len(begin) <= data[at - 1] < 128:

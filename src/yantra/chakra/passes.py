@@ -1,7 +1,6 @@
 """`PassEncoder`: operations of a pass as node blocks, encoded once, copied often.
 
-The core (native/trace/tools/encode_pass.hpp) reads a pass's tuples in one call; their fields are,
-in order, those of `Operation`, `Item`, `Wait` and `Stretch` of `yantra.workloads`.
+Fields that the core reads are, in order, those of `Operation`, `Item`, `Wait` and `Stretch`.
 """
 
 from __future__ import annotations

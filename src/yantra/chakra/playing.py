@@ -1,8 +1,6 @@
 """`PassPlayer`: a pipeline device's template, made of copies of its passes.
 
-A pass is encoded once, in segments (blocks of consecutive nodes); a copy names the micro-batch.
-Computations and each communicator's collectives are chained in program order; passes of a
-micro-batch find each other by chunk and direction.
+Computations and each communicator's collectives are chained in program order.
 """
 
 from __future__ import annotations
@@ -33,11 +31,9 @@ class Moved(NamedTuple):
     first_inner: int = 0
 
     def text(self, text: str) -> str:
-        """A name with layer numbers moved."""
         return _core.with_layers(text, self.layers) if self.layers else text
 
     def tag(self, tag: int) -> int:
-        """A message's tag."""
         return tag + (self.inner_tags if tag >= self.first_inner else self.tags)
 
 
@@ -87,7 +83,6 @@ class PassPlayer:
         )
 
     def play(self, passes: Sequence[int], microbatches: Sequence[int]) -> None:
-        """Play passes of one segment in turn."""
         self._checked(self._native.play_each, passes, microbatches, self._tags)
 
     def play_in_turns(
@@ -100,11 +95,9 @@ class PassPlayer:
         self._checked(self._native.play_in_turns, passes, microbatches, turns, self._tags)
 
     def finish(self, number: int) -> None:
-        """Play what follows all passes of a step."""
         self._checked(self._native.finish, number)
 
     def copies(self) -> Copies:
-        """The template."""
         return Copies(self._native.stamper)
 
     @staticmethod

@@ -1,7 +1,5 @@
-"""Traces with named groups and peers as expressions: one for many ranks.
-
-`pg_name` is a group's name, `comm_peer` an expression in place of `comm_src` and `comm_dst`; the
-caller knows their meaning.
+"""Traces with named groups (`pg_name`) and peers as expressions (`comm_peer`): one for many
+ranks.
 """
 
 from __future__ import annotations
@@ -64,13 +62,11 @@ class Totals(NamedTuple):
 
 
 def names_of(trace: Trace) -> Names:
-    """Groups and peers a trace names."""
     names = _core.relative_names(trace.native)
     return Names(tuple(names.groups), tuple(names.peers))
 
 
 def resolve(trace: Trace, meaning: Meaning, where: str = "trace") -> Trace:
-    """One rank's trace; TraceError for a name without meaning."""
     groups = {name: str(number) for name, number in meaning.groups.items()}
     try:
         native = _core.resolve(trace.native, meaning.rank, groups, dict(meaning.peers))
@@ -80,16 +76,13 @@ def resolve(trace: Trace, meaning: Meaning, where: str = "trace") -> Trace:
 
 
 def collectives_in_order(trace: Trace) -> Trace:
-    """Let each collective wait for the one before it in the file.
-
-    On ASTRA-sim's one slot per rank, ranks that take two ready collectives in different order would
-    wait forever.
+    """On ASTRA-sim's one slot per rank, ranks that take two ready collectives in different order
+    would wait forever.
     """
     return Trace.from_native(_core.with_collectives_in_order(trace.native))
 
 
 def totals_of(trace: Trace, parts: int = 64) -> Totals:
-    """Add up a trace's nodes."""
     totals = _core.totals(trace.native, parts)
     return Totals(
         len(trace),

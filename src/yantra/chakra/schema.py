@@ -1,7 +1,5 @@
 """The Chakra schema (layout 0.0.4, still current) as objects, for building traces.
 
-Values are checked when set. Default types are those of known converters.
-
 Source: MLCommons Chakra, protobuf package ChakraProtoMsg.
 """
 

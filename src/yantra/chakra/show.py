@@ -37,7 +37,6 @@ def lines(trace: Trace, where: str, limit: int | None = 40) -> Iterator[str]:
 
 
 def heading(trace: Trace, where: str) -> str:
-    """A line: file, layout, number of nodes by type."""
     counts = Counter(str(getattr(node_type, "name", node_type)) for node_type in _types(trace))
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
     nodes = "1 node" if len(trace) == 1 else f"{len(trace)} nodes"
@@ -45,7 +44,6 @@ def heading(trace: Trace, where: str) -> str:
 
 
 def metadata_lines(metadata: Metadata) -> Iterator[str]:
-    """Yield version and attributes of the trace."""
     if metadata.version:
         yield f"  version {metadata.version}"
     for item in metadata.attributes:
@@ -83,10 +81,7 @@ def node_lines(trace: Trace, id: int) -> Iterator[str]:
 
 
 def as_dict(node: Node) -> dict[str, Any]:
-    """A node as plain values for JSON.
-
-    Of repeated attributes the first counts; numbers JSON lacks are texts.
-    """
+    """Of repeated attributes the first counts; numbers JSON lacks are texts."""
     sides = ((name, getattr(node, name)) for name in ("inputs", "outputs"))
     about = {
         "id": node.id,
@@ -162,5 +157,4 @@ def _value(item: Attribute, longest: int | None = _LONGEST_VALUE) -> str:
 
 
 def printable(text: str) -> str:
-    """On one line, escaped as in Python."""
     return text if text.isprintable() else repr(text)[1:-1]

@@ -18,14 +18,10 @@ Edge = tuple[int, int, bool]
 
 
 class Copies:
-    """A finished long trace of copies."""
-
     def __init__(self, native: _core.Stamper) -> None:
-        """Take over what was stamped."""
         self._native = native
 
     def to_bytes(self) -> bytes:
-        """Content of the .et file."""
         return self._native.bytes()
 
     def graph(self, *, kernels: bool = False) -> _core.Graph | None:

@@ -1,7 +1,5 @@
-"""`Trace`: one rank's Chakra trace, and reading it.
-
-Immutable columns in the core; node objects are made on demand, so a million nodes cost what their
-file costs.
+"""`Trace`: one rank's Chakra trace, as immutable columns in the core; node objects are made on
+demand.
 """
 
 from __future__ import annotations
@@ -70,7 +68,6 @@ class Trace:
         return trace
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copied and pickled as its file."""
         return Trace.from_bytes, (self.to_bytes(),)
 
     @property
@@ -176,7 +173,6 @@ LAYOUTS = {
 
 
 def decode(plain: bytes, where: str, layout: str | None = None) -> _core.Trace:
-    """Decode an unpacked trace file in any form."""
     if layout is not None and layout not in LAYOUTS:
         hint = did_you_mean(layout, LAYOUTS) or f"; the layouts are {', '.join(LAYOUTS)}"
         raise TraceError(f"{where}: no layout is named {layout}{hint}")

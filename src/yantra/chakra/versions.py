@@ -1,7 +1,6 @@
 """Versions of schemas: newer files are read, with a warning.
 
-An .et file has the version in its metadata; Chakra's PyTorch files append it to PyTorch's,
-`1.1.1-chakra.0.0.4`. Unknown fields are kept (docs/reference/chakra.md).
+Chakra's PyTorch files append the version to PyTorch's, `1.1.1-chakra.0.0.4`.
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ def is_newer(version: str, known: str) -> bool:
 
 
 def tell_if_newer(version: str, where: str) -> None:
-    """Warn of a newer schema."""
     if version and version != LAST and is_newer(version, LAST):
         note(
             f"{where}: states version {version} of the Chakra schema, newer than {LAST}, the last "
@@ -37,7 +35,6 @@ def tell_if_newer(version: str, where: str) -> None:
 
 
 def stated_version(plain: bytes) -> str:
-    """The version an .et file states, or ""."""
     at = next((at + 1 for at, byte in enumerate(plain[:_VARINT]) if byte < 0x80), 0)
     if plain[at : at + 1] != _TAG:
         return ""

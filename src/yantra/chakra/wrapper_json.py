@@ -1,7 +1,6 @@
 """Workloads as JSON of the v1 feeder: an object with a list `workload_graph`.
 
-Values that are no field become attributes, of the node or the trace. Upstream reads missing members
-from uninitialised memory: here `Id` and `NodeType` are required, others optional.
+`Id` and `NodeType` are required.
 
 Source: MLCommons Chakra, WrapperNode and JSONNode of the C++ feeder (2025).
 """
@@ -23,7 +22,6 @@ _OWN = ("Id", "Name", "NodeType", "runtime", "data_deps", "ctrlDeps")
 
 
 def record_workload(workload: dict[str, Any], recorder: _core.TraceRecorder) -> None:
-    """Record a workload's nodes; raises Mistake with the wrong value's path."""
     for key, value in workload.items():
         if key != "workload_graph":
             _attribute(key, value, recorder, (key,))

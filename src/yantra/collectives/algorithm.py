@@ -1,7 +1,5 @@
-"""What a collective algorithm is: `kinds`, `schedule`, and programs, by default lowered from it.
-
-Override `programs` where the exchange machine can run it (fewer, larger steps); faithful=True
-returns what ASTRA-sim runs, oddities included.
+"""What a collective algorithm is: `kinds`, `schedule`, and `programs`, by default lowered from it;
+faithful=True returns what ASTRA-sim runs, oddities included.
 """
 
 from __future__ import annotations

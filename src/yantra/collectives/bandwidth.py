@@ -1,10 +1,7 @@
 """Algorithm and bus bandwidth of a collective.
 
-The *buffer* is nccl-tests' size: a rank's; for an all-gather, gather, reduce-scatter, scatter and
-all-to-all the whole. *Algorithm bandwidth* is buffer over time; *bus bandwidth* that times a factor
-which makes it the rate of a rank's links where they are the limit. A trace's `comm_size` is the
-buffer, or one rank's part of an all-gather or gather. Messages of pairs have factor 1. Switches
-that add make both exceed a link's rate.
+*Algorithm bandwidth* is nccl-tests' buffer over time; *bus bandwidth* that times a factor which
+makes it the rate of a rank's links where they are the limit.
 
 Source: NVIDIA, nccl-tests, doc/PERFORMANCE.md and the `GetBw` of each test (v2.13.9).
 """
@@ -32,7 +29,7 @@ def buffer_bytes(kind: str, comm_size: int, ranks: int) -> int:
 
 
 def comm_size(kind: str, buffer: int, ranks: int) -> int:
-    """A trace's size of a buffer; parts are rounded up to a byte."""
+    """Parts are rounded up to a byte."""
     return -(-buffer // ranks) if kind in _OF_PARTS else buffer
 
 

@@ -2,9 +2,6 @@
 
     charges("Ring", "all_reduce", 16, 8)
 
-Members in ascending order are nodes of `local`. A member sends a share of the stated bytes some
-nodes and places further on; only trees between nodes distinguish nodes.
-
 | algorithm | a member sends |
 | --- | --- |
 | Ring | in a node all of it to the next; over nodes see below |
@@ -13,11 +10,13 @@ nodes and places further on; only trees between nodes distinguish nodes.
 | Tree | shares along the chain of a node and back, and between nodes over two binary trees |
 | NVLSTree | NVLS in the node, trees between nodes |
 
-Over nodes each place begins a ring (`rail_rings`): a member sends each to its node's next place,
-and its own to that place of the next node.
+Over nodes each place begins a ring (`rail_rings`).
 
-Trade-off: one message a step, not NCCL's slices. Sources: `yantra.collectives.node_stages`,
-`algorithms/rail_rings.py`, whose schedules have the same bytes on each pair.
+Trade-off: one message a step, not NCCL's slices.
+
+Sources: `yantra.collectives.node_stages`, `algorithms/rail_rings.py`.
+
+Sources: `yantra.collectives.node_stages`, `algorithms/rail_rings.py`.
 """
 
 from __future__ import annotations

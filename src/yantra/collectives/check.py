@@ -1,11 +1,7 @@
-"""Proof that a schedule performs its collective, by playing it over sets of contributions.
+"""Proof that a schedule performs its collective, by playing it over the sets of positions whose
+data is summed in each block.
 
-A position holds, per block, the positions whose data is summed in it. A copy replaces the set; a
-reduction unites two disjoint ones (a barrier's may overlap). All must end with the sets promised. A
-switch begins with none, keeps the first it is to add, and promises nothing.
-
-Trade-off: everything is written out, so only for tests and new algorithms up to a few hundred
-positions.
+Trade-off: everything is written out, so only up to a few hundred positions.
 """
 
 from __future__ import annotations

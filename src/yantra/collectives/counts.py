@@ -98,18 +98,15 @@ def of_routing(exponent: float, experts: int, members: int) -> Counts:
 
 
 def largest(counts: Counts) -> int:
-    """The most that a member sends or gets, its own part included."""
     sums: list[int] = [sum(row) for row in (*counts, *zip(*counts, strict=True))]
     return max(sums)
 
 
 def program_of(counts: Counts) -> GraphProgram:
-    """What the core runs."""
     return lower_counts(counts, largest(counts))
 
 
 def loads(counts: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
-    """What each member sends to others, and gets from them."""
     members = range(len(counts))
     sent = [sum(counts[s][d] for d in members if d != s) for s in members]
     got = [sum(counts[s][d] for s in members if s != d) for d in members]

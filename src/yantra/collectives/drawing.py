@@ -1,7 +1,5 @@
-"""A collective as a picture: a line for each position, an arrow for each message, red if it adds.
-
-Rounds go from left to right; their arrows start apart, by sender, to not overlap. Too many messages
-are refused, as unreadable.
+"""A collective as a picture: a line for each position, an arrow for each message, red if it
+adds.
 """
 
 from __future__ import annotations

@@ -63,15 +63,14 @@ _BEYOND_LARGER = 1.2
 class Measured(NamedTuple):
     """Collectives and their times in microseconds.
 
-    Repeats of a size and number of ranks count as one. A size far slower than a larger one is
-    dropped: it is usually a log's first, while connections are made.
+    A size far slower than a larger one is dropped: it is usually a log's first, while connections
+    are made.
     """
 
     at: Points
     us: Reals
 
     def weights(self) -> Reals:
-        """The weight of each time."""
         places = np.stack([self.at.ranks, self.at.nodes, self.at.size])
         each, which, times = np.unique(places, axis=1, return_inverse=True, return_counts=True)
         which = which.ravel()
@@ -92,7 +91,6 @@ def width_of(where: str, alike: bool) -> Width:
 
 
 def fitted(prior: Sequence[Term], runs: Sequence[Measured], width: Width = USUAL) -> list[Term]:
-    """The terms that fit best; the prior's where nothing was measured."""
     drawn_to = np.log([[one.latency_us, max(one.step_us, 1e-3), one.bytes_per_us] for one in prior])
     drawn_to[:, 2] *= -1.0
     given = np.concatenate([features(prior, run.at) for run in runs], axis=1)

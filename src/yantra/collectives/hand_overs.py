@@ -1,8 +1,7 @@
 """Which hand-overs of the exchange machine are charged a reduction, and how they use a shared bus.
 
-The plain order charges each received part to be added once. ASTRA-sim's counts groups, whatever was
-received: `window` free packets ("z"), `group` that may be charged ("nz"), and so on, with a toggle
-at every group (ASTRA-sim 2, master of 2026-03: Ring, AllToAll and HalvingDoubling).
+ASTRA-sim counts groups of `window` free ("z") and `group` charged ("nz") packets, whatever was
+received (ASTRA-sim 2, master of 2026-03).
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ class HandOvers(NamedTuple):
     reduce: bool
 
     def singly(self) -> Iterator[HandOvers]:
-        """Yield them one by one."""
         return repeat(self._replace(length=1), self.length)
 
 

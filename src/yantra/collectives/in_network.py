@@ -1,10 +1,6 @@
 """Algorithms that use a fabric's switches, to add and copy, or its nodes.
 
-A fabric answers for trees of switches and nodes (`yantra.fabric.graphs.switches`). Without one
-there is one node, or as many as members of each, and one switch joins all.
-
-Trade-off: trees and nodes are of all ranks of a job; switches have no rates and buffers
-(`yantra.collectives.switch_tree`).
+Trade-off: trees and nodes are of all ranks of a job; switches have no rates and buffers.
 """
 
 from __future__ import annotations
@@ -47,7 +43,6 @@ class InNetwork(CollectiveAlgorithm):
         self._switches: Switches | None = None
 
     def on(self, switches: Switches) -> Self:
-        """The same over the switches of a fabric."""
         made = type(self)(self.window)
         made._switches = switches
         return made
@@ -60,14 +55,12 @@ class InNetwork(CollectiveAlgorithm):
         return None
 
     def trees(self, n: int, positions: Sequence[int] | None = None) -> tuple[Tree, ...]:
-        """The fabric's trees over some positions, or all; else one switch."""
         asked = range(n) if positions is None else positions
         if self._switches is not None:
             return self._switches.trees(asked)
         return (Tree(f"switch {asked[0]}", tuple(asked)),)
 
     def nodes(self, n: int) -> tuple[Node, ...]:
-        """The fabric's nodes; else equal ones with one switch each."""
         if self._switches is not None:
             return self._switches.nodes()
         local = usual_local(n) if self.by_nodes else n

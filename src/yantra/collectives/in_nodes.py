@@ -48,12 +48,10 @@ class Stages(NamedTuple):
     parts: tuple[tuple[Round, ...], tuple[Round, ...], tuple[Round, ...]]
 
     def schedule(self) -> Schedule:
-        """All stages as one schedule."""
         rounds = tuple(round_ for part in self.parts for round_ in part)
         return Schedule(self.kind, self.n, self.blocks, rounds, lockstep=False, in_turn=True)
 
     def part(self, at: int) -> Schedule:
-        """One stage, of the whole collective's data."""
         return self.schedule()._replace(rounds=self.parts[at])
 
 
@@ -130,9 +128,6 @@ class _Nodes:
         )
 
     def _to_member(self, node: int, rail: int, blocks: Sequence[int]) -> _Moves:
-        """If all members are on rails each sends to all others, in turns that keep one message on
-        every link; else a chain spares the few.
-        """
         members = self.nodes[node]
         m = len(members)
         away = range(m - 1, 0, -1)
@@ -160,15 +155,10 @@ class _Nodes:
 
     @property
     def parts(self) -> int:
-        """How many blocks a position's data is cut into, for equal rails."""
         even = all(len(node) % self.rails == 0 for node in self.nodes)
         return 1 if even or self.n * self.rails * len(self.nodes) > MOST_MOVES else self.rails
 
     def homes(self) -> list[tuple[int, int]]:
-        """The node and the rail of each block, by position.
-
-        One on each rail where its node's members share rails unevenly.
-        """
         found = []
         for position in range(self.n):
             node, parts = self.node_of[position], range(self.parts)

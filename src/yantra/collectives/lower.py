@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 
 def lower(schedule: Schedule) -> GraphProgram:
-    """The program of a schedule, sizes rounded up."""
     symmetry = _common_symmetry(schedule)
     count = schedule.members if symmetry == "none" else 1
     pace = _Lockstep if schedule.lockstep else _InTurn if schedule.in_turn else _Dataflow
@@ -42,10 +41,7 @@ def lower(schedule: Schedule) -> GraphProgram:
 
 
 def lower_counts(counts: Sequence[Sequence[int]], whole: int) -> GraphProgram:
-    """The all-to-all in which s sends d the share counts[s][d] / whole, all at once.
-
-    Sending is one hand-over, each receipt another.
-    """
+    """The all-to-all in which s sends d the share counts[s][d] / whole, all at once."""
     ops = tuple(_exchange(counts, position, whole) for position in range(len(counts)))
     return GraphProgram(len(counts), ops, "none", 1, 1, True)
 
@@ -85,7 +81,6 @@ def _to_position_0(schedule: Schedule, move: Move, symmetry: Symmetry) -> Move:
 
 
 def _mark_back(ops: list[Op]) -> tuple[Op, ...]:
-    """Only hand-overs of data that is sent on travel back to the device."""
     sent_on = {dep for op in ops if op.kind == "send" for dep in op.deps}
     return tuple(
         op._replace(back=True) if op.side == "nz" and index in sent_on else op
@@ -135,8 +130,6 @@ class _Lockstep(_Writer):
 
 
 class _Block:
-    """Who made a block's value, who has read it, what a new value must await."""
-
     def __init__(self) -> None:
         self.makers: set[int] = set()
         self.readers: set[int] = set()
@@ -150,7 +143,6 @@ class _Dataflow(_Writer):
         self.last_send_to: dict[int, int] = {}
 
     def line_of(self, move: Move) -> int:
-        """The line that a message waits in."""
         return move.dst
 
     def play_round(self, sends: list[Move], receives: list[Move]) -> None:

@@ -1,8 +1,4 @@
-"""The messages of a collective in rounds, for people: of an algorithm, or of an MSCCL program.
-
-A message follows the last it waits for by a round, so with equal messages rounds are the critical
-path.
-"""
+"""The messages of a collective in rounds, for people: of an algorithm, or of an MSCCL program."""
 
 from __future__ import annotations
 
@@ -29,7 +25,6 @@ class Rounds(NamedTuple):
     rounds: tuple[tuple[Message, ...], ...]
 
     def sent(self) -> list[Fraction]:
-        """What each member sends, in shares of the data."""
         sums = [Fraction(0)] * len(self.members)
         for round_ in self.rounds:
             for each in round_:
@@ -51,7 +46,6 @@ def of_schedule(schedule: Schedule) -> Rounds:
 
 
 def of_program(proof: Proof) -> Rounds:
-    """A proven program's messages, in shares of the collective's size."""
     order = proof.order
     receiver = {send: receive for receive, send in order.sender.items()}
     level = [0] * len(order.events)

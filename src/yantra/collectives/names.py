@@ -1,7 +1,4 @@
-"""How collective algorithms are spelled: windows (`direct4`), and ASTRA-sim's names.
-
-ASTRA-sim's `one...` forms run over one flat ring of all ranks.
-"""
+"""How collective algorithms are spelled: windows (`direct4`), and ASTRA-sim's names."""
 
 from __future__ import annotations
 
@@ -52,13 +49,11 @@ def parse_implementation(text: str, where: str = "collective implementation") ->
 
 
 def spelled_for_astra_sim(name: str) -> str:
-    """ASTRA-sim's name of an algorithm; one it lacks is unchanged."""
     spelled = {ours: theirs for theirs, ours in _ALGORITHMS.items()}
     return spelled.get(name, name)
 
 
 def astra_sim_has(name: str) -> bool:
-    """Whether ASTRA-sim has an algorithm, under its own name of it."""
     try:
         parse_implementation(spelled_for_astra_sim(name))
     except ConfigError:

@@ -54,14 +54,12 @@ class Shares(NamedTuple):
         return tuple(range(place * self.each + one, (place + 1) * self.each, several))
 
     def of_all(self, one: int, several: int) -> tuple[int, ...]:
-        """The same of all places."""
         return tuple(
             block for place in range(self.places) for block in self.of(place, one, several)
         )
 
 
 def summed_up(inside: Inside, node: Node, shares: Shares) -> _Rounds:
-    """Sum each share of a node at its place."""
     at, places = node.positions, range(len(node.positions))
     if inside == "nvls":
         count = len(node.switches)
@@ -87,7 +85,6 @@ def summed_up(inside: Inside, node: Node, shares: Shares) -> _Rounds:
 
 
 def spread(inside: Inside, node: Node, shares: Shares) -> _Rounds:
-    """Spread each share of a node from its place."""
     if inside == "nvls":
         at, count = node.positions, len(node.switches)
         stored = [
@@ -106,7 +103,6 @@ def spread(inside: Inside, node: Node, shares: Shares) -> _Rounds:
 
 
 def over_trees(rail: Sequence[int], blocks: Sequence[int]) -> _Rounds:
-    """All-reduce a share between equal places over two binary trees."""
     if len(rail) == 1:
         return []
     made = DoubleBinaryTree().schedule(Kind.ALL_REDUCE, len(rail))
@@ -121,7 +117,6 @@ def over_trees(rail: Sequence[int], blocks: Sequence[int]) -> _Rounds:
 
 
 def over_switches(trees: Sequence[Tree], blocks: Sequence[int]) -> _Rounds:
-    """All-reduce a share up and down trees of switches."""
     parts = [[tuple(blocks[one :: len(trees)])] for one in range(len(trees))]
     return at_once(
         [*switch_tree.up(tree, part), *switch_tree.down(tree, part)]

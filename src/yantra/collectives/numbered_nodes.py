@@ -23,7 +23,6 @@ class OfNodes(CollectiveAlgorithm):
         return super().supports(kind, n, faithful=faithful)
 
     def local(self, n: int) -> int:
-        """The positions of a node, at most n."""
         return usual_local(n) if self.window is None else min(self.window, n)
 
 

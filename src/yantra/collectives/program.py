@@ -1,10 +1,7 @@
-"""What the core executes for one phase of a collective: no time in it, only sizes and order.
+"""What the core executes for one phase of a collective: only sizes and order, no time.
 
-The exchange machine runs symmetric algorithms, the same j-th step at every position: a windowed
-loop of hand-overs, sends and receipts. The graph machine runs anything else.
-
-Sizes are fractions of the phase's `data`: num * floor(data / den), or ceil where the program rounds
-up, to lose nothing. Programs are frozen values.
+The exchange machine runs symmetric algorithms, the graph machine anything else. Sizes are num *
+floor(data / den), or ceil where the program rounds up.
 """
 
 from __future__ import annotations
@@ -117,9 +114,8 @@ class GraphProgram(NamedTuple):
     With symmetry "none", ops[p] are the operations of position p. Otherwise ops[0] are position
     0's, and position p does the same with peer + p mod n ("add") or peer ^ p ("xor"). A finished
     operation at once starts those it makes ready, in list order. The k-th receive of one size from
-    a peer gets that peer's k-th send of that size. The phase ends on a position when all of its
-    operations are done. Positions from n on are `switches`, by device name; `hosts[k]` is the
-    position whose operations begin the k-th's.
+    a peer gets that peer's k-th send of that size. Positions from n on are `switches`, by device
+    name; `hosts[k]` is the position whose operations begin the k-th's.
     """
 
     n: int
@@ -142,7 +138,6 @@ class GraphProgram(NamedTuple):
             yield peer, position, scaled(data_bytes, op.num, op.den, self.round_up)
 
     def transfers(self, kind: str) -> Iterator[tuple[int, Op, int]]:
-        """Position, operation and peer of every operation of a kind."""
         for position in range(self.n + len(self.switches)):
             for op in self.ops[0 if self.symmetry != "none" else position]:
                 if op.kind == kind:
@@ -153,5 +148,4 @@ Program: TypeAlias = ExchangeProgram | GraphProgram
 
 
 def scaled(data: int, num: int, den: int, round_up: bool) -> int:
-    """Num * (data / den), the quotient rounded down or up."""
     return num * (-(-data // den) if round_up else data // den)

@@ -6,12 +6,9 @@
 | LL128 | 128 B | 120 B | 1.3 us |
 | Simple | 1 B | 1 B; flags are apart, and both ends fence and poll for whole slices | 2.8 us |
 
-Messages have whole lines for every block. A step is a hand-over of received data; its time is what
-NCCL's tuner adds to LL for a ring's hop over NVLink, or the scenario's.
+Trade-off: no sender waits for a channel's eight slots, and all hops have one time.
 
-Trade-off: no sender waits for a channel's eight slots, and all hops, network ones too, have one
-time. Source: Hu et al., "Demystifying NCCL", arXiv 2507.04786 (2025), table I; NCCL 2.30.7,
-src/graph/tuning.cc.
+Source: Hu et al., arXiv 2507.04786 (2025), table I; NCCL 2.30.7, src/graph/tuning.cc.
 """
 
 from __future__ import annotations
@@ -38,7 +35,6 @@ LINES: dict[ProtocolName, Line] = {
 
 
 def on_the_wire(program: GraphProgram, protocol: ProtocolName) -> GraphProgram:
-    """A program with its messages in lines, otherwise the same."""
     line = LINES[protocol]
     ops = tuple(tuple(_in_lines(op, line) for op in of_one) for of_one in program.ops)
     return program._replace(ops=ops)

@@ -75,8 +75,8 @@ class Move(NamedTuple):
 class Round(NamedTuple):
     """Moves that happen at once.
 
-    With symmetry "add" or "xor" they are those of position 0 (so `src` is 0), and mean the same for
-    every position p with x + p mod n, or x ^ p, for each position x, owners of blocks included.
+    With symmetry "add" or "xor" moves are those of position 0 (so `src` is 0), and mean the same
+    for every position p with x + p mod n, or x ^ p, for each position x, owners of blocks included.
     """
 
     moves: tuple[Move, ...]

@@ -28,19 +28,16 @@ class Tree(NamedTuple):
     children: tuple[Tree, ...] = ()
 
     def walk(self) -> Iterator[Tree]:
-        """All switches of the tree, this one first."""
         yield self
         for child in self.children:
             yield from child.walk()
 
     @property
     def below(self) -> list[int | str]:
-        """The ranks and the switches that have a link to this one."""
         return [*self.ranks, *(child.switch for child in self.children)]
 
     @property
     def depth(self) -> int:
-        """The levels of links below this switch."""
         return 1 + max((child.depth for child in self.children), default=0)
 
 
@@ -54,13 +51,11 @@ class Leg(NamedTuple):
 
 
 def all_reduce(n: int, tree: Tree, blocks: int = 1) -> Schedule:
-    """All-reduce: add on the way up, copy on the way down."""
     each = _singly(blocks)
     return _of_tree(Kind.ALL_REDUCE, n, tree, blocks, [*up(tree, each), *down(tree, each)])
 
 
 def barrier(n: int, tree: Tree) -> Schedule:
-    """Barrier: gather arrivals on the way up, release on the way down."""
     return _of_tree(Kind.BARRIER, n, tree, 1, [*up(tree, [(0,)]), *down(tree, [(0,)])])
 
 
@@ -88,7 +83,6 @@ def up(tree: Tree, parts: Sequence[tuple[int, ...]]) -> list[list[Leg]]:
 
 
 def down(tree: Tree, parts: Sequence[tuple[int, ...]]) -> list[list[Leg]]:
-    """Rounds that copy data from the top to the ranks."""
     return [
         [Leg(one.switch, below, part) for one in level for below in one.below for part in parts]
         for level in _levels(tree)
@@ -96,7 +90,6 @@ def down(tree: Tree, parts: Sequence[tuple[int, ...]]) -> list[list[Leg]]:
 
 
 def at_once(several: Iterable[list[list[Leg]]]) -> list[list[Leg]]:
-    """Several lists of rounds side by side."""
     return [
         [leg for legs in round_ for leg in legs]
         for round_ in zip_longest(*several, fillvalue=list[Leg]())
@@ -106,10 +99,7 @@ def at_once(several: Iterable[list[list[Leg]]]) -> list[list[Leg]]:
 def scheduled(
     kind: Kind, n: int, blocks: int, rounds: Iterable[list[Leg]], names: Iterable[str] = ()
 ) -> Schedule:
-    """The schedule of legs: switches are positions from n on, by `names`, then as reached.
-
-    A message goes once its data has arrived.
-    """
+    """The schedule of legs: switches are positions from n on, by `names`, then as reached."""
     at = {name: n + number for number, name in enumerate(names)}
     placed: list[Round] = []
     for legs in rounds:

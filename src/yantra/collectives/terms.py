@@ -97,7 +97,6 @@ class Faster(NamedTuple):
 
     @property
     def is_as_measured(self) -> bool:
-        """Whether nothing is faster or slower."""
         return self[:4] == (1.0, 1.0, 1.0, 1.0)
 
 
@@ -141,7 +140,6 @@ def taken(
 
 
 def _slower_steps(term: Term, at: Points, faster: Faster) -> Reals:
-    """Factor on steps; a ring's over nodes also cross a node."""
     import numpy as np
 
     over = np.full_like(at.size, faster.latency_over)
@@ -153,7 +151,6 @@ def _slower_steps(term: Term, at: Points, faster: Faster) -> Reals:
 
 
 def _slower_bytes(term: Term, at: Points, faster: Faster) -> Reals:
-    """Factor on bytes; over nodes, links in the node may be the bound."""
     import numpy as np
 
     most = max(faster.most_in_node, term.bytes_per_us)
@@ -173,7 +170,6 @@ def features(terms: Sequence[Term], at: Points) -> Reals:
 
 
 def hops(term: Term, at: Points) -> Reals:
-    """The steps of a term."""
     import numpy as np
 
     over = at.nodes > 1

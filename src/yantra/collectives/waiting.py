@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 
 def ordered(before: Sequence[Sequence[int]]) -> tuple[list[int], set[int]]:
-    """The events that can happen, in order, and those that never do."""
     left = [len(earlier) for earlier in before]
     after: list[list[int]] = [[] for _ in before]
     for event, awaited in enumerate(before):

@@ -1,10 +1,7 @@
-"""What to change, ranked by what a simulation says it gains: faster parts, and other plans.
+"""What to change, ranked by what a simulation says it gains: rates 10 % lower, 10 % higher, twice
+and infinite, and other plans, compared by time per sequence.
 
-Each row is a run. Rates of the cluster are 10 % lower, 10 % higher, twice and infinite, latencies
-the inverse. Plans vary the workload's: smaller and more micro-batches, virtual stages, other
-schedules, less recomputing. They are compared by time per sequence, as more micro-batches of a size
-are a larger batch; one that devices cannot hold is marked. Trade-off: one change at a time;
-combinations are for a search.
+Trade-off: one change at a time; combinations are for a search.
 """
 
 from __future__ import annotations
@@ -51,7 +48,6 @@ class Change(NamedTuple):
     fits: bool = True
 
     def memory(self) -> str:
-        """The memory in words."""
         return format_size(self.memory_bytes) + ("" if self.fits else ", does not fit")
 
 
@@ -97,7 +93,6 @@ def advice(result: Result) -> Advice:
 
 
 def in_words(data: Mapping[str, Any]) -> str:
-    """The tables of advice in its JSON form."""
     rates = (Rate(row["text"], tuple(row["gains"])) for row in data["rates"])
     return Advice(tuple(rates), tuple(Change(**row) for row in data["plans"])).text()
 

@@ -1,7 +1,6 @@
-"""From a file, a scenario or a result to its explanation: what is run, and what is only read.
+"""From a file, a scenario or a result to its explanation.
 
-A result's scenario is run again, recorded, then without each cause of time. Its files and the run's
-answer must be the result's. Where it cannot run again, the explanation says what is missing.
+A result's scenario is run again, recorded, then without each cause of time.
 """
 
 from __future__ import annotations
@@ -115,7 +114,6 @@ def _missing(form: Form) -> tuple[str, ...]:
 
 
 def _cannot_run(form: Form, name: str) -> str:
-    """Why a result cannot be run again; empty where it can be tried."""
     if "scenario" not in form:
         version = form.get("yantra_version", "?")
         return f"it was written by Yantra {version}, which left its scenario out"

@@ -1,7 +1,6 @@
 """Collectives of all ranks of a cluster by size, as any job there runs them, beside the cut bound.
 
-Algorithms, chunks and speeds are the cluster's, so times equal `yantra run`'s to the tick.
-Trade-off: the bound is of dimensions, up to `MOST_RANKS` ranks (yantra.explain.collectives).
+Trade-off: the bound is of up to `MOST_RANKS` ranks.
 """
 
 from __future__ import annotations

@@ -83,7 +83,6 @@ def _texts(by_size: Sequence[tuple[int, Any]], chunks: Sequence[int]) -> list[st
 
 
 def text_at(one: Chosen, size_bytes: int) -> str:
-    """What runs a collective of a size that a trace states."""
     at = _at(one, size_bytes)
     ran = one.by_size[at][1]
     if is_timed(ran) and ran.runs:
@@ -115,7 +114,6 @@ def _named(size: int, chosen: Any) -> list[tuple[int, str]]:
 
 
 def _adds_in_switches(chosen: Any) -> bool:
-    """Whether switches add in what runs; of measured times, by name."""
     if isinstance(chosen, Custom | str) or chosen == ("counts",):
         return False
     if is_timed(chosen):
@@ -137,7 +135,6 @@ class Bounds:
         ] = {}
 
     def some(self, chosen: Sequence[Chosen]) -> bool:
-        """Whether any kind that runs has a bound."""
         return any(
             self.ns_per_byte(one.kind, one.ranks, one.whole, one.lowest, one.local) is not None
             for one in chosen
@@ -204,7 +201,6 @@ class Bounds:
             return None
 
     def selection(self) -> type[Selection]:
-        """A selection that takes a bound for every collective that has one."""
         given = self._scenario.collectives.selection
         usual = None if given is None else selection_of(given)
         bounds = self

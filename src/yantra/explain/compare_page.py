@@ -1,6 +1,5 @@
 """Results beside each other as one HTML file that opens offline: words, bars, timelines, tables.
 
-The page is the run report's (`yantra.export.report.shell`). Bars and timelines share one scale.
 Changes are against the first result.
 """
 
@@ -63,7 +62,6 @@ _MEANS = "Times are those of the average rank."
 
 
 def names_of(pairs: Sequence[Data]) -> list[str]:
-    """Names of the results."""
     return [pairs[0]["a"]["name"], *(data["b"]["name"] for data in pairs)]
 
 

@@ -56,7 +56,6 @@ def names_of(data: Mapping[str, Any]) -> list[str]:
 
 
 def sentences(data: Mapping[str, Any]) -> list[str]:
-    """What changed and what explains it."""
     return [text for text in (_opening(data), _bounds(data), _causes(data), _place(data)) if text]
 
 
@@ -81,10 +80,7 @@ def _bounds(data: Mapping[str, Any]) -> str:
 
 
 def _called(bound: Mapping[str, Any]) -> str:
-    """The bound's name in a run's summary, without gain or place.
-
-    Kernels are "compute" or, under a roofline, "the rate of arithmetic": only the text knows.
-    """
+    """Kernels are "compute" or, under a roofline, "the rate of arithmetic": only the text knows."""
     kind: str = bound["kind"]
     if kind == "compute" and str(bound.get("text", "")).startswith(f"bound by {_ARITHMETIC}"):
         return _ARITHMETIC
@@ -120,7 +116,6 @@ def _more_or_less(change_ns: float, on: str) -> str:
 
 
 def signed(change_ns: float) -> str:
-    """A change with its sign."""
     if not change_ns:
         return "0 ns"
     return ("+" if change_ns > 0 else "-") + format_time(abs(change_ns))
@@ -146,7 +141,6 @@ def _fields(data: Mapping[str, Any]) -> Grid:
 
 
 def value_of(value: str | None) -> str:
-    """A scenario field's value."""
     return "(default)" if value is None else value
 
 
@@ -182,7 +176,6 @@ def _ranks(data: Mapping[str, Any]) -> Grid:
 
 
 def _by_rank(data: Mapping[str, Any]) -> Grid:
-    """The ranks that changed; empty if all changed equally, as the opening says."""
     rows = data["by_rank"]
     if len({row["change_ns"] for row in rows}) < 2:
         return _grid("rank", [])
@@ -226,7 +219,6 @@ def _dimensions(data: Mapping[str, Any]) -> Grid:
 
 
 def carried(use: Mapping[str, Any] | None) -> str:
-    """What a dimension is and carried."""
     if use is None:
         return "none"
     busy = f"{100 * use['busy']:.1f} %"

@@ -160,7 +160,6 @@ def _largest_first(rows: list[Row], by: str = "change_ns") -> list[Row]:
 
 
 def _paths(a: Form, b: Form, names: Names, missing: list[str]) -> Row | None:
-    """Paths by kind, and by phase or name; None where one is missing."""
     lacking = [name for form, name in zip((a, b), names, strict=True) if not _path(form)]
     if lacking:
         missing.append(
@@ -238,7 +237,6 @@ def _inputs(a: Form, b: Form) -> list[Row]:
 def _both(
     a: Form, b: Form, names: Names, missing: list[str], table: str, needs: tuple[str, ...]
 ) -> bool:
-    """Whether both results have a table's columns; notes which lacks them."""
     lacking = [
         name for form, name in zip((a, b), names, strict=True) if not _has(form, table, needs)
     ]
@@ -259,7 +257,6 @@ def _table(form: Form, name: str) -> Table:
 
 
 def _ranks(a: Form, b: Form, names: Names, missing: list[str]) -> list[Row]:
-    """Where the average rank's time went; rows add up to the makespans."""
     if not _both(a, b, names, missing, "ranks", ("rank", "finish_ns")):
         return []
     means = _means(a), _means(b)
@@ -275,10 +272,7 @@ def _means(form: Form) -> dict[str, float]:
 
 
 def _by_rank(a: Form, b: Form) -> list[Row]:
-    """Changed finishes, where both results have the same ranks.
-
-    Ranks of equal finishes share a row; `ranks` lists their first and last numbers.
-    """
+    """Ranks of equal finishes share a row; `ranks` lists their first and last numbers."""
     needs = ("rank", "finish_ns")
     if not (_has(a, "ranks", needs) and _has(b, "ranks", needs)):
         return []
@@ -307,7 +301,6 @@ def _grouped(
     keys: tuple[str, ...],
     most: int | None,
 ) -> Row:
-    """Equal rows of a table together: how many a rank has, and their time on one."""
     if not _both(a, b, names, missing, table, (*keys, "rank", "start_ns", "end_ns")):
         return {"rows": [], "in_all": 0}
     sums = _sums(a, table, keys), _sums(b, table, keys)

@@ -78,7 +78,6 @@ def phases(path: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _windows(path: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-    """Windows of equal time; a step across a border counts in both."""
     steps = path.get("steps")
     length = ps_of(path["length_ns"])
     if not steps or not length:

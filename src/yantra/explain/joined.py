@@ -21,11 +21,9 @@ class Joined(NamedTuple):
 
     @property
     def known(self) -> Row:
-        """The first row that there is."""
         return next(row for row in self.rows if row is not None)
 
     def counts(self) -> list[float]:
-        """How many the average rank of each result has."""
         first = self.known["a_per_rank"]
         return [first, *(first if row is None else row["b_per_rank"] for row in self.rows)]
 
@@ -35,10 +33,7 @@ def joined(
     rows_of: Callable[[Data], Iterable[Row]],
     key_of: Callable[[Row], Hashable],
 ) -> list[Joined]:
-    """Rows of comparisons with one first result by key, largest change first.
-
-    A row that a comparison lacks did not change there.
-    """
+    """A row that a comparison lacks did not change there."""
     found: dict[Hashable, list[Row | None]] = {}
     for at, data in enumerate(pairs):
         for row in rows_of(data):

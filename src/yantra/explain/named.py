@@ -1,7 +1,4 @@
-"""What ran and its figures, in results' JSON; older ones have neither.
-
-Figures are compared where both results have them, in their own units.
-"""
+"""What ran and its figures, in results' JSON; older ones have neither."""
 
 from __future__ import annotations
 
@@ -51,7 +48,6 @@ _TEXTS: dict[str, tuple[str, Callable[[Any], str], Callable[[Any], str] | None]]
 
 
 def ran_text(form: Mapping[str, Any]) -> str:
-    """What ran in one line; empty if not said."""
     ran = form.get("what_ran")
     return str(ran.get("text", "")) if isinstance(ran, dict) else ""
 
@@ -103,5 +99,4 @@ def _signed(written: Callable[[Any], str], change: float) -> str:
 
 
 def figure_grid(rows: list[Row]) -> Grid:
-    """Return the table of figures."""
     return Grid(("figure", "first", "second", "change"), [tuple(r) for r in figure_cells([rows])])

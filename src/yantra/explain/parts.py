@@ -21,7 +21,6 @@ def total(parts: Mapping[str, float]) -> float:
 
 
 def merged(parts: Iterable[Mapping[str, float]]) -> dict[str, float]:
-    """Sums of several mappings, the largest first."""
     sums: dict[str, int] = {}
     for part in parts:
         for key, ns in part.items():
@@ -31,6 +30,5 @@ def merged(parts: Iterable[Mapping[str, float]]) -> dict[str, float]:
 
 
 def block(title: str, grid: Grid) -> str:
-    """A table under its title."""
     lines = as_text(grid).splitlines()
     return "\n".join([title, *(line.rstrip() for line in lines)])

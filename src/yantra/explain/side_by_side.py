@@ -67,7 +67,6 @@ def side_by_side(
 
 
 def _short(names: Sequence[str]) -> list[str]:
-    """File names without folders and endings, where still distinct."""
     files = [paths.basename(name) for name in names]
     for short in ([paths.splitext(file)[0] for file in files], files):
         if len(set(short)) == len(names):

@@ -1,7 +1,4 @@
-"""Exact sums over the tables of a result, in whole picoseconds.
-
-Rows shared by ranks are summed once and multiplied.
-"""
+"""Exact sums over the tables of a result, in whole picoseconds."""
 
 from __future__ import annotations
 
@@ -24,7 +21,6 @@ class _Sum(NamedTuple):
 
 
 def sums_of_ranks(table: Table, makespan_ns: float) -> dict[str, int]:
-    """All ranks' time by part, the wait for the last rank included."""
     sums = {
         part: _total(table.values(f"{part}_ns")) for part in PARTS if f"{part}_ns" in table.columns
     }
@@ -37,10 +33,7 @@ def _total(times: Iterable[float]) -> int:
 
 
 def time_by(table: Table, keys: Sequence[str]) -> dict[Key, tuple[int, int]]:
-    """By key the time of its rows in ps and their number, by first row.
-
-    A key is a row's values in some columns; rows that never ran do not count.
-    """
+    """A key is a row's values in some columns; rows that never ran do not count."""
     sums: dict[Key, _Sum] = {}
     for rows in alike(table, [*keys, "start_ns", "end_ns"]):
         for key, sum_ in _named(rows, keys):
@@ -54,7 +47,6 @@ def time_by(table: Table, keys: Sequence[str]) -> dict[Key, tuple[int, int]]:
 
 
 def _named(rows: Alike, keys: Sequence[str]) -> Iterator[tuple[Key, _Sum]]:
-    """Sums of rows over all parts that have them, by what places mean there."""
     named = [at for at, key in enumerate(keys) if key in rows.uses]
     assert len(named) < 2, "one column at most is named by rank"
     for key, (ps, count, row) in _within(rows.columns).items():

@@ -1,8 +1,6 @@
 """When a few ranks of a result compute and communicate, as the page of a comparison draws it.
 
-Evenly spaced ranks, so that pipeline stages show. A row for every kind of node: when at least one
-is under way. Receives have none, as most are posted early and wait. Trade-off: whole units of the
-longest run hide smaller gaps, but keep the page small.
+Trade-off: whole units of the longest run hide smaller gaps, but keep the page small.
 """
 
 from __future__ import annotations
@@ -36,7 +34,6 @@ class Lanes(NamedTuple):
 
 
 def lanes_of(form: Form, longest_ns: float) -> list[Lanes]:
-    """The drawn ranks; none without nodes or time."""
     nodes, ranks = table_in(form, "nodes"), table_in(form, "ranks")
     if nodes is None or ranks is None or not longest_ns:
         return []
@@ -91,7 +88,6 @@ def _joined(starts: Any, ends: Any) -> Any:
 
 
 def _in_units(spans: Sequence[Sequence[float]]) -> list[Span]:
-    """Spans in whole units, at least one, touching ones joined."""
     found: list[Span] = []
     for start, end in spans:
         begin, past = int(start), max(round(end), int(start) + 1)

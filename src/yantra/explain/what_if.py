@@ -173,7 +173,6 @@ def _all_removals(model: Model) -> tuple[Removal, ...]:
 
 
 def _of_waits(result: Result) -> list[Bound]:
-    """The rows that need no run, without what is left by them."""
     per_ns = result.model.ticks_per_ns
     makespan = max(result.outcome.finish)
     return [

@@ -1,7 +1,4 @@
-"""An explanation in words: sentences first, then the tables they come from.
-
-Each sentence has its numbers. Percentages of one whole add up to 100.0; small ones share a name.
-"""
+"""An explanation in words: sentences first, then the tables they come from."""
 
 from __future__ import annotations
 
@@ -77,7 +74,6 @@ def _path_sentence(data: Mapping[str, Any]) -> str:
 
 
 def _where(path: Mapping[str, Any], rank: str, parts: Mapping[str, float]) -> str:
-    """In a folded run a rank represents its class."""
     alike = " or those that do the same" if path.get("folded") else ""
     if path["by_rank_in_all"] == 1:
         return f"All of it is on rank {rank}{alike}."
@@ -104,7 +100,6 @@ def _ranks_sentence(data: Mapping[str, Any]) -> str:
 
 
 def _waiting(data: Mapping[str, Any], of_average: int) -> Iterable[str]:
-    """The path computes when the average rank does not, at least by the difference."""
     path = data["critical_path"]
     if not path or not path["length_ns"]:
         return

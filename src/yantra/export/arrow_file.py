@@ -9,7 +9,6 @@ from yantra.result.frames import batches
 
 
 def write_batches(table: Table, writer: Any, pyarrow: Any) -> None:
-    """Write a table with one of Arrow's writers, and close it."""
     with writer:
         for batch in batches(table, pyarrow):
             writer.write_batch(batch)

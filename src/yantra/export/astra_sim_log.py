@@ -1,9 +1,5 @@
 """Result -> the lines that ASTRA-sim 2 prints and logs, for scripts that parse them.
 
-Two differences: a rank with CPU, memory or invalid nodes gets full statistics (upstream loses them
-to an exception); debug lines omit the roofline's. A folded run's lines within a tick come by rank
-and node.
-
 Source: ASTRA-sim 2 (master of 2026-03), observed on its binaries.
 """
 
@@ -47,7 +43,6 @@ class Line(NamedTuple):
     message: str
 
     def text(self, stamp: str) -> str:
-        """The line in spdlog's default pattern."""
         return f"[{stamp}] [{self.logger}] [{self.level}] {self.message}"
 
 
@@ -89,7 +84,6 @@ def _is_ns3(model: Model) -> bool:
 
 
 def _happenings(result: Result) -> Iterator[tuple[What, int, int]]:
-    """Starts and ends of nodes and finishes of ranks (node 0), in order."""
     model, outcome = result.model, result.outcome
     if not (model.groups or model.scenario.trace_nodes):
         for rank in result.finish_order:
@@ -119,7 +113,6 @@ def _of_folded(model: Model, outcome: _core.Outcome) -> Iterator[tuple[What, int
 
 
 def _rings(model: Model) -> Iterator[Line]:
-    """Rank 0's rings, per collective and dimension, whatever runs the collective."""
     for kind in COLLECTIVE_TYPES:
         chosen = getattr(model.scenario.collectives, kind)
         names = chosen.instead_of if isinstance(chosen, Custom) else chosen or ()
@@ -142,8 +135,6 @@ def _ring_text(size: int, offset: int) -> str:
 
 
 class _GroupRings:
-    """Ranks' rings: one for a group's first collective of a type."""
-
     def __init__(self, model: Model) -> None:
         self._model = model
         self._members = {str(group): members for group, members in model.groups}
@@ -154,7 +145,6 @@ class _GroupRings:
         self._columns: dict[int, tuple[memoryview[int], memoryview[int], memoryview[int]]] = {}
 
     def built(self, rank: int, node: int) -> Iterator[Line]:
-        """The ring that a rank builds as a node starts, if any."""
         columns = self._columns.get(rank)
         if columns is None:
             graph = self._model.graphs.of(rank)

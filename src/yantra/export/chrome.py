@@ -1,7 +1,5 @@
-"""Result -> the trace-event JSON of chrome://tracing and Perfetto.
-
-The core writes it (`native/export/chrome.cpp`). Prefer Perfetto's own form for large runs: this one
-is five times as long and slower to open.
+"""Result -> the trace-event JSON of chrome://tracing and Perfetto; five times as long as Perfetto's
+own form and slower to open.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ class Chrome(Exporter):
     """The JSON of chrome://tracing."""
 
     def write(self, result: Result, path: Path, **options: Any) -> list[str]:
-        """As `yantra.export.timeline.write`, with its options."""
+        """As `yantra.export.timeline.write`."""
         from yantra import _core
         from yantra.export import timeline
 

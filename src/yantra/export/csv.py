@@ -1,7 +1,6 @@
-"""Table -> CSV (RFC 4180), with a line of names; a missing value is an empty field.
+"""Table -> CSV (RFC 4180), with a line of names.
 
-Texts like a spreadsheet's formula get an apostrophe in front. Written some ten thousand rows at a
-time, to bound memory; `.gz` paths are packed with gzip.
+Texts like a spreadsheet's formula get an apostrophe in front.
 """
 
 from __future__ import annotations
@@ -18,10 +17,7 @@ from yantra.result.columns import Part, as_cells
 
 
 class Csv(TableExporter):
-    """Comma-separated values."""
-
     def write_table(self, table: Table, path: Path) -> None:
-        """Write a table as CSV."""
         writer = _core.TableWriter(json=False)
         texts = Texts(writer, cell)
         with whole_bytes(path) as file:

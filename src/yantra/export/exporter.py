@@ -34,7 +34,6 @@ class TextExporter(Exporter):
         """The text of a result, in pieces."""
 
     def text(self, result: Result, **options: Any) -> str:
-        """The text of a result."""
         return "".join(self.pieces(result, **options))
 
     def write(self, result: Result, path: Path, **options: Any) -> list[str]:
@@ -45,13 +44,10 @@ class TextExporter(Exporter):
 
 
 class TableExporter(Exporter):
-    """A form of one table."""
-
     @abstractmethod
     def write_table(self, table: Table, path: Path) -> None:
         """Write a table. Raises UnsupportedError where a package is missing."""
 
     def write(self, result: Result, path: Path, table: str = "ranks", **options: Any) -> list[str]:
-        """Write the table of this name."""
         self.write_table(result.table(table), path)
         return []

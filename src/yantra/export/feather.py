@@ -10,10 +10,7 @@ from yantra.result.frames import needed, schema_of
 
 
 class Feather(TableExporter):
-    """Feather, written by pyarrow."""
-
     def write_table(self, table: Table, path: Path) -> None:
-        """Write a table as Feather."""
         pyarrow = needed("pyarrow", "feather", "tables")
         schema = schema_of(table, pyarrow)
         options = pyarrow.ipc.IpcWriteOptions(compression="lz4")

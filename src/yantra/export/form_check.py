@@ -69,7 +69,6 @@ def _members(
 
 
 def _items(items: list[Any], schema: Mapping[str, Any], where: str) -> None:
-    """Check the types that occur, once each: columns are long."""
     allowed = _allowed(schema)
     if not allowed:
         return

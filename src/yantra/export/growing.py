@@ -1,7 +1,6 @@
-"""A table written while it grows: CSV, packed where the name ends in .gz, or Parquet.
+"""A table written while it grows: CSV or Parquet.
 
-The file appears whole at the end; if interrupted, complete rows are kept under
-`yantra.base.output.partial_name`.
+If interrupted, complete rows are kept under `yantra.base.output.partial_name`.
 """
 
 from __future__ import annotations

@@ -11,8 +11,6 @@ from yantra.result import Result
 
 
 class Html(Exporter):
-    """The report."""
-
     def write(
         self, result: Result, path: Path, warnings: Sequence[str] = (), **options: Any
     ) -> list[str]:

@@ -111,10 +111,7 @@ def json_pieces(
     packed: bool = False,
     case: Mapping[str, Any] | None = None,
 ) -> Iterator[str]:
-    """The text of the JSON form in pieces, one line per column.
-
-    Long tables are packed if `packed`; `case` is as in `head_of`.
-    """
+    """Long tables are packed if `packed`; `case` is as in `head_of`."""
     members = [
         f"  {_text(name)}: {_text(value)},\n"
         for name, value in head_of(result, warnings, folder, case=case).items()
@@ -174,7 +171,6 @@ class Json(TextExporter):
     """The JSON form; relative paths in a file start from its folder."""
 
     def document(self, result: Result, tables: Iterable[str] | None = None) -> dict[str, Any]:
-        """The form as plain values."""
         return document(result, tables)
 
     def pieces(
@@ -185,12 +181,10 @@ class Json(TextExporter):
         case: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> Iterator[str]:
-        """The text of a file: long tables packed, sealed by a digest."""
         pieces = json_pieces(result, tables, folder=folder, packed=True, case=case)
         return seal_pieces(pieces)
 
     def write(self, result: Result, path: Path, **options: Any) -> list[str]:
-        """Write the form to a file."""
         return super().write(result, path, folder=dirname(path), **options)
 
     def read(self, text: str, name: str) -> StoredResult:

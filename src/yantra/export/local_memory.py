@@ -53,7 +53,6 @@ class Usage(NamedTuple):
 
 
 def ended_in_order(result: Result) -> dict[int, list[int]]:
-    """Each rank's nodes in the order of their ends, where noted."""
     ended: dict[int, list[int]] = {}
     for noted in result.outcome.happenings:
         if noted.what is _ENDS and noted.node is not None:
@@ -62,7 +61,7 @@ def ended_in_order(result: Result) -> dict[int, list[int]]:
 
 
 def usage(result: Result, rank: int, ended: dict[int, list[int]] | None = None) -> Usage:
-    """A rank's memory usage; for many ranks pass `ended` from `ended_in_order`."""
+    """For many ranks pass `ended` from `ended_in_order`."""
     ended = ended_in_order(result) if ended is None else ended
     graph = result.model.graphs.of(rank)
     reads: list[Access] = []
@@ -86,7 +85,7 @@ def usage(result: Result, rank: int, ended: dict[int, list[int]] | None = None) 
 
 
 def human_size(size_bytes: int) -> str:
-    """A size as in upstream's peak line: powers of 1024, two decimals."""
+    """Powers of 1024 and two decimals, as in upstream's peak line."""
     value, units = float(size_bytes), ["B", "KB", "MB", "GB", "TB"]
     while value >= 1024 and len(units) > 1:
         value /= 1024
@@ -95,7 +94,6 @@ def human_size(size_bytes: int) -> str:
 
 
 def _completions(result: Result, rank: int, ended: list[int] | None) -> list[tuple[int, int, int]]:
-    """(node, start, end) in the order of completion; where unnoted, within a tick by starts."""
     outcome = result.outcome
     first = outcome.first_node[rank]
     past = first + len(result.model.graphs.of(rank))

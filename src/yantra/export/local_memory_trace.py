@@ -1,7 +1,5 @@
-"""Local memory of a rank -> ASTRA-sim's trace of it, event for event.
-
-Tensors come in the order of ASTRA-sim's hash maps, numbers as its library writes them (1e-3 times
-the nanoseconds, in doubles).
+"""Local memory of a rank -> ASTRA-sim's trace of it, event for event, in the order of ASTRA-sim's
+hash maps.
 
 Source: ASTRA-sim 2 (master of 2026-03), observed on its binaries.
 """
@@ -47,7 +45,6 @@ class _Events:
         self._life = {life.tensor: life for life in usage.lifetimes}
 
     def all(self) -> Iterator[Event]:
-        """All events, in upstream's order."""
         threads = _in_hash_order(self._by_size)
         for category, accesses in (
             ("tensorRead", self._usage.reads),
@@ -164,7 +161,6 @@ class _Events:
 
 
 def _text(value: Any, margin: str = "\n") -> str:
-    """A tree as nlohmann::json writes it with an indent of 2."""
     inner = margin + "  "
     if isinstance(value, dict):
         items = (f"{_quoted(key)}: {_text(one, inner)}" for key, one in sorted(value.items()))

@@ -1,7 +1,6 @@
 """ASTRA-sim's logging folder: `log.log` with every line, `err.log` with errors.
 
-Both are appended to and rotate at 10 MiB, up to ten files: `log.log` becomes `log.1.log`, that
-`log.2.log` (spdlog's rotating file sink, as upstream sets it up).
+Both rotate at 10 MiB, up to ten files.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ _KEPT = 10
 
 
 def write(folder: str, texts: Iterable[str]) -> None:
-    """Append lines to the folder's log; make missing folders and files."""
     try:
         os.makedirs(folder, exist_ok=True)
         _append(os.path.join(folder, "log"), texts)

@@ -1,7 +1,6 @@
 """Result -> a run of MLflow; needs the package mlflow (or mlflow-skinny).
 
-The path is the run's name, MLflow decides where it is logged (`MLFLOW_TRACKING_URI`,
-`MLFLOW_EXPERIMENT_NAME`); an active run takes the numbers itself.
+The path is the run's name; an active run takes the numbers itself.
 """
 
 from __future__ import annotations
@@ -18,10 +17,7 @@ from yantra.result.metrics import metrics
 
 
 class Mlflow(Exporter):
-    """Metrics and, as parameters, what ran."""
-
     def write(self, result: Result, path: Path, **options: Any) -> list[str]:
-        """Log a result."""
         mlflow = needed("mlflow", "export mlflow")
         with errors_of("mlflow"):
             if mlflow.active_run() is not None:

@@ -24,7 +24,6 @@ class Notebook(TextExporter):
     """A result in a notebook; texts of traces are escaped."""
 
     def pieces(self, result: Result, **options: Any) -> Iterator[str]:
-        """The one element."""
         summary = summarise(result)
         ranks = count(result.model.ranks, "rank")
         semantics = result.model.scenario.semantics
@@ -40,7 +39,6 @@ class Notebook(TextExporter):
 
 
 def _bars(result: Result) -> list[Bar]:
-    """A bar for each run of equal ranks, or for the first, median and last to finish."""
     columns = [result.ranks.values(f"{part}_ns") for part in PARTS]
     rows = list(zip(*columns, strict=True))
     bars = []

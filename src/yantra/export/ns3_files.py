@@ -91,7 +91,6 @@ def _pauses(result: Result, graph: Graph) -> list[tuple[float, str]]:
 
 
 def _queues(result: Result, graph: Graph) -> list[tuple[float, str]]:
-    """The monitor's lines; one ends without a blank where the last port has its say."""
     ports = _ports(graph)
     rows = result.packets.sweeps.as_dict()
     links = result.packets.numbers

@@ -43,7 +43,6 @@ def numbers_form(numbers: Any) -> Numbers:
 
 
 def table_pieces(table: Table) -> Iterator[str]:
-    """A table's JSON text, in pieces."""
     columns = {name: table.column(name) for name in table.columns}
     begins = _begins(list(columns.values()), len(table))
     lengths = array("Q", map(int.__sub__, begins[1:], begins))

@@ -10,10 +10,7 @@ from yantra.result.frames import needed, schema_of
 
 
 class Parquet(TableExporter):
-    """Parquet, written by pyarrow."""
-
     def write_table(self, table: Table, path: Path) -> None:
-        """Write a table as Parquet."""
         pyarrow = needed("pyarrow", "parquet", "tables")
         from pyarrow import parquet  # type: ignore[import-untyped]
 

@@ -15,6 +15,5 @@ VERSION = 1
 
 
 def as_json(partial: Partial) -> str:
-    """The JSON form as text."""
     form = {"format": FORMAT, "version": VERSION, **partial.as_dict()}
     return json.dumps(form, indent=2, allow_nan=False) + "\n"

@@ -17,12 +17,10 @@ _MOST_ROWS = 1_000  # of a table on the page; files have all
 
 
 def write_page(partial: Partial, path: Path) -> None:
-    """Write what is known as one HTML file."""
     write_text(path, page(partial))
 
 
 def page(partial: Partial) -> str:
-    """The page as HTML."""
     how_far, what_is_done = partial.sentences()
     ran = what_ran(partial.model)
     header = join(

@@ -1,8 +1,4 @@
-"""Result -> the protobuf of Perfetto (ui.perfetto.dev, trace_processor).
-
-`yantra.export.timeline` decides what is shown; the core writes the packets
-(`native/export/perfetto.cpp`).
-"""
+"""Result -> the protobuf of Perfetto (ui.perfetto.dev, trace_processor)."""
 
 from __future__ import annotations
 
@@ -14,10 +10,8 @@ from yantra.result import Result
 
 
 class Perfetto(Exporter):
-    """The protobuf of Perfetto."""
-
     def write(self, result: Result, path: Path, **options: Any) -> list[str]:
-        """As `yantra.export.timeline.write`, with its options."""
+        """As `yantra.export.timeline.write`."""
         from yantra import _core
         from yantra.export import timeline
 

@@ -43,7 +43,6 @@ class Plot(Exporter):
     def write(
         self, result: Result | StoredResult, path: Path, figure: str = "gantt", **options: Any
     ) -> list[str]:
-        """Write a figure; return what it leaves out."""
         form = os.path.splitext(os.fspath(path))[1].lstrip(".").lower()
         if form not in _FORMS:
             raise ConfigError(
@@ -55,11 +54,9 @@ class Plot(Exporter):
         return notes
 
     def figure(self, result: Result | StoredResult, figure: str) -> Any:
-        """One of FIGURES."""
         return _drawn(result, figure)[0]
 
     def table(self, table: Table, x: str, y: tuple[str, ...]) -> Any:
-        """Columns of a table against another one."""
         for column in (x, *y):
             if table.kind(column) == "text":
                 raise ConfigError(f"table {table.name}", f"column '{column}' is text, not numbers")
@@ -110,7 +107,6 @@ def _links(result: Result | StoredResult, axes: Any) -> list[str]:
 
 
 def _link_names(result: Result | StoredResult) -> list[LinkName]:
-    """Names of the rows of `links`; a file has only the numbers of devices."""
     from yantra.result.link_load import LinkName, link_names, numbered_name
 
     if isinstance(result, Result):
@@ -143,7 +139,6 @@ def _bandwidth(result: Result | StoredResult, axes: Any) -> list[str]:
 
 
 def _sizes_along(axes: Any, sizes: list[int]) -> None:
-    """A logarithmic x axis of sizes, with few labels such as `64 KiB`."""
     first = min(sizes).bit_length() - 1
     last = max((max(sizes) - 1).bit_length(), first + 1)
     step = -(-(last - first) // _MOST_LABELS)
@@ -181,7 +176,6 @@ def _ranks_shown(result: Result | StoredResult) -> tuple[list[int], int]:
 def _bars(
     result: Result | StoredResult, ranks: list[int]
 ) -> list[dict[str, list[tuple[float, float]]]]:
-    """(begin, length) in ms by type; nodes closer than a figure shows are joined (some 100 kB)."""
     import numpy as np
 
     table = result.nodes
@@ -201,7 +195,6 @@ def _bars(
 
 
 def _joined(start: Any, stop: Any, apart: float) -> list[tuple[float, float]]:
-    """(begin, length) in order; ones shorter than `apart`, and that close to the last, join it."""
     import numpy as np
 
     order = np.argsort(start, kind="stable")

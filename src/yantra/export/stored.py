@@ -1,7 +1,6 @@
 """Results read back from their JSON form.
 
-A file is checked whole when it is read, packed columns on demand. Versions 1 and 2 of the form give
-the same tables.
+A file is checked whole when it is read, packed columns on demand.
 """
 
 from __future__ import annotations
@@ -251,7 +250,6 @@ def _tables(form: Form, name: str) -> dict[str, Table]:
 
 
 def _packed(name: str, form: Form, where: str) -> Table:
-    """A packed table, which must have its columns."""
     schema = _schema()["properties"]["tables"]["properties"].get(name, {})
     columns = schema.get("properties", {})
     for column in schema.get("required", ()):
@@ -284,7 +282,6 @@ def _in_full(name: str, columns: Mapping[str, list[Any]]) -> Table:
 
 
 def _kind(items: Mapping[str, Any] | None, values: list[Any]) -> Kind:
-    """What a column holds: by the schema, or by its values."""
     if items is None:
         if any(isinstance(value, str) for value in values):
             return "text"

@@ -1,7 +1,4 @@
-"""Result -> the small tables people read: where each rank's time went, what each dimension did.
-
-A summary is data, for a terminal, a notebook or a plain file in 80 columns.
-"""
+"""Result -> the small tables people read: where each rank's time went, what each dimension did."""
 
 from __future__ import annotations
 
@@ -36,7 +33,6 @@ class Summary(NamedTuple):
     tables: tuple[str, ...] = ()
 
     def head(self) -> str:
-        """What ran and its figures, a line for each."""
         from textwrap import wrap
 
         width = max((len(name) for name, _ in self.figures), default=0)
@@ -63,7 +59,6 @@ class Summary(NamedTuple):
 
 
 def summarise(result: Result | StoredResult) -> Summary:
-    """The summary of a result, or of one in a file."""
     ran = result.what_ran
     named = (ran.clauses if ran else (), tuple(result.figures.lines()))
     told = () if result.disturbed is None else tuple(result.disturbed.sentences())
@@ -112,7 +107,6 @@ def _ranks(result: Result | StoredResult) -> Grid:
 def _narrow(
     head: tuple[str, ...], rows: list[tuple[str, Sequence[Any]]], scale: float, digits: int
 ) -> Grid:
-    """Rows with `digits` decimals, fewer where lines are too long."""
     grid = Grid(
         head,
         [(label, *(f"{value / scale:.{digits}f}" for value in row)) for label, row in rows],
@@ -144,10 +138,7 @@ def _dimensions(result: Result | StoredResult) -> Grid:
 
 
 class SummaryText(TextExporter):
-    """The summary as plain text."""
-
     def pieces(self, result: Result, **options: Any) -> Iterator[str]:
-        """The text, without a final end of line."""
         yield summarise(result).text()
 
 

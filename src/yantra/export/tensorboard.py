@@ -1,7 +1,6 @@
 """Result -> a folder of TensorBoard; needs tensorboardX, or PyTorch with tensorboard.
 
-Compared runs are folders side by side. Scalars have one point, step 0, so TensorBoard shows runs as
-bars.
+Scalars have one point, step 0, so TensorBoard shows runs as bars.
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ class Tensorboard(Exporter):
     """Scalars and, as a text, what ran."""
 
     def write(self, result: Result, path: Path, **options: Any) -> list[str]:
-        """Write a folder of events."""
         writers = _writers()
         with errors_of("tensorboard"), writers.SummaryWriter(os.fspath(path)) as writer:
             for name, value in metrics(result).items():

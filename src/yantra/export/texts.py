@@ -20,7 +20,6 @@ class Texts:
         self._known: dict[int, tuple[Sequence[str], int, int]] = {}
 
     def __call__(self, texts: Sequence[str]) -> int:
-        """The writer's number of a list of texts."""
         if id(texts) not in self._known:
             self._known[id(texts)] = texts, self._writer.new_texts(), 0
         _, number, count = self._known[id(texts)]

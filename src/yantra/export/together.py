@@ -25,7 +25,6 @@ VERSION = 1
 
 
 def document(done: Together) -> dict[str, Any]:
-    """The JSON form of what several jobs did."""
     from yantra import __version__
 
     rows = [
@@ -54,17 +53,14 @@ def document(done: Together) -> dict[str, Any]:
 
 
 def write_json(done: Together, path: Path) -> None:
-    """Write the JSON form; the file appears whole or not at all."""
     write_text(path, json.dumps(document(done), indent=2, allow_nan=False) + "\n")
 
 
 def write_report(done: Together, path: Path) -> None:
-    """Write the page; the file appears whole or not at all."""
     write_text(path, page(done))
 
 
 def page(done: Together) -> str:
-    """The page of several jobs."""
     worst = max(done.times, key=lambda one: one.slowdown)
     told = done.disturbed
     head = element(

@@ -1,7 +1,6 @@
 """Errors of a run tracker are reported as its own, not as a bug in Yantra.
 
-Trade-off: any exception counts, as trackers may raise anything (no account, no network, a store
-they no longer write to).
+Trade-off: any exception counts, as trackers may raise anything.
 """
 
 from __future__ import annotations

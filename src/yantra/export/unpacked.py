@@ -64,22 +64,17 @@ def table_of(
 
 
 class _Chosen(NamedTuple):
-    """Each part's piece, and how many parts have each piece, by piece and length."""
-
     of: array[int]
     counts: Counter[tuple[int, int]]
 
 
 class _Parts:
-    """A table's parts, and what its columns share."""
-
     def __init__(self, lengths: array[int]) -> None:
         self.begins = array("Q", accumulate(lengths, initial=0))
         self._lengths = lengths
         self._known: dict[str, _Chosen] = {}
 
     def chosen(self, form: Any, where: str) -> _Chosen:
-        """Which piece each part has."""
         key = form if isinstance(form, str) else str(form)
         if key not in self._known:
             of = numbers_of(form, where)

@@ -1,7 +1,6 @@
 """Result -> a run of Weights & Biases; needs the package wandb.
 
-The path is the run's name, wandb decides project and account (`WANDB_PROJECT`, `WANDB_MODE`); an
-active run takes the numbers itself.
+The path is the run's name; an active run takes the numbers itself.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ class Wandb(Exporter):
     """Metrics and, as its configuration, what ran."""
 
     def write(self, result: Result, path: Path, **options: Any) -> list[str]:
-        """Log a result."""
         wandb = needed("wandb", "export wandb")
         with errors_of("wandb"):
             active = wandb.run

@@ -67,7 +67,6 @@ def violations(cluster: Cluster) -> Iterator[str]:
 
 
 def summary(cluster: Cluster) -> str:
-    """What was checked."""
     tried = ", ".join(map(str, ranks_of(cluster)))
     kinds = ", ".join(kind.name.lower() for kind in _KINDS)
     return f"{len(LAWS)} laws hold for its numbers\n{kinds} run on {tried} of its ranks"

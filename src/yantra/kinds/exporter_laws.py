@@ -35,7 +35,6 @@ RUNS: dict[str, tuple[Fold, bool]] = {
 
 @cache
 def result(run: str) -> Result:
-    """The result of a small job, run as asked."""
     step = TraceBuilder()
     kernel = step.compute("matmul", duration_micros=3)
     step.collective(CollectiveType.ALL_REDUCE, 1 << 16, after=kernel)
@@ -50,7 +49,6 @@ def result(run: str) -> Result:
 
 
 def a_file_appears_and_notes_are_texts(exporter: Exporter, run: str) -> str | None:
-    """It writes one file, and says in words what it leaves out."""
     with TemporaryDirectory() as folder:
         notes = exporter.write(result(run), os.path.join(folder, "out"))
         found = os.listdir(folder)
@@ -68,7 +66,6 @@ def the_same_result_gives_the_same_file(exporter: Exporter, run: str) -> str | N
 
 
 def the_result_stays_as_it_is(exporter: Exporter, run: str) -> str | None:
-    """An exporter changes no table."""
     before = {name: result(run).table(name).as_dict() for name in TABLES}
     before = {name: {key: list(of) for key, of in table.items()} for name, table in before.items()}
     _written(exporter, run)
@@ -81,7 +78,6 @@ def the_result_stays_as_it_is(exporter: Exporter, run: str) -> str | None:
 def a_path_that_cannot_be_written_is_an_error_of_the_user(
     exporter: Exporter, run: str
 ) -> str | None:
-    """It raises ConfigError and leaves nothing behind."""
     with TemporaryDirectory() as folder:
         try:
             exporter.write(result(run), os.path.join(folder, "nowhere", "out"))
@@ -101,20 +97,17 @@ LAWS: tuple[Callable[[Exporter, str], str | None], ...] = (
 
 
 def violations(exporter: Exporter) -> Iterator[str]:
-    """What is wrong with an exporter, for every run and law."""
     for run in RUNS:
         if wrong := first_broken(LAWS, run, exporter, run):
             yield wrong
 
 
 def find(name: str) -> Exporter:
-    """The exporter of a name or a file."""
     made: Exporter = forms.get(name)()
     return made
 
 
 def summary(_: Exporter) -> str:
-    """What was checked."""
     return f"every law holds for results of these runs: {', '.join(RUNS)}"
 
 

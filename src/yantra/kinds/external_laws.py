@@ -3,8 +3,7 @@
     yantra contract external ./my_simulator
     python -m yantra.kinds.external_laws './my_simulator --quick'
 
-Laws send messages over a small fabric and return what is wrong, or None. Breaches of the protocol
-show under any law. How messages share links is the program's choice.
+How messages share links is the program's choice.
 """
 
 from __future__ import annotations
@@ -57,8 +56,6 @@ class Command(NamedTuple):
 
 
 class Case:
-    """A program on one topology."""
-
     def __init__(
         self, command: Command, dimensions: Sequence[tuple[str, int, float, float]]
     ) -> None:
@@ -94,11 +91,9 @@ class Case:
         return took
 
     def apart(self, posts: Sequence[tuple[int, int, int]]) -> list[float]:
-        """How long messages take, each starting after those before it."""
         return self.arrivals([(*post, at * _APART_NS) for at, post in enumerate(posts)])
 
     def all_reduce(self, size: int) -> None:
-        """Run an all-reduce over all ranks, in lock-step with a run."""
         trace = TraceBuilder()
         trace.collective(CollectiveType.ALL_REDUCE, size)
         words, routes = self.command
@@ -114,7 +109,6 @@ class Case:
         )
 
     def talk(self) -> Conversation:
-        """Start the program alone."""
         words, routes = self.command
         given = routes == "given"
         return Conversation(words, self.graph, gives_routes=given, timeout_s=_TIMEOUT_NS / 1e9)
@@ -130,7 +124,6 @@ Law = Callable[[Case], str | None]
 
 
 def every_message_arrives(case: Case) -> str | None:
-    """Each message between any ranks, and of a collective, arrives once."""
     ranks = range(case.ranks)
     case.arrivals([(a, b, 100 * a + b, a * b) for a in ranks for b in ranks if a != b])
     case.all_reduce(10_000)
@@ -167,7 +160,6 @@ def more_bytes_arrive_no_earlier(case: Case) -> str | None:
 
 
 def messages_that_share_no_link_do_not_wait(case: Case) -> str | None:
-    """Messages between neighbours, none sharing a rank, take what each takes alone."""
     posts = [(rank, rank + 1, 1000) for rank in range(0, case.dimensions[0].size - 1, 2)]
     together = case.arrivals([(*post, 0) for post in posts])
     for post, time, alone in zip(posts, together, case.apart(posts), strict=True):
@@ -187,7 +179,6 @@ def small_steps_change_nothing(case: Case) -> str | None:
 
 
 def the_same_run_twice_is_the_same(case: Case) -> str | None:
-    """Nothing but its input decides what a program says."""
     rows = _random_rows(case, 40)
     if case.arrivals(rows) != case.arrivals(rows):
         return "two runs of the same messages end at different times"
@@ -215,7 +206,6 @@ LAWS: tuple[Law, ...] = (
 
 
 def violations(command: Command) -> Iterator[str]:
-    """What is wrong with a program, for every topology and law."""
     for dimensions in TOPOLOGIES:
         case = Case(command, dimensions)
         for law in LAWS:
@@ -228,7 +218,6 @@ def violations(command: Command) -> Iterator[str]:
 
 
 def summary(command: Command) -> str:
-    """On which topologies the laws hold."""
     fabrics = ", ".join(str(Case(command, of)) for of in TOPOLOGIES)
     own = " with routes of its own" if command.routes == "own" else ""
     return f"every law holds on {fabrics}{own}"

@@ -3,9 +3,7 @@
     python -m yantra.kinds.network_laws analytical
     python -m yantra.kinds.network_laws path/to/my_network.py
 
-Laws run small jobs and return what is wrong, or None. Levels of the core and classes in Python keep
-the same, over dimensions and, if the network runs over graphs, fabrics. How messages share links is
-the network's choice.
+How messages share links is the network's choice.
 """
 
 from __future__ import annotations
@@ -108,7 +106,6 @@ class Case:
         ]
 
     def crossed(self, source: int, destination: int) -> int:
-        """How often a message counts: for each link, or for each dimension."""
         if self.level.has("has_links"):
             return len(self.links(source, destination))
         return len(self.fabric.crossings(source, destination))
@@ -170,26 +167,21 @@ class Case:
 
     @property
     def every_pair(self) -> list[Post]:
-        """A message from every rank to every other, all of different sizes."""
         ranks = self.topology.ranks
         return [(a, b, 100 * a + b) for a in range(ranks) for b in range(ranks) if a != b]
 
     def all_reduce(self, size: int, fold: str = "auto") -> Result:
-        """Run an all-reduce over all ranks."""
         return self.run(self.all_reduces(size), fold)
 
     def all_reduces(self, size: int) -> Traces:
-        """A job of an all-reduce over all ranks."""
         trace = TraceBuilder()
         trace.collective(CollectiveType.ALL_REDUCE, size)
         return Traces(traces=(trace.build(),) * self.topology.ranks)
 
     def run(self, workload: Traces, fold: str = "off") -> Result:
-        """Run a workload on the network."""
         return simulate(self.scenario(workload, fold))
 
     def scenario(self, workload: Traces, fold: str = "off") -> Scenario:
-        """The scenario of a workload on the network."""
         ring = ("ring",) * len(self.topology.dimensions)
         collectives = Collectives(all_reduce=ring, chunks=2, endpoint_delay_ns=0)
         return Scenario(
@@ -226,7 +218,6 @@ Law = Callable[[Case], str | None]
 
 
 def every_message_arrives(case: Case) -> str | None:
-    """Each message between any ranks, and of a collective, arrives."""
     try:
         case.arrivals(case.every_pair)
         case.all_reduce(10_000)
@@ -241,7 +232,6 @@ def _why(error: DeadlockError) -> str:
 
 
 def several_messages_of_a_pair_arrive(case: Case) -> str | None:
-    """Several messages at once of every pair all arrive."""
     posts = [post for post in case.every_pair for _ in range(AT_ONCE)]
     try:
         case.arrivals(posts)
@@ -251,7 +241,6 @@ def several_messages_of_a_pair_arrive(case: Case) -> str | None:
 
 
 def messages_that_depend_on_each_other_arrive(case: Case) -> str | None:
-    """Messages sent when the one before has left, or arrived, all arrive."""
     pairs = [(0, 1, 1000), (0, 1, 1000), (1, 0, 70_000), (1, 0, 1000), (0, 1, 1000)]
     try:
         case.arrivals(pairs, one_by_one=True)
@@ -283,7 +272,6 @@ def a_message_in_parts_takes_no_less_than_the_whole(case: Case) -> str | None:
 
 
 def a_busy_link_carries_no_more_than_its_rate(case: Case) -> str | None:
-    """Where links are counted, each had the time for what it carried."""
     if not case.level.has("has_links"):
         return None
     ranks = case.topology.ranks
@@ -336,7 +324,6 @@ def more_bytes_arrive_no_earlier(case: Case) -> str | None:
 
 
 def messages_that_share_no_rank_and_no_link_do_not_wait(case: Case) -> str | None:
-    """Messages between neighbours, none sharing a rank, arrive as each would alone."""
     together = case.arrivals(case.neighbours)
     for post, time in zip(case.neighbours, together, strict=True):
         alone = case.arrivals([post])[0]
@@ -348,7 +335,7 @@ def messages_that_share_no_rank_and_no_link_do_not_wait(case: Case) -> str | Non
 def bytes_are_conserved(case: Case) -> str | None:
     """What is carried is what was sent, once for each link or dimension crossed.
 
-    For one message, and for all sizes between all ranks at once. On chip, in whole flits.
+    On chip, in whole flits.
     """
     for posts in ([(0, 1, 4321)], case.every_pair):
         carried = sum(use.bytes for use in case.run(case.messages(posts)).dimension_uses)
@@ -362,7 +349,6 @@ def bytes_are_conserved(case: Case) -> str | None:
 
 
 def the_same_run_twice_is_the_same(case: Case) -> str | None:
-    """Nothing but the scenario decides a run."""
     first, second = (list(case.all_reduce(50_000).finish_ps) for _ in range(2))
     return None if first == second else "two runs of one all-reduce end at different times"
 
@@ -385,7 +371,6 @@ def runs_on_any_number_of_threads_are_the_same(case: Case) -> str | None:
 
 
 def a_folded_run_is_the_whole_one(case: Case) -> str | None:
-    """Every rank of a folded run ends when it would."""
     whole = case.all_reduce(50_000, "off")
     try:
         folded = case.all_reduce(50_000, "require")
@@ -413,7 +398,6 @@ LAWS: tuple[Law, ...] = (
 
 
 def violations(kind: PluginChoice) -> Iterator[str]:
-    """What is wrong with a network, for every topology and law."""
     for where in places_of(kind):
         case = Case(kind, where)
         for law in LAWS:
@@ -426,7 +410,6 @@ def violations(kind: PluginChoice) -> Iterator[str]:
 
 
 def places_of(kind: PluginChoice) -> tuple[Where, ...]:
-    """The topologies and fabrics on which a network is checked."""
     level = level_of(kind)
     if level.has("on_chip"):
         return ON_CHIP
@@ -434,7 +417,6 @@ def places_of(kind: PluginChoice) -> tuple[Where, ...]:
 
 
 def summary(kind: PluginChoice) -> str:
-    """On which topologies the laws hold."""
     return f"every law holds on {', '.join(str(Case(kind, of)) for of in places_of(kind))}"
 
 

@@ -36,20 +36,18 @@ _MIB = 1 << 20
 
 
 def chain(trace: TraceBuilder, rank: int) -> None:
-    """Kernels in sequence."""
     last: tuple[Node, ...] = ()
     for micros in (5, 1, 3, 2, 8):
         last = (trace.compute(duration_micros=micros, after=last),)
 
 
 def equal(trace: TraceBuilder, rank: int) -> None:
-    """Equal kernels without order."""
     for _ in range(9):
         trace.compute(duration_micros=4)
 
 
 def branches(trace: TraceBuilder, rank: int) -> None:
-    """A random graph of kernels and CPU operations, with more ready than slots."""
+    """A random graph with more ready than slots."""
     draw = Random(7)
     made: list[Node] = []
     for _ in range(60):
@@ -59,7 +57,6 @@ def branches(trace: TraceBuilder, rank: int) -> None:
 
 
 def layers(trace: TraceBuilder, rank: int) -> None:
-    """A data-parallel step: backward with an all-reduce for each layer, then forward."""
     last = trace.compute(duration_micros=10)
     reduced = {}
     for layer in reversed(range(8)):
@@ -71,7 +68,6 @@ def layers(trace: TraceBuilder, rank: int) -> None:
 
 
 def pipeline(trace: TraceBuilder, rank: int) -> None:
-    """Micro-batches through stages, forward and back, in any order."""
     for batch in range(6):
         before, behind = rank - 1, rank + 1
         came = [trace.recv(before, _MIB, tag=batch)] if rank else []
@@ -96,7 +92,6 @@ class Case(NamedTuple):
         return f"{self.write.__name__} on {self.ranks} ranks"
 
     def scenario(self, kind: Named, fold: str = "off") -> Scenario:
-        """The scenario of the job with a scheduler."""
         topology = Dimension(kind="ring", size=self.ranks, bytes_per_ns=50.0, latency_ns=500.0)
         return Scenario(
             workload=Traces(traces=tuple(self._trace(rank) for rank in range(self.ranks))),
@@ -113,7 +108,6 @@ class Case(NamedTuple):
         return builder.build()
 
     def nodes(self) -> list[Nodes]:
-        """What a scheduler sees of each distinct part of the job."""
         seen: list[Nodes] = []
 
         class Sees(Scheduler):
@@ -127,7 +121,6 @@ class Case(NamedTuple):
         return seen
 
     def run(self, kind: Named, fold: str = "off") -> Result:
-        """Run the job with a scheduler."""
         return simulate(self.scenario(kind, fold))
 
 
@@ -144,7 +137,6 @@ Law = Callable[[Named, Case], str | None]
 
 
 def every_node_has_a_priority(kind: Named, case: Case) -> str | None:
-    """Each node has a whole number, and nothing seen is changed."""
     try:
         for nodes in case.nodes():
             ask(scheduler_of(kind), nodes, "it")
@@ -154,7 +146,6 @@ def every_node_has_a_priority(kind: Named, case: Case) -> str | None:
 
 
 def the_same_is_said_twice(kind: Named, case: Case) -> str | None:
-    """An answer depends on the nodes alone."""
     scheduler, jobs = scheduler_of(kind), case.nodes()
     first = [_answers(scheduler, nodes) for nodes in jobs]
     for nodes, before in zip(reversed(jobs), reversed(first), strict=True):
@@ -166,7 +157,6 @@ def the_same_is_said_twice(kind: Named, case: Case) -> str | None:
 
 
 def every_node_ends(kind: Named, case: Case) -> str | None:
-    """No rank is left waiting for another."""
     try:
         case.run(kind)
     except DeadlockError as error:
@@ -183,7 +173,6 @@ def where_there_is_no_choice_nothing_is_gained_or_lost(kind: Named, case: Case) 
 
 
 def a_folded_run_is_the_whole_one(kind: Named, case: Case) -> str | None:
-    """Every rank of a folded run ends when it would."""
     try:
         folded = case.run(kind, "require")
     except UnsupportedError:
@@ -204,7 +193,6 @@ LAWS: tuple[Law, ...] = (
 
 
 def violations(kind: Named) -> Iterator[str]:
-    """What is wrong with a scheduler, for every job and law."""
     for case in CASES:
         if wrong := first_broken(LAWS, str(case), kind, case):
             yield wrong

@@ -12,7 +12,6 @@ models: Registry[type[MemoryModel]] = Registry(
 
 
 def model_of(choice: PluginChoice, where: str | None = None) -> MemoryModel:
-    """The model that a scenario chooses, with its options."""
     return made(models, choice, where)
 
 

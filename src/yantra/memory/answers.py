@@ -87,7 +87,6 @@ def hops_of(
 
 @contextmanager
 def _told(name: str, where: str) -> Iterator[None]:
-    """Report what a model raises as an error at `where`; Yantra's own errors stay."""
     try:
         yield
     except YantraError:

@@ -34,9 +34,7 @@ Law = Callable[[MemoryModel, Speeds], str | None]
 
 
 def probes() -> Accesses:
-    """Loads of growing size, then stores of the same, around round sizes: 1 MiB - 1, 1 MiB, 1 MiB +
-    1.
-    """
+    """Loads, then stores, of growing size around round sizes: 1 MiB - 1, 1 MiB, 1 MiB + 1."""
     return accesses(2 * _BYTES, [False] * len(_BYTES) + [True] * len(_BYTES))
 
 
@@ -53,13 +51,11 @@ def every_access_has_a_duration(model: MemoryModel, speeds: Speeds) -> str | Non
 
 
 def the_same_is_said_twice(model: MemoryModel, speeds: Speeds) -> str | None:
-    """An answer depends on nothing but what is asked."""
     first, second = _answer(model, probes(), speeds), _answer(model, probes(), speeds)
     return _difference(first, second, "asked twice, it says")
 
 
 def the_order_of_rows_does_not_matter(model: MemoryModel, speeds: Speeds) -> str | None:
-    """Each row has its answer at any place."""
     order = np.arange(len(probes()))[::-1]
     back = _answer(model, probes().take(order), speeds)[order]
     return _difference(_answer(model, probes(), speeds), back, "in reverse order, it says")
@@ -75,7 +71,6 @@ def an_access_alone_takes_its_own_time(model: MemoryModel, speeds: Speeds) -> st
 
 
 def more_bytes_never_take_less(model: MemoryModel, speeds: Speeds) -> str | None:
-    """Of two loads or two stores, the larger takes no less time."""
     rows = probes()
     ns = _answer(model, rows, speeds)
     for row in range(1, len(rows)):
@@ -133,13 +128,11 @@ LAWS: tuple[Law, ...] = (
 
 
 def example_of(name: str, where: str | None = None) -> MemoryModel:
-    """A model with its defaults, and its example for options without one."""
     example = models.get(name, where).example
     return model_of(Plugin(kind=name, options=tuple(example.items())) if example else name, where)
 
 
 def violations(model: MemoryModel) -> Iterator[str]:
-    """What is wrong with a model, for every memory and law."""
     for speeds in SPEEDS:
         for law in LAWS:
             wrong = asked(law, model, speeds)
@@ -150,7 +143,6 @@ def violations(model: MemoryModel) -> Iterator[str]:
 
 
 def summary(model: MemoryModel) -> str:
-    """What was checked, and how long a large access takes."""
     held = f"every law holds over {len(probes())} accesses to {len(SPEEDS)} memories"
     load, store = _answer(model, accesses([10**9] * 2, [False, True]), SPEEDS[0])
     times = f"a load takes {load / 1e6:.3f} ms, a store {store / 1e6:.3f} ms"
@@ -169,7 +161,6 @@ CONTRACT = Contract(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Check the model named on the command line; return the exit status."""
     return contract.main(CONTRACT, arguments)
 
 

@@ -139,10 +139,8 @@ class HierMem(MemoryModel):
 
 
 def pipelined(chunks: Reals, stage: Stage, *, lockstep: bool) -> Reals:
-    """Time of chunks through three hops; the last may be a part of one.
-
-    In lock step n whole chunks take t1 + max(t1, t2) + (n - 2) max(t1, t2, t3) + max(t2, t3) + t3.
-    Free running: t1 + t2 + t3 + (n - 1) max(t1, t2, t3), which is never more.
+    """In lock step n whole chunks take t1 + max(t1, t2) + (n - 2) max(t1, t2, t3) + max(t2, t3) +
+    t3. Free running: t1 + t2 + t3 + (n - 1) max(t1, t2, t3), which is never more.
     """
     import numpy as np
 
@@ -160,7 +158,6 @@ def pipelined(chunks: Reals, stage: Stage, *, lockstep: bool) -> Reals:
 
 
 def _in_step(whole: Reals, part: Reals, stage: Stage) -> Reals:
-    """The sum over steps of the slowest busy hop; a chunk moves one hop a step."""
     import numpy as np
 
     first, second, third = stage

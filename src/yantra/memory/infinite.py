@@ -1,7 +1,4 @@
-"""Infinitely fast memory: every access takes no time, and nobody waits.
-
-The bound of what better memory can gain.
-"""
+"""Infinitely fast memory: every access takes no time, and nobody waits."""
 
 from __future__ import annotations
 
@@ -21,7 +18,6 @@ class Infinite(MemoryModel):
     is_free = True
 
     def access(self, accesses: Accesses, speeds: Speeds) -> NDArray[np.float64]:
-        """Zeros; see the base."""
         import numpy as np
 
         return np.zeros(len(accesses))

@@ -1,14 +1,9 @@
-"""Blocks that move between tiers of memory: the least recently used make room.
+"""Blocks that move between tiers of memory: accessed data comes into the fastest, and the least
+recently used makes room. Accesses are played twice and the second time counts.
 
-Accessed data comes into the fastest tier; if full, the least recently used block moves to the next
-tier, and so on: tiers are parts of one list by last access. A load reads from its tier and writes
-into the fastest; a store writes into the fastest. What makes room is read and written into the
-next.
+Trade-off: blocks are simulated one by one, without prefetching.
 
-Accesses are played twice and the second time counts: a step begins with what the last one left.
-Trade-off: blocks are simulated one by one, in trace order, without prefetching. Source: the LRU
-stack of Mattson, Gecsei, Slutz and Traiger, "Evaluation techniques for storage hierarchies", IBM
-Systems Journal 9 (2), 1970.
+Source: Mattson, Gecsei, Slutz and Traiger, IBM Systems Journal 9 (2), 1970.
 """
 
 from __future__ import annotations
@@ -69,7 +64,6 @@ class _Tiers:
         self._tier_of: dict[tuple[int, int], int] = {}
 
     def touch(self, one: Touch) -> Moved:
-        """Bring an access's blocks into the fastest tier; return what that moves."""
         moved = Moved([0] * len(self._blocks), [0] * len(self._blocks))
         left = one.size_bytes
         for at in range(blocks_of(one.size_bytes, self._granule)):

@@ -40,10 +40,8 @@ class Hop(NamedTuple):
 
 
 class Pipeline(NamedTuple):
-    """Hops that accesses cross in chunks, which queue at each hop, first come first served.
-
-    Ranks that access as many bytes at once go together: each one's `chunk_bytes` are on a hop
-    before the next chunk of any. The core runs it (native/memory/pipeline.hpp).
+    """Ranks that access as many bytes at once go together: each one's `chunk_bytes` are on a hop
+    before the next chunk of any.
     """
 
     chunk_bytes: float
@@ -63,7 +61,6 @@ class Accesses(Record):
     count: NDArray[np.int64]
 
     def __len__(self) -> int:
-        """The number of rows."""
         return len(self.bytes)
 
     def take(self, rows: Any) -> Accesses:
@@ -71,12 +68,10 @@ class Accesses(Record):
         return Accesses(**{name: part[rows] for name, part in self.__dict__.items()})
 
     def describe(self, row: int) -> str:
-        """A row in words, for errors."""
         return f"row {row} ({'store' if self.is_store[row] else 'load'} of {self.bytes[row]} bytes)"
 
 
 def accesses(bytes: Sequence[int], is_store: Sequence[bool]) -> Accesses:
-    """Accesses of these columns; each counts once."""
     import numpy as np
 
     return Accesses(

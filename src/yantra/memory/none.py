@@ -1,7 +1,4 @@
-"""None: no memory beyond the device; a trace that accesses one is refused.
-
-Right for traces without MEM_LOAD and MEM_STORE nodes.
-"""
+"""None: no memory beyond the device; a trace that accesses one is refused."""
 
 from __future__ import annotations
 
@@ -9,8 +6,6 @@ from yantra.memory.model import LatencyAndBandwidth
 
 
 class NoMemory(LatencyAndBandwidth):
-    """No memory beyond the device."""
-
     native = "none"
     sharing = "rank"
     needs_bandwidth = False

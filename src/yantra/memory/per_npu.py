@@ -1,7 +1,4 @@
-"""Per NPU: each rank has a memory of its own, in which nobody waits.
-
-For host memory behind a link for each rank.
-"""
+"""Per NPU: each rank has a memory of its own, in which nobody waits."""
 
 from __future__ import annotations
 
@@ -9,8 +6,6 @@ from yantra.memory.model import LatencyAndBandwidth
 
 
 class PerNPU(LatencyAndBandwidth):
-    """A memory for each rank."""
-
     native = "per_npu"
     sharing = "rank"
 

@@ -9,8 +9,6 @@ from yantra.memory.model import LatencyAndBandwidth
 
 
 class Pool(LatencyAndBandwidth):
-    """One memory for all ranks."""
-
     native = "pool"
     sharing = "pool"
 

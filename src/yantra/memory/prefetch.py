@@ -1,10 +1,8 @@
 """Layers whose data comes from a slower memory while earlier layers compute: what is exposed.
 
-Loads go in sequence. With depth k a layer's load may begin when the layer k + 1 places before has
-ended, so at most k + 1 layers' data are loaded or on their way; with depth 0 a load is exposed
-whole. A layer begins once the one before has ended and its data has arrived. Source: prefetch and
-overlap in Rajbhandari et al., "ZeRO-Infinity", SC 2021, section 6.2; a run of a trace with these
-dependencies takes the same times.
+With depth k a layer's load may begin when the layer k + 1 places before has ended.
+
+Source: Rajbhandari et al., ZeRO-Infinity, SC 2021, section 6.2.
 """
 
 from __future__ import annotations

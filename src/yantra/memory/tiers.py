@@ -1,11 +1,11 @@
-"""Tiers of memory behind a rank: host, CXL, SSD, a pool; what is where decides what access takes.
+"""Tiers of memory behind a rank: host, CXL, SSD, a pool.
 
-With `policy: static` data is placed once (`placement`), and an access takes from each tier the part
-that a step touches there. With `lru` accessed data moves into the fastest tier (`migration`). Tiers
-serve in sequence behind one port, at once with several. Trade-off: traces do not say what an access
-is of, so `static` gives all one mix, and `lru` goes by names and dependencies; each rank has its
-own tiers, without waiting. Source: two tiers' effective bandwidth as in COMET, Kadiyala et al.,
-"COMET: A comprehensive cluster design methodology for distributed deep learning training" (2022).
+With `policy: static` data is placed once (`placement`), with `lru` accessed data moves into the
+fastest tier (`migration`).
+
+Trade-off: `static` gives all accesses one mix; each rank has its own tiers, without waiting.
+
+Source: Kadiyala et al., COMET (2022), for the effective bandwidth of two tiers.
 """
 
 from __future__ import annotations
@@ -109,19 +109,16 @@ class Tiers(MemoryModel):
             self._place(given.data)
 
     def hold(self, offloaded: Mapping[str, int]) -> None:
-        """Place what a workload offloads, if the options have no data."""
         if not self.given.data and offloaded and not self.remembers:
             self._place([Data(name=name, size_bytes=size) for name, size in offloaded.items()])
 
     @property
     def remembers(self) -> bool:
-        """Whether data moves; see the base."""
         return bool(self.given.policy == "lru")
 
     def in_order(
         self, touches: Sequence[Touch], names: Sequence[str], speeds: Speeds
     ) -> Sequence[float]:
-        """Time of each access with its moves between tiers; see the base."""
         given: Options = self.given
         tiers = sorted(given.tiers, key=lambda tier: -tier.read_bytes_per_ns)
         rooms = [tier.capacity_bytes // given.granule_bytes for tier in tiers]
@@ -171,7 +168,6 @@ def _check_room(
     touches: Sequence[Touch],
     names: Sequence[str],
 ) -> None:
-    """Refuse data that exceeds all tiers in whole granules, naming the largest."""
     if rooms[0] < 1:
         problem = f"a granule of {granule} bytes does not fit into {tiers[0].name}"
         raise ConfigError(f"{_WHERE}.granule", f"{problem}; give a smaller one")

@@ -85,12 +85,10 @@ class Level(NamedTuple):
     flow_lists: FlowLists = "as_messages"
 
     def has(self, trait: Trait) -> bool:
-        """Whether it says this of itself."""
         return trait in self.traits
 
     @property
     def runs_by_name(self) -> bool:
-        """Whether no option of it is required."""
         section = self.options
         return section is None or all(
             hasattr(section.record, name) for name, _, _ in section.entries.values()
@@ -98,7 +96,6 @@ class Level(NamedTuple):
 
 
 def names() -> tuple[str, ...]:
-    """The names of all networks, those of the core first."""
     native = _core_levels()
     return (*native, *(name for name in networks.names() if name not in native))
 
@@ -121,12 +118,10 @@ def find(kind: Named, where: str = "network") -> Level:
 
 
 def level_of(choice: PluginChoice) -> Level:
-    """The network that a scenario chooses."""
     return find(kind_of(choice))
 
 
 def describe(choice: PluginChoice) -> str:
-    """A choice in results: its name, and the options given."""
     name = networks.shown(kind_of(choice))
     given = choice.options if isinstance(choice, Plugin) else ()
     options = ", ".join(f"{option} {_shown(value)}" for option, value in given)
@@ -142,7 +137,6 @@ def _shown(value: Any) -> str:
 
 
 def native_options(choice: PluginChoice) -> dict[str, float]:
-    """The options of a level of the core, by name."""
     level = level_of(choice)
     given = options_of(choice, level.options, "network")
     if given is None:
@@ -192,7 +186,6 @@ def maker(
 
 
 def wants_routes(choice: PluginChoice) -> bool:
-    """Whether a network in Python gets the links of each message."""
     level = level_of(choice)
     assert level.model is not None
     return level.model.wants_routes(options_of(choice, level.options, "network"))

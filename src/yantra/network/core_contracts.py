@@ -1,6 +1,5 @@
-"""Kinds that are C++ files of the core: their contracts, checked by registered name after a build.
-
-They have no skeleton and no file to plug in.
+"""Kinds that are C++ files of the core: their contracts, checked by registered name after a
+build.
 """
 
 from __future__ import annotations
@@ -85,7 +84,6 @@ def _contract(
 
 
 def _is_a_file(kind: str, folder: str, where: str) -> str:
-    """Why a file cannot be checked: the core must be built with it first."""
     return (
         f"a {kind} is compiled into the core, and no installed Yantra can do that. In a clone, "
         f"put the file into {folder}, build it (pip install .), and check it by the name that it "

@@ -1,9 +1,6 @@
 """external: messages go to a program of their own, in lock-step with the run.
 
-docs/reference/external-networks.md has the protocol: the program hears when messages start,
-advances up to the run's next event, stops at the first arrival, and says until when nothing will
-come. Trade-off: two processes take turns, some tens of microseconds each time, and unknown
-behaviour is never folded.
+Trade-off: some tens of microseconds each time, and never folded.
 """
 
 from __future__ import annotations
@@ -59,11 +56,9 @@ class External(NetworkModel):
 
     @classmethod
     def wants_routes(cls, options: Options) -> bool:
-        """Whether the cluster's routing chooses the links of a message."""
         return options.routes == "given"
 
     def __init__(self, fabric: Fabric, options: Options) -> None:
-        """Start the program."""
         super().__init__(fabric, options)
         if fabric.graph is None:
             raise ConfigError("network", "external runs over a graph of devices and links")
@@ -86,7 +81,6 @@ class External(NetworkModel):
         self._messages[number] = message
 
     def woken(self, token: int) -> None:
-        """Let the program advance, once all else of this moment has happened."""
         if token != self._turn:
             return
         now, until = self._now, self._bridge.port.next
@@ -98,7 +92,6 @@ class External(NetworkModel):
             self._advance(until)
 
     def closes(self) -> None:
-        """Let the program end."""
         self._program.close()
 
     def _advance(self, until: int | None) -> None:

@@ -1,9 +1,7 @@
-"""The contract of a network in Python: it hears of messages, and says when they arrive.
+"""The contract of a network in Python: simple ones give a message's time (`delay_ns`); others
+override `send` and `woken`, and call `arrive` and `wake_at`.
 
-One is made for each run. Simple networks give a message's time (`delay_ns`); those in which
-messages meet override `send` and `woken`, and call `arrive` and `wake_at`. Trade-off: a few
-microseconds a message, and never folded: for trying an idea. A network of the core is a file of
-`native/network`.
+Trade-off: a few microseconds a message, and never folded.
 """
 
 from __future__ import annotations
@@ -71,7 +69,6 @@ class Fabric:
 
     @property
     def ranks(self) -> int:
-        """The number of ranks."""
         return prod(dimension.size for dimension in self.dimensions)
 
     def crossings(self, source: int, destination: int) -> tuple[Crossing, ...]:
@@ -170,13 +167,11 @@ class Bridge:
 
     @property
     def now_ns(self) -> float:
-        """The time of the run."""
         return self.port.now / self._ticks_per_ns
 
     def sends(
         self, number: int, source: int, destination: int, size: int, route: list[int]
     ) -> None:
-        """Called by the core for each message."""
         message = Message(number, source, destination, size, self.now_ns, route)
         with self._explained():
             self._network.send(message)
@@ -187,7 +182,6 @@ class Bridge:
             self._network.woken(self._tokens.pop(token))
 
     def closes(self) -> None:
-        """Called by the core when it lets go of the network."""
         self._network.closes()
 
     def arrive(self, message: Message, at_ns: float, departed_ns: float) -> None:
@@ -199,14 +193,12 @@ class Bridge:
         self.wake_at_tick(self._ticks(at_ns), token)
 
     def wake_at_tick(self, tick: int, token: Any) -> None:
-        """The same in ticks."""
         self._next_token = (self._next_token + 1) % 2**32
         self._tokens[self._next_token] = token
         self.port.wake(tick, self._next_token)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Locate an exception in the network's code, in place of a traceback."""
         try:
             yield
         except (YantraError, KeyboardInterrupt):

@@ -73,17 +73,14 @@ class Curve(NamedTuple):
 
 
 def routers() -> dict[str, str]:
-    """Kinds of routers by name, explained."""
     return dict(_core.noc_routers())
 
 
 def routings() -> dict[str, str]:
-    """Routings by name, explained."""
     return dict(_core.noc_routings())
 
 
 def traffics() -> dict[str, str]:
-    """Traffics by name, explained."""
     return dict(_core.noc_traffics())
 
 
@@ -125,7 +122,6 @@ def saturation(noc: Noc, load: Load, within: float = 0.01) -> tuple[float, float
 
 
 def curve(noc: Noc, load: Load, points: int = 10, within: float = 0.01) -> Curve:
-    """Points at equal steps up to saturation, which is found first."""
     stable, unstable = saturation(noc, load, within)
     rates = [stable * (step + 1) / points for step in range(points)]
     measured = tuple(measure(noc, load, rate) for rate in rates if rate > 0)
@@ -193,7 +189,6 @@ def _check_count(where: str, value: int, least: int, most: int = 2**31 - 1) -> N
 
 
 def _named(error: ValueError) -> ConfigError:
-    """The error at the field that the core names before the colon."""
     text = str(error)
     place, colon, problem = text.partition(": ")
     words = place.replace(",", "").split()

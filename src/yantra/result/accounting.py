@@ -1,6 +1,6 @@
 """Columns that say where time went: overlap, slack, the parts of collectives.
 
-docs/concepts/accounting.md defines them. All but the overlap need a recorded run.
+All but the overlap need a recorded run.
 """
 
 from __future__ import annotations

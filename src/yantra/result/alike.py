@@ -1,5 +1,5 @@
-"""The distinct rows of a table, and how often they occur; sums over ranks then cost as much as the
-classes.
+"""The distinct rows of a table and how often they occur, so that sums over ranks cost as much as
+the classes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ class Alike(NamedTuple):
 
 
 def alike(table: Table, columns: Sequence[str]) -> Iterator[Alike]:
-    """Distinct rows of some columns, by first occurrence."""
     made = [table.column(column) for column in columns]
     shared = [column for column in made if isinstance(column, Gathered)]
     begins: Sequence[int] = shared[0].begins if shared else []
@@ -56,7 +55,6 @@ def alike(table: Table, columns: Sequence[str]) -> Iterator[Alike]:
 
 
 def _keys(columns: list[Gathered]) -> Sequence[Any]:
-    """A key for each part; the most selective columns first."""
     distinct: list[Sequence[int]] = []
     for column in columns:
         if column.alike not in distinct:

@@ -1,6 +1,5 @@
 """Table -> a stream of the Arrow C data interface, without pyarrow, for polars, DuckDB and others.
 
-A batch a part, so only a part is in memory; types as in `frames`; the core owns the buffers.
 Source: https://arrow.apache.org/docs/format/Columnar.html (layouts of buffers)
 """
 

@@ -66,7 +66,6 @@ class Gain(NamedTuple):
 
 
 def of_waits(model: Model, found: Waits) -> tuple[Gain, Gain]:
-    """Gains of the removals that need no run."""
     if is_pipeline(model):
         kind, label = "bubble", "the pipeline bubble"
         text = "every stage busy to the end"
@@ -78,7 +77,6 @@ def of_waits(model: Model, found: Waits) -> tuple[Gain, Gain]:
 
 
 def largest(gains: Iterable[Gain], makespan: int, *, estimate: bool = False) -> Bound:
-    """The largest gain, the first of several, as a bound."""
     known = [gain for gain in gains if gain.kind]
     ordered = sorted(_competing(known), key=lambda gain: -gain.ticks)
     if makespan == 0:
@@ -100,7 +98,6 @@ def largest(gains: Iterable[Gain], makespan: int, *, estimate: bool = False) -> 
 
 
 def _competing(gains: list[Gain]) -> list[Gain]:
-    """Gains that contain no other."""
     for whole in [gain for gain in gains if gain.holds_others]:
         parts = _parts_of(whole, gains)
         is_of_one = max(part.ticks for part in parts) >= whole.ticks
@@ -113,7 +110,6 @@ def _parts_of(whole: Gain, gains: list[Gain]) -> list[Gain]:
 
 
 def estimated(model: Model, outcome: _core.Outcome, uses: list[DimensionUse]) -> Bound:
-    """What bounds a run by its own accounting."""
     makespan = max(outcome.finish)
     if makespan == 0:
         return Bound("none", NOTHING)
@@ -151,7 +147,6 @@ def _with_bubble(gain: Gain, bubble: int, makespan: int) -> Gain:
 
 
 def _of_kernels(model: Model, outcome: _core.Outcome, rank: int, computing: int) -> Iterable[Gain]:
-    """Split a rank's kernel time by the roofline."""
     roofline = roofline_of(model.scenario.device_of(rank), model.without, measured=True)
     statistics = _core.rank_statistics(model.native, outcome, rank, roofline)
     if not roofline.enabled or model.scenario.replay_only or not statistics.memory_utilisation:
@@ -175,7 +170,6 @@ def _percent(share: float) -> str:
 
 
 def union_length(intervals: list[tuple[int, int]]) -> int:
-    """The length of the union of closed intervals."""
     total = until = 0
     for start, end in sorted(intervals):
         total += max(end, until) - max(start, until)

@@ -1,7 +1,4 @@
-"""Outcome -> the table of collectives: one row per collective and rank that took part.
-
-Ranks that share a trace or a run share its columns; only names of groups differ.
-"""
+"""Outcome -> the table of collectives: one row per collective and rank that took part."""
 
 from __future__ import annotations
 
@@ -163,7 +160,6 @@ def _bits(reals: array[float]) -> memoryview:
 
 
 def _collectives_of(graph: _core.Graph) -> list[tuple[int, int, int, int, int, int]]:
-    """Place, id, kind, group, size and dimensions of a trace's collectives."""
     types, sizes = graph.comm_type, graph.comm_size
     involved = graph.involved_mask
     return [

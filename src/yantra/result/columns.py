@@ -108,7 +108,6 @@ def _translated(places: memoryview, meaning: Sequence[int]) -> array[int]:
 
 
 def numbered(begins: Sequence[int]) -> Gathered:
-    """The column with each row's stretch number."""
     lengths = array("Q", map(int.__sub__, begins[1:], begins))
     zeros = array("Q", bytes(8 * max(lengths, default=0)))
     return Gathered(
@@ -150,7 +149,6 @@ def as_list(part: Part) -> list[Any]:
 
 
 def as_array(part: Any, kind: str) -> Any:
-    """A part or array column in numpy; missing is NaN."""
     import numpy as np
 
     if isinstance(part, list):

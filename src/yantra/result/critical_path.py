@@ -1,7 +1,5 @@
-"""`CriticalPath` and its `Step`s: what a run, or one node of it, waited for.
-
-The walk follows what came last of all that had to come first, in a tie what the engine handled
-last, so steps touch and add up exactly. docs/concepts/accounting.md defines the kinds.
+"""`CriticalPath` and its `Step`s: what a run, or one node of it, waited for: what came last of all
+that had to come first. docs/concepts/accounting.md defines the kinds.
 """
 
 from __future__ import annotations
@@ -38,7 +36,6 @@ _NONE = 2**32 - 1
 
 
 def kind_text(kind: str) -> str:
-    """The kind in texts; of a newer version, its own name."""
     return KIND_TEXTS.get(kind, kind.replace("_", " "))
 
 

@@ -1,7 +1,4 @@
-"""What disturbed a run and what it cost: failures, slow ranks, background traffic.
-
-Costs compare the run with the same run without the disturbance.
-"""
+"""What disturbed a run and what it cost: failures, slow ranks, background traffic."""
 
 from __future__ import annotations
 
@@ -16,8 +13,8 @@ _SHOWN = 4
 class Disturbed(NamedTuple):
     """What disturbed a run; times in ns.
 
-    `failures` began before its end; a file states `changes` of links. `rerouted` messages took
-    another way, `waited` ones waited `waiting_ns` for links that were down; `lost_packets` of
+    `failures` began before the run's end; a file states `changes` of links. `rerouted` messages
+    took another way, `waited` ones waited `waiting_ns` for links that were down; `lost_packets` of
     `lost_bytes` were sent again. `without_failures_ns` and `without_background_ns` are makespans,
     None if there was none or not asked for.
     """
@@ -42,11 +39,9 @@ class Disturbed(NamedTuple):
 
     @property
     def slowdown_by_background(self) -> float | None:
-        """The same for background traffic."""
         return _over(self.makespan_ns, self.without_background_ns)
 
     def sentences(self) -> list[str]:
-        """One sentence for failures, one for the background."""
         return [*self._of_failures(), *self._of_background()]
 
     def _of_failures(self) -> list[str]:
@@ -75,7 +70,6 @@ class Disturbed(NamedTuple):
         return [f"{count(self.background_flows, 'flow')} of {size} in the background{cost}"]
 
     def as_dict(self) -> dict[str, Any]:
-        """The JSON form, with the slowdowns; unknown ones are absent."""
         found = self._asdict() | {
             "failures": list(self.failures),
             "slowdown_by_failures": self.slowdown_by_failures,

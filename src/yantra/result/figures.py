@@ -55,8 +55,7 @@ class Figures(NamedTuple):
 
     `tokens` are of training's steps (`steps`, None for one), a prefill's prompts, or a decode's
     sequences. `fill_drain_ns` is a decode's time beyond `tpot_ns` an iteration; `iteration_ns` the
-    mean with it, if inseparable. Cost and energy are of all devices for the run, FLOPs of all
-    ranks.
+    mean with it, if inseparable.
     """
 
     step_time_ns: float | None = None
@@ -111,11 +110,9 @@ class Figures(NamedTuple):
         return self._replace(rests_on=basis) if is_told else self
 
     def as_dict(self) -> dict[str, Any]:
-        """The known ones."""
         return {name: value for name, value in self._asdict().items() if value is not None}
 
     def lines(self) -> list[tuple[str, str]]:
-        """The known ones as names and texts."""
         return list(_lines(self))
 
 
@@ -137,7 +134,6 @@ def figures(model: Model, outcome: _core.Outcome, steady_ns: float | None = None
 
 
 def _times(about: Mapping[str, Any], time_ns: float, steady_ns: float | None) -> dict[str, Any]:
-    """The time by its name, and the tokens."""
     if about.get("kind") == "training":
         plan, sequence = plan_of(about), whole(about, "sequence")
         batch, steps = whole(plan, "global_batch"), whole(plan, "steps") or 1
@@ -195,7 +191,6 @@ def _memory(model: Model, about: Mapping[str, Any], machine: Machine) -> dict[st
 def _cache(
     parts: list[Mapping[str, Any]], plan: Mapping[str, Any], machine: Machine
 ) -> dict[str, Any]:
-    """The largest key-value cache of a rank, and its share of the room."""
     caches = [part for part in parts if whole(part, "cache")]
     if not caches:
         return {}
@@ -214,10 +209,6 @@ def _cache(
 def _cost(
     machine: Machine, devices: int, time_ns: float, going_ns: float, tokens: int | None
 ) -> dict[str, Any]:
-    """Cost and energy, if the machine states price and power, of a run of `time_ns`.
-
-    Tokens cost `going_ns`.
-    """
     found: dict[str, Any] = {}
     if machine.price_usd_per_h:
         each_ns = machine.price_usd_per_h * devices / _NS_PER_H
@@ -245,7 +236,6 @@ def _bubble(model: Model, outcome: _core.Outcome) -> float | None:
 
 
 def _works(graph: _core.Graph, across: set[str]) -> list[bool]:
-    """Whether each node is work of its own stage."""
     outside = {at for at, name in enumerate(graph.pg_names) if name in across}
     return [
         node_type not in _NOT_WORK and not (node_type == _COLLECTIVE and group in outside)
@@ -317,7 +307,6 @@ def _interval_text(low: float | None, high: float | None) -> str:
 
 
 def _rates_text(of: Figures, rate: float, text: Callable[[float], str], name: str = "") -> str:
-    """The interval of an inverse of the time."""
     time = _time_of(of)
     if of.time_low_ns is None or of.time_high_ns is None or time is None:
         return ""
@@ -326,7 +315,6 @@ def _rates_text(of: Figures, rate: float, text: Callable[[float], str], name: st
 
 
 def _per_text(of: Figures, each: float) -> str:
-    """The interval of a multiple of the time."""
     time = _time_of(of)
     if of.time_low_ns is None or of.time_high_ns is None or time is None:
         return ""
@@ -350,5 +338,4 @@ def share_text(share: float) -> str:
 
 
 def count_text(number: float) -> str:
-    """A rate with thousands apart; small ones with a digit more."""
     return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"

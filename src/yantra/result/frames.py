@@ -72,14 +72,12 @@ def to_polars(table: WholeColumns) -> Any:
 
 
 def schema_of(table: Columns, pyarrow: Any) -> Any:
-    """Names and types of the columns."""
     return pyarrow.schema(
         [(column, _type(pyarrow, table.kind(column))) for column in table.columns]
     )
 
 
 def batches(table: Columns, pyarrow: Any) -> Iterator[Any]:
-    """The rows as record batches."""
     schema = schema_of(table, pyarrow)
     kinds = [table.kind(column) for column in table.columns]
     texts: dict[int, tuple[Any, Any]] = {}
@@ -95,7 +93,6 @@ def _type(pyarrow: Any, kind: Kind) -> Any:
 
 
 def _array(part: Part, kind: Kind, pyarrow: Any, texts: dict[int, tuple[Any, Any]]) -> Any:
-    """A part as an Arrow array; `texts` keeps coded texts between parts."""
     import numpy as np
 
     type = _type(pyarrow, kind)

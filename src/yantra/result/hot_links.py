@@ -39,7 +39,6 @@ class HotLink(NamedTuple):
 
 
 def busiest(loads: Sequence[float] | NDArray[Any], carried: Any, most: int) -> list[int]:
-    """Places of the links with the highest load that carried something."""
     import numpy as np
 
     order = np.argsort(-np.asarray(loads), kind="stable")[:most]
@@ -86,7 +85,6 @@ def _rates(result: Result) -> list[float]:
 
 
 def lines(links: list[HotLink]) -> list[str]:
-    """A line for each link, its largest flows below."""
     if not links:
         return ["no link carried anything"]
     rows: list[tuple[str, ...]] = []
@@ -102,7 +100,6 @@ def lines(links: list[HotLink]) -> list[str]:
 
 
 def as_form(links: list[HotLink]) -> list[dict[str, Any]]:
-    """The links as plain values."""
     return [
         {
             **link.name._asdict(),

@@ -39,7 +39,6 @@ class Bar(NamedTuple):
 def table_html(
     name: str, columns: Sequence[str], head: Iterable[Sequence[Any]], length: int
 ) -> str:
-    """The first rows of a table, and how many it has."""
     cells = [[cell_text(value) for value in row] for row in head]
     rows = count(length, "row")
     cut = f", of which these are the first {len(cells)}" if length > len(cells) else ""
@@ -47,12 +46,10 @@ def table_html(
 
 
 def grid_html(grid: Grid) -> str:
-    """A small table of texts."""
     return rows_html(grid.head, grid.rows)
 
 
 def bars_html(bars: Sequence[Bar], longest: float, colours: dict[str, str]) -> str:
-    """Stacked bars with tooltips of lengths, and a legend."""
     if longest <= 0:
         return ""
     shown = {name for bar in bars for name, length in bar.parts.items() if length > 0}
@@ -72,7 +69,6 @@ def bars_html(bars: Sequence[Bar], longest: float, colours: dict[str, str]) -> s
 
 
 def step_colour(kind: str) -> str:
-    """The report's colour of a kind of step."""
     return _STEPS.get(kind, _OTHER)
 
 
@@ -97,8 +93,6 @@ def _bar(bar: Bar, place: int, longest: float, colours: dict[str, str]) -> str:
 
 
 def rows_html(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of texts."""
-
     def cells(tag: str, row: Sequence[str]) -> str:
         return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row) + "</tr>"
 
@@ -107,7 +101,6 @@ def rows_html(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def cell_text(value: Any) -> str:
-    """A value in a cell; missing is empty."""
     if value is None:
         return ""
     return f"{value:.6g}" if isinstance(value, float) and value != round(value, 3) else str(value)

@@ -1,7 +1,4 @@
-"""How many links a dimension has, and how many of them a rank drives at once.
-
-Separate from the network's tables, as every run asks whether a link exceeds its rate.
-"""
+"""How many links a dimension has, and how many of them a rank drives at once."""
 
 from __future__ import annotations
 
@@ -23,10 +20,7 @@ if TYPE_CHECKING:
 
 
 def links_per_group(dimension: Dimension, by_link: bool) -> int:
-    """Directed links of a dimension over one group of its ranks.
-
-    On the analytical network, which counts a message once, only those that leave a rank.
-    """
+    """The analytical network counts a message once, so only links that leave a rank count there."""
     links, from_ranks, _ = _links_of(dimension)
     return links if by_link else from_ranks
 
@@ -47,10 +41,8 @@ def _count_links(kind: type[Block], number: int | None, size: int) -> tuple[int,
 
 
 def lanes(name: Named, dimension: Dimension, queues: int) -> int:
-    """Links of a dimension that a rank drives at once under an algorithm.
-
-    Rings alternate direction by queue; direct sends to its whole window; others have one partner at
-    a time.
+    """Rings alternate direction by queue; direct sends to its whole window; others have one partner
+    at a time.
     """
     if algorithms.file_of(name) is not None or isinstance(name, type):
         return 1
@@ -65,7 +57,6 @@ def lanes(name: Named, dimension: Dimension, queues: int) -> int:
 
 
 def kinds_used(model: Model) -> set[str]:
-    """The kinds of collectives in a model's graphs."""
     return {
         COLLECTIVE_KINDS[used.comm_type]
         for used in model.graphs.collectives()

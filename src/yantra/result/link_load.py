@@ -1,8 +1,5 @@
-"""What each link of a recorded run carried, from change to change, and whose bytes they were.
-
-`link_rates` has a row for each stretch of one rate (a shared link's by the solver): rate times time
-sums to its bytes. `link_flows` has a row for each time that a message's bytes held a link. Both
-name links by row of `Result.links`.
+"""What each link of a recorded run carried, and whose bytes they were: `link_rates` has a row for
+each stretch of one rate, `link_flows` for each message.
 """
 
 from __future__ import annotations
@@ -33,12 +30,10 @@ class LinkName(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The name in words."""
         return f"{self.source} to {self.destination} ({self.label})"
 
 
 def link_name(graph: Graph | None, link: int) -> LinkName:
-    """The name of a graph's link."""
     assert graph is not None  # numbers of links come from a graph
     links = graph.links
     ends = (graph.name_of(int(column[link])) for column in (links.start, links.end))
@@ -46,7 +41,6 @@ def link_name(graph: Graph | None, link: int) -> LinkName:
 
 
 def link_names(model: Model, links: list[_core.LinkRecord]) -> list[LinkName]:
-    """Names of links: devices by the fabric's, else ranks and switches."""
     graph = model.graph
     if graph is not None:
         return [
@@ -64,7 +58,6 @@ def link_names(model: Model, links: list[_core.LinkRecord]) -> list[LinkName]:
 def numbered_name(
     dimension: int, source: int | None, destination: int | None, ranks: int
 ) -> LinkName:
-    """A link's name by numbers; switches follow the ranks."""
     return LinkName(f"dimension {dimension}", _end(source, ranks), _end(destination, ranks))
 
 
@@ -115,8 +108,8 @@ def flow_table(
     """One row per link and message that crossed it, of some rows of `Result.links`, or of all.
 
     `sender` and `receiver` are ranks, `node` is the sending one's id; the bytes held the link from
-    `start_ns` to `end_ns`. By link, then start. A folded run has one link of each class, and one
-    rank. Raises UnsupportedError for some rows of a folded run, and for more than ten million.
+    `start_ns` to `end_ns`. Raises UnsupportedError for some rows of a folded run, and for more than
+    ten million.
     """
     if outcome.folded and rows is not None:
         raise UnsupportedError(

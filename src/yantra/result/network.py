@@ -71,7 +71,6 @@ def linked(dimension: Dimension) -> str:
 
 
 def dimension_uses(model: Model, outcome: _core.Outcome, makespan_ns: float) -> list[DimensionUse]:
-    """The use of every dimension, or label of a fabric's links."""
     if model.fabric is not None:
         return _label_uses(model, model.fabric, outcome, makespan_ns)
     aware = model.follows_links
@@ -137,7 +136,6 @@ def link_rates(model: Model, links: list[_core.LinkRecord]) -> list[float]:
 
 
 def dimension_table(uses: list[DimensionUse]) -> Table:
-    """One row per dimension of the network."""
     kinds = ("whole", "text", "whole", "whole", "whole", "whole", "real", "real")
 
     def column(index: int) -> Any:

@@ -1,8 +1,5 @@
-"""What a run over the packet network leaves to look at: ports, queues, rates, messages, slowdowns.
-
-Samples are taken every `look_every` of the network, or at every change
-(docs/concepts/packet-network.md), before anything else of their moment. Links are named by row of
-`Result.links`, messages counted as sent. On other networks all tables are empty.
+"""What a run over the packet network leaves to look at: ports, queues, rates, messages, slowdowns,
+sampled every `look_every` or at every change (docs/concepts/packet-network.md).
 """
 
 from __future__ import annotations
@@ -85,7 +82,7 @@ class Packets:
         """A row for each switch queue with 1,000 or more bytes at a sweep.
 
         Sweeps look at all queues `sweep_every` apart from `sweep_from` on, while anything is under
-        way; off without that option. Control frames do not count.
+        way; off without that option.
         """
         series = self._columns("sweeps")
         rows = np.searchsorted(self._numbers, series["link"])
@@ -113,9 +110,7 @@ class Packets:
 
     @cached_property
     def messages(self) -> Table:
-        """A row for each message as sent: completion, and slowdown over alone.
-
-        The receiver has the last byte at `arrived_ns`, `fct_ns` after `start_ns`; the sender the
+        """The receiver has the last byte at `arrived_ns`, `fct_ns` after `start_ns`; the sender the
         last ACK at `acknowledged_ns`. Alone it takes the latencies, a packet on each link, and the
         others behind it on the narrowest.
         """
@@ -184,7 +179,6 @@ class Packets:
         return self._seen.every_ns
 
     def _columns(self, name: str, *order: str) -> dict[str, NDArray[Any]]:
-        """Columns of the core, stably sorted by one if that is given."""
         if self._seen is None:
             return _EMPTY
         made = getattr(self._seen, name)()
@@ -228,7 +222,6 @@ _EMPTY = _Nothing()
 
 
 def lines(summary: dict[str, Any]) -> list[str]:
-    """A run's counts as sentences."""
     from yantra.base.text import count
 
     packets = count(summary["packets"], "packet", commas=True)
@@ -250,7 +243,6 @@ def lines(summary: dict[str, Any]) -> list[str]:
 
 
 def needless(summary: dict[str, Any]) -> list[str]:
-    """A line on timeouts before anything was lost, if any."""
     if not summary.get("timeouts_without_loss"):
         return []
     return [

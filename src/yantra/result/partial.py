@@ -1,7 +1,6 @@
 """`Partial`: what a run had come to when it was interrupted.
 
-A message counts on its links when sent, or, if stored on the way, when it begins to cross them; so
-early shares may be too high, at most 1. It does not say how long the run takes.
+A message counts on its links when sent, so early shares may be too high.
 """
 
 from __future__ import annotations
@@ -43,7 +42,6 @@ class Partial:
 
     @cached_property
     def nodes_of_run(self) -> int:
-        """All nodes of the ranks that ran."""
         classes = set(self.outcome.class_of) if self.outcome.folded else None
         seen: set[int] = set()
         total = 0
@@ -58,7 +56,6 @@ class Partial:
 
     @cached_property
     def finished_ranks(self) -> int:
-        """How many ranks had finished."""
         return sum(tick != NEVER for tick in self.outcome.finish)
 
     @cached_property
@@ -79,12 +76,10 @@ class Partial:
 
     @cached_property
     def dimensions(self) -> Table:
-        """One row per dimension of the network."""
         return dimension_table(self.dimension_uses)
 
     @cached_property
     def links(self) -> Table:
-        """One row per directed link that had carried something."""
         return link_table(self.model, self.outcome, self.until_ns)
 
     @cached_property
@@ -140,7 +135,6 @@ class Partial:
         return table
 
     def sentences(self) -> list[str]:
-        """How far the run had come."""
         of_all = f"{self.nodes_done:,} of {self.nodes_of_run:,} nodes done"
         if self.outcome.folded:
             of_all += " (of one rank of each class)"
@@ -151,7 +145,6 @@ class Partial:
         ]
 
     def summary(self) -> str:
-        """Plain text: how far, what ranks did, what links had carried."""
         import numpy as np
 
         from yantra.base.text import Grid

@@ -1,7 +1,5 @@
-"""The parts of a rank's time, each with the names and colours by which everything shows it.
-
-They add up to the rank's finish: each moment counts for the first of them that is under way. A new
-one is a row here and a count in the core (`native/accounting/statistics.hpp`).
+"""The parts of a rank's time, which add up to its finish: each moment counts for the first of them
+that is under way.
 """
 
 from __future__ import annotations
@@ -10,8 +8,6 @@ from typing import NamedTuple
 
 
 class Part(NamedTuple):
-    """A part of a rank's time."""
-
     name: str
     """That of its column, less `_ns`."""
     title: str
@@ -54,7 +50,6 @@ AT_THE_END = "finished"
 
 
 def text_of(name: str) -> str:
-    """Return what a sentence calls a part."""
     part = BY_NAME.get(name)
     return part.text if part else "idle at the end" if name == AT_THE_END else name
 

@@ -1,7 +1,5 @@
-"""The critical path in a result's JSON form: its sums and its steps.
-
-Sums are whole picoseconds, so parts by kind, phase, name or rank add up exactly. Too many steps
-(each message of a ring is three) are joined by node, which leaves the sums.
+"""The critical path in a result's JSON form: its sums and its steps, joined by node where there are
+too many.
 """
 
 from __future__ import annotations
@@ -29,8 +27,6 @@ class _Sums:
         kinds[kind] = kinds.get(kind, 0) + ps
 
     def form(self) -> dict[str, dict[str, float]]:
-        """Nanoseconds by key and kind, the longest first."""
-
         def total(item: tuple[str, dict[str, int]]) -> int:
             return -sum(item[1].values())
 
@@ -79,10 +75,7 @@ def family(name: str) -> str:
 
 
 def _joined(steps: Sequence[Step], most: int) -> list[list[Any]]:
-    """The steps joined to at most `most` rows.
-
-    First parts of one node, then all of a node or collective, then neighbours.
-    """
+    """First parts of one node, then all of a node or collective, then neighbours."""
     rows = _join(_rows(steps), lambda a, b: a[:4] == b[:4])
     if len(rows) > most:
         rows = _join(rows, lambda a, b: a[3] == b[3])
@@ -99,7 +92,6 @@ def _rows(steps: Iterable[Step]) -> list[list[Any]]:
 def _join(
     rows: list[list[Any]], together: Callable[[list[Any], list[Any]], bool]
 ) -> list[list[Any]]:
-    """Join neighbours; what differs becomes None, the kind `MIXED`."""
     joined: list[list[Any]] = []
     for row in rows:
         if not joined or not together(joined[-1], row):
@@ -129,11 +121,9 @@ def _text(rank: int | None) -> str:
 
 
 def ps_of(ns: float) -> int:
-    """Whole picoseconds, in which sums are exact."""
     return round(ns * _PS_PER_NS)
 
 
 def ns_of(ps: int) -> float:
-    """Picoseconds as nanoseconds, whole where they are."""
     whole, rest = divmod(ps, _PS_PER_NS)
     return ps / _PS_PER_NS if rest else whole

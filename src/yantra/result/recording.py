@@ -30,7 +30,6 @@ _MOST_ROWS = 10_000_000
 
 
 def memory_limit() -> int:
-    """Bytes for a recording: half of what the process may still take."""
     return left_bytes() // 2
 
 
@@ -151,7 +150,6 @@ class Recording:
         capacity: list[float],
         columns: _core.Utilisation,
     ) -> Table:
-        """A table of each of `rows` over all bins."""
         per_ns = self._model.ticks_per_ns
         edges = [nanoseconds(tick, per_ns) or 0 for tick in columns.edges]
         bins = len(edges) - 1

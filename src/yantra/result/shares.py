@@ -1,6 +1,5 @@
-"""Shares of a whole in tenths of a per cent that add up to 100.0 %.
-
-Hamilton's method: shares are rounded down, and missing tenths go to the largest remainders.
+"""Shares of a whole in tenths of a per cent that add up to 100.0 %, by Hamilton's method (largest
+remainders).
 """
 
 from __future__ import annotations

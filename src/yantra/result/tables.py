@@ -72,7 +72,6 @@ def rank_table(model: Model, outcome: _core.Outcome) -> Table:
 
 
 def breakdown(model: Model, outcome: _core.Outcome, rank: int) -> tuple[int, ...]:
-    """The PARTS of a rank's time in ticks."""
     parts = _core.breakdown(model.native, outcome, rank)
     return tuple(getattr(parts, name) for name in PARTS)
 
@@ -142,11 +141,9 @@ class Names:
         self._places: dict[str, int] = {}
 
     def of(self, graph: _core.Graph) -> array[int]:
-        """Places of the names of a graph's nodes."""
         return array("Q", (self.place(graph.name(node)) for node in range(len(graph))))
 
     def place(self, name: str) -> int:
-        """The place of a name."""
         place = self._places.setdefault(name, len(self.texts))
         if place == len(self.texts):
             self.texts.append(name)
@@ -154,7 +151,6 @@ class Names:
 
 
 def communication_ticks(model: Model, outcome: _core.Outcome, rank: int) -> int:
-    """Ticks with a rank's communication under way, exposed or not."""
     return _core.breakdown(model.native, outcome, rank).communication
 
 

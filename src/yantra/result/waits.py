@@ -31,7 +31,7 @@ class Waits(NamedTuple):
 
 
 def waits(model: Model, outcome: _core.Outcome) -> Waits:
-    """What waiting costs. Ranks without nodes do not count."""
+    """Ranks without nodes do not count."""
     finish = outcome.finish
     sizes = [len(graph) for graph in model.graphs.distinct]
     ranks = [rank for rank, at in enumerate(model.graphs.by_rank) if sizes[at]]
@@ -44,7 +44,6 @@ def waits(model: Model, outcome: _core.Outcome) -> Waits:
 
 
 def is_pipeline(model: Model) -> bool:
-    """Whether the workload's ranks are the stages of a pipeline."""
     if not isinstance(model.graphs, TemplateGraphs):
         return False
     grids = model.graphs.workload.grids

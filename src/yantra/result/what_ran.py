@@ -1,7 +1,5 @@
-"""What ran: the job, its plan, the machine, the level of the network and the version of Yantra.
-
-Only Yantra's workloads state model and plan, and a network described in place has no name. Unknown
-is None, and left out of texts.
+"""What ran: the job, its plan, the machine, the level of the network and the version of Yantra;
+unknown is None.
 """
 
 from __future__ import annotations
@@ -57,12 +55,10 @@ class WhatRan(NamedTuple):
 
     @property
     def text(self) -> str:
-        """All of it in one line."""
         return "; ".join(self.clauses)
 
     @property
     def short(self) -> str:
-        """Job and machine alone, for titles and rows."""
         job = ", ".join(filter(None, (self.model, self.plan)))
         where = self.cluster or self.topology
         return f"{job} on {where}" if job else where
@@ -74,7 +70,6 @@ class WhatRan(NamedTuple):
 
 
 def what_ran(model: Model) -> WhatRan:
-    """What a compiled scenario runs."""
     from yantra import __version__
 
     scenario = model.scenario
@@ -107,14 +102,12 @@ def _fabric(scenario: Scenario) -> str | None:
 
 
 def about_of(model: Model) -> Mapping[str, Any]:
-    """What the workload file was made from; empty for plain traces."""
     graphs = model.graphs
     about = graphs.workload.about if isinstance(graphs, TemplateGraphs) else {}
     return about if isinstance(about, dict) else {}
 
 
 def plan_of(about: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The plan, of two grids that of the first."""
     plan = about.get("plan", about.get("prefill_plan"))
     return plan if isinstance(plan, dict) else {}
 
@@ -144,7 +137,6 @@ def _plan(plan: Mapping[str, Any]) -> str:
 
 
 def _choices(plan: Mapping[str, Any]) -> Iterator[str]:
-    """A plan's choices that other plans of the model may not make."""
     for axis in _AXES:
         if (whole(plan, axis) or 1) > 1:
             yield f"{axis} {plan[axis]}"

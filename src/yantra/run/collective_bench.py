@@ -1,8 +1,5 @@
 """Collectives on fabrics, simulated by algorithm and size, beside the cut bound.
 
-The bound is for those that add: ranks, or switches too (`nvls`, `sharp`). No hand-over, so rows
-differ only by algorithm. A made one is that of `yantra collective synthesize`.
-
 Trade-off: ranks in the fabric's order, as one dimension.
 """
 
@@ -78,9 +75,8 @@ class Question(NamedTuple):
 
 
 def default_algorithms(kind: Kind) -> tuple[str, ...]:
-    """Algorithms of a collective, and the made one.
-
-    Those where switches add, which the bound of ranks does not hold for, run only if named.
+    """Algorithms where switches add, for which the bound of ranks does not hold, run only
+    if named.
     """
     made = {name: find(name) for name in algorithms.names()}
     names = (name for name, one in made.items() if kind in one.kinds and not one.in_network)

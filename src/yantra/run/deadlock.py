@@ -32,7 +32,6 @@ def explain(model: Model, outcome: _core.Outcome) -> str:
 
 
 def undelivered(model: Model, outcome: _core.Outcome) -> list[str]:
-    """A line on messages the network took and never delivered."""
     if not outcome.under_way:
         return []
     verb = "was" if outcome.under_way == 1 else "were"
@@ -44,7 +43,6 @@ def undelivered(model: Model, outcome: _core.Outcome) -> list[str]:
 
 
 def lost(model: Model, outcome: _core.Outcome) -> list[str]:
-    """Failed links that messages waited for."""
     if not outcome.disturbance.waited:
         return []
     of_links = [event for event in model.failures.events if event.part.links and not event.keeps]

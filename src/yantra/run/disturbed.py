@@ -1,7 +1,6 @@
 """The cost of failures and background traffic: a run again without them.
 
-All else is the same; each such run costs about as much as the run. `run_undisturbed: false` in the
-scenario spares them.
+`run_undisturbed: false` in the scenario spares them.
 """
 
 from __future__ import annotations
@@ -66,8 +65,5 @@ def _run(model: Model) -> float:
 
 
 def drawn_further(model: Model, makespan_ns: float) -> Model:
-    """The model with failures drawn beyond its run's end.
-
-    They may make the run longer still, so ask again.
-    """
+    """The failures may make the run longer still, so ask again."""
     return compile_until(model, max(4.0 * model.failures.known_until_ns, 1.5 * makespan_ns))

@@ -1,9 +1,7 @@
-"""Which results of a sweep need not be made again.
+"""Which results of a sweep need not be made again: whole files of this version of Yantra, with the
+same settings and digest of all inputs.
 
-A whole file from this version of Yantra, of the same file and settings, with the current digest of
-all inputs.
-
-Trade-off: every input is read for it; time stamps would be faster, and wrong after a checkout.
+Trade-off: every input is read for it.
 """
 
 from __future__ import annotations
@@ -27,7 +25,6 @@ Told = Mapping[str, Any]
 
 
 def told_of(given: Scenario | Path | Case, fold: Fold | None, file: str) -> dict[str, Any]:
-    """The scenario of a result file, with paths from its folder."""
     told: dict[str, Any] = {"fold": fold} if fold else {}
     case = case_of(given)
     if case is None:
@@ -61,7 +58,6 @@ def read_finished(file: str, told: Told) -> tuple[Any, str]:
 
 
 def difference(known: Told, inputs: Mapping[str, str], scenario: Scenario, file: str) -> str:
-    """How a scenario differs from a result's; "" if equal."""
     folder = paths.dirname(file)
     now = digests(scenario, folder)
     digest = digest_of(scenario, tree_of(scenario, folder), now)

@@ -51,7 +51,6 @@ class Routed(NamedTuple):
     hops: NDArray[np.uint32]
 
     def flows_by_hop(self) -> NDArray[np.int64]:
-        """The flow of every hop."""
         lengths = self.first[1:].astype(np.int64) - self.first[:-1].astype(np.int64)
         return np.repeat(np.arange(len(lengths)), lengths)
 
@@ -86,7 +85,6 @@ class Front:
     """Steps of some milliseconds."""
 
     def steps(self, given: Given) -> int:
-        """Most steps of a run."""
         return 0
 
     def start(self, given: Given) -> Run | None:
@@ -94,7 +92,6 @@ class Front:
         return None
 
     def alone_ns(self, given: Given) -> NDArray[np.float64]:
-        """Each flow's time alone, one or more."""
         links, hops, starts = _hops(given)
         alone = np.add.reduceat(links.latency_ns[hops], starts)
         narrowest = np.minimum.reduceat(links.bytes_per_ns[hops], starts)
@@ -122,8 +119,6 @@ class Stored(Front):
 
 
 class Shared(Front):
-    """Flows share links max-min fairly."""
-
     keeps_rates = True
     shares = True
     sees_loads = True
@@ -150,8 +145,6 @@ class Shared(Front):
 
 
 class Packets(Front):
-    """Flows go as packets."""
-
     slice = 200_000
 
     def steps(self, given: Given) -> int:
@@ -184,8 +177,6 @@ class Packets(Front):
 
 
 class Program(Front):
-    """A program gets all flows."""
-
     slice = 100
 
     def steps(self, given: Given) -> int:

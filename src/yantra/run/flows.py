@@ -53,11 +53,9 @@ class Work(NamedTuple):
 
     @property
     def is_long(self) -> bool:
-        """Whether it may exceed about a second."""
         return self.steps > _LONG
 
     def text(self) -> str:
-        """As a line."""
         return (
             f"{count(self.flows, 'flow', commas=True)} over {self.crossings:,} "
             f"links in all, at most {self.steps:,} steps"
@@ -80,17 +78,14 @@ class FlowResult(NamedTuple):
 
     @property
     def through(self) -> NDArray[np.int64]:
-        """Flows that are through."""
         return np.flatnonzero(np.isfinite(self.end_ns))
 
     @property
     def makespan_ns(self) -> float:
-        """Last end of those."""
         return float(self.end_ns[self.through].max(initial=0.0))
 
     @property
     def fct_ns(self) -> NDArray[np.float64]:
-        """Flow completion times."""
         return self.end_ns - self.flows.start_ns
 
     @property
@@ -99,7 +94,6 @@ class FlowResult(NamedTuple):
         return slowdown(self.fct_ns, self.alone_ns)
 
     def table(self, chosen: NDArray[np.int64] | None = None) -> Table:
-        """A row per flow, or chosen flow, by its number."""
         rows = np.arange(len(self.end_ns)) if chosen is None else chosen
         end_ns, alone_ns = self.end_ns[rows], self.alone_ns[rows]
         flows = Flows(*(column[rows] for column in self.flows))
@@ -123,7 +117,6 @@ class FlowResult(NamedTuple):
         return by_size(self.flows.bytes[rows], self.slowdown[rows], self.fct_ns[rows])
 
     def link_bytes(self) -> NDArray[np.float64]:
-        """Bytes per link of flows that are through."""
         crossed = self.routed.flows_by_hop()
         done = np.isfinite(self.end_ns[crossed])
         sizes = self.flows.bytes[crossed[done]].astype(np.float64)
@@ -131,7 +124,6 @@ class FlowResult(NamedTuple):
         return np.bincount(self.routed.hops[done], sizes, links).astype(np.float64)
 
     def link_loads(self) -> NDArray[np.float64]:
-        """Used share of each link's capacity up to the last end."""
         capacity = self.graph.links.bytes_per_ns * self.makespan_ns
         return np.divide(
             self.link_bytes(), capacity, where=capacity > 0, out=np.zeros(len(capacity))
@@ -181,7 +173,6 @@ class FlowResult(NamedTuple):
         return Table("link_rates", len(links), makers)
 
     def hot_links(self, most: int, flows_of_each: int = 5) -> list[HotLink]:
-        """The busiest links, and the largest finished flows of each."""
         carried, loads = self.link_bytes(), self.link_loads()
         crossed = self.routed.flows_by_hop()
         found = []
@@ -245,12 +236,10 @@ class Simulation:
 
     @cached_property
     def work(self) -> Work:
-        """An estimate of the cost."""
         steps = self._front.steps(self._given)
         return Work(len(self.flows.src), len(self.routed.hops), steps)
 
     def ended(self) -> Iterator[NDArray[np.int64]]:
-        """Run to the end; yield newly finished flows now and then."""
         if self.run is None:
             self._end_ns = self.flows.start_ns + self.alone_ns
             yield np.arange(len(self.flows.src))

@@ -1,7 +1,6 @@
 """A list of flows as messages of a job, for any network.
 
-A flow is a send and a receive; the send waits for an operation until the flow's start. Trade-off:
-no news before the whole job ends, and three nodes per flow.
+Trade-off: no news before the whole job ends, and three nodes per flow.
 """
 
 from __future__ import annotations
@@ -24,8 +23,6 @@ _ARRIVES = "flow "
 
 
 class Ended(NamedTuple):
-    """Flows that are through."""
-
     flow: NDArray[np.int64]
 
 
@@ -55,7 +52,6 @@ class MessageRun:
         return True
 
     def take_ended(self) -> Ended:
-        """Flows through since the last call."""
         ended, self._ended = self._ended, np.zeros(0, np.int64)
         return Ended(ended)
 

@@ -1,7 +1,6 @@
 """A list of flows on a network program: messages sent at their starts.
 
-It hears of all flows first, so it is asked once per arrival time. Trade-off: both processes hold
-the whole list.
+Trade-off: both processes hold the whole list.
 """
 
 from __future__ import annotations
@@ -23,8 +22,6 @@ _PS = 1000  # to a ns
 
 
 class Ended(NamedTuple):
-    """Flows that are through."""
-
     flow: NDArray[np.int64]
 
 
@@ -34,7 +31,7 @@ class ProgramRun:
     solves = 0
 
     def __init__(self, graph: Graph, first: Any, hops: Any, flows: Flows, options: Options):
-        """Start the program with all flows; f uses hops[first[f]:first[f + 1]]."""
+        """Flow f uses hops[first[f]:first[f + 1]]."""
         gives_routes = options.routes == "given"
         self._program = Conversation(
             options.command,
@@ -71,7 +68,6 @@ class ProgramRun:
         return True
 
     def take_ended(self) -> Ended:
-        """Flows through since the last call."""
         ended, self._ended = self._ended, []
         return Ended(np.array(ended, np.int64))
 

@@ -1,7 +1,4 @@
-"""Folding in words: equal ranks, why others differ, why a run was not folded.
-
-The core finds the classes (`native/fold/`); here they get the workload's numbers and names.
-"""
+"""Folding in words: equal ranks, why others differ, why a run was not folded."""
 
 from __future__ import annotations
 

@@ -1,9 +1,6 @@
-"""Whether a job can end at all: its traces played without time and limits.
+"""Whether a job can end at all: its traces played without time and limits, in any order.
 
-All orders are allowed, so what does not end here never ends.
-
-Trade-off: a microsecond or two per node, so only up to MOST_NODES. Collectives over some dimensions
-only are done at once.
+Trade-off: a microsecond or two per node, so only up to MOST_NODES.
 """
 
 from __future__ import annotations
@@ -35,8 +32,6 @@ Meeting = tuple[int, int, int]
 
 
 class _Rank(NamedTuple):
-    """A rank's graph as lists by node; `left`: parents not done."""
-
     graph: _core.Graph
     type: list[int]
     left: list[int]
@@ -65,8 +60,6 @@ def stuck(model: Model) -> list[str]:
 
 
 class _Play:
-    """A job being played."""
-
     def __init__(self, model: Model) -> None:
         self._groups = {str(name): tuple(ranks) for name, ranks in model.groups}
         self._numbers = {name: number for number, name in enumerate(self._groups)}

@@ -77,7 +77,6 @@ def _is_inference(model: Model) -> bool:
 
 
 def of_classes(shares: NDArray[np.float64], widths: Sequence[float]) -> float:
-    """Standard deviation of a time's logarithm from the classes' widths."""
     import numpy as np
 
     return sqrt(float(np.sum((shares * np.array(widths)) ** 2)))
@@ -100,7 +99,6 @@ def bounds(
 
 
 def responses(result: Result) -> NDArray[np.float64]:
-    """Shares of products, attention and the rest on the path."""
     import numpy as np
 
     from yantra.run.simulate import run
@@ -118,7 +116,6 @@ def responses(result: Result) -> NDArray[np.float64]:
 
 
 def class_widths(model: Model) -> list[float]:
-    """Standard deviation of each class's logarithm, weighted by kernel time."""
     import numpy as np
 
     sums = {name: [0.0, 0.0] for name in _CLASSES}
@@ -137,7 +134,6 @@ def class_widths(model: Model) -> list[float]:
 
 
 def rests_on(model: Model) -> str:
-    """What a prediction rests on, in words."""
     stack = model.scenario.stack
     said = [timed.basis for timed in model.kernels if timed.basis]
     said += model.rests_on
@@ -156,7 +152,6 @@ def rests_on(model: Model) -> str:
 
 
 def without_interval(model: Model) -> str:
-    """The same without an interval."""
     scenario = model.scenario
     name, machine = scenario.stack.name if scenario.stack else None, scenario.machine.name
     if scenario.semantics != "yantra":

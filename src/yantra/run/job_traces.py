@@ -61,8 +61,6 @@ def place(job: Job, ranks: int, first_group: int, machine: Machine | None = None
 
 
 class _Names(NamedTuple):
-    """New names in a job's traces."""
-
     job: Job
     world: int
     groups: dict[int, int]

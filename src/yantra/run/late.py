@@ -13,7 +13,6 @@ NOTABLE_TICKS = 2**60
 
 
 def too_late(model: Model, late: _core.Late | None) -> UnsupportedError:
-    """The error of a run that cannot go on: moment, rank, node."""
     assert late is not None  # set before the core throws
     where = f"at {format_time(late.tick / model.ticks_per_ns)}"
     if late.rank is not None and model.arrivals:
@@ -30,7 +29,6 @@ def too_late(model: Model, late: _core.Late | None) -> UnsupportedError:
 
 
 def finishes_late(model: Model, outcome: _core.Outcome) -> list[str]:
-    """A warning if the run ends unusually late."""
     if outcome.last_tick < NOTABLE_TICKS:
         return []
     ns = outcome.last_tick / model.ticks_per_ns

@@ -4,8 +4,7 @@
     run.submit("step", at_ns=5e6, on_end=lambda job: run.submit("step"))
     result = run.finish()
 
-Jobs are compiled with the scenario, so mistakes are found before the run. An arriving job shares
-its ranks' slots. Every rank is run: none can stand for others while decisions are still to come.
+Every rank is run: none can represent others while decisions are still to come.
 """
 
 from __future__ import annotations
@@ -142,7 +141,7 @@ def _never_ends(names: Sequence[str]) -> str:
 def start(scenario: Scenario, jobs: Mapping[str, Mapping[int, Trace]]) -> LiveRun:
     """Compile a scenario with jobs that may arrive, and start it.
 
-    `jobs`: by name, each rank's trace. Collectives may use the workload's groups. Raises as
-    `yantra.compile`, and UnsupportedError for a workload without traces.
+    `jobs`: by name, each rank's trace. Raises as `yantra.compile`, and UnsupportedError for a
+    workload without traces.
     """
     return LiveRun(compile(scenario, jobs))

@@ -1,11 +1,8 @@
 """A scenario on every network: its time there, and the cost of simulating.
 
-Differences are from the finest that runs it by `Level.detail`; Python's only where none of the core
-runs. Trade-off: serial, to not disturb processor times.
+Networks that need an option or a chip only run where named.
 
-Rows equal `yantra run --set network=NAME`, but the scenario's own keeps its options. A network on
-chip, whose links suit no other scenario, and one that needs an option (`external` a program) only
-run where named.
+Trade-off: serial, to not disturb processor times.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
-"""Obfuscates a job's files and compares runs of both forms.
-
-The makespan may differ by 1 % at levels 1 and 2, 5 % at 3 and 4.
+"""Obfuscates a job's files and compares runs of both forms: the makespan may differ by 1 % at
+levels 1 and 2, 5 % at 3 and 4.
 """
 
 from __future__ import annotations
@@ -35,7 +34,6 @@ class Targets(NamedTuple):
     report: str | None = None
 
     def group_file(self) -> str:
-        """Given, or made of the pattern."""
         if self.groups is not None:
             return self.groups
         folder, name = os.path.split(self.traces)
@@ -58,7 +56,6 @@ class Difference(NamedTuple):
         return abs(self.share) <= self.limit or change <= _GRID_NS
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
         return {
             "cluster": self.before.cluster,
             "makespan_before_ns": self.before.makespan_ns,
@@ -84,7 +81,6 @@ class ObfuscatedJob(NamedTuple):
     warnings: list[str]
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
         difference = self.difference
         return {
             "level": self.level,
@@ -96,7 +92,6 @@ class ObfuscatedJob(NamedTuple):
         }
 
     def text(self) -> str:
-        """The report for people."""
         lines = [f"level {self.level}: {count(len(self.hidden.traces), 'trace')} written"]
         lines += [f"  {file}" for file in self.files[:4]]
         lines += [f"  and {len(self.files) - 4} more"] if len(self.files) > 4 else []

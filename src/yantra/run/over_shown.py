@@ -1,7 +1,5 @@
-"""A scenario over a fabric named by a command, without workload.
-
-Networks over graphs get the graph; others need a product of dimensions: `R(4)_SW(8)`, a torus, or
-one with a topology's name and links.
+"""A scenario over a fabric named by a command, without workload; as dimensions for networks that
+run over no graphs.
 """
 
 from __future__ import annotations
@@ -57,7 +55,6 @@ def scenario_over(
 
 
 def options_in_order(network: str) -> dict[str, float]:
-    """Options that keep a pair's messages in order, if any."""
     section = find(network, "--network").options
     return {_IN_ORDER: 1.0} if section is not None and _IN_ORDER in section.entries else {}
 

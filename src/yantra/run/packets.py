@@ -1,8 +1,4 @@
-"""A list of flows as packets: settings, ports, and why they cannot end.
-
-Rules: docs/concepts/packet-network.md. A preset scales with the host link's rate; options change
-parts. Ends of flows: `run/flows.py`.
-"""
+"""A list of flows as packets: settings, ports, and why they cannot end."""
 
 from __future__ import annotations
 
@@ -56,13 +52,11 @@ class Ways(NamedTuple):
 
 
 def entropies(choice: PacketChoice) -> int:
-    """Most ways of a flow's packets, where sprayed."""
     fallback = next(o.fallback for o in _core.packet_options() if o.name == "entropies")
     return int(dict(choice.options).get("entropies", fallback))
 
 
 def presets() -> dict[str, str]:
-    """Each preset's description."""
     return {preset.name: preset.help for preset in _core.packet_presets()}
 
 
@@ -164,7 +158,6 @@ def start(
 
 
 def host_gbps(graph: Graph) -> float:
-    """Rate of the first link leaving a rank, in Gb/s."""
     links = graph.links
     of_ranks = np.flatnonzero(links.start < graph.ranks)
     if not len(of_ranks):
@@ -192,7 +185,6 @@ def alone_ns(graph: Graph, routed: Routed, flows: Flows, payload: int) -> NDArra
 
 
 def port_table(run: _core.PacketRun, graph: Graph) -> Table:
-    """A row per port that sent: its link, and what it did."""
     counts = run.ports()
     used = np.flatnonzero(np.asarray(counts.packets)).tolist()
     names = {link: link_name(graph, link) for link in used}
@@ -213,12 +205,10 @@ def port_table(run: _core.PacketRun, graph: Graph) -> Table:
 
 
 def looked_at(run: _core.PacketRun, graph: Graph) -> Packets:
-    """Queues, rates and messages of a run that looked."""
     return Packets(run.seen(), lambda link: link_name(graph, link))
 
 
 def summary(run: _core.PacketRun) -> dict[str, Any]:
-    """A run's counts by name."""
     totals, counts = run.totals, run.ports()
     names = ("packets", "data_packets", "acks", "nacks", "marked_acks", "drops", "timeouts")
     found: dict[str, Any] = {name: getattr(totals, name) for name in names}
@@ -231,7 +221,6 @@ def summary(run: _core.PacketRun) -> dict[str, Any]:
 
 
 def lines(run: _core.PacketRun, graph: Graph) -> list[str]:
-    """A run's counts as text."""
     of = summary(run)
     found = [
         f"{of['packets']:,} packets crossed a link, {of['marked_acks']:,} ACKs carried a mark, "

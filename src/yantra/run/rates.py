@@ -1,8 +1,5 @@
-"""Whether links carried more than their rate: a bug where kept, else a warning.
-
-A kept link carries one stream at its rate, up to rounding a message to a tick. Formulas do not
-ensure that, nor bytes of collectives of known time, which wait for nobody: the result says by how
-much.
+"""Whether links carried more than their rate, up to rounding a message to a tick: a bug where kept,
+else a warning.
 """
 
 from __future__ import annotations

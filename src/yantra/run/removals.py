@@ -1,8 +1,6 @@
 """What can be removed from a run: a name, what then takes no time, and words.
 
-`causes_of` picks competing causes: none contains another, so the largest gain names one, except all
-links together: a message may cross several that hide each other (`yantra.result.bound.Gain`). Two
-more causes need no run (`yantra.result.waits`).
+Competing causes do not contain each other, except all links together.
 """
 
 from __future__ import annotations
@@ -117,15 +115,11 @@ REMOVALS = (
 
 
 def communicates(model: Model) -> bool:
-    """Whether ranks exchange anything."""
     return any(_core.node_kinds(graph).communication for graph in model.graphs.distinct)
 
 
 def bandwidth_removals(model: Model) -> tuple[Removal, ...]:
-    """Removals of bandwidth by dimension or fabric label.
-
-    If only one: all links.
-    """
+    """One dimension or label alone is all links."""
     if model.fabric is not None:
         names = [f"links {label}" for label in model.fabric.labels]
     else:

@@ -26,10 +26,7 @@ _LEVELS_PER_FOLDER = 2  # with and without the file's ending
 
 
 def result_names(scenarios: Sequence[Scenario | Path | Case]) -> list[str]:
-    """A name per scenario, without ending.
-
-    Same file and settings, same name; scenarios from Python get numbers.
-    """
+    """Same file and settings, same name; scenarios from Python get numbers."""
     cases = [case_of(given) for given in scenarios]
     files = _told_apart([paths.abspath(case.path) for case in cases if case])
     has_clusters = len({case.cluster for case in cases if case}) > 1

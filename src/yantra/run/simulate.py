@@ -62,7 +62,7 @@ def run(
     like: Result | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> Result:
-    """Run a compiled scenario. Runs may share a model.
+    """Run a compiled scenario.
 
     `fold` precedes the scenario's: `auto` lets one rank stand for equal ones where that changes
     nothing and saves enough; `require` raises UnsupportedError otherwise.

@@ -1,10 +1,7 @@
-"""The cost of one more decode iteration, from a second run.
+"""The cost of one more decode iteration, from a second run: (T(n) - T(k)) / (n - k), in which
+filling and draining a pipeline cancels.
 
-(T(n) - T(k)) / (n - k): filling and draining a pipeline cancels. A pipeline's workload has
-templates for such a k (`Workload.steady`): two for one iteration, else one.
-
-Trade-off: one iteration costs three. None with failures or background traffic, which hit both runs
-at the same times but not the same work.
+Trade-off: one iteration costs three.
 """
 
 from __future__ import annotations

@@ -37,8 +37,6 @@ _ENDING = ".json"
 
 
 class _Board:
-    """Progress of runs, from their threads; and whether to go on."""
-
     def __init__(self, progress: SweepProgress | None, total: int | None) -> None:
         self.is_stopped = False
         self._progress = progress
@@ -189,8 +187,6 @@ def _tasks(
 
 
 class _Work(Work):
-    """A sweep's handling of tasks and answers."""
-
     def __init__(self, board: _Board, keep: Keep | None, resume: bool, found: Found) -> None:
         self._board = board
         self._keep = keep

@@ -1,7 +1,4 @@
-"""One scenario of a sweep, run here or on another machine.
-
-Tasks and answers can be pickled.
-"""
+"""One scenario of a sweep, run here or on another machine."""
 
 from __future__ import annotations
 
@@ -97,10 +94,7 @@ def perform(task: Task, tell: Callable[[int, int], None]) -> Answer:
 
 
 def perform_away(task: Task, away: Away) -> Answer:
-    """Run a task in another process, with the asker's folder and plug-ins.
-
-    A result comes back as its file's bytes.
-    """
+    """A result comes back as its file's bytes."""
     refused = _entered(away)
     if refused is not None:
         return Answer(refused)
@@ -111,7 +105,6 @@ def perform_away(task: Task, away: Away) -> Answer:
 
 
 def call_away(given: Any, shared: tuple[Callable[[Any], Any], Away]) -> Any:
-    """Call a function likewise; errors are its answer."""
     function, away = shared
     refused = _entered(away)
     return function(given) if refused is None else refused

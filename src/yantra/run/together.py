@@ -1,7 +1,5 @@
-"""Jobs on one cluster: each one's time beside the others, and alone.
-
-One model, run with all jobs, then with each alone on the same ranks: only their effect on each
-other differs. Every rank is run. The lone runs cost about as much as the joint one.
+"""Jobs on one cluster: each one's time beside the others, and alone on the same ranks of the same
+model.
 """
 
 from __future__ import annotations
@@ -30,14 +28,14 @@ class JobTimes(NamedTuple):
 
     @property
     def slowdown(self) -> float:
-        """Joint over lone time; 1 if it takes none."""
+        """Joint over lone time; 1 if the job takes none."""
         return self.together_ns / self.alone_ns if self.alone_ns else 1.0
 
 
 class Together(NamedTuple):
-    """What jobs did. `alone`: results by job.
+    """What jobs did.
 
-    `disturbed`: effect of failures and background, or None.
+    `alone`: results by job. `disturbed`: effect of failures and background, or None.
     """
 
     times: tuple[JobTimes, ...]
@@ -47,7 +45,6 @@ class Together(NamedTuple):
 
     @property
     def end_ns(self) -> float:
-        """When the last job ended."""
         return max(one.job.at_ns + one.together_ns for one in self.times)
 
 

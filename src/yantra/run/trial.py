@@ -1,8 +1,5 @@
-"""Runs a job's traces on a stated cluster, to try or compare them.
-
-Default: a switch of 400 Gb/s and 500 ns per link, ring collectives, ASTRA-sim's semantics: traces
-with durations are replayed, others use a roofline of 250 TFLOP/s and 2 TB/s. Nobody's cluster, but
-the same for both sides.
+"""Runs a job's traces on a stated cluster, by default a switch of 400 Gb/s and 500 ns per link with
+ring collectives and a roofline of 250 TFLOP/s and 2 TB/s.
 """
 
 from __future__ import annotations
@@ -122,7 +119,6 @@ def stated_scenario(traces: Sequence[Trace], workload: Traces) -> Scenario:
 
 
 def numbered(groups: Mapping[str, Sequence[int]]) -> tuple[tuple[int, tuple[int, ...]], ...]:
-    """Groups by ascending number, as scenarios take them."""
     for name in groups:
         if not whole(name):
             raise ConfigError(f"group {name!r}", "needs a positive whole number as its name to run")

@@ -29,7 +29,6 @@ Message = tuple[int, int, int, int]
 
 
 def unmatched(model: Model) -> tuple[list[str], list[str]]:
-    """Receives without sends, and sends without receives, in words."""
     if isinstance(model.graphs, TemplateGraphs):
         return [], []
     sent: Counter[Message] = Counter()

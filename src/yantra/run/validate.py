@@ -1,8 +1,7 @@
-"""Checks a scenario or ASTRA-sim's inputs: a run's answer, sooner and complete.
+"""Checks a scenario or ASTRA-sim's inputs.
 
-What a trace lacks but the scenario does not need is a warning. Jobs of up to MOST_EVENTS events are
-run to see whether they end. In larger ones messages are matched, and the job is played without time
-and limits (`freest.py`), which finds most deadlocks; the report says it was not run.
+Jobs of up to MOST_EVENTS events are run to see whether they end; larger ones are played without
+time and limits (`freest.py`).
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""What bounds a run: the cause whose removal gains most.
+"""What bounds a run: the cause whose removal gains most, each removed exactly and the job run
+again.
 
-Each is removed exactly and the job run again, folded alike, so a summary's first line agrees with
-the what-if bounds. No cause contains another (`yantra.run.removals`). All communication is shown
-beside them: the best network's gain, but no single cause.
-
-Trade-off: a handful of runs for a line. Above MOST_EVENTS events or MOST_NODES compiled nodes, or
-where a large folded run's removal cannot be folded, it is an estimate and says so.
+Trade-off: a handful of runs for a line; above MOST_EVENTS events or MOST_NODES nodes it is an
+estimate and says so.
 """
 
 from __future__ import annotations
@@ -56,12 +53,10 @@ def _wholes(result: Result) -> list[Cause]:
 
 
 def causes(result: Result) -> list[Cause]:
-    """Competing causes that one removal can remove."""
     return causes_of(result.model, [use.label for use in result.dimension_uses])
 
 
 def gains_of_waits(result: Result) -> tuple[Gain, Gain]:
-    """Gains of causes that need no run."""
     return of_waits(result.model, waits(result.model, result.outcome))
 
 
@@ -90,6 +85,5 @@ def fold_like(result: Result, model: Model, most_nodes: int = MOST_NODES_UNFOLDE
 
 
 def must_fold(result: Result, model: Model, most_nodes: int) -> bool:
-    """Whether a folded run's variation is too large to run whole."""
     nodes = sum(len(graph) * ranks for graph, ranks, _ in model.graphs.counted())
     return bool(result.outcome.folded) and nodes > most_nodes

@@ -33,7 +33,6 @@ class Work(NamedTuple):
     memory_bytes: int
 
     def text(self) -> str:
-        """As a line."""
         return (
             f"about {_about(self.events)} events and {_about(self.messages)} messages of "
             f"{format_size(self.bytes_moved)} unless folded, {_about(self.chunks)} chunks at once; "
@@ -42,7 +41,6 @@ class Work(NamedTuple):
 
 
 def estimate(model: Model, ranks: Sequence[int] = ()) -> Work:
-    """Work of these ranks, or all."""
     return _of(_native(model, ranks))
 
 

@@ -1,8 +1,4 @@
-"""The scenario: its types, and its YAML form read and written on demand.
-
-The types alone are cheap to import; the readers (and PyYAML) are loaded by the functions that use
-them.
-"""
+"""The scenario: its types, and its YAML form read and written on demand."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class BackgroundField(Field):
         return written
 
     def put(self, tree: Any, path: tuple[str, ...], value: Any, where: str, folder: str) -> Any:
-        """Set a field of the one, or with a number of one of the list."""
+        """Set a field of the only generator, or, with a number, of one in the list."""
         if not path:
             return value
         items = tree if isinstance(tree, list) else [] if tree is None else [tree]
@@ -104,7 +104,6 @@ class BackgroundField(Field):
         return [*items[:at], new, *items[at + 1 :]]
 
     def files(self, value: tuple[BackgroundTraffic, ...]) -> tuple[str, ...]:
-        """Return the files that traffic is made from."""
         from yantra.network.traffic.distribution import NAMES
 
         found: list[str] = []

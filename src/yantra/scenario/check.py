@@ -245,7 +245,6 @@ def _memory(memory: RemoteMemory, ranks: int, semantics: str) -> None:
 
 
 def _not_zero(section: Section, record: Record, where: str, key: str) -> None:
-    """Refuse 0 at a key that another one makes necessary."""
     name, field, _ = section.entries[key]
     if not getattr(record, name):
         unit = field.unit
@@ -267,7 +266,6 @@ def _collectives(collectives: Collectives, dimensions: int, semantics: str) -> N
 
 
 def _covered(where: str, names: tuple[Named, ...], dimensions: int, semantics: str) -> None:
-    """Check that each dimension has an algorithm; ASTRA-sim leaves out what it does not run."""
     covers_all = any(_covers_all_ranks(name) for name in names)
     exact = semantics == "yantra" and not covers_all
     if not names or len(names) > dimensions or (exact and len(names) < dimensions):
@@ -276,7 +274,6 @@ def _covered(where: str, names: tuple[Named, ...], dimensions: int, semantics: s
 
 
 def _covers_all_ranks(name: Named) -> bool:
-    """Return whether an algorithm is one of ASTRA-sim's for all dimensions at once."""
     return isinstance(name, str) and name.startswith("one") and split_path(name) is None
 
 

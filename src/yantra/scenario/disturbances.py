@@ -1,7 +1,4 @@
-"""What may disturb a run: parts of a cluster that fail or are slow, and traffic of nobody's job.
-
-Only values; how a file says them is in `failure_fields.py` and `background_fields.py`.
-"""
+"""What may disturb a run: parts of a cluster that fail or are slow, and background traffic."""
 
 from __future__ import annotations
 

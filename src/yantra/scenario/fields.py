@@ -1,8 +1,4 @@
-"""The fields that only a scenario has: topologies, algorithms, groups of ranks.
-
-All others are kinds of `yantra.base.fields`. What relates several fields is the business of
-`check.py`.
-"""
+"""The fields that only a scenario has: topologies, algorithms, groups of ranks."""
 
 from __future__ import annotations
 
@@ -24,11 +20,10 @@ _LAST_GROUP = 2**42  # the streams of groups are numbered in 64 bits, a million 
 
 
 class PluginName(Text):
-    """The name or file of a plug-in of `registry`; in Python a class may stand in its place."""
+    """The name or file of a plug-in of `registry`, or, in Python, a class."""
 
     @property
     def registry(self) -> Registry[Any]:
-        """Where the plug-ins are known."""
         raise NotImplementedError
 
     def read(self, tree: Any, where: str, folder: str) -> str:
@@ -45,7 +40,7 @@ class PluginName(Text):
 
 
 class TopologyName(PluginName):
-    """The name or file of a topology; which there are is open, so `check.py` looks it up."""
+    """The name or file of a topology; `check.py` looks it up."""
 
     expected = "the name of a topology"
 

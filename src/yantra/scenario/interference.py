@@ -1,7 +1,4 @@
-"""How many units of a device all-to-alls take of kernels: as stated, or as their library runs on.
-
-Trade-off: one number for all all-to-alls of a job, whatever their group.
-"""
+"""Trade-off: one number for all all-to-alls of a job, whatever their group."""
 
 from __future__ import annotations
 

@@ -41,10 +41,7 @@ _NO_WORKLOAD = {"traces": "jobs.{rank}.et"}
 
 
 class Job(Record):
-    """A workload with the ranks of the cluster that it has, and when it begins.
-
-    Rank i of the workload is `ranks[i]` of the cluster.
-    """
+    """Rank i of the workload is `ranks[i]` of the cluster."""
 
     name: str
     workload: Workload
@@ -82,8 +79,6 @@ _ENTRY = Section(
 
 
 class _Read(Record):
-    """A job's file, read: what runs, on how many ranks, and what it says of the keys it shares."""
-
     entry: _Entry
     name: str
     workload: Workload
@@ -142,7 +137,6 @@ def _of_tree(tree: Any, folder: str, settings: Settings) -> Jobs:
 
 
 def _with_settings(tree: dict[str, Any], settings: Settings, folder: str) -> Any:
-    """Return the tree of what jobs share, with fields set; refuse what they cannot share."""
     for path in settings:
         if path.startswith("workload"):
             raise ConfigError("--set", f"{path}: each job has its own workload, in its file")
@@ -156,7 +150,6 @@ def _with_settings(tree: dict[str, Any], settings: Settings, folder: str) -> Any
 
 
 def _job(tree: Any, where: str, folder: str) -> _Read:
-    """Read an entry of the list and the file it names."""
     entry: _Entry = _ENTRY.read(
         {"scenario": tree} if isinstance(tree, str) else tree, where, folder
     )
@@ -204,7 +197,6 @@ def _read(tree: Any, folder: str, known: Known, entry: _Entry) -> _Read:
 
 
 def _count(tree: dict[str, Any], folder: str) -> int:
-    """Return the number of ranks of a job: that of its own cluster, or of its workload."""
     if "cluster" not in tree:
         return ranks_of_workload(tree["workload"], folder)
     whole, _, _ = expanded(tree, folder)
@@ -213,7 +205,6 @@ def _count(tree: dict[str, Any], folder: str) -> int:
 
 
 def _names(read: list[_Read]) -> list[str]:
-    """Return a name for each job; those of a name that occurs again are numbered."""
     names: list[str] = []
     for one in read:
         again = sum(other.name == one.name for other in read[: len(names)])
@@ -227,7 +218,6 @@ def _names(read: list[_Read]) -> list[str]:
 def _common(
     tree: dict[str, Any], read: list[_Read], names: list[str], folder: str
 ) -> dict[str, Any]:
-    """Return the keys that all jobs have in common, as a file in `folder` would have them."""
     common: dict[str, Any] = {}
     for key in _SHARED:
         if key in tree:
@@ -253,9 +243,7 @@ def _least_ranks(read: list[_Read]) -> int:
 
 
 def _typed(cluster: Any, read: list[_Read]) -> Any:
-    """Return the mapping of a named cluster with the type of the jobs' products.
-
-    Devices know one type and what kernels say of themselves: of jobs in a narrow type and in 16
+    """Devices know one type and what kernels say of themselves: of jobs in a narrow type and in 16
     bits the products of each run in their own. Other types together are refused.
     """
     if not isinstance(cluster, dict) or "name" not in cluster or cluster.get("dtype") is not None:
@@ -271,10 +259,7 @@ def _typed(cluster: Any, read: list[_Read]) -> Any:
 
 
 def _cluster(tree: Any, ranks: int, folder: str) -> Any:
-    """Return the mapping `cluster`: as it is, or of a file that holds one.
-
-    A named cluster has as many ranks as the jobs need, unless it says how many.
-    """
+    """A named cluster has as many ranks as the jobs need, unless it says how many."""
     from yantra.fabric.infragraph import is_infragraph
 
     if isinstance(tree, str):
@@ -298,7 +283,6 @@ def _cluster(tree: Any, ranks: int, folder: str) -> Any:
 
 
 def _placed(read: list[_Read], ranks: int) -> list[tuple[int, ...]]:
-    """Return the ranks of each job: those it names, else the first that are free, in order."""
     whose: dict[int, int] = {}
     for at, one in enumerate(read):
         where = f"jobs[{at}].ranks"

@@ -83,8 +83,6 @@ class ClusterSection(Section):
 
 
 class Document(Record):
-    """A whole scenario file."""
-
     workload: types.ChakraFiles | types.WorkloadFile | types.TrainingStep
     cluster: Cluster
     semantics: str = types.Scenario.semantics
@@ -155,7 +153,6 @@ class WorkloadSection(Section):
         return (TEMPLATES, _step(), self)
 
     def _section_of(self, tree: dict[str, Any]) -> Section:
-        """Return the form of the workload: the first of which a key is there."""
         found = (one for one in self._sections() if not one.entries.keys().isdisjoint(tree))
         return next(found, self)
 
@@ -513,7 +510,6 @@ _HOST = Section(
 
 
 def _terms_of(stack: str, where: str, folder: str) -> dict[str, Any]:
-    """Return the mapping of a choice on a cluster without a name."""
     from yantra.fabric import stacks
     from yantra.fabric.stacks.choice import AUTO, WITHOUT_TERMS
 
@@ -654,7 +650,6 @@ IN_CLUSTER = Section(types.Scenario, CLUSTER.entries)
 
 
 def scenario_of(document: Document) -> types.Scenario:
-    """Return the scenario a file describes."""
     parts: dict[str, Any] = {name: getattr(document, name) for name in Document.field_names}
     cluster = parts.pop("cluster")
     parts |= {name: getattr(cluster, name) for name in Cluster.field_names}
@@ -662,7 +657,6 @@ def scenario_of(document: Document) -> types.Scenario:
 
 
 def document_of(scenario: types.Scenario) -> Document:
-    """Return the file that describes a scenario."""
     if isinstance(scenario.workload, types.Traces | types.Templates):
         raise UnsupportedError("workload: traces in memory have no file; write them to files first")
     cluster = Cluster(**{name: getattr(scenario, name) for name in Cluster.field_names})

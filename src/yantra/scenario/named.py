@@ -1,8 +1,7 @@
-"""Named clusters in scenarios: `cluster: hgx-h100` becomes the parts it stands for.
+"""Named clusters in scenarios: `cluster: hgx-h100` becomes the cluster's parts.
 
-A file may name a cluster in place of describing one, and change what it likes. The name is replaced
-in the plain tree, before the file is read as any other: so every error of a part has its usual
-place, and what is written is the full description.
+The name is replaced in the plain tree before the file is read, so every error of a part has its
+usual place.
 """
 
 from __future__ import annotations
@@ -98,7 +97,6 @@ def _read_stack(tree: dict[str, Any]) -> Any:
 
 
 def _loaded(stack: str, folder: str) -> Stack:
-    """Return the stack of a choice that has terms; `auto` knows no job here."""
     from yantra.fabric import stacks
 
     if stack == AUTO:
@@ -107,7 +105,6 @@ def _loaded(stack: str, folder: str) -> Stack:
 
 
 def _only_speeds(stack: str, semantics: str) -> None:
-    """Refuse a stack with terms where ASTRA-sim has none."""
     if stack not in WITHOUT_TERMS:
         problem = f"only with semantics yantra; {semantics} has roofline and nominal; got {stack}"
         raise ConfigError("stack", problem)
@@ -116,7 +113,6 @@ def _only_speeds(stack: str, semantics: str) -> None:
 def _with_rates(
     parts: dict[str, Any], machine: Cluster, dtype: str | None, speeds: Speeds
 ) -> dict[str, Any]:
-    """Return the fields with the rates of every type, where none was chosen."""
     if dtype is not None:
         return parts
     reached = dict(machine.achievable) if speeds == "achievable" else {}
@@ -128,8 +124,9 @@ def _with_rates(
 def _usual_parts(
     machine: Cluster, ranks: int, dtype: str | None, speeds: Speeds, semantics: str
 ) -> dict[str, Any]:
-    """Return the fields where no file of the user's has a part in them: who runs many plans asks
-    for those of one cluster again and again."""
+    """Return the fields where no file of the user's has a part in them, kept for searches that ask
+    for one cluster again and again.
+    """
     parts = machine.scenario_parts(ranks, dtype, speeds=speeds, semantics=semantics)
     if dtype is not None:
         with_products(parts, dtype, speeds)
@@ -215,10 +212,7 @@ def refuse_old(cluster: Mapping[str, Any]) -> None:
 
 
 def _known(dtype: str | None, machine: Cluster) -> str | None:
-    """Return the type of a workload's products if the machine has a rate of it.
-
-    ConfigError where it has none, as another would be a guess.
-    """
+    """Raise ConfigError where the machine has no rate of it, as another would be a guess."""
     known = [name for name, _ in machine.peak]
     if dtype is not None and dtype not in known:
         choose = f"choose one for them with cluster.dtype (--set cluster.dtype={machine.dtype})"
@@ -234,10 +228,6 @@ def _stack(
     cluster: str,
     dtype: str | None,
 ) -> tuple[Speeds, Any, Stack | None]:
-    """Return the speeds that a file asks for, its own terms, and the stack that it names.
-
-    `given` is what it says of the parts of the cluster. What it describes itself stays as it is.
-    """
     semantics = tree.get("semantics", "yantra")
     said = tree.get("stack")
     if said is not None and not isinstance(said, str):
@@ -262,16 +252,11 @@ _MESSAGES = " (collectives as messages)"
 
 
 def _sends_messages(tree: dict[str, Any], collectives: Any, later: Later) -> bool:
-    """Return whether collectives run as messages: on a network or by algorithms that a file chose.
-
-    Measured ones are those of the library's own choice, on a network of their own.
-    """
     chosen = bool(collectives) or any(place[0] == "collectives" for place in later)
     return chosen or tree.get("network", "analytical") != "analytical"
 
 
 def _without_interval(terms: dict[str, Any]) -> dict[str, Any]:
-    """Return the terms of a stack as they hold where collectives are not those it was fitted to."""
     left = {key: value for key, value in terms.items() if key not in ("interval", "plans")}
     return left | {"name": terms["name"] + _MESSAGES}
 
@@ -279,10 +264,7 @@ def _without_interval(terms: dict[str, Any]) -> dict[str, Any]:
 def _terms(
     stack: Stack, machine: Cluster, dtype: str | None, parts: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the terms of a stack, without an interval where a cluster's own algorithms run.
-
-    Those of the mixture follow from the GPU: a user's file of a known one has the same.
-    """
+    """The terms of the mixture follow from the GPU: a user's file of a known one has the same."""
     name = like(machine) if stack.framework == UNKNOWN else machine.name
     terms = stack.scenario_part(name, dtype)
     collectives = parts.get("collectives", {})
@@ -293,7 +275,6 @@ def _terms(
 
 
 def _own_compute(tree: dict[str, Any], given: Mapping[str, Any], later: Later) -> str | None:
-    """Return which compute model a file chooses in place of the stack's; None for none."""
     if tree.get("replay_only") is True:
         return "recorded"
     device = given.get("device")
@@ -356,7 +337,6 @@ def _parts(
     tree: Any,
     folder: str,
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the parts that the file does not replace as a whole, and the levels by dimension."""
     if "topology" in given and not isinstance(given["topology"], dict):
         if named.ranks is not None:
             raise ConfigError("cluster.ranks", "only without topology, which has its own number")
@@ -398,7 +378,6 @@ def call_changed(described: dict[str, Any], places: Sequence[tuple[str, ...]], o
 
 
 def _places(given: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """Yield what a file changes in the parts of a named cluster, but for the machine."""
     for part, keys in given.items():
         if part != "machine":
             is_mapping = isinstance(keys, dict) and keys
@@ -406,7 +385,6 @@ def _places(given: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 
 def _changed(part: Any, given: dict[str, Any], key: str, folder: str) -> Any:
-    """Return a part with what the file says of it; what is no mapping is left to the reader."""
     if key not in given or key == "topology":
         return part
     if not isinstance(given[key], dict):
@@ -433,7 +411,6 @@ def with_compute_options(device: Any, machine: Cluster) -> Any:
 def _levels(
     dimensions: list[Any], levels: tuple[str, ...], given: dict[str, Any], folder: str
 ) -> list[Any]:
-    """Return the dimensions with what the file says of their levels."""
     for name, changes in given.items():
         for at in dimensions_of(name, levels):
             where = f"cluster.topology.{name}"

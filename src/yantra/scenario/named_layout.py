@@ -1,7 +1,5 @@
-"""The layout of `cluster` where it names a cluster of `yantra.clusters`, and says what differs.
-
-Most of its keys are those of `layout.py`. It is a file of its own as a scenario has none of it once
-it is read: `named.py` puts the parts of the cluster in its place.
+"""The layout of `cluster` where it names a cluster of `yantra.clusters` and says what differs;
+`named.py` replaces it by the parts of the cluster.
 """
 
 from __future__ import annotations

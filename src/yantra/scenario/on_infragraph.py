@@ -1,8 +1,6 @@
 """A workload on a cluster of InfraGraph: `yantra run X.yw --cluster pod.infragraph.yaml`.
 
-The description is the fabric. Collectives go by the ranks of a box and by the boxes, as two
-switches; over a fabric only the sizes of these count, and their bandwidth and latency are those of
-a rank's own links. What computes, a description does not say: `cluster.device` is to be set.
+Collectives go by the ranks of a box and by the boxes, as two switches.
 """
 
 from __future__ import annotations
@@ -42,7 +40,6 @@ def cluster_tree(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _dimensions(graph: Graph, name: str) -> list[dict[str, Any]]:
-    """Return the ranks of a box and the boxes, or all ranks where boxes are not alike."""
     import numpy as np
 
     boxes, rates = graph.boxes[: graph.ranks], graph.links.bytes_per_ns

@@ -1,8 +1,6 @@
 """Where a result comes from: its scenario as a plain tree, and the digests of the files it names.
 
-A result carries both, so that it can be run again and a changed file be recognised.
-Relative paths in them start from the folder of the result. Traces that were only in memory have no
-name, nor has a class that is in no file: then the tree says what there was, and cannot be run.
+A scenario with traces that were only in memory cannot be run again.
 """
 
 from __future__ import annotations
@@ -158,7 +156,6 @@ def scenario_of_result(
 
 
 def _digest_of_memory(workload: Any) -> str:
-    """Return the SHA-256 of a workload that is only in memory, "" for one in files."""
     digest = hashlib.sha256()
     if isinstance(workload, Traces):
         once = {id(trace): trace for trace in workload.traces}
@@ -176,10 +173,6 @@ def _digest_of_memory(workload: Any) -> str:
 
 
 def _plugins(scenario: Scenario) -> Iterator[str | None]:
-    """Yield the files of plug-ins that are named alone, None for what is in no such file.
-
-    And the files that options of compute and memory models name.
-    """
     from yantra import compute, memory
     from yantra.collectives.algorithms import algorithms
     from yantra.collectives.selection import selections

@@ -1,7 +1,6 @@
-"""The quirks: every oddity of ASTRA-sim 2 that changes a result, by name, in one place.
+"""The quirks: every oddity of ASTRA-sim 2 that changes a result, by name.
 
-`semantics: astra-sim` turns on all but those of other releases; `semantics: yantra` turns them off.
-`astra-sim@mlsys26` is a branch. A scenario may name its own set. `quirk_stories.py` describes each.
+`astra-sim@mlsys26` is a branch.
 
 Source: behaviour of ASTRA-sim 2 (master of 2026-03), measured on its binaries.
 """

@@ -1,7 +1,5 @@
-"""What kind of file a user names: recognised by its content, so that its name does not matter.
-
-Every command that runs something asks here. Only a pattern of traces is recognised by its name: it
-holds `{rank}` and stands for a file for each rank.
+"""What kind of file a user names, recognised by its content; only a pattern of traces is recognised
+by its name, which holds `{rank}`.
 """
 
 from __future__ import annotations
@@ -49,12 +47,10 @@ class Known(NamedTuple):
 
     @property
     def needs_cluster(self) -> bool:
-        """Whether it says only what runs, and not on what."""
         return self.kind in ("workload", "traces", "job")
 
     @property
     def called(self) -> str:
-        """What errors call it."""
         return _CALLED[self.kind]
 
 
@@ -106,7 +102,6 @@ def _kind_of(tree: Any, name: str) -> Kind:
 
 
 def _profiler(data: bytes) -> str:
-    """Return of what other profiler a file is, and what to do; empty for all other files."""
     from yantra.chakra.other_formats import recognised
 
     return recognised(data)

@@ -59,7 +59,6 @@ def grid(texts: Iterable[str]) -> list[dict[str, str]]:
 
 
 def value_of(text: str, path: str) -> Any:
-    """Return the plain tree of a value as it stands in YAML."""
     return parse_yaml(text, f"--set {path}")
 
 
@@ -110,7 +109,6 @@ def with_settings(
 
 
 def _is_part_of_cluster(place: tuple[str, ...]) -> bool:
-    """Return whether a named cluster may give the present value of a field."""
     parts = ("topology", "device", "memory")
     if place[0] == "cluster":
         return len(place) > 2 and place[1] in parts
@@ -118,7 +116,6 @@ def _is_part_of_cluster(place: tuple[str, ...]) -> bool:
 
 
 def _named_dimensions(place: tuple[str, ...], levels: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """Return the places that a level of a named cluster stands for: a torus has several."""
     if place[:2] != ("cluster", "topology") or not levels or place[2].isdigit():
         return [place]
     found = dimensions_of(place[2], levels)
@@ -147,7 +144,6 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def _items(text: str) -> list[str]:
-    """Return the values between the commas that stand outside brackets and quotes."""
     items, depth, quote = [""], 0, ""
     for sign in text:
         if quote:

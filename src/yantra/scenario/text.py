@@ -87,7 +87,6 @@ def _of_tree(
 
 
 def _check_topology(tree: Any) -> None:
-    """Say what a topology is for where a cluster has a fabric alone."""
     cluster = tree.get("cluster") if isinstance(tree, dict) else None
     if (
         isinstance(cluster, dict)
@@ -125,12 +124,10 @@ def tree_text(tree: dict[str, Any]) -> str:
 
 
 def dump(scenario: Scenario, path: Path) -> None:
-    """Write a scenario file, sealed; it appears whole or not at all."""
     write_text(path, seal_yaml(to_yaml(scenario, paths.dirname(path))))
 
 
 def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema of scenario files."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "urn:yantra:schema:scenario",

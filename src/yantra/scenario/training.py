@@ -150,7 +150,7 @@ STEP = Section(
 
 
 def step_of_job(tree: Any, name: str) -> TrainingStep:
-    """Return the step of a job file; `name` is its path, from which its paths start."""
+    """Paths in the file start from `name`, its own path."""
     from yantra.workloads import job_file
 
     request = job_file.request_of(tree, name, paths.dirname(name))
@@ -258,7 +258,6 @@ def _job(step: TrainingStep) -> TrainingJob:
 
 
 def _place(where: str, step: TrainingStep) -> str:
-    """Return where a field of a job stands in a scenario."""
     from yantra.workloads.plan.plan import Plan
 
     in_plan = where in Plan.field_names or where in dict(step.plan)

@@ -161,8 +161,8 @@ class Interference(Record):
     """What collectives take from a device as long as its rank is in one.
 
     `sms` of its `of` units, and `memory_bytes_per_s` of what its kernels, reductions and copies
-    share; see `yantra.compute.interference`. All-to-alls take `all_to_all_sms`; without it what
-    the selection says that they run on, as `deepep` does, else as many as others.
+    share; see `yantra.compute.interference`. All-to-alls take `all_to_all_sms`; without it what the
+    selection says that they run on, as `deepep` does, else as many as others.
     """
 
     sms: int
@@ -351,9 +351,8 @@ class Host(Record):
     """The thread of a rank that launches kernels, collectives, messages and copies in their order.
 
     Nothing starts before it is launched, and a launch takes `launch_ns`; None stands for the launch
-    of the stack. The thread never waits for the device. `graphs` says what is a CUDA graph, which
-    is launched at once: nothing, each forward or backward pass of a chunk and micro-batch, or all
-    that a rank does.
+    of the stack. `graphs` says what is a CUDA graph, which is launched at once: nothing, each
+    forward or backward pass of a chunk and micro-batch, or all that a rank does.
     """
 
     launch_ns: Amount[int] | None = None
@@ -461,7 +460,6 @@ class Scenario(Record):
         return next((part.device for part in self.devices if rank in part.ranks), self.device)
 
     def __post_init__(self) -> None:
-        """Check the whole scenario, as parts depend on each other."""
         from yantra.scenario.check import check
 
         check(self)

@@ -1,7 +1,5 @@
-"""ASTRA-sim's names of collective algorithms to ours, for runs over a graph.
-
-A `one...` algorithm covers all ranks at once, on a graph just one dimension, provided no collective
-uses several.
+"""ASTRA-sim's names of collective algorithms to ours, for runs over a graph, where a `one...`
+algorithm covers just one dimension.
 """
 
 from __future__ import annotations
@@ -15,9 +13,7 @@ from yantra.scenario.types import Collectives, Custom
 
 
 def ours(collectives: Collectives, sizes: Sequence[int]) -> tuple[Collectives, list[int]]:
-    """Collectives with our names, and the dimension sizes they use.
-
-    One with fewer algorithms than dimensions gets none: ASTRA-sim would use only the first
+    """One with fewer algorithms than dimensions gets none: ASTRA-sim would use only the first
     dimensions, and its clients name one by default.
     """
     changes: dict[str, tuple[str, ...] | None] = {}

@@ -1,8 +1,4 @@
-"""Uploads: a ZIP archive, checked, then unpacked below a limit.
-
-Nothing is written unless every entry is a plain file or folder inside the archive. Bytes are
-counted, not believed. Only `stored` and `deflated`, as Python's zipfile in ASTRA-sim Service makes
-them.
+"""Uploads: a ZIP archive of plain files and folders, checked, then unpacked below a limit.
 
 Source: PKWARE, APPNOTE.TXT 6.3.10, entries and attributes.
 """
@@ -58,7 +54,7 @@ def unpack(data: bytes, folder: str, limits: ArchiveLimits) -> list[str]:
 
 
 def pack(*folders: str) -> IO[bytes]:
-    """Folders as an archive; of one name the last folder's counts."""
+    """Pack folders; of several files with one name that of the last folder counts."""
     paths: dict[str, str] = {}
     for folder in folders:
         for root, _, files in os.walk(folder):
@@ -123,10 +119,7 @@ def _checked(entries: list[ZipInfo], packed: int, limits: ArchiveLimits) -> list
 
 
 def _path(entry: ZipInfo) -> tuple[str, ...]:
-    """ConfigError for a name that could leave the folder.
-
-    `orig_filename` is as in the archive; zipfile cuts the other at a NUL.
-    """
+    """`orig_filename` is as in the archive; zipfile cuts the other at a NUL."""
     name = entry.orig_filename
     if not name or len(name) > _LONGEST_PATH:
         raise _refused(f"has a name of {len(name)} characters; expected 1 to {_LONGEST_PATH}", name)

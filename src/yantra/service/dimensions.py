@@ -1,7 +1,5 @@
-"""A graph as dimensions for analytical networks: rings, full meshes, switches.
-
-Direct links may be a product of up to three rings or full meshes, exactly. Other ranks meet in
-switches: in a box, then between boxes. A rank's bandwidth in a dimension sums its links into it.
+"""A graph as dimensions for analytical networks: up to three rings or full meshes, or switches in
+and between boxes.
 
 Trade-off: anything else is refused, not approximated.
 """
@@ -28,8 +26,6 @@ Pairs = frozenset[tuple[int, int]]
 
 
 class Shape(NamedTuple):
-    """A dimension of ASTRA-sim's network file."""
-
     kind: str
     size: int
     bytes_per_ns: float
@@ -37,7 +33,6 @@ class Shape(NamedTuple):
 
 
 def write_network(path: str) -> str:
-    """Write a graph's dimensions as ASTRA-sim's network file; return its path."""
     shapes = shapes_of(graph_files.read(path), os.path.basename(path))
     columns = {
         "topology": [shape.kind for shape in shapes],
@@ -53,7 +48,6 @@ def write_network(path: str) -> str:
 
 
 def own_speed(graph: Graph) -> tuple[float, float]:
-    """Least bandwidth of any rank over all its links, and their latency."""
     links = graph.links
     own = links.start < graph.ranks
     rates = np.bincount(links.start[own], links.bytes_per_ns[own], graph.ranks)
@@ -61,7 +55,6 @@ def own_speed(graph: Graph) -> tuple[float, float]:
 
 
 def first_of_boxes(graph: Graph) -> tuple[int, ...]:
-    """First rank of every box, and ranks in none."""
     boxes = graph.boxes[: graph.ranks]
     firsts = np.unique(boxes[boxes >= 0], return_index=True)[1]
     places = np.flatnonzero(boxes >= 0)[firsts].tolist() + np.flatnonzero(boxes < 0).tolist()
@@ -95,7 +88,6 @@ def shapes_of(graph: Graph, name: str) -> list[Shape]:
 
 
 def _block(pairs: Pairs, ranks: int) -> int:
-    """Size of the first group of directly linked ranks."""
     near: dict[int, list[int]] = {}
     for one, other in pairs:
         near.setdefault(one, []).append(other)
@@ -149,7 +141,6 @@ def _links(shape: list[tuple[str, int]]) -> Pairs:
 
 
 def _switches(graph: Graph, name: str) -> list[Shape]:
-    """Ranks of a box and boxes, or all ranks where boxes differ."""
     if graph.ranks < 2:
         raise UnsupportedError(f"{name}: has one rank; expected at least 2 to communicate")
     boxes = graph.boxes[: graph.ranks]
@@ -165,7 +156,6 @@ def _switches(graph: Graph, name: str) -> list[Shape]:
 
 
 def _into_switches(graph: Graph, block: int) -> tuple[float, float]:
-    """Bandwidth and latency of rank 0 into its box's switches; without any, of all its links."""
     links = graph.links
     own = np.flatnonzero(links.start == 0)
     joins = [
@@ -179,7 +169,6 @@ def _into_switches(graph: Graph, block: int) -> tuple[float, float]:
 
 
 def _outer(graph: Graph, block: int) -> Shape:
-    """The switch between blocks: each rank has its share of what leaves."""
     links = graph.links
     inside = np.isin(np.arange(graph.devices), range(block))
     if graph.boxes[0] >= 0:

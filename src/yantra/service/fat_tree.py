@@ -4,10 +4,7 @@
     downlink_speed_gbps, downlink_latency_ns, switch_latency_ns, radix_down, radix_up, and
     bundle (links to each switch below)
 
-Two tiers: every rack is joined to all switches above. Three: a pod's racks to its switches, these
-to cores with links to every pod. Switch latencies are added to the links below.
-
-Source: github.com/Broadcom/csg-htsim, sim/datacenter/fat_tree_topology.cpp and topologies/*.topo.
+Source: github.com/Broadcom/csg-htsim, sim/datacenter/fat_tree_topology.cpp.
 """
 
 from __future__ import annotations
@@ -25,8 +22,6 @@ _MOST_LINKS = 10_000_000
 
 
 class _Tier:
-    """A tier of switches in a file."""
-
     def __init__(self, name: str, at: int, values: dict[str, str]) -> None:
         self._name, self._at, self._values = name, at, values
 
@@ -95,7 +90,6 @@ def cables(text: str, name: str) -> Iterator[_Cable]:
 
 
 def _core(tiers: list[_Tier], pods: int, per_pod: int, name: str) -> Iterator[_Cable]:
-    """A core has one switch in every pod."""
     bundle, uplinks = tiers[2].number("bundle", 1), tiers[1].number("radix_up")
     if uplinks % bundle:
         raise ConfigError(f"{name}: Tier 1, radix_up", f"is {uplinks}, in bundles of {bundle}")

@@ -1,7 +1,6 @@
-"""From an API configuration to ASTRA-sim's input files, named as ASTRA-sim Service does.
+"""From an API configuration to ASTRA-sim's input files.
 
-Clients are not trusted: paths stay inside the upload, and collectives are built-in, never files
-with code.
+Clients are not trusted: paths stay inside the upload, and collectives are built-in.
 
 Source: github.com/astra-sim/astra-sim-service, `x-astra-sim-name` in models/schema/config.
 """
@@ -35,7 +34,6 @@ class Prepared(NamedTuple):
     warnings: tuple[str, ...]
 
     def moved(self, before: str, after: str) -> Prepared:
-        """The same with its files in another folder."""
         options = {
             name: after + value.removeprefix(before) if value.startswith(before + os.sep) else value
             for name, value in self.options.items()
@@ -91,7 +89,7 @@ def _needed(tree: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _workload(name: str | None, folder: str) -> str:
-    """The traces' prefix. Clients use their own path: FOLDER/PREFIX counts."""
+    """Clients use their own path: FOLDER/PREFIX counts."""
     where = "common_config.workload"
     if not name:
         raise ConfigError(where, "missing; expected the prefix of the traces, FOLDER/PREFIX")

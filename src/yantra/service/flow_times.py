@@ -2,8 +2,7 @@
 
     source destination source-port destination-port bytes start-ns duration-ns duration-alone-ns
 
-Addresses are 11.0.0.1 + 65536 (id / 256) + 256 (id mod 256), in hexadecimal, as in ns-3's set-up.
-Ports count messages between two ranks. Alone is less the time waited behind others, where known.
+Addresses are 11.0.0.1 + 65536 (id / 256) + 256 (id mod 256), in hexadecimal.
 
 Source: github.com/alibaba-edu/High-Precision-Congestion-Control, simulation/scratch/third.cc.
 """
@@ -21,7 +20,6 @@ _FIRST_ADDRESS, _FIRST_PORT, _PORT = 0x0B000001, 10000, 100
 
 
 def write(result: Result, path: str) -> None:
-    """Write a recorded run's file, without messages of a rank to itself."""
     table = result.recording.messages
     columns = [
         table.values(name)

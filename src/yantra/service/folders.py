@@ -1,7 +1,5 @@
-"""A service's private folder, which does not outlive it.
-
-A shell waits for the service's end and removes the folder; if killed too, the next service does:
-nobody holds its lock. Clients see only their own part of paths: `shown`.
+"""A service's private folder, which a shell removes after the service's end, or the next service if
+that was killed too.
 """
 
 from __future__ import annotations
@@ -48,7 +46,6 @@ class Root:
             )
 
     def close(self) -> None:
-        """Remove the folder and its content."""
         shutil.rmtree(self.path, ignore_errors=True)
         if self._keeper is not None:
             self._keeper.communicate()
@@ -69,7 +66,6 @@ def _new_folder() -> tuple[str, int]:
 
 
 def remove_abandoned() -> None:
-    """Remove folders of this user's killed services."""
     with suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
         for entry in entries:
             is_folder = entry.name.startswith(_PREFIX) and entry.is_dir(follow_symlinks=False)
@@ -88,6 +84,5 @@ def _remove_unless_held(root: str) -> None:
 
 
 def shown(text: str, root: str) -> str:
-    """A text for a client, without paths of this host."""
     inside = re.compile(rf"{re.escape(root)}(?:/(?:{_PARTS})(?=/|$))?(?:/|(?![\w.-]))")
     return inside.sub("", text).replace(_INSTALLED, "yantra")

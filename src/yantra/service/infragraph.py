@@ -1,8 +1,4 @@
-"""A configuration's InfraGraph as a file with every link's speed.
-
-Annotations of 1.4.0 have attributes, earlier ones lists of specifications with the same numbers;
-what parses meaningfully as newer is newer. Links without speed get ASTRA-sim Service's 100 Gb/s and
-5 us, with a warning.
+"""A configuration's InfraGraph as a file with every link's speed, by default 100 Gb/s and 5 us.
 
 Source: github.com/astra-sim/astra-sim-service, service/docs/infragraph/annotations.md.
 """
@@ -77,7 +73,6 @@ def _attributes(row: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 def _of_links(annotations: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-    """Gb/s and ms by name of the link."""
     found: dict[str, dict[str, float]] = {}
     for link in annotations.get("links", []):
         name = link.get("name", "")
@@ -103,7 +98,6 @@ def _number(text: str, where: str) -> float:
 
 
 def _ranks(annotations: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Annotations that number ranks; others on nodes change no time."""
     found = []
     for node in annotations.get("nodes", []):
         ranks = [pair for pair in node.get("attributes", []) if pair.get("attribute") == "rank"]
@@ -113,7 +107,6 @@ def _ranks(annotations: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _speeds(infrastructure: Mapping[str, Any], said: Mapping[str, dict[str, float]]) -> set[str]:
-    """Set every link's speed; return the names of links without one."""
     unsaid = set()
     for link in _links(infrastructure):
         name = link.get("name", "")

@@ -1,7 +1,5 @@
-"""Completes traces whose collectives list fewer dimensions than the network has.
-
-ASTRA-sim Service's clients write one entry, true, for any network, and ASTRA-sim reads beyond the
-list. Here missing entries are true if all present are. `compile` refuses lists with a false.
+"""Completes traces whose collectives list fewer dimensions than the network has, as those of
+ASTRA-sim Service's clients: missing entries are true if all present are.
 """
 
 from __future__ import annotations
@@ -13,7 +11,6 @@ _NAME = "involved_dim"
 
 
 def completed(scenario: Scenario) -> tuple[Scenario, list[str]]:
-    """The scenario with complete lists, and warnings."""
     files = scenario.workload
     count = len(scenario.topology.dimensions)
     if count == 1 or not isinstance(files, ChakraFiles):

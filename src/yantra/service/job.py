@@ -1,8 +1,6 @@
 """The process of one configuration: `python -P -m yantra.service.job`.
 
-A small first run imports everything; then a line of JSON on standard input starts a job within
-milliseconds. Output goes to simulation.log in its working directory, the results folder. The kernel
-limits memory, processor time and written bytes, the server wall time. It ends with the server.
+The kernel limits its memory, processor time and written bytes, the server its wall time.
 """
 
 from __future__ import annotations
@@ -39,7 +37,6 @@ _GRACE_S = 5  # processor time beyond the wall limit, for start-up
 
 
 def main() -> int:
-    """Run the configuration on standard input; return the exit status."""
     close_store()
     end_with(os.getppid())
     _warm_up()

@@ -177,5 +177,4 @@ def decode(data: bytes, message: str) -> dict[str, Any]:
 
 
 def encode(message: str, values: dict[str, Any]) -> bytes:
-    """Bytes of an API message."""
     return wire.encode(values, message, MESSAGES)

@@ -35,7 +35,6 @@ class Files(NamedTuple):
 
 
 def files(backend: str, network: Mapping[str, Any], where: str) -> Files:
-    """Files of a topology in the backend's own form."""
     topology = network["topology"]
     if backend == "ns3":
         return _ns3(network, topology, where)
@@ -49,7 +48,6 @@ def files(backend: str, network: Mapping[str, Any], where: str) -> Files:
 
 
 def analytical(dimensions: Sequence[Mapping[str, Any]], where: str) -> Files:
-    """ASTRA-sim's network file."""
     text = _lists(dimensions, where)
     return Files({ANALYTICAL: text}, {"network-configuration": ANALYTICAL})
 
@@ -75,7 +73,6 @@ def htsim(
     network: Mapping[str, Any],
     where: str,
 ) -> Files:
-    """htsim's files: dimension lists and fat tree."""
     lines = [f"{key.capitalize()} {fat_tree[key]}" for key in ("nodes", "tiers", "podsize")
              if key in fat_tree]  # fmt: skip
     for at in range(3):

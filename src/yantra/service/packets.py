@@ -1,7 +1,6 @@
 """ASTRA-sim's ns-3 configuration as the packet network's options.
 
-Taken: congestion control, window, payload and buffer. Marks, rates and timers are its preset's,
-with a warning where they count. What no network models is refused.
+Marks, rates and timers are its preset's, with a warning where they count.
 
 Source: github.com/alibaba-edu/High-Precision-Congestion-Control, simulation/scratch/third.cc.
 """

@@ -1,8 +1,5 @@
-"""A configuration's files as a Scenario.
-
-Analytical backends are those of `yantra astra-sim`, equal to the tick. For ns-3, the packet network
-with the rules of ASTRA-sim's fork; for htsim's TCP, the flow network: max-min sharing is what TCP
-aims at. The log warns of what they do not model.
+"""A configuration's files as a Scenario: ns-3 as the packet network, htsim's TCP as the flow
+network, as max-min sharing is what TCP aims at.
 """
 
 from __future__ import annotations
@@ -101,7 +98,6 @@ def _htsim(options: Options) -> tuple[Scenario, list[str]]:
 def _over_graph(
     options: Options, path: str, sizes: Sequence[int], network: Plugin
 ) -> tuple[Scenario, list[str]]:
-    """Collectives over logical dimensions whose messages cross a graph."""
     graph = graph_files.read(path)
     sizes = sizes or [graph.ranks]
     system, warnings = read_system(

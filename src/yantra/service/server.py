@@ -113,7 +113,6 @@ class Server:
         return self._ended
 
     def wait_for_termination(self) -> None:
-        """Wait until the server is stopped."""
         self._ended.wait()
 
     def _do(self, work: Coroutine[Any, Any, Any]) -> Any:
@@ -133,10 +132,9 @@ def serve(
 
 
 def _guard_class() -> type:
-    """`object` without grpcio.
+    """gRPC reads its environment at first import, here.
 
-    gRPC reads its environment at first import, here. Its log would repeat our errors on stderr; the
-    variable still enables it.
+    Its log would repeat our errors on stderr; the variable still enables it.
     """
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     try:
@@ -152,8 +150,6 @@ class LateError(Exception):
 
 
 class _Guard(_guard_class()):  # type: ignore[misc]  # grpcio has no types
-    """Refuses calls without the token."""
-
     def __init__(self, grpc: Any, token: str) -> None:
         self._expected = f"Bearer {token}".encode()
 
@@ -171,8 +167,6 @@ class _Guard(_guard_class()):  # type: ignore[misc]  # grpcio has no types
 
 
 class _Calls:
-    """The API's calls, bytes to bytes."""
-
     def __init__(self, grpc: Any, session: Session, most_upload: int) -> None:
         self._grpc = grpc
         self._session = session
@@ -269,9 +263,7 @@ class _Calls:
 
     @asynccontextmanager
     async def _received(self, context: Any) -> AsyncIterator[bytes]:
-        """Yield a stream's bytes.
-
-        Raises ConfigError above an upload's limit, BusyError if those under way are too much
+        """Raises ConfigError above an upload's limit, BusyError if those under way are too much
         together, LateError when the client goes silent.
         """
         whole = bytearray()
@@ -345,7 +337,6 @@ class _Calls:
         return encode("GetVersionResponse", {"version": version})
 
     def _refuse(self, error: Exception, context: Any) -> bytes:
-        """End a call with an API `Error`, without paths of this host."""
         codes = self._grpc.StatusCode
         if isinstance(error, WireError):
             error = ConfigError("request", str(error))

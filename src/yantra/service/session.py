@@ -1,8 +1,6 @@
 """What the API does: one upload, configuration and run at a time, for all clients.
 
-Each has a private folder, replaced only when complete. `_changing` is held while unpacking,
-configuring or packing, for seconds; `_lock` only for looks and renames, so a large upload delays no
-other answer.
+`_changing` may be held for seconds, `_lock` only for looks and renames.
 """
 
 from __future__ import annotations
@@ -50,8 +48,6 @@ class Limits(NamedTuple):
 
 
 class Session:
-    """State of the service; thread-safe."""
-
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._lock = threading.RLock()
@@ -69,7 +65,6 @@ class Session:
         self._running: Worker | None = None
 
     def close(self) -> None:
-        """End the run and remove all files."""
         with self._lock:
             for worker in (self._running, self._spare):
                 if worker is not None:
@@ -78,11 +73,9 @@ class Session:
             self._folder.close()
 
     def shown(self, text: str) -> str:
-        """A text without this host's paths."""
         return shown(text, self._root)
 
     def upload(self, data: bytes) -> str:
-        """Replace the upload by an archive of traces."""
         self._check_idle()
         with self._changing, self._fresh() as fresh, self._fresh() as empty:
             found = archive.unpack(data, fresh, self._limits.archive)
@@ -96,7 +89,6 @@ class Session:
         return f"{count(len(found), 'file')} uploaded"
 
     def configure(self, config: dict[str, Any]) -> tuple[str, ...]:
-        """Make ASTRA-sim's files; return warnings."""
         self._check_idle()
         with self._changing, self._fresh() as fresh:
             prepared = files.prepare(config, self._upload, fresh)
@@ -107,17 +99,14 @@ class Session:
         return tuple(self.shown(text) for text in prepared.warnings)
 
     def configuration(self) -> IO[bytes]:
-        """Upload and configuration as an archive."""
         with self._changing:
             return archive.pack(self._upload, self._configuration)
 
     @property
     def status(self) -> Status:
-        """How the last run went."""
         return self._status
 
     def start(self, backend: str) -> None:
-        """Run the configuration; wait briefly, as most runs are short."""
         with self._lock:
             self._check_idle()
             prepared = self._prepared
@@ -144,7 +133,6 @@ class Session:
         watcher.join(_ANSWER_WITHIN_S)
 
     def stop(self) -> None:
-        """End the run."""
         with self._lock:
             worker = self._running
             if worker is None:
@@ -197,7 +185,6 @@ class Session:
 
     @contextmanager
     def _fresh(self) -> Iterator[str]:
-        """Yield an empty folder; whatever is there at the end is removed."""
         fresh = tempfile.mkdtemp(prefix="fresh-", dir=self._root)
         try:
             yield fresh
@@ -205,7 +192,6 @@ class Session:
             shutil.rmtree(fresh, ignore_errors=True)
 
     def _put(self, fresh: str, folder: str) -> None:
-        """Swap a folder's content with a fresh one's, which is removed."""
         old = tempfile.mkdtemp(prefix="old-", dir=self._root)
         os.rename(folder, old)
         os.rename(fresh, folder)

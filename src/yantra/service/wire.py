@@ -90,7 +90,6 @@ def _put(into: dict[str, Any], field: Field, value: Any) -> None:
 
 
 def _fields(data: bytes, where: str) -> Iterator[tuple[int, int, Any]]:
-    """Yield number, wire type and raw value."""
     at = 0
     while at < len(data):
         tag, at = _varint(data, at, where)

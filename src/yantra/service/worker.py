@@ -1,8 +1,4 @@
-"""A process that runs one job and ends.
-
-Started ahead of need, in a session of its own: ending it ends its children, and the server's Ctrl-C
-does not reach it. It ends with a killed server.
-"""
+"""A process that runs one job and ends, in a session of its own: ending it ends its children."""
 
 from __future__ import annotations
 
@@ -35,11 +31,9 @@ class Worker:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it still runs."""
         return self._process.poll() is None
 
     def start(self, order: dict[str, Any]) -> None:
-        """Give it its job."""
         assert self._process.stdin is not None
         with suppress(BrokenPipeError):  # it has ended; `wait` sees it
             self._process.stdin.write(json.dumps(order).encode() + b"\n")
@@ -53,7 +47,6 @@ class Worker:
             return None
 
     def end(self) -> None:
-        """End it now, if it runs."""
         if self._process.poll() is None:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)

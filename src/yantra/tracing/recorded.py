@@ -1,9 +1,6 @@
-"""What a recorded trace's replay hides: serialised streams, and delays.
+"""What a recorded trace's replay hides: streams serialised on ASTRA-sim's slots, and delays.
 
-On ASTRA-sim's one slot each for CPU and kernels, concurrent threads and streams take longer. A
-delay, time nothing recorded explains, stays in every what-if. Both follow from graph and durations
-(`native/accounting/recorded_timeline.hpp`). Trade-off: communication counts with its recorded time,
-not its one slot.
+Trade-off: communication counts with its recorded time, not its one slot.
 """
 
 from __future__ import annotations
@@ -50,17 +47,14 @@ class Recorded(NamedTuple):
 
     @property
     def times_as_long(self) -> float:
-        """Replay on the slots over recorded length."""
         return self.in_slots_us / self.length_us if self.length_us else 1.0
 
     @property
     def is_serialised(self) -> bool:
-        """Whether the slots' effect is worth reporting."""
         return self.times_as_long > 1 + WORTH_TELLING
 
     @property
     def delay_share(self) -> float:
-        """Delays over the recorded length."""
         return self.delay_us / self.length_us if self.length_us else 0.0
 
     def serialised(self, why: str, remedy: str) -> str:
@@ -72,7 +66,6 @@ class Recorded(NamedTuple):
         )
 
     def delayed(self) -> str:
-        """How much of the recording is delays."""
         took = format_time(self.length_us * _NS_PER_US)
         share = f"{self.delay_share * 100:.0f}" if self.delay_share >= 0.01 else "less than 1"
         return (
@@ -81,7 +74,6 @@ class Recorded(NamedTuple):
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
         return {
             "recorded_us": self.length_us,
             "one_slot_us": self.in_slots_us,
@@ -137,7 +129,6 @@ def unsized(graph: _core.Graph) -> Unsized | None:
 
 
 def recorded(graph: _core.Graph, slots: Slots = ONE_EACH) -> Recorded:
-    """What the recorded durations give."""
     found = _core.recorded_timeline(graph, *slots)
     overlaps = {
         "CPU threads": (found.cpu.us, found.cpu.most),

@@ -1,7 +1,4 @@
-"""A run's answer for the page: figures as in `yantra run --json`, words, pictures.
-
-Pictures are the server's own HTML (`markup` escapes all texts).
-"""
+"""A run's answer for the page: figures as in `yantra run --json`, words, pictures."""
 
 from __future__ import annotations
 
@@ -61,7 +58,6 @@ def answer(result: Result) -> dict[str, Any]:
 
 
 def lacking(scenario: Scenario) -> dict[str, Any]:
-    """For a step that exceeds memory: what fills it."""
     workload = scenario.workload
     made = templates_of(workload) if isinstance(workload, TrainingStep) else None
     return {"pictures": {"memory": memory(made, scenario.machine)}}
@@ -73,10 +69,6 @@ def _templates(result: Result) -> Workload | None:
 
 
 def _gains(result: Result) -> list[list[Any]]:
-    """Causes, the share each costs, and the time without it.
-
-    Largest first; overlapping ones last.
-    """
     whole = max(result.outcome.finish) or 1
     found = []
     for gain in sorted(result.gains or (), key=lambda one: (not one.kind, -one.ticks)):

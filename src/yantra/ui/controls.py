@@ -1,7 +1,6 @@
 """The page's controls: allowed values, first values, meanings.
 
-A form has a text per control name; missing ones have their first value. Only names are judged, so a
-form cannot ask for files the server was not started with; the rest gets the commands' errors.
+A form cannot ask for files the server was not started with.
 """
 
 from __future__ import annotations
@@ -105,7 +104,6 @@ class Offered(NamedTuple):
 
 
 def names(offered: Offered) -> dict[str, tuple[str, ...]]:
-    """Choices of each name control, offered ones first."""
     plain = (UNKNOWN, ROOFLINE, NOMINAL)
     levels = tuple(filter(_runs_by_name, network.names()))
     return {
@@ -118,7 +116,6 @@ def names(offered: Offered) -> dict[str, tuple[str, ...]]:
 
 
 def _runs_by_name(name: str) -> bool:
-    """Whether it needs no options, which a page cannot give."""
     try:
         return network.find(name).runs_by_name
     except YantraError:  # a plug-in that cannot be loaded; whoever names it learns why
@@ -126,7 +123,6 @@ def _runs_by_name(name: str) -> bool:
 
 
 def first(offered: Offered | None = None) -> dict[str, str]:
-    """First values by name."""
     offered = offered or Offered()
     given = (("model", offered.models), ("cluster", offered.clusters), ("stack", offered.stacks))
     begun = {name: values[0] for name, values in given if values}
@@ -157,7 +153,6 @@ def read(form: Any, offered: Offered | None = None) -> dict[str, str]:
 
 
 def _check_known(name: str, value: str) -> None:
-    """Refuse files, and unknown names as their lookup words it."""
     if name == "model" and catalogue.is_known(value):
         return
     if sep in value or ":" in value or value.lower().endswith(_ENDINGS):

@@ -47,7 +47,6 @@ def recorded(result: Result) -> Result:
 
 
 def best(form: Mapping[str, str]) -> dict[str, Any]:
-    """Best plans for model, cluster, ranks and batch, whatever plan is set."""
     machine, stated = _priced(form), question.workload(form)
     plan, given = stated["plan"], question.more(form)
     space = PlanSpace(
@@ -68,7 +67,6 @@ def best(form: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _judged(found: Answer, form: Mapping[str, str], given: Mapping[str, Any]) -> str:
-    """What was searched, and which controls were not."""
     told = (
         f"{count(found.legal, 'legal plan')}, {found.fitting} fit, {found.simulated} simulated, "
         f"stack {found.stack}"
@@ -98,7 +96,6 @@ def _row(one: Ranked, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _controls_of(plan: Plan, given: Mapping[str, Any]) -> dict[str, str]:
-    """`more` has what no control says."""
     has_own = {*SPLIT, *_NOT_FIELDS}
     others = {name: value for name, value in unusual(plan).items() if name not in has_own}
     others |= {name: given[name] for name in _SEARCHED if name in given}

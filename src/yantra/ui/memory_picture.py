@@ -42,7 +42,6 @@ def memory(workload: Workload | None, machine: Machine) -> Html:
 
 
 def needs_of(workload: Workload, name: str, each: int | None) -> dict[str, int]:
-    """Bytes of a stage's parts; they sum to its peak."""
     stated = workload.memory[name].items()
     parts = {part: size for part, size in stated if part != "peak" and is_size(size) and size}
     if held := in_communicators(workload, name, each):

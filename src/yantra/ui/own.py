@@ -1,7 +1,5 @@
-"""Pasted models and clusters: files while a question is answered.
-
-So file readers report mistakes in the commands' words. Code that pasted text names does not run
-(`yantra.base.trust`). Each has a new folder, as readers cache by path.
+"""Pasted models and clusters: files while a question is answered, each in a new folder, as readers
+cache by path.
 """
 
 from __future__ import annotations
@@ -92,7 +90,6 @@ def _is_form(asked: Any) -> bool:
 
 
 def _sizes(model: Transformer) -> dict[str, Any]:
-    """Sizes that differ from the defaults."""
     usual = {name: getattr(Transformer, name, None) for name in Transformer.field_names}
     given = {name: getattr(model, name) for name in Transformer.field_names}
     return {

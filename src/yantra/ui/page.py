@@ -43,7 +43,6 @@ _EMPTY = {
 
 
 def html(offered: Offered | None = None) -> str:
-    """The page, with the values the server was started with."""
     offered = offered or Offered()
     begun, known = first(offered), {**names(offered), **CHOICES}
     groups = [
@@ -127,7 +126,6 @@ def _called(name: str, value: str) -> str:
 
 
 def _text(name: str) -> Html:
-    """A box, and a button that fills it from the chosen name."""
     copied = name.removeprefix(f"{OWN}_")
     about = f"Fill the box with the {copied} that was chosen last by name"
     fill = element("button", f"Start from a known {copied}", type="button", data_fills=copied)
@@ -136,7 +134,6 @@ def _text(name: str) -> Html:
 
 
 def _number(name: str, value: str) -> Html:
-    """A box, and a slider over powers of two."""
     shown = name.replace("_", " ")
     least, most = POWERS[name]
     box = element("input", type="number", name=name, value=value, min=1, step=1, **_about(name))

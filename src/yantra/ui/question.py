@@ -2,9 +2,6 @@
 
     yantra run job.yaml --cluster CLUSTER --stack STACK --network NETWORK \\
         --set "cluster.machine.price=PRICE"
-
-The job file has model, sequence and plan, so times are bit-equal and errors worded the same;
-`place` names the control.
 """
 
 from __future__ import annotations
@@ -52,7 +49,6 @@ def scenario(form: Mapping[str, str]) -> Scenario:
 
 
 def workload(form: Mapping[str, str]) -> dict[str, Any]:
-    """The job file: model, plan, sequence."""
     numbers = {name: number(form, name) for name in NUMBERS}
     ranks, sequence = numbers["ranks"], numbers.pop("sequence")
     if isinstance(ranks, int) and ranks > MOST_RANKS:
@@ -66,7 +62,6 @@ def workload(form: Mapping[str, str]) -> dict[str, Any]:
 
 
 def number(form: Mapping[str, str], name: str) -> int | str | None:
-    """A control's number; the plan's reader reports others."""
     text = form[name].strip()
     if name == "sequence" and text == USUAL:
         return None
@@ -116,7 +111,6 @@ def price_of(form: Mapping[str, str]) -> str | None:
 
 
 def place(error: YantraError, form: Mapping[str, str]) -> str:
-    """The control an error is about, or ""."""
     if not isinstance(error, ConfigError) or isinstance(error, CapacityError):
         return ""
     where, file = error.where, re.split("[:,] ", error.where)[0]

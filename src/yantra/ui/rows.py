@@ -6,7 +6,6 @@ from yantra.export.report.markup import Html, element
 
 
 def bar_row(name: str, text: str, drawn: Html) -> Html:
-    """A drawing between its name and a text."""
     return element(
         "div",
         element("span", name, class_="bar-name", title=name),

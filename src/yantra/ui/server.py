@@ -6,11 +6,7 @@
     POST /copy       the name of a model or a cluster as JSON -> its text, to be changed
     GET  /report/N   the report of run N, while it is one of the last
 
-Runs have processes of their own (`workers.py`), within limits of time and memory, and end when the
-request's connection closes. Requests must arrive within seconds; their number is limited.
-
-Pages of other sites get nothing: requests must name this host and port, and posts be JSON, which
-browsers send to another site only if that allows it.
+Pages of other sites get nothing: requests must name this host and port, and posts be JSON.
 """
 
 from __future__ import annotations
@@ -64,17 +60,14 @@ class Server(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """URL of the page."""
         return f"http://{LOOPBACK}:{self.server_port}/"
 
     def server_close(self) -> None:
-        """End what runs, stop listening."""
         super().server_close()
         if hasattr(self, "workers"):
             self.workers.close()
 
     def run(self, form: Any, client: socket.socket) -> Answer:
-        """Run the controls and keep them for the report."""
         found = self.workers.ask("run", form, client)
         if found.status != 200:
             return found
@@ -85,7 +78,6 @@ class Server(ThreadingHTTPServer):
             return found._replace(told=found.told | {"report": f"/report/{self._runs}"})
 
     def plan(self, form: Any, client: socket.socket) -> Answer:
-        """Search for the best plans."""
         return self.workers.ask("plan", form, client)
 
     def copy(self, asked: Any) -> Answer:
@@ -98,7 +90,6 @@ class Server(ThreadingHTTPServer):
         return None if form is None else self.workers.ask("report", form, client)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Take a connection, unless there are too many."""
         with self._lock:
             is_taken = self._connections < _MOST_CONNECTIONS
             if is_taken:
@@ -110,19 +101,16 @@ class Server(ThreadingHTTPServer):
             super().shutdown_request(request)
 
     def has_come(self, request: socket.socket) -> None:
-        """Note a complete request."""
         with self._lock:
             self._coming.pop(request, None)
 
     def shutdown_request(self, request: Any) -> None:
-        """End a taken connection."""
         with self._lock:
             self._coming.pop(request, None)
             self._connections -= 1
         super().shutdown_request(request)
 
     def service_actions(self) -> None:
-        """End connections with late requests; called twice a second."""
         now = time.monotonic()
         with self._lock:
             late = [request for request, until in self._coming.items() if until < now]
@@ -133,7 +121,6 @@ class Server(ThreadingHTTPServer):
                 request.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore clients that are gone."""
         if not isinstance(sys.exception(), OSError | GoneError):
             super().handle_error(request, client_address)
 
@@ -188,7 +175,6 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(found.status, "application/json", json.dumps(found.told))
 
     def _is_ours(self) -> bool:
-        """Whether a request is from our page; else refuse it."""
         if self.command == "GET":
             self._has_come()
         origin = self.headers.get("Origin")

@@ -1,8 +1,6 @@
-"""Each pipeline stage over time, drawn from the run.
+"""Each pipeline stage over time, drawn from the run; blank is the bubble.
 
-Forward, backward and optimizer as the trace names them; communication where no kernel hides it.
-Blank is the bubble: a stage without its own work. Trade-off: gaps below a point are drawn over, and
-steps of very many nodes not drawn.
+Trade-off: gaps below a point are drawn over, and steps of very many nodes not drawn.
 """
 
 from __future__ import annotations
@@ -57,15 +55,12 @@ class Shape(NamedTuple):
 
 
 class _Passes(NamedTuple):
-    """A trace on the nodes of a graph; None: nothing."""
-
     phase: list[Any]
     microbatch: list[Any]
     chunk: list[Any]
 
 
 def step(run: Run) -> Html:
-    """A row per class of ranks (a stage), from start to end."""
     nodes = sum(len(graph) for graph in run.result.model.graphs.distinct)
     if nodes > _MOST_NODES:
         told = f"Not drawn: the step has {nodes:,} nodes. The report has its timeline."
@@ -98,7 +93,6 @@ _BLANK = "Blank: the stage does nothing of its own, which the bubble counts."
 
 
 def shapes(run: Run, classes: Sequence[RankClass]) -> Iterator[list[Shape]]:
-    """Yield each class's work in drawing order."""
     model = run.result.model
     traces = traces_of(model)
     known: dict[int, _Passes] = {}
@@ -137,7 +131,6 @@ def _shapes(run: Run, one: RankClass, passes: _Passes) -> Iterator[Shape]:
 
 
 def _join_backward(parts: dict[_Key, list[int]], work: _Work) -> None:
-    """Count layer-by-layer companions as backward; a pass of its own stays one."""
     for kind, batch, chunk in list(parts):
         if kind not in ("recompute", "wgrad") or ("dgrad", batch, chunk) not in parts:
             continue
@@ -163,8 +156,6 @@ def idle(run: Run, one: RankClass) -> float:
 
 
 class _Work(NamedTuple):
-    """A class's node times in ticks, which are its stage's own work, and collectives."""
-
     start: Any
     end: Any
     is_own: Any
@@ -172,7 +163,6 @@ class _Work(NamedTuple):
 
 
 def _work(run: Run, one: RankClass) -> _Work:
-    """A class's nodes, without messages and collectives between stages."""
     start, end = (times.astype(np.int64) for times in run.times(one))
     graphs = run.result.model.graphs
     graph = graphs.distinct[one.graph]
@@ -234,7 +224,6 @@ def _named(run: Run, shape: Shape, scale: float) -> Iterator[Html]:
 
 
 def _whole(every: list[Shape], scale: float) -> Html:
-    """A kind's shapes as one, without gaps below a point."""
     starts = np.concatenate([shape.start for shape in every])
     ends = np.concatenate([shape.end for shape in every])
     start, end = merged(starts, ends, _WIDTH / _POINTS / scale)

@@ -42,7 +42,6 @@ _RESIDENT = re.compile(rb"^VmRSS:\s+(\d+) kB", re.MULTILINE)
 
 
 def main() -> int:
-    """Answer questions until they end."""
     end_with(os.getppid())
     questions, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # libraries' prints are no answer
@@ -79,7 +78,6 @@ def _answer_all(
 
 
 def _limit(most: int) -> dict[str, Any] | None:
-    """Limit memory for good; return the error if impossible."""
     try:
         limited(most).__enter__()
     except ConfigError as error:
@@ -88,7 +86,6 @@ def _limit(most: int) -> dict[str, Any] | None:
 
 
 def answer(question: dict[str, Any], room: Room) -> dict[str, Any]:
-    """HTTP status and answer."""
     form: dict[str, str] = {}
     try:
         form = controls.read(question["form"], room.offered)

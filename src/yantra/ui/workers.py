@@ -1,8 +1,6 @@
 """Keeps the processes of `worker.py`.
 
-A few, so a long search does not block a run. One is ended when its client is gone, it takes too
-long, or the server ends. Trade-off: its caches are lost and starting takes a second, so one is kept
-ready.
+Trade-off: its caches are lost and starting takes a second, so one is kept ready.
 """
 
 from __future__ import annotations
@@ -45,8 +43,6 @@ class GoneError(Exception):
 
 
 class Answer(NamedTuple):
-    """HTTP status and answer."""
-
     status: int
     told: Any
 
@@ -94,12 +90,10 @@ class Workers:
 
     @property
     def processes(self) -> tuple[Process, ...]:
-        """Living processes."""
         with self._free:
             return tuple(one for one in self._all if one.is_alive)
 
     def close(self) -> None:
-        """End all processes."""
         with self._free:
             self._is_closed = True
             there, self._idle = tuple(self._all), []
@@ -127,7 +121,6 @@ class Workers:
         return process
 
     def _put_back(self, process: Process | None) -> None:
-        """Keep this one if it lives, else a new one."""
         if process is not None and not process.is_alive:
             process.end()
             process = None
@@ -160,12 +153,10 @@ class Process:
 
     @property
     def pid(self) -> int:
-        """Process id."""
         return self._process.pid
 
     @property
     def is_alive(self) -> bool:
-        """Whether it still runs."""
         return self._process.poll() is None
 
     def ask(self, question: dict[str, Any], client: socket.socket, seconds: float) -> Answer:
@@ -201,7 +192,6 @@ class Process:
         return Answer(**json.loads(told))
 
     def end(self) -> None:
-        """End it now, if it runs."""
         if self.is_alive:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, 9)

@@ -1,7 +1,6 @@
 """A workload for people and programs: what it is made from, its totals, its memory.
 
-Reads only the manifest, whatever the size. Sections that Yantra does not write so are in the JSON,
-not in the text.
+Reads only the manifest, whatever the size.
 """
 
 from __future__ import annotations
@@ -165,7 +164,6 @@ def _notes(workload: Workload) -> list[str]:
 def _sums(
     workload: Workload,
 ) -> tuple[dict[tuple[str, str], list[int]], dict[tuple[str, str], list[int]]]:
-    """(nodes, operations, bytes) by class and phase, (nodes, bytes) by kind and group."""
     sums: tuple[dict[tuple[str, str], list[int]], dict[tuple[str, str], list[int]]] = ({}, {})
     for name, ranks in workload.ranks_of_template().items():
         total = _total(workload, name)

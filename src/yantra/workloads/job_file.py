@@ -99,7 +99,6 @@ def resolve(request: Request) -> TrainingJob:
 
 
 def _described(request: Request) -> tuple[Transformer | Model, Request]:
-    """The source's model, and the request with what the source says of the plan."""
     if request.source is None:
         if not request.sizes:
             problem = "expected a name such as llama3-8b, a file that describes one, or its sizes"
@@ -127,7 +126,6 @@ def _vocabulary(sizes: Mapping[str, Any]) -> list[str]:
 
 
 def _changed(model: Transformer | Model, request: Request) -> Transformer | Model:
-    """A per-layer list is cut, or continues with its last entry."""
     if request.source is None or not request.sizes:
         return model
     if isinstance(model, Model):

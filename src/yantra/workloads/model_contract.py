@@ -51,7 +51,6 @@ class Work(NamedTuple):
 
     @property
     def operations(self) -> tuple[Operation, ...]:
-        """Of both passes."""
         return self.work.forward.operations + self.work.backward.operations
 
 
@@ -69,7 +68,6 @@ def what_is_kept_is_freed(_: Work, split: Work) -> str | None:
 
 
 def nothing_waits_for_later(_: Work, split: Work) -> str | None:
-    """Operations wait for earlier ones, and only weight gradients for weight gradients."""
     for passed in (split.work.forward, split.work.backward):
         for at, operation in enumerate(passed.operations):
             for before in operation.after:
@@ -82,7 +80,6 @@ def nothing_waits_for_later(_: Work, split: Work) -> str | None:
 
 
 def products_are_shared_or_done_by_every_rank(alone: Work, split: Work) -> str | None:
-    """Ranks do the same product, or equal shares of it."""
     whole, share = _products(alone), _products(split)
     if whole.keys() != share.keys():
         return f"it has other products than one rank: {_some(whole.keys() ^ share.keys())}"
@@ -106,7 +103,6 @@ def a_gradient_is_two_products(_: Work, split: Work) -> str | None:
 
 
 def weights_are_shared_evenly(alone: Work, split: Work) -> str | None:
-    """Each rank holds a weight whole, or an equal share of it."""
     whole = {weight.name: weight.elements for weight in alone.work.weights}
     plan = split.plan
     ways = {1, plan.tp, plan.etp, plan.ep, plan.ep * plan.etp}
@@ -145,7 +141,6 @@ def works(model: Model) -> Iterator[Work | ConfigError]:
 
 
 def violations(model: Model) -> Iterator[str]:
-    """What is wrong with a model, over every possible plan and law."""
     for misfit in blocks_fit_together(model):
         yield f"blocks_fit_together: {misfit}"
     alone, *others = works(model)
@@ -176,7 +171,6 @@ def blocks_fit_together(model: Model) -> Iterator[str]:
 
 
 def _products(work: Work, *phases: str) -> Counter[str]:
-    """Matrix operations by product, of its step and gradients together."""
     found: Counter[str] = Counter()
     for item in work.operations:
         if item.tensor_flops and (not phases or item.phase in phases):
@@ -232,7 +226,6 @@ CONTRACT = Contract(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Check the model named on the command line; return the exit status."""
     return contract.main(CONTRACT, arguments)
 
 

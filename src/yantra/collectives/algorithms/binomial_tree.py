@@ -1,10 +1,8 @@
 """Binomial tree: the number of positions that hold (or have given) the data doubles every round.
 
-log2(n) rounds, and as many links for the data: for short messages. Position 0 is the root; a
-barrier gathers arrivals there, then releases all.
+log2(n) rounds, and as many links for the data: for short messages.
 
-Source: Thakur et al., "Optimization of collective communication operations in MPICH", IJHPCA 19
-(2005): broadcast and reduce.
+Source: Thakur et al., IJHPCA 19 (2005).
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Bruck's all-to-all: blocks hop 1, 2, 4, ... positions, all blocks of a hop in one message.
 
-ceil(log2 n) rounds instead of n - 1, of up to n / 2 blocks a position: for short messages.
+ceil(log2 n) rounds of up to n / 2 blocks a position: for short messages.
 
-Source: Bruck et al., "Efficient algorithms for all-to-all communications in multiport
-message-passing systems", IEEE TPDS 8 (1997).
+Source: Bruck et al., IEEE TPDS 8 (1997).
 """
 
 from __future__ import annotations

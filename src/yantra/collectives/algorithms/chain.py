@@ -5,11 +5,9 @@ about
 
     (n - 2 + c) (d + S / (c B)) + (n - 1) l
 
-near S / B, a port's least; a tree sends the data log2(n) times. Trade-off: n - 1 messages in
-sequence, so for large data or few positions.
+Trade-off: n - 1 messages in sequence, so for large data or few positions.
 
-Source: Barnett et al., "Interprocessor collective communication library", SHPCC 1994; NCCL's ring
-broadcast and reduce.
+Source: Barnett et al., SHPCC 1994; NCCL's ring broadcast and reduce.
 """
 
 from __future__ import annotations

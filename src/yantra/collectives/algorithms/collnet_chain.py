@@ -1,8 +1,7 @@
 """CollNetChain: shares go along chains in a node, and switches add between nodes.
 
-With g ranks a node, share k of g is summed from place k + 1 around to k, added by p trees of
-switches of h levels on its own rail, and returns. With l_1 and B_1 from a rank to its node's
-switch, l_2 and B_2 between nodes, and hand-overs of d ns:
+With l_1 and B_1 from a rank to its node's switch, l_2 and B_2 between nodes, and hand-overs of d
+ns:
 
     (2 g + 1) d + 2 (g - 1) (2 l_1 + S / (g B_1)) + 2 h (l_2 + S / (g p B_2))
 
@@ -15,8 +14,6 @@ from yantra.collectives.node_stages import OverNodes
 
 
 class CollNetChain(OverNodes):
-    """Chains inside nodes, SHARP between them."""
-
     inside = "chain"
     between = "sharp"
 

@@ -1,8 +1,7 @@
 """CollNetDirect: shares go directly to their places in a node, and switches add between nodes.
 
-With g ranks a node, each sends every other its g-th; p trees of switches of h levels add equal
-places' shares, each on its own rail; shares return directly. With l_1 and B_1 from a rank to its
-node's switch, l_2 and B_2 between nodes, and hand-overs of d ns:
+With l_1 and B_1 from a rank to its node's switch, l_2 and B_2 between nodes, and hand-overs of d
+ns:
 
     4 d + 2 (2 l_1 + (1 - 1 / g) S / B_1) + 2 h (l_2 + S / (g p B_2))
 

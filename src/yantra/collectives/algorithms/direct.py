@@ -1,10 +1,8 @@
 """Direct: every position exchanges with every other, nearest first, a window of messages at a time.
 
-One step (two for an all_reduce) of n - 1 messages each: good on a full mesh, bad where they share a
-link. `direct4` keeps at most 4 under way.
+One step of n - 1 messages each: good on a full mesh, bad where they share a link.
 
-Source: Thakur et al., "Optimization of collective communication operations in MPICH", IJHPCA 19
-(2005): the pairwise exchange.
+Source: Thakur et al., IJHPCA 19 (2005): the pairwise exchange.
 """
 
 from __future__ import annotations

@@ -74,9 +74,6 @@ def _two_trees(n: int) -> tuple[_Tree, _Tree]:
 
 
 def _tree_of_lowest_bits(n: int) -> _Tree:
-    """The in-order tree: a position's lowest set bit is its height; its parent is a neighbour twice
-    as high, on the right if that exists.
-    """
     parents = [0]
     for position in range(1, n):
         bit = position & -position

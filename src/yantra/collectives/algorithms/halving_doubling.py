@@ -1,10 +1,8 @@
 """Recursive halving and doubling: exchange with the partner 1, 2, 4, ... away.
 
-Bandwidth-optimal in log2(n) steps a half, n a power of two. Far partners suit switched fabrics.
-reduce_scatter halves the data at every step, all_gather doubles it, all_reduce does both.
+Bandwidth-optimal in log2(n) steps a half, n a power of two.
 
-Source: Thakur et al., "Optimization of collective communication operations in MPICH", IJHPCA 19
-(2005): reduce-scatter and all-reduce.
+Source: Thakur et al., IJHPCA 19 (2005).
 """
 
 from __future__ import annotations
@@ -63,8 +61,6 @@ def _doubles_in_pairs(kind: Kind, n: int) -> bool:
 
 
 class _Step(NamedTuple):
-    """The partner's distance, and size as a fraction of the data."""
-
     distance: int
     num: int
     den: int
@@ -93,7 +89,7 @@ def _faithful_runs(kind: Kind, n: int) -> tuple[Run, ...]:
     """Charge a hand-over the size of the message sent after it, as ASTRA-sim does.
 
     Sizes halve by flooring and double from there, so an all_reduce's second half sends multiples of
-    floor(data / 2n). The last hand-over has the size of a next message.
+    floor(data / 2n).
     """
     steps = n.bit_length() - 1
     handed = [_Step(1 << k, 1, 2 << k) for k in range(steps)]

@@ -1,8 +1,6 @@
 """NVLSTree: switches of a node add and copy, and two binary trees of nodes join equal places.
 
-With g ranks a node, rank k loads the sum of share k of g, equal places sum over a double binary
-tree on their own rail, and rank k stores it. It takes `nvls` in a node of g ranks and
-`double_binary_tree` over N nodes for S / g bytes.
+It takes `nvls` in a node of g ranks and `double_binary_tree` over N nodes for S / g bytes.
 
 Trade-off and source: yantra.collectives.node_stages.
 """

@@ -1,10 +1,8 @@
 """Pairwise exchange: an all-to-all in n - 1 rounds, in each of which all meet one partner.
 
-n - 1 blocks each, the least possible, one sender to a receiver: for long messages. n a power of
-two: partners i and i xor r; else i sends to i + r and receives from i - r.
+Partners are i and i xor r if n is a power of two, else i sends to i + r: for long messages.
 
-Source: Thakur et al., "Optimization of collective communication operations in MPICH", IJHPCA 19
-(2005).
+Source: Thakur et al., IJHPCA 19 (2005).
 """
 
 from __future__ import annotations

@@ -1,13 +1,10 @@
 """PAT: an all-gather along a binomial tree from every position at once, the farthest way first.
 
-ceil(log2 n) rounds with a ring's bytes. Far messages are one block, near ones many, so little
-crosses the top of a tapered network. A reduce-scatter is the reverse.
+ceil(log2 n) rounds with a ring's bytes.
 
-Trade-off: here all blocks of a round go together; NCCL's buffers make it take more rounds for long
-messages.
+Trade-off: all blocks of a round go together, unlike in NCCL.
 
-Source: Jeaugey, "PAT: a new algorithm for all-gather and reduce-scatter operations at scale"
-(2025).
+Source: Jeaugey, "PAT" (2025).
 """
 
 from __future__ import annotations

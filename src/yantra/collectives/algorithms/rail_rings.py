@@ -51,15 +51,11 @@ class _Rings:
         self.local = local
 
     def position(self, ring: int, at: int) -> int:
-        """The position `at` steps along a ring, from place `ring` of node 0."""
         node, along = divmod(at % self.n, self.local)
         return node * self.local + (ring + along) % self.local
 
     def step(self, step: int, *, reduce: bool) -> tuple[Round, Round]:
-        """The hops inside nodes (to the relay included), and those between nodes.
-
-        Each ring has its own messages, so none waits for another's data.
-        """
+        """Each ring has its own messages, so none waits for another's data."""
         inside: list[Move] = []
         to_relay: list[Move] = []  # first, as the slowest links wait for them
         across: list[Move] = []

@@ -1,10 +1,9 @@
 """Ring: every position passes blocks to its next neighbour, and nothing else.
 
-Bandwidth-optimal for all_reduce, reduce_scatter and all_gather; steps grow with n. all_to_all
-relays every block: n / 2 times the data.
+Bandwidth-optimal for all_reduce, reduce_scatter and all_gather; an all_to_all relays n / 2 times
+the data.
 
-Source: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations",
-J. Parallel Distrib. Comput. 69 (2009).
+Source: Patarasuk and Yuan, J. Parallel Distrib. Comput. 69 (2009).
 """
 
 from __future__ import annotations
@@ -16,8 +15,6 @@ from yantra.collectives.schedule import Kind, Move, Round, Schedule, final_fract
 
 
 class Ring(CollectiveAlgorithm):
-    """One message under way per position."""
-
     kinds = frozenset({Kind.ALL_REDUCE, Kind.REDUCE_SCATTER, Kind.ALL_GATHER, Kind.ALL_TO_ALL})
     in_astra_sim = True
 

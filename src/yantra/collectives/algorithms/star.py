@@ -14,8 +14,6 @@ from yantra.collectives.schedule import Kind, Move, Round, Schedule
 
 
 class Star(CollectiveAlgorithm):
-    """One message for each other position."""
-
     kinds = frozenset({Kind.GATHER, Kind.SCATTER})
 
     def schedule(self, kind: Kind, n: int) -> Schedule:

@@ -28,7 +28,6 @@ class Fit(NamedTuple):
 
 @cache
 def fits() -> dict[tuple[str, str, str], Fit]:
-    """Fits by GPU, kernels and direction."""
     lines = [line for line in read_text(_FILE).splitlines() if not line.startswith("#")]
     head = lines[0].split(",")
     found = {}

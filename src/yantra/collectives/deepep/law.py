@@ -97,7 +97,6 @@ def exchange(
     limit: Amount = 0.0,
     load: Amount = 1.0,
 ) -> Exchange:
-    """An exchange of numbers, or of numbers and columns."""
     return Exchange(*(np.asarray(one, np.float64) for one in (
         tokens, hidden, top_k, experts, ranks, local, sms, link, adapter, limit, load
     )))  # fmt: skip
@@ -116,7 +115,6 @@ def bytes_of(of: Exchange, dtype: str, kernels: Kernels) -> Traffic:
 
 
 def time_us(given: Constants, of: Exchange, dtype: str, kernels: Kernels) -> Reals:
-    """Microseconds of a dispatch or combine, by the constants of its direction."""
     sent = bytes_of(of, dtype, kernels)
     if kernels == "low_latency":
         copying = sent.copied / (given.r * np.minimum(of.experts, _UNITS))

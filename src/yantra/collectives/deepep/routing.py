@@ -41,7 +41,6 @@ def row_bytes(hidden: Amount, dtype: str) -> Reals:
 
 
 def reached(groups: Amount, top_k: Amount, experts: Amount) -> Reals:
-    """How many groups of experts a token goes to, on average."""
     several, chosen, whole = np.broadcast_arrays(
         *(np.asarray(one, np.float64) for one in (groups, top_k, experts))
     )

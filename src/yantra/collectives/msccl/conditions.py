@@ -69,7 +69,6 @@ def data_chunks(program: Program, collective: str) -> int:
 
 
 def before(program: Program, collective: str, memory: Memory) -> Values:
-    """The values before a collective; checks the buffers' sizes."""
     _check_sizes(program, collective, memory)
     values: Values = {}
     for gpu in program.gpus:
@@ -105,7 +104,6 @@ def root_of(collective: str, values: Values, memory: Memory) -> int | None:
 
 
 def after(collective: str, memory: Memory, root: int | None) -> Iterator[tuple[Spot, Value]]:
-    """Every chunk that a collective promises, with its value."""
     everybody = (1 << memory.ranks) - 1
     for gpu, sizes in memory.chunks.items():
         if collective == "custom" or (collective == "reduce" and gpu != root):
@@ -131,7 +129,6 @@ def after(collective: str, memory: Memory, root: int | None) -> Iterator[tuple[S
 
 
 def describe(value: Value | None, ranks: int) -> str:
-    """A value in words."""
     if not value:
         return "nothing"
     parts = []

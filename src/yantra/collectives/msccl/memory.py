@@ -18,8 +18,6 @@ _SHARD_IN = {"allgather": "o", "reducescatter": "i"}
 
 
 class Spot(NamedTuple):
-    """One chunk of memory."""
-
     gpu: int
     buffer: str
     chunk: int
@@ -54,11 +52,9 @@ class Memory:
         return Spot(gpu, buffer, chunk) if 0 <= chunk < self.chunks[gpu][buffer] else None
 
     def shard(self, gpu: int) -> int:
-        """Chunks of one GPU's part of an in-place all-gather or reduce-scatter."""
         return self.chunks[gpu][self.whole] // self.ranks
 
     def describe(self, gpu: int, place: Place) -> str:
-        """The name of a buffer in messages."""
         name = BUFFERS[place.buffer]
         return f"the {name} buffer of GPU {gpu}, which has {self.chunks[gpu][place.buffer]} chunks"
 

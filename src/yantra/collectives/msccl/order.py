@@ -1,8 +1,6 @@
 """What must happen before what in a program: its steps as a graph, and one order that keeps it.
 
-A step waits for the one before it in its thread block, the one it depends on, and to receive for
-its send: the k-th of a connection (source, destination, channel). Channels hold any number of
-messages; hardware may hold fewer. What cannot be ordered would wait forever.
+Channels hold any number of messages; hardware may hold fewer.
 """
 
 from __future__ import annotations
@@ -58,7 +56,6 @@ class Order:
         self.sequence = self._sequence()
 
     def depth(self) -> int:
-        """The longest chain of waiting, in events."""
         length = [0] * len(self.events)
         for event in self.sequence:
             length[event] = 1 + max((length[b] for b in self.before[event]), default=0)

@@ -107,7 +107,6 @@ class _Element:
     def number(
         self, name: str, lowest: int, highest: int = _MOST, default: int | None = None
     ) -> int:
-        """A whole number from `lowest` to `highest`."""
         text = self.attributes.get(name)
         if text is None and default is not None:
             return default
@@ -130,8 +129,6 @@ class _Element:
 
 
 class _Elements:
-    """Turns XML into elements, each checked against its parent."""
-
     def __init__(self, where: str) -> None:
         self.where = where
         self.open: list[_Element] = []
@@ -284,7 +281,6 @@ def _connected(block: ThreadBlock) -> bool:
 
 
 def _check_blocks(where: str, gpus: tuple[Gpu, ...]) -> None:
-    """Dependencies exist and signal; a connection belongs to one thread block."""
     for gpu in gpus:
         blocks = {block.id: block for block in gpu.blocks}
         taken: dict[tuple[str, int, int], ThreadBlock] = {}

@@ -1,8 +1,7 @@
-"""An MSCCL program: what every thread block of every GPU sends, receives, reduces and copies.
+"""An MSCCL program, one class per element of its XML.
 
-One class per element of MSCCL's XML (msccl-tools, MSCCL's runtime). A thread block runs its steps
-in order, sends to at most one GPU and receives from one, on one channel; the k-th message sent
-there is the k-th received.
+A thread block runs its steps in order, sends to at most one GPU and receives from one, on one
+channel.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
-"""Proves a program right, or says where it is wrong.
-
-Proven, for all durations: sends and receives agree; no step waits forever or uses memory outside
-its buffers or never written; no accesses race; and every GPU ends with what a known collective
-promises. Channels hold any number of messages.
+"""Proves a program right for all durations, or says where it is wrong: messages agree, no step
+waits forever, no accesses race, and every GPU ends with what the collective promises.
 """
 
 from __future__ import annotations

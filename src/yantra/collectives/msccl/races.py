@@ -1,11 +1,9 @@
-"""Finds accesses to one chunk, at least one of them a write, that may come in either order.
+"""Finds accesses to one chunk, at least one of them a write, that may come in either order, by
+vector clocks of thread blocks.
 
-Fidge and Mattern's vector clocks of thread blocks: an access must come after the last write, a
-write after all reads since. By FastTrack's argument (Flanagan and Freund, PLDI 2009) there is a
-race exactly if this finds one.
+Trade-off: bounded memory, so large programs are walked several times.
 
-Most accesses are ordered within a GPU, by clocks of its few thread blocks; others' clocks are kept
-for a few GPUs at a time. Trade-off: bounded memory, so large programs are walked several times.
+Source: Flanagan and Freund, "FastTrack", PLDI 2009.
 """
 
 from __future__ import annotations

@@ -30,11 +30,9 @@ _MOST_TAGS = 500_000_000  # above, simulators keep the tags of their own collect
 
 
 class Sizes(NamedTuple):
-    """How messages give their size.
-
-    With `size_bytes` (a GPU's input), in bytes; a reduction takes 3 x bytes / `memory_bytes_per_s`
-    (0: no time), rounded to us and, in `duration_ns`, to ns. Without, in chunks; the simulator
-    charges reductions.
+    """With `size_bytes` (a GPU's input), in bytes; a reduction takes 3 x bytes /
+    `memory_bytes_per_s` (0: no time), rounded to us and, in `duration_ns`, to ns. Without, in
+    chunks; the simulator charges reductions.
     """
 
     size_bytes: int | None = None
@@ -50,7 +48,6 @@ def share(size_bytes: int, count: int, chunks: int) -> int:
 
 
 def traces(proof: Proof, sizes: Sizes = NO_SIZES) -> list[Trace]:
-    """The trace of every GPU, by GPU number."""
     order = proof.order
     made = _Nodes(proof, sizes)
     about = Metadata(
@@ -67,8 +64,6 @@ def traces(proof: Proof, sizes: Sizes = NO_SIZES) -> list[Trace]:
 
 
 class _Nodes:
-    """The nodes of every event, numbered in the order of the file and linked."""
-
     def __init__(self, proof: Proof, sizes: Sizes) -> None:
         self.proof = proof
         self.sizes = sizes

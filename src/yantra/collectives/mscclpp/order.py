@@ -6,9 +6,6 @@ An operation waits for the one before it in its thread block; also
 * a reader of packets for what put them,
 * thread blocks at a barrier for each other,
 * an acquire of a semaphore for as many releases.
-
-Signals or releases by several thread blocks have no order, so directly consecutive waits, as many
-as signals, wait for all; anything else is refused.
 """
 
 from __future__ import annotations
@@ -77,14 +74,12 @@ class Order:
         raise ConfigError(operation.where, f"{operation.kind}: {problem}")
 
     def depth(self) -> int:
-        """The longest chain of waiting, in events."""
         length = [0] * len(self.events)
         for event in self.sequence:
             length[event] = 1 + max((length[b] for b in self.before[event]), default=0)
         return max(length, default=0)
 
     def _check_length(self) -> None:
-        """Refuse what would take long: a proof plays each moved unit."""
         blocks = [block for gpu in self.plan.gpus for block in gpu.blocks]
         if sum(map(len, blocks)) > _MOST_EVENTS:
             raise UnsupportedError(f"{self.plan.where}: more than {_MOST_EVENTS} operations")
@@ -134,7 +129,6 @@ class Order:
     def _paired(
         self, given: list[tuple[int, int]], waits: list[tuple[int, int]], free: int, what: str
     ) -> list[tuple[int, list[tuple[int, int]]]]:
-        """`free` waits are met from the beginning."""
         if len(waits) > len(given) + free:
             self.fail(waits[len(given) + free][0], f"waits for a {what} that nobody gives")
         waits = waits[free:]
@@ -214,13 +208,11 @@ def units(span: Span) -> list[Unit]:
 
 
 def packets_read(operation: Operation) -> tuple[Span, ...]:
-    """What an operation reads as packets."""
     own = operation.reads[1:] if operation.kind in SUMS else operation.reads
     return tuple(span for span in own if span.buffer == "s")
 
 
 def packets_written(event: Event) -> list[Span]:
-    """Where an operation puts packets: others' scratch, or its own."""
     kind = event.operation.kind
     sent, kept = kind in PACKETS_SENT, kind in PACKETS_KEPT
     local = [span for span in event.operation.writes if span.gpu == event.gpu]

@@ -1,11 +1,9 @@
 """An execution plan of MSCCL++: what every thread block of every GPU does, on one-sided channels.
 
-A thread block, in order, writes into other GPUs' buffers (put), reads from them (get), and signals
-waiting peers. Packets (protocol LL) have a flag in each word, so readers need no signal. Units,
-`Plan.units` a chunk, make a group's equal shares whole.
+Packets (protocol LL) have a flag in each word, so readers need no signal.
 
-Source: microsoft/mscclpp, `src/core/executor/execution_plan.cc` (what is read) and
-`src/core/include/execution_kernel.hpp` (what it does).
+Source: microsoft/mscclpp, `src/core/executor/execution_plan.cc` and
+`src/core/include/execution_kernel.hpp`.
 """
 
 from __future__ import annotations
@@ -65,7 +63,6 @@ class Channel(NamedTuple):
 
     @property
     def other(self) -> Channel:
-        """The other end."""
         return Channel(self.kind, self.peer, self.gpu, self.number)
 
 

@@ -1,11 +1,7 @@
-"""Proves a plan right, or says where it is wrong.
+"""Proves a plan right, or says where it is wrong: waits end, no unordered accesses include a write,
+and every GPU ends with what the collective promises.
 
-Proven: waits have signals and end; operations stay in buffers and read what was written; no two
-unordered accesses to a unit include a write; and every GPU ends, knowingly, with what a known
-collective promises (`yantra.collectives.msccl.conditions`).
-
-Trade-off: one call; that calls do not overtake each other (signals at the end, double scratch) is
-not proven.
+Trade-off: that calls do not overtake each other is not proven.
 """
 
 from __future__ import annotations
@@ -96,7 +92,6 @@ class _Execution:
         self.accesses = [Access((), ())] * len(order.events)
 
     def run(self) -> None:
-        """Run all events; raises ConfigError at the first that cannot."""
         for event in self.order.sequence:
             operation = self.order.events[event].operation
             if operation.kind in COPIES or operation.kind in SUMS:
@@ -197,7 +192,6 @@ def _race_with(
 def _late(
     order: Order, written: dict[Spot, int], clocks: Any, lanes: range
 ) -> tuple[int, str] | None:
-    """A write to input or output that a GPU may end without."""
     import numpy as np
 
     ended: dict[int, Any] = {}

@@ -96,14 +96,11 @@ def parse_plan(
 
 
 class _Cut(NamedTuple):
-    """Units of a chunk, and its bytes where a pipeline needs them."""
-
     units: int
     chunk_bytes: int = 0
 
 
 def _cut(gpus: list[Any], where: str, size_bytes: int | None, collective: str) -> _Cut:
-    """The fewest units with whole shares of groups and pipelines' units."""
     sizes, loops = {1}, []
     for number, gpu in enumerate(gpus):
         for block_at, block in enumerate(_rows(gpu, "threadblocks")):
@@ -342,7 +339,6 @@ def _ids(op: Mapping[str, Any], where: str) -> list[int]:
 
 
 def _group(op: Mapping[str, Any], where: str) -> tuple[int, int]:
-    """The place of a thread block in its group, and the group's size."""
     if "tbg_info" not in op:
         return 0, 1
     info, at = op["tbg_info"], f"{where}.tbg_info"

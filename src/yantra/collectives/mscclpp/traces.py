@@ -10,9 +10,6 @@
 | reductions | a computation of all operands |
 | copies, flushes, barriers, semaphores | none: what follows waits for what they wait for |
 
-A put ends with its send: by Yantra's rules when the data has left; a pair's messages arrive in
-order, so signals follow data. Sizes and reductions are as in `yantra.collectives.msccl.traces`.
-
 Trade-off: streamed stores into a peer's memory are one message an operation.
 """
 
@@ -33,7 +30,6 @@ _PACKET = 2  # a flag with each word
 
 
 def traces(proof: Proof, sizes: Sizes = NO_SIZES) -> list[Trace]:
-    """The trace of every GPU, by GPU number."""
     made = _Nodes(proof, sizes)
     made.add()
     about = Metadata(
@@ -47,8 +43,6 @@ def traces(proof: Proof, sizes: Sizes = NO_SIZES) -> list[Trace]:
 
 
 class _Nodes:
-    """The nodes of all GPUs; each waits for those before it in its thread block."""
-
     def __init__(self, proof: Proof, sizes: Sizes) -> None:
         self.proof, self.sizes = proof, sizes
         self.nodes: list[list[Node]] = [[] for _ in proof.plan.gpus]
@@ -125,7 +119,6 @@ class _Nodes:
     def _message(
         self, source: int, target: int, units: int | None, name: str, waits: list[int]
     ) -> tuple[int, int]:
-        """Add a message of some units, or a signal; return its send and its receive."""
         tag = self._tags[source, target]
         self._tags[source, target] += 1
         send = Node(0, f"{name}_send", NodeType.COMM_SEND)

@@ -1,8 +1,7 @@
 """The constants of NCCL's tuner: latencies in microseconds, bandwidths in GB/s (1e9).
 
-Earlier versions differ (base latency of Tree Simple 0). Source: NCCL 2.30.7 (commit 5067397),
-src/graph/tuning.cc, `ncclTunerConstantsDefaults`, `nvlsEfficiency` and `treeCorrectionFactor`;
-limits from src/include/device.h.
+Source: NCCL 2.30.7 (commit 5067397), src/graph/tuning.cc, `ncclTunerConstantsDefaults`,
+`nvlsEfficiency` and `treeCorrectionFactor`; limits from src/include/device.h.
 """
 
 from __future__ import annotations

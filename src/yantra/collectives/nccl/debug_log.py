@@ -4,13 +4,10 @@
     NVL/PXN, sameChannels 1
     node-1:42:99 [0] NCCL INFO comm 0x55d0 rank 0 nRanks 16 nNodes 2 localRanks 8 localRank 0 ...
 
-A graph belongs to the communicator whose line of ranks follows in its process and thread; without
-such lines it is one node's. Of one algorithm's graphs for equal groups the last counts, as NCCL
-searches again with less after failures. "bw" is a channel's in a node and between nodes, GB/s
-(1e9); the second is 0 or equal on one node.
+A graph belongs to the communicator whose line of ranks follows in its process and thread; of
+several for equal groups the last counts.
 
-GPU, CPU and what is enabled come from the selection's options. Source: NCCL 2.30.7,
-src/graph/search.cc, `ncclTopoPrintGraph`, src/init.cc, and topo.h for the patterns.
+Source: NCCL 2.30.7, src/graph/search.cc, `ncclTopoPrintGraph`, src/init.cc, and topo.h.
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ MODELS: dict[AnyGpu, Model] = {"mi200": _MI200, "mi300": _MI300, "mi350": _MI350
 
 
 def ratio(gpu: AnyGpu, nodes: int, kind: str, algorithm: Algorithm, protocol: Protocol) -> float:
-    """The share of all channels' bandwidth of an algorithm and protocol; 0: off."""
+    """The share of all channels' bandwidth; 0 if it is off."""
     model = MODELS[gpu]
     if algorithm not in model.few:
         return 0.0
@@ -137,7 +137,6 @@ def ratio(gpu: AnyGpu, nodes: int, kind: str, algorithm: Algorithm, protocol: Pr
 def correction(
     gpu: AnyGpu, nodes: int, algorithm: Algorithm, protocol: Protocol, size_bytes: int
 ) -> float:
-    """The factor on a bandwidth at a size."""
     if algorithm == "Ring" and nodes == 1:
         return 1.0
     model = MODELS[gpu]
@@ -147,7 +146,6 @@ def correction(
 
 
 def edges(gpu: AnyGpu, nodes: int, ranks: int, kind: str) -> list[int]:
-    """The sizes at which a factor or a protocol changes."""
     model = MODELS[gpu]
     sizes = [64 << step for step in range(1, len(model.tree[0]))]
     of_rank = _counted(kind, ranks)
@@ -173,7 +171,6 @@ def protocol_of(
 
 
 def _ranges(model: Model, nodes: int, kind: str, ll128: bool) -> list[tuple[int, int]]:
-    """The bytes of a rank for LL and, where it is on, LL128: more than and at most."""
     if nodes == 1:
         return [(-1, model.in_node[kind])] if kind in model.in_node else []
     if kind not in model.over_nodes:

@@ -99,7 +99,6 @@ def _spoken(way: str) -> str:
 
 
 def searched(machine: Machine) -> tuple[Printed, ...]:
-    """The graphs in a node, and between nodes where there are adapters."""
     gpu = machine.gpu
     channels, speed = _doubled(gpu, *_most(_INSIDE[gpu], machine.nvlink, machine.nvlink))
     found = [_graph(name, channels, speed, speed, machine, 1) for name in ("Ring", "Tree")]

@@ -58,16 +58,13 @@ class System(Record):
 
     @property
     def nvidia(self) -> Gpu:
-        """The GPU, where it is NVIDIA's."""
         assert not self.is_amd
         return cast("Gpu", self.gpu)
 
     @property
     def local(self) -> float:
-        """Ranks per node."""
         return self.ranks / self.nodes
 
     @property
     def all_channels(self) -> int:
-        """Channels of the communicator."""
         return self.channels or self.graphs["Ring"].channels

@@ -75,7 +75,6 @@ def tuner_table(system: System, kind: str) -> Table:
 
 
 def _is_on(system: System, kind: str, algorithm: Algorithm, protocol: Protocol) -> bool:
-    """Whether NCCL has a pair on; src/enqueue.cc, `updateCollCostTable`, has the rest."""
     several = system.nodes > 1
     if protocol == "LL128" and not system.ll128:
         return False
@@ -112,8 +111,6 @@ def _bandwidth(
 
 
 class _Hops(NamedTuple):
-    """Latencies by algorithm: a base, and hops over NVLink (or xGMI), PCI and the network."""
-
     base: dict[Algorithm, Triple]
     nvlink: dict[Algorithm, Triple]
     pci: dict[Algorithm, Triple]

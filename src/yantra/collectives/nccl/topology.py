@@ -53,7 +53,6 @@ class Topology(NamedTuple):
         return self._replace(nics=tuple(one for one in self.nics if one in names))
 
     def nearest(self, gpu: str) -> str:
-        """The path from a GPU to its nearest NIC."""
         return min((self.paths[gpu, nic] for nic in self.nics), key=NEAREST.index)
 
 

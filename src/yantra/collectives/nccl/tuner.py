@@ -2,10 +2,11 @@
 
     t = latency + bytes / (1000 bandwidth)   us, bytes, GB/s
 
-with factors by size on trees' bandwidth, and one on rings' latency over nodes. Between changes of
-factors every t, and so their least between crossings, is a straight line: `segments`. Trade-off: no
-grouped calls, and no fp8, where NCCL puts long rings last. Source: NCCL 2.30.7 (commit 5067397),
-src/graph/tuning.cc, `ncclTopoGetAlgoTime`; src/enqueue.cc, `topoGetAlgoInfo`.
+with factors by size on trees' bandwidth, and one on rings' latency over nodes.
+
+Trade-off: no grouped calls, and no fp8.
+
+Source: NCCL 2.30.7 (commit 5067397), `ncclTopoGetAlgoTime` and `topoGetAlgoInfo`.
 """
 
 from __future__ import annotations

@@ -28,7 +28,6 @@ FIELD = PluginField(selections)
 
 
 def selection_of(choice: PluginChoice) -> Selection:
-    """The selection that a scenario chooses, with its options."""
     return made(selections, choice, "collectives.selection")
 
 
@@ -60,7 +59,6 @@ def checked_choices(
 
 
 def is_timed(chosen: object) -> TypeIs[Timed]:
-    """Whether a choice is a time and not algorithms."""
     return hasattr(chosen, "points")
 
 

@@ -53,7 +53,6 @@ class BySize(Selection):
     options = Section(Rules, {"rules": ("rules", Many(RULE), "the last rule that applies counts")})
 
     def choices(self, kind: str, group: Group) -> Sequence[Choice]:
-        """The last rule that holds, at every size where one begins to."""
         rules: tuple[Rule, ...] = self.given.rules
         of_kind = [
             rule

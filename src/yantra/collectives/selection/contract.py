@@ -51,7 +51,6 @@ def sizes_ascend_and_every_dimension_has_an_algorithm(
 
 
 def every_algorithm_is_known(selection: Selection, kind: str, group: Group) -> str | None:
-    """Each name is one that a scenario could give."""
     for chosen in checked_choices(selection, kind, group).values():
         for name in () if isinstance(chosen, Timed) else chosen:
             try:
@@ -78,7 +77,6 @@ def every_algorithm_performs_the_collective(
 
 
 def the_same_is_said_twice(selection: Selection, kind: str, group: Group) -> str | None:
-    """Nothing but the kind, the size and the group decides."""
     first, second = (checked_choices(selection, kind, group) for _ in range(2))
     return None if first == second else f"first {first}, then {second}"
 
@@ -92,7 +90,6 @@ LAWS: tuple[Law, ...] = (
 
 
 def violations(selection: Selection) -> Iterator[str]:
-    """What is wrong with a selection, for every kind, group and law."""
     for group in GROUPS:
         for kind in KINDS:
             label = f"{kind} over {group.ranks} ranks{_place(group)}"
@@ -107,12 +104,10 @@ def _place(group: Group) -> str:
 
 
 def find(name: str) -> Selection:
-    """A selection with the defaults of its options."""
     return made(selections, name, name)
 
 
 def summary(_: Selection) -> str:
-    """What was checked."""
     groups = ", ".join(dict.fromkeys(f"{group.ranks}{_place(group)}" for group in GROUPS))
     return f"every law holds for {', '.join(KINDS)} over groups of these ranks: {groups}"
 

@@ -57,15 +57,11 @@ class Options(Record):
 
 
 class _Others(PluginField):
-    """A selection within options; its own options are not spelled out again, without end."""
-
     def schema(self) -> Schema:
         return {"anyOf": [{"type": "string"}, {"type": "object", "required": ["kind"]}]}
 
 
 class DeepEP(Selection):
-    """All-to-alls by DeepEP's measured kernels."""
-
     options = Section(
         Options,
         {
@@ -135,7 +131,6 @@ class DeepEP(Selection):
         return [Choice(0, made)]
 
     def sms(self, kind: str) -> int | None:
-        """The kernels' SMs; those of low latency take what they need."""
         given: Options = self.given
         if kind == "all_to_all" and given.kernels != "low_latency":
             return given.sms

@@ -75,8 +75,6 @@ Known = dict[tuple[str, str, str], Fit]
 
 
 class Measured(Selection):
-    """Collectives by measured times of NCCL."""
-
     options = Section(
         Options,
         {
@@ -215,7 +213,6 @@ def _in_node(system: str, kind: str, ranks: int, known: Known, name: str, faster
 def _over_own_nodes(
     given: Options, kind: str, ranks: int, local: int, known: Known, name: str, faster: Faster
 ) -> Timed:
-    """Over nodes of the very machine; other ranks on a node share its adapters."""
     fit = known[_OWN, kind, "nodes"]
     terms = fit.terms
     basis = f"collectives of NCCL measured over nodes of {name}"
@@ -326,7 +323,7 @@ def _elsewhere(
 
 def _with_local(terms: Sequence[Term], measured: int, local: int) -> tuple[Term, ...]:
     """A tree's chain inside a node for `local` ranks: in NCCL's tuner 2 (local - 1) hops of NVLink
-    beside network hops and a constant. A ring's are in `terms.crossing`.
+    beside network hops and a constant.
     """
     if measured == local:
         return tuple(terms)

@@ -253,7 +253,6 @@ def _has_ll128(one: Printed, gpu: AnyGpu) -> bool:
 
 
 def _points(table: Table) -> tuple[tuple[tuple[int, float], ...], tuple[tuple[int, str], ...]]:
-    """(bytes as traces state them, ns) where the line bends or jumps, and what runs."""
     counted = table.system.ranks if table.kind == _GATHERED else 1
     ends = (end // counted for end in segments(table, _MOST_BYTES))
     stated = sorted({size for end in ends for size in (end, end + 1)})

@@ -17,7 +17,6 @@ _COPIES, _OF_MODEL = "copies", 0
 
 
 def leaves_to_model(choice: PluginChoice | None) -> bool:
-    """Whether a selection leaves a token's experts to the model."""
     return isinstance(choice, Plugin) and dict(choice.options).get(_COPIES) == _OF_MODEL
 
 

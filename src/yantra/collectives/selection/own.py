@@ -50,7 +50,6 @@ class Fit(NamedTuple):
     interval: float = 0.0
 
     def lines(self, collective: str, where: str) -> list[str]:
-        """The lines of a file."""
         rests = f"{collective},{where},{self.local},{self.most_ranks},{self.points}"
         off = f"{self.mean_error:.4f},{self.interval:.4f}"
         return [

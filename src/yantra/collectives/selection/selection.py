@@ -1,7 +1,6 @@
 """The contract of a selection: which algorithm runs a collective, by its kind, size and group.
 
-Or its measured time. Asked at compilation, once for every kind that a group runs, for all sizes at
-once, so a run looks up only the size.
+It is asked at compilation, for all sizes at once.
 """
 
 from __future__ import annotations

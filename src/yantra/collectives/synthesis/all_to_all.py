@@ -1,11 +1,8 @@
 """The cut bound of an all-to-all: what pairs across a cut send, over what the cut lets out.
 
-The worst (sparsest) cut is NP-hard: up to 16 devices all are tried, else usually narrow ones: what
-is nearest to each device, and even slices of the ranks, as a grid's dimensions. Each is a bound,
-perhaps not the highest.
+Up to 16 devices all cuts are tried, else those around each device and even slices of the ranks.
 
-Source: Leighton and Rao, "Multicommodity max-flow min-cut theorems and their use in designing
-approximation algorithms", JACM 46 (1999), for the sparsest cut under uniform demands.
+Source: Leighton and Rao, JACM 46 (1999), for the sparsest cut.
 """
 
 from __future__ import annotations
@@ -44,7 +41,6 @@ def _with_exit(
 
 
 def _all_sets(ranks: int, devices: int, links: Sequence[Link]) -> list[_Set]:
-    """The worst by floating point, and those that may equal it."""
     numbers = np.arange(1 << devices, dtype=np.uint32)
     exits = np.zeros(len(numbers))
     for start, end, rate in links:
@@ -115,9 +111,6 @@ def _worst_prefix(
 
 
 def _slices(ranks: int, devices: int, links: Sequence[Link]) -> Iterator[_Set]:
-    """One slice, and half of all, along each even division of the ranks; a least cut places
-    switches.
-    """
     unlimited = sum(rate for *_, rate in links) + 1
     chosen = {
         tuple(rank for rank in range(ranks) if rank // stride % count < slices)

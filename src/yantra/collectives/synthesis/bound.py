@@ -43,7 +43,6 @@ class Fabric(NamedTuple):
     links: tuple[tuple[int, int, Fraction], ...]
 
     def reversed(self) -> Fabric:
-        """The fabric with every link turned round."""
         links = tuple((end, start, rate) for start, end, rate in self.links)
         return self._replace(links=links)
 
@@ -101,7 +100,6 @@ def _all_to_all(fabric: Fabric) -> Bound:
 
 
 def _both_ways(fabric: Fabric) -> Bound:
-    """Each set with ranks inside and outside lets out its sum at least once."""
     out, back = _from_rank_0(fabric), _from_rank_0(fabric.reversed())
     whole = frozenset(range(fabric.devices))
     back = back._replace(limit=whole - back.limit)
@@ -120,7 +118,6 @@ def _whole(fabric: Fabric) -> tuple[Fraction, list[Link]]:
 
 
 def kinds_of_ranks(fabric: Fabric, without: tuple[int, ...] = ()) -> list[int]:
-    """One of each set of interchangeable ranks, but for those left out."""
     links: list[dict[tuple[bool, int], Fraction]] = [
         defaultdict(Fraction) for _ in range(fabric.ranks)
     ]

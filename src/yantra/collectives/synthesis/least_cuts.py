@@ -1,6 +1,5 @@
-"""Least cuts of devices joined by directed links, found by the core and exact.
-
-Capacities are whole numbers of up to 124 bits, so that no cut is mistaken; larger ones are refused.
+"""Least cuts of devices joined by directed links, found by the core and exact: capacities are whole
+numbers of up to 124 bits.
 """
 
 from __future__ import annotations
@@ -56,7 +55,6 @@ def columns(links: Sequence[Link], times: int = 1) -> Columns:
 
 
 def least_cut(devices: int, links: Sequence[Link], source: int, sinks: Iterable[int]) -> Cut:
-    """The least cut between a source and any of the sinks."""
     given = columns(links)._asdict()
     found = _core.least_cut(devices=devices, source=source, sinks=list(sinks), **given)
     return _cut(links, found)
@@ -83,5 +81,4 @@ def _cut(links: Sequence[Link], found: _core.CutSide) -> Cut:
 
 
 def exit_of(links: Iterable[Link], inside: frozenset[int]) -> int:
-    """What the links out of a set of devices carry together."""
     return sum(rate for start, end, rate in links if start in inside and end not in inside)

@@ -1,7 +1,7 @@
-"""A fabric as its ranks see it: links from rank to rank, some of them paths through switches.
+"""A fabric as its ranks see it: links from rank to rank, some of them paths through switches,
+without a slower all-gather.
 
-Switches are split so that no all-gather slows. From every rank at once, each can be sent `trees`
-trees of `unit` bytes/ns: the cut bound of the all-gather. Source: ForestColl (arXiv 2402.06787).
+Source: ForestColl (arXiv 2402.06787).
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ class RankGraph(NamedTuple):
     unit: Fraction
 
     def ns(self, link: RankLink, size_bytes: float) -> float:
-        """How long a link is busy with a message."""
         return size_bytes / (link.trees * float(self.unit))
 
 

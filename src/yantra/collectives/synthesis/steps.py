@@ -20,7 +20,6 @@ _PROMISES = (Kind.ALL_GATHER, Kind.REDUCE_SCATTER, Kind.ALL_REDUCE)  # as the co
 
 
 def steps_of(plan: Plan) -> _core.SynthesisedSteps:
-    """The steps of every rank, thread block by thread block."""
     of = plan.columns
     return _core.steps_of(
         ranks=plan.ranks,

@@ -1,10 +1,8 @@
 """TACOS: an all-gather in which every free link sends what its end lacks.
 
-The best of `tries` seeds is kept. As published, a link is busy for the latency and the bytes.
-Trade-off: good for few chunks and uneven latencies, without a bound but the cut bound; work grows
-with ranks squared.
+Trade-off: good for few chunks and uneven latencies; work grows with ranks squared.
 
-Source: Won et al., "TACOS: Topology-aware collective algorithm synthesizer", MICRO 2024.
+Source: Won et al., "TACOS", MICRO 2024.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A synthesised collective: who sends which blocks to whom, and when.
 
-A reduce-scatter is an all-gather of the reversed fabric, played backwards; an all-reduce is both. A
-rank's blocks are consecutive, as in `schedule`. Trade-off: times become rounds that keep the order
-of data and links; a run's times depend on its network.
+A reduce-scatter is an all-gather of the reversed fabric, played backwards.
+
+Trade-off: times become rounds that keep the order of data and links.
 """
 
 from __future__ import annotations
@@ -40,11 +40,9 @@ class Transfers(NamedTuple):
 
     @property
     def messages(self) -> int:
-        """The number of rows."""
         return len(self.start_ns)
 
     def ordered(self, *by: NDArray[np.generic]) -> Transfers:
-        """The rows sorted by some columns, the first the most significant."""
         order = np.lexsort(by[::-1])
         return Transfers._make(column[order] for column in self)
 
@@ -60,7 +58,6 @@ class Plan(NamedTuple):
 
     @property
     def transfers(self) -> tuple[Transfer, ...]:
-        """The rows of the columns."""
         of = self.columns
         ends = zip(of.first.tolist(), of.blocks.tolist(), strict=True)
         blocks = (range(first, first + count) for first, count in ends)
@@ -69,11 +66,9 @@ class Plan(NamedTuple):
 
     @property
     def time_ns(self) -> float:
-        """When the last transfer is to end."""
         return float(self.columns.end_ns.max(initial=0.0))
 
     def turned_round(self) -> Plan:
-        """The reduce-scatter that is this all-gather backwards."""
         of, end = self.columns, self.time_ns
         back = Transfers(
             end - of.end_ns,
@@ -97,7 +92,6 @@ class Plan(NamedTuple):
         return self._replace(kind=Kind.ALL_REDUCE, columns=columns)
 
     def schedule(self) -> Schedule:
-        """The rounds of the plan, to be proven and run."""
         ready: dict[tuple[int, int], int] = defaultdict(int)  # by rank and block: the first round
         last: dict[tuple[int, int], int] = defaultdict(int)  # by link
         rounds: list[list[Move]] = []

@@ -39,7 +39,6 @@ class Tree(NamedTuple):
 
     @property
     def height(self) -> int:
-        """The links of the longest path from the root."""
         return 1 + max(self.above, default=-1)
 
 
@@ -51,17 +50,14 @@ class Forest(NamedTuple):
 
     @property
     def height(self) -> int:
-        """The height of the highest tree."""
         return max(tree.height for tree in self.trees)
 
     @property
     def blocks(self) -> int:
-        """The fewest blocks of a shard that give each tree whole ones."""
         return self.graph.trees // self._common
 
     @property
     def messages(self) -> int:
-        """How many messages go down all trees, of one piece each."""
         return sum(len(tree.links) for tree in self.trees)
 
     @property
@@ -86,7 +82,6 @@ class Forest(NamedTuple):
         return wanted
 
     def gather(self, shard_bytes: float, pieces: int) -> Plan:
-        """The all-gather of a shard from each rank."""
         slot = self._slot_ns(shard_bytes, pieces)
         each = list(self._transfers(slot, pieces))
         all_ = Transfers._make(np.concatenate(columns) for columns in zip(*each, strict=True))

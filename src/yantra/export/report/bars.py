@@ -18,7 +18,6 @@ class Piece(NamedTuple):
 
 
 def legend(pieces: Iterable[tuple[str, str]]) -> Html:
-    """The key of (name, style) pairs."""
     items = [
         element("li", element("span", class_=f"swatch {style}"), name, class_="key")
         for name, style in pieces

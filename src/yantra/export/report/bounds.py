@@ -24,7 +24,6 @@ _ADVICE = "yantra explain RESULT --advice"
 
 
 def section(run: Run) -> Html:
-    """The table of causes, the largest gain first, compound ones last."""
     gains = run.result.gains
     if gains is None:
         return element("p", _NOT_RUN, class_="note")

@@ -1,8 +1,4 @@
-"""Result -> classes of ranks: those with the same graph whose nodes ran at the same times.
-
-A folded run has them; else times are compared. A class is one row of every picture and table,
-without loss.
-"""
+"""Result -> classes of ranks: those with the same graph whose nodes ran at the same times."""
 
 from __future__ import annotations
 
@@ -44,7 +40,6 @@ class Classes(NamedTuple):
 
 
 def find_classes(result: Result) -> Classes:
-    """The classes of a result."""
     places, members = _members(result)
     classes = [_class(result, ranks) for ranks in members]
     return Classes(classes, places)
@@ -97,6 +92,5 @@ def label_of(ranks: Any) -> str:
 
 
 def mean_parts(classes: list[RankClass]) -> list[float]:
-    """Parts of a rank's time, the mean over all ranks, in ticks."""
     ranks = sum(one.size for one in classes)
     return [sum(one.parts[at] * one.size for one in classes) / ranks for at in range(len(PARTS))]

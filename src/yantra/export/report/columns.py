@@ -53,7 +53,6 @@ class Columns:
         self._put(name, little[:, :planes].T.tobytes(), len(column), planes, _form(delta))
 
     def add_reals(self, name: str, values: Any) -> None:
-        """Add a column of real numbers as the byte planes of doubles."""
         column = np.asarray(values, dtype="<f8")
         self._put(name, column.view(np.uint8).reshape(-1, 8).T.tobytes(), len(column), 8, "real")
 
@@ -66,7 +65,6 @@ class Columns:
         return self._texts.setdefault(value, len(self._texts) + 1)
 
     def directory(self) -> dict[str, list[int | str]]:
-        """Each column's place, for the page; texts come after all columns."""
         return {name: list(column) for name, column in self.columns.items()}
 
     def packed(self) -> str:
@@ -77,7 +75,6 @@ class Columns:
 
     @property
     def size(self) -> int:
-        """Bytes of all columns; the texts begin there."""
         return self._size
 
     def _put(self, name: str, data: bytes, count: int, planes: int, form: str) -> None:

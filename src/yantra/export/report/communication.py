@@ -1,7 +1,6 @@
 """Where communication goes: collectives by kind, group and size, and messages between two ranks.
 
-Classes count by their ranks, so sums equal those of `Result.collectives`. Groups are named by size
-and distance of neighbours. A recorded run also has parts of time (docs/concepts/accounting.md).
+Classes count by their ranks, so sums equal those of `Result.collectives`.
 """
 
 from __future__ import annotations
@@ -58,10 +57,8 @@ class Row(NamedTuple):
 
 
 class _Static(NamedTuple):
-    """A graph's communication: nodes, and each one's kind, group and size.
-
-    `groups` are places among the graph's groups, -1 all ranks, -2 two ranks; `kind_of` places among
-    the distinct `kinds` (kind, size, mask of dimensions).
+    """`groups` are places among the graph's groups, -1 all ranks, -2 two ranks; `kind_of` places
+    among the distinct `kinds` (kind, size, mask of dimensions).
     """
 
     nodes: Any
@@ -71,7 +68,6 @@ class _Static(NamedTuple):
 
 
 def rows(run: Run) -> list[Row]:
-    """Collectives and messages, those that take longest in all first."""
     known: dict[tuple[str, str, int, int], Row] = {}
     shapes = _Shapes(run)
     graphs = [_static(graph.native) for graph in run.graphs]
@@ -140,15 +136,12 @@ def _sums(alike: Iterable[Row]) -> tuple[int, ...]:
 
 
 class _Shapes:
-    """Names of a class's groups: number of ranks and their distance."""
-
     def __init__(self, run: Run) -> None:
         self._graphs = run.result.model.graphs
         self._groups = run.result.model.groups
         self._known = dict.fromkeys(_EVERYONE, _shape(range(run.result.model.ranks)))
 
     def of(self, one: RankClass) -> list[str]:
-        """Names of two ranks, of all ranks, and of each group of a class."""
         names = self._graphs.group_names(one.rank)
         for name in names:
             if name not in self._known:
@@ -157,7 +150,6 @@ class _Shapes:
 
 
 def section(run: Run) -> Html:
-    """Where collectives' time goes, and the tables of collectives and messages."""
     found = rows(run)
     pairs = [row for row in found if row.kind in _POINT_TO_POINT.values()]
     collectives = [row for row in found if row.kind not in _POINT_TO_POINT.values()]
@@ -276,7 +268,6 @@ def _kind(number: int | None) -> str:
 
 
 def _shape(ranks: Any) -> str:
-    """`8 ranks`, or `4 ranks, 8 apart`."""
     steps = {after - before for before, after in pairwise(ranks)}
     if len(steps) == 1 and steps != {1}:
         return f"{len(ranks)} ranks, {steps.pop()} apart"

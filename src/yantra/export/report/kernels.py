@@ -1,7 +1,5 @@
 """Kernels for the roofline: operations, bytes and time of all that runs on a device.
 
-Equal kernels are one point; the roofs are the scenario's device's.
-
 Source: Williams, Waterman, Patterson, "Roofline", CACM 52(4), 2009.
 """
 
@@ -44,7 +42,6 @@ class Kernels(NamedTuple):
 
 
 def find(run: Run) -> Kernels:
-    """The kernels of all ranks, those that take longest in all first."""
     placed: list[Kernel] = []
     without = 0
     for at, graph in enumerate(run.graphs):
@@ -93,7 +90,6 @@ def _merged(kernels: list[Kernel]) -> list[Kernel]:
 
 
 def section(run: Run, kernels: Kernels) -> Html:
-    """The plot's place, what is missing, and the table."""
     plot = element("div", id="roofline", class_="chart") if kernels.placed else None
     return join(
         [
@@ -105,7 +101,6 @@ def section(run: Run, kernels: Kernels) -> Html:
 
 
 def as_data(run: Run, kernels: Kernels) -> dict[str, Any]:
-    """Embed the points; return the roofs."""
     shown = kernels.placed[:_MOST_POINTS]
     run.columns.add("kernels.operations", [kernel.operations for kernel in shown], delta=False)
     run.columns.add("kernels.bytes", [kernel.bytes for kernel in shown], delta=False)
@@ -202,7 +197,6 @@ def _cells(run: Run, name: str, alike: list[Kernel]) -> list[Cell | Content]:
 
 
 def _bound(device: Any, intensity: float) -> str:
-    """The kernel's side of the ridge."""
     if not (device.peak_flops and device.memory_bytes_per_s):
         return ""
     ridge = device.peak_flops / device.memory_bytes_per_s

@@ -1,8 +1,4 @@
-"""Parts of the network's drawings; a fabric as a drawing, and its links' load.
-
-Load over time is the share of what a link can carry in equal stretches of the run, in thousandths,
-for drawn links.
-"""
+"""A fabric as a drawing, and its links' load over time, in thousandths of what they can carry."""
 
 from __future__ import annotations
 
@@ -58,7 +54,6 @@ class Drawing(NamedTuple):
 
 
 def too_large(graph: Graph) -> str:
-    """Why a fabric is not drawn; empty if it is."""
     links = len(np.unique(_pairs(graph)))
     if graph.devices <= MOST_DEVICES and links <= MOST_LINKS:
         return ""
@@ -69,10 +64,7 @@ def too_large(graph: Graph) -> str:
 
 
 def fabric_drawing(run: Run, graph: Graph) -> Drawing:
-    """A fabric, with one link per direction between two devices.
-
-    Parallel links show the busiest's load and all bytes.
-    """
+    """Parallel links show the busiest's load and all bytes."""
     points = places(graph) / _PIXELS
     points = points.round(3)
     pair, first = np.unique(_pairs(graph), return_index=True)
@@ -116,10 +108,7 @@ def _pairs(graph: Graph) -> Any:
 
 
 def load_over_time(run: Run, drawings: list[Drawing]) -> dict[str, Any] | None:
-    """Embed the load of all drawn links that carried something, drawing by drawing.
-
-    None where no link is known, or the run was not recorded.
-    """
+    """Return None where no link is known, or the run was not recorded."""
     drawn = [link.rows for drawing in drawings for link in drawing.links if link.rows]
     if not drawn or not run.result.recorded:
         return None

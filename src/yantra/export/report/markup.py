@@ -1,7 +1,4 @@
-"""HTML as values: every text is escaped unless it is `Html` already.
-
-Names of nodes, groups and files come from users, so pages are not made of plain strings.
-"""
+"""HTML as values: every text is escaped unless it is `Html` already, as names come from users."""
 
 from __future__ import annotations
 
@@ -13,8 +10,6 @@ _VOID = frozenset({"br", "input", "meta", "link", "rect", "line", "path", "circl
 
 
 class Html(str):
-    """HTML with nothing left to escape."""
-
     __slots__ = ()
 
 
@@ -22,14 +17,12 @@ Content = str | Html | None
 
 
 def safe(content: Content) -> Html:
-    """Content as HTML, escaped if necessary."""
     if content is None:
         return Html("")
     return content if isinstance(content, Html) else Html(escape(content))
 
 
 def join(parts: Iterable[Content]) -> Html:
-    """Contents one after the other."""
     return Html("".join(safe(part) for part in parts))
 
 
@@ -108,7 +101,6 @@ def _cells(heads: Sequence[Head], row: Sequence[Any]) -> list[Html]:
 
 
 def facts(pairs: Iterable[tuple[str, Content]]) -> Html:
-    """A list of terms and values."""
     return element(
         "dl",
         *[element("div", element("dt", term), element("dd", value)) for term, value in pairs],

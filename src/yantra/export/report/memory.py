@@ -1,8 +1,5 @@
-"""Memory over time, from traces: tracked tensors, or saved activations.
-
-With `track_local_memory` tensors live from first write to last read (`yantra.export.local_memory`).
-Else `act_alloc` counts from its node's start, `act_free` from its end. A workload file's weights,
-gradients and optimizer state are added throughout.
+"""Memory over time, from traces: tracked tensors (`yantra.export.local_memory`), or saved
+activations (`act_alloc`, `act_free`) above persistent weights, gradients and optimizer state.
 """
 
 from __future__ import annotations
@@ -51,7 +48,6 @@ class Timelines(NamedTuple):
 
 
 def find(run: Run) -> Timelines:
-    """The memory of the classes, as far as the traces give it."""
     chosen = list(enumerate(run.classes))[:_MOST_CLASSES]
     left_out = len(run.classes) - len(chosen)
     if run.result.model.scenario.track_local_memory:
@@ -64,7 +60,6 @@ def find(run: Run) -> Timelines:
 
 
 def section(run: Run, found: Timelines) -> Html:
-    """The places of chart and table, or why there are none."""
     if not found.classes:
         return element("p", _WHY_NOT, class_="note")
     told = {
@@ -100,7 +95,6 @@ def section(run: Run, found: Timelines) -> Html:
 
 
 def as_data(run: Run, found: Timelines) -> list[dict[str, Any]]:
-    """Embed the timelines; return what is persistent in each."""
     for place, one in enumerate(found.classes):
         run.columns.add(f"memory{place}.tick", one.ticks)
         run.columns.add(f"memory{place}.bytes", one.bytes)

@@ -45,7 +45,6 @@ _HOT_LINKS = 10
 
 
 def section(run: Run) -> Html:
-    """The table of dimensions and the places of chart and drawing."""
     result = run.result
     over_time = (
         element("div", id="bandwidth", class_="chart")
@@ -75,7 +74,6 @@ def section(run: Run) -> Html:
 
 
 def as_data(run: Run) -> dict[str, Any]:
-    """Embed bandwidth and load over time; return them and the drawings."""
     found = drawings(run)
     first = count()
     return {
@@ -132,7 +130,6 @@ def _measured(run: Run) -> list[Link]:
 def _devices(
     dimensions: tuple[Dimension, ...], d: int, ends: list[int | None], ranks: int
 ) -> tuple[Device, Device]:
-    """The ends of a link: a missing one is the switch of the other's group, -1 if numbered."""
     rank = next((end for end in ends if end is not None and end < ranks), 0)
     group = _group_of(dimensions, d, rank)
     known = [
@@ -194,7 +191,6 @@ def _units(dimensions: tuple[Dimension, ...]) -> tuple[float, float]:
 
 
 def _height(dimension: Dimension) -> float:
-    """How far a dimension's switches reach beyond its ranks."""
     links = list(find(dimension.kind).links(dimension.size))
     reached = set(range(dimension.size))
     height = 0.0
@@ -217,7 +213,6 @@ def _in_grid(
 
 
 def _place_switches(places: dict[Device, Place], links: list[Link], *, in_the_middle: bool) -> None:
-    """Switches next to ranks come first, so those that link switches are behind them."""
     around: dict[tuple[int, int, int], list[Device]] = {}
     for link in links:
         for end, other in ((link.source, link.destination), (link.destination, link.source)):
@@ -258,7 +253,6 @@ def _middle(values: list[float]) -> float:
 
 
 def _one_group(dimension: Dimension, use: DimensionUse) -> Drawing:
-    """One group of a dimension; of a large one a smaller group of its kind."""
     block = find(dimension.kind)
     size = dimension.size
     if size > _MOST_IN_GROUP:
@@ -272,7 +266,6 @@ def _one_group(dimension: Dimension, use: DimensionUse) -> Drawing:
 
 
 def _drawn(drawing: Drawing, first: Iterator[int]) -> dict[str, Any]:
-    """A drawing as plain values; `first` gives places of load over time, -1 without."""
     number = {device: at for at, device in enumerate(drawing.places)}
     ranks = [isinstance(device, int) and device < drawing.ranks for device in drawing.places]
     devices = [

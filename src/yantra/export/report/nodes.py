@@ -35,8 +35,6 @@ Attributes = dict[str, list[Any]]
 
 
 class Graph(NamedTuple):
-    """A graph and its nodes' attributes."""
-
     native: _core.Graph
     stream: list[int]
     attributes: Attributes
@@ -44,7 +42,6 @@ class Graph(NamedTuple):
 
 
 def describe(distinct: Sequence[_core.Graph], traces: Sequence[Trace | None]) -> list[Graph]:
-    """The graphs with their nodes' attributes."""
     every = sum(len(graph) for graph in distinct) <= MOST_WITH_ATTRIBUTES
     return [
         Graph(graph, _streams(graph), *_attributes(graph, trace, every))
@@ -63,7 +60,6 @@ def integers(graph: _core.Graph, attribute: str) -> list[int | None]:
 
 
 def embed(columns: Columns, graphs: Sequence[Graph]) -> list[dict[str, Any]]:
-    """Add all graphs' columns; return each one's nodes and forms of attributes."""
     return [_embed_one(columns, at, graph) for at, graph in enumerate(graphs)]
 
 
@@ -101,7 +97,6 @@ def _distances(native: _core.Graph) -> Any:
 
 
 def _embed_attribute(columns: Columns, name: str, values: list[Any]) -> str:
-    """Add an attribute as numbers where all values are, else as texts; return which."""
     present = [value for value in values if value is not None]
     if all(type(value) is bool for value in present):
         columns.add_texts(name, [None if v is None else "yes" if v else "no" for v in values])

@@ -22,7 +22,6 @@ _ROWS_SHOWN = 1_000
 
 
 def head(run: Run, warnings: Sequence[str]) -> Html:
-    """Makespan, bound and facts."""
     result = run.result
     return join(
         [
@@ -46,7 +45,6 @@ def _disturbed(result: Result) -> list[Html]:
 
 
 def breakdown(run: Run) -> Html:
-    """The stacked bars: the mean of all ranks, then each class."""
     rows: list[tuple[str, str, Sequence[float]]] = [
         (f"all {_ranks(sum(one.size for one in run.classes))}", "mean", mean_parts(run.classes))
     ]
@@ -72,7 +70,6 @@ def _pieces(parts: Sequence[float]) -> list[Piece]:
 
 
 def class_table(run: Run) -> Html:
-    """The table of classes: finish and parts of the time."""
     parts = [at for at in range(len(ALL)) if any(one.parts[at] for one in run.classes)]
     heads = [
         Head("ranks", False),
@@ -163,7 +160,6 @@ def _ranks(number: int) -> str:
 
 
 def as_data(run: Run) -> dict[str, Any]:
-    """The run as a whole for the page's scripts; times in ticks."""
     return {
         "makespan": run.makespan,
         "ticks_per_ns": run.ticks_per_ns,

@@ -22,7 +22,6 @@ _NOT_LOOKED = "Queues, rates and messages were not kept: the network has look: n
 
 
 def section(run: Run) -> Html:
-    """Sentences, places of charts, and tables."""
     from yantra.result.packets import lines
 
     packets = run.result.packets
@@ -93,7 +92,6 @@ def _largest(of: Table, column: str, among: set[int] | None = None) -> list[int]
 
 
 def _embed(run: Run, name: str, of: Table, key: str, row: int, column: str) -> None:
-    """Embed times and values of one port or message, without repeats."""
     import numpy as np
 
     own = of[key] == row

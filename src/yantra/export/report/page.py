@@ -55,7 +55,6 @@ def write_report(result: Result, path: Path, warnings: Sequence[str] = ()) -> No
 
 
 def html(result: Result, warnings: Sequence[str] = ()) -> str:
-    """The report as text."""
     result.weigh()
     run = Run(result)
     critical = path.path_of(run)

@@ -1,7 +1,6 @@
-"""The critical path: by kind, by operation, and its stretches. Only recorded runs have one.
+"""The critical path: by kind, by operation, and its stretches.
 
-Collectives put a step per message on it, so tables join neighbouring steps of nodes of one name. So
-does the timeline beyond MOST_STEPS steps, each stretch of its main kind.
+Tables join neighbouring steps of nodes of one name.
 """
 
 from __future__ import annotations
@@ -30,18 +29,14 @@ class Stretch(NamedTuple):
 
     @property
     def length_ns(self) -> float:
-        """How long it took."""
         return self.steps[-1].end_ns - self.steps[0].start_ns
 
     @property
     def main_kind(self) -> str:
-        """The kind that takes most of it."""
         return max(self.kinds, key=lambda kind: self.kinds[kind])
 
 
 class Path(NamedTuple):
-    """The critical path of a run."""
-
     steps: tuple[Step, ...]
     stretches: list[Stretch]
 
@@ -56,7 +51,6 @@ def path_of(run: Run) -> Path | None:
 
 
 def section(run: Run, path: Path | None) -> Html:
-    """The tables, or how to get them."""
     if path is None:
         text = (
             "This run was not recorded, so there is no critical path: use yantra run --report, or "
@@ -67,7 +61,6 @@ def section(run: Run, path: Path | None) -> Html:
 
 
 def as_data(run: Run, path: Path | None) -> dict[str, Any] | None:
-    """Embed the steps for the timeline; return how to read them."""
     if path is None:
         return None
     shown = list(path.steps)

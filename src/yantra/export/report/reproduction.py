@@ -1,7 +1,4 @@
-"""The scenario as text to copy, and the versions that made the result.
-
-For a workload that is only in memory the text names a file, to be written first.
-"""
+"""The scenario as text to copy, and the versions that made the result."""
 
 from __future__ import annotations
 
@@ -19,7 +16,6 @@ _MOST_FILES = 64
 
 
 def section(run: Run) -> Html:
-    """The scenario and the versions."""
     from yantra import __version__
 
     scenario, first = _with_files(run.result.model.scenario)

@@ -24,23 +24,19 @@ class Run:
 
     @cached_property
     def grouping(self) -> Classes:
-        """The classes, and the class of every rank."""
         return find_classes(self.result)
 
     @property
     def classes(self) -> list[RankClass]:
-        """The classes by their lowest rank."""
         return self.grouping.classes
 
     @cached_property
     def graphs(self) -> list[Graph]:
-        """The distinct graphs and their traces' attributes."""
         model = self.result.model
         return describe(model.graphs.distinct, traces_of(model))
 
     @cached_property
     def collective_parts(self) -> tuple[Any, list[Any]]:
-        """Collectives' places in the outcome, and each of COLLECTIVE_PARTS; if recorded."""
         import numpy as np
 
         columns = self.result.recording.collective_parts
@@ -49,12 +45,10 @@ class Run:
 
     @property
     def ticks_per_ns(self) -> int:
-        """Engine ticks per nanosecond."""
         return self.result.model.ticks_per_ns
 
     @property
     def makespan(self) -> int:
-        """The last rank's finish in ticks."""
         return max(one.finish for one in self.classes)
 
     def ns(self, ticks: float) -> float:
@@ -62,7 +56,6 @@ class Run:
         return ticks / self.ticks_per_ns
 
     def told(self, ticks: float) -> str:
-        """Ticks as a time for people."""
         return format_time(self.ns(ticks))
 
     def times(self, one: RankClass) -> tuple[Any, Any]:
@@ -76,7 +69,6 @@ class Run:
         )
 
     def ran(self, one: RankClass) -> list[tuple[int, int, int]]:
-        """(node, start, end) of a class's nodes that ran, in ticks."""
         start, end = self.times(one)
         pairs = zip(start.tolist(), end.tolist(), strict=True)
         return [(node, begin, past) for node, (begin, past) in enumerate(pairs) if past != NEVER]

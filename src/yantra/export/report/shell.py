@@ -51,8 +51,6 @@ class Section(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A page; see the module."""
-
     title: str
     header: Html
     sections: Sequence[Section]
@@ -64,7 +62,6 @@ class Page(NamedTuple):
 
 
 def render(page: Page) -> str:
-    """The whole file."""
     style = "\n".join([*map(part, (*_SHELL_STYLES, *page.styles)), parts.styles()])
     script = _joined((*_SHELL_SCRIPTS, *page.scripts))
     head = [
@@ -98,7 +95,6 @@ def part(name: str) -> str:
 
 
 def as_json(value: Any) -> Html:
-    """JSON that ends no script element and opens none."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -106,7 +102,6 @@ def as_json(value: Any) -> Html:
 
 
 def _joined(names: Sequence[str]) -> str:
-    """Each script runs in a function and leaves its exports in `modules`."""
     parts = ["const modules = {};"]
     for name in names:
         text = part(name)

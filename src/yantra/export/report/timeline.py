@@ -1,7 +1,6 @@
 """The timeline: start and duration of every class's nodes, and each rank's peers.
 
-A rank is its class's row with its own peers and groups. If nodes exceed what a page holds, the
-classes that finish last are embedded, and the page names the others.
+A rank is its class's row with its own peers and groups.
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ _WORD = 1 << 32
 
 
 def gather(run: Run) -> dict[str, Any]:
-    """Embed the timeline; return what the page needs to read it."""
     shown = chosen(run)
     for at in shown:
         _embed_times(run, at)
@@ -49,7 +47,6 @@ def gather(run: Run) -> dict[str, Any]:
 
 
 def chosen(run: Run) -> set[int]:
-    """The embedded classes: all, or those that finish last."""
     left = MOST_NODES
     shown: set[int] = set()
     for at, one in sorted(enumerate(run.classes), key=lambda pair: -pair[1].finish):

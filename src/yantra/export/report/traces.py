@@ -1,7 +1,4 @@
-"""Model -> the traces of its graphs, for every attribute that graphs leave out.
-
-Reading a trace again costs less than keeping it in every run.
-"""
+"""Model -> the traces of its graphs, for every attribute that graphs leave out."""
 
 from __future__ import annotations
 
@@ -33,7 +30,6 @@ def traces_of(model: Model) -> list[Trace | None]:
 
 
 def records_of(trace: Trace, graph: _core.Graph) -> list[int]:
-    """The trace's record of each node of its graph, by place."""
     last = {id: place for place, id in enumerate(trace.native.id.tolist())}
     return [last[id] for id in graph.id.tolist()]
 

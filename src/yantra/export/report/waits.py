@@ -1,7 +1,5 @@
-"""What communication waited for: the last steps of each node of a recorded run.
-
-Only nodes with more than one step (compute) are embedded, up to MOST_NODES, classes that finish
-last first.
+"""What communication waited for: the last steps of each node of a recorded run, up to MOST_NODES
+nodes.
 """
 
 from __future__ import annotations

@@ -24,7 +24,6 @@ _NOT_RECORDED = (
 
 
 def write_cluster(result: Result, sink: Sink) -> list[str]:
-    """Write the cluster's process; return what is missing and why."""
     if not result.recorded:
         return [_NOT_RECORDED]
     process = sink.process(result.model.ranks, "cluster", first=True)
@@ -37,7 +36,6 @@ def write_cluster(result: Result, sink: Sink) -> list[str]:
 
 
 def _critical_path(result: Result, sink: Sink, process: int) -> None:
-    """Write steps as slices, named after their nodes or what they waited for."""
     text = sink.writer.text
     steps = [step for step in result.critical_path.steps if step.end_ns > step.start_ns]
     track = sink.track(
@@ -96,7 +94,6 @@ def _links(result: Result, sink: Sink, process: int) -> list[str]:
 
 
 def _link_names(result: Result) -> list[str]:
-    """`leaf 0 to spine 1 (leaf up)`, `0 to 1 of dimension 0`."""
     if result.model.graph is not None:
         return [name.text for name in link_names(result.model, result.outcome.links)]
     ends = list(zip(*(result.links.values(name) for name in _ENDS), strict=True))
@@ -107,7 +104,6 @@ def _link_names(result: Result) -> list[str]:
 
 
 def _counter(sink: Sink, process: int, name: str, table: Table, rows: Any) -> None:
-    """Utilisation in percent, 0 after each row; the last value within one ns counts."""
     begins, ends = table["from_ns"][rows], table["to_ns"][rows]
     values = 100 * table["utilisation"][rows]
     stops = np.append(begins[1:] > ends[:-1], True) if len(ends) else np.zeros(0, bool)

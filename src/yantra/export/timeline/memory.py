@@ -1,7 +1,5 @@
-"""Memory of a rank over time, as counters.
-
-`saved activations` are `act_alloc` and `act_free` of `yantra workload`, from a node's start and
-end. `local memory` are tracked live tensors (`yantra.export.local_memory`).
+"""Memory of a rank over time, as counters: saved activations (`act_alloc`, `act_free`), and tracked
+live tensors.
 """
 
 from __future__ import annotations
@@ -26,8 +24,6 @@ _NAMES = ("act_alloc", "act_free")
 
 
 class Memory:
-    """Writes the counters of ranks."""
-
     def __init__(self, result: Result, sink: Sink) -> None:
         self._result = result
         self._sink = sink
@@ -36,7 +32,6 @@ class Memory:
         self._stated: dict[int, tuple[Wholes, Wholes] | None] = {}
 
     def write(self, rank: int, process: int) -> None:
-        """Write a rank's counters."""
         saved = self._activations(rank)
         if saved is not None:
             self._counter(process, "memory: saved activations", *saved)
@@ -46,7 +41,6 @@ class Memory:
                 self._counter(process, "memory: tensors", timeline[:, 0], timeline[:, 1])
 
     def _activations(self, rank: int) -> tuple[Wholes, Wholes] | None:
-        """Ticks at which saved activations change, and their bytes from then on."""
         model = self._result.model
         at = model.graphs.by_rank[rank]
         if at not in self._stated:

@@ -121,7 +121,6 @@ class Messages:
         return process
 
     def _moments(self, ranks: str, ids: str, times: str) -> tuple[Any, Any]:
-        """Node and ns of one end; a time outside its node is moved into it."""
         model, outcome = self._result.model, self._result.outcome
         node = self._by_trace(ranks, ids, _place, self._message)
         first = np.asarray(outcome.first_node)[self._table[ranks][self._message]]
@@ -176,7 +175,6 @@ class Messages:
 
 
 def no_messages() -> _core.MessageEnds:
-    """No message's ends."""
     nothing = np.zeros(0, np.uint64)
     return _core.MessageEnds(
         slice=nothing, time=nothing, name=nothing, flow=nothing, arrives=nothing, arguments=[]

@@ -15,8 +15,6 @@ MOST_SLICES = 4_000_000
 
 
 class Shown(NamedTuple):
-    """A rank and its process's name."""
-
     rank: int
     name: str
 

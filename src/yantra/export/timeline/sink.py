@@ -17,7 +17,7 @@ _COMPRESSION = 3  # of gzip: nearly as small as 6, in half its time
 
 
 class Sink:
-    """An open timeline. Processes and tracks are numbered from 1."""
+    """Processes and tracks are numbered from 1."""
 
     def __init__(self, writer: Writer, file: IO[bytes]) -> None:
         self.writer = writer
@@ -25,7 +25,6 @@ class Sink:
         self._tracks = 0
 
     def flush(self) -> None:
-        """Write to the file."""
         self._file.write(self.writer.take())
 
     def process(self, number: int, name: str, *, first: bool = False) -> int:
@@ -39,7 +38,6 @@ class Sink:
         return self._tracks
 
     def counter(self, process: int, name: str, unit: str) -> int:
-        """Add a track of values to a process."""
         self.writer.counter(self._next(), process, name, unit)
         return self._tracks
 
@@ -50,7 +48,7 @@ class Sink:
 
 @contextmanager
 def open_sink(path: Path, writer: Writer) -> Iterator[Sink]:
-    """Where to write a timeline; the file appears when the block ends well."""
+    """The file appears when the block ends well."""
     with whole_bytes(path, _COMPRESSION) as file:
         sink = Sink(writer, file)
         yield sink

@@ -1,8 +1,5 @@
-"""Nodes -> slices on their rank's tracks.
-
-Tracks are the device (`compute`), CPU (`host`), remote memory (`memory`), sends, receives, and each
-group's collectives; overlapping nodes go to parallel rows of one name. What never ran has no slice.
-What ranks of a trace share is computed once.
+"""Nodes -> slices on their rank's tracks: device (`compute`), CPU (`host`), remote memory
+(`memory`), sends, receives, and each group's collectives.
 """
 
 from __future__ import annotations
@@ -54,7 +51,6 @@ class NamedColumn(NamedTuple):
     values: Wholes
 
     def native(self) -> _core.Argument:
-        """As the core's writers take it."""
         return _core.Argument(self.name, self.kind, self.values)
 
 
@@ -77,7 +73,6 @@ class Trace(NamedTuple):
 
 
 def trace_columns(graph: _core.Graph, writer: Writer) -> Trace:
-    """The columns of a trace."""
     types = np.asarray(graph.type)
     kinds = np.full(len(NODE_TYPES), _OTHER, np.int64)
     for type, traits in NODE_TRAITS.items():
@@ -136,8 +131,6 @@ def _arguments(graph: _core.Graph, writer: Writer, collective: Any) -> list[Name
 
 
 class Tracks:
-    """Writes the slices of ranks."""
-
     def __init__(self, result: Result, sink: Sink) -> None:
         self._model = result.model
         self._sink = sink
@@ -151,7 +144,6 @@ class Tracks:
             self._read_recording(result.recording)
 
     def write(self, rank: int, process: int, messages: Messages) -> None:
-        """Write a rank's tracks and slices, and its messages' ends."""
         trace = self._trace(rank)
         first = self._first[rank]
         start = self._start[first : first + len(trace.ids)]
@@ -247,7 +239,6 @@ class Tracks:
         ]
 
     def _conventions(self, rank: int, trace: Trace, nodes: Any, known: Any) -> tuple[Any, Any]:
-        """Buffer over size, and bus over algorithm bandwidth, of the known ones of nodes."""
         parts, factors = np.ones(len(nodes)), np.full(len(nodes), np.nan)
         members = Members(self._model, rank)
         columns = (trace.kinds, trace.track - np.uint64(_COLLECTIVES), trace.involved)

@@ -72,7 +72,6 @@ def as_dict(cluster: Cluster) -> dict[str, Any]:
 
 
 def report(cluster: Cluster) -> str:
-    """Return every number with its source, as plain text."""
     from yantra.base.text import table
     from yantra.fabric.clusters.fit import limits
 

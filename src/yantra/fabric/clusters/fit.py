@@ -1,9 +1,5 @@
-"""How a number of ranks fits a machine: the members each level of its network gets.
-
-One rank is alone on the innermost level. Up to one domain of a level the ranks stay in it. More
-fill several domains evenly, each at least by half: the largest part of a domain that divides them,
-in whole granules. A slice of a torus has the shape of its size whose longest side is shortest, as
-the published shapes are.
+"""How a number of ranks fits a machine: ranks that exceed one domain of a level fill several
+evenly. A slice of a torus has the shape whose longest side is shortest.
 """
 
 from __future__ import annotations
@@ -39,7 +35,6 @@ def sizes_of(cluster: Cluster, ranks: int, where: str) -> tuple[tuple[int, ...],
 
 
 def _nearest(levels: tuple[Level, ...], ranks: int) -> list[int]:
-    """Return the nearest numbers of ranks that fit, below and above the asked one."""
     capacity = prod(_most(level) or ranks + _FARTHEST for level in levels)
     low = min(ranks - 1, capacity)
     below = (n for n in range(low, max(0, low - _FARTHEST), -1) if _fit(levels, n))
@@ -50,7 +45,6 @@ def _nearest(levels: tuple[Level, ...], ranks: int) -> list[int]:
 
 
 def limits(cluster: Cluster) -> str:
-    """Return in words what a number of ranks must be."""
     last = len(cluster.network) - 1
     said = (_limits(level, at, at == last) for at, level in enumerate(cluster.network))
     return "; ".join(filter(None, said))
@@ -76,7 +70,6 @@ def _limits(level: Level, at: int, is_last: bool) -> str:
 
 
 def _fit(levels: tuple[Level, ...], ranks: int) -> tuple[tuple[int, ...], ...] | None:
-    """Return the sizes of the dimensions of each level, or None if the ranks do not fit."""
     if ranks == 1:
         return ((),) * len(levels)
     if not levels:
@@ -110,7 +103,6 @@ def _parts(level: Level, most: int) -> range:
 
 
 def _shape(level: Level, ranks: int) -> tuple[int, ...] | None:
-    """Return the sizes of the dimensions of one domain with this many ranks, None if impossible."""
     if level.shapes is None:
         return (ranks,)
     return slice_shape(level.shapes, ranks)
@@ -134,7 +126,6 @@ def slice_shape(shapes: Shapes, ranks: int) -> tuple[int, ...] | None:
 
 
 def _products(n: int, factors: int) -> list[tuple[int, ...]]:
-    """Return the ways to write n as a product of this many factors."""
     if factors == 1:
         return [(n,)]
     return [

@@ -1,9 +1,7 @@
-"""The laws that the numbers of every cluster keep, whoever wrote its file.
+"""The laws that the numbers of every cluster keep.
 
-A law takes a cluster and returns what is wrong, in words, or None. They catch slips of the pen: a
-prefix of a unit (GB for TB), bytes for bits, a level in the place of another. They are about what
-machines have been built like, so one that is unlike all of them may break a law and be right:
-`yantra cluster show` warns, and `yantra contract cluster` refuses.
+They catch slips such as GB for TB; a machine unlike all others may break one and be right, so
+`yantra cluster show` only warns.
 """
 
 from __future__ import annotations
@@ -41,7 +39,6 @@ def memory_is_faster_than_links(cluster: Cluster) -> str | None:
 
 
 def inner_links_are_faster_than_outer_ones(cluster: Cluster) -> str | None:
-    """From level to level the links of a device carry no more."""
     for speeds in _SPEEDS:
         for at, (inner, outer) in enumerate(pairwise(cluster.network)):
             one, other = inner.device_bytes_per_s(speeds), outer.device_bytes_per_s(speeds)
@@ -54,7 +51,6 @@ def inner_links_are_faster_than_outer_ones(cluster: Cluster) -> str | None:
 
 
 def inner_links_are_nearer_than_outer_ones(cluster: Cluster) -> str | None:
-    """From level to level the latency of a hop gets no shorter."""
     for at, (inner, outer) in enumerate(pairwise(cluster.network)):
         if inner.latency.value > outer.latency.value:
             one, other = (format_time(level.latency.value) for level in (inner, outer))

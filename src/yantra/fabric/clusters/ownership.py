@@ -40,7 +40,6 @@ class Rates(NamedTuple):
     power_basis: str | None = None
 
     def cost_usd(self, seconds: float, devices: int) -> float | None:
-        """Return what so many devices cost for a time."""
         return None if self.usd_per_h is None else self.usd_per_h * devices * seconds / 3600.0
 
     def energy_j(self, seconds: float, devices: int, busy_share: float = 1.0) -> float | None:
@@ -84,5 +83,4 @@ def rates_of(cluster: Cluster) -> Rates:
 
 
 def kwh(joules: float) -> float:
-    """Return an energy in kWh."""
     return joules / _J_PER_KWH

@@ -134,11 +134,6 @@ def _as_measured(
     topology: list[dict[str, Any]],
     speeds: Speeds,
 ) -> list[dict[str, Any]]:
-    """Return the dimensions of the network in which collectives were measured.
-
-    In a node they are those of the built-in machine, as a file of the user may state other links
-    for the same collectives. Over nodes times are drawn to the adapter that a file states.
-    """
     machine = None if cluster.measured is None else measured_on(cluster.measured)
     (level, shape), *_ = used
     if machine is None or cluster.fits is not None or level is not cluster.network[0]:
@@ -149,7 +144,6 @@ def _as_measured(
 
 
 def _own_algorithms(collectives: dict[str, Any]) -> bool:
-    """Return whether an algorithm is the user's own, which no measured time stands for."""
     from yantra.collectives.algorithms import algorithms
 
     named = (names for names in collectives.values() if isinstance(names, list))
@@ -157,7 +151,6 @@ def _own_algorithms(collectives: dict[str, Any]) -> bool:
 
 
 def _selection(cluster: Cluster) -> dict[str, Any] | None:
-    """Return the selection of measured collectives, None where no node like this was measured."""
     if cluster.measured is None and cluster.fits is None:
         return None
     options: dict[str, Any] = {}
@@ -173,7 +166,6 @@ def _selection(cluster: Cluster) -> dict[str, Any] | None:
 
 
 def _stated(cluster: Cluster, dtype: str, peak: Number) -> dict[str, str]:
-    """Return what the machine is called and its data sheet states, whatever the speeds."""
     stated = {
         "name": cluster.name,
         "dtype": dtype,
@@ -268,7 +260,6 @@ def _algorithm(preferred: Sequence[str], collective: str, size: int) -> str:
 
 
 def _kinds(collective: str) -> tuple[Kind, ...]:
-    """Return what an algorithm must run; an all-reduce over dimensions has two halves, too."""
     if collective == "all_reduce":
         return (Kind.ALL_REDUCE, Kind.REDUCE_SCATTER, Kind.ALL_GATHER)
     return (Kind(collective),)

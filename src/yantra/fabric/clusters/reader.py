@@ -36,7 +36,6 @@ _LEVEL = ("name", "kind", "links", "bandwidth", "latency", "algorithms")
 
 
 def cluster_of(tree: Any, path: str) -> Cluster:
-    """Return the cluster of a parsed file, or raise ConfigError."""
     place = Place(path, "")
     top = place.mapping(tree, _TOP, ("collectives", "ownership"))
     sources = place.key("sources").texts(top["sources"])
@@ -93,12 +92,10 @@ def cluster_of(tree: Any, path: str) -> Cluster:
 
 
 def _texts(place: Place, tree: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
-    """Read those of some texts that are there."""
     return {key: place.key(key).text(tree[key]) for key in keys if key in tree}
 
 
 def _fits(place: Place, tree: dict[str, Any], path: str) -> str | None:
-    """Check collectives of the very machine; return the path of the file if there are any."""
     if "fitted_to" in tree:
         place.key("fitted_to").text(tree["fitted_to"])
     if "fits" not in tree:
@@ -120,7 +117,6 @@ def _rates(place: Place, tree: Any, dtypes: tuple[str, ...]) -> tuple[tuple[str,
 
 
 def _stated(place: Place, tree: dict[str, Any]) -> dict[str, Any]:
-    """Read what a device draws, costs, and how long it lasts, as far as it is there."""
     return {
         key: place.key(key).quantity(tree[key], *unit)
         for key, unit in _STATED.items()
@@ -129,7 +125,6 @@ def _stated(place: Place, tree: dict[str, Any]) -> dict[str, Any]:
 
 
 def _reserve(place: Place, tree: dict[str, Any]) -> Number | None:
-    """Read what of the memory no job gets, which is less than all of it."""
     if "reserve" not in tree:
         return None
     reserve = place.key("reserve").quantity(tree["reserve"], "size", "B", whole=True, least=0)
@@ -141,7 +136,6 @@ def _reserve(place: Place, tree: dict[str, Any]) -> Number | None:
 
 
 def _ownership(place: Place, tree: Any) -> tuple[tuple[str, Number], ...]:
-    """Read what a bought machine costs beside its capital."""
     given = place.mapping(tree, (), _OWNERSHIP)
     read = []
     for name in (name for name in _OWNERSHIP if name in given):
@@ -161,7 +155,6 @@ def _ownership(place: Place, tree: Any) -> tuple[tuple[str, Number], ...]:
 
 
 def _compute(place: Place, tree: Any) -> tuple[tuple[str, tuple[tuple[str, Number], ...]], ...]:
-    """Read what a device gives the options of compute models: counts, each with its source."""
     read = []
     for model, given in place.mapping(tree, (), computes.models.names()).items():
         at = place.key(model)
@@ -261,7 +254,6 @@ def _preferred(place: Place, tree: Any) -> tuple[str, ...]:
 
 
 def _beside(place: Place, name: str) -> str:
-    """Return a name; a path starts from the folder of the file, and is whole for any other."""
     path = split_path(name)
     if path is None:
         return name
@@ -280,11 +272,9 @@ class Place:
 
     @property
     def name(self) -> str:
-        """The file and the key, as errors give them."""
         return f"{self.path}: {self._key}" if self._key else self.path
 
     def key(self, name: str) -> Place:
-        """Return the place of a key."""
         return Place(self.path, f"{self._key}.{name}" if self._key else name, self._sources)
 
     def with_sources(self, sources: dict[str, str]) -> Place:
@@ -292,13 +282,11 @@ class Place:
         return Place(self.path, self._key, sources)
 
     def error(self, problem: str) -> ConfigError:
-        """Return the error to raise here."""
         return ConfigError(self.name, problem)
 
     def mapping(
         self, tree: Any, required: tuple[str, ...], optional: tuple[str, ...]
     ) -> dict[str, Any]:
-        """Read a mapping with these keys."""
         if not isinstance(tree, dict):
             raise self.error(expected_got("a mapping", tree))
         known = (*required, *optional)
@@ -312,7 +300,6 @@ class Place:
         return tree
 
     def items(self, tree: Any) -> list[tuple[Place, Any]]:
-        """Read a list with at least one item, each with its place."""
         if not isinstance(tree, list) or not tree:
             raise self.error(expected_got("a list with at least one item", tree))
         return [
@@ -321,19 +308,16 @@ class Place:
         ]
 
     def text(self, tree: Any) -> str:
-        """Read a text."""
         if not isinstance(tree, str) or not tree.strip():
             raise self.error(expected_got("a text", tree))
         return tree
 
     def texts(self, tree: Any) -> dict[str, str]:
-        """Read a mapping from names to texts."""
         if not isinstance(tree, dict) or not tree:
             raise self.error(expected_got("a mapping of names to titles", tree))
         return {key: self.key(key).text(value) for key, value in tree.items()}
 
     def choice(self, tree: Any, known: tuple[str, ...]) -> str:
-        """Read one of several names."""
         if tree not in known:
             hint = did_you_mean(tree, known) if isinstance(tree, str) else ""
             raise self.error(expected_got(f"one of {', '.join(known)}", tree) + hint)
@@ -346,7 +330,7 @@ class Place:
         return tree
 
     def source(self, tree: Any) -> str:
-        """Read a source; every `[key]` in it must be in the table of sources."""
+        """Every `[key]` in a source must be in the table of sources."""
         text = self.text(tree)
         for key in re.findall(r"\[([^\]]*)\]", text):
             if key not in self._sources:
@@ -383,12 +367,10 @@ class Place:
         return self._number(stated, float(value), "")
 
     def count(self, tree: Any) -> Number:
-        """Read a whole number with a source."""
         stated = self._stated(tree)
         return self._number(stated, self.key("value").whole(stated["value"]), "")
 
     def _stated(self, tree: Any) -> dict[str, Any]:
-        """Read the mapping of a number; one of the user's own needs no source."""
         is_yours = isinstance(tree, dict) and tree.get("basis") == "yours"
         required, optional = (("value",), ("source",)) if is_yours else (("value", "source"), ())
         return self.mapping(tree, required, ("basis", *optional))

@@ -228,7 +228,7 @@ class Cluster(Record):
         return {name: int(number.value) for name, number in dict(self.compute).get(model, ())}
 
     def numbers(self) -> Iterator[tuple[str, Number]]:
-        """Yield every number with the key it stands at in the file."""
+        """Yield every number with its key in the file."""
         yield "device.memory", self.memory
         if self.reserve is not None:
             yield "device.reserve", self.reserve

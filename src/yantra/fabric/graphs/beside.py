@@ -94,13 +94,11 @@ def read(tree: Mapping[str, Any], before: str, folder: str = "") -> Named:
 
 
 def own_of(fabric: Plugin) -> Plugin:
-    """Return a fabric without what is said beside its options."""
     own = tuple(pair for pair in fabric.options if pair[0] not in BESIDE)
     return fabric if len(own) == len(fabric.options) else Plugin(kind=fabric.kind, options=own)
 
 
 def beside_of(fabric: Plugin) -> Named:
-    """Return what is said of a fabric beside its options."""
     return tuple(pair for pair in fabric.options if pair[0] in BESIDE)
 
 
@@ -130,7 +128,6 @@ def _weights(graph: Graph, said: Named, where: str) -> Any:
 
 
 def _buffers(graph: Graph, said: Named, where: str) -> Any:
-    """Return bytes by device. What is said of one switch goes before what is said of its tier."""
     buffers = np.zeros(graph.devices, np.int64) if graph.buffers is None else graph.buffers.copy()
     switches = [tier for tier in graph.tiers if tier.kind is DeviceKind.SWITCH]
     firsts, at = {}, 0

@@ -1,12 +1,9 @@
 """Boxes: ranks that have switches of their own, and rails that join equal places of boxes.
 
-What rail-optimised fabrics and NVL72-like domains share. Rank b n + i is place i of box b, which
-has n ranks. The leaf of rail i joins the ranks at place i of all boxes of a group; spines join the
-leaves. So traffic between equal places stays in one leaf, and other traffic changes the rail within
-a box or goes over a spine.
+Rank b n + i is place i of box b.
 
-Source: Wang et al., "Rail-only: a low-cost high-performance network for training LLMs with trillion
-parameters", Hot Interconnects 2024, section 2; Qian et al., "Alibaba HPN", SIGCOMM 2024, section 5.
+Source: Wang et al., "Rail-only", Hot Interconnects 2024, section 2; Qian et al., "Alibaba HPN",
+SIGCOMM 2024, section 5.
 """
 
 from __future__ import annotations
@@ -41,7 +38,6 @@ class Rails(NamedTuple):
 
 
 def size(boxes: Boxes, rails: Rails | None) -> Size:
-    """Return how large such a graph is."""
     ranks = boxes.number * boxes.ranks
     devices = ranks + boxes.number * boxes.switches
     cables = ranks * boxes.switches
@@ -54,7 +50,6 @@ def size(boxes: Boxes, rails: Rails | None) -> Size:
 
 
 def draft_of(boxes: Boxes, rails: Rails | None) -> Draft:
-    """Return the draft of boxes and their rails."""
     draft = Draft(boxes.number * boxes.ranks)
     switches = draft.switches("box switch", boxes.number * boxes.switches)
     box = np.repeat(np.arange(boxes.number), boxes.ranks)

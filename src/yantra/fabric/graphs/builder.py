@@ -83,7 +83,7 @@ class Builder(ABC):
         self.given = given
 
     def refuses(self) -> tuple[str, str] | None:
-        """Return the key of an option that cannot be and what is wrong with it; None if all can."""
+        """Return the key of an option that cannot be and what is wrong with it, or None."""
         return None
 
     @abstractmethod
@@ -95,7 +95,7 @@ class Builder(ABC):
         """Return the graph of the options, which `refuses` let pass."""
 
     def dimensions(self) -> tuple[Linked, ...] | None:
-        """Return the dimensions that the graph is the product of, innermost first; None if none."""
+        """Return the dimensions of which the graph is the product, innermost first, or None."""
         return None
 
     def bisection(self) -> float | None:
@@ -111,5 +111,4 @@ class Builder(ABC):
 
     @property
     def speed(self) -> Speed:
-        """Rate and latency of links that have the two usual keys."""
         return Speed(self.given.bytes_per_ns, self.given.latency_ns)

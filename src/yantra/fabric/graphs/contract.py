@@ -28,7 +28,6 @@ _SIDES = 20  # random cuts that a formula is held against
 
 
 def every_rank_reaches_every_other(builder: Builder, graph: Graph) -> str | None:
-    """Links lead from each rank to each other one."""
     rank = graph.unreached()
     return None if rank is None else f"rank 0 and rank {rank} do not reach each other"
 
@@ -42,7 +41,6 @@ def the_size_it_states_is_that_of_its_graph(builder: Builder, graph: Graph) -> s
 
 
 def the_same_is_said_twice(builder: Builder, graph: Graph) -> str | None:
-    """A graph depends on nothing but the options."""
     again = type(builder)(builder.given).graph()
     same = graph.tiers == again.tiers and graph.labels == again.labels
     for at in range(len(graph.links)):
@@ -86,7 +84,6 @@ LAWS: tuple[Law, ...] = (
 
 
 def violations(kind: type[Builder]) -> Iterator[str]:
-    """Yield what is wrong with the graph of a builder's example."""
     builder, graph = _example(kind)
     broken = first_broken(LAWS, "its example", builder, graph)
     if broken:
@@ -94,7 +91,6 @@ def violations(kind: type[Builder]) -> Iterator[str]:
 
 
 def summary(kind: type[Builder]) -> str:
-    """Return what the laws were checked on."""
     builder, graph = _example(kind)
     of = figures(graph, builder)
     most = of.diameter.value
@@ -125,7 +121,6 @@ def _example(kind: type[Builder]) -> tuple[Builder, Graph]:
 
 
 def _sides(graph: Graph) -> Iterator[set[int]]:
-    """Yield halves of the ranks: the first, every second one, and some at random."""
     half = graph.ranks // 2
     yield set(range(half))
     yield set(range(0, 2 * half, 2))

@@ -84,7 +84,6 @@ def _row(graph: Graph, kind: Kind, found: Bound, size_bytes: int) -> CutBound:
 
 
 def _because_of(graph: Graph, found: Bound) -> str:
-    """Name the set that lets out too little, or the one beside it if that is smaller."""
     if not found.limit:
         return "what all ranks send"
     inside = sorted(found.limit)

@@ -1,7 +1,6 @@
 """Cuts of a graph: what can flow at once from one set of ranks to the others.
 
-The largest flow equals the smallest cut, and is found by the core. Bytes per ns, one way. A
-bisection is the least over all halves, too many to try but for few ranks.
+A bisection tries all halves, so only for few ranks.
 """
 
 from __future__ import annotations

@@ -41,7 +41,6 @@ class Shown(NamedTuple):
 
 
 def overview() -> list[Kind]:
-    """Return the kinds of fabrics, by name."""
     rows = []
     for name in builders.names():
         section = builders.get(name).options
@@ -147,7 +146,6 @@ def prices_of(texts: Iterable[str]) -> dict[str, float]:
 
 
 def report(of: Shown, found: Figures) -> str:
-    """Return the figures of a fabric as a page of text."""
     lines = [f"{of.name}: {count(found.ranks, 'rank')}, {count(found.links, 'directed link')}"]
     if of.options:
         options = ", ".join(f"{key} {_text(value)}" for key, value in of.options.items())

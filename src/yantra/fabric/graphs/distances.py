@@ -1,7 +1,6 @@
 """How many links are between the ranks of a graph, on shortest ways by hops.
 
-64 sources at a time are the bits of one number per device, so a round carries all of them one link
-further in one pass over the links: time is ranks / 64 x hops x links. Anyone may relay.
+64 sources at a time are the bits of one number per device.
 """
 
 from __future__ import annotations
@@ -51,7 +50,6 @@ def _from(
     first: NDArray[np.intp],
     low: int,
 ) -> tuple[int, int]:
-    """Return the farthest rank from up to 64 ranks, and the sum of the distances to all."""
     sources = np.arange(low, min(low + 64, graph.ranks))
     newest = np.zeros(graph.devices, np.uint64)
     newest[sources] = np.uint64(1) << (sources - low).astype(np.uint64)

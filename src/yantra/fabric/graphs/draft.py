@@ -1,8 +1,4 @@
-"""A graph being drawn up: devices and links are added in columns, then it becomes a `Graph`.
-
-Ranks come first. What is added in one call is one array each, so builders need no loop over
-devices.
-"""
+"""A graph being drawn up: devices and links are added in columns, then it becomes a `Graph`."""
 
 from __future__ import annotations
 
@@ -27,7 +23,6 @@ class Draft:
     """A graph to which ranks are added first, then other devices, and links at any time."""
 
     def __init__(self, ranks: int, name: str = "rank") -> None:
-        """Begin with so many ranks."""
         self.ranks = np.arange(ranks, dtype=np.uint32)
         self._tiers = [Tier(name, DeviceKind.RANK, ranks)]
         self._count = ranks
@@ -38,13 +33,11 @@ class Draft:
     def switches(
         self, name: str, count: int, kind: DeviceKind = DeviceKind.SWITCH
     ) -> NDArray[np.uint32]:
-        """Add devices, and return their numbers."""
         first, self._count = self._count, self._count + count
         self._tiers.append(Tier(name, kind, count))
         return np.arange(first, self._count, dtype=np.uint32)
 
     def links(self, start: Any, end: Any, speed: Speed, label: str) -> None:
-        """Add directed links between devices, whose shapes are broadcast."""
         one, other = np.broadcast_arrays(start, end)
         number = self._labels.setdefault(label, len(self._labels))
         self._parts.append((one.ravel(), other.ravel(), speed, number))
@@ -55,7 +48,6 @@ class Draft:
         self.links(high, low, speed, down or up)
 
     def in_boxes(self, devices: Any, box: Any) -> None:
-        """Say which box holds each of some devices."""
         self._boxes.append((devices, box))
 
     def graph(self, coordinates: NDArray[np.int32] | None = None) -> Graph:

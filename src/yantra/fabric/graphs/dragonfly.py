@@ -1,10 +1,9 @@
 """Dragonfly: fully connected groups of routers, and long cables between any two groups.
 
-Three cables between routers at any scale with few long ones, at the price of little bandwidth
-between two given groups. Balanced with a = 2 p = 2 h.
+Three cables between routers at any scale, at the price of little bandwidth between two given
+groups.
 
-Source: Kim, Dally, Scott and Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA
-2008, whose p, a, h and g the options are.
+Source: Kim, Dally, Scott and Abts, ISCA 2008, whose p, a, h and g the options are.
 """
 
 from __future__ import annotations
@@ -22,8 +21,6 @@ from yantra.fabric.graphs.graph import Graph
 
 
 class Options(Record):
-    """What a dragonfly is told."""
-
     p: int
     a: int
     h: int

@@ -1,9 +1,8 @@
 """Dragonfly+ (Megafly): groups of leaves and spines, and long cables between spines of groups.
 
-As far across as a dragonfly, with more paths inside a group and no cables between routers that
-ranks are on, for twice the switches in a group.
+More paths inside a group than a dragonfly, for twice the switches.
 
-Source: Shpiner et al., "Dragonfly+: low cost topology for scaling datacenters", HiPINEB 2017.
+Source: Shpiner et al., "Dragonfly+", HiPINEB 2017.
 """
 
 from __future__ import annotations
@@ -21,8 +20,6 @@ from yantra.fabric.graphs.graph import Graph
 
 
 class Options(Record):
-    """What a dragonfly+ is told."""
-
     ranks_per_leaf: int
     leaves: int
     spines: int

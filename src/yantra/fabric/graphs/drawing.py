@@ -70,7 +70,6 @@ def drawing(graph: Graph, title: str, loads: Loads | None = None) -> str:
 
 
 def _pairs(graph: Graph, directed: bool) -> tuple[Any, Any, Any]:
-    """Return a link, the pair of each link and how many it has, for every two devices joined."""
     start, end = graph.links.start.astype(np.int64), graph.links.end.astype(np.int64)
     if not directed:
         start, end = np.minimum(start, end), np.maximum(start, end)
@@ -81,7 +80,6 @@ def _pairs(graph: Graph, directed: bool) -> tuple[Any, Any, Any]:
 
 
 def _cables(graph: Graph) -> list[tuple[int, int, str]]:
-    """Return one link, how many there are, and their labels, for every two devices joined."""
     low = np.minimum(graph.links.start, graph.links.end).astype(np.int64)
     high = np.maximum(graph.links.start, graph.links.end)
     pairs = low * graph.devices + high
@@ -119,7 +117,6 @@ def _circle(number: int) -> NDArray[np.float64]:
 
 
 def _rows(graph: Graph) -> NDArray[np.float64]:
-    """Return ranks in the lowest row; a device is in the row of its distance from the ranks."""
     level = np.where(np.arange(graph.devices) < graph.ranks, 0, -1)
     at = 0
     while (level[graph.links.start] == at).any():
@@ -163,7 +160,6 @@ def _lines(
 
 
 def _loaded(graph: Graph, loads: Loads, points: NDArray[np.float64]) -> list[str]:
-    """Return a line for each direction between two devices, the busiest on top."""
     first, pair, number = _pairs(graph, directed=True)
     most = np.zeros(len(first))
     np.maximum.at(most, pair, loads.whole)
@@ -191,7 +187,6 @@ def _loaded(graph: Graph, loads: Loads, points: NDArray[np.float64]) -> list[str
 
 
 def _over_time(loads: NDArray[np.float64]) -> str:
-    """Return what makes a line change its colour; nothing where it would always be the same."""
     colours = [heat(load) for load in loads.tolist()]
     if len(set(colours)) < 2:
         return ""
@@ -213,7 +208,6 @@ def heat(load: float) -> str:
 
 
 def _beside(start: NDArray[np.float64], end: NDArray[np.float64]) -> str:
-    """Return a bow to the left of the way, so that both directions show."""
     (x1, y1), (x2, y2) = start, end
     long = float(np.hypot(x2 - x1, y2 - y1)) or 1.0
     aside = min(4 + 0.02 * long, 14.0) * np.array([y2 - y1, x1 - x2]) / long
@@ -222,7 +216,6 @@ def _beside(start: NDArray[np.float64], end: NDArray[np.float64]) -> str:
 
 
 def _scale(top: float, loads: Loads) -> list[str]:
-    """Return the legend of loads, as two lines; and of time, where they change with it."""
     boxes = [
         f'<rect x="{10 + 12 * at}" y="{top - 8:.0f}" width="12" height="10" '
         f'fill="{heat(at / 10)}"/>'
@@ -242,7 +235,6 @@ def _scale(top: float, loads: Loads) -> list[str]:
 
 
 def _way(start: NDArray[np.float64], end: NDArray[np.float64], is_grid: bool) -> str:
-    """Return a line, or over more than a step of a grid a bow, which passes beside the points."""
     (x1, y1), (x2, y2) = start, end
     long = float(np.hypot(x2 - x1, y2 - y1))
     if not is_grid or long <= 1.6 * _STEP:

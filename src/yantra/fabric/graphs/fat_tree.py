@@ -22,8 +22,6 @@ from yantra.fabric.graphs.graph import Graph
 
 
 class Options(Record):
-    """What a fat tree is told."""
-
     k: int
     bytes_per_ns: float
     latency_ns: float

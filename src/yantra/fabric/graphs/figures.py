@@ -51,7 +51,7 @@ class TierFigures(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """All of a graph. Rates are bytes/ns one way, the price is in US dollars."""
+    """Rates are bytes/ns one way, the price is in US dollars."""
 
     ranks: int
     devices: int

@@ -27,8 +27,6 @@ class Options(Record):
 
 
 class FullyConnected(Builder):
-    """A link for every ordered pair."""
-
     options = Section(Options, {"ranks": ("ranks", Whole(at_least=2), "all linked"), **LINKS})
     example: ClassVar = {"ranks": 8, "bandwidth": "50 GB/s", "latency": "500 ns"}
 

@@ -94,7 +94,6 @@ class Graph:
         return np.repeat(kinds, [tier.size for tier in self.tiers]).astype(np.uint8)
 
     def name_of(self, device: int) -> str:
-        """Return what a device is called."""
         if self.names is not None:
             return self.names[device]
         at = device
@@ -105,7 +104,6 @@ class Graph:
         raise IndexError(device)
 
     def ports(self) -> NDArray[np.int64]:
-        """Return how many links leave each device."""
         return np.bincount(self.links.start, minlength=self.devices)
 
     def _check(self) -> None:
@@ -167,7 +165,6 @@ def _refuse(wrong: NDArray[np.bool_], graph: Graph, problem: str) -> None:
 
 
 def _reached(devices: int, start: Any, end: Any) -> NDArray[np.bool_]:
-    """Return which devices device 0 reaches."""
     seen = np.zeros(devices, np.bool_)
     seen[0] = True
     while True:

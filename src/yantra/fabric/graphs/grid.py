@@ -35,7 +35,6 @@ OPTIONS = Section(
 
 
 def points(sizes: tuple[int, ...]) -> NDArray[np.int32]:
-    """Return the coordinates of all points, points x dimensions."""
     numbers = np.arange(prod(sizes))
     columns = []
     for size in sizes:
@@ -57,8 +56,8 @@ def none_given(sizes: tuple[int, ...]) -> tuple[str, str] | None:
 def rows_cut(sizes: tuple[int, ...]) -> int | None:
     """Return how many rows the worst cut into halves crosses: all along the longest dimension.
 
-    None where that is of odd size and not the only one: the cut is then no plane.
-    Source: Leighton, "Introduction to Parallel Algorithms and Architectures" (1992), 1.9.
+    None where that is of odd size and not the only one: the cut is then no plane. Source: Leighton,
+    "Introduction to Parallel Algorithms and Architectures" (1992), 1.9.
     """
     longest = max(sizes)
     return None if longest % 2 and len(sizes) > 1 else prod(sizes) // longest

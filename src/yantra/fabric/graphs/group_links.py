@@ -1,12 +1,7 @@
-"""The long links between groups of routers, as dragonfly and dragonfly+ have them.
+"""The long links between groups of routers, as dragonfly and dragonfly+ have them, to the other
+groups in turn (relative arrangement).
 
-Each group has the same number of ports to other groups, in the order of its routers. They go to the
-other groups in turn, beginning with the next one (relative arrangement), as often round as they
-reach; what is left over stays free.
-
-Source: Kim, Dally, Scott and Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA
-2008; the arrangement: Hastings et al., "Comparing global link arrangements for dragonfly networks",
-CLUSTER 2015.
+Source: Kim, Dally, Scott and Abts, ISCA 2008; Hastings et al., CLUSTER 2015.
 """
 
 from __future__ import annotations
@@ -35,7 +30,6 @@ def refusal(groups: int, ports: int, words: str) -> tuple[str, str] | None:
 
 
 def rounds(groups: int, ports: int) -> int:
-    """Return how many cables join any two groups."""
     return ports // (groups - 1) if groups > 1 else 0
 
 

@@ -1,9 +1,8 @@
 """Hypercube: ranks whose numbers differ in one bit have a cable.
 
-log2(n) hops across and half a cable per rank in the bisection, for log2(n) cables per rank.
+log2(n) hops across, for log2(n) cables per rank.
 
-Source: Sullivan and Bashkow, "A large scale, homogeneous, fully distributed parallel machine",
-ISCA 1977.
+Source: Sullivan and Bashkow, ISCA 1977.
 """
 
 from __future__ import annotations
@@ -21,8 +20,6 @@ from yantra.fabric.graphs.grid import points
 
 
 class Options(Record):
-    """What a hypercube is told."""
-
     dimensions: int
     bytes_per_ns: float
     latency_ns: float

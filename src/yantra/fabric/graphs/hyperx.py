@@ -23,8 +23,6 @@ from yantra.fabric.graphs.grid import SIZES, none_given, points, strides
 
 
 class Options(Record):
-    """What a HyperX is told."""
-
     sizes: tuple[int, ...]
     ranks_per_router: int
     bytes_per_ns: float

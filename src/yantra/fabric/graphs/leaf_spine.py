@@ -1,10 +1,6 @@
 """Leaf-spine: ranks on leaves, each leaf with a cable to each spine; a fat tree of two tiers.
 
-Four links between ranks of different leaves. Cheaper uplinks make it oversubscribed: full rate
-within a leaf, less between leaves.
-
-Source: Alizadeh and Edsall, "On the data path performance of leaf-spine datacenter fabrics", HOTI
-2013.
+Source: Alizadeh and Edsall, HOTI 2013.
 """
 
 from __future__ import annotations
@@ -22,8 +18,6 @@ from yantra.fabric.graphs.graph import Graph
 
 
 class Options(Record):
-    """What a leaf-spine fabric is told."""
-
     leaves: int
     ranks_per_leaf: int
     spines: int

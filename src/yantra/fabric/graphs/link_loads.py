@@ -2,9 +2,7 @@
 
     link,label,source,destination,from_ns,to_ns,bytes_per_ns,utilisation
 
-`yantra run --csv FILE --table link_rates` and `yantra network flows --links FILE` write it. The
-load of a link is what it carried until the last row ends, over what it could have. Links between
-the same two devices, which names do not tell apart, have what they carried together.
+Links between the same two devices are loaded together, as names do not tell them apart.
 """
 
 from __future__ import annotations
@@ -72,10 +70,7 @@ def loads(
     end_ns: float,
     frames: int,
 ) -> Loads:
-    """Return loads by stretches of one rate: a pair of devices of each, and from, to and rate.
-
-    A pair is the first device times their number, plus the second.
-    """
+    """A pair is the first device times their number, plus the second."""
     of_links = graph.links.start.astype(np.int64) * graph.devices + graph.links.end
     known, place = np.unique(of_links, return_inverse=True)
     capacity = np.bincount(place, graph.links.bytes_per_ns)

@@ -44,7 +44,6 @@ class Mesh(Builder):
         return draft.graph(grid)
 
     def bisection(self) -> float | None:
-        """Return what a cable for each row that is cut carries."""
         rows = rows_cut(self.given.sizes)
         return None if rows is None else rows * self.speed.bytes_per_ns
 

@@ -1,10 +1,8 @@
-"""Planes: every rank has a port into each of several networks that are alike and apart.
+"""Planes: every rank has a port into each of several equal, separate networks.
 
-Each plane needs switches of a fraction of the ports, so two tiers reach further; a message that is
-not striped has the rate of one plane only.
+Two tiers reach further, but a message that is not striped has the rate of one plane only.
 
-Source: Zhao et al., "Insights into DeepSeek-V3: scaling challenges and reflections on hardware for
-AI architectures", ISCA 2025, section 5.1 (multi-plane fat tree).
+Source: Zhao et al., "Insights into DeepSeek-V3", ISCA 2025, section 5.1.
 """
 
 from __future__ import annotations

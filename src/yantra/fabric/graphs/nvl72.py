@@ -21,8 +21,6 @@ from yantra.fabric.graphs.graph import Graph
 
 
 class Options(Record):
-    """What such domains are told."""
-
     bytes_per_ns: float
     latency_ns: float
     racks: int = 1

@@ -1,7 +1,4 @@
-"""Which device of a fabric each rank of a job is: in order, by rail, by a list or at random.
-
-Collectives and plans are about ranks; how far two ranks are apart follows from where they are.
-"""
+"""Which device of a fabric each rank of a job is: in order, by rail, by a list or at random."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """A product of dimensions as one graph: each row of each dimension has links of its own.
 
-What the networks of dimensions have by formula, laid out as devices and links, so that it can be
-drawn, routed and joined with what is no product. It costs memory in proportion to the links.
+It costs memory in proportion to the links.
 
-Source: Won et al., "ASTRA-sim2.0", ISPASS 2023, section IV-B.
+Source: Won et al., ASTRA-sim2.0, ISPASS 2023, section IV-B.
 """
 
 from __future__ import annotations
@@ -25,8 +24,6 @@ from yantra.fabric.topologies import find, topologies
 
 
 class Options(Record):
-    """What a product is told."""
-
     dimensions: str
     bytes_per_ns: tuple[float, ...]
     latency_ns: tuple[float, ...]
@@ -122,12 +119,10 @@ class Product(Builder):
 
 
 def _of_each(values: tuple[float, ...], dimension: int) -> float:
-    """Return the value of a dimension: its own, or the one that is said for all."""
     return values[0] if len(values) == 1 else values[dimension]
 
 
 def _counts(name: str, size: int) -> tuple[int, int]:
-    """Return how many switches and links a row of a dimension has."""
     if name == "fully_connected":
         return 0, size * (size - 1)
     block = find(name)

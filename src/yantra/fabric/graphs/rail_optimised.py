@@ -1,11 +1,8 @@
 """Rail-optimised: boxes with a switch inside; place i of every box is on the leaf of rail i.
 
-Collectives between equal places of boxes stay in one leaf, and a rank can reach other rails through
-its box. Without spines it is rail-only: half the switches, and nothing else than the boxes joins
-the rails.
+Without spines it is rail-only: only the boxes join the rails.
 
-Source: Wang et al., "Rail-only: a low-cost high-performance network for training LLMs with trillion
-parameters", Hot Interconnects 2024, section 2.
+Source: Wang et al., "Rail-only", Hot Interconnects 2024, section 2.
 """
 
 from __future__ import annotations
@@ -21,8 +18,6 @@ from yantra.fabric.graphs.graph import Graph
 
 
 class Options(Record):
-    """What a rail-optimised fabric is told."""
-
     boxes: int
     ranks_per_box: int
     box_bytes_per_ns: float

@@ -20,8 +20,6 @@ from yantra.fabric.graphs.graph import Graph
 
 
 class Options(Record):
-    """What a ring is told."""
-
     ranks: int
     bytes_per_ns: float
     latency_ns: float

@@ -17,16 +17,12 @@ from yantra.fabric.graphs.graph import Graph
 
 
 class Options(Record):
-    """What a switch is told."""
-
     ranks: int
     bytes_per_ns: float
     latency_ns: float
 
 
 class Switch(Builder):
-    """One switch that does not block."""
-
     options = Section(Options, {"ranks": ("ranks", Whole(at_least=2), "on the switch"), **LINKS})
     example: ClassVar = {"ranks": 8, "bandwidth": "50 GB/s", "latency": "500 ns"}
 

@@ -1,10 +1,7 @@
-"""Trees of switches over ranks of a fabric, as collectives in the network run over them.
+"""Trees of switches over ranks of a fabric, as collectives in the network run over them: those with
+the fewest levels of links, as many as share no switch.
 
-A tree is found from each switch by breadth first, over cables that go both ways; the trees with
-the fewest levels of links count, as many of them as share no switch, by the order of the fabric.
-Network cards pass on what goes through them and are not part of a tree.
-
-Trade-off: what is shared is decided one tree after another, so more trees may exist than are found.
+Trade-off: trees are chosen one after another, so more may exist than are found.
 """
 
 from __future__ import annotations
@@ -53,7 +50,6 @@ def is_switch(graph: Graph, device: int) -> bool:
 
 
 def cables_of(graph: Graph) -> list[list[int]]:
-    """Return, of each device, those it has links to and from, ascending."""
     pairs = set(zip(graph.links.start.tolist(), graph.links.end.tolist(), strict=True))
     beside: list[list[int]] = [[] for _ in range(graph.devices)]
     for start, end in sorted(pairs):
@@ -63,7 +59,6 @@ def cables_of(graph: Graph) -> list[list[int]]:
 
 
 def _tree(graph: Graph, beside: list[list[int]], root: int, members: frozenset[int]) -> Tree | None:
-    """Return the tree below a switch, without switches that have no ranks; None if ranks lack."""
     above: dict[int, int] = {root: root}
     ranks: dict[int, list[int]] = {}
     children: dict[int, list[int]] = {}

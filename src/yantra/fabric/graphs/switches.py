@@ -44,7 +44,6 @@ class FabricSwitches:
         return self._found[asked]
 
     def nodes(self) -> tuple[Node, ...]:
-        """Return the nodes, by their first position."""
         return self._nodes
 
     @cached_property
@@ -70,6 +69,5 @@ class FabricSwitches:
 
 
 def _renamed(tree: Tree, at: dict[int, int]) -> Tree:
-    """Return a tree over devices as one over positions."""
     below = tuple(_renamed(child, at) for child in tree.children)
     return Tree(tree.switch, tuple(at[device] for device in tree.ranks), below)

@@ -93,7 +93,6 @@ def _plans(
     least_ns: float,
     progress: Progress | None,
 ) -> Iterator[Plan]:
-    """Yield a plan for each number of chunks that TACOS is to try, and one of trees."""
     gathers = asked.kind is not Kind.REDUCE_SCATTER
     scatters = asked.kind is not Kind.ALL_GATHER
     there = rank_graph(fabric, latencies) if gathers else None
@@ -132,7 +131,6 @@ def _check_messages(messages: int, ranks: int) -> None:
 
 
 def _is_alike_both_ways(fabric: Fabric, latencies: tuple[float, ...]) -> bool:
-    """Say whether every link has one the other way, so that the fabric turned round is itself."""
     links = [(*link, latency) for link, latency in zip(fabric.links, latencies, strict=True)]
     return sorted(links) == sorted((end, start, *rest) for start, end, *rest in links)
 
@@ -144,7 +142,6 @@ def _chunks(ranks: int) -> tuple[int, ...]:
 def _of_trees(
     there: RankGraph | None, back: RankGraph | None, shard: float, chunks: int | None
 ) -> Plan:
-    """Return the plan of packed trees; both halves of an all-reduce cut a shard alike."""
     graphs = (there,) if back is there else (there, back)
     forests = [trees.forest(graph) for graph in graphs if graph is not None]
     most = MOST_MESSAGES // ((there is not None) + (back is not None))
@@ -157,7 +154,6 @@ def _of_trees(
 
 
 def _joined(gather: Plan | None, of_reversed: Plan | None) -> Plan:
-    """Return an all-gather, or a reduce-scatter from one of the fabric turned round, or both."""
     if of_reversed is None:
         assert gather is not None
         return gather

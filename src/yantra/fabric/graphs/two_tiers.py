@@ -1,10 +1,8 @@
 """Leaves and spines: what leaf-spine, planes and rails share.
 
-Ranks are on leaves; each leaf has a cable to each spine. Whether uplinks are as wide together as
-the ranks below is the oversubscription, the one knob.
+Oversubscription is how much wider the ranks are together than the uplinks.
 
-Source: Alizadeh and Edsall, "On the data path performance of leaf-spine datacenter fabrics", HOTI
-2013.
+Source: Alizadeh and Edsall, HOTI 2013.
 """
 
 from __future__ import annotations
@@ -79,7 +77,6 @@ def uplinks_of(given: Any, below: float) -> Uplinks:
 def add_spines(
     draft: Draft, leaves: NDArray[np.uint32], uplinks: Uplinks, prefix: str = ""
 ) -> NDArray[np.uint32]:
-    """Add spines that are linked to all leaves; return them."""
     spines = draft.switches(f"{prefix}spine", uplinks.spines)
     draft.cables(leaves[:, None], spines, uplinks.speed, f"{prefix}leaf up", f"{prefix}leaf down")
     return spines
@@ -89,8 +86,7 @@ def bisection(leaves: int, below: int, bytes_per_ns: float, spines: int, uplink:
     """Return the bytes/ns across the worst cut into halves of the ranks, one way.
 
     A cut takes half of the leaves with their uplinks, and of an odd leaf the ranks of one half; or
-    all leaves on one side, and the cables of half of the ranks. What is between these is linear in
-    the number of leaves on the other side, so one of the two is the least.
+    all leaves on one side, and the cables of half of the ranks.
     """
     half, whole = leaves * below // 2, leaves // 2
     return min(half * bytes_per_ns, whole * spines * uplink + (half - whole * below) * bytes_per_ns)

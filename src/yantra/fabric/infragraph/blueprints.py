@@ -29,8 +29,6 @@ def _server(factor: int = 1) -> Any:
 
 
 def _alone(module: str, name: str, *arguments: Any) -> Callable[[], Any]:
-    """Return what makes one instance of a device."""
-
     def make() -> Any:
         device = _class(f"{_DEVICES}.{module}", name)(*arguments)
         whole = _class("infragraph", "Infrastructure")(name=device.name)

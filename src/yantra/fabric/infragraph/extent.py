@@ -47,7 +47,6 @@ def refuse_large(tree: Mapping[str, Any], name: str) -> None:
 
 
 def _inside(devices: Mapping[str, Any], device: str, name: str, depth: int) -> tuple[int, int]:
-    """Return how many components and edges one device expands to."""
     if depth > _DEEPEST:
         raise ConfigError(name, f"has devices in devices, more than {_DEEPEST} deep")
     tree, nodes, edges = devices.get(device, {}), 0, 0
@@ -68,7 +67,6 @@ def _inside(devices: Mapping[str, Any], device: str, name: str, depth: int) -> t
 
 
 def _path(devices: Mapping[str, Any], device: str, path: str) -> int:
-    """Return how many components `cx5[0:2].port` are of a device."""
     total = 1
     for part in path.split(".")[:_DEEPEST]:
         own, _ = _named(part)
@@ -85,7 +83,6 @@ def _named(text: str) -> tuple[str, str | None]:
 
 
 def _chosen(text: str, count: int) -> int:
-    """Return how many of `count` are meant by `name[1:3]`, `name[2]` or `name`."""
     _, chosen = _named(text)
     if not chosen:
         return count

@@ -77,7 +77,6 @@ def _tree(name: str) -> Any:
 
 
 def _parts(tree: Any, name: str) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """Return the infrastructure and the annotations of a file, which may have both or the first."""
     if not isinstance(tree, dict):
         raise ConfigError(name, expected_got("a mapping with devices, instances and edges", tree))
     annotations = tree.get("annotations")
@@ -123,12 +122,10 @@ def _graph(
 
 
 def _instance(node: str) -> str:
-    """Return the instance that a component is in: `server.0` of `server.0.xpu.3`."""
     return ".".join(node.split(".")[:2])
 
 
 def _numbers(ranks: list[str], data: Mapping[str, Any], name: str) -> dict[str, int]:
-    """Return the number of each rank: its annotation where all have one, else its place."""
     said = [data[node].get("rank") for node in ranks]
     if all(number is None for number in said):
         return {node: at for at, node in enumerate(ranks)}

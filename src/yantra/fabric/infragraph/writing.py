@@ -66,7 +66,6 @@ def document(graph: Graph, name: str) -> dict[str, Any]:
 
 
 def _no_boxes(graph: Graph, endpoint: Any) -> list[dict[str, Any]]:
-    """Return annotations which say that ranks are in no box, as instances would be boxes else."""
     return [
         {
             "name": ".".join(_node(endpoint(rank))),
@@ -81,7 +80,6 @@ def _box(number: int) -> str:
 
 
 def _node(endpoint: dict[str, str]) -> tuple[str, str]:
-    """Return the parts of a node's name: `rank.3` and `xpu.0`."""
     instance, component = (
         re.sub(r"\[([0-9]+)\]", r".\1", endpoint[part]) for part in ("instance", "component")
     )
@@ -89,7 +87,6 @@ def _node(endpoint: dict[str, str]) -> tuple[str, str]:
 
 
 def _link_name(label: str, known: dict[tuple[str, float, float], str]) -> str:
-    """Return the name of a link: its labels, and a number where speeds differ."""
     taken = sum(1 for other, _, _ in known if other == label)
     return label if not taken else f"{label} [{taken + 1}]"
 
@@ -131,7 +128,6 @@ def _refuse(graph: Graph) -> None:
 
 
 def _cables(graph: Graph) -> list[tuple[int, int, float, float, str]]:
-    """Return both ends, rate, latency and the labels of both ways of every cable."""
     columns = [column.tolist() for column in graph.links]
     back = {
         (end, start): label

@@ -76,7 +76,6 @@ def _called(stack: Stack) -> set[str]:
 
 
 def _plain(name: str) -> str:
-    """Return a name as it is compared: `Megatron LM` is megatron-lm."""
     return re.sub(r"[\s_-]+", "-", name.strip().lower())
 
 

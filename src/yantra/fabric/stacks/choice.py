@@ -31,5 +31,4 @@ CHOICES = (AUTO, UNKNOWN, *WITHOUT_TERMS)
 
 
 def speeds_of(stack: str) -> Speeds:
-    """Return the speeds at which a choice of a stack runs."""
     return WITHOUT_TERMS.get(stack, "measured")

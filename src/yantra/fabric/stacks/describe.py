@@ -72,7 +72,6 @@ def overview(stack: Stack) -> dict[str, Any]:
 
 
 def report(stack: Stack) -> str:
-    """Return every term with its source, as plain text."""
     from yantra.base.text import table
 
     rows = [

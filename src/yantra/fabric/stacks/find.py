@@ -33,7 +33,6 @@ _FILES = NamedFiles("stack", paths.join(paths.dirname(__file__), "files"))
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of the built-in stacks, sorted."""
     return _FILES.names()
 
 
@@ -81,7 +80,7 @@ def parsed(text: str, path: str) -> Stack:
 
 
 def _copies(place: Place, tree: Any) -> Number:
-    """Read how many experts a token has; 0 is as many as it has in the job's model."""
+    """Read how many experts a token has; 0 takes the number of the job's model."""
     of_model = isinstance(tree, dict) and tree.get("value") == 0
     read = place.count(tree | {"value": 1} if of_model else tree)
     return read.replace(value=0.0, written="0") if of_model else read
@@ -108,10 +107,6 @@ def _names(place: Place, tree: Any) -> tuple[str, ...]:
 
 
 def _of_own(place: Place, tree: dict[str, Any]) -> Stack:
-    """Return another stack with kernels and collectives measured on the user's own machine.
-
-    Each is the path of a file, or stands in this one.
-    """
     given = place.mapping(tree, ("title",), (*_OWN, *_OF_OWN))
     at = place.key("based_on")
     name = at.text(given["based_on"]) if "based_on" in given else UNKNOWN
@@ -149,7 +144,6 @@ def _collectives(place: Place, tree: Any) -> str:
 
 
 def _profile(place: Place, tree: Any) -> str:
-    """Read the profile that terms go with; a path starts from the folder of the stack."""
     if tree is None:
         return ""
     from yantra.compute import profiles

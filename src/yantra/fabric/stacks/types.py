@@ -1,7 +1,7 @@
 """What a stack is: terms by machine, each a number with its source.
 
-Trade-off: two or three factors of whole classes of time say nothing of why; they hold for jobs like
-those they were fitted to, and the interval says how well they did on others.
+Trade-off: factors of whole classes of time hold for jobs like those they were fitted to; the
+interval says how well for others.
 """
 
 from __future__ import annotations
@@ -69,7 +69,6 @@ class Terms(Record):
     plans: tuple[PlanInterval, ...] = ()
 
     def numbers(self) -> Iterator[tuple[str, Number]]:
-        """Yield every number with its key."""
         for key in (*FACTORS, *OTHERS):
             yield key, getattr(self, key)
         for one in self.plans:
@@ -90,7 +89,6 @@ class Graphs(Record):
 
     @property
     def line(self) -> str:
-        """The line of a stack's file."""
         parts = [f"jobs: {self.jobs}", f"source: {json.dumps(self.source)}"]
         if (own := self.interval) is not None:
             about = f"basis: {own.basis}, source: {json.dumps(own.source)}"

@@ -1,4 +1,4 @@
-"""Topologies: how the ranks of one dimension are linked, and where messages go. No time in here."""
+"""Topologies: how the ranks of one dimension are linked, and where messages go."""
 
 from __future__ import annotations
 

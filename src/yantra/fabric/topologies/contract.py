@@ -27,10 +27,7 @@ Law = Callable[[Block, int], str | None]
 
 
 def every_route_arrives(block: Block, n: int) -> str | None:
-    """Links join two devices there are and stand once; routes follow them, and turn in no circle.
-
-    So messages reach every rank from every other.
-    """
+    """Links join existing devices and occur once; routes follow them without circles."""
     try:
         table_of(block, n)
     except TopologyError as error:
@@ -162,7 +159,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _table(block: Block, n: int) -> Table | None:
-    """The table if there is one; that there is, is a law of its own."""
     try:
         return table_of(block, n)
     except TopologyError:

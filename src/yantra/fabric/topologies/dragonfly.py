@@ -69,7 +69,6 @@ class Dragonfly(Block):
             yield self._router(n, one, other), self._router(n, other, one)
 
     def _router(self, n: int, group: int, towards: int) -> int:
-        """Return the router of a group that has its link to another one."""
         h = self._h(n)
         distance = (towards - group) % (n // (2 * h * h))
         return n + group * 2 * h + (distance - 1) // h

@@ -1,9 +1,9 @@
 """Fully connected: every rank has a link to every other.
 
-One hop between any two and nothing shared, at the price of n (n - 1) links; each rank's bandwidth
-is spread over n - 1 of them.
+One hop between any two, at the price of n (n - 1) links, over which each rank's bandwidth is
+spread.
 
-Source: Won et al., "ASTRA-sim2.0", ISPASS 2023, table I.
+Source: Won et al., ASTRA-sim2.0, ISPASS 2023, table I.
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 
 class FullyConnected(Block):
-    """A link for every ordered pair."""
-
     native = "fully_connected"
     symmetric = True
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 
 def both_ways(pairs: Iterable[Link]) -> Iterator[Link]:
-    """Yield a link each way for every pair of devices."""
     for one, other in pairs:
         yield one, other
         yield other, one

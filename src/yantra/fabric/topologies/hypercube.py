@@ -1,11 +1,8 @@
 """Hypercube: ranks whose numbers differ in one bit are linked.
 
-log2(n) hops across with as many links per rank; exchanges at distances of powers of two, as in
-halving-doubling, take one hop and share no link. Messages correct the lowest differing bit first
-(e-cube routing).
+log2(n) hops across; messages correct the lowest differing bit first (e-cube routing).
 
-Source: Sullivan and Bashkow, "A large scale, homogeneous, fully distributed parallel machine",
-ISCA 1977.
+Source: Sullivan and Bashkow, ISCA 1977.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Ring: every rank is linked to the next and to the previous one.
 
-Two links per rank whatever n, at the price of n / 2 hops across. A message goes the shorter way
-round, upwards if both are equal.
+A message goes the shorter way round, upwards if both are equal.
 
-Source: Won et al., "ASTRA-sim2.0", ISPASS 2023, table I.
+Source: Won et al., ASTRA-sim2.0, ISPASS 2023, table I.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
-"""A topology -> the table of its links and of which one a message takes where.
-
-Every entry is checked while it is made, so that a table that exists routes every message. Making
-one takes time and memory in proportion to devices x ranks: about a second for 1000 ranks.
+"""The table of a topology's links, and which one a message takes where. It takes time and memory in
+proportion to devices x ranks.
 """
 
 from __future__ import annotations
@@ -38,7 +36,6 @@ class Table(NamedTuple):
         return devices
 
     def hops(self, start: int, to: int) -> int:
-        """Return the number of links a message takes."""
         return len(self.route(start, to)) - 1
 
 
@@ -79,7 +76,6 @@ def _links_of(block: Block, n: int) -> tuple[int, tuple[Link, ...]]:
 
 
 def _steps_of(block: Block, n: int, devices: int, links: Sequence[Link]) -> Step:
-    """The topology's own way where it has one, else the shortest."""
     shortest: Step | None = None
 
     def step(at: int, to: int) -> int | None:
@@ -95,7 +91,6 @@ def _steps_of(block: Block, n: int, devices: int, links: Sequence[Link]) -> Step
 
 
 def _lay(table: Table, number: dict[Link, int], step: Step, start: int, to: int) -> None:
-    """Enter the way from `start` to `to` up to where it joins one that is known to arrive."""
     at = start
     passed = {start}
     while at != to and table.next_link[at * table.ranks + to] == NONE:
@@ -113,10 +108,7 @@ def _lay(table: Table, number: dict[Link, int], step: Step, start: int, to: int)
 
 
 def shortest_ways(n: int, devices: int, links: Sequence[Link]) -> Step:
-    """Return the steps of shortest ways by hops; of several next devices the lowest.
-
-    Destinations are bits of one integer per device, so a round extends all routes by a hop at once.
-    """
+    """Return the steps of shortest ways by hops; of several next devices the lowest."""
     neighbours: list[list[int]] = [[] for _ in range(devices)]
     for source, target in sorted(links):
         neighbours[source].append(target)

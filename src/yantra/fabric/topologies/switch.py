@@ -1,9 +1,8 @@
 """Switch: every rank has one link up to a switch and one down from it.
 
-Two hops between any two, and each rank's whole bandwidth for whomever it talks to; what many send
-to one rank waits at the link down to it.
+What many send to one rank waits at the link down to it.
 
-Source: Won et al., "ASTRA-sim2.0", ISPASS 2023, table I.
+Source: Won et al., ASTRA-sim2.0, ISPASS 2023, table I.
 """
 
 from __future__ import annotations

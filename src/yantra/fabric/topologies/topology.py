@@ -1,8 +1,6 @@
 """What a topology is: the switches, links and routes of one dimension.
 
-A new one needs `links`. Where the shortest way is not the way messages go, it also says where they
-go next; where not every number of ranks will do, it says why. Devices are numbers: 0..n-1 are the
-ranks, those from n on are switches.
+Devices are numbers: 0..n-1 are the ranks, those from n on are switches.
 """
 
 from __future__ import annotations

@@ -81,7 +81,6 @@ class Conversation:
 
     @property
     def has_unsaid(self) -> bool:
-        """Whether the program does not know of some messages yet."""
         return bool(self._unsaid)
 
     def send(self, at: int, source: int, destination: int, size: int, route: Sequence[int]) -> int:
@@ -116,11 +115,9 @@ class Conversation:
         return reply
 
     def close(self) -> None:
-        """Let the program end."""
         self._process.end("end\n")
 
     def never_delivered(self) -> UnsupportedError:
-        """The error for messages under way with nothing to come."""
         number, first = next(iter(self.under_way.items()))
         what = f"message {number} of {first.bytes} B from {first.source} to {first.destination}"
         others = len(self.under_way) - 1

@@ -111,7 +111,6 @@ class Process:
         return lines
 
     def error(self, problem: str) -> UnsupportedError:
-        """The error, with the end of the program's standard error."""
         self._drain()
         self.kill()
         said = self._said.decode(errors="replace").strip().splitlines()[-_STDERR_LINES:]
@@ -134,7 +133,6 @@ class Process:
         self.kill()
 
     def kill(self) -> None:
-        """End the program and all that it started, at once."""
         self._end()
 
     def _line(self) -> str | None:
@@ -150,7 +148,6 @@ class Process:
         return line.decode()
 
     def _moved(self, left: memoryview, deadline: float, asked: str) -> memoryview:
-        """Wait for the program, read its output, write what it takes; return the rest."""
         wait_ms = max(0, int(1000 * (deadline - monotonic())) + 1)
         ready = dict(self._poll.poll(wait_ms))
         if not ready and monotonic() >= deadline:
@@ -227,7 +224,6 @@ def _end_all(child: subprocess.Popen[bytes]) -> None:
 
 
 def shown(text: bytes | str) -> str:
-    """A program's output, cut to a short printable line."""
     data = text.encode() if isinstance(text, str) else text
     cut = repr(data[:60].decode("latin-1"))
     return f"{cut[:-1]}...'" if len(data) > 60 else cut

@@ -1,4 +1,4 @@
-"""Routings over a fabric: which way messages go. The core's own, each a file of `native/fabric`.
+"""Routings over a fabric: which way messages go.
 
 A path is a function of seed and flow, so equal scenarios take equal paths.
 """
@@ -48,7 +48,6 @@ class Routing(NamedTuple):
 
 
 def names() -> tuple[str, ...]:
-    """The names of all routings."""
     return tuple(_native())
 
 
@@ -100,8 +99,6 @@ def _field(option: _core.RoutingOption) -> Number:
 
 
 class _Either(Number):
-    """True or false, which the core reads as 1 and 0; below 0, the default, is neither."""
-
     expected = "true or false"
 
     def read(self, tree: Any, where: str, folder: str) -> float:

@@ -1,7 +1,4 @@
-"""Traffic: lists of flows made by rules, to study a network without any job.
-
-A generator is a file of this folder that ends with `PLUGIN = <a Traffic class>`.
-"""
+"""Traffic: lists of flows made by rules, to study a network without any job."""
 
 from __future__ import annotations
 
@@ -35,7 +32,6 @@ def generate(kind: str, options: Mapping[str, Any], hosts: int, seed: int, where
 
 
 def flows_by(found: type[Traffic], given: Any, hosts: int, seed: int, where: str) -> Flows:
-    """The flows of a generator from a record of its options."""
     from yantra.network.traffic.generator import ordered
 
     if hosts < 2:

@@ -14,8 +14,6 @@ from yantra.network.traffic.generator import SIZE, Flows, Traffic
 
 
 class Options(Record):
-    """The options of an all-to-all."""
-
     bytes: int
 
 

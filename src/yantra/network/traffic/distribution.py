@@ -1,7 +1,6 @@
 """Distributions of the sizes of flows: by name, or from a file of bytes and percentages.
 
-Between two points sizes are uniform, as in the source of the named ones
-(github.com/alibaba-edu/High-Precision-Congestion-Control, traffic_gen/custom_rand.py).
+Between two points sizes are uniform, as in HPCC's traffic_gen/custom_rand.py.
 """
 
 from __future__ import annotations
@@ -37,7 +36,6 @@ class Sizes(NamedTuple):
         return float((middles * np.diff(self.percent)).sum() / 100)
 
     def draw(self, generator: np.random.Generator, number: int) -> NDArray[np.int64]:
-        """So many sizes, at least a byte each."""
         drawn = np.interp(generator.uniform(0, 100, number), self.percent, self.bytes)
         return np.maximum(drawn.astype(np.int64), 1)
 

@@ -1,7 +1,4 @@
-"""What a generator of traffic is: options, and the flows that follow from them and a seed.
-
-The same options, hosts and seed give the same flows, as columns of numpy.
-"""
+"""What a generator of traffic is: options, and the flows that follow from them and a seed."""
 
 from __future__ import annotations
 
@@ -52,11 +49,9 @@ class Traffic(ABC):
 
 
 def ordered(flows: Flows) -> Flows:
-    """Flows by start, then source, then destination."""
     order = np.lexsort((flows.dst, flows.src, flows.start_ns))
     return Flows(*(column[order] for column in flows))
 
 
 def others(generator: np.random.Generator, hosts: int, src: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each source another host, uniformly."""
     return (src + generator.integers(1, hosts, len(src))) % hosts

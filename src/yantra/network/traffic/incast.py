@@ -1,7 +1,7 @@
 """Incast: many hosts send to one at the same time, once.
 
-The last switch and its buffer decide, as all flows share one link. Source: Chen et al.,
-"Understanding TCP incast throughput collapse in datacenter networks", WREN 2009.
+Source: Chen et al., "Understanding TCP incast throughput collapse in datacenter networks", WREN
+2009.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ from yantra.network.traffic.generator import SIZE, Flows, Traffic
 
 
 class Options(Record):
-    """The options of an incast."""
-
     bytes: int
     senders: int | None = None
     receiver: int = 0

@@ -1,7 +1,7 @@
 """Permutation: every host sends to one other, and every host receives from one other, at once.
 
-A fabric without oversubscription could carry it at full rate; losses are due to routing. Source:
-Dally and Towles, "Principles and Practices of Interconnection Networks" (2004), section 3.2.
+Source: Dally and Towles, "Principles and Practices of Interconnection Networks" (2004), section
+3.2.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ from yantra.network.traffic.generator import SIZE, Flows, Traffic
 
 
 class Options(Record):
-    """The options of a permutation."""
-
     bytes: int
 
 

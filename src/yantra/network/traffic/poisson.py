@@ -17,8 +17,6 @@ from yantra.network.traffic.generator import BANDWIDTH, SIZE, Flows, Traffic, ot
 
 
 class Options(Record):
-    """The options of Poisson traffic."""
-
     load: float
     bytes_per_ns: float
     duration_ns: float

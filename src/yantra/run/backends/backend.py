@@ -48,7 +48,7 @@ class Backend(ABC):
     def run(self, tasks: Iterable[Task], work: Work) -> Generator[Any, None, None]:
         """Yield `work.after`'s values in task order.
 
-        Takes tasks only a few ahead. When closed, running tasks end soon and none starts.
+        When closed, running tasks end soon and none starts.
         """
 
     def calls(
@@ -56,6 +56,6 @@ class Backend(ABC):
     ) -> Generator[tuple[int, Any], None, None]:
         """Yield (place of argument, result) as calls end.
 
-        All must be picklable. When closed, none starts. Optional.
+        Optional.
         """
         raise UnsupportedError(f"--backend: {type(self).__name__} runs scenarios, and no trials")

@@ -1,10 +1,6 @@
-"""The backend `local`: threads of this process.
+"""The backend `local`: threads of this process; any number gives the same bits.
 
-The core releases the interpreter's lock, and runs share nothing they write, so any number of
-threads gives the same bits.
-
-Trade-off: nothing is copied and Ctrl-C reaches all, but Python's part of `compile` is serial, so
-sweeps of short runs gain little. Plain calls go to processes, which end with the asking one.
+Trade-off: Python's part of `compile` is serial, so sweeps of short runs gain little.
 """
 
 from __future__ import annotations
@@ -37,11 +33,7 @@ _GRACE_S = 0.3
 
 
 class Local(Backend):
-    """Runs tasks in threads."""
-
     def run(self, tasks: Iterable[Task], work: Work) -> Generator[Any, None, None]:
-        """Yield the answers in order."""
-
         def one(task: Task) -> Any:
             task = work.before(task)
             return work.after(task, perform(task, work.told(task.number)))
@@ -67,7 +59,6 @@ class Local(Backend):
     def calls(
         self, function: Callable[[Any], Any], given: Sequence[Any]
     ) -> Generator[tuple[int, Any], None, None]:
-        """Yield (place of argument, result)."""
         processes = min(self.at_once or cores(), len(given))
         if processes <= 1:
             yield from ((at, function(one)) for at, one in enumerate(given))

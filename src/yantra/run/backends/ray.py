@@ -1,10 +1,7 @@
-"""The backend `ray`: a Ray cluster (https://docs.ray.io), joined or local.
+"""The backend `ray`: a Ray cluster (https://docs.ray.io), joined or local, whose machines share a
+file system.
 
-A task of one core runs in the asking process's folder: the machines share a file system. Only the
-asking process writes.
-
-Trade-off: only paths of scenario and plug-ins are shipped (or a scenario made in Python), as traces
-are large.
+Trade-off: only paths of scenario and plug-ins are shipped, as traces are large.
 """
 
 from __future__ import annotations
@@ -33,14 +30,11 @@ _LACKING = (
 
 
 class Ray(Backend):
-    """Runs tasks on a Ray cluster."""
-
     def __init__(self, at_once: int | None) -> None:
         super().__init__(at_once)
         self._ray = _package()
 
     def run(self, tasks: Iterable[Task], work: Work) -> Generator[Any, None, None]:
-        """Yield the answers in order."""
         with _joined(self._ray):
             try:
                 yield from _Flow(self._ray, self.at_once, work).through(tasks)
@@ -50,7 +44,6 @@ class Ray(Backend):
     def calls(
         self, function: Callable[[Any], Any], given: Sequence[Any]
     ) -> Generator[tuple[int, Any], None, None]:
-        """Yield (place of argument, result)."""
         ray = self._ray
         with _joined(ray):
             remote = ray.remote(num_cpus=1, max_retries=0)(call_away)
@@ -102,8 +95,6 @@ def _got(ray: ModuleType, reference: Any) -> Any:
 
 
 class _Flow:
-    """Tasks out, answers back."""
-
     def __init__(self, ray: ModuleType, at_once: int | None, work: Work) -> None:
         self._ray = ray
         self._work = work

@@ -8,8 +8,7 @@
             train(batch)
             c.step()
 
-One rank writes `host.<rank>.json`, `device.<rank>.json` and `collect.<rank>.json`. Nothing here
-imports PyTorch before it is used; `python -m yantra.collect train.py` records a script as it is.
+One rank writes `host.<rank>.json`, `device.<rank>.json` and `collect.<rank>.json`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """`python -m yantra.collect train.py ...`: records a training script unchanged.
 
-A step ends where the first optimizer has stepped or, on request, at `yantra.collect.step()`. Under
-torchrun: `torchrun ... -m yantra.collect train.py`.
+A step ends where the first optimizer has stepped or, on request, at `yantra.collect.step()`.
 """
 
 from __future__ import annotations
@@ -86,7 +85,6 @@ def _advice(step: str, ended: int) -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line; return the exit status."""
     try:
         command.main(argv, prog_name="python -m yantra.collect", standalone_mode=False)
     except YantraError as error:

@@ -57,7 +57,6 @@ class Annotator:
 
     @contextmanager
     def installed(self) -> Iterator[Annotator]:
-        """Wrap kernels and waits; always restored at the end."""
         group = self._torch.distributed.ProcessGroup
         work = self._torch.distributed.Work
         with ExitStack() as undo:
@@ -85,7 +84,6 @@ class Annotator:
     def _wrap(
         self, undo: ExitStack, namespace: str, names: Iterable[str], wrapper: Callable[..., Any]
     ) -> None:
-        """Register kernels that call `wrapper(name, schema, original, arguments)`."""
         library = self._torch.library.Library(namespace, "IMPL")
         undo.callback(library._destroy)
         for name in names:
@@ -132,7 +130,6 @@ class Annotator:
         return result
 
     def _facts(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The annotation, with numbers of its own: `seq` in its group, `id`."""
         group = self._groups.of(self._torch.distributed.ProcessGroup.unbox(given["process_group"]))
         said = message(name, given, len(group.ranks))
         peer = group.rank_at(said.peer)
@@ -233,7 +230,6 @@ class Annotator:
 
 
 def _called_by_engine(depth: int) -> bool:
-    """Also true without such a frame, in autograd's threads."""
     try:
         frame = sys._getframe(depth)
     except ValueError:

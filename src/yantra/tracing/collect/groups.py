@@ -17,14 +17,11 @@ class Group(NamedTuple):
 
 
 class Groups:
-    """Groups seen, looked up once each."""
-
     def __init__(self, dist: Any) -> None:
         self._dist = dist
         self._known: dict[str, Group] = {}
 
     def of(self, process_group: Any) -> Group:
-        """Name and ranks of a process group."""
         name = str(process_group.group_name)
         group = self._known.get(name)
         if group is None or len(group.ranks) != process_group.size():
@@ -39,7 +36,6 @@ class Groups:
 
 
 def described(dist: Any) -> list[dict[str, Any]]:
-    """This rank's groups: name, description, backend, ranks."""
     if not (dist.is_available() and dist.is_initialized()):
         return []
     return [

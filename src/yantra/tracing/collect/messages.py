@@ -50,7 +50,6 @@ class Message(NamedTuple):
 
 
 def arguments(schema: Any, values: Sequence[Any]) -> dict[str, Any]:
-    """Name a kernel's values; missing ones get the schema's defaults."""
     named = {a.name: a.default_value for a in schema.arguments if a.has_default_value()}
     return named | {a.name: v for a, v in zip(schema.arguments, values, strict=False)}
 
@@ -72,13 +71,11 @@ def message(operator: str, given: Mapping[str, Any], group_size: int) -> Message
 
 
 def results(given: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield the tensors the operator writes."""
     for name in ("tensors", "output_tensors", "output_tensor", "outputs", "output", "output_lists"):
         yield from tensors(given.get(name))
 
 
 def tensors(value: Any) -> Iterator[Any]:
-    """Yield tensors, also from lists and lists of lists."""
     if isinstance(value, list | tuple):
         for part in value:
             yield from tensors(part)

@@ -1,7 +1,5 @@
-"""Annotations: profiler ranges whose names are JSON.
-
-PyTorch's observer does not escape names, so single quotes replace double ones while recording;
-`mend` makes proper JSON of the finished file.
+"""Annotations: profiler ranges whose names are JSON, in single quotes while recording, as PyTorch's
+observer does not escape names.
 """
 
 from __future__ import annotations
@@ -33,5 +31,4 @@ def facts_of(name: str, kind: str = COMM) -> dict[str, Any] | None:
 
 
 def mend(data: bytes) -> bytes:
-    """Turn annotations' single quotes into escaped double ones."""
     return _NOTE.sub(lambda note: note[0].replace(b"'", b'\\"'), data)

@@ -1,8 +1,7 @@
 """Ends a step where the script's first optimizer has stepped.
 
-PyTorch's hook runs inside the range `Optimizer.step`, which a recording ended there would lose. So
-from the second step `optimizer.step` is replaced on that object. Schedulers and Accelerate replace
-it too; the hook ends the step where the replacement was bypassed.
+PyTorch's hook runs inside the range `Optimizer.step`, so `optimizer.step` is replaced on that
+object.
 """
 
 from __future__ import annotations
@@ -29,8 +28,6 @@ def stepping(step: Callable[[], None]) -> Iterator[None]:
 
 
 class _First:
-    """The optimizer that stepped first, with its former `step`."""
-
     def __init__(self, step: Callable[[], None]) -> None:
         self._step = step
         self._optimizer: Any = None
@@ -47,7 +44,6 @@ class _First:
             self._step()
 
     def let_go(self) -> None:
-        """Restore `step`, unless the replacement was wrapped."""
         self._over = True
         optimizer = self._optimizer
         if optimizer is None or vars(optimizer).get("step") is not self._replacement:

@@ -1,8 +1,5 @@
-"""Keeps the script's own profilers from starting during a collection.
-
-PyTorch has one profiler and one observer per process; a second start takes the first's state, and
-the process crashes when both have stopped. With a warning, the script's look like an empty
-recording meanwhile.
+"""Keeps the script's own profilers from starting during a collection: PyTorch has one per process,
+and a second start would crash it.
 """
 
 from __future__ import annotations
@@ -91,8 +88,6 @@ def _told_once() -> Callable[[str], None]:
 
 
 class _Nothing:
-    """A profiler's answers when nothing was recorded."""
-
     def save(self, path: str) -> None:
         write_text(path, _EMPTY_TRACE)
 

@@ -1,8 +1,6 @@
 """`Columns`: a trace as lists by node, for the inspecting tools.
 
-Nodes are numbered as in the core's graph, by ascending id. Lists loop three times as fast as its
-columns but take more memory. Duplicate ids are merged, dependencies on missing nodes dropped; see
-`graph.diagnostics`.
+Nodes are numbered as in the core's graph, by ascending id.
 """
 
 from __future__ import annotations
@@ -39,7 +37,6 @@ class Extra(NamedTuple):
 
     @property
     def is_delay(self) -> bool:
-        """Whether it is time that nothing recorded explains."""
         return self.part == "delay"
 
 
@@ -73,15 +70,12 @@ class Columns:
         ]
 
     def parents(self, node: int) -> list[int]:
-        """Distinct nodes a node waits for."""
         return self.parent[self.parent_begin[node] : self.parent_begin[node + 1]]
 
     def children(self, node: int) -> list[int]:
-        """Nodes that wait for a node."""
         return self.child[self.child_begin[node] : self.child_begin[node + 1]]
 
     def name(self, node: int) -> str:
-        """A node's name."""
         return self.graph.name(node)
 
     @cached_property
@@ -112,13 +106,11 @@ class Columns:
 
     @cached_property
     def extra(self) -> list[Extra]:
-        """Attributes beyond the graph's, in one pass."""
         attributes = self.trace.native.attributes
         return [_extra(attributes(place)) for place in self.record]
 
     @cached_property
     def kind(self) -> list[str]:
-        """One of KINDS per node."""
         return [
             _kind(type, cpu, extra)
             for type, cpu, extra in zip(self.type, self.is_cpu, self.extra, strict=True)
@@ -144,7 +136,6 @@ class Columns:
         return (masks[node], lengths[node]) if lengths else (0, 0)
 
     def label(self, node: int) -> str:
-        """A node's name in reports."""
         return f"node {self.id[node]} {self.name(node)!r}"
 
 

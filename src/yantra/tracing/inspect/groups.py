@@ -1,5 +1,5 @@
-"""A job's communicators: from a group file (ASTRA-sim's JSON, name -> ranks), a node of PyTorch
-traces (`## process_group:init ##`), or the ranks that use the name.
+"""A job's communicators: from a group file, a node of PyTorch traces, or the ranks that use the
+name.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ def read_group_file(path: Path) -> tuple[Groups, list[str]]:
 
 
 def declared_groups(columns: Columns) -> list[Declared]:
-    """Distinct process groups in a trace; unreadable ones are skipped."""
     found: dict[Declared, None] = {}
     if NodeType.METADATA not in columns.type:
         return []
@@ -49,7 +48,6 @@ def declared_groups(columns: Columns) -> list[Declared]:
 
 
 def inferred_groups(by_rank: Mapping[int, Columns]) -> Groups:
-    """Ranks whose collectives name each group, without the world."""
     users: dict[str, list[int]] = {}
     for rank in sorted(by_rank):
         columns = by_rank[rank]
@@ -64,7 +62,6 @@ def inferred_groups(by_rank: Mapping[int, Columns]) -> Groups:
 
 
 def group_key(name: str) -> tuple[int, str]:
-    """Order groups by number where names are numbers."""
     number = whole(name)
     return (1 << 62 if number is None else number, name)
 
@@ -82,7 +79,6 @@ def _members(members: Any, where: str) -> tuple[int, ...]:
 
 
 def process_groups(text: str) -> list[Declared]:
-    """PyTorch's list: its first entry is JSON text. Other texts: none."""
     import ast
 
     try:

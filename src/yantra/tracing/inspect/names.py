@@ -1,8 +1,6 @@
-"""Operator and kernel names without what differs from call to call.
+"""Operator and kernel names without arguments, template arguments, instance numbers and addresses.
 
-Arguments, template arguments, instance numbers and addresses go: `at::native::reduce_kernel<512, 1,
-...>(...)` becomes `at::native::reduce_kernel`, `send to 3` `send to *`. Trade-off: names that only
-a number distinguished may merge.
+Trade-off: names that only a number distinguished may merge.
 """
 
 from __future__ import annotations
@@ -20,7 +18,6 @@ _LONGEST = 200
 
 
 def normalised(name: str) -> str:
-    """The operation's name; empty stays empty."""
     text = name.strip()
     for part in _ANONYMOUS:
         text = text.replace(part, "")
@@ -31,7 +28,6 @@ def normalised(name: str) -> str:
 
 
 def _without_arguments(text: str) -> str:
-    """Operators such as `->` are no brackets."""
     if "<" not in text and "(" not in text:
         return text
     kept: list[str] = []

@@ -1,6 +1,6 @@
 """Topological order, depth, width and critical path of a graph.
 
-Linear in nodes and edges. Nodes in or behind a cycle are left out and counted.
+Nodes in or behind a cycle are left out and counted.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ class Path(NamedTuple):
 
 
 def topological(columns: Columns) -> list[int]:
-    """Parents first; without nodes in or behind a cycle."""
     waiting = _parent_counts(columns)
     child_begin, child = columns.child_begin, columns.child
     order = [node for node, count in enumerate(waiting) if count == 0]
@@ -41,7 +40,6 @@ def topological(columns: Columns) -> list[int]:
 
 
 def issue_order(columns: Columns) -> list[int]:
-    """The order of one worker that takes the lowest ready id."""
     waiting = _parent_counts(columns)
     ready = [node for node, count in enumerate(waiting) if count == 0]
     heapify(ready)

@@ -1,7 +1,4 @@
-"""A job's trace files: finding and reading them by rank.
-
-Equal files are decoded once, so a thousand ranks of one trace cost one.
-"""
+"""A job's trace files: finding and reading them by rank."""
 
 from __future__ import annotations
 
@@ -19,8 +16,6 @@ _RANK = re.compile(r"(?:^|[._-])([0-9]{1,9})(?:\.et)?(?:\.gz)?$")
 
 
 class TraceFile(NamedTuple):
-    """A rank's file."""
-
     rank: int
     path: str
 

@@ -1,12 +1,7 @@
 """Hides what the traces of a job reveal about its model, at a level from 1 to 4.
 
-hidden = obfuscate(load_job(["job.{rank}.et"]), level=3, key=b"secret")
-hidden.traces[0].write("hidden.0.et")
-for leak in hidden.leaks: print(leak.what, leak.shows, leak.evidence)
-
 Each level does what those below it do: (1) `strip` names, (2) `renumber`, (3) `quantise`, (4)
-`coarsen`. The same key gives the same traces; all ranks of a job are treated alike, so that it runs
-as before. `leaks` lists what still shows.
+`coarsen`.
 """
 
 from __future__ import annotations
@@ -125,8 +120,6 @@ def _mended(path: str, trace: Trace, remarks: list[str]) -> Trace:
 
 
 class _GroupNames:
-    """Group names, old to new; the world keeps its name, new names are numbers."""
-
     def __init__(self, new: Mapping[str, str]) -> None:
         self.new = new
 
@@ -135,7 +128,6 @@ class _GroupNames:
 
 
 def _group_names(ranks: Iterable[list[Node]], members: Groups, keyed: Keyed | None) -> _GroupNames:
-    """Numbered under the key, or at level 1 only if the name is no number."""
     names = set(members)
     for nodes in ranks:
         for node in nodes:
@@ -181,7 +173,6 @@ def _quantised(
     *,
     coarse: bool,
 ) -> dict[int, Trace]:
-    """Rank by rank where messages are exchanged, as their sizes depend on the ends."""
     sizes = Sizes({rank: nodes[key] for rank, key in ranks.items()})
     numbers = Numbers(keyed, [])
     hidden: dict[int, Trace] = {}

@@ -1,7 +1,6 @@
 """Operator and kernel names to a few dozen classes.
 
-Words decide, in table order: `aten::cudnn_batch_norm_backward` is `normalization`. Unknown:
-`operator` on the CPU, `kernel` on a device.
+Words decide, in table order: `aten::cudnn_batch_norm_backward` is `normalization`.
 """
 
 from __future__ import annotations
@@ -60,7 +59,6 @@ CLASSES = frozenset(
 
 @lru_cache(maxsize=4096)
 def class_of(name: str, type: int, comm_type: int | None, is_cpu: bool, is_delay: bool) -> str:
-    """A node's class: by what it communicates, else by name."""
     if type == NodeType.COMM_COLL:
         if comm_type is None or not 0 <= comm_type < len(CollectiveType):
             return "collective"

@@ -19,7 +19,6 @@ _SUMMED = ("num_ops", "tensor_size")
 
 
 def coarsened(nodes: list[Node]) -> list[Node]:
-    """Fewer nodes; those given are changed."""
     columns = Columns(Trace(nodes))
     parents = reduced_parents(columns)
     children: list[list[int]] = [[] for _ in parents]

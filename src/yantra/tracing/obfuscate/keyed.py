@@ -1,7 +1,5 @@
-"""Numbers and permutations from a key alone.
-
-Keyed BLAKE2b (RFC 7693) as a pseudo-random function: equal in every process; without the key some
-numbers reveal nothing about others.
+"""Numbers and permutations from a key alone, by keyed BLAKE2b (RFC 7693): equal in every
+process.
 """
 
 from __future__ import annotations

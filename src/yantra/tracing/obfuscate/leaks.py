@@ -23,8 +23,6 @@ _SHOWN = 4
 
 
 class Leak(NamedTuple):
-    """One thing a trace may reveal."""
-
     what: str
     shows: str
     evidence: list[str]

@@ -26,19 +26,15 @@ Lane = tuple[str, int | str]
 
 
 class Pair(NamedTuple):
-    """A message's ends."""
-
     source: int
     destination: int
 
 
 def bucket(value: int) -> int:
-    """The bucket of a positive number."""
     return floor(log2(value) * BUCKETS_PER_OCTAVE)
 
 
 def middle(of: int) -> float:
-    """The geometric middle of a bucket."""
     return float(2 ** ((of + 0.5) / BUCKETS_PER_OCTAVE))
 
 
@@ -55,7 +51,6 @@ class Sizes:
         self._new = {lane: _scaled_sizes(found) for lane, found in calls.items()}
 
     def of(self, node: Node, rank: int, size: int) -> int:
-        """A call's new size."""
         return self._new[_lane_of_call(node, rank)].get(size, size)
 
 
@@ -65,7 +60,6 @@ _COMMUNICATION = (NodeType.COMM_COLL, NodeType.COMM_SEND, NodeType.COMM_RECV)
 def quantise(
     nodes: list[Node], rank: int, sizes: Sizes, keyed: Keyed, epsilon: float | None
 ) -> None:
-    """Quantise in place; starts go: they would show old durations."""
     by_lane: dict[Lane, list[Node]] = defaultdict(list)
     for node in nodes:
         by_lane[lane_of(node)].append(node)
@@ -84,7 +78,6 @@ def quantise(
 
 
 def lane_of(node: Node) -> Lane:
-    """What runs a node's neighbours one by one."""
     if node.type in _COMMUNICATION:
         return "group", str(node.get("pg_name") or "0")
     if node.get("is_cpu_op"):
@@ -138,7 +131,6 @@ def _own(members: Iterable[Node], name: str) -> None:
 
 
 def _noisy(durations: list[int], lane: Lane, keyed: Keyed, epsilon: float) -> Counter[int]:
-    """Noisy counts that sum to the number of positive durations."""
     counts = Counter(bucket(value) for value in durations if value > 0)
     if not counts:
         return counts

@@ -1,7 +1,6 @@
-"""Level 2: new numbers for nodes, threads, streams, groups, tags; unused ones dropped.
+"""Level 2: new numbers for nodes, threads, streams, groups, tags.
 
-Permuted under the key, equal on all ranks, so messages and collectives still meet. Node ids get
-keyed gaps but keep their order: simulators take the lowest ready id.
+Node ids keep their order: simulators take the lowest ready id.
 """
 
 from __future__ import annotations
@@ -21,8 +20,6 @@ _THREADS = ("tid", "thread")
 
 
 class Numbers:
-    """A job's new numbers."""
-
     def __init__(self, keyed: Keyed, ranks: Iterable[list[Node]]) -> None:
         threads: set[int] = set()
         streams: set[int] = set()
@@ -42,7 +39,6 @@ class Numbers:
         self.tags = keyed.permuted("tag", tags)
 
     def ids(self, nodes: list[Node], purpose: str = "id") -> dict[int, int]:
-        """New ids in the old order."""
         gaps = self.keyed.stream(purpose)
         next_id = self.keyed.number(purpose, "first") % _FIRST_IDS
         ids = {}
@@ -53,7 +49,6 @@ class Numbers:
 
 
 def renumber(nodes: list[Node], numbers: Numbers) -> None:
-    """Renumber in place and sort by new ids."""
     with_new_ids(nodes, numbers.ids(nodes))
     for node in nodes:
         node.inputs = node.inputs if node.name == "process_group" else None
@@ -67,7 +62,6 @@ def renumber(nodes: list[Node], numbers: Numbers) -> None:
 
 
 def with_new_ids(nodes: list[Node], ids: dict[int, int]) -> None:
-    """Change ids and dependencies; sort by id."""
     for node in nodes:
         node.id = ids[node.id]
         node.data_deps = [ids[id] for id in node.data_deps]
@@ -76,7 +70,6 @@ def with_new_ids(nodes: list[Node], ids: dict[int, int]) -> None:
 
 
 def canonical_tag(tag: int) -> int:
-    """The tag simulators see."""
     return (tag & _32_BITS) % _TAGS
 
 

@@ -1,6 +1,6 @@
 """Level 1: names to classes; drops schemas, paths, tensor and process ids, host, time.
 
-An allow-list of attributes and kinds of values. Tensors keep shapes and types.
+An allow-list of attributes and kinds of values.
 """
 
 from __future__ import annotations
@@ -128,7 +128,6 @@ def _without_ids(info: IOInfo | None) -> IOInfo | None:
 
 
 def process_groups_of(node: Node) -> list[Declared]:
-    """The process groups a node lists, if any."""
     if node.type != NodeType.METADATA or node.inputs is None or "process_group" not in node.name:
         return []
     return process_groups(node.inputs.values)

@@ -1,7 +1,5 @@
-"""What became of a recording's events, launches and device ops.
-
-What is read and what named rules leave out are counted apart from the whole; `unaccounted` is the
-rest, 0 without defects. Linked and Chakra traces keep the sums.
+"""What became of a recording's events, launches and device ops; `unaccounted` is what neither
+reading nor a named rule explains.
 """
 
 from __future__ import annotations
@@ -27,7 +25,6 @@ class Sum(Struct):
 
     @property
     def unaccounted(self) -> int:
-        """What no part explains; negative where something counts twice."""
         return self.total - sum(self.parts.values()) - sum(self.left_out.values())
 
     def add(self, part: str, number: int) -> None:
@@ -53,7 +50,6 @@ class Balance(Struct):
     became: Sum = field(default_factory=Sum)
 
     def sums(self) -> dict[str, Sum]:
-        """The sums that count anything."""
         named = {
             "events": self.events,
             NODES: self.nodes,
@@ -65,15 +61,12 @@ class Balance(Struct):
 
     @property
     def unaccounted(self) -> dict[str, int]:
-        """Unexplained counts; empty if the balance adds up."""
         return {name: one.unaccounted for name, one in self.sums().items() if one.unaccounted}
 
     def lines(self) -> list[str]:
-        """The balance in words, a line per sum."""
         return [_line(name, one) for name, one in self.sums().items()]
 
     def problems(self) -> list[str]:
-        """A sentence for each sum that does not add up."""
         return [
             f"{number} of the {self.sums()[name].total} {name} are not accounted for: a defect of "
             "the reader; please report the file"
@@ -81,7 +74,6 @@ class Balance(Struct):
         ]
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
         form: dict[str, Any] = msgspec.to_builtins(self)
         return form
 
@@ -97,7 +89,6 @@ def from_text(text: object) -> Balance | None:
 
 
 def to_text(balance: Balance) -> str:
-    """JSON, as traces carry it."""
     return json.dumps(balance.as_dict(), ensure_ascii=False, separators=(",", ":"))
 
 

@@ -64,12 +64,10 @@ class Call(Struct):
 
     @property
     def uneven(self) -> bool:
-        """Whether amounts differ between members."""
         return len(set(self.sends)) > 1 or len(set(self.gets)) > 1
 
 
 def plain(name: str) -> str:
-    """A collective's name in lower case without separators."""
     return name.lower().replace("_", "").replace("-", "").replace(" ", "")
 
 
@@ -127,10 +125,8 @@ class Calls:
         return call
 
     def around(self, id: int) -> dict[str, Operator]:
-        """The operators of the call by sort, innermost of each.
-
-        Of a sort met twice the outer is another call's: batched receives are inside the send
-        before. A label's record may be the sibling before it.
+        """Where a kind of record is met twice, the outer one is another call's: batched receives
+        are inside the send before. A label's record may be the sibling before it.
         """
         found: dict[str, Operator] = {}
         at: int | None = id
@@ -244,7 +240,6 @@ def _from_record(call: Call, operator: Operator) -> None:
 
 
 def _from_attributes(call: Call, operator: Operator) -> None:
-    """Attributes of schema 1.1.0 and later."""
     found = {attr.name: attr.value for attr in operator.attrs}
     name, group = found.get("collective_name"), found.get("pg_name")
     call.name = plain(name) if isinstance(name, str) and name else call.name
@@ -318,7 +313,6 @@ def _strided(start: Any, stride: Any, size: Any) -> tuple[int, ...]:
 
 
 def _listed(text: str) -> tuple[int, ...]:
-    """ "[0, 1, 2]"; empty if cut ("[0, 1, ...]")."""
     try:
         return _whole(json_value(text))
     except ValueError:

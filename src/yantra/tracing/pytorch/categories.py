@@ -76,5 +76,4 @@ UNBEGUN = "ended and never begun"
 
 
 def is_call(category: str) -> bool:
-    """Whether a category is of runtime or driver calls."""
     return category.endswith(CALL_ENDINGS)

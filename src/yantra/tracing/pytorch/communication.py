@@ -79,7 +79,6 @@ class Found(Struct):
 
 
 def find(linked: Linked, calls: Calls) -> Found:
-    """Find a rank's communicating device ops."""
     found = Found()
     batches = _Batches(linked, calls)
     names = {op.name for op in linked.device_ops if op.cat == "kernel"}  # far fewer than kernels
@@ -98,7 +97,6 @@ def find(linked: Linked, calls: Calls) -> Found:
 
 
 def issue(op: DeviceOp) -> tuple[int, int]:
-    """Sort key of issue: the launch, or an orphan's start."""
     return op.start_ns if op.launch_start_ns is None else op.launch_start_ns, op.id
 
 
@@ -111,7 +109,6 @@ def collective_of(name: str) -> CollectiveType | None:
 def _communications(
     op: DeviceOp, call: Call | None, batches: _Batches, linked: Linked
 ) -> list[Communication]:
-    """Several for a batch, none if unknown."""
     told = collective_of(op.name) if op.cat == "kernel" else None
     if call is None:  # launched before the recording; other ranks may know
         return [_one(op, Call(-1), NodeType.COMM_COLL, told, linked)]
@@ -169,7 +166,6 @@ def _size(made: Communication, call: Call, size: int) -> None:
 
 
 def _bytes_by_member(rows: tuple[int, ...], size: int | None) -> tuple[int, ...]:
-    """Empty where rows do not sum to `size`."""
     total = sum(rows)
     if size is None or (size % total if total else size):
         return ()
@@ -177,7 +173,6 @@ def _bytes_by_member(rows: tuple[int, ...], size: int | None) -> tuple[int, ...]
 
 
 def _ranks(group: str | None, call: Call, linked: Linked) -> tuple[int, ...]:
-    """Empty: unknown, taken for all."""
     for known in linked.groups:
         if known.name == group and known.ranks:
             return tuple(known.ranks)
@@ -228,8 +223,6 @@ def _adopt_orphans(linked: Linked, items: list[Communication]) -> None:
 
 
 class _Batches:
-    """Sends and receives of one batch run in one kernel."""
-
     def __init__(self, linked: Linked, calls: Calls) -> None:
         with_kernel = {op.parent for op in linked.device_ops}
         self.calls = calls
@@ -242,7 +235,6 @@ class _Batches:
                 self.pending[record.tid].append((record.id, call, type))
 
     def of(self, op: DeviceOp) -> list[tuple[Call, NodeType]]:
-        """What the launching thread issued since the last batch."""
         if op.launch_tid is None or op.parent is None:
             return []
         waiting = self.pending[op.launch_tid]

@@ -98,7 +98,6 @@ class CommunicationNames:
         return _known(self._of_operator(name))
 
     def of_kernel(self, name: str) -> str | None:
-        """The same for kernels; what looks like communication is UNSIZED."""
         return _known(self._of_kernel(name))
 
 

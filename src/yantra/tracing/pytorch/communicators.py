@@ -1,8 +1,7 @@
 """Communicators: from PyTorch's group names to ASTRA-sim's integer ids.
 
-Two groups of the same ranks issue independently, so a communicator is a name and its ranks. All
-ranks are 0, without entry. A small number as name, which PyTorch gives equally on all ranks, is the
-id; others follow by ranks and names, equal on all ranks only if converted together.
+A small number as name is the id; others follow by ranks and names, equal on all ranks only if
+converted together.
 """
 
 from __future__ import annotations
@@ -19,29 +18,23 @@ _LARGEST = 499  # larger ones' tags collide in ASTRA-sim
 
 
 class Communicators:
-    """Ids of a job's communicators."""
-
     def __init__(self, world_size: int, items: Iterable[Communication] = ()) -> None:
         self.world = tuple(range(world_size))
         self.ids: dict[Key, int] = {}
         self._assign({self.key(item) for item in items})
 
     def key(self, item: Communication) -> Key:
-        """Identifies the communicator; unknown ranks mean all."""
         ranks = item.ranks or self.world
         return ranks, item.group or ""
 
     def id(self, item: Communication) -> int:
-        """The communicator's id."""
         return self.ids[self.key(item)]
 
     @property
     def members(self) -> dict[int, tuple[int, ...]]:
-        """Ranks by id, without the group of all."""
         return {id: ranks for (ranks, _), id in self.ids.items() if id != WORLD}
 
     def json(self) -> str:
-        """ASTRA-sim's communicator group file."""
         members = sorted(self.members.items())
         rows = (f'  "{id}": {json.dumps(list(ranks))}' for id, ranks in members)
         return "{\n" + ",\n".join(rows) + "\n}\n" if members else "{}\n"

@@ -1,7 +1,4 @@
-"""From linked PyTorch traces to Chakra traces that replay the measured timeline.
-
-Recorded durations are always kept, so simulators may replay communication or model it.
-"""
+"""From linked PyTorch traces to Chakra traces that replay the measured timeline."""
 
 from __future__ import annotations
 
@@ -98,7 +95,6 @@ class ConvertReport(Struct):
     remarks: list[str] = field(default_factory=list)
 
     def summary(self) -> str:
-        """Counts as text, one line per kind."""
         lines = [
             f"{count(self.ranks, 'trace')}, {count(self.nodes, 'node')}, {self.delays} of them "
             "delays",
@@ -121,7 +117,6 @@ class ConvertReport(Struct):
         return "".join(f"{line}\n" for line in lines)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
         form = {name: getattr(self, name) for name in self.__struct_fields__}
         form["balance"] = {rank: one.as_dict() for rank, one in self.balance.items()}
         form["recorded"] = {rank: found.as_dict() for rank, found in self.recorded.items()}
@@ -153,8 +148,6 @@ class ConvertReport(Struct):
 
 
 class Job(Struct):
-    """A converted job's communicators and report."""
-
     communicators: Communicators
     report: ConvertReport
 
@@ -269,8 +262,6 @@ def _rank(
 
 
 class _Ranks:
-    """The ranks given: what communicates, and the traces again for writing."""
-
     def __init__(
         self, sources: Sequence[Source], names: CommunicationNames, step: int | None
     ) -> None:
@@ -291,7 +282,6 @@ class _Ranks:
     def replicated(
         self, world_size: int, options: ConvertOptions
     ) -> tuple[dict[int, list[Communication]], list[str]]:
-        """For a template, rank 0's items."""
         ((rank, found),) = self.found.items()
         (linked,) = self._kept.values()
         made, told = scaled(linked, found.items, self.world_size, world_size, options.gathered)
@@ -316,7 +306,6 @@ class _Ranks:
         return found.kept
 
     def linked(self, rank: int, *, keep: bool) -> Linked:
-        """`keep`: the one given, as any rank."""
         if keep:
             (linked,) = self._kept.values()
             linked.rank = rank

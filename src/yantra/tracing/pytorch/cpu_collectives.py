@@ -1,9 +1,6 @@
-"""CPU collectives as device work.
+"""CPU collectives as device work: gloo's worker threads run them.
 
-In gloo `c10d::allreduce_` returns at once, a worker thread records `gloo:all_reduce`, and something
-waits: like a kernel. So the worker's operator becomes a device op on a lane of its own (see
-`labels`). Waits come from annotations `chakra::wait|{"id"}`; without them, a thread idle for most
-of a collective, or resuming just after it, is taken to have waited.
+Without annotations, a thread idle for most of a collective is taken to have waited for it.
 """
 
 from __future__ import annotations
@@ -53,7 +50,6 @@ def with_cpu_collectives(linked: Linked) -> Linked:
 
 
 def _device_ops(issued: Mapping[int, list[Operator]], calls: Calls) -> list[DeviceOp]:
-    """A call may run in parts, a reduce-scatter of lists in one per rank."""
     made = []
     latest: dict[str | None, DeviceOp] = {}
     for issuer in sorted((calls.by_id[id] for id in issued), key=_times):
@@ -117,7 +113,6 @@ def _without(operator: Operator, bodies: dict[int, Operator]) -> Operator:
 def _told_waits(
     operators: Iterable[Operator], made: Iterable[DeviceOp], calls: Calls
 ) -> list[Wait]:
-    """Waits named by annotations; ranges may nest."""
     by_note: dict[int, DeviceOp] = {}
     for op in made:
         call = calls.of(op.parent)
@@ -148,7 +143,6 @@ def _ended(ids: Iterable[int], ends: dict[int, int], waiter: Operator) -> list[i
 
 
 def _seen_waits(operators: list[Operator], made: list[DeviceOp]) -> list[Wait]:
-    """Waits seen only as a thread resuming just after a collective's end."""
     threads = _threads(operators)
     found: defaultdict[tuple[int, int, int], list[int]] = defaultdict(list)
     for op in made:
@@ -177,8 +171,6 @@ def _threads(operators: Iterable[Operator]) -> dict[int, _Thread]:
 
 
 class _Thread:
-    """When a thread was between operators."""
-
     def __init__(self, operators: list[Operator]) -> None:
         self.work = [op for op in operators if not _is_frame(op)]
         self.frames = sorted((op for op in operators if _is_frame(op)), key=_times)
@@ -189,7 +181,6 @@ class _Thread:
         self.starts = [start for start, _ in self.spans]
 
     def gap_at(self, at: int) -> tuple[int, int] | None:
-        """None inside an operator or at the ends."""
         place = bisect_right(self.starts, at) - 1
         if place >= 0 and at < self.spans[place][1]:
             return None

@@ -27,8 +27,6 @@ from yantra.tracing.pytorch.tensors import decoded
 
 
 class _Form(NamedTuple):
-    """Attributes written together; values of another kind are omitted."""
-
     names: tuple[str, ...]
     kinds: bytes
 
@@ -135,7 +133,6 @@ class _Emitter:
         yield Trace.from_native(self.recorder.finish())
 
     def _ids(self) -> list[range] | None:
-        """Ids of each node's nodes; None: the graph's own."""
         if all(len(parts) == 1 for parts in self.parts.values()):
             return None
         ids = []
@@ -262,7 +259,6 @@ class _Emitter:
 
 
 def type_of(op: DeviceOp, memory_nodes: bool) -> NodeType:
-    """Node type of a device op that does not communicate."""
     if memory_nodes and op.cat == "gpu_memcpy" and op.bytes is not None:
         if "HtoD" in op.name:
             return NodeType.MEM_LOAD

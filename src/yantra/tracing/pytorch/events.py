@@ -1,7 +1,4 @@
-"""A device-trace event and the `args` that linking uses.
-
-Most of a file's bytes are skipped without making objects.
-"""
+"""A device-trace event and the `args` that linking uses."""
 
 from __future__ import annotations
 
@@ -98,13 +95,10 @@ class Event(Struct, gc=False):
 
     @property
     def detail(self) -> Args:
-        """The args; empty if none."""
         return self.args or _NO_ARGS
 
 
 class ShapedEvent(Event, gc=False):
-    """An event with an operator's inputs."""
-
     args: ShapedArgs | None = None
 
 

@@ -1,4 +1,4 @@
-"""Converts files: names of a job's inputs and outputs."""
+"""Converts the files of a job."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ def trace_name(output: str, rank: int) -> str:
 
 
 def groups_name(output: str) -> str:
-    """File of the communicator groups."""
     return f"{output.removesuffix('.gz').removesuffix('.et')}.groups.json"
 
 

@@ -1,7 +1,5 @@
-"""FLOPs of matrix products and convolutions from recorded shapes.
-
-A multiplication and an addition per term: 2 m k n for (m, k) x (k, n); for a convolution twice the
-output's elements times one filter's. Others: unknown.
+"""FLOPs of matrix products (2 m k n) and convolutions (twice the output's elements times one
+filter's) from recorded shapes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Host traces of PyTorch's ExecutionTraceObserver, schemas 1.0.1 to 1.1.1.
-
-Operators with parents, attributes and tensors, no times; sorted here by id, the order of start, not
-by completion. Tensors stay raw JSON (`msgspec.Raw`): the whole file in memory, no cost per tensor.
+"""Host traces of PyTorch's ExecutionTraceObserver, schemas 1.0.1 to 1.1.1. Tensors stay raw JSON.
 
 Source: files of PyTorch 1.13 to 2.13.
 """
@@ -59,7 +56,6 @@ class HostNode(Struct, gc=False):
 
     @property
     def is_root(self) -> bool:
-        """Whether it is a process or thread, not an operator."""
         return self.name in ROOT_NAMES
 
 
@@ -150,7 +146,6 @@ def parse(data: bytes, where: str) -> HostTrace:
 
 
 def _file(data: bytes, where: str) -> _File | _FlatFile:
-    """Decode in today's layout, again only if the file says another."""
     try:
         file = json_input.decode(data, _File, where, WHAT)
         version = _version(file, where)
@@ -259,7 +254,6 @@ class _Group(Struct):
 
 
 def _groups(nodes: list[HostNode], where: str) -> list[ProcessGroup]:
-    """Groups of all `process_group:init` records, each name once."""
     found: dict[str, ProcessGroup] = {}
     for node in nodes:
         if "process_group:init" not in node.name:

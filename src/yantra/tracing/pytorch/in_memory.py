@@ -19,7 +19,6 @@ _SCHEMA = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\{\s*"schema"\s*:\s*"')
 
 
 def are_recordings(arguments: Sequence[str]) -> bool:
-    """Whether the files seem to be recordings, not Chakra traces."""
     if any(argument.endswith((".et", ".et.gz")) for argument in arguments):
         return False
     return all(kineto.is_one(one.path) or _has_nodes(one.path) for one in ranks.given(arguments))

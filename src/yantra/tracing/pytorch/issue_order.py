@@ -18,7 +18,6 @@ from yantra.tracing.pytorch.graph import Graph
 def keep_issue_order(
     graph: Graph, items: Sequence[Communication], communicators: Communicators
 ) -> None:
-    """Add those dependencies; times do not change."""
     latest: dict[int, int] = {}  # node of the communicator's last collective
     for item in items:
         if item.type is not NodeType.COMM_COLL:

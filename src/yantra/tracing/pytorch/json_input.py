@@ -95,7 +95,6 @@ def _mended(data: bytes) -> bytes:
 
 
 def _as_json(found: re.Match[bytes]) -> bytes:
-    """Times may not be null: they become their text."""
     if found[0][:1] == b'"':
         return found[0]
     before = found.string[max(0, found.start() - _LONGEST_KEY) : found.start()]

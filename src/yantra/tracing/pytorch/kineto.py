@@ -68,7 +68,6 @@ class KinetoTrace(Struct):
     problems: list[str] = field(default_factory=list)
 
     def lists(self) -> tuple[list[Event], ...]:
-        """All lists of events."""
         return self.cpu, self.calls, self.device, self.syncs, self.forward, self.backward
 
 
@@ -215,8 +214,7 @@ def _check_read(trace: KinetoTrace, where: str, left_out: LeftOut) -> None:
 def _check_one_rank(trace: KinetoTrace, where: str) -> None:
     """Raise TraceError for merged files: their numbers clash.
 
-    Correlation and operator ids begin anew per process. Merging programs write the rank before the
-    process (`[TP00] 555`).
+    Correlation and operator ids begin anew per process.
     """
     events = (*trace.cpu, *trace.calls, *trace.device)
     names = {str(event.pid) for event in events if isinstance(event.pid, str)}

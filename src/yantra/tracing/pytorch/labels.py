@@ -1,8 +1,5 @@
-"""Which call a `gloo:*` operator is the work of.
-
-The host trace has it below whatever was open. It goes to an earlier call of its host thread: by
-tensor; else, if it has tensors, the one above it; else the oldest of its kind; else, as further
-work, the one above it or the latest.
+"""Which call a `gloo:*` operator is the work of: an earlier one of its host thread, by tensor, else
+by nesting, else by kind.
 """
 
 from __future__ import annotations
@@ -22,8 +19,6 @@ Tensors = set[tuple[int, ...]]
 
 
 class _Ready(NamedTuple):
-    """A call that began and has no work yet."""
-
     call: Operator
     tensors: Tensors
 

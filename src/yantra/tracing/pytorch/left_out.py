@@ -33,7 +33,6 @@ class LeftOut:
         self.reasons.append(f"{self.where} at $.traceEvents[{index}]{field}: {reason}")
 
     def problems(self) -> list[str]:
-        """A sentence for the user, or none."""
         if not self.reasons:
             return []
         events = count(len(self.reasons), "impossible event")

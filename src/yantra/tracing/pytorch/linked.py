@@ -86,8 +86,7 @@ class DeviceOp(Struct, gc=False):
 
     `parent`: innermost operator around the launch, None for an orphan. Launch times: None if
     missing. `after`: ids it waits for: the predecessor on device and stream, those by events, the
-    predecessor in the communicator. All ended before this started, unless the link report says
-    otherwise.
+    predecessor in the communicator.
     """
 
     id: int
@@ -197,7 +196,6 @@ class LinkReport(Struct):
     problems: list[str] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
         form = {name: getattr(self, name) for name in self.__struct_fields__}
         return form | {"balance": self.balance.as_dict()}
 

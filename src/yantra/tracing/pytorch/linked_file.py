@@ -97,7 +97,6 @@ class _File(Struct):
 
 
 def to_json(linked: Linked) -> bytes:
-    """A linked trace as JSON."""
     return b"".join(_pieces(linked))
 
 
@@ -108,7 +107,6 @@ def write(linked: Linked, path: str) -> None:
 
 
 def _pieces(linked: Linked) -> Iterator[bytes]:
-    """A thousand nodes at a time, to save memory."""
     encode = msgspec.json.encode
     head = {"schema": linked.schema, "pid": linked.pid, "time": linked.time}
     yield encode({**head, "start_ts": linked.start_ts})[:-1] + b',"nodes":['
@@ -152,8 +150,6 @@ def parse(data: bytes, where: str) -> Linked:
 
 
 class _Gathered:
-    """Operators and device ops as read; common texts are shared."""
-
     def __init__(self) -> None:
         self.operators: list[Operator] = []
         self.device_ops: list[DeviceOp] = []
@@ -169,7 +165,6 @@ class _Gathered:
                 self.device_ops.append(_device_op(node))
 
     def _shorten(self, node: _Node) -> None:
-        """Let go of the block that the node's tensors are parts of."""
         texts = self._texts
         for attr in node.attrs:
             attr.name = texts.setdefault(attr.name, attr.name)

@@ -1,10 +1,6 @@
 """Makes ranks' communications agree, so that a simulated job cannot hang.
 
-What lacks a counterpart, at a recording's ends, becomes a computation of its recorded duration,
-reported.
-
-An uneven all-to-all takes the largest member's size. If to be split, and members say what they
-send, it becomes messages, as in NCCL.
+What lacks a counterpart becomes a computation of its recorded duration.
 """
 
 from __future__ import annotations
@@ -102,7 +98,6 @@ def _align(id: int, by_rank: dict[int, list[Communication]], found: Matches) -> 
 
 
 def _numbers(made: list[Communication]) -> list[int] | None:
-    """Orphans' numbers are counted on from their neighbours."""
     known = [item.sequence for item in made]
     if not known:
         return []
@@ -141,10 +136,8 @@ def _settle(meeting: dict[int, Communication], ranks: set[int], found: Matches) 
 
 
 def _exchanged(meeting: dict[int, Communication]) -> dict[int, list[Communication]] | None:
-    """Messages of an all-to-all, by identity of each member's part.
-
-    None where all send equally, a member's sends are unknown or contradicted, or it has no message
-    at all: a kernel must become some node.
+    """Return None where all send equally, a member's sends are unknown or contradicted, or a member
+    has no message at all: a kernel must become some node.
     """
     members = next(iter(meeting.values())).ranks or tuple(sorted(meeting))
     if sorted(members) != sorted(meeting) or not any(item.uneven for item in meeting.values()):
@@ -216,7 +209,6 @@ def _pairs(
     ranks: set[int],
     found: Matches,
 ) -> list[tuple[int, int, list[Communication]]]:
-    """(source, destination, [send, receive]); one end if the other was not given."""
     pairs = []
     unmatched: Counter[tuple[int, int]] = Counter()
     for lane in sorted({*sends, *receives}):

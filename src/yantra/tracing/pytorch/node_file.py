@@ -59,8 +59,6 @@ def read_nodes(
 
 
 class _Reader:
-    """One pass; unusual files are read whole."""
-
     def __init__(
         self,
         where: str,

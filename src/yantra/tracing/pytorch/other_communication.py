@@ -56,7 +56,6 @@ class AllFound(Struct):
 
 
 def find_all(linked: Linked, calls: Calls, names: CommunicationNames) -> AllFound:
-    """Find a rank's communicating device ops, of any library."""
     found = find(linked, calls)
     others = _Others(linked, calls, names, found)
     others.complete(found.items)
@@ -85,7 +84,6 @@ class _Others:
         self.kept: dict[int, str] = {}
 
     def complete(self, items: list[Communication]) -> None:
-        """NCCL kernels without a record get the enclosing operator's size."""
         parents = {op.id: op.parent for op in self.linked.device_ops}
         for item in items:
             unexplained = item.key < 0 and item.bytes is None
@@ -97,7 +95,6 @@ class _Others:
             item.group, item.ranks = item.group or group[0], item.ranks or group[1]
 
     def collectives(self) -> list[Communication]:
-        """Those the trace proves; others go into `unrecognised`."""
         made: list[Communication] = []
         served: set[int] = set()  # operators with communication below
         rest: list[tuple[DeviceOp, Operator]] = []
@@ -183,7 +180,6 @@ def _leave(into: dict[str, Unrecognised], kind: str, op: DeviceOp, name: str = "
 
 
 def short_name(kernel: str) -> str:
-    """A kernel's name without return type, parameters and template."""
     name = kernel.removeprefix("void ").replace("(anonymous namespace)::", "")
     return name.split("<", 1)[0].split("(", 1)[0]
 

@@ -30,7 +30,6 @@ Shapes = tuple[tuple[int, ...], ...]
 
 
 def gradients(linked: Linked) -> set[Shapes]:
-    """Shapes of gradients reduced together, each list once."""
     found = set()
     for operator in linked.operators:
         if operator.name == _GRADIENTS:

@@ -1,8 +1,6 @@
 """The rank of a trace, where only its name says it.
 
-The profiler writes ranks only in distributed jobs, and a shell lists `t.10.json` before `t.2.json`.
-A name's rank: the number after `rank`, else the one that differs between names. Open ranks are
-reported, and refused where the given order contradicts the numbers.
+A name's rank: the number after `rank`, else the one that differs between names.
 """
 
 from __future__ import annotations

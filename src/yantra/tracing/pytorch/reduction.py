@@ -1,8 +1,6 @@
 """Transitive reduction: drops dependencies implied by others.
 
-Each node joins the end of a chain it follows, and knows how far it reaches into each. A parent is
-superfluous if another reaches it. Time and memory: nodes times chains, about the threads and
-streams.
+Time and memory: nodes times chains, about the threads and streams.
 """
 
 from __future__ import annotations
@@ -11,10 +9,7 @@ from collections.abc import Sequence
 
 
 def reduced(deps: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Each node's parents without implied ones.
-
-    Node i may depend only on nodes below i.
-    """
+    """Node i may depend only on nodes below i."""
     chain = [0] * len(deps)
     place = [0] * len(deps)
     tails: list[int] = []

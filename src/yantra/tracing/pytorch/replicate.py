@@ -94,7 +94,6 @@ def scaled(
 
 
 def is_of_all(item: Communication, recorded: int) -> bool:
-    """Whether it is a collective of all recorded ranks."""
     is_collective = item.type is NodeType.COMM_COLL
     return is_collective and len(item.ranks or range(recorded)) == recorded
 

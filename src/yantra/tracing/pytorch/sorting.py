@@ -1,8 +1,6 @@
 """Sorts a device trace's events by kind, each counted once.
 
-A begin and an end (`ph` B and E) are one event. Device work without a Kineto category, as from
-Ascend's plug-ins, is known by a flow or a call's correlation number, which must tie all events of a
-category; without category, other events on that device's rows also count.
+Device work without a Kineto category is known by a flow or a correlation number.
 
 Source: Chrome's "Trace Event Format" (Google); flows `async_npu` of Ascend's PyTorch profiler.
 """
@@ -42,7 +40,6 @@ class Sorted(Struct):
     pairs: set[int] = field(default_factory=set)
 
     def lists(self) -> tuple[list[Event], ...]:
-        """All lists of events."""
         return self.cpu, self.calls, self.device, self.syncs, self.forward, self.backward
 
 
@@ -145,7 +142,6 @@ class _Sorter:
             self.balance.leave_out(cats.FLOW_RULE, 1)
 
     def _pairs(self) -> None:
-        """An end closes what its thread began last."""
         threads: defaultdict[Any, list[Event]] = defaultdict(list)
         for event in self.open:
             if isinstance(event.ts, int | float):
@@ -240,7 +236,6 @@ class _Sorter:
         self.found.device.append(event)
 
     def _launched(self, event: Event, start: Event) -> None:
-        """Take a flow's start as the launch call of its end."""
         number = _FIRST_NUMBER - self.flow_launches
         self.flow_launches += 1
         args = event.args = event.args or Args()
@@ -273,10 +268,7 @@ class _Sorter:
 
 
 def _bound(ends: list[Event], spans: list[Event]) -> dict[int, Event]:
-    """By span index; the first of several.
-
-    An end belongs to the span around it on its thread (`bp` "e"), else to the next.
-    """
+    """An end belongs to the span around it on its thread (`bp` "e"), else to the next."""
     threads: defaultdict[Any, list[Event]] = defaultdict(list)
     for span in spans:
         if isinstance(span.ts, int | float):

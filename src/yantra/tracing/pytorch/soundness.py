@@ -1,7 +1,4 @@
-"""Checks ranks, times and nesting of a linked trace before conversion.
-
-Our files pass; damaged or hand-made ones are refused here, not later.
-"""
+"""Checks ranks, times and nesting of a linked trace before conversion."""
 
 from __future__ import annotations
 

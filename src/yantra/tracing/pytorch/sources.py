@@ -21,14 +21,12 @@ from yantra.tracing.pytorch.node_file import read_nodes
 
 
 class _Mark(msgspec.Struct, gc=False):
-    """Node fields that only one sort of file has."""
-
     cat: Any = None
     host_id: int | None = None
 
 
 class _IsLinkedError(Exception):
-    """Ends the look at a file once its sort is known."""
+    """Ends the look at a file once its kind is known."""
 
 
 class Recordings:
@@ -44,11 +42,9 @@ class Recordings:
         self._by_place: list[str] = []
 
     def sources(self) -> list[Callable[[], Linked]]:
-        """A reader per trace; may be called repeatedly."""
         return [partial(self._load, place) for place in range(len(self.given))]
 
     def problems(self) -> list[str]:
-        """What a user should know of the traces read."""
         found = [text for texts in self.told.values() for text in texts]
         if len(self._by_place) > 1:
             found.append(ranks.in_order_given(self._by_place))

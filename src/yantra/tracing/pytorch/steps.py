@@ -1,8 +1,4 @@
-"""One step of a recording of several.
-
-PyTorch's profiler marks steps with ranges, `ProfilerStep#2`. A step has what threads began in its
-time, and device ops launched then. Who waited for earlier work keeps the time without the
-dependency.
+"""One step of a recording of several: what threads began in its time, and device ops launched then.
 
 Source: torch.profiler.profile.step.
 """
@@ -31,7 +27,6 @@ class Step(NamedTuple):
 
 
 def steps(linked: Linked) -> list[Step]:
-    """The marked steps in order; a number's first range counts."""
     found: dict[int, Step] = {}
     for operator in linked.operators:
         mark = _MARK.match(operator.name)
@@ -46,7 +41,6 @@ def steps(linked: Linked) -> list[Step]:
 
 
 def remark(found: list[Step]) -> str:
-    """What to say when all of several steps are converted."""
     return (
         f"the recording holds {len(found)} steps (#{found[0].number} to #{found[-1].number}), and "
         f"a run shows their sum; --step {found[-1].number} converts the last alone"
@@ -113,7 +107,6 @@ class _Cut:
         return time is not None and self.step.start_ns <= time < self.step.end_ns
 
     def _operators(self) -> set[int]:
-        """Operators begun in the step, and roots; without a time, where the enclosing one is."""
         kept: set[int] = set()
         for operator in self.linked.operators:
             timeless = operator.start_ns is None and (

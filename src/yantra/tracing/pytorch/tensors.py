@@ -1,7 +1,5 @@
-"""Sizes of tensors in recorded inputs and outputs.
-
-A tensor is [tensor id, storage id, offset, elements, bytes per element, device] of a type such as
-`Tensor(float)`; lists nest.
+"""Sizes of tensors in recorded inputs and outputs: [tensor id, storage id, offset, elements, bytes
+per element, device].
 
 Source: files of PyTorch's ExecutionTraceObserver.
 """
@@ -53,7 +51,6 @@ def dtype_bytes(name: str) -> int | None:
 
 
 def value_bytes(value: Any, type: Any) -> int:
-    """Bytes of all tensors, at any depth of lists."""
     if not isinstance(type, str) or "Tensor" not in type:
         return 0
     total = 0

@@ -1,7 +1,4 @@
-"""How long a rank's replay graph took, on few slots too, and its share of delays.
-
-The core judges traces: types, durations and dependencies.
-"""
+"""How long a rank's replay graph took, on few slots too, and its share of delays."""
 
 from __future__ import annotations
 
@@ -19,7 +16,6 @@ from yantra.tracing.recorded import Recorded, recorded
 def timeline(
     linked: Linked, graph: Graph, items: Iterable[Communication], memory_nodes: bool
 ) -> Recorded:
-    """What recorded durations give on one slot of each kind."""
     types: dict[int, NodeType] = {
         item.op: item.type for item in items if item.type is not NodeType.COMP
     }

@@ -47,7 +47,6 @@ class Call(Struct):
 
     @property
     def is_communication(self) -> bool:
-        """Whether it needs other ranks."""
         return self.schema.startswith(COMMUNICATION) or self.name.startswith(_NAMED_SO)
 
 
@@ -70,7 +69,6 @@ def read(path: str, device_trace: str | None = None) -> list[Call]:
 
 
 def topmost(calls: Iterable[Call]) -> list[Call]:
-    """Calls with a schema and none above, and leaves without."""
     found = list(calls)
     by_id = {call.id: call for call in found}
     parents = {call.parent for call in found}
@@ -115,7 +113,6 @@ def _of_linked(linked: Linked) -> Iterator[Call]:
 
 
 def _of_chakra(path: str) -> Iterator[Call]:
-    """Operators that `convert` cut: pieces below the first."""
     operators: list[tuple[Node, dict[str, Any]]] = []
     parents: dict[int, int | None] = {}
     pieces: list[tuple[int | None, int]] = []
@@ -149,7 +146,6 @@ def _of_chakra(path: str) -> Iterator[Call]:
 def _summed(
     parts: Iterable[tuple[int | None, int]], parents: Mapping[int, int | None]
 ) -> Counter[int]:
-    """Time of parts at every operator and all above."""
     total: Counter[int] = Counter()
     for at, span in parts:
         above: set[int] = set()  # against cycles

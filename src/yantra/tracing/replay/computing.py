@@ -1,13 +1,9 @@
-"""The PyTorch operators that a replay calls: those that compute.
+"""The PyTorch operators that a replay calls: those that compute, as a trace may name operators that
+write files.
 
-A trace may name operators that write files or take pointers. Listed ones make tensors of tensors
-and numbers, or a number of a tensor; their only texts are choices, as a rounding mode. Excluded:
-files, printing, storages, streams, packed weights, graph gradients, and what takes memory locations
-from tensor values, which replays invent.
+Trade-off: the list ages; newer operators are reported.
 
-Trade-off: the list ages; newer operators are reported. Source:
-`aten/src/ATen/native/native_functions.yaml` of PyTorch 2.13; `tests/torch` checks it against the
-installed PyTorch.
+Source: `native_functions.yaml` of PyTorch 2.13, checked by `tests/torch`.
 """
 
 from __future__ import annotations

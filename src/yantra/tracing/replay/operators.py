@@ -36,7 +36,6 @@ class Prepared:
         self.tensors = [leaf for value in self._values for leaf in _tensors(value)]
 
     def bound(self, pool: Pool) -> Callable[[], Any]:
-        """Make arguments; return the call to measure."""
         places: list[Any] = []
         names: dict[str, Any] = {}
         for argument, value in zip(self._arguments, self._values, strict=False):
@@ -51,7 +50,6 @@ class Prepared:
         return lambda: function(*places, **names)
 
     def shapes_differ(self, result: Any) -> str:
-        """How result shapes differ from recorded ones, or ""."""
         try:
             said = [leaf.shape for v in _values(self.call.outputs) for leaf in _tensors(v)]
         except CannotReplayError:

@@ -1,7 +1,5 @@
-"""Runs a replay: prepares every call once, then repeats whole passes.
-
-Passes keep caches closer to the recorded run's. Making arguments is not measured. GPU times are
-between two events of the stream. An operator that raises is reported and dropped.
+"""Runs a replay: prepares every call once, then repeats whole passes, which keep caches closer to
+the recorded run's.
 """
 
 from __future__ import annotations
@@ -152,7 +150,6 @@ def _timed_on_gpu(torch: Any) -> Callable[[Callable[[], Any]], tuple[int, Any]]:
 
 
 def _check_memory(torch: Any, device: str, needed: int) -> None:
-    """Refuse before the operating system kills the process."""
     free = torch.cuda.mem_get_info(device)[0] if device.startswith("cuda") else free_bytes()
     if needed > _FULL * free:
         raise UnsupportedError(

@@ -1,8 +1,6 @@
 """Tensors for a replay, of recorded shapes, types and places in storages.
 
-Known by five numbers: tensor, storage, offset, elements, bytes per element. Tensors of a storage
-share memory, as recorded. Invented values: numbers 1, integers 0 (always a valid index), booleans
-true; set again, unmeasured, where an earlier call may have written integers.
+Values are invented: numbers 1, integers 0 (always a valid index), booleans true.
 
 Source: tensor tuples in files of PyTorch's ExecutionTraceObserver.
 """
@@ -53,7 +51,6 @@ class Recorded(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Bytes of the storage up to the last element."""
         last = sum((n - 1) * step for n, step in zip(self.shape, self.strides, strict=True))
         count = 0 if 0 in self.shape else last + 1
         return (self.offset + count) * self.item_bytes
@@ -95,7 +92,6 @@ class Pool:
 
     @property
     def bytes(self) -> int:
-        """Bytes of all storages."""
         return sum(self._bytes.values())
 
     def reserve(self, tensors: Iterable[Recorded]) -> None:
@@ -104,7 +100,6 @@ class Pool:
             self._bytes[tensor.storage] = max(self._bytes.get(tensor.storage, 0), tensor.end)
 
     def tensor(self, wanted: Recorded) -> Any:
-        """A tensor of the recorded form, with acceptable values."""
         torch = self._torch
         dtype = getattr(torch, wanted.dtype)
         fresh = wanted.storage not in self._storages

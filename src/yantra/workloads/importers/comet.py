@@ -42,8 +42,6 @@ class Roofline(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """A layer: what each pass computes and moves, and its line in ASTRA-sim 1.0's form."""
-
     where: str
     plain: str
     work: tuple[tuple[int, int | None], ...]

@@ -14,7 +14,6 @@ _GRID = "train"
 
 
 def make_grid(*axes: tuple[str, int]) -> Grid:
-    """The grid of these axes, the fastest first."""
     return Grid(_GRID, 0, {VIEW: axes})
 
 

@@ -1,7 +1,5 @@
-"""The recording of one rank as the template of all: one trace instead of thousands.
-
-Only for jobs that communicate among all ranks, such as data-parallel ones; others need a grid that
-the recording lacks: use the traces of `yantra chakra convert pytorch --replicate`.
+"""The recording of one rank as the template of all; only for jobs that communicate among
+all ranks.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Text workloads of ASTRA-sim 1.0 as templates: one trace for all ranks.
 
-As from `yantra chakra convert text --groups`, with named groups and program order. Trade-off: whole
-dimensions are groups too, as a template's groups are relative; `yantra chakra convert text` writes
-`involved_dim`.
+Trade-off: whole dimensions are groups too, as a template's groups are relative.
 """
 
 from __future__ import annotations
@@ -70,8 +68,6 @@ def _chain(nodes: Iterable[Node]) -> frozenset[str]:
 
 
 class _Name(Scope):
-    """A scope whose group has one name on every rank."""
-
     name: str
 
     def group(self, rank: int) -> str:
@@ -79,14 +75,11 @@ class _Name(Scope):
 
 
 class _Named(Split):
-    """A split with named groups: the axes of `axes`, and `world`."""
-
     def __init__(self, layers: Layers, ranks: int, dims: Sequence[int] | None) -> None:
         super().__init__(layers, ranks, dims, as_groups=True)
         self.inner = len(self.groups[0][1]) if self.groups else ranks
 
     def axes(self) -> tuple[tuple[str, int], ...]:
-        """The axes of the ranks, the fastest first."""
         if self.inner == self.ranks:
             return (("rank", self.ranks),)
         return tuple(zip(self._names(), (self.inner, self.ranks // self.inner), strict=True))

@@ -23,7 +23,6 @@ _DATA = (".json", ".yaml", ".yml")
 
 
 def names() -> tuple[str, ...]:
-    """Names of the zoo."""
     return zoo.names()
 
 

@@ -1,7 +1,4 @@
-"""A transformer from a plain mapping of its sizes, in any program's words.
-
-Names of Megatron-LM, Hugging Face, STG, AICB and Calculon; the record's own always work.
-"""
+"""A transformer from a plain mapping of its sizes, in any program's words."""
 
 from __future__ import annotations
 

@@ -50,11 +50,7 @@ class Model(Record):
         )
 
     def active_parameters(self) -> int:
-        """Weights that one token meets.
-
-        Of experts those it is sent to, of tables split over ranks the rows it looks up; a
-        vocabulary counts whole, as is usual.
-        """
+        """Weights that one token meets; a vocabulary counts whole, as is usual."""
         total = 0
         for graph, times in self._graphs(Batch.of(1, self.sequence)):
             total += times * sum(w.elements for w in graph.weights if w.domain == "dense")
@@ -75,8 +71,7 @@ class Model(Record):
 
         `sequence` is in tokens, None for the usual; `batch` counts sequences. `causal` counts pairs
         under a mask as `exact`, `full` (no mask) or as `megatron` reports: half of them, no router,
-        and a product for each element that latent attention's norms see. Training takes three times
-        as many.
+        and a product for each element that latent attention's norms see.
         """
         return sum(
             times * _products(graph, reported=causal == "megatron")
@@ -129,7 +124,6 @@ class Model(Record):
 
 
 def _products(graph: Graph, reported: bool) -> int:
-    """Operations of matrix products; `reported` as Megatron-LM counts them."""
     total = 0
     latent = any(operator.name.endswith(".kv_norm") for operator in graph.operators)
     for operator in graph.operators:

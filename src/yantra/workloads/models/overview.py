@@ -24,7 +24,6 @@ def row(model: Model) -> tuple[str, ...]:
 
 
 def overview(model: Model) -> dict[str, Any]:
-    """Every count of a model, and the origin of its sizes."""
     return {
         "name": model.name,
         "parameters": model.parameters(),

@@ -1,11 +1,7 @@
-"""The sizes of a decoder-only transformer: the form that every importer fills.
+"""The sizes of a decoder-only transformer, in Megatron-LM's names: the form that every importer
+fills. What costs nothing is left out.
 
-Names are Megatron-LM's, with Hugging Face's where it differs. Other models are built from blocks
-(`zoo/resnet.py`). What costs nothing is left out: the base of rotary embeddings, dropout rates, a
-gate's smooth function.
-
-Sources: Vaswani et al., 2017; Shoeybi et al., Megatron-LM, 2019; Ainslie et al., grouped-query
-attention, 2023; DeepSeek-AI, DeepSeek-V2 (latent attention, shared experts), 2024.
+Sources: Vaswani et al., 2017; Shoeybi et al., 2019; Ainslie et al., 2023; DeepSeek-V2, 2024.
 """
 
 from __future__ import annotations
@@ -135,7 +131,6 @@ class Transformer(Record):
         return self.window_size if everywhere or self.window_attn_skip_freq[layer] else 0
 
     def __post_init__(self) -> None:
-        """Derive sizes and refuse impossible ones."""
         for field, kind in type(self).__annotations__.items():
             if kind == "int":
                 self._within(field, 1 if field in _REQUIRED else 0, LARGEST)

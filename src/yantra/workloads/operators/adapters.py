@@ -1,8 +1,5 @@
 """Targets of low-rank adapters, by their names in Hugging Face.
 
-Queries, keys and values are three targets although computed in one; Megatron-Bridge's `linear_qkv`
-and `linear_fc1` adapt what is computed in one.
-
 Source: Hugging Face PEFT, `LoraConfig.target_modules`; Megatron-Bridge, `peft/lora.py`.
 """
 

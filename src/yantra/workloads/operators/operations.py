@@ -61,7 +61,6 @@ class Operation(NamedTuple):
         return _make(Operation, (name, self.kind, self.phase, unit, *self[_BEHIND_UNIT:]))
 
     def placed(self, phase: Phase, after: tuple[int, ...]) -> Operation:
-        """The same in a phase and after others."""
         return _make(
             Operation, (self.name, self.kind, phase, self.unit, after, *self[_BEHIND_AFTER:])
         )
@@ -72,7 +71,6 @@ class Operation(NamedTuple):
 
     @property
     def communicates(self) -> bool:
-        """True for collectives, sends and receives."""
         return self.collective is not None or bool(self.peer)
 
 
@@ -83,9 +81,7 @@ _SAVES = Operation._fields.index("saves")
 
 
 class Weight(NamedTuple):
-    """A trained or frozen tensor, or this rank's part of it before any sharding.
-
-    By `domain` data and context parallelism (`dense`) or expert data parallelism (`expert`) have
+    """By `domain` data and context parallelism (`dense`) or expert data parallelism (`expert`) have
     the same part. A `table`, placed like experts, is updated at lookup: no gradient is kept or
     reduced, no optimizer visits it. `partial_over` names groups whose gradients are added too (tp
     where a replicated weight saw part of the sequence).
@@ -119,9 +115,8 @@ class Pass(NamedTuple):
 class StageWork(NamedTuple):
     """One chunk of layers on one rank, for one micro-batch.
 
-    The backward pass has phases dgrad, wgrad and recompute in a joint backward's order; wgrad can
-    be a pass of its own, as no other phase depends on it. `input_bytes` and `output_bytes` cross to
-    the neighbouring stages (their gradients back), 0 at the ends.
+    `input_bytes` and `output_bytes` cross to the neighbouring stages (their gradients back), 0 at
+    the ends.
     """
 
     forward: Pass

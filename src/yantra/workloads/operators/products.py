@@ -1,11 +1,7 @@
-"""The matrix operations that a job needs, and those that its devices do.
+"""The matrix operations that a job needs (MFU: Chowdhery et al., PaLM, 2022, appendix B), and those
+that its devices do (HFU: Korthikanti et al., MLSys 2023).
 
-MFU counts what the model's forward and backward passes need (Chowdhery et al., "PaLM", 2022,
-appendix B), HFU also recomputation (Korthikanti et al., "Reducing activation recomputation in large
-transformer models", MLSys 2023).
-
-Trade-off: a product repeated by several ranks, such as a router under tensor parallelism, counts
-for each. Pairs hidden by a causal mask do not count.
+Trade-off: a product repeated by several ranks counts for each.
 """
 
 from __future__ import annotations
@@ -31,7 +27,6 @@ class Products(NamedTuple):
 
 
 def products_of(operations: Iterable[Operation]) -> Products:
-    """Sums over operations; the model's are those that no pass repeats."""
     model = hardware = 0
     for operation in operations:
         hardware += operation.tensor_flops

@@ -1,11 +1,9 @@
-"""Whether a plan can train a model: every rule with its numbers, and the nearest plan.
+"""Whether a plan can train a model: every rule with its numbers.
 
-Rules are Megatron-LM's where it has one; uneven shares are refused, not padded, except
-vocabularies. Only the model's sizes count (`facts_of`), whatever its blocks.
+Uneven shares are refused, not padded, except vocabularies.
 
-Sources: the assertions of Megatron-LM (megatron/training/arguments.py and
-megatron/core/transformer/transformer_config.py); Liu et al., "MoE Parallel Folding", 2025; Jacobs
-et al., "DeepSpeed Ulysses", 2023 (heads over context-parallel ranks).
+Sources: Megatron-LM's training/arguments.py and transformer_config.py; Liu et al., "MoE Parallel
+Folding", 2025; Jacobs et al., "DeepSpeed Ulysses", 2023.
 """
 
 from __future__ import annotations
@@ -130,10 +128,9 @@ def _sizes(part: Record) -> Iterator[tuple[str, int]]:
 
 
 def check(plan: Plan, model: Any, sequence: int | None = None) -> None:
-    """Raise ConfigError if the plan cannot train the model.
+    """Raise ConfigError, with the nearest possible plan, if the plan cannot train the model.
 
-    It has the user's names, the numbers, and the nearest possible plan of as many ranks. `sequence`
-    is in tokens, None for the usual.
+    `sequence` is in tokens, None for the usual.
     """
     _check_size(plan)
     facts = facts_of(model)
@@ -146,7 +143,6 @@ def check(plan: Plan, model: Any, sequence: int | None = None) -> None:
 
 
 def _check_size(plan: Plan) -> None:
-    """Refuse more ranks than a workload can have: no nearest plan has as many."""
     from yantra.workloads.templates.parts import MOST_RANKS
 
     if plan.ranks > MOST_RANKS:
@@ -170,7 +166,6 @@ def problems(plan: Plan, facts: Facts, sequence: int) -> Iterator[Broken]:
 
 
 def plan_problems(plan: Plan) -> Iterator[Broken]:
-    """Every rule that a plan breaks whatever the model."""
     if plan.sequence_parallel and plan.tp == 1:
         yield Broken("sequence_parallel", "runs over the tp ranks, and tp is 1")
     share = plan.micro_batch * plan.dp

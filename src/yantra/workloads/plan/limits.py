@@ -1,7 +1,6 @@
 """Fields of a plan that a block refuses, found by building it with each field alone.
 
-Refusals become rules, which the nearest plan keeps. Trade-off: a field counts as refused if its
-smallest value above 1 is; a block that takes 2 and not 4 says so when the model is built.
+Trade-off: only a field's smallest value above 1 is tried.
 """
 
 from __future__ import annotations
@@ -16,10 +15,7 @@ _TOKENS = 128
 
 
 def limits_of(model: Any, splits: int) -> tuple[tuple[str, str], ...]:
-    """The fields that some block refuses, each with the block's reason.
-
-    Heads and widths are multiples of all factors of `splits`; tp is tried with the smallest.
-    """
+    """Heads and widths are multiples of all factors of `splits`; tp is tried with the smallest."""
     tp = next((ways for ways in range(2, splits + 1) if splits % ways == 0), 2)
     tries: dict[str, tuple[dict[str, int], bool]] = {
         "tp": ({"tp": tp}, False),

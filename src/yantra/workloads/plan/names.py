@@ -38,7 +38,6 @@ class Alias(NamedTuple):
 
     @property
     def is_switch(self) -> bool:
-        """True for a name that takes true or false."""
         return self.field in SWITCHES if self.values is None else True in self.values
 
 
@@ -247,17 +246,13 @@ def _merge(
 
 
 def programs_of(given: Iterable[str]) -> tuple[str, ...]:
-    """The frameworks in whose own words a plan is given, sorted.
-
-    Words shared by many programs belong to none.
-    """
+    """Words shared by many programs belong to none."""
     keys = (key_of(name) for name in given)
     own = (_OWN_WORDS.get(key) or _OWN_WORDS.get(key.removeprefix("no_")) for key in keys)
     return tuple(sorted({program for program in own if program}))
 
 
 def _found(key: str) -> Alias | None:
-    """`no_overlap_p2p` inverts the switch `overlap_p2p`."""
     switch = _BY_NAME.get(key.removeprefix("no_"))
     if key in _BY_NAME or switch is None or switch.field not in SWITCHES:
         return _BY_NAME.get(key)

@@ -124,7 +124,6 @@ class Plan(Record):
     capacity_factor: float | None = None
 
     def __post_init__(self) -> None:
-        """Check each value, then derive what was left out."""
         state = self.__dict__
         object.__setattr__(self, "_left_out", tuple(n for n in _DERIVED if state[n] is None))
         object.__setattr__(self, "_spelling", {})
@@ -213,7 +212,6 @@ class Plan(Record):
         return self.bucket_elements or default
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle as fields: slots cannot be set on a frozen record."""
         return partial(type(self), **self.given), ()
 
 

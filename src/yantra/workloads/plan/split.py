@@ -25,7 +25,6 @@ class Unfit(NamedTuple):
 
 
 def is_given(plan: Plan) -> bool:
-    """Whether a plan says which stage has how many layers."""
     ends = plan.first_stage_layers or plan.last_stage_layers
     return plan.stage_layers is not None or ends is not None
 

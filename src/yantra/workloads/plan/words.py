@@ -18,10 +18,7 @@ def called(plan: Plan, field: str) -> str:
 
 
 def difference(plan: Plan, other: Plan) -> str:
-    """The fields in which a plan differs from another, as the user would type them.
-
-    Fields that were left out and follow from others are not named.
-    """
+    """Fields that were left out and follow from others are not named."""
     return " ".join(_differences(plan, other))
 
 

@@ -1,7 +1,6 @@
 """The eight phases that DualPipe and DualPipeV share, for one device.
 
-Source: DeepSeek-V3 technical report (2024), section 3.2.1 and figure 5, and DeepSeek's published
-orders for DualPipe and DualPipeV.
+Source: DeepSeek-V3 technical report (2024), section 3.2.1 and figure 5.
 """
 
 from __future__ import annotations

@@ -55,7 +55,6 @@ def every_pass_occurs_once_and_can_start(schedule: Schedule, p: int, m: int, v: 
 
 
 def the_same_is_said_twice(schedule: Schedule, p: int, m: int, v: int) -> str | None:
-    """Orders depend on nothing but the numbers."""
     if schedule.orders(p, m, v) == schedule.orders(p, m, v):
         return None
     return "asked twice, it gives two orders"
@@ -69,14 +68,12 @@ LAWS: tuple[Law, ...] = (
 
 
 def sizes_of(schedule: Schedule) -> list[Size]:
-    """The supported SIZES; a list supports its own."""
     if isinstance(schedule, Listed):
         return [schedule.size]
     return [size for size in SIZES if schedule.requires(*size) is None]
 
 
 def violations(schedule: Schedule) -> Iterator[str]:
-    """What is wrong, for every size and law."""
     for size in SIZES:
         reason = schedule.requires(*size)
         if reason is not None and not (reason.startswith("needs ") and ", got " in reason):
@@ -92,7 +89,6 @@ def violations(schedule: Schedule) -> Iterator[str]:
 
 
 def summary(schedule: Schedule) -> str:
-    """How many sizes the laws hold for, and a drawing of one."""
     sizes = sizes_of(schedule)
     drawable = (size for size in reversed(sizes) if size[2] <= 2 and size[:2] <= (4, 8))
     p, m, v = shown = next(drawable, sizes[-1])
@@ -113,7 +109,6 @@ CONTRACT = Contract(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Check the schedule named on the command line; return the exit status."""
     return contract.main(CONTRACT, arguments)
 
 

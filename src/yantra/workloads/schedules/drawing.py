@@ -54,9 +54,6 @@ def draw(execution: Execution, width: int = 100, unit: str = "") -> str:
 
 
 def _scale(execution: Execution, room: int, ends: int) -> float:
-    """The shortest pass has a column unless much shorter than the mean; all devices start before a
-    cut.
-    """
     spans = [span for spans in execution.spans for span in spans if span.end > span.start]
     if not spans:
         return 1

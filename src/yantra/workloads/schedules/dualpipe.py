@@ -1,8 +1,7 @@
 """DualPipe: micro-batches enter at both ends, and forward and backward passes overlap in pairs.
 
-The bubble is (p / 2 - 1) (F&B + B - 3W), and one micro-batch's communication hides behind another's
-computation, at the price of two copies of every stage and the activations of p + 1 micro-batches on
-every device.
+The bubble is (p / 2 - 1) (F&B + B - 3W), at the price of two copies of every stage and the
+activations of p + 1 micro-batches.
 
 Source: DeepSeek-V3 technical report (2024), section 3.2.1, table 2 and figure 5.
 """

@@ -1,9 +1,8 @@
 """DualPipeV: DualPipe cut in half; two chunks per device in the shape of a V, and one copy.
 
-On p devices with 2p stages the bubble is (p - 1) (F&B + B - 3W) in times of one chunk.
+The bubble is (p - 1) (F&B + B - 3W) in times of one chunk.
 
-Source: DeepSeek's DualPipe, which credits the cut to Qi, Wan, Huang and Lin, "DualPipe could be
-better without the Dual" (Sea AI Lab, 2025).
+Source: DeepSeek's DualPipe; Qi, Wan, Huang and Lin (Sea AI Lab, 2025).
 """
 
 from __future__ import annotations

@@ -44,7 +44,6 @@ class Costs(Record):
     latency: float = 0
 
     def duration(self, device: int, action: Action) -> float:
-        """How long an action takes, on any device."""
         backward = self.input_gradient + self.weight_gradient
         if isinstance(action, Pair):
             return self.forward + backward if self.overlapped is None else self.overlapped
@@ -58,16 +57,12 @@ class Costs(Record):
 
 
 class Span(NamedTuple):
-    """An action with start and end."""
-
     action: Action
     start: float
     end: float
 
 
 class Execution(NamedTuple):
-    """Spans of every device, in order."""
-
     spans: tuple[tuple[Span, ...], ...]
 
     @property
@@ -77,7 +72,6 @@ class Execution(NamedTuple):
 
     @property
     def busy(self) -> tuple[float, ...]:
-        """How long each device works."""
         return tuple(sum(span.end - span.start for span in spans) for spans in self.spans)
 
     @property
@@ -87,13 +81,11 @@ class Execution(NamedTuple):
 
     @property
     def idle_inside(self) -> tuple[float, ...]:
-        """How long each device idles between its first and last pass."""
         ends = (spans[-1].end - spans[0].start if spans else 0 for spans in self.spans)
         return tuple(end - busy for end, busy in zip(ends, self.busy, strict=True))
 
     @property
     def bubble(self) -> float:
-        """The idle part of all devices' time."""
         return 1 - sum(self.busy) / (len(self.spans) * self.makespan)
 
 
@@ -130,7 +122,6 @@ def execute(orders: Orders, stages: Stages, costs: Timing) -> Execution:
 def attempt(
     orders: Orders, stages: Stages, costs: Timing
 ) -> tuple[tuple[tuple[Span, ...], ...], list[Waiting]]:
-    """How far an order gets, and what each unfinished device waits for."""
     spans: list[list[Span]] = [[] for _ in orders]
     ends: dict[Result, float] = {}
     waiting: dict[Result, list[int]] = {}
@@ -160,7 +151,6 @@ def attempt(
 
 
 def needs(stages: Stages, device: int, action: Action) -> Iterator[Result]:
-    """The results an action needs."""
     for kind, microbatch, chunk in action.steps:
         if kind == "W":
             yield Result("b", device, chunk, microbatch)
@@ -175,7 +165,6 @@ def needs(stages: Stages, device: int, action: Action) -> Iterator[Result]:
 
 
 def results(device: int, action: Action) -> Iterator[Result]:
-    """The results an action makes."""
     for kind, microbatch, chunk in action.steps:
         if kind == "B":
             yield Result("b", device, chunk, microbatch)

@@ -1,7 +1,5 @@
-"""How many micro-batches' activations each device holds, which decides a schedule's memory.
-
-Activations are held from the start of F to the end of B, or of W where the backward pass is split.
-The order alone decides it.
+"""How many micro-batches' activations each device holds: from the start of F to the end of B, or of
+W where the backward pass is split.
 """
 
 from __future__ import annotations
@@ -12,7 +10,6 @@ from yantra.workloads.schedules.schedule import Order, Orders
 
 
 def held(order: Order, chunks: int) -> Iterator[tuple[int, ...]]:
-    """Micro-batches of each chunk that a device holds during each action."""
     counts = [0] * chunks
     for action in order:
         for step in action.steps:
@@ -25,7 +22,6 @@ def held(order: Order, chunks: int) -> Iterator[tuple[int, ...]]:
 
 
 def peaks(orders: Orders) -> tuple[int, ...]:
-    """The most micro-batches each device holds at once, over its chunks."""
     return tuple(max(map(sum, held(order, _chunks(order))), default=0) for order in orders)
 
 

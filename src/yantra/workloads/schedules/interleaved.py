@@ -1,10 +1,9 @@
 """Interleaved 1F1B: every device holds v chunks of layers, and the pipeline passes it v times.
 
 The bubble is v times smaller than 1F1B's, for v times the messages and, on device 0, the
-activations of p * v + p - 1 chunks. Micro-batches go in groups of p.
+activations of p * v + p - 1 chunks.
 
-Source: Narayanan et al., "Efficient large-scale language model training on GPU clusters using
-Megatron-LM", SC 2021, section 2.2.
+Source: Narayanan et al., SC 2021, section 2.2.
 """
 
 from __future__ import annotations
@@ -29,7 +28,6 @@ class Interleaved(Schedule):
         return f"needs micro-batches in groups of one per device ({p}), got {m}; {nearest}"
 
     def group(self, p: int, m: int) -> int:
-        """How many micro-batches pass a chunk before the next begins."""
         return p
 
     def order(self, device: int, p: int, m: int, v: int) -> list[Step]:

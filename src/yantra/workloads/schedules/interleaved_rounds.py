@@ -1,7 +1,6 @@
 """Interleaved 1F1B in rounds: groups of as many micro-batches as fit, not of one per device.
 
-The m micro-batches go in max(1, m // p) equal rounds. A multiple of p gives `interleaved`; fewer
-than p are one round, in which devices wait for the missing ones.
+The m micro-batches go in max(1, m // p) equal rounds.
 
 Source: PyTorch, `torch.distributed.pipelining.ScheduleInterleaved1F1B`.
 """

@@ -8,8 +8,7 @@
       - F0 B0 F1 B1 F2 B2 F3 b3 W3
 
 An operation is F, B, b or W, the micro-batch, and the chunk if not 0 (`F3.1`); `F3&B1` are
-overlapping passes. Reading checks that every pass occurs once and no devices wait in a circle. A
-list is for one number of devices and micro-batches; for any number, write a plug-in.
+overlapping passes.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class Listed(Schedule):
 
     @classmethod
     def read(cls, path: str) -> Self:
-        """Read a YAML file (or JSON, which is YAML). ConfigError names the wrong field."""
+        """Read a YAML file (or JSON, which is YAML)."""
         return cls.of_tree(parse_yaml(read_text(path), path), path)
 
     @classmethod
@@ -75,7 +74,6 @@ class Listed(Schedule):
 
     @property
     def size(self) -> tuple[int, int, int]:
-        """Devices, micro-batches and chunks per device of the list."""
         return len(self._orders), self.microbatches, self._stages.chunks
 
     def requires(self, p: int, m: int, v: int = 1) -> str | None:

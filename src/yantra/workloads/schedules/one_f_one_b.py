@@ -1,10 +1,8 @@
 """1F1B: after a warm-up, every device alternates one forward and one backward pass.
 
-The bubble is GPipe's, (p - 1) / (m + p - 1) of the time, but device i holds the activations of only
-min(m, p - i) micro-batches.
+The bubble is GPipe's, but device i holds the activations of only min(m, p - i) micro-batches.
 
-Source: Narayanan et al., "Memory-efficient pipeline-parallel DNN training", ICML 2021
-(PipeDream-Flush); Megatron-LM's schedule without interleaving.
+Source: Narayanan et al., ICML 2021 (PipeDream-Flush); Megatron-LM without interleaving.
 """
 
 from __future__ import annotations

@@ -21,35 +21,28 @@ class SplitOrder:
 
     @property
     def waiting(self) -> int:
-        """Number of weight gradients put off."""
         return len(self._waiting)
 
     def forward(self, chunk: int = 0) -> None:
-        """Add the next forward pass of a chunk."""
         self.actions.append(self._step("F", chunk))
 
     def backward(self, chunk: int = 0) -> None:
-        """Add the next whole backward pass of a chunk."""
         self.actions.append(self._step("B", chunk))
 
     def input_gradient(self, chunk: int = 0) -> None:
-        """Add a chunk's next backward pass, putting off its weight gradient."""
         step = self._step("b", chunk)
         self.actions.append(step)
         self._waiting.append(step)
 
     def weight_gradient(self) -> None:
-        """Add the oldest weight gradient put off."""
         step = self._waiting.popleft()
         self.actions.append(Step("W", step.microbatch, step.chunk))
 
     def flush(self) -> None:
-        """Add all weight gradients put off."""
         while self._waiting:
             self.weight_gradient()
 
     def pair(self, forward: int, backward: int) -> None:
-        """Add one chunk's next forward pass, overlapped with another's next backward."""
         self.actions.append(Pair(self._step("F", forward), self._step("B", backward)))
 
     def _step(self, kind: Kind, chunk: int) -> Step:

@@ -1,12 +1,7 @@
 """Stages of a pipeline: which device holds which chunk of the model's layers.
 
-A route is the places (device, chunk) of stage 0, 1, ... in the order of the forward pass; gradients
-go backwards. Bidirectional pipelines have two routes, others one; each place is on one.
-
-Sources of the placements: `loop`, Narayanan et al., "Efficient large-scale language model training
-on GPU clusters using Megatron-LM", SC 2021, section 2.2; `v_shape`, Qi et al., "Pipeline
-parallelism with controllable memory", NeurIPS 2024; `mirror`, DeepSeek-V3 technical report (2024),
-section 3.2.1.
+Sources: `loop`, Narayanan et al., SC 2021, section 2.2; `v_shape`, Qi et al., NeurIPS 2024;
+`mirror`, DeepSeek-V3 technical report (2024), section 3.2.1.
 """
 
 from __future__ import annotations
@@ -37,7 +32,6 @@ class Stages:
         self._before = {after: before for before, after in steps}
 
     def stage(self, device: int, chunk: int) -> int:
-        """The stage of a place."""
         return self._stage[device, chunk]
 
     def place(self, stage: int, route: int = 0) -> Place:
@@ -45,19 +39,15 @@ class Stages:
         return self.routes[route][stage]
 
     def route(self, device: int, chunk: int) -> int:
-        """The route of a place: its direction."""
         return self._route[device, chunk]
 
     def after(self, device: int, chunk: int) -> Place | None:
-        """Where a place sends activations (and gets gradients from), if anywhere."""
         return self._after.get((device, chunk))
 
     def before(self, device: int, chunk: int) -> Place | None:
-        """Where a place gets activations from (and sends gradients), if anywhere."""
         return self._before.get((device, chunk))
 
     def microbatches(self, route: int, m: int) -> range:
-        """The micro-batches of a route: an equal share of m, in order."""
         routes = len(self.routes)
         return range(route * m // routes, (route + 1) * m // routes)
 

@@ -1,10 +1,8 @@
 """ZB-H1: 1F1B whose weight gradients are put off to fill the bubble at the end.
 
-A third of 1F1B's bubble where F = b = W, with the same peak memory: at most the activations of p
-micro-batches per device, as on 1F1B's first.
+A third of 1F1B's bubble where F = b = W, with the same peak memory.
 
-Source: Qi et al., "Zero bubble (almost) pipeline parallelism", ICLR 2024, section 2.1;
-Megatron-LM's 1F1B can be turned into this variant.
+Source: Qi et al., "Zero bubble (almost) pipeline parallelism", ICLR 2024, section 2.1.
 """
 
 from __future__ import annotations

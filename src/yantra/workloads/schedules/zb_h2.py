@@ -1,7 +1,6 @@
 """ZB-H2: a longer warm-up and more weight gradients put off, so that no bubble is left inside.
 
-Where F = b = W no device idles between its first and last pass, for the activations of 2p - 1
-micro-batches on every device, nearly twice ZB-H1's.
+Where F = b = W no device idles between its passes, for the activations of 2p - 1 micro-batches.
 
 Source: Qi et al., "Zero bubble (almost) pipeline parallelism", ICLR 2024, section 2.2.
 """

@@ -1,7 +1,6 @@
 """Peak bytes of activations in a forward pass.
 
-A tensor lives from its operator to its last use, in the placement it has or needs. An allocator's
-waste and kernels' own memory are not counted.
+An allocator's waste and kernels' own memory are not counted.
 """
 
 from __future__ import annotations

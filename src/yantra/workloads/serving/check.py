@@ -1,8 +1,5 @@
-"""Checks that an inference workload runs to its end on any simulator.
-
-On one rank of each class: sends match receives in tag and size, groups enter collectives in one
-order, and ranks that work strictly in order reach the end. Real executions have fewer dependencies,
-so they end too.
+"""Checks that an inference workload runs to its end on any simulator: sends match receives, and
+ranks that work strictly in order reach the end.
 """
 
 from __future__ import annotations
@@ -37,8 +34,6 @@ def check_events(
 
 
 class _Run:
-    """Works through all files strictly in order."""
-
     def __init__(
         self,
         grids: Sequence[Grid],

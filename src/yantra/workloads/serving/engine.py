@@ -32,7 +32,6 @@ class Alone:
     """The links of a single grid: none."""
 
     def before(self, timeline: Timeline, play: Play, block: Block) -> list[Edge]:
-        """Wait for nothing."""
         return []
 
     def after(self, timeline: Timeline, play: Play, block: Block, first: int) -> None:
@@ -50,7 +49,6 @@ class Engine:
 
     @property
     def last_stage(self) -> int:
-        """The last stage."""
         return self.stages.plan.pp - 1
 
     def timelines(self, stage: int, classes: Sequence[Links] = (Alone(),)) -> list[Timeline]:
@@ -72,7 +70,6 @@ class Engine:
         return made
 
     def block(self, stage: int, play: Play) -> Block:
-        """A stage's pass, encoded once for all equal ones."""
         batch = batch_of(play.iteration, self.stages.plan.token_multiple)
         made = self.stages.of(stage, batch)
         is_piped = self.last_stage > 0
@@ -91,7 +88,6 @@ class Engine:
         return self._blocks[key]
 
     def products(self) -> Products:
-        """Matrix products of all iterations, over the grid's ranks."""
         plan = self.stages.plan
         batches = Counter(batch_of(play.iteration, plan.token_multiple) for play in self.plays)
         total = Products()

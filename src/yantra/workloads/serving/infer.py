@@ -23,8 +23,6 @@ from yantra.workloads.training.stage import Parts
 
 
 class ServedModel(Parts, Protocol):
-    """What inference needs of a model."""
-
     @property
     def name(self) -> str:
         """How the model is called."""

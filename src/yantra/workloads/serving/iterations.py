@@ -1,8 +1,7 @@
-"""Requests -> iterations: what each forward pass of an engine works on.
+"""What each forward pass of an engine works on: one token of every generating sequence, then
+waiting prompts in order, as far as `max_num_batched_tokens` allows.
 
-One token of every generating sequence, then, first come first served, as much of waiting prompts as
-`max_num_batched_tokens` allows (chunked prefill: Agrawal et al., "Sarathi-Serve", OSDI 2024; the
-scheduler of vLLM v1). No requests arrive meanwhile: that is a serving loop, not a workload.
+Source: Agrawal et al., "Sarathi-Serve", OSDI 2024; the scheduler of vLLM v1.
 """
 
 from __future__ import annotations
@@ -16,10 +15,7 @@ from yantra.workloads.operators.graph import Batch, Sequences
 
 
 class Request(NamedTuple):
-    """A sequence at the start: `past` tokens in the cache, `prompt` tokens to put there.
-
-    Without a prompt it generates from the start.
-    """
+    """A sequence at the start: `past` tokens in the cache, `prompt` tokens to put there."""
 
     past: int
     prompt: int = 0

@@ -1,8 +1,5 @@
-"""What sequences keep in memory, per rank and in all: rows of every token, and states.
-
-Heads are split over tp; surplus ranks have copies, and a latent row is one head. Rows come in
-blocks of `block_size` tokens (Kwon et al., "PagedAttention", SOSP 2023), with a window only those
-that cover it. A state's size is fixed.
+"""What sequences keep in memory: states, and rows in blocks of `block_size` tokens (Kwon et al.,
+"PagedAttention", SOSP 2023). Heads are split over tp; surplus ranks have copies.
 """
 
 from __future__ import annotations
@@ -72,14 +69,12 @@ def layer_caches(block: Block, dtype: str, where: str = "model") -> tuple[LayerC
 
 
 def token_bytes(caches: Iterable[LayerCache], tp: int) -> int:
-    """Bytes that a token leaves in these layers on one rank."""
     return sum(cache.rank_bytes(tp) for cache in caches if not cache.per_sequence)
 
 
 def sequences_bytes(
     caches: Sequence[LayerCache], lengths: Iterable[int], tp: int, block_size: int
 ) -> int:
-    """Bytes of some sequences in these layers on one rank."""
     known: dict[int, int] = {}
     total = 0
     for length in lengths:

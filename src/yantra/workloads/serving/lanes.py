@@ -1,7 +1,6 @@
 """The batches in flight in a pipeline: lanes.
 
-A sequence stays in its lane, whose next iteration needs the tokens of the last; lanes take turns to
-fill the stages (vLLM: as many batches in flight as stages).
+A sequence stays in its lane; lanes take turns to fill the stages, as in vLLM.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ class Play(NamedTuple):
 
 
 def lane_of(sequence: int, sequences: int, lanes: int) -> int:
-    """A sequence's lane: equal shares, the first lanes take one more."""
     each, more = divmod(sequences, lanes)
     if sequence < more * (each + 1):
         return sequence // (each + 1)
@@ -41,10 +39,7 @@ def plays_of(
     count: int | None = None,
     generates: bool = True,
 ) -> tuple[Play, ...]:
-    """A replica's forward passes, in the order of every stage.
-
-    Other arguments are those of `iterations_of`, for each lane.
-    """
+    """Arguments after `lanes` are those of `iterations_of`, for each lane."""
     members = _members(requests, lanes)
 
     def rounds_of(mine: Sequence[int], count: int | None) -> tuple[Iteration, ...]:

@@ -1,7 +1,5 @@
-"""A rank's memory, and whether the sequences fit: weights, activations, cache.
-
-As in vLLM, the engine has a share of the device's memory (`gpu_memory_utilization`); the cache's
-blocks get what weights and the largest forward pass leave of it.
+"""A rank's memory, and whether the sequences fit: the cache gets what weights and the largest
+forward pass leave of `gpu_memory_utilization`, as in vLLM.
 """
 
 from __future__ import annotations
@@ -26,7 +24,6 @@ class StageMemory(NamedTuple):
 
     @property
     def peak(self) -> int:
-        """All together."""
         return self.weights + self.activations + self.cache
 
     def blocks(self, usable_bytes: int, block_size: int) -> int:
@@ -54,7 +51,6 @@ class Room(NamedTuple):
     reserve: int = 0
 
     def usable(self, share: float) -> int:
-        """Bytes that an engine with this share may use."""
         return min(int(self.capacity * share), self.capacity - self.reserve)
 
     def words(self, share: float) -> str:

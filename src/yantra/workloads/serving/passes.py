@@ -1,7 +1,6 @@
-"""A stage's forward pass as a block of nodes, with the messages at its ends.
+"""A stage's forward pass as a block of nodes.
 
-Tensors go from stage to stage; chosen tokens go from the last stage to the first, 4 bytes each, for
-the lane's next iteration.
+Tensors go from stage to stage, chosen tokens (4 bytes each) from the last stage to the first.
 """
 
 from __future__ import annotations
@@ -47,7 +46,6 @@ class Block(NamedTuple):
 
 
 def block_of(made: StageWork, ends: Ends) -> Block:
-    """Add the messages and encode."""
     forward = made.forward
     draft = Draft(forward.operations)
     if ends.tensor_in:

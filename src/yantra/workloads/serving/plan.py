@@ -52,7 +52,6 @@ class InferencePlan(Record):
     gpu_memory_utilization: float = 0.9
 
     def __post_init__(self) -> None:
-        """Check each value, then derive what was left out."""
         state = self.__dict__
         for name in ("tp", "pp", "dp", "ep", "etp", "micro_batches", "block_size"):
             if state[name] is not None or name in ("tp", "pp", "ep", "block_size"):

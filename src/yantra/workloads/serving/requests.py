@@ -37,7 +37,6 @@ class Job(Record):
     max_num_batched_tokens: int | None = None
 
     def __post_init__(self) -> None:
-        """Check each value."""
         if self.phase not in PHASES:
             raise ConfigError("phase", expected_got(f"one of {', '.join(PHASES)}", self.phase))
         _at_least(1, "batch", self.batch)

@@ -19,7 +19,6 @@ class Round(NamedTuple):
 
 
 def rounds_of(engine: Engine) -> list[Round]:
-    """The rounds in order, summed over lanes and replicas."""
     shares: dict[int, list[Share]] = {}
     for play in engine.plays:
         shares.setdefault(play.number // engine.lanes, []).extend(play.iteration)
@@ -35,7 +34,6 @@ def rounds_of(engine: Engine) -> list[Round]:
 
 
 def totals_of(rounds: Sequence[Round]) -> dict[str, int]:
-    """Sums of all rounds, for a manifest."""
     return {
         "iterations": len(rounds),
         "tokens": sum(one.prompt_tokens + one.generating for one in rounds),
@@ -44,7 +42,6 @@ def totals_of(rounds: Sequence[Round]) -> dict[str, int]:
 
 
 def draw(rounds: Sequence[Round], name: str = "") -> str:
-    """Lines of text; equal rounds share one."""
     lines = []
     at = 0
     for what, alike in groupby(rounds):

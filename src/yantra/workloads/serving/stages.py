@@ -1,4 +1,4 @@
-"""Batch -> forward pass of each pipeline stage, by the operator graph; each is built once."""
+"""The forward pass of each pipeline stage for a batch, by the operator graph."""
 
 from __future__ import annotations
 
@@ -28,16 +28,13 @@ class Stages:
         self._passes: dict[tuple[int, Batch], StageWork] = {}
 
     def caches_of(self, stage: int) -> tuple[LayerCache, ...]:
-        """What a stage's layers keep."""
         first, end = self.ranges[stage]
         return tuple(cache for layer in self.caches[first:end] for cache in layer)
 
     def stage_of(self, layer: int) -> int:
-        """The stage of a layer."""
         return next(at for at, (_, end) in enumerate(self.ranges) if layer < end)
 
     def of(self, stage: int, batch: Batch) -> StageWork:
-        """A stage's forward pass; the head runs only if some sequence emits."""
         if (stage, batch) not in self._passes:
             if len(self._passes) > _KEPT:
                 self._passes.clear()
@@ -50,7 +47,6 @@ class Stages:
         return peak_bytes(self._chunk(stage, batch, tail=batch.logits > 0).graph)
 
     def weight_bytes(self, stage: int) -> int:
-        """Bytes of the weights on one rank of a stage."""
         one = Batch((Sequences(1, 1),), all_logits=False, padding=self.plan.token_multiple - 1)
         weights = self._chunk(stage, one, tail=True).graph.weights
         setting = self._setting(one)

@@ -1,7 +1,6 @@
 """One rank's template: blocks one after the other, tied to what came before.
 
-Computations form one chain, each communicator's collectives another, messages none. `events` are
-the communication in order, for the self-check.
+Computations form one chain, each communicator's collectives another, messages none.
 """
 
 from __future__ import annotations

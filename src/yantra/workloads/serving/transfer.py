@@ -1,10 +1,9 @@
 """Keys and values from a prefill grid to a decode grid: who sends what to whom.
 
-A decode rank gets what it keeps; several prefill ranks with the same head take turns. In all that
-is tokens x bytes per token, once per copy that decode keeps. Layer by layer a message leaves after
-the layer's attention, else after the prompt, like states; the first token goes along (4 bytes). A
-batch begins when all its parts have come. (Patel et al., "Splitwise", ISCA 2024; Zhong et al.,
-"DistServe", OSDI 2024; vLLM's KV connectors.)
+A decode rank gets what it keeps.
+
+Sources: Patel et al., "Splitwise", ISCA 2024; Zhong et al., "DistServe", OSDI 2024; vLLM's KV
+connectors.
 """
 
 from __future__ import annotations
@@ -33,9 +32,8 @@ class Place(NamedTuple):
 
 
 class Message(NamedTuple):
-    """Keys and values of one layer (or more) of one prefill pass for one decode lane.
-
-    It waits for the attention of the layer `unit`; empty for tokens, which wait for all.
+    """The message waits for the attention of the layer `unit`; empty for tokens, which wait for
+    all.
     """
 
     source: Place
@@ -57,9 +55,8 @@ class Amount(NamedTuple):
     parts: tuple[tuple[int, int, int], ...]
 
     def of(self, cache: LayerCache) -> int:
-        """Of how many tokens, or sequences, decode keeps something.
-
-        With a window, those within it at the prompt's end.
+        """Of how many tokens decode keeps something: with a window, those within it at the prompt's
+        end.
         """
         if cache.per_sequence:
             return self.sequences
@@ -91,14 +88,12 @@ class Transfer:
         self.messages = tuple(self._messages())
 
     def places(self, engine: Engine, stage: int) -> list[Place]:
-        """The classes of ranks of a stage of an engine."""
         plan = engine.stages.plan
         tps = range(plan.tp if self.by_tp else 1)
         dps = range(plan.dp if self.by_dp else 1)
         return [Place(stage, tp, dp) for tp in tps for dp in dps]
 
     def peer(self, grid: str, place: Place) -> str:
-        """The peer expression of a place in a grid."""
         steps = [f"pp={place.pp}"]
         steps += [f"tp={place.tp}"] if self.by_tp else []
         steps += [f"dp={place.dp}"] if self.by_dp else []
@@ -106,7 +101,6 @@ class Transfer:
 
     @property
     def cache_bytes(self) -> int:
-        """Bytes of keys and values that all ranks send."""
         target = self.decode.stages.plan
         ranks = (1 if self.by_tp else target.tp) * (1 if self.by_dp else target.dp)
         return ranks * sum(one.size_bytes for one in self.messages if one.unit)
@@ -161,7 +155,6 @@ class Transfer:
                     yield Message(source, goal, play.number, lane, tag, size, f"layers.{unit}")
 
     def _groups(self) -> Iterator[tuple[int, Sequence[int]]]:
-        """Layers that go together, after the layer whose attention they wait for."""
         stages, target = self.prefill.stages, self.decode.stages
         if self.layerwise:
             yield from ((layer, (layer,)) for layer in range(len(stages.caches)))
@@ -217,7 +210,6 @@ class Leaving(Alone):
                 self._by_play.setdefault(message.play, []).append((message, operation))
 
     def after(self, timeline: Timeline, play: Play, block: Block, first: int) -> None:
-        """Send each part when its attention, or all, is done."""
         found = self._by_play.get(play.number, [])
         timeline.messages(
             [operation for _, operation in found],
@@ -240,7 +232,6 @@ class Arriving(Alone):
                 self._by_lane.setdefault(message.lane, []).append(operation)
 
     def before(self, timeline: Timeline, play: Play, block: Block) -> list[Edge]:
-        """Make a lane's first pass wait for all that comes for it."""
         operations = self._by_lane.pop(play.lane, [])
         ids = timeline.messages(operations, [None] * len(operations), number=play.number)
         return [(block.first, id, False) for id in ids]

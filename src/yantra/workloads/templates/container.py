@@ -36,7 +36,6 @@ def write(
     templates: Iterable[tuple[str, bytes]],
     steady: Iterable[tuple[str, bytes]] = (),
 ) -> None:
-    """Write a workload file; it appears whole or not at all."""
     from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
     with whole_file(path) as name, ZipFile(name, "w") as archive:
@@ -83,7 +82,6 @@ def read(path: str | os.PathLike[str]) -> tuple[str, tuple[str, ...], tuple[str,
 
 
 def _parts(name: str) -> tuple[str, str]:
-    """The folder of a member and the template in it, empty if it is none."""
     folder, slash, file = name.partition("/")
     template = file.removesuffix(_ENDING)
     is_one = file == f"{template}{_ENDING}" and "/" not in template
@@ -91,13 +89,11 @@ def _parts(name: str) -> tuple[str, str]:
 
 
 def read_template(path: str | os.PathLike[str], template: str, folder: str = TEMPLATES) -> bytes:
-    """The content of one template."""
     with _opened(path) as archive:
         return _member(archive, member_of(template, folder), os.fspath(path))
 
 
 def member_of(template: str, folder: str = TEMPLATES) -> str:
-    """The member that holds a template."""
     return f"{folder}{template}{_ENDING}"
 
 

@@ -1,11 +1,9 @@
-"""Ranks as points of a grid: coordinates, groups that differ along axes, relative peers.
+"""Ranks as points of a grid: views are products of named axes over the same ranks, the first the
+fastest.
 
-Views are products of named axes over the same ranks, the first the fastest: Megatron's dense layers
-see tp, cp, dp and pp, its expert layers etp, ep, edp and pp. A job costs what its axes cost.
 Trade-off: anything but products is a grid of one axis `rank`.
 
-Source: Megatron-LM, `parallel_state.RankGenerator`: order strings, expert layers folded into the
-data-parallel ranks.
+Source: Megatron-LM, `parallel_state.RankGenerator`.
 """
 
 from __future__ import annotations
@@ -82,7 +80,6 @@ class Grid(Record):
         super().__init__(name=name, first_rank=first_rank, views=made)
 
     def __post_init__(self) -> None:
-        """Check names and sizes."""
         where = f"grids.{self.name}"
         check_name("grids", self.name)
         if self.first_rank < 0:
@@ -98,12 +95,10 @@ class Grid(Record):
 
     @property
     def size(self) -> int:
-        """The number of ranks."""
         return prod(size for _, size in self.views[0][1])
 
     @property
     def ranks(self) -> range:
-        """The ranks of the grid."""
         return range(self.first_rank, self.first_rank + self.size)
 
     def axes(self, view: str | None = None) -> dict[str, int]:
@@ -134,7 +129,6 @@ class Grid(Record):
         return rank
 
     def view_of(self, axes: Iterable[str]) -> str:
-        """The first view that has all of these axes."""
         wanted = tuple(axes)
         for view, present in self.views:
             if set(wanted) <= {name for name, _ in present}:
@@ -169,7 +163,6 @@ class Grid(Record):
         return index
 
     def count(self, group: Group) -> int:
-        """How many groups the rule makes."""
         cuts = dict(group.where)
         return prod(
             len(cuts[axis.name])
@@ -181,7 +174,6 @@ class Grid(Record):
         )
 
     def smallest(self, group: Group) -> int:
-        """The size of the rule's smallest group."""
         cuts = dict(group.where)
         return prod(
             min(map(len, cuts[axis.name])) if axis.name in cuts else axis.size
@@ -339,7 +331,6 @@ def check_name(where: str, name: str) -> None:
 
 
 def grid_of_rank(grids: Sequence[Grid], rank: int) -> Grid:
-    """The grid that a rank is in."""
     for grid in grids:
         if rank in grid.ranks:
             return grid
@@ -398,7 +389,6 @@ def grid_of(
 
 
 def _order(order: str, sizes: Mapping[str, int]) -> list[str]:
-    """The five axes in order; an absent axis of size 1 comes last."""
     names = order.lower().split("-")
     for name in names:
         if name not in _MEGATRON_AXES:
@@ -447,7 +437,6 @@ def _strided(axes: Axes) -> tuple[Axis, ...]:
 
 
 def moved(at: int, step: Step, axis: Axis, expression: str) -> int:
-    """The coordinate after a step of a peer expression."""
     if step.how == "=":
         if step.amount >= axis.size:
             problem = f"{axis.name} is 0 to {axis.size - 1}"

@@ -25,8 +25,6 @@ _NEEDED = ("format", "version", "ranks", "grids", "classes")
 
 
 class Manifest(NamedTuple):
-    """What a manifest says."""
-
     ranks: int
     grids: tuple[Grid, ...]
     groups: dict[str, Group]
@@ -52,7 +50,6 @@ def parse(text: str, name: str) -> Manifest:
 
 
 def write(manifest: Manifest) -> str:
-    """The text of a manifest; equal manifests give equal texts."""
     tree = {
         "format": FORMAT,
         "version": VERSION,
@@ -181,7 +178,6 @@ def _known(
     needed: Sequence[str] | None,
     unknown: list[str],
 ) -> None:
-    """Note unknown keys; refuse a mapping that lacks a needed one, None for all."""
     for key in _mapping(tree, where):
         if key not in known:
             unknown.append(f"{where}.{key}".lstrip(".") + did_you_mean(key, known))

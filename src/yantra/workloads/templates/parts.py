@@ -1,7 +1,4 @@
-"""The parts of a manifest: which ranks run which template, and what its names mean.
-
-All is checked when it is made, at a cost of the grids' axes, not of the ranks.
-"""
+"""The parts of a manifest: which ranks run which template, and what its names mean."""
 
 from __future__ import annotations
 
@@ -69,13 +66,11 @@ class Layout:
         self._cells = {grid.name: self._cells_of(grid) for grid in self.grids}
 
     def grid_of(self, rank: int) -> Grid:
-        """The grid that a rank is in."""
         if not 0 <= rank < self.ranks:
             raise ConfigError("rank", f"expected 0 to {self.ranks - 1}, got {rank}")
         return grid_of_rank(self.grids, rank)
 
     def class_at(self, rank: int) -> int:
-        """The place of the first class that a rank matches."""
         grid = self.grid_of(rank)
         view, axes, cells = self._cells[grid.name]
         coordinates = grid.coordinates(rank, view)
@@ -89,7 +84,6 @@ class Layout:
         return None if index is None else self._first_id[name] + index
 
     def communicators(self) -> dict[int, tuple[int, ...]]:
-        """The members of every communicator, by ascending id."""
         members = (
             ranks
             for group in self.groups.values()
@@ -98,17 +92,14 @@ class Layout:
         return dict(enumerate(members, start=1))
 
     def families(self) -> Iterator[Family]:
-        """The communicators of all rules, those of one layout together."""
         for name, group in self.groups.items():
             yield from families(self._by_name[group.grid], group, self._first_id[name])
 
     def group_rule(self, name: str) -> Sum:
-        """What a group name means for every rank of its grid."""
         group = self.groups[name]
         return group_rule(self._by_name[group.grid], group, self._first_id[name])
 
     def members(self, number: int) -> tuple[int, ...]:
-        """The ranks of a communicator."""
         names = list(self._first_id)
         name = names[bisect_right([self._first_id[name] for name in names], number) - 1]
         group = self.groups[name]
@@ -125,7 +116,6 @@ class Layout:
 
     @cached_property
     def ranks_of_class(self) -> tuple[int, ...]:
-        """How many ranks each class has."""
         counts = [0] * len(self.classes)
         for grid in self.grids:
             view, axes, cells = self._cells[grid.name]
@@ -183,7 +173,6 @@ def _spread(
     values: Mapping[tuple[int, ...], int],
     fixed: dict[str, int],
 ) -> array[int]:
-    """A value per point of a product of axes, the first the fastest; repeated along free ones."""
     if not over:
         return array("I", [values[tuple(fixed[axis] for axis in axes)]])
     *faster, (axis, size) = over

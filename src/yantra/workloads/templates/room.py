@@ -47,11 +47,9 @@ def lack_of_memory(
 
 
 def communicators(workload: Workload, name: str) -> list[str]:
-    """The groups of more than one rank that a template uses."""
     used = workload.totals.get(name, {}).get("communication", [])
     return sorted({group for _, group, *_ in used})
 
 
 def in_communicators(workload: Workload, name: str, each: int | None) -> int:
-    """Bytes of a template's communicator buffers."""
     return each * len(communicators(workload, name)) if each else 0

@@ -1,7 +1,6 @@
 """What a template's names mean, as sums over the axes of a grid.
 
-So a rule for a million ranks is a few numbers. The core evaluates them
-(`native/workload/rank_rules.hpp`).
+The core evaluates them (`native/workload/rank_rules.hpp`).
 """
 
 from __future__ import annotations
@@ -32,7 +31,6 @@ class Sum(NamedTuple):
     axes: tuple[SumAxis, ...]
 
     def of(self, rank: int) -> int:
-        """The number of a rank; NONE where it has none."""
         total = self.base + (rank if self.relative else 0)
         for stride, size, factor, values in self.axes:
             at = (rank - self.first_rank) // stride % size
@@ -47,7 +45,7 @@ class Family(NamedTuple):
     """Communicators of one layout: ids, lowest ranks, and offsets of members.
 
     `axes` are (count, step of the lowest rank, step of the id); `offsets` are (count, step, list),
-    a list replacing steps. Members are all sums of offsets.
+    a list replacing steps.
     """
 
     first_id: int
@@ -77,7 +75,6 @@ def group_rule(grid: Grid, group: Group, first_id: int) -> Sum:
 
 
 def families(grid: Grid, group: Group, first_id: int) -> Iterator[Family]:
-    """The communicators of a rule: one family for each choice of parts."""
     cuts = dict(group.where)
     axes: list[tuple[int, int, int]] = []
     cut: list[tuple[Axis, int]] = []

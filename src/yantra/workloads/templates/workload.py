@@ -1,7 +1,7 @@
 """`Workload`: templates, and the grid that says what they mean for each rank.
 
-Trade-off: templates are bytes, decoded on demand, so the cost is that of templates, not ranks;
-loading costs the manifest.
+Trade-off: templates are bytes, decoded on demand, so their number decides the cost, not that of
+ranks.
 """
 
 from __future__ import annotations
@@ -291,7 +291,6 @@ class Workload:
         return content.graph(kernels=kernels) if isinstance(content, Copies) else None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Copy and pickle with all that was put off."""
         for template, content in self._content.items():
             if isinstance(content, Copies):
                 self.template_bytes(template)
@@ -409,8 +408,8 @@ class Workload:
     ) -> None:
         """Write `<prefix>.<rank>.et` of each of `ranks` (all if None), and `comm_group.json`.
 
-        Yantra runs them as the workload. For ASTRA-sim collectives wait for each other in the
-        workload's ordering; an explicit `ordering` does so for both.
+        For ASTRA-sim collectives wait for each other in the workload's ordering; an explicit
+        `ordering` does so for both.
         """
         from yantra.workloads.templates.expand import expand
 
@@ -420,7 +419,6 @@ class Workload:
         return ((name, self.template_bytes(name)) for name in self._content)
 
     def _totals_of(self, template: str) -> dict[str, Any]:
-        """Count a template without keeping it: together they may not fit in memory."""
         known = self._traces.get((template, "streams"))
         totals = totals_of(
             known or Trace.from_bytes(self.template_bytes(template), self.where(template))

@@ -1,8 +1,4 @@
-"""Whether a model has the products that adapters are for, checked before a plan is judged.
-
-One layer of each kind is built on one rank with every possible adapter, which gives the targets and
-their sizes.
-"""
+"""Whether a model has the products that adapters are for, checked before a plan is judged."""
 
 from __future__ import annotations
 
@@ -49,7 +45,6 @@ def check_adapters(plan: Plan, model: Any) -> None:
 
 
 def _targets(model: Any) -> tuple[Mapping[str, int], list[str]]:
-    """Targets with the smaller of rows and columns; products without adapters."""
     found: dict[str, int] = {}
     others: dict[str, None] = {}
     for layer in dict.fromkeys(model.layers):

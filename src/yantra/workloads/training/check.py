@@ -54,7 +54,6 @@ def check_pass(drafted: Drafted, where: str, encodings: Encodings | None = None)
 
 
 def _check_inner_messages(items: Sequence[Item], place: Mapping[int, int], where: str) -> None:
-    """Within a stage, whoever sends to axis+k also receives from axis-k."""
     sends: dict[tuple[str, int, int], list[int]] = {}
     receives: dict[tuple[str, int, int], list[int]] = {}
     for number, item in enumerate(items):
@@ -177,7 +176,6 @@ def _list_of(
 
 
 def _number(event: Event, tag: int, device: int, devices: int) -> int:
-    """One number for a message's tag and ends; -1 for a collective."""
     if event.group:
         return -1
     other = (device + event.peer) % devices
@@ -302,7 +300,6 @@ def _meet(
     done: list[int],
     groups: Sequence[tuple[int, ...]],
 ) -> bool:
-    """Let a group's other members pass their next collective; False if one is not there."""
     members = next(group for group in groups if device in group)
     for member in members:
         at = done[member]

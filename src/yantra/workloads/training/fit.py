@@ -1,8 +1,5 @@
-"""Why a training step does not fit into memory, and which small changes would help.
-
-Changes are tried by their usual cost: sharding over existing replicas, recomputing cheap
-operations, smaller micro-batches, recomputing whole layers, more ranks for one copy of the model,
-memory outside the device; one, then two at a time.
+"""Why a training step does not fit into memory, and which small changes would help: one, then two
+at a time, by their usual cost.
 """
 
 from __future__ import annotations

@@ -1,18 +1,12 @@
 """A training step of a layered model, split by tensors and by data.
 
-Ranks that share a split (the network's first `model_dimensions` dimensions) sum activations after
-every forward and input-gradient computation; these all-reduces are exposed. Replicas (the other
-dimensions) sum weight gradients, which overlap the rest of the backward pass. A layer's weight
-gradient is computed while its input gradient is summed.
-
 The graph of every rank, layers from 0; the first needs no input gradient:
 
     F0 -> AR0 -> F1 -> AR1 -> ... -> I[n-1] -> AR -> I[n-2] -> AR -> ... -> W0
                                        \\-> W[n-1] -> AR of weights
 
-Source: the layer-wise workloads of ASTRA-sim 1.0 (Rashidi et al., ISPASS 2020), hybrid data- and
-model-parallel, for dense layers whose split needs one sum each way (Shoeybi et al., Megatron-LM,
-2019). No pipeline, optimiser step or memory limits.
+Source: the layer-wise workloads of ASTRA-sim 1.0 (Rashidi et al., ISPASS 2020); Shoeybi et al.,
+Megatron-LM, 2019. No pipeline, optimiser step or memory limits.
 """
 
 from __future__ import annotations
@@ -79,7 +73,6 @@ def _trace(layers: Sequence[Layer], model_group: str | None, data_group: str | N
         return builder.compute(name, duration_micros=micros, after=last)
 
     def reduce(name: str, size_bytes: int, group: str | None, after: Node) -> Node:
-        """Add an all-reduce; where there is nothing to sum, return what it would wait for."""
         if group is None or size_bytes == 0:
             return after
         kind = CollectiveType.ALL_REDUCE

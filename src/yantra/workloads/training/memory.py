@@ -1,11 +1,7 @@
-"""Memory of each pipeline stage over a step.
+"""Memory of each pipeline stage over a step, without an operation's own inputs and outputs and the
+allocator's waste.
 
-Weights, gradients and optimizer state are persistent unless sharded or offloaded; saved activations
-live to their last use; gathered weights and unreduced gradients (ZeRO-2 and 3) come on top. Not
-counted: an operation's own inputs and outputs, and the allocator's waste.
-
-Sources: Korthikanti et al., "Reducing activation recomputation in large transformer models", MLSys
-2023; Rajbhandari et al., "ZeRO", SC 2020, section 5.
+Sources: Korthikanti et al., MLSys 2023; Rajbhandari et al., ZeRO, SC 2020, section 5.
 """
 
 from __future__ import annotations
@@ -35,8 +31,7 @@ class StageMemory(NamedTuple):
     """Bytes on one device of the pipeline.
 
     `activations` and `buffers` are at the `peak`; `timeline` has the largest sum of both during
-    each action, then the optimizer's. Offloaded are the optimizer's state and the most of
-    activations at once.
+    each action, then the optimizer's.
     """
 
     weights: int
@@ -137,7 +132,6 @@ def _stay(names: Sequence[Name], totals: Mapping[Name, PassTotals]) -> tuple[int
 def _offloaded(
     program: Sequence[Action], passes: Mapping[PassKey, Drafted], known: Encodings
 ) -> int:
-    """The most activation bytes stored and not yet loaded again."""
     now = most = 0
     if not any(known.totals.of(one).stores for one in passes.values()):
         return 0

@@ -29,7 +29,6 @@ class Run(NamedTuple):
 
 
 def longest_run(layers: Sequence[Any]) -> Run:
-    """The longest run of equal layers, the first of several."""
     best = Run(0, 0)
     first = 0
     for at in range(1, len(layers) + 1):
@@ -187,7 +186,6 @@ class _PassPattern(NamedTuple):
     growth: tuple[tuple[int, int, int], ...] = ()
 
     def expanded(self, layer: int, extra: int) -> Pass:
-        """The pass where the chunk begins with `layer` and has `extra` more."""
         if not self.parts:
             return Pass(())
         opening, _, third, fourth, _ = self.starts
@@ -274,7 +272,6 @@ def _are_alike(parts: tuple[_Part, ...], starts: list[int]) -> bool:
 
 
 def _tags_between(parts: tuple[_Part, ...], starts: list[int]) -> int | None:
-    """How far the third layer's tags are above the second's; None if by several."""
     second, third, fourth = starts[1:4]
     pairs = zip(parts[second:third], parts[third:fourth], strict=False)
     by = {b.operation.tag - a.operation.tag for a, b in pairs if a.operation.peer}

@@ -1,7 +1,6 @@
-"""A chunk of layers on one rank: model and plan -> operator graph -> `StageWork`.
+"""A chunk of layers on one rank.
 
-One micro-batch's graph is built for the plan's sizes; ranks of a stage have equal graphs, unless
-routing to experts is skewed (`expert_rank`).
+Ranks of a stage have equal graphs, unless routing to experts is skewed (`expert_rank`).
 """
 
 from __future__ import annotations
@@ -114,14 +113,12 @@ class Chunk:
         self.result = None if tail or x is None else scattered(g, x)
 
     def under(self, setting: Setting) -> Chunk:
-        """The same graph under a setting that makes the same operators."""
         made = copy(self)
         made.graph = copy(self.graph)
         made.graph.setting = setting
         return made
 
     def work(self) -> StageWork:
-        """Both passes, the weights and the tensors at the borders."""
         passes = Passes(self.graph, self.source, self.result)
         training = self.graph.setting.training
         return StageWork(
@@ -138,8 +135,6 @@ class _AsksForRecomputationError(Exception):
 
 
 class _WithoutRecomputation(Setting):
-    """For blocks that do not ask what is recomputed."""
-
     @property
     def recompute(self) -> Any:
         raise _AsksForRecomputationError
@@ -209,8 +204,6 @@ class _AsksForReplicasError(Exception):
 
 
 class _WithoutReplicas(dict[str, int]):
-    """For blocks that do not ask for edp's ranks."""
-
     def __missing__(self, axis: str) -> int:
         if axis == "edp":
             raise _AsksForReplicasError
@@ -218,7 +211,6 @@ class _WithoutReplicas(dict[str, int]):
 
 
 def _shared(make: Callable[..., Made], of: tuple[Any, ...], setting: Setting) -> Made:
-    """Shared by settings that give the same; first tried without replicas, which most ignore."""
     fields = tuple(setting._replace(axes=_NONE))
     axes = tuple(sorted(setting.axes.items()))
     try:
@@ -249,7 +241,6 @@ class StageWorks:
         self._made: dict[tuple[Any, ...], tuple[StageWork, bool]] = {}
 
     def of(self, layers: tuple[int, int], *, front: bool, tail: bool) -> Placed:
-        """The work of some layers, with the model's ends where they belong."""
         first, end = layers
         key = (front, tail, *self._kinds[first:end])
         if key not in self._made:
@@ -294,7 +285,6 @@ class _Some(NamedTuple):
     tail: Any
 
     def work(self, setting: Setting, blocks: Blocks) -> StageWork:
-        """Their work, layers numbered from 0."""
         ends = self.front is not None, self.tail is not None
         return Chunk(self, setting, (0, len(self.layers)), *ends, blocks).work()
 

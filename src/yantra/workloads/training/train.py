@@ -1,7 +1,6 @@
 """A training step from a model and a plan: `train(model, plan)`.
 
-One template is encoded per class of equal ranks: a pipeline coordinate, and with skewed routing
-also an expert-parallel one.
+One template is encoded per class of equal ranks.
 """
 
 from __future__ import annotations
@@ -40,8 +39,6 @@ _MOST_NODES = 1 << 25
 
 
 class TrainedModel(Parts, Protocol):
-    """What training needs of a model."""
-
     @property
     def name(self) -> str:
         """How the model is called."""
@@ -62,11 +59,9 @@ class Step(NamedTuple):
 
     @property
     def memory(self) -> tuple[StageMemory, ...]:
-        """The memory of each device."""
         return self.memory_with(Encodings())
 
     def memory_with(self, encodings: Encodings) -> tuple[StageMemory, ...]:
-        """The memory of each device, given encoded passes."""
         return tuple(
             memory_of(self.job, device, passes, self.ends[device], encodings)
             for device, passes in enumerate(self.passes)
@@ -138,7 +133,6 @@ def _train(
 def _check_sizes(
     model: TrainedModel, steps: Sequence[Step], plan: Plan, encodings: Encodings
 ) -> None:
-    """Refuse templates beyond any memory and numbers beyond 63 bits."""
     nodes = 0
     for step in steps:
         for times, passes in zip(step.times, step.passes, strict=True):
@@ -223,10 +217,7 @@ def _ranges(model: Parts, plan: Plan, devices: Sequence[int]) -> tuple[tuple[int
 def works_of(
     model: Parts, plan: Plan, sequence: int, stages: int, expert_rank: int = 0
 ) -> list[StageWork]:
-    """The work of every stage, for ranks of one expert-parallel coordinate.
-
-    Stage s is on device s modulo pp.
-    """
+    """Stage s is on device s modulo pp."""
     devices = [stage % plan.pp for stage in range(stages)]
     return [
         stage_work(
@@ -263,7 +254,6 @@ def step_of(
 def drawn_later(
     job: Job, passes: Sequence[dict[PassKey, Drafted]], encodings: Encodings
 ) -> Callable[[], str]:
-    """What draws every device's order, a pass's width being its operations."""
     operations, orders, stages = _Operations(passes, encodings), job.orders, job.stages
 
     def drawn() -> str:
@@ -276,8 +266,6 @@ def drawn_later(
 
 
 class _Operations:
-    """A pass's duration is its operations, in units of 10^12."""
-
     latency = 0.0
 
     def __init__(self, passes: Sequence[dict[PassKey, Drafted]], encodings: Encodings) -> None:
@@ -288,7 +276,6 @@ class _Operations:
         ]
 
     def duration(self, device: int, action: Action) -> float:
-        """Operations of an action on a device, in units of 10^12."""
         flops = self._flops[device]
         return sum(flops[step.kind, step.chunk] for step in action.steps) / 1e12
 
@@ -303,7 +290,6 @@ def _drafts(steps: Sequence[Step]) -> Iterator[Drafted]:
 
 
 def _work(steps: Sequence[Step], times: int, layout: Layout, encodings: Encodings) -> Products:
-    """Over `times` whole steps and all ranks; `steps` are by distinct expert-parallel rank."""
     found: dict[str, Products] = {}
     products = Shared(lambda one: _products(encodings.totals.of(one)))
     for rank, step in enumerate(steps):

@@ -62,7 +62,6 @@ class Gathering:
         return self._devices.get(name)
 
     def rank(self, device: int, rank: int, where: str) -> None:
-        """Say which rank a device is."""
         if self._ranks.setdefault(rank, device) != device:
             raise ConfigError(where, f"rank {rank} is given to two devices")
         if self._rank_of.setdefault(device, rank) != rank:
@@ -176,7 +175,6 @@ class Gathering:
         return boxes
 
     def _number_the_ranks(self, names: list[str]) -> None:
-        """Take devices whose names are whole numbers as the ranks."""
         for device, name in enumerate(names):
             if name.isascii() and name.isdigit() and len(name) <= 9:
                 self.rank(device, int(name), f"{self.name}: {show(name)}")
@@ -187,7 +185,6 @@ class Gathering:
     def _all_labels(
         self, start: np.ndarray, end: np.ndarray, place: np.ndarray
     ) -> tuple[tuple[str, ...], np.ndarray]:
-        """Return the labels, and the label of each link, those that got none by their ends."""
         label = np.frombuffer(self._label_of, np.int32).copy()
         labels = dict(self._labels)
         kinds = np.empty(len(place), np.uint8)

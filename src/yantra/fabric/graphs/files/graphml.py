@@ -33,8 +33,6 @@ class _Edge(NamedTuple):
 
 
 class _Reader:
-    """Follows the elements of a file."""
-
     def __init__(self, name: str) -> None:
         self.name = name
         self.gathering = Gathering(name, finds_boxes=True)
@@ -55,7 +53,6 @@ class _Reader:
         self._is_directed = False
 
     def parse(self, text: str) -> Graph:
-        """Return the graph of the text."""
         try:
             self._parser.Parse(text.encode("utf-8", "surrogatepass"), True)
         except expat.ExpatError as error:
@@ -164,7 +161,6 @@ class _Reader:
         self.gathering.link(start, end, traits, where, both_ways=not edge.is_directed)
 
     def _speed(self, data: dict[str, str], name: str, number: str, line: int) -> float:
-        """Return a rate or a latency that is given with its unit, or as a number."""
         where = f"{self.name}, line {line}, {name if name in data else number}"
         field = BANDWIDTH if name == "bandwidth" else LATENCY
         value: float

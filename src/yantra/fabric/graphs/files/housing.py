@@ -24,10 +24,8 @@ _Boxes = NDArray[np.int32]
 def with_own_switches(
     ranks: int, start: NDArray[np.uint32], end: NDArray[np.uint32], boxes: _Boxes
 ) -> _Boxes:
-    """Return the box of each device, those of ranks' own switches with them.
-
-    Devices below `ranks` are ranks, `start` and `end` are those of links; `boxes` is what the file
-    says, by device. Where it names boxes they gain switches, and no others are made.
+    """Devices below `ranks` are ranks, `start` and `end` are those of links; `boxes` is what the
+    file says, by device. Where it names boxes they gain switches, and no others are made.
     """
     joined = _own_switches(ranks, start, end)
     made = boxes.copy()
@@ -70,7 +68,6 @@ def parted(
 def _own_switches(
     ranks: int, start: NDArray[np.uint32], end: NDArray[np.uint32]
 ) -> Mapping[int, frozenset[int]]:
-    """Return the ranks of each switch that joins two or more of them, and nothing else."""
     found: dict[int, set[int]] = {}
     leads_on: set[int] = set()
     for one, other in ((start, end), (end, start)):
@@ -87,7 +84,6 @@ def _own_switches(
 
 
 def _housings(ranks: int, sets: Sequence[frozenset[int]]) -> list[frozenset[int]]:
-    """Return the sets of ranks that are boxes: no others cross them, and no smaller is in them."""
     each = [one for one in dict.fromkeys(sets) if len(one) < ranks]
     of_rank: dict[int, list[frozenset[int]]] = {}
     for one in each:

@@ -4,10 +4,7 @@
     ids of the switches
     a b RATE DELAY ERROR_RATE      (a cable, once for both ways)
 
-Nodes that are no switches are the hosts; they become the ranks in the order of their ids. Rates
-without a unit are bits per second, delays seconds, as ns-3 reads them. Links that lose packets are
-refused, as no network here loses any. What follows the last link is a comment, as it is for them.
-A first line of six words is SimAI's (`simai.py`).
+Rates without a unit are bits per second, delays seconds, as ns-3 reads them.
 
 Source: alibaba-edu/High-Precision-Congestion-Control, simulation/scratch/third.cc.
 """
@@ -39,11 +36,9 @@ class Words:
 
     @property
     def where(self) -> str:
-        """The file, and the line of the last word."""
         return f"{self._name}, line {self.line}"
 
     def next(self, field: str) -> str:
-        """Return the next word, which must be there."""
         found = next(self._words, None)
         if found is None:
             raise ConfigError(f"{self.where}, {field}", "expected a value, but the file ends")
@@ -85,7 +80,6 @@ def parse(text: str, name: str) -> Graph:
 
 
 def switches_of(words: Words, nodes: int, count: int) -> list[int]:
-    """Read the ids of switches, each once."""
     marked: dict[int, None] = {}
     for _ in range(count):
         switch = words.whole("switch", nodes - 1)

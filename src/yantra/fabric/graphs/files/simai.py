@@ -4,12 +4,9 @@
     ids of the NVSwitches, then of the switches
     a b RATE DELAY ERROR_RATE      (a cable, once for both ways)
 
-Nodes that are no switches are GPUs, the ranks in the order of their ids. An NVSwitch is in one box
-with the GPUs of its server, so what they exchange stays there; one that joins GPUs of several
-servers makes a box of them all. The type of GPU says nothing of the fabric and is not used.
+An NVSwitch is in one box with the GPUs that it joins.
 
-Source: aliyun/SimAI, astra-sim-alibabacloud/inputs/topo/gen_Topo_Template.py, and the reader in
-its fork of ns-3, scratch/common.h.
+Source: aliyun/SimAI, inputs/topo/gen_Topo_Template.py, and its fork of ns-3, scratch/common.h.
 """
 
 from __future__ import annotations
@@ -57,7 +54,6 @@ def parse(words: ns3.Words, name: str) -> Graph:
 
 
 def _boxes(joined: dict[int, set[int]]) -> list[tuple[set[int], set[int]]]:
-    """Return NVSwitches and the GPUs that they join, those with a GPU in common together."""
     found: list[tuple[set[int], set[int]]] = []
     for switch, gpus in sorted(joined.items()):
         own = ({switch}, set(gpus))

@@ -45,8 +45,6 @@ class _Link(Record):
 
 
 class _Device(Field):
-    """The name of a device, which may look like a number."""
-
     expected = "the name of a device"
 
     def read(self, tree: Any, where: str, folder: str) -> str:

@@ -1,8 +1,6 @@
 """`diff`: how two traces differ.
 
-Nodes are paired by id, or by content and position (`match`) if that leaves fewer differences;
-changed ids then count as one. Edges are compared by target. n nodes and e edges take n log n + e,
-equal traces only their reading.
+Nodes are paired by id, or by content and position (`match`) if that leaves fewer differences.
 """
 
 from __future__ import annotations
@@ -46,12 +44,10 @@ class Difference(NamedTuple):
 
     @property
     def equal(self) -> bool:
-        """Whether nothing differs."""
         return not any(self[2:])
 
     @property
     def weight(self) -> tuple[int, int]:
-        """Differing nodes (all new ids count as one), and unpaired nodes."""
         unpaired = len(self.removed) + len(self.added)
         return len(self.changed) + unpaired + bool(self.renumbered), unpaired
 

@@ -11,8 +11,6 @@ from yantra.tracing.inspect.diff.side import EDGES, Side
 
 
 class Absent:
-    """Value of a missing attribute."""
-
     def __repr__(self) -> str:
         return "absent"
 
@@ -53,7 +51,6 @@ class Comparison:
         self.keeps_ids = all(id == other for id, other in self._other_id.items())
 
     def changes(self, record: int, other: int) -> tuple[Change, ...]:
-        """Differences other than in ids."""
         found: list[Change] = []
         if self.a.content(record) != self.b.content(other):
             for name in self.a.fields:
@@ -122,7 +119,6 @@ def _by_name(rows: list[Any]) -> dict[tuple[str, int], tuple[Any, ...]]:
 
 
 def _differing(old: tuple[Any, ...] | None, new: tuple[Any, ...] | None) -> tuple[Any, Any]:
-    """The values, with kind or documentation where only these differ."""
     if old is None or new is None:
         return (ABSENT if old is None else old[1]), (ABSENT if new is None else new[1])
     if repr(old[1]) != repr(new[1]):

@@ -24,7 +24,6 @@ Match = list[int | None]
 
 
 def by_id(a: Side, b: Side) -> Match:
-    """Pair equal ids; of repeated ids, first with first."""
     if len(a.place) == a.count and len(b.place) == b.count:
         place = b.place
         return [place.get(id) for id in a.ids]
@@ -32,7 +31,6 @@ def by_id(a: Side, b: Side) -> Match:
 
 
 def by_content(a: Side, b: Side) -> Match:
-    """Pair records regardless of ids."""
     matching = _Matching(a, b)
     ups, downs = ((_deep(side, True), _deep(side, False)) for side in (a, b))
     numbers = a.numbers
@@ -60,7 +58,6 @@ def by_content(a: Side, b: Side) -> Match:
 
 
 def longest_increasing(values: Sequence[int]) -> list[int]:
-    """Positions of a longest strictly increasing subsequence."""
     tops: list[int] = []
     at: list[int] = []
     before: list[int] = []
@@ -81,8 +78,6 @@ def longest_increasing(values: Sequence[int]) -> list[int]:
 
 
 class _Matching:
-    """The pairs so far."""
-
     def __init__(self, a: Side, b: Side) -> None:
         self.match: Match = [None] * a.count
         self.taken = [False] * b.count
@@ -94,7 +89,7 @@ class _Matching:
     def everywhere(
         self, keys: Sequence[int], others: Sequence[int], *, even_only: bool = True
     ) -> _Matching:
-        """`even_only`: only keys that are equally frequent; otherwise as many as fit."""
+        """`even_only`: only keys that are equally frequent."""
         free: dict[int, list[int]] = defaultdict(list)
         for other, key in enumerate(others):
             if not self.taken[other]:
@@ -141,7 +136,6 @@ class _Matching:
         keys: Sequence[int],
         others: Sequence[int],
     ) -> None:
-        """Pair equal ends, then the longest run of keys, numbered by occurrence."""
         begin = 0
         while begin < min(len(records), len(candidates)) and self._pair_if_equal(
             records[begin], candidates[begin], keys, others
@@ -178,10 +172,6 @@ def _occurrences(records: Sequence[int], key: Callable[[int], int]) -> dict[tupl
 
 
 def _deep(side: Side, up: bool) -> list[int]:
-    """Number records by content and that of all ancestors (`up`) or descendants.
-
-    On or beyond a cycle, by content alone.
-    """
     towards, away = (side.parents, side.children) if up else (side.children, side.parents)
     waiting = [len(before) for before in towards]
     ready = [record for record, count in enumerate(waiting) if not count]

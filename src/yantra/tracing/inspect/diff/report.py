@@ -153,7 +153,6 @@ def _change(change: Change) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Bytes as hexadecimal digits, odd floats as words."""
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, float) and (value != value or value in (float("inf"), -float("inf"))):

@@ -24,7 +24,6 @@ class Numbers:
         self._known: dict[Hashable, int] = {}
 
     def of(self, value: Hashable) -> int:
-        """The number of a value."""
         return self._known.setdefault(value, len(self._known))
 
 
@@ -43,7 +42,6 @@ class Side:
 
     @cached_property
     def place(self) -> dict[int, int]:
-        """The record of each id, the last of duplicates."""
         return {id: record for record, id in enumerate(self.ids)}
 
     @cached_property
@@ -57,7 +55,6 @@ class Side:
         ]
 
     def content(self, record: int) -> int:
-        """Number of a record's content."""
         known = self._contents[record]
         if known is None:
             fields = tuple(repr(self.field(record, name)) for name in self.fields)
@@ -67,11 +64,9 @@ class Side:
 
     @cached_property
     def fields(self) -> tuple[str, ...]:
-        """Fields that count."""
         return tuple(name for name in FIELDS if name not in self.ignore)
 
     def field(self, record: int, name: str) -> Any:
-        """A field other than id and edges."""
         native = self.native
         if name == "name":
             return native.name(record)
@@ -84,14 +79,12 @@ class Side:
         return native.inputs(record) if name == "inputs" else native.outputs(record)
 
     def attributes(self, record: int) -> list[Any]:
-        """Attributes that count: (name, kind, value, doc)."""
         rows: list[Any] = self.native.attributes(record)
         if self.ignore:
             rows = [row for row in rows if row[0] not in self.ignore]
         return rows
 
     def edges(self, record: int, name: str) -> list[int]:
-        """Ids a record depends on; empty if ignored."""
         if name in self.ignore:
             return []
         if name == "data_deps":
@@ -100,7 +93,6 @@ class Side:
 
     @cached_property
     def parents(self) -> list[list[int]]:
-        """Records each record depends on, over both kinds of edges."""
         place = self.place
         return [
             [place[id] for name in EDGES for id in self.edges(record, name) if id in place]
@@ -109,7 +101,6 @@ class Side:
 
     @cached_property
     def children(self) -> list[list[int]]:
-        """Records that depend on each record."""
         children: list[list[int]] = [[] for _ in range(self.count)]
         for record, parents in enumerate(self.parents):
             for parent in parents:

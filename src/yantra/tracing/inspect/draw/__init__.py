@@ -1,10 +1,6 @@
 """Drawings of a trace's graph: DOT text, SVG and PDF through graphviz, GraphML.
 
-A graph that is too large to look at is summarised, and the picture says how; GraphML is for
-programs and always whole.
-
-picture = drawing(read("step.0.et"))
-print(dot_text(picture))
+A graph that is too large is summarised; GraphML is always whole.
 """
 
 from yantra.tracing.inspect.draw.dot import dot_text

@@ -17,7 +17,6 @@ _MISSING = "missing"
 
 
 def dot_text(picture: Picture) -> str:
-    """Text of a DOT file; graphviz places the nodes."""
     return "\n".join([*_lines(picture), ""])
 
 

@@ -26,7 +26,6 @@ _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
 def graphml_text(trace: Trace) -> str:
-    """Text of a GraphML file."""
     native = trace.native
     labels: dict[int, str | None] = {}
     after: dict[int, dict[int, str]] = {}

@@ -45,16 +45,13 @@ class Links:
 
     @property
     def count(self) -> int:
-        """Number of nodes, missing ones included."""
         return self.columns.count + len(self.missing)
 
     def id_of(self, node: int) -> int:
-        """A node's id."""
         known = self.columns.count
         return self.columns.id[node] if node < known else self.missing[node - known]
 
     def name_of(self, node: int) -> str:
-        """A node's name, or "missing"."""
         return self.columns.name(node) if node < self.columns.count else "missing"
 
 

@@ -1,7 +1,6 @@
 """Writes a drawing in the format of the file's name.
 
-The optional program `dot` of Graphviz lays out SVG and PDF, with a time limit: thousands of nodes
-can take hours.
+Graphviz lays out SVG and PDF, with a time limit.
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ TIME_LIMIT_S = 60.0
 
 
 def format_of(path: str) -> str:
-    """The format a file name asks for."""
     suffix = os.path.splitext(path)[1].removeprefix(".").lower()
     if suffix not in FORMATS:
         listed = ", ".join(f".{name}" for name in FORMATS)

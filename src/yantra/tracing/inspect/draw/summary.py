@@ -1,8 +1,5 @@
-"""Which nodes of a large graph share a box.
-
-First chains of one lane and kind: no dependency is lost. If still too many, a lane's nodes of one
-name (without numbers): an edge then means some node waits for some other, and cycles may appear.
-Finally the smallest classes share boxes.
+"""Which nodes of a large graph share a box: first chains of one lane and kind, then a lane's nodes
+of one name, where cycles may appear.
 """
 
 from __future__ import annotations
@@ -93,7 +90,6 @@ def _ordered(
 
 
 def place_of(links: Links, node: int) -> tuple[str, str]:
-    """A node's lane and kind."""
     columns = links.columns
     if node >= columns.count:
         return "missing", "missing"
@@ -130,7 +126,6 @@ def _classes(links: Links, nodes: Sequence[int], edges: Sequence[Link]) -> Group
 
 
 def _merged(ranked: list[Class], budget: int) -> dict[Class, Class]:
-    """Keep the first classes, merge others by lane and kind; below 0 by kind."""
     if budget < 0:
         return {key: ("all lanes", key[1], OTHERS) for key in ranked}
     kept = set(ranked[:budget])

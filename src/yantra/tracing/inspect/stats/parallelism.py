@@ -1,12 +1,9 @@
 """How a job was probably split, by who communicates what, with whom, and when.
 
-Rules, each with its evidence: messages between neighbours: pipeline. All-to-all: experts, or DLRM's
-embeddings. Collectives of one size throughout a step: tensors split within layers; only late:
-gradients of data-parallel replicas. All-gathers throughout, reduce-scatters late: sharded weights.
-The degrees' product should be the number of ranks.
+Messages between neighbours mean a pipeline, all-to-alls experts, collectives throughout a step
+tensors, only late ones replicas, and all-gathers with late reduce-scatters sharded weights.
 
-Sources: Megatron-LM (Shoeybi et al., 2019; Narayanan et al., 2021), ZeRO (Rajbhandari et al.,
-2020), GShard (Lepikhin et al., 2021).
+Sources: Megatron-LM (2019, 2021), ZeRO (2020), GShard (2021).
 """
 
 from __future__ import annotations
@@ -69,7 +66,6 @@ def find_parallelism(by_rank: Mapping[int, Columns], groups: Groups) -> Parallel
 
 
 def _calls(by_rank: Mapping[int, Columns]) -> dict[str, list[_Call]]:
-    """Each group's calls, as its lowest rank makes them."""
     found: dict[str, list[_Call]] = {}
     seen: dict[int, dict[str, list[_Call]]] = {}
     for rank in sorted(by_rank):

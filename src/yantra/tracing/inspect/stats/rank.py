@@ -1,7 +1,6 @@
-"""Statistics of one rank's trace, linear in nodes and edges.
+"""Statistics of one rank's trace.
 
-Recorded durations are summed per kind: concurrent work counts twice. No number of workers beats
-`span_us`, the critical path. Delays count apart.
+Recorded durations are summed per kind: concurrent work counts twice.
 """
 
 from __future__ import annotations
@@ -39,8 +38,6 @@ class Operator(NamedTuple):
 
 
 class PathNode(NamedTuple):
-    """A node of the critical path."""
-
     id: int
     name: str
     kind: str
@@ -85,7 +82,6 @@ class RankStats(NamedTuple):
 
 
 def rank_stats(columns: Columns) -> RankStats:
-    """Statistics of one trace."""
     native = columns.trace.native
     records = range(len(native))
     kind, duration = columns.kind, columns.duration
@@ -122,7 +118,6 @@ def rank_stats(columns: Columns) -> RankStats:
 
 
 def merged_operators(parts: list[tuple[RankStats, int]]) -> list[Operator]:
-    """Sum operators over traces, each counted as often as given; longest first."""
     counts: Counter[tuple[str, str]] = Counter()
     times: Counter[tuple[str, str]] = Counter()
     for stats, times_run in parts:

@@ -1,8 +1,4 @@
-"""Timelines for Perfetto and Chrome: from traces with times, or from a simulator's node log.
-
-timeline = log_timeline(read_log("log.log"))
-write_timeline(timeline, "out.json")
-"""
+"""Timelines for Perfetto and Chrome: from traces with times, or from a simulator's node log."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Spans on lanes, and their JSON for Perfetto and Chrome.
 
-Times in us. Overlapping spans go on further lanes of the name; nested ones may stay.
+Times in us.
 
 Source: Chromium's Trace Event Format (complete, flow and metadata events).
 """
@@ -46,7 +46,6 @@ class Timeline(NamedTuple):
 
 
 def write_timeline(timeline: Timeline, path: Path) -> None:
-    """Write as JSON, whole or not at all."""
     import msgspec
 
     form = {"displayTimeUnit": "ns", "traceEvents": list(_events(timeline))}

@@ -4,8 +4,7 @@ ASTRA-sim and Yantra write lines such as
 
     [time] [workload] [debug] issue,sys->id=0, tick=10, node->id=3, node->name=x, node->type=4
 
-older versions without brackets and type. Other lines are skipped. A tick is 1 ns unless set
-otherwise.
+A tick is 1 ns unless set otherwise.
 """
 
 from __future__ import annotations
@@ -49,7 +48,6 @@ class Execution(NamedTuple):
 
 
 def is_log(content: bytes) -> bool:
-    """Whether a file has a node log's line."""
     return _EVENT.search(content) is not None
 
 
@@ -59,7 +57,6 @@ def read_log(path: str | os.PathLike[str]) -> list[Execution]:
 
 
 def parse_log(content: bytes, where: str = "log") -> list[Execution]:
-    """Nodes in order of callbacks; those without come last."""
     done: list[Execution] = []
     waiting: dict[tuple[int, int], deque[Execution]] = {}
     for number, raw in enumerate(content.split(b"\n"), start=1):
@@ -95,10 +92,7 @@ def parse_log(content: bytes, where: str = "log") -> list[Execution]:
 
 
 def log_timeline(executions: Iterable[Execution], *, ticks_per_us: float = 1000.0) -> Timeline:
-    """A process per rank; lanes for compute, communication, memory.
-
-    Nodes without callback are left out, with a warning.
-    """
+    """Nodes without callback are left out, with a warning."""
     spans = []
     ranks = set()
     unfinished: list[Execution] = []
@@ -122,7 +116,6 @@ def log_timeline(executions: Iterable[Execution], *, ticks_per_us: float = 1000.
 
 
 def lane_of(item: Execution) -> str:
-    """A node's lane by type or, if missing, name."""
     if item.type is not None:
         return _LANES.get(NodeType(item.type), "other") if item.type in set(NodeType) else "other"
     for type, lane in _LANES.items():

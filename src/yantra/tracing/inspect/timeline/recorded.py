@@ -1,8 +1,4 @@
-"""Timeline of timed traces: a process per rank, a lane per thread, stream or group.
-
-Nodes from linked traces have exact `start_time_ns`, `duration_ns`; others whole us, where 0 may
-mean no time. Delays are the gaps.
-"""
+"""Timeline of timed traces: a process per rank, a lane per thread, stream or group."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""JSON of upstream's timeline visualizer, with its lanes.
+"""JSON of upstream's timeline visualizer.
 
-`milliseconds`: upstream's output byte for byte: ms, which viewers read as us, and an error where a
-name gives no type. Otherwise us, and a lane for such nodes.
+With `milliseconds` it is upstream's byte for byte: ms, which viewers read as us.
 """
 
 from __future__ import annotations

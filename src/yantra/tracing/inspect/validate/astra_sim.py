@@ -27,7 +27,6 @@ _GROUP_OTHER = -2
 
 
 def check_astra_sim(job: LoadedJob) -> None:
-    """Report what keeps ASTRA-sim from running the job."""
     _files(job)
     _group_names(job)
     seen: set[int] = set()

@@ -1,8 +1,7 @@
-"""Impossible times: durations, starts, orders, and ranks' clock differences.
+"""Impossible times: durations, starts, orders.
 
-A child starts after its data dependencies end and its control dependency starts, within the 1 us
-grid. Ranks leave a collective together, so the median difference of their ends, if large against
-its spread, is the clocks'. Times count from the metadata's origin (`base_ns`, `origin_ns`), if any.
+Ranks leave a collective together, so the median difference of their ends, if large against its
+spread, is that of their clocks.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ _FASTEST_BYTES_PER_US = 100_000_000  # 100 TB/s, above any link
 
 
 def check_clocks(job: LoadedJob) -> None:
-    """Report impossible times, and ranks whose clocks differ."""
     seen: set[int] = set()
     without = []
     for rank, member in job.members.items():
@@ -114,7 +112,6 @@ def _too_early(job: LoadedJob, rank: int, pair: tuple[int, int], by: int, *, end
 
 
 def _skew(job: LoadedJob) -> None:
-    """Compare each rank's ends of collectives with the group's lowest rank."""
     differences: dict[tuple[int, int], list[int]] = defaultdict(list)
     origins = {rank: _origin_us(member.columns) for rank, member in job.members.items()}
     for name in {name for member in job.members.values() for name in member.calls}:

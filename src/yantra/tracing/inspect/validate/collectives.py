@@ -1,7 +1,6 @@
 """Do a communicator's ranks enter the same collectives in the same order?
 
-Their n-th collectives in a group meet. Minorities are compared with the majority, by lowest ranks;
-the first difference is reported. Orders that timing decides are left to `deadlock`.
+Minorities are compared with the majority.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ _SECTION = "collectives"
 
 
 def check_collectives(job: LoadedJob) -> None:
-    """Report where ranks of a group differ."""
     names = {name for member in job.members.values() for name in member.calls}
     for name in sorted(names, key=group_key):
         by_calls: dict[tuple[Call, ...], list[int]] = {}

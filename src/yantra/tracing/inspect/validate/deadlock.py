@@ -25,7 +25,6 @@ ASSUMED = (
 
 
 def check_deadlocks(job: LoadedJob, messages: Messages) -> None:
-    """Report waiting cycles, and timing-dependent orders that could close one."""
     if _some_dimensions_only(job):
         job.report.remark(
             "deadlocks: not looked for, as collectives over some dimensions only (involved_dim) "
@@ -77,7 +76,6 @@ def _check_timing(job: LoadedJob, waits: Waits) -> None:
 
 
 def _same_group(job: LoadedJob, waits: Waits) -> Undecided | None:
-    """Two unordered collectives of a group: other ranks may meet them crosswise."""
     for pair in waits.undecided:
         columns = job.members[pair.rank].columns
         both = columns.type[pair.first] == columns.type[pair.second] == NodeType.COMM_COLL
@@ -89,10 +87,7 @@ def _same_group(job: LoadedJob, waits: Waits) -> Undecided | None:
 
 
 def _dangerous(waits: Waits) -> Undecided | None:
-    """A pair that other ranks' choices can close to a cycle.
-
-    If one may go first here, the other must not elsewhere: no path through other ranks' choices.
-    """
+    """Return a pair that other ranks' choices can close to a cycle."""
     ranks = sorted({pair.rank for pair in waits.undecided})
     if len(ranks) > _MOST_RANKS:
         return waits.undecided[0]

@@ -48,7 +48,6 @@ class LoadedJob:
         self.declared: dict[int, list[Declared]] = {}
 
     def add(self, rank: int, path: str, columns: Columns, order: Order) -> None:
-        """Add a rank."""
         calls: dict[str, list[int]] = {}
         for node in order.sequence:
             if columns.type[node] == NodeType.COMM_COLL:
@@ -56,7 +55,6 @@ class LoadedJob:
         self.members[rank] = Member(rank, path, columns, order, calls)
 
     def find_groups(self) -> None:
-        """Learn groups from traces where no file gave them."""
         seen: dict[int, list[Declared]] = {}
         for rank, member in self.members.items():
             key = id(member.columns)
@@ -71,13 +69,11 @@ class LoadedJob:
             self.groups |= {group.name: group.ranks for group in listed if group.name != WORLD}
 
     def ranks_of(self, group: str) -> list[int]:
-        """Ranks of a group whose traces are here."""
         if group == WORLD:
             return sorted(self.members)
         return sorted(set(self.groups.get(group, ())) & self.members.keys())
 
     def call(self, rank: int, node: int) -> Call:
-        """A collective, for comparison."""
         columns = self.members[rank].columns
         return Call(columns.comm_type[node], columns.comm_size[node], columns.involved(node))
 
@@ -90,7 +86,6 @@ class LoadedJob:
         node: int | None,
         text: str,
     ) -> None:
-        """Report on a rank or one of its nodes."""
         id, name = None, ""
         if rank is not None and node is not None:
             columns = self.members[rank].columns
@@ -98,5 +93,4 @@ class LoadedJob:
         self.report.add(Finding(severity, code, section, rank, id, name, text))
 
     def label(self, rank: int, node: int) -> str:
-        """A node's name in texts."""
         return self.members[rank].columns.label(node)

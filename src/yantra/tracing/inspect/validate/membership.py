@@ -10,7 +10,6 @@ _SECTION = "groups"
 
 
 def check_membership(job: LoadedJob) -> None:
-    """Report unknown groups, ranks outside their groups, and disagreeing sources."""
     _check_declared(job)
     used = {name for member in job.members.values() for name in member.calls} - {WORLD}
     if used and not job.given:

@@ -1,7 +1,6 @@
 """Does every send meet a receive of the same ends, tag and size?
 
-k-th sends meet k-th receives, as in simulators. The rest is paired by other sizes, then other tags,
-to guess the mistake.
+k-th sends meet k-th receives, as in simulators.
 """
 
 from __future__ import annotations
@@ -39,7 +38,6 @@ class Messages(NamedTuple):
 
 
 def find_messages(job: LoadedJob) -> Messages:
-    """All messages whose peer is given and has a trace."""
     messages = Messages(defaultdict(list), defaultdict(list))
     for member in job.members.values():
         for node, key, is_send in _ends(member):
@@ -50,7 +48,6 @@ def find_messages(job: LoadedJob) -> Messages:
 
 
 def check_messages(job: LoadedJob, messages: Messages) -> None:
-    """Report impossible peers, messages without partner, sizes in another order."""
     for member in job.members.values():
         _check_peers(job, member)
     sends, receives = (_left_over(*messages), _left_over(*messages[::-1]))

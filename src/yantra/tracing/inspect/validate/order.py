@@ -65,7 +65,6 @@ class Order:
 
     @cached_property
     def slots(self) -> SlotOrder:
-        """The sure order of slot holders."""
         holders = self.holders
         if all(self._forced(first, second) for first, second in pairwise(holders)):
             masks = [(1 << at) - 1 for at in range(len(holders))]

@@ -1,7 +1,6 @@
 """`Report`: findings on a job, with a stable code and advice each.
 
-Keeps 20 per code, shows 5 as text and counts the rest. Errors make a run wrong or endless; warnings
-deserve a look.
+Errors make a run wrong or endless; warnings deserve a look.
 """
 
 from __future__ import annotations
@@ -91,11 +90,9 @@ class Finding(NamedTuple):
 
     @property
     def advice(self) -> str:
-        """What to do about it."""
         return ADVICE[self.code]
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
         return self._asdict() | {"advice": self.advice}
 
     def __str__(self) -> str:
@@ -122,12 +119,10 @@ class Report:
 
     @property
     def valid(self) -> bool:
-        """Whether there are no errors."""
         return not any(finding.severity == "error" for finding in self.findings)
 
     @property
     def left_to_timing(self) -> bool:
-        """Whether a job without errors may still hang on some cluster."""
         return bool(self.codes & {"order-left-to-timing", "skipped-node-has-children"})
 
     @property
@@ -137,11 +132,9 @@ class Report:
 
     @property
     def codes(self) -> set[str]:
-        """Codes of the findings."""
         return {finding.code for finding in self.findings}
 
     def add(self, finding: Finding) -> None:
-        """Add a finding; beyond the limit only count it."""
         self._tally[finding.code] += 1
         if self._tally[finding.code] <= _KEPT:
             self._last[finding.code] = len(self.findings)
@@ -152,12 +145,10 @@ class Report:
         self.findings[place] = last._replace(left_out=last.left_out + 1)
 
     def remark(self, text: str) -> None:
-        """Note an assumption or gap, once."""
         if text not in self.remarks:
             self.remarks.append(text)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
         return {
             "valid": self.valid,
             "exit_code": self.exit_code,
@@ -168,7 +159,6 @@ class Report:
         }
 
     def text(self) -> str:
-        """Findings with advice, remarks, the verdict."""
         from yantra.base.text import count
 
         by_code: dict[tuple[bool, str], list[Finding]] = {}

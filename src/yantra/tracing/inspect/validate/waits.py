@@ -21,8 +21,6 @@ from yantra.tracing.inspect.validate.order import MOST_UNDECIDED
 
 
 class Undecided(NamedTuple):
-    """Two communications whose order timing decides."""
-
     rank: int
     first: int
     second: int
@@ -83,7 +81,6 @@ class Waits:
         graph[self.vertex[first]].add(self.vertex[second])
 
     def _slots(self) -> None:
-        """Two unordered sends do no harm: each ends by itself, as a one-rank collective."""
         for rank, member in self.job.members.items():
             slots = member.order.slots
             for first, second in slots.sure:
@@ -148,7 +145,6 @@ class Waits:
 
 
 def find_cycle(after: list[set[int]]) -> list[int]:
-    """A cycle's vertices in order, or nothing."""
     waiting = [0] * len(after)
     for targets in after:
         for target in targets:
@@ -169,7 +165,6 @@ def find_cycle(after: list[set[int]]) -> list[int]:
 
 
 def _walk_back(before: dict[int, int]) -> list[int]:
-    """Each waiting vertex has a predecessor, so a cycle is met."""
     vertex = next(iter(before))
     seen: dict[int, int] = {}
     path: list[int] = []
@@ -181,7 +176,6 @@ def _walk_back(before: dict[int, int]) -> list[int]:
 
 
 def reaches(after: list[set[int]], start: int, goal: int) -> bool:
-    """Whether a path of at least one edge connects them."""
     todo, seen = [start], {start}
     while todo:
         for target in after[todo.pop()]:

@@ -1,9 +1,7 @@
 """From the linked trace to the replay graph.
 
-Time left after all known dependencies becomes a delay node. So a replay reproduces the measured
-timeline whatever the inferences missed, and a changed duration moves exactly what depends on it.
-
-Both ends of a node are whole microseconds, so durations telescope.
+Time left after all known dependencies becomes a delay node, so a replay reproduces the measured
+timeline.
 """
 
 from __future__ import annotations
@@ -32,7 +30,6 @@ _LONG_NS = 20_000  # longer than launching and stream hand-over take
 
 @without_collector
 def build(linked: Linked, options: GraphOptions | None = None) -> Graph:
-    """The replay graph of a linked trace."""
     options = options or GraphOptions()
     builder = _Builder(linked)
     builder.cut()
@@ -69,7 +66,6 @@ class _Builder:
         self.lanes.cut_threads(points)
 
     def _cut_for_orphans(self, points: dict[int, list[Point]]) -> None:
-        """Cut for device ops whose operator is known, but not their launch."""
         for op in self.linked.device_ops:
             parent = self.operators.get(op.parent) if op.parent is not None else None
             if parent is None or parent.start_ns is None:
@@ -131,8 +127,7 @@ class _Builder:
         """Let device ops that start long after all they wait for also wait for the device's last
         op.
 
-        An untraced wait or a full device held them; this beats a fixed delay. Returns how many
-        changed.
+        An untraced wait or a full device held them; this beats a fixed delay.
         """
         by_end: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
         for index in self.device.values():
@@ -152,7 +147,6 @@ class _Builder:
         return changed
 
     def _hang(self, key: int, target: int) -> None:
-        """Let an operator, or a device op (-1 - id), wait for the draft at a cut."""
         at = self.lanes.cuts.get(key)
         draft = self.device[-1 - target] if target < 0 else self.lanes.first.get(target)
         if at is not None and draft is not None:
@@ -172,7 +166,6 @@ class _Builder:
             deps.append(on)
 
     def _add_timeless(self) -> None:
-        """Add operators without a time in host order, after what came before."""
         before: dict[int, int] = {}
         for operator in self.linked.operators:
             made = self.lanes.first.get(operator.id)
@@ -214,10 +207,8 @@ def _device_order(op: DeviceOp) -> tuple[int, int, int]:
 
 
 def _order(drafts: list[Draft]) -> list[int]:
-    """Each draft after what it waits for, earliest first.
-
-    Only zero-length nodes at one instant can form a cycle; the first by time and index is freed of
-    what it still waits for.
+    """Only zero-length nodes at one instant can form a cycle; the first by time and index is freed
+    of what it still waits for.
     """
     stuck = _by_time(drafts)
     if _follow_deps(drafts, stuck):

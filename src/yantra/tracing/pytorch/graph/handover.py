@@ -42,7 +42,6 @@ class Handover:
         self.tails: dict[int, int] = {}
 
     def run(self) -> None:
-        """Split annotations around the work they wait for, then connect idle threads."""
         if len(self.lanes.threads) < 2:
             return
         self._annotations = {op.id for op in self.lanes.linked.operators if _is_annotation(op)}
@@ -96,7 +95,6 @@ class Handover:
         )
 
     def _gaps(self, tid: int) -> Iterator[tuple[int, int, int]]:
-        """Yield start, end and next draft; the first gap starts at -1."""
         idle_since = -1
         for index in self.lanes.threads[tid]:
             draft = self.drafts[index]
@@ -131,7 +129,6 @@ class Handover:
         return other if self.drafts[other[1]].end > self.drafts[one[1]].end else one
 
     def _burst(self, tid: int, start: int, end: int) -> Cause | None:
-        """None if the thread worked across either time."""
         starts, ends = self._starts[tid], self._ends[tid]
         first = bisect_left(starts, start)
         last = bisect_right(ends, end) - 1

@@ -1,9 +1,6 @@
 """Cuts CPU threads into slices.
 
-Time belongs to the innermost operator, cut where another lane can depend on it. Time outside
-operators is no slice unless a call launches or waits there.
-
-Drafts: in nanoseconds, dependencies as indices.
+Time belongs to the innermost operator, cut where another lane can depend on it.
 """
 
 from __future__ import annotations
@@ -61,12 +58,10 @@ class Lanes:
         self._ends = {op.id: op.start_ns + op.dur_ns for op in linked.device_ops}
 
     def add(self, draft: Draft) -> int:
-        """Add a draft, return its index."""
         self.drafts.append(draft)
         return len(self.drafts) - 1
 
     def cut_threads(self, points: dict[int, list[Point]]) -> None:
-        """Slice every thread that has operators or points."""
         operators: defaultdict[int, list[Operator]] = defaultdict(list)
         for operator in self.linked.operators:
             if operator.start_ns is not None:
@@ -77,7 +72,6 @@ class Lanes:
             _Thread(self, tid, sorted(points.get(tid, []))).run(own)
 
     def awaited_until(self, wait: Wait) -> int:
-        """End of the last awaited op."""
         return max(self._ends[op] for op in wait.after)
 
 
@@ -87,8 +81,6 @@ def _order(operator: Operator) -> tuple[int, int, int]:
 
 
 class _Thread:
-    """Sweep over a thread; slices are made up to `now`."""
-
     def __init__(self, lanes: Lanes, tid: int, points: list[Point]) -> None:
         self.lanes = lanes
         self.tid = tid
@@ -185,10 +177,9 @@ def _fits(outer_end: int, end: int) -> bool:
 
 
 def launch_points(ops: list[DeviceOp], blocking: set[tuple[int, int]]) -> dict[int, list[Point]]:
-    """Points where launch calls hand ops over, by thread; keys are op ids.
+    """An op is handed over at the call's end, or at its own start if that is earlier.
 
-    The call's end, or the op's start if earlier. A blocking call (thread and start in `blocking`)
-    hands over as it begins: its later end is an effect.
+    A blocking call (thread and start in `blocking`) hands over as it begins.
     """
     points: defaultdict[int, list[Point]] = defaultdict(list)
     for op in ops:
@@ -222,5 +213,4 @@ def wait_points(waits: list[Wait], points: dict[int, list[Point]]) -> None:
 
 
 def cut_point(time: int, key: int, owner: int) -> Point:
-    """A cut for something on another lane."""
     return Point(time, _CUT, key, owner)

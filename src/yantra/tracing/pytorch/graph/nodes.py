@@ -39,12 +39,10 @@ class GraphNode(Struct, gc=False):
 
     @property
     def is_cpu(self) -> bool:
-        """Whether it is on a CPU thread."""
         return self.device < 0
 
     @property
     def end_us(self) -> int:
-        """End in us after the origin."""
         return self.start_us + self.dur_us
 
 

@@ -69,7 +69,6 @@ def _one_to_one(streams: list[list[Event]], groups: list[list[Event]]) -> dict[i
 
 
 def _fit(kernels: list[Event], calls: list[Event]) -> list[tuple[Event, Event]]:
-    """Pairs; empty where counts or times do not fit."""
     if not calls:
         return []
     known = [kernel for kernel in kernels if kernel.start >= calls[0].start]
@@ -80,7 +79,6 @@ def _fit(kernels: list[Event], calls: list[Event]) -> list[tuple[Event, Event]]:
 
 
 def _communicator(call: Event, operators: Sequence[Operator]) -> str | None:
-    """The group's name, "" if unnamed, None without communication."""
     at: int | None = call.owner if call.owner >= 0 else None
     communicates = False
     for _ in range(_HIGHEST):

@@ -68,7 +68,6 @@ def _likelier(event: Event, other: Event | None) -> bool:
 
 
 def _by_sequence(nodes: list[HostNode]) -> set[tuple[int, int]]:
-    """Pair with the last forward operator of the number."""
     forward: dict[tuple[int, int], int] = {}
     pairs = set()
     for index, node in enumerate(nodes):
@@ -86,7 +85,6 @@ def _by_sequence(nodes: list[HostNode]) -> set[tuple[int, int]]:
 def _moved(
     nodes: list[HostNode], events: list[Event | None], threads: dict[int, int]
 ) -> list[tuple[int, int]]:
-    """Operators that ran elsewhere than called, with what came before."""
     before: dict[tuple[int, int], int] = {}
     place = {node.id: index for index, node in enumerate(nodes)}
     found = []

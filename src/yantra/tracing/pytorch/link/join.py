@@ -1,7 +1,4 @@
-"""Joins a host and a device trace into the linked form.
-
-Steps use indices (operators by host id, device ops by start); ids come last.
-"""
+"""Joins a host and a device trace into the linked form."""
 
 from __future__ import annotations
 
@@ -77,7 +74,6 @@ def link(
 
 @without_collector
 def link_alone(device: KinetoTrace, *, rank: int | None = None) -> Linked:
-    """Bring a rank's device trace, read with shapes, into the linked form."""
     host, found = nesting.nested(device)
     linked = _joined(host, device, found, rank)
     linked.report.nested = True
@@ -126,7 +122,6 @@ def _frame(host: HostTrace, device: KinetoTrace, rank: int | None) -> Linked:
 def _operators(
     nodes: list[HostNode], found: list[Event | None], on_thread: dict[int, int], origin: int
 ) -> list[Operator]:
-    """The operators; `id` and `parent` are indices."""
     place = {node.id: index for index, node in enumerate(nodes)}
     operators = []
     for index, (node, event) in enumerate(zip(nodes, found, strict=True)):
@@ -213,7 +208,6 @@ def _makes_wait(call: Event, linked: Linked) -> bool:
 
 
 def _collectives(linked: Linked, known: dict[int, Record]) -> list[tuple[DeviceOp, Record]]:
-    """Collective kernels with a known record; sets their group's name."""
     names = {group.name for group in linked.groups}
     found = []
     for op in linked.device_ops:
@@ -238,7 +232,6 @@ def _collectives(linked: Linked, known: dict[int, Record]) -> list[tuple[DeviceO
 def _awaited(
     known: dict[int, Record], collectives: list[tuple[DeviceOp, Record]]
 ) -> dict[int, DeviceOp | None]:
-    """By operator index; None if the collective is not in the trace."""
     issued: defaultdict[int, list[DeviceOp]] = defaultdict(list)
     for op, record in collectives:
         if record.sequence >= 0 and record.call != "wait":
@@ -290,7 +283,6 @@ def _count_nodes(linked: Linked) -> None:
 
 
 def _number(linked: Linked) -> None:
-    """Number operators, each followed by its device ops; the parentless last."""
     children: defaultdict[int, list[DeviceOp]] = defaultdict(list)
     alone = []
     for op in linked.device_ops:

@@ -1,7 +1,5 @@
-"""Counts launch calls, and those whose work the trace lacks.
-
-A profiler can lose device records (full buffers, or outside its window); a replay would silently
-show an idle device. Launches while a stream is captured go into a graph and run with it.
+"""Counts launch calls, and those whose work the trace lacks; a replay would silently show an idle
+device.
 """
 
 from __future__ import annotations
@@ -68,7 +66,6 @@ def count(calls: Sequence[Event], used: set[int | None], report: LinkReport) -> 
 
 
 def settle(report: LinkReport, unnumbered: int, paired: int) -> None:
-    """Complete the balance once device ops have their launches."""
     launched = report.balance.launches
     if paired:
         launched.parts[_EMPTY] -= paired

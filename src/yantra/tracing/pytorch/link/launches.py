@@ -1,7 +1,5 @@
-"""Device ops and who launched them.
+"""Device ops and who launched them, by Kineto's correlation number.
 
-Kineto gives a runtime call and its device ops one correlation number: kernels, copies, fills,
-graphs (one call, many ops), CUDA or HIP. The parent is the innermost operator around the call;
 External id decides only if the call is missing or outside its thread's operators.
 """
 
@@ -15,7 +13,6 @@ from yantra.tracing.pytorch.linked import DeviceOp, LinkReport
 
 
 def by_correlation(calls: list[Event]) -> dict[int, Event]:
-    """The calls by correlation; of several, one that launches work."""
     found: dict[int, Event] = {}
     for call in calls:
         number = call.detail.correlation
@@ -25,7 +22,6 @@ def by_correlation(calls: list[Event]) -> dict[int, Event]:
 
 
 def launches(call: Event) -> bool:
-    """Whether a call launches device work, by its name."""
     name = call.name or ""
     return ("Launch" in name or "Memcpy" in name or "Memset" in name) and "HostFunc" not in name
 
@@ -41,7 +37,7 @@ def device_ops(
     """Device ops by (start, end), with `parent` an index into the operators.
 
     `calls` by correlation; `paired`: launches found by order, by event index; `owners`: operator
-    indices with events. Sets the report's counts.
+    indices with events.
     """
     named: dict[int, tuple[int, Event]] = {}
     for index, event in owners:

@@ -1,8 +1,5 @@
-"""Matches events of the device trace to nodes of the host trace.
-
-By record function number ("rf_id", "Record function id") and name. Without numbers, the n-th node
-of a name and sequence number is the n-th such event, if both traces have the same count. No
-guesses: the host trace has neither times nor Kineto's External id.
+"""Matches events of the device trace to nodes of the host trace, by record function number and
+name, else by order if both traces have the same count.
 """
 
 from __future__ import annotations
@@ -22,8 +19,7 @@ def match(
     """The event of every node, None where the device trace has none.
 
     Raises TraceError for traces of two runs: shared numbers with other names, no match or, unless
-    `partial`, less than LEAST_SHARED of the smaller trace's numbered operators. Either trace may
-    contain the other.
+    `partial`, less than LEAST_SHARED of the smaller trace's numbered operators.
     """
     found = _by_number(nodes, events, where)
     _by_name(nodes, events, found)
@@ -41,7 +37,6 @@ def _check_shared(
     where: str,
     partial: bool,
 ) -> None:
-    """Where Kineto does not number all operators, only autograd's are distinguishable."""
     by_id = any(event.detail.rf_id for event in events)
     told = [i for i in operators if (nodes[i].rf_id if by_id else nodes[i].seq_id >= 0)]
     seen = sum(_is_numbered(event, by_id) for event in events)

@@ -30,7 +30,6 @@ _ROOT = 1
 
 
 def nested(trace: KinetoTrace) -> tuple[HostTrace, list[Event | None]]:
-    """The host trace, and the event of each node; roots have none."""
     events = sorted(trace.cpu, key=_order)
     threads = {tid: number for number, tid in enumerate(_threads(events), _ROOT + 1)}
     nodes = [_root(_ROOT, _PROCESS, 0)]
@@ -107,8 +106,6 @@ def _attrs(rf_id: int, seq_id: int, scope: int, thread: int) -> list[Attr]:
 
 
 class _Inputs:
-    """Inputs in a host trace's form; equal ones are made once."""
-
     def __init__(self) -> None:
         self._known: dict[tuple[bytes, bytes, bytes], Raw] = {}
 
@@ -158,7 +155,6 @@ def _tensor(shape: list[int], width: int) -> list[Any]:
 
 
 def _plain(text: str) -> Any:
-    """ "1", "True" or "[2, 2]"; None if empty."""
     try:
         return json_value({"True": "true", "False": "false"}.get(text, text))
     except ValueError:

@@ -1,7 +1,4 @@
-"""The trace files of a job's ranks, named one by one or by a pattern.
-
-`traces/host.{rank}.json` matches files with a whole number in that place.
-"""
+"""The trace files of a job's ranks, named one by one or by a pattern."""
 
 from __future__ import annotations
 

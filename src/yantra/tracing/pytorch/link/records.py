@@ -30,7 +30,6 @@ class _Inputs(Struct):
 
 
 def records(nodes: list[HostNode]) -> dict[int, Record]:
-    """The records by index of the node."""
     decoder = msgspec.json.Decoder(_Inputs)
     found = {}
     for index, node in enumerate(nodes):

@@ -1,8 +1,6 @@
 """The order of device ops: streams, events between streams, communicators.
 
-`cudaStreamWaitEvent` makes a stream wait for an event recorded on another. With
-`enable_cuda_sync_events` the trace names it; otherwise the wait is inferred as far as call order
-and measured times allow.
+Without `enable_cuda_sync_events` waits are inferred from call order and measured times.
 """
 
 from __future__ import annotations
@@ -84,7 +82,6 @@ class Queues:
         )
 
     def places(self) -> list[Place]:
-        """All streams."""
         return list(self.by_stream)
 
 
@@ -156,8 +153,6 @@ RECORD_CALLS = frozenset(
 
 
 class Records:
-    """Calls that record events, by thread."""
-
     def __init__(self, calls: list[Event]) -> None:
         self.by_thread: defaultdict[object, list[Event]] = defaultdict(list)
         for call in calls:
@@ -217,7 +212,6 @@ def _wait(target: DeviceOp, source: DeviceOp, report: LinkReport) -> bool:
 
 
 def is_collective(op: DeviceOp) -> bool:
-    """Whether a kernel is NCCL's, RCCL's or oneCCL's."""
     return op.name.startswith(("nccl", "rccl", "oneccl"))
 
 
@@ -279,7 +273,6 @@ class _Inferred:
         return self.collectives.all_awaited(time) or not self.queues.others_before(target, time)
 
     def _explained(self, call: Event, target: DeviceOp) -> DeviceOp | None:
-        """The one that ended last, just before the target started."""
         time = call.start - self.origin
         record = self.records.before(call)
         recorded = time if record is None else record.start - self.origin
@@ -303,8 +296,6 @@ class _Inferred:
 
 
 class _Open:
-    """Collectives no stream has waited for yet, in launch order."""
-
     def __init__(self, ops: list[DeviceOp]) -> None:
         self.queue = [op for op in ops if op.launch_start_ns is not None and is_collective(op)]
         self.queue.sort(key=_launch)
@@ -335,7 +326,6 @@ def _end(op: DeviceOp) -> tuple[int, int]:
 
 
 def _next_on_its_stream(queues: Queues, tid: int, time: int) -> DeviceOp | None:
-    """The next op on the stream the thread computed on last."""
     used = queues.thread_before(tid, time)
     while used is not None and is_collective(used):
         used = queues.thread_before(tid, _launch(used))
@@ -343,7 +333,6 @@ def _next_on_its_stream(queues: Queues, tid: int, time: int) -> DeviceOp | None:
 
 
 def _other_before(queues: Queues, tid: int, target: DeviceOp, time: int) -> DeviceOp | None:
-    """The last op on the other stream the thread used last."""
     used = queues.thread_before(tid, time)
     while used is not None and (is_collective(used) or used.stream == target.stream):
         used = queues.thread_before(tid, _launch(used))

@@ -7,7 +7,6 @@ from yantra.tracing.pytorch.linked import Linked, LinkReport
 
 
 def lines(linked: Linked) -> list[str]:
-    """What linking found, a line each; nothing for what the trace lacks."""
     report = linked.report
     found = [
         f"rank {linked.rank} of {linked.world_size}: {report.operators} operators, "
@@ -30,7 +29,6 @@ def lines(linked: Linked) -> list[str]:
 
 
 def warnings(report: LinkReport) -> list[str]:
-    """What a user should know before trusting the result."""
     counts = {
         "operators not in the device trace": report.unmatched,
         "operators with a parent that is not in the host trace": report.missing_parents,

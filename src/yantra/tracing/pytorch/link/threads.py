@@ -1,7 +1,6 @@
 """One thread's nesting: who is inside whom, and the innermost operator around a call.
 
-One sweep by start with a stack: n log n. Traces in whole us truncate, so a child may seem to end up
-to 1 us late, or a call to start when its operator just ended; Kineto's External id decides.
+Times in whole us may be up to 1 us off.
 """
 
 from __future__ import annotations
@@ -55,7 +54,6 @@ def _sweep(spans: list[tuple[Event, int]], calls: list[Event], operators: list[O
 
 
 def encloses(outer: Event, inner: Event) -> bool:
-    """Whether one event of a thread is inside another, by their times."""
     if inner.start >= outer.end:
         return False
     return inner.end <= outer.end + (0 if outer.end % 1000 else _TRUNCATION_NS)

@@ -20,8 +20,6 @@ _NOISE_NS = 1000
 
 
 class Waits:
-    """Collects the waits of one trace."""
-
     def __init__(self, queues: Queues, origin: int, report: LinkReport) -> None:
         self.queues = queues
         self.origin = origin
@@ -29,7 +27,6 @@ class Waits:
         self.found: list[Wait] = []
 
     def recorded(self, syncs: list[Event], calls: dict[int, Event]) -> None:
-        """Add what the trace's synchronisation events name."""
         for sync in syncs:
             detail = sync.detail
             if detail.sync_kind == "Stream Wait Event":
@@ -55,10 +52,7 @@ class Waits:
     def _recorded_event(
         self, sync: Event, call: Event, calls: dict[int, Event]
     ) -> list[DeviceOp] | None:
-        """None if the event was recorded before the trace.
-
-        Old traces name the stream but not the record: what ended last there.
-        """
+        """Old traces name the stream but not the record: what ended last there."""
         detail = sync.detail
         stream = detail.wait_on_stream
         if stream is None or stream < 0:
@@ -86,7 +80,6 @@ class Waits:
             self._add(call, known, "call")
 
     def blocking_copies(self, ops: list[DeviceOp], calls: dict[int, Event]) -> None:
-        """Add copies that return only when the data have arrived."""
         for op in ops:
             if op.cat != "gpu_memcpy" or not _blocks(op):
                 continue
@@ -100,7 +93,6 @@ class Waits:
             self._add(call, None, "call")
 
     def _places_of(self, call: Event) -> list[Place]:
-        """Streams of the device the thread used last; all if it used none."""
         places = self.queues.places()
         tid = call.tid if isinstance(call.tid, int) else -1
         used = self.queues.thread_before(tid, call.start - self.origin)
@@ -172,7 +164,6 @@ def is_blocking_copy(call: Event) -> bool:
 
 
 def merged(found: list[Wait]) -> list[Wait]:
-    """Waits in order of start, one per call."""
     by_call: dict[tuple[int, int, int], Wait] = {}
     for wait in sorted(found, key=_begin):
         key = wait.tid, wait.start_ns, wait.dur_ns

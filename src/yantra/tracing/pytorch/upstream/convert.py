@@ -66,8 +66,6 @@ class _Io(msgspec.Struct, gc=False):
 
 
 class _Node(msgspec.Struct, gc=False):
-    """A node of the file; only device ops have `cat`."""
-
     id: int
     name: str
     ctrl_deps: int | None
@@ -321,7 +319,6 @@ def _listed(values: list[Any]) -> str:
 
 
 def _whole(micros: int | float) -> int:
-    """Cut the fraction off; -1, refused when written, for what is no number."""
     try:
         return int(micros)
     except (ValueError, OverflowError):
@@ -329,7 +326,6 @@ def _whole(micros: int | float) -> int:
 
 
 def _tensor_bytes(io: _Io) -> int | None:
-    """One level into lists; None where upstream would fail."""
     total = 0
     try:
         for value, type in zip(io.values, io.types, strict=False):
@@ -354,7 +350,6 @@ def _attribute(
 
 
 def _check_cycles(items: dict[int, _Item], where: str) -> None:
-    """As upstream, also for a missing dependency."""
     done: set[int] = set()
     for begin in items:
         if begin in done:

@@ -1,8 +1,5 @@
-"""Synchronisation edges that upstream's linker takes from a critical-path analysis.
-
-Those on the longest path of begins and ends of operators and device ops in the first ProfilerStep.
-At equal times upstream's unstable sort may differ between processors; here file order counts. Where
-upstream finds a contradiction or crashes, there are none.
+"""Synchronisation edges that upstream's linker takes from a critical-path analysis of the first
+ProfilerStep. At equal times file order counts.
 
 Source: HolisticTraceAnalysis d731cc2, which MLCommons Chakra 1.0.0 calls.
 """
@@ -46,8 +43,6 @@ class _NoEdgesError(Exception):
 
 
 class _Row(NamedTuple):
-    """An event with times in whole microseconds since the first one."""
-
     place: int  # in the file
     event: Event
     ts: Any
@@ -119,7 +114,6 @@ def _linked_rows(events: Sequence[Event]) -> dict[int, _Row]:
 
 
 def _link(rows: dict[int, _Row]) -> None:
-    """The last of several with one correlation id counts."""
     launches: dict[Any, list[int]] = {}
     device_ops: dict[Any, list[int]] = {}
     for row in rows.values():
@@ -134,10 +128,7 @@ def _link(rows: dict[int, _Row]) -> None:
 
 
 def _steps_but_last(rows: dict[int, _Row]) -> dict[int, _Row]:
-    """Of several steps drop what begins with the last or is launched then.
-
-    Device ops then come first, as in upstream's tables.
-    """
+    """Device ops then come first, as in upstream's tables."""
     steps = {row.event.name for row in rows.values() if _STEP in row.event.name}
     if not steps:
         raise _NoEdgesError
@@ -154,7 +145,6 @@ def _steps_but_last(rows: dict[int, _Row]) -> dict[int, _Row]:
 
 
 def _window(rows: dict[int, _Row]) -> list[_Row]:
-    """Rows of the first step: begun on the host or launched in it."""
     step = next((row for row in rows.values() if _STEP in row.event.name), None)
     if step is None:
         raise _NoEdgesError
@@ -193,8 +183,6 @@ def _by_time(rows: Iterator[_Row] | Sequence[_Row]) -> list[_Row]:
 
 
 class _Launches:
-    """Launches of device ops in order of time, each with its stream."""
-
     def __init__(self, rows: dict[int, _Row], names: set[str]) -> None:
         self.rows = rows
         self.names = names
@@ -211,10 +199,7 @@ class _Launches:
         return streams
 
     def before_records(self) -> dict[Any, _Row] | None:
-        """By correlation id of the cudaEventRecord.
-
-        A record's stream is known only where something waits for it. None: no record is known.
-        """
+        """A record's stream is known only where something waits for it."""
         if "cudaEventRecord" not in self.names:
             return None
         where = {
@@ -242,7 +227,6 @@ class _Launches:
         return found if known else None
 
     def after_waits(self) -> dict[int, _Row | None] | None:
-        """The next launch, by the place of the cudaStreamWaitEvent."""
         if not {"cudaStreamWaitEvent", "Stream Wait Event"} <= self.names:
             return None
         places = self._streams(lambda row, op: (row.event.pid, row.event.tid, op.stream))
@@ -299,8 +283,6 @@ class _Edge(NamedTuple):
 
 
 class _Graph:
-    """Nodes are begins and ends of events; an edge says how much later one is."""
-
     def __init__(self, rows: dict[int, _Row], window: list[_Row], names: set[str]) -> None:
         self.rows = rows
         self.window = window
@@ -315,7 +297,6 @@ class _Graph:
         self._add_device_ops()
 
     def critical_syncs(self) -> list[tuple[int, int]]:
-        """(waited for, waiting) along the longest path, as places in the file."""
         self._check()
         path = self._longest_path()
         pairs = pairwise(path)
@@ -451,7 +432,6 @@ class _Graph:
     # The longest path
 
     def _check(self) -> None:
-        """Refuse what upstream refuses; one microsecond backwards counts as zero."""
         for v, edges in enumerate(self.before):
             for u, edge in edges.items():
                 streams = self.owner[u].stream, self.owner[v].stream
@@ -488,10 +468,9 @@ class _Graph:
 
 
 def _nested(rows: Sequence[_Row]) -> Iterator[tuple[_Row, bool]]:
-    """Yield (row, True) on entering and (row, False) on leaving a row.
+    """Of two that begin together the longer is outside; at one time ends precede begins.
 
-    Of two that begin together the longer is outside; at one time ends precede begins. An end closes
-    the innermost open row, even another's.
+    An end closes the innermost open row, even another's.
     """
     marks = [(row.ts + int(row.dur), 0, row.dur, place) for place, row in enumerate(rows)]
     marks += [(row.ts, 1, -row.dur, place) for place, row in enumerate(rows)]

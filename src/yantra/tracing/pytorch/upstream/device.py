@@ -1,8 +1,5 @@
 """A Kineto trace as upstream's linker sees it: operators, launches, device ops.
 
-Binary search gives the answers of upstream's scans, ties included. Times keep the file's type
-(integer or decimal us): the linked file repeats them.
-
 Source: MLCommons Chakra 1.0.0 (21585d8), loader of device traces and linker.
 """
 
@@ -135,7 +132,6 @@ def _decoded(data: bytes) -> _Trace:
 
 
 def _check(path: str, event: Event) -> None:
-    """Refuse valid JSON that cannot be computed with."""
     if not (-_FAR < event.start < _FAR and -_FAR < event.lasts < _FAR):
         raise TraceError(
             f"{path}: event {event.name!r}: `ts` and `dur` expected numbers of microseconds, got "
@@ -194,10 +190,8 @@ class Device:
             self.gpu.append(event)
 
     def gpu_by_parent(self) -> dict[int, list[Event]]:
-        """Device ops by the External id of their parent, in upstream's sense.
-
-        The last operator on the launching thread that starts before the launch and has the device
-        op's External id, else the thread's last, ended or not.
+        """A parent is the last operator on the launching thread that starts before the launch and
+        has the device op's External id, else the thread's last, ended or not.
         """
         index = _ParentIndex(self._with_roots())
         groups: dict[int, list[Event]] = {}
@@ -209,10 +203,8 @@ class Device:
         return groups
 
     def _with_roots(self) -> list[CpuOp]:
-        """Operators by time, with upstream's root annotations where they matter.
-
-        Upstream adds one for the process and one per thread, all on thread 0, without External id:
-        only launches there can have them as parents.
+        """Upstream adds a root for the process and one per thread, all on thread 0, without
+        External id: only launches there can have them as parents.
         """
         if all(launch.tid != 0 for launch in self.launches.values()):
             return self.cpu
@@ -228,8 +220,6 @@ class Device:
 
 
 class _ParentIndex:
-    """Places of operators by time, per thread and per thread and External id."""
-
     def __init__(self, ops: list[CpuOp]) -> None:
         self.ops = ops
         self.times = [op.ts for op in ops]
@@ -305,8 +295,7 @@ def _next_greater(values: Sequence[Time]) -> list[int]:
 def order_threads(threads: dict[Any, list[CpuOp]]) -> None:
     """Set `thread_dep`: what another thread began last before this one resumed after a pause.
 
-    A pause: the thread's begin, or over 1 ms from an end to the next start. It holds up to the next
-    pause.
+    A pause: the thread's begin, or over 1 ms from an end to the next start.
     """
     times = {tid: [op.ts for op in ops] for tid, ops in threads.items()}
     for tid, ops in threads.items():

@@ -46,8 +46,6 @@ class _Attr(msgspec.Struct, gc=False):
 
 
 class _Head(msgspec.Struct, gc=False):
-    """What linking needs of a host node; `parent` and `rf_id` are top-level in schema 1.0.1."""
-
     id: int
     ctrl_deps: int | None = None
     parent: int | None = None
@@ -64,8 +62,6 @@ class _Head(msgspec.Struct, gc=False):
 
 
 class _Node(msgspec.Struct, gc=False):
-    """A node to write: a host node, or a device op of one (`event` is set)."""
-
     id: int
     place: int
     op: CpuOp | None
@@ -98,8 +94,6 @@ def write_linked(
 
 
 class _Linker:
-    """One host and one device trace, linked in the constructor."""
-
     def __init__(self, host: str, device: str) -> None:
         self.where = host
         self.host = _read_host(host)
@@ -145,7 +139,6 @@ class _Linker:
             raise TraceError(f"{self.where}: node {head.id}: {error}") from None
 
     def _reachable(self, by_id: dict[int, _Head]) -> list[int]:
-        """Nodes below node 1, the process, ascending."""
         if 1 not in by_id:
             raise TraceError(f"{self.where}: no node has id 1; upstream's linker starts there")
         children: dict[Any, list[int]] = {}
@@ -170,7 +163,6 @@ class _Linker:
         by_parent: dict[int, list[Event]],
         waiting: dict[int, list[CpuOp]],
     ) -> Iterator[_Node]:
-        """Host nodes by ascending id, each followed by its device ops."""
         done: set[int] = set()
         for place in sorted(range(len(self.heads)), key=lambda place: self.heads[place].id):
             old = self.heads[place].id
@@ -200,7 +192,6 @@ class _Linker:
         return {self.new_ids.get(key, key): ops for key, ops in self.waiting_for.items()}
 
     def write(self, out: IO[bytes]) -> None:
-        """Write as json.dump with an indent of 4."""
         self.syncs = self._syncs_by_id()
         opening = b"{"
         for name, value in self.host.fields.items():
@@ -240,7 +231,6 @@ class _Linker:
         return _text(fields, strict)
 
     def _parent(self, old: Any) -> int:
-        """As upstream, a missing parent gets the next id."""
         known = old in self.new_ids
         new = self._new_id(old)
         if not known and old in self.waiting_for:
@@ -263,10 +253,7 @@ def _become_device_op(fields: _Document, event: Event, parent: int) -> None:
 
 
 def _waiting_ops(device: Device, syncs: dict[Any, list[Any]]) -> dict[int, list[CpuOp]]:
-    """The operators that wait: the first to start after the one in `syncs`.
-
-    Keys are `id()` of events. An External id means the last event that has it.
-    """
+    """Keys are `id()` of events. An External id means the last event that has it."""
     last_with = {event.external: event for event in device.by_time}
     times = [op.ts for op in device.cpu]
     threads: dict[Any, list[Event]] = {}
@@ -285,15 +272,12 @@ def _waiting_ops(device: Device, syncs: dict[Any, list[Any]]) -> dict[int, list[
 
 
 class _Host:
-    """A host trace: its fields in order and its nodes as in the file."""
-
     def __init__(self, fields: _Document, nodes: list[Any]) -> None:
         self.fields = fields
         self.nodes = nodes
         self.flat = fields["schema"] == "1.0.1"
 
     def node(self, place: int) -> tuple[bool, _Document]:
-        """Fields of a node, to be changed, and whether they are strict JSON."""
         node = self.nodes[place]
         if not isinstance(node, msgspec.Raw):
             return False, dict(node)

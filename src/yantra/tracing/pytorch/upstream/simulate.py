@@ -28,10 +28,7 @@ class Event(NamedTuple):
 
 
 def simulate(trace: Trace) -> Iterator[Event]:
-    """Yield starts and ends by time; nodes in a cycle never start.
-
-    A lane takes nodes in the order they became ready, lowest id first.
-    """
+    """A lane takes nodes in the order they became ready, lowest id first."""
     native = trace.native
     ids = native.id
     place = {id: record for record, id in enumerate(ids)}

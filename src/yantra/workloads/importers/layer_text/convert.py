@@ -1,7 +1,4 @@
-"""Writes a text workload's traces, one per rank, and the group file where needed.
-
-Equal traces are encoded once. No file appears before the workload is read and split without error.
-"""
+"""Writes a text workload's traces, one per rank, and the group file where needed."""
 
 from __future__ import annotations
 
@@ -102,7 +99,6 @@ def _ranks(ranks: int | None, dims: Sequence[int] | None) -> int:
 
 
 def make_folder(prefix: str) -> None:
-    """Make the folder of an output prefix."""
     folder = os.path.dirname(prefix)
     if folder:
         try:

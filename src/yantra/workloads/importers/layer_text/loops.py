@@ -51,7 +51,6 @@ class Settings(NamedTuple):
 
 
 def trace(workload: Workload, split: Split, rank: int, settings: Settings) -> Trace:
-    """Make a rank's trace."""
     about = [Attribute("schema", SCHEMA), Attribute("input_file", workload.text)]
     loop = _Loop(workload, split, rank, settings, about)
     for _ in range(settings.passes):
@@ -94,8 +93,6 @@ def _is_issued(workload: Workload, split: Split, number: int, name: str) -> bool
 
 
 class _Loop:
-    """One rank's loop: `last` is the latest computation, the next one also awaits `wait`."""
-
     def __init__(
         self,
         workload: Workload,
@@ -184,7 +181,6 @@ class _Loop:
             self.wait += self._communicate(number, "FWD", "newest")
 
     def _recompute(self, initiator: int) -> None:
-        """Repeat the forward pass from the last checkpoint to the layer before `initiator`."""
         start = max(point for point in self.workload.checkpoints if point < initiator)
         for number in range(start, initiator):
             self._compute(number, "FWD", again="_IN_BCKWD")
@@ -265,7 +261,7 @@ class _Loop:
         return node
 
     def _next_priority(self, order: Order) -> int:
-        """A collective's number under ASTRA-sim 1.0's policy LIFO; larger goes first."""
+        """The number under ASTRA-sim 1.0's policy LIFO; larger goes first."""
         if order == "first":
             return _HIGHEST
         taken = self.priority

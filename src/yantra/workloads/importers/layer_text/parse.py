@@ -41,7 +41,6 @@ class _Line(NamedTuple):
 
 
 def read(path: Path) -> Workload:
-    """Read a text workload; raises ConfigError with file and line."""
     return parse(read_text(path), str(path))
 
 
@@ -183,7 +182,6 @@ def _last_bottom_layer(words: _Words, layers: int) -> int:
 
 
 def _check_recomputation(where: str, workload: Workload) -> None:
-    """Initiators need a checkpoint before them, without another initiator between."""
     for layer in workload.initiators:
         at_or_below = [point for point in workload.checkpoints if point <= layer]
         if not at_or_below:
@@ -200,25 +198,20 @@ def _check_recomputation(where: str, workload: Workload) -> None:
 
 
 class _Words:
-    """The words after the first line's keyword, taken one by one."""
-
     def __init__(self, header: _Line) -> None:
         self.where = header.where
         self._words = header.words[1:]
 
     def number(self, what: str) -> int:
-        """Take a whole number."""
         return _number(self.where, what, self._take(what))
 
     def labelled(self, label: str) -> int:
-        """Take a label (its colon may be missing) and its number."""
         word = self._take(f"{label} and a number")
         if word.rstrip(":") != label.rstrip(":"):
             raise ConfigError(self.where, expected_got(label, word) + did_you_mean(word, [label]))
         return self.number(f"number after {label}")
 
     def list_of_layers(self, label: str, layers: int) -> tuple[int, ...]:
-        """Take a label, a list's length, and as many layer numbers, each once."""
         length = self.labelled(label)
         if length > layers:
             raise ConfigError(

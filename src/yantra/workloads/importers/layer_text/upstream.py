@@ -153,8 +153,6 @@ def _check(given: _Input) -> None:
 
 
 class _Writer:
-    """Builds rank after rank; ids continue, nodes of the latest pass are by layer."""
-
     def __init__(self, given: _Input, num_dims: int | None) -> None:
         self.given = given
         self.num_dims = num_dims
@@ -172,7 +170,6 @@ class _Writer:
         self._pass = passes[given.policy]
 
     def one_rank(self, passes: int) -> list[Node]:
-        """The nodes of the next rank."""
         self.nodes, self.known = [], {}
         for _ in range(passes):
             self._pass()
@@ -249,7 +246,6 @@ class _Writer:
         self._add(kind, layer, name, NodeType.COMM_COLL, 0, attributes, after)
 
     def _involved(self, kind: str, num_dims: int) -> list[bool]:
-        """The last word of a hybrid policy says what the first dimension is for."""
         if self.given.policy not in _HYBRID:
             return [True] * num_dims
         for_data = kind == "Wc"

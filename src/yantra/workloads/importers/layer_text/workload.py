@@ -1,7 +1,4 @@
-"""A text workload as data: policy, parameters of its first line, layers.
-
-The words are those of ASTRA-sim 1.0's files; `loops` has the policies.
-"""
+"""A text workload as data: policy, parameters of its first line, layers."""
 
 from __future__ import annotations
 
@@ -80,5 +77,4 @@ class Workload(NamedTuple):
     initiators: tuple[int, ...] = ()
 
     def policy_of(self, layer: Layer) -> str:
-        """The policy that splits a layer's communication over the ranks."""
         return layer.policy or self.policy

@@ -1,8 +1,4 @@
-"""Workloads of SimAI and AICB: rows of one rank, made into templates with groups and a pipeline.
-
-from yantra.workloads.importers.simai import from_simai
-from_simai("gpt13b.txt")
-"""
+"""Workloads of SimAI and AICB: rows of one rank, made into templates with groups and a pipeline."""
 
 from __future__ import annotations
 

@@ -72,7 +72,6 @@ def _part(way: Way, rows: tuple[Row, ...], microbatch: int, stage: int, job: Job
 
 
 def split(job: Job) -> tuple[tuple[Row, ...], list[tuple[Row, ...]], tuple[Row, ...]]:
-    """The rows before the micro-batches, those of each micro-batch, and those after."""
     names = [row.name for row in job.rows]
     begin = next((at for at, name in enumerate(names) if name.startswith("embedding_layer")), None)
     end = next((at for at, name in enumerate(names) if name.startswith("cross_entropy")), None)

@@ -5,12 +5,7 @@
     name  -1  forward: time type bytes  input gradient: time type bytes
               weight gradient: time type bytes  time of processing
 
-It is ASTRA-sim 1.0's text form with a longer first line and groups in the types of communication.
-Rows are those of one rank, micro-batch after micro-batch. SimAI ignores an unknown type of
-communication; here it is refused.
-
-Source: facts of the reader in SimAI (astra-sim-alibabacloud, Workload.cc) and of the writer in AICB
-(SimAI_training_workload_generator.py, SimAI_inference_workload_generator.py), 2026.
+Source: SimAI, Workload.cc, and AICB's workload generators, 2026.
 """
 
 from __future__ import annotations
@@ -87,7 +82,6 @@ class Job(NamedTuple):
 
 
 def read(path: Path) -> Job:
-    """Read a file; raises ConfigError with file and line."""
     return parse(read_text(path), str(path))
 
 

@@ -36,8 +36,6 @@ def shard(size_bytes: int, ranks: int) -> int:
 
 
 class _Rank:
-    """`awaits` is what the next computation depends on."""
-
     def __init__(self, groups: Mapping[str, int], message_bytes: int) -> None:
         self.groups = groups
         self.message_bytes = message_bytes
@@ -47,7 +45,6 @@ class _Rank:
         self.elapsed_ns = 0
 
     def run(self, part: Part) -> None:
-        """Add a part: what it receives, its rows, what it sends."""
         tag = 2 * part.microbatch + (part.way != "F")
         if part.before and self.message_bytes:
             self.awaits.append(self._message(NodeType.COMM_RECV, part.before, tag, []))
@@ -89,7 +86,6 @@ class _Rank:
         return node
 
     def _compute(self, name: str, time_ns: int, after: list[Node], cpu: bool = False) -> Node:
-        """Whole microseconds of the device add up over the step."""
         begin = self.elapsed_ns
         micros = (begin + time_ns + 500) // 1000 - (begin + 500) // 1000
         if cpu:

@@ -1,10 +1,6 @@
 """How modules become a model: parts with prefixes, links between them, repeated layers.
 
-A link gives a part's placeholder the value of another part's tensor. Different shards of the two
-become communication.
-
-Source: astra-sim/stage@9ec6c02, the passes ReplicateGraph and ConnectGraph and the models that use
-them.
+Source: astra-sim/stage@9ec6c02, the passes ReplicateGraph and ConnectGraph.
 """
 
 from __future__ import annotations
@@ -39,8 +35,7 @@ Link = tuple[str, str]
 class Part(Record):
     """A module or a block under a name; a `*` in the name is the number of a copy.
 
-    With the name "" tensors keep their names. `symbols` maps the module's symbols to the model's
-    expressions, as in {"Din": "Dvocal"}.
+    `symbols` maps the module's symbols to the model's expressions, as in {"Din": "Dvocal"}.
     """
 
     name: str
@@ -209,7 +204,6 @@ def _count(end: str, counts: Mapping[str, int], source: str) -> int:
 
 
 def _added_up(ends: list[Tensor], to: str) -> Graph:
-    """A chain that counts the operations only in its last step, like one sum."""
     chain: Graph = []
     made = operators.output(ends[0].spec)
     last = ends[0]

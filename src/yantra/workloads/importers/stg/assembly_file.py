@@ -29,15 +29,12 @@ _KEYS = ("symbols", "front", "layer", "tail", "links", "fuse_weights", "trains")
 
 
 class OwnModel(NamedTuple):
-    """What an assembly file says."""
-
     assembly: Assembly
     symbols: dict[str, int]
     """Symbols that are no flags."""
 
 
 def read_assembly(path: str) -> OwnModel:
-    """Read an assembly file; raises ConfigError naming file and key."""
     text = read_text(path)
     if path.endswith(".json"):
         tree, warnings = parse_json(text, path)

@@ -21,8 +21,8 @@ _SCHEMA = Metadata(attributes=(Attribute("schema", "Chakra v0.0.4"),))
 def templates(program: Program) -> list[Trace]:
     """One trace per stage, in the order of the stages' ranks.
 
-    Ids are upstream's. The file's order is one that all ranks can follow without deadlock;
-    otherwise only data decides, as upstream.
+    The file's order is one that all ranks can follow without deadlock; otherwise only data decides,
+    as upstream.
     """
     run = order(program.stages, lambda step: _operations(program, step))
     writer = _Writer(program)
@@ -36,8 +36,6 @@ def _operations(program: Program, step: Step) -> int:
 
 
 class _Writer:
-    """Makes a step's node."""
-
     def __init__(self, program: Program) -> None:
         settings = program.settings
         self._in_yantra = settings.units == "yantra"

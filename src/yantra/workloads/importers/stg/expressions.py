@@ -1,8 +1,6 @@
 """Sizes as exact arithmetic over symbols: `(Head + 2*KVHead)/tp`.
 
-Sums of products of whole powers with rational factors, in one order; equal ones are one object, so
-`Seq/(cp*tp)` is `(Seq/cp)/tp`. Trade-off: no division by a sum, which shards never need and which
-would make the form ambiguous.
+Trade-off: no division by a sum, which shards never need.
 """
 
 from __future__ import annotations
@@ -55,7 +53,6 @@ class Expression:
         return _interned((tuple((name, -power) for name, power in powers), 1 / factor))
 
     def substitute(self, replacements: Mapping[str, Expression]) -> Expression:
-        """Replace symbols, all at once."""
         if self.symbols.isdisjoint(replacements):
             return self
         result = number(0)
@@ -69,7 +66,6 @@ class Expression:
         return result
 
     def evaluate(self, values: Mapping[str, int]) -> Fraction:
-        """The value; raises KeyError for a symbol without one."""
         total = Fraction(0)
         for powers, factor in self.terms:
             for name, power in powers:
@@ -85,18 +81,15 @@ class Expression:
 
 @cache
 def number(value: int | Fraction) -> Expression:
-    """A constant."""
     return _interned(((), Fraction(value))) if value else _interned()
 
 
 @cache
 def symbol(name: str) -> Expression:
-    """A symbol."""
     return _interned((((name, 1),), Fraction(1)))
 
 
 def volume(shape: Shape) -> Expression:
-    """The product of a shape's sizes."""
     return reduce(mul, shape, number(1))
 
 

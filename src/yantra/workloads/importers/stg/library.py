@@ -1,6 +1,6 @@
 """Where modules come from: a checkout of STG or STAGE, your own folder, or the built-in ones.
 
-Source: astra-sim/stage@9ec6c02 for which folder holds the modules of which model.
+Source: astra-sim/stage@9ec6c02.
 """
 
 from __future__ import annotations
@@ -51,7 +51,6 @@ def _folders(settings: Settings) -> tuple[str, str]:
 
 
 def _read_in(folder: str, name: str) -> Module:
-    """Read a module of a folder; raises ConfigError with the possible names."""
     path = os.path.join(folder, f"{name}.csv")
     if not os.path.isfile(path):
         there = sorted(f[:-4] for f in os.listdir(folder) if f.endswith(".csv"))

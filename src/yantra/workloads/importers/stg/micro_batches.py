@@ -1,7 +1,8 @@
-"""Micro-batches: one's graph repeated, with common weights and added gradients.
+"""Micro-batches: one's graph repeated, with common weights.
 
-Source: astra-sim/stage@9ec6c02, the pass MicroBatchReplicator. As there, a gradient is reduced over
-data-parallel ranks in every micro-batch, and the reduced ones are added.
+As in STAGE, a gradient is reduced in every micro-batch, and the reduced ones are added.
+
+Source: astra-sim/stage@9ec6c02, the pass MicroBatchReplicator.
 """
 
 from __future__ import annotations

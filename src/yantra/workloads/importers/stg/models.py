@@ -1,10 +1,8 @@
 """STG's models, as assemblies of its modules.
 
-Forward tensors are x, y, ...; gradients have a `d` in front. `llama` has grouped key-value heads
-and a gated network, `moe` a router and experts.
+Forward tensors are x, y, ...; gradients have a `d` in front.
 
-Source: astra-sim/stage@9ec6c02, `models/stage1` and, for inference,
-`models/transformer_forward_only.py` with the removed `main_adv.py`.
+Source: astra-sim/stage@9ec6c02, `models/stage1` and `models/transformer_forward_only.py`.
 """
 
 from __future__ import annotations

@@ -42,13 +42,10 @@ class Step:
 
     @property
     def collective(self) -> Collective | None:
-        """The collective of this step, if any."""
         return self.chain[self.place] if self.chain else None
 
 
 class _Steps:
-    """One tensor's steps."""
-
     __slots__ = ("compute", "first", "received", "second", "sent")
 
     def __init__(self, compute: Step) -> None:
@@ -90,8 +87,6 @@ def steps_of(
 
 
 class _Matcher:
-    """Collectives between two specs, each pair once."""
-
     def __init__(self, axes: Sequence[str]) -> None:
         self._axes = tuple(axes)
         self._known: dict[tuple[int, int, bool], tuple[Collective, ...]] = {}

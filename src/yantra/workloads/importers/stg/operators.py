@@ -1,9 +1,7 @@
-"""The operators of the sheets: the shard each makes, and its operations.
+"""The operators of the sheets: the shard each makes, and its operations as STG counts them;
+`units.py` turns them into FLOP.
 
-As in STG: multiply-accumulates of an einsum, elements of the others; `units.py` turns them into
-FLOP.
-
-Source: astra-sim/stage@9ec6c02, the format of `sharding_spreadsheets`.
+Source: astra-sim/stage@9ec6c02.
 """
 
 from __future__ import annotations
@@ -36,8 +34,6 @@ CODES = {
 
 
 class Output(NamedTuple):
-    """What an operator makes."""
-
     shape: Shape
     hidden: Shape
     operations: Expression
@@ -45,7 +41,6 @@ class Output(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def output(spec: Spec) -> Output:
-    """What a spec makes; raises ConfigError at the spec's place."""
     if spec.code in (PLACEHOLDER, IDENTITY, SHADOW):
         return Output(spec.x1_shape, spec.x1_hidden, number(0))
     if spec.code == EINSUM:

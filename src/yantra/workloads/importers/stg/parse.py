@@ -22,7 +22,6 @@ _LARGEST_POWER = 9
 
 @cache
 def parse(text: str) -> Expression:
-    """Parse an expression; raises ValueError."""
     reader = _Reader(text)
     expression = reader.sum(0)
     if reader.token:
@@ -32,13 +31,10 @@ def parse(text: str) -> Expression:
 
 @cache
 def parse_shape(text: str) -> Shape:
-    """Parse comma-separated sizes; raises ValueError."""
     return tuple(parse(part) for part in text.split(","))
 
 
 class _Reader:
-    """One token of look-ahead over a text."""
-
     def __init__(self, text: str) -> None:
         self._text = text.rstrip()
         self._at = 0

@@ -26,7 +26,6 @@ class Program(NamedTuple):
 
 
 def generate(settings: Settings, library: Library, assembly: Assembly | None = None) -> Program:
-    """Make every stage's steps; the assembly is by default the model type's."""
     values = Values(settings.values)
     model = assembly or assembly_of(settings)
     context = Context(library, values.symbols, _fixed(settings, model))
@@ -45,7 +44,6 @@ def generate(settings: Settings, library: Library, assembly: Assembly | None = N
 
 
 def assembly_of(settings: Settings) -> Assembly:
-    """The assembly of a model type."""
     if settings.is_inference:
         return INFERENCE
     return MOE if settings.family == "moe" else DENSE

@@ -63,7 +63,6 @@ class Settings(Record):
     gradient_dtype: str = "fp32"
 
     def __post_init__(self) -> None:
-        """Check what does not depend on the sheets."""
         if self.model_type not in MODEL_TYPES:
             hint = did_you_mean(self.model_type, MODEL_TYPES)
             problem = f"expected one of {', '.join(MODEL_TYPES)}, got '{self.model_type}'{hint}"
@@ -100,27 +99,21 @@ class Settings(Record):
 
     @property
     def is_inference(self) -> bool:
-        """Whether there is only a forward pass."""
         return self.model_type in INFERENCE_TYPES
 
     @property
     def family(self) -> str:
-        """The model that is made: gpt, llama, moe, prefilling or decoding.
-
-        As upstream, units `stg` make a gpt of a llama without mixed precision.
-        """
+        """As upstream, units `stg` make a gpt of a llama without mixed precision."""
         if self.model_type not in ("llama", "dense"):
             return self.model_type
         return "gpt" if self.units == "stg" and not self.mixed_precision else "llama"
 
     @property
     def splits_sequence(self) -> bool:
-        """Whether the sequence is split over tp; upstream's llama always is."""
         return self.tpsp or (self.units == "stg" and self.family == "llama")
 
     @property
     def micro_batches(self) -> int:
-        """Micro-batches of a step."""
         return 1 if self.micro_batch is None else self.batch // self.micro_batch
 
     @property
@@ -134,7 +127,6 @@ class Settings(Record):
 
     @property
     def values(self) -> dict[str, int]:
-        """Values of all symbols."""
         return {
             "Dvocal": self.dvocal,
             "Dmodel": self.dmodel,

@@ -93,7 +93,6 @@ def _rows(path: str) -> list[_Row]:
 
 
 def _identifier(row: _Row, column: str, text: str | None = None) -> str:
-    """An id without the revision 0 of a tensor that was not updated."""
     given = row.cells[column] if text is None else text
     match = _IDENTIFIER.fullmatch(given)
     if match is None:

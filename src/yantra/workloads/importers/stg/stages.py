@@ -1,8 +1,5 @@
 """Pipeline stages: which tensor is made where, and the messages between stages.
 
-Layers are cut into contiguous equal slices, the first stages taking the rest. A tensor needed on
-another stage is received there once, as its shadow.
-
 Source: astra-sim/stage@9ec6c02, `_create_pipeline_tensor_map` and the pass GraphDistributer.
 """
 
@@ -68,7 +65,6 @@ def slices_of(length: int, layers: int, pp: int) -> StageOf:
 
 
 def split(graph: Graph, stage_of: StageOf) -> Stages:
-    """Distribute a graph; changes links that cross stages."""
     stages: dict[int, Graph] = {}
     home: dict[Tensor, int] = {}
     for tensor in graph:

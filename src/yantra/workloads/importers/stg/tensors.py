@@ -38,8 +38,6 @@ class Spec(NamedTuple):
     """Where it was written, for errors."""
 
     def substitute(self, replacements: Mapping[str, Expression]) -> Spec:
-        """The spec with symbols replaced."""
-
         def replaced(shape: Shape) -> Shape:
             return tuple(size.substitute(replacements) for size in shape)
 
@@ -110,7 +108,6 @@ def copied(
     rename: Callable[[str], str],
     respec: Callable[[Spec], Spec] = lambda spec: spec,
 ) -> Graph:
-    """A copy that links within itself; links to tensors outside stay."""
     twins: dict[Tensor, Tensor] = {}
     for old in graph:
         new = twins[old] = Tensor.__new__(Tensor)
@@ -138,7 +135,6 @@ def relink(graph: Iterable[Tensor], twins: Mapping[Tensor, Tensor]) -> None:
 
 
 def substituting(replacements: Mapping[str, Expression]) -> Callable[[Spec], Spec]:
-    """A function that replaces symbols in specs, each spec once."""
     known: dict[int, tuple[Spec, Spec]] = {}
 
     def respec(spec: Spec) -> Spec:

@@ -38,8 +38,6 @@ _CLASSES = {
 
 
 class Values:
-    """Values of sizes, each computed once."""
-
     def __init__(self, symbols: Mapping[str, int]) -> None:
         self.symbols = symbols
         self.exact = cache(self._exact)
@@ -64,14 +62,11 @@ class Values:
 
 
 class StgUnits:
-    """Upstream's attributes."""
-
     def __init__(self, values: Values) -> None:
         self._values = values
         self._known: dict[tuple[object, ...], Attributes] = {}
 
     def compute(self, tensor: Tensor) -> Attributes:
-        """Attributes of a tensor's computation."""
         key = (id(tensor.spec),)
         if key not in self._known:
             made = operators.output(tensor.spec)
@@ -83,7 +78,6 @@ class StgUnits:
         return self._known[key]
 
     def move(self, moved: Tensor, step: Step) -> Attributes:
-        """Size and kind of a collective or message."""
         type_ = step.collective and step.collective.type
         key = id(moved.spec), type_
         if key not in self._known:
@@ -101,7 +95,6 @@ class YantraUnits:
         self._known: dict[tuple[object, ...], Attributes] = {}
 
     def compute(self, tensor: Tensor) -> Attributes:
-        """Attributes of a tensor's computation."""
         inputs = [other for other in (tensor.x1, tensor.x2) if other is not None]
         key = (
             id(tensor.spec),
@@ -152,7 +145,6 @@ class YantraUnits:
         return min(read, written) if spec.code == operators.SLICE else read
 
     def move(self, moved: Tensor, step: Step) -> Attributes:
-        """Size and kind of a collective or message."""
         type_ = step.collective and step.collective.type
         before = step.chain[: step.place]
         key = id(moved.spec), moved.weight_gradient, before, type_

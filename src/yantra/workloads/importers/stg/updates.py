@@ -1,6 +1,6 @@
 """The weight update: every weight plus its gradient, as an addition.
 
-Source: astra-sim/stage@9ec6c02, the pass GradUpdater. There is no optimiser state.
+Source: astra-sim/stage@9ec6c02, the pass GradUpdater.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def weights_of(graph: Graph) -> list[tuple[Tensor, Tensor]]:
 
 
 def fuse(block: Graph) -> Graph:
-    """Make a block's weights views of one sharded vector; changes its tensors."""
+    """Make a block's weights views of one sharded vector."""
     pairs = weights_of(block)
     if not pairs:
         return block

@@ -1,7 +1,4 @@
-"""Sheets to a workload: one template per pipeline stage, ranks numbered as upstream.
-
-dp is the fastest axis, then tp, cp (and ep), the pipeline the slowest.
-"""
+"""Sheets to a workload: one template per pipeline stage, ranks numbered as upstream."""
 
 from __future__ import annotations
 

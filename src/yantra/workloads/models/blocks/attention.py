@@ -1,10 +1,8 @@
 """Multi-head attention with any number of key-value heads, split by heads.
 
-Weights: queries, keys and values in one product split by columns, the output projection by rows.
-(Vaswani et al., 2017; grouped queries: Ainslie et al., 2023; rotary positions: Su et al., 2021;
-norms of each head: Qwen3, 2025, of all heads together: OLMo 2, 2024; gates of heads' results: Qiu
-et al., 2025 (arXiv 2505.06708); sinks, a logit per head that takes weight and gives nothing:
-gpt-oss model card, 2025; chunks: Llama 4, 2025.)
+Sources: Vaswani et al., 2017; Ainslie et al., 2023 (grouped queries); Su et al., 2021 (rotary
+positions); Qwen3, 2025, and OLMo 2, 2024 (norms); Qiu et al., 2025 (arXiv 2505.06708, gates);
+gpt-oss model card, 2025 (sinks); Llama 4, 2025 (chunks).
 """
 
 from __future__ import annotations
@@ -109,7 +107,6 @@ class Attention(Block):
         raise ConfigError("tp", f"{problem}; the nearest possible is {_nearest(self.kv_heads, tp)}")
 
     def caches(self) -> tuple[Cache, ...] | None:
-        """Without a causal mask nothing is generated, so nothing is kept."""
         row = self.head_dim + (self.value_dim or self.head_dim)
         if not self.causal:
             return None

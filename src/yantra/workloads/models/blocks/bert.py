@@ -1,8 +1,5 @@
 """BERT's own parts: norms after the residual sums, and two training heads.
 
-One predicts the masked words, 15 % of the tokens, with the embedding's weight; the other says from
-each sequence's first token whether two sentences belong together.
-
 Source: Devlin et al., "BERT", 2018 (arXiv 1810.04805), sections 3.1 and A.2.
 """
 

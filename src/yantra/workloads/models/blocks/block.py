@@ -1,7 +1,6 @@
 """A block: a frozen record that adds its operators to a graph.
 
-It gives global sizes and how its weights are split (`linear(..., split="out")`); communication and
-the backward pass follow.
+Communication and the backward pass follow from global sizes and the split of weights.
 """
 
 from __future__ import annotations
@@ -27,5 +26,5 @@ class Block(Record):
         raise NotImplementedError
 
     def caches(self) -> tuple[Cache, ...] | None:
-        """What it keeps of a sequence for the next token; None: it does not generate."""
+        """What it keeps of a sequence for the next token; None if it does not generate."""
         return None

@@ -1,8 +1,6 @@
 """What a block keeps of a sequence while tokens are generated: rows per token, or a state.
 
-Rows grow with the sequence, up to a window; a state has a fixed size. Elements have the plan's
-cache type; `fixed_bytes` their own: states are sums in fp32, a convolution's last inputs have 16
-bits.
+`fixed_bytes` do not have the plan's cache type.
 """
 
 from __future__ import annotations

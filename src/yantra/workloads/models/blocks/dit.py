@@ -1,10 +1,6 @@
 """A diffusion transformer: norms, shifts and gates are made from the condition.
 
-The condition, a row per image from the time step and the class, goes with the patches through
-layers and pipeline stages. Positions are fixed, not trained.
-
-Source: Peebles and Xie, "Scalable diffusion models with transformers", 2023 (arXiv 2212.09748),
-section 3 (adaLN-Zero).
+Source: Peebles and Xie, 2023 (arXiv 2212.09748), section 3 (adaLN-Zero).
 """
 
 from __future__ import annotations
@@ -23,7 +19,6 @@ _SQUARE_FLOPS = 3
 
 
 def condition_sizes(g: Graph, hidden: int) -> dict[str, int]:
-    """Dimensions of patches followed by each image's condition."""
     batch = g.setting.batch
     return {"tokens": batch.tokens + batch.sequences, "hidden": hidden}
 
@@ -113,7 +108,7 @@ class DiTLayer(Block):
 
 
 class DiTHead(Block):
-    """The last norm, and a product of each patch with `outputs` columns: noise and its variance."""
+    """A product of each patch with `outputs` columns: noise and its variance."""
 
     hidden: int
     outputs: int

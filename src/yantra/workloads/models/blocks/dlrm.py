@@ -29,7 +29,6 @@ _ENTROPY_FLOPS = 8
 
 
 def _mlp(g: Graph, x: Tensor, name: str, widths: tuple[int, ...], is_first: bool = False) -> Tensor:
-    """Products with biases, each with a rectifier."""
     with g.scope(name):
         for at, width in enumerate(widths):
             (x,) = linear(
@@ -48,8 +47,7 @@ def _refuse_splits(g: Graph) -> None:
 class Features(Block):
     """Tables of `rows` of `width`; a sample adds up `lookups` rows of each.
 
-    `dense` numbers pass an MLP of the widths `bottom`, ending with `width`. The result has the
-    dense and the tables' features twice: crosses need the first.
+    `dense` numbers pass an MLP of the widths `bottom`, ending with `width`.
     """
 
     rows: tuple[int, ...]
@@ -60,7 +58,6 @@ class Features(Block):
 
     @property
     def columns(self) -> int:
-        """Columns of all tables, which expert parallelism deals out."""
         return self.width * len(self.rows)
 
     def build(self, g: Graph, x: Tensor | None) -> Tensor:

@@ -1,7 +1,6 @@
 """Token embedding, split by vocabulary over tensor parallelism, with learned positions if any.
 
-(Shoeybi et al., Megatron-LM, 2019, section 3; learned positions: GPT-2, 2019; segment types and the
-norm after: BERT, 2018.)
+Sources: Shoeybi et al., Megatron-LM, 2019, section 3; GPT-2, 2019; BERT, 2018.
 """
 
 from __future__ import annotations

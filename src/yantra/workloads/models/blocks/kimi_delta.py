@@ -1,8 +1,5 @@
 """Kimi Delta Attention: the gated delta rule with a decay per channel of the keys.
 
-Queries, keys and values have a short convolution each. Decays and the results' gates pass through
-thin products, which every tensor-parallel rank computes; heads are split.
-
 Source: Kimi Team, "Kimi Linear", 2025 (arXiv 2510.26692), section 3.
 """
 

@@ -1,6 +1,6 @@
 """A linear-attention mixer with a decay per head and a normalised, gated result.
 
-(MiniMax-01, 2025 (arXiv 2501.08313), section 2.2.) One state per head is kept of a sequence.
+Source: MiniMax-01, 2025 (arXiv 2501.08313), section 2.2.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """Mamba-1's mixer: a product in, a short convolution, the scan and its inputs, a product out.
 
-Tensor parallelism splits the channels; the thin product that makes their time steps, b and c is
-split by rows, and all ranks need its sum. States and the convolution's last inputs are kept.
-
-Sources: Gu and Dao, "Mamba", 2023 (arXiv 2312.00752), section 3.4; norms of time steps, b and c:
-Lieber et al., "Jamba", 2024 (arXiv 2403.19887), section 6.4.
+Sources: Gu and Dao, 2023 (arXiv 2312.00752), section 3.4; Lieber et al., "Jamba", 2024 (arXiv
+2403.19887), section 6.4 (norms).
 """
 
 from __future__ import annotations

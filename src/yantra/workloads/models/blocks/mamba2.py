@@ -1,10 +1,6 @@
 """Mamba-2's mixer: one product in, a short convolution, the scan, a gated norm, one product out.
 
-Tensor parallelism splits heads and the groups that share b and c; a norm sees one group. Without
-training, surplus ranks have copies of groups. A state of fixed size and the convolution's last
-inputs are kept.
-
-Source: Dao and Gu, "Transformers are SSMs", 2024 (arXiv 2405.21060), sections 7 and 8.
+Source: Dao and Gu, 2024 (arXiv 2405.21060), sections 7 and 8.
 """
 
 from __future__ import annotations
@@ -60,7 +56,6 @@ class Mamba2(Block):
         return y
 
     def _groups(self, g: Graph) -> int:
-        """With more ranks than groups, each has a copy of one."""
         tp = g.setting.ways("tp")
         if self.groups % tp == 0:
             return self.groups
@@ -71,7 +66,6 @@ class Mamba2(Block):
         raise ConfigError("tp", f"{problem}; the nearest possible is {nearest}")
 
     def caches(self) -> tuple[Cache, ...] | None:
-        """The states and the convolution's inputs; b and c with their heads."""
         kept = states(self.heads, self.head_dim * self.state)
         before = self.window - 1
         own = inputs(self.heads, before * self.head_dim)

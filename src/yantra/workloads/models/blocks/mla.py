@@ -89,7 +89,6 @@ class MLA(Block):
 
     @property
     def reach(self) -> Reach:
-        """Which keys a query attends to, by number."""
         return Reach(self.causal, self.keys or None)
 
     def caches(self) -> tuple[Cache, ...] | None:

@@ -67,7 +67,6 @@ def _expanded(g: Graph, block: MLA, q: Tensor, new: tuple[Tensor, ...], part: Ba
 def _absorbed(
     g: Graph, block: MLA, q: Tensor, new: tuple[Tensor, ...], part: Batch, owns: bool
 ) -> Tensor:
-    """`owns`: no other part has counted the weights."""
     tokens, heads, row = part.tokens, block.heads, block.kv_lora + block.qk_rope
     local = heads // g.setting.ways("tp")
     by_head = g.split(Placement(), "heads", "tp")

@@ -21,7 +21,6 @@ class MLP(Block):
         return self.run(g, x)
 
     def caches(self) -> tuple[Cache, ...] | None:
-        """Tokens are independent: nothing is kept."""
         return ()
 
     def run(self, g: Graph, x: Tensor, *, whole: bool = False) -> Tensor:
@@ -42,7 +41,6 @@ class MLP(Block):
 
 
 def swiglu(g: Graph, gate: Tensor, up: Tensor) -> Tensor:
-    """SiLU(gate) x up; both have one split."""
     return elementwise(
         g, "swiglu", [up, gate], flops=5, saves=(0, 1), placement=up.placement.dual()
     )

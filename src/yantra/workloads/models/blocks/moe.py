@@ -63,7 +63,6 @@ class MoE(Block):
             return settle(g, made, "whole", x.placement.dual())
 
     def caches(self) -> tuple[Cache, ...] | None:
-        """Tokens are independent: nothing is kept."""
         return ()
 
     def _run(self, g: Graph, x: Tensor, *, in_place: bool = False, whole: bool = False) -> Tensor:
@@ -181,7 +180,6 @@ class MoE(Block):
         )
 
     def _slots(self, tokens: int, setting: Setting) -> int:
-        """Of a rank: top_k a token, or a capacity for every expert."""
         pairs = tokens * self.top_k
         if setting.capacity_factor is None:
             return pairs
@@ -190,7 +188,6 @@ class MoE(Block):
 
 
 def gated(g: Graph, x: Tensor, gate: Tensor) -> Tensor:
-    """Multiply each row by its own number; partial sums stay partial."""
     out = g.tensor("gated", dict(x.sizes), x.placement, x.width)
     count, size = g.local(x), g.bytes(x)
     where = x.placement.dual()
@@ -216,7 +213,6 @@ def skew_of(routing: str) -> float:
 
 
 def low_latency_bytes(hidden: int) -> int:
-    """Bytes of one row sent by low-latency kernels."""
     return 16 + hidden + 4 * -(-hidden // 128)
 
 

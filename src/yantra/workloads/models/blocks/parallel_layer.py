@@ -40,7 +40,6 @@ class ParallelLayer(Block):
 
 
 def sum_of(g: Graph, a: Tensor, b: Tensor) -> Tensor:
-    """Add two tensors where they are, partial sums or not."""
     out = g.tensor("branches", dict(a.sizes), a.placement, a.width)
     size = g.bytes(out)
     program = Operation(

@@ -1,10 +1,8 @@
-"""A residual network of convolutions: a stem, bottlenecks, a classifier. Split over data alone.
+"""A residual network of convolutions: a stem, bottlenecks, a classifier.
 
-Each convolution is followed by batch normalisation over one rank's images. A bottleneck's stride is
-on its 3 x 3 convolution (the form whose published count is 4.1 billion products).
+A bottleneck's stride is on its 3 x 3 convolution.
 
-Source: He et al., "Deep residual learning for image recognition", 2016 (arXiv 1512.03385), section
-4.1; the place of the stride: torchvision and MLPerf's reference.
+Source: He et al., 2016 (arXiv 1512.03385), section 4.1; torchvision for the stride.
 """
 
 from __future__ import annotations

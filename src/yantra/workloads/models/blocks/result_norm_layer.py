@@ -1,7 +1,6 @@
-"""A transformer's layer that normalises the results of attention and feed-forward, not their
-inputs.
+"""A transformer's layer that normalises the results of attention and feed-forward.
 
-(OLMo 2, Allen Institute for AI, 2024 (arXiv 2501.00656), section 3; EXAONE 4.0, LG, 2025.)
+Sources: OLMo 2, 2024 (arXiv 2501.00656), section 3; EXAONE 4.0, 2025.
 """
 
 from __future__ import annotations

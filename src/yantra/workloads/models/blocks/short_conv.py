@@ -1,7 +1,6 @@
 """A gated short convolution as a mixer: two gates and the input in one product, one product out.
 
-(Liquid AI, LFM2 technical report, 2025 (arXiv 2511.23404), section 2.) The convolution's last
-inputs are kept.
+Source: LFM2 technical report, 2025 (arXiv 2511.23404), section 2.
 """
 
 from __future__ import annotations

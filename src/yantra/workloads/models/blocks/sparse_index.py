@@ -1,14 +1,8 @@
-"""The index of sparse attention: small heads score all tokens, and a query takes the best.
+"""The index of sparse attention: small heads score every pair, 2 x heads x width operations each,
+and a query takes the best. Keys are cached in FP8 with an fp32 scale per 128 elements.
 
-Its queries come from the compressed queries, one key per token and a weight per head from the
-input. It scores every pair under the mask, 2 x heads x width operations each, in the plan's type,
-whole on every tensor-parallel rank. Keys are cached in FP8 with one fp32 scale per 128 elements.
-
-Another form chooses blocks of keys: queries come from the input, norms replace weights, and keys
-have the cache's type.
-
-Sources: DeepSeek-AI, "DeepSeek-V3.2", 2025 (arXiv 2512.02556), section 2.1; its inference code
-(`inference/model.py`, class Indexer) and DeepGEMM's `fp8_mqa_logits`; MiniMax-M3, 2026.
+Sources: DeepSeek-V3.2, 2025 (arXiv 2512.02556), section 2.1; DeepGEMM's `fp8_mqa_logits`;
+MiniMax-M3, 2026.
 """
 
 from __future__ import annotations
@@ -46,7 +40,6 @@ class SparseIndex(Record):
             self._scores(g, q, norm(g, k, "k_norm", "rms"))
 
     def _scores(self, g: Graph, q: Tensor, k: Tensor, *weights: Tensor) -> None:
-        """Score all pairs and choose; chosen ones are counted where they are used."""
         batch = g.setting.batch
         where = q.placement.dual()
         ways = 1
@@ -78,7 +71,6 @@ class SparseIndex(Record):
         g.add("scores", uses, (), (kernel,), (Gradient((back,), (), uses, gives),))
 
     def cache(self) -> Cache:
-        """What a token leaves: its key."""
         if not self.weighted:
             return Cache(1, self.width)
         return Cache(1, 0, None, self.width + -(-self.width // _PER_SCALE) * _SCALE_BYTES)

@@ -1,7 +1,6 @@
 """A transformer's layer with a dense feed-forward beside experts, norms around each.
 
-Both get the same stream; their sum is normalised before it is added, like attention. (Gemma 4,
-Google, 2026: its 26B-A4B.)
+(Gemma 4, Google, 2026: its 26B-A4B.)
 """
 
 from __future__ import annotations

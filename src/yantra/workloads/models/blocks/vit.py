@@ -1,9 +1,6 @@
 """The ends of a vision transformer: patches of an image as tokens, and a classifier.
 
-A trained token before the patches gathers what the classifier reads; learned positions are added.
-The layers between have no causal mask.
-
-Source: Dosovitskiy et al., "An image is worth 16x16 words", 2021 (arXiv 2010.11929), section 3.1.
+Source: Dosovitskiy et al., 2021 (arXiv 2010.11929), section 3.1.
 """
 
 from __future__ import annotations

@@ -57,11 +57,9 @@ class Config:
         self._read: set[str] = set()
 
     def size(self, *keys: str, default: Any = REQUIRED) -> int:
-        """A positive whole number, under any of its names."""
         return self._whole(keys, 1, LARGEST, default)
 
     def layers(self, *keys: str) -> int:
-        """The number of layers."""
         return self._whole(keys, 1, MOST_LAYERS, REQUIRED)
 
     def count(self, *keys: str, default: Any = REQUIRED) -> int:
@@ -69,21 +67,18 @@ class Config:
         return self._whole(keys, 0, LARGEST, default)
 
     def flag(self, key: str, default: bool) -> bool:
-        """A truth value."""
         value = self._take((key,), default)
         if not isinstance(value, bool):
             raise self.wrong(key, expected_got("true or false", value))
         return value
 
     def word(self, key: str, words: Sequence[str], default: str) -> str:
-        """One of these words."""
         value = self._take((key,), default)
         if value not in words:
             raise self.wrong(key, expected_got(f"one of {', '.join(words)}", value))
         return str(value)
 
     def value(self, key: str, default: Any) -> Any:
-        """A key's value, unchecked."""
         return self._take((key,), default)
 
     def numbers(self, *keys: str) -> tuple[int, ...]:
@@ -95,7 +90,6 @@ class Config:
         return tuple(value)
 
     def words(self, *keys: str) -> tuple[str, ...]:
-        """A list of words, under any of its names; empty if absent."""
         value = self._take(keys, ())
         if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
             key = next((key for key in keys if key in self._keys), keys[0])
@@ -109,11 +103,9 @@ class Config:
             raise self.wrong(key, f"{expected_got(shown, self._keys[key])}: {because}")
 
     def skip(self, *keys: str) -> None:
-        """Take keys that cost nothing in this family."""
         self._read.update(keys)
 
     def transformer(self, **sizes: Any) -> Transformer:
-        """The transformer of these sizes, once every key has been read."""
         self.finish()
         about: dict[str, Any] = {
             "name": self.name,
@@ -126,7 +118,6 @@ class Config:
             raise self.wrong(error.where.removeprefix(f"{self.name}."), error.problem) from None
 
     def sequence(self) -> int:
-        """The usual tokens of a sequence, which a config may omit."""
         keys = ("max_position_embeddings", "model_max_length")
         if all(self._keys.get(key) is None for key in keys):
             self._read.update(keys)
@@ -135,12 +126,10 @@ class Config:
         return self._whole(keys, 1, LARGEST, REQUIRED)
 
     def has(self, key: str) -> bool:
-        """Whether a key is there and not null; it counts as read."""
         self._read.add(key)
         return self._keys.get(key) is not None
 
     def finish(self) -> None:
-        """Refuse keys that nobody read, except empty ones."""
         self._note_more_tokens()
         if any(self._keys.get(key) is not None for key in _QUANTISED):
             self.notes.append("stored quantised; bytes follow the data type of the plan")
@@ -168,7 +157,6 @@ class Config:
         self._read.update(keys)
 
     def wrong(self, key: str, problem: str) -> ConfigError:
-        """The error about a key."""
         return ConfigError(f"{self.where}: {self._prefix}{key}", problem)
 
     def _whole(self, keys: tuple[str, ...], least: int, most: int, default: Any) -> int:

@@ -33,7 +33,6 @@ def sizes(
 
 
 def window(config: Config) -> dict[str, Any]:
-    """The window of attention of every layer, if any."""
     return {"window_size": config.count("sliding_window", default=0)}
 
 

@@ -66,7 +66,6 @@ def read(config: Config) -> Model:
 
 
 def _other_layers(config: Config, full: list[int]) -> dict[str, int]:
-    """Layers with full attention are equal."""
     given = config.value("per_layer_config", {})
     if not given:
         return {}

@@ -37,7 +37,6 @@ def read(config: Config) -> Model:
 
 
 def _same(config: Config, key: str, layers: int, default: int | None = None) -> int:
-    """A whole number, or the one that a list repeats for every layer."""
     value = config.value(key, default)
     listed = isinstance(value, list) and len(value) >= layers
     one = value[0] if listed and all(other == value[0] for other in value) else value

@@ -31,7 +31,6 @@ def read(config: Config) -> Model:
 
 
 def mixed(config: Config, sizes: parts.Sizes, mlp: Callable[[int], Block]) -> Model:
-    """A model of short convolutions and attention with this feed-forward."""
     config.skip(
         "conv_dim", "conv_dim_out", "conv_use_xavier_init", "block_dim", "block_mlp_init_scale"
     )

@@ -1,7 +1,5 @@
-"""The language model within a config of a model that also sees or hears.
-
-Its keys are in an object, or beside the tower's: the object is taken out, and towers are left out
-with a note. The outer config may override the object's embeddings, as it is the one that is built.
+"""The language model within a config of a model that also sees or hears; its towers are left out
+with a note.
 """
 
 from __future__ import annotations

@@ -22,7 +22,6 @@ def normed_behind(
     qk_norm: Literal["head", "whole"],
     window: Callable[[int], int | None],
 ) -> Model:
-    """A model whose layers normalise their parts' results."""
     bias = config.flag("attention_bias", False)
     plain = parts.dense(config, sizes)
     return parts.decoder(

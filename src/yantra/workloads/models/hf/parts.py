@@ -28,7 +28,6 @@ SLIDING, FULL, LINEAR = "sliding_attention", "full_attention", "linear_attention
 
 
 def model(config: Config, sizes: Sizes, layers: Sequence[Block], norm: str = "rms") -> Model:
-    """The model of these layers, once every key has been read."""
     config.finish()
     vocab, hidden, tied = sizes["vocab_size"], sizes["hidden_size"], sizes["tie_word_embeddings"]
     return Model(
@@ -63,7 +62,6 @@ def decoder(
 
 
 def attention(config: Config, sizes: Sizes, **about: Any) -> Attention:
-    """Attention with the config's heads."""
     heads = about.pop("heads", sizes["num_attention_heads"])
     kv_heads = about.pop("kv_heads", sizes["num_query_groups"])
     width = about.pop("head_dim", sizes["kv_channels"])
@@ -75,7 +73,6 @@ def attention(config: Config, sizes: Sizes, **about: Any) -> Attention:
 
 
 def head_width(config: Config, hidden: int, heads: int) -> int:
-    """The default width of heads, rounded down as in transformers."""
     if heads > hidden:
         problem = f"expected at most hidden_size, which is {hidden}; got {heads}"
         raise config.wrong("num_attention_heads", problem)
@@ -99,7 +96,6 @@ def experts(config: Config, count: int, chosen: int, width: int, **about: Any) -
 
 
 def routed(config: Config, sizes: Sizes, **about: Any) -> MoE:
-    """The mixture of the usual keys, of DeepSeek's and Qwen's kind."""
     config.skip("norm_topk_prob", "routed_scaling_factor", "scoring_func", "topk_method")
     config.skip("moe_router_dtype", "aux_loss_alpha", "seq_aux", "ep_size")
     groups = config.size("n_group", "num_expert_group", default=1)
@@ -172,7 +168,6 @@ def every(number: int, last: str = FULL, others: str = SLIDING) -> Callable[[int
 
 
 def dense(config: Config, sizes: Sizes, **about: Any) -> MLP:
-    """The feed-forward of layers without experts."""
     return MLP(intermediate=about.pop("width", sizes["ffn_hidden_size"]), **about)
 
 

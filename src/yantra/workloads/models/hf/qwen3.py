@@ -18,7 +18,6 @@ def read(config: Config) -> Transformer:
 
 
 def sizes(config: Config) -> dict[str, Any]:
-    """The sizes of a dense model."""
     shared = decoder.sizes(config)
     bias = config.flag("attention_bias", False)
     return shared | {

@@ -78,7 +78,6 @@ def _windows(config: Config, layers: int) -> tuple[int | None, ...]:
 
 
 def _named(config: Config) -> frozenset[int]:
-    """The named layers with experts, written `3,4,5`."""
     value = config.value("moe_layers_enum", "")
     words = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else []
     try:

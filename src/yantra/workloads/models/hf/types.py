@@ -1,7 +1,6 @@
 """Model types shaped like another, and those that cannot be built, with the reason.
 
-Sources: the classes of configurations and models of the package transformers, 5.24, and of the
-models' own repositories.
+Sources: the package transformers, 5.24, and the models' own repositories.
 """
 
 from __future__ import annotations

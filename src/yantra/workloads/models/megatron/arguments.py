@@ -1,8 +1,8 @@
 """Megatron-LM's arguments by subject: the model, the plan, or neither.
 
-Names and arity follow `megatron/training/arguments.py` and its dataclasses. Arguments neither used
-nor known to cost nothing are refused. Trade-off: free ones are known by their beginnings
-(`--adam-*`, `--log-*`), so a misspelt one passes; none of these 700 changes a workload.
+Trade-off: free ones are known by their beginnings (`--adam-*`), so a misspelt one passes.
+
+Source: `megatron/training/arguments.py`.
 """
 
 from __future__ import annotations

@@ -35,19 +35,15 @@ class _Branch(NamedTuple):
 
 
 class Branches:
-    """The conditions around the current command."""
-
     def __init__(self) -> None:
         self._open: list[_Branch] = []
 
     @property
     def skipped(self) -> bool:
-        """True where the command is certainly not run."""
         return any(branch.taken is False for branch in self._open)
 
     @property
     def doubt(self) -> str:
-        """What the command depends on, empty if it is certainly run."""
         lines = [branch.line for branch in self._open if branch.taken is None]
         return f"line {lines[-1]} makes it depend on a condition" if lines else ""
 

@@ -37,16 +37,13 @@ class Given(NamedTuple):
     where: str
 
     def number(self, name: str, default: int = 0) -> int:
-        """An argument's whole number."""
         value: int = self.values.get(name, default)
         return value
 
     def flag(self, name: str) -> bool:
-        """Whether a switch is given."""
         return name in self.values
 
     def wrong(self, name: str, problem: str) -> ConfigError:
-        """The error about an argument."""
         return ConfigError(f"{self.where}: --{name}", problem)
 
 
@@ -100,7 +97,6 @@ def launched(words: Iterable[Word], where: str) -> dict[str, int]:
 
 
 def _arguments(words: Iterable[Word], where: str) -> Iterator[tuple[str, list[str], str]]:
-    """Every argument: name, words after it, doubt; the first words have an empty name."""
     name, behind, doubt = "", [], ""
     for word in words:
         if not word.text.startswith("--"):

@@ -96,5 +96,4 @@ _BEGINNINGS = tuple(name.removesuffix("*") for name in _NAMES if name.endswith("
 
 
 def is_ignored(name: str) -> bool:
-    """Whether an argument, without dashes, costs nothing."""
     return name in _EXACT or name.startswith(_BEGINNINGS)

@@ -17,7 +17,6 @@ _ROTARY = ("rope", "yarn", "mrope")
 
 
 def model(given: Given, name: str) -> Transformer:
-    """The model; errors name the argument."""
     bias = not given.flag("disable-bias-linear")
     layers = _needed(given, "num-layers")
     hidden = _needed(given, "hidden-size")
@@ -111,7 +110,6 @@ def _heads(given: Given, sizes: dict[str, Any]) -> dict[str, Any]:
 
 
 def _latent(given: Given, bias: bool) -> dict[str, Any]:
-    """Sizes of latent attention; its norms are those of `--qk-layernorm`."""
     if given.flag("group-query-attention"):
         raise given.wrong("group-query-attention", "excludes --multi-latent-attention")
     if bias or not given.flag("qk-layernorm") or given.values.get("normalization") != "RMSNorm":
@@ -173,7 +171,6 @@ def _experts(given: Given, layers: int, bias: bool) -> dict[str, Any]:
 
 
 def _pattern(given: Given, name: str, layers: int) -> tuple[int, ...] | int:
-    """A frequency: a positive number, or a list such as `([1]*3+[0])*2`."""
     text = given.values[name]
     try:
         found = _evaluated(ast.parse(text, mode="eval").body)

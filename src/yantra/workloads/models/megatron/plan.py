@@ -17,7 +17,6 @@ _DROPOUT = 0.1  # default of hidden and attention dropout
 
 
 def plan(given: Given, launch: dict[str, int]) -> dict[str, Any]:
-    """The plan's fields by Megatron-LM's names, and those that follow from several."""
     fields = {name.replace("-", "_"): given.values[name] for name in PLAN if given.flag(name)}
     tensor = given.number("tensor-model-parallel-size", 1)
     fields["sequence_parallel"] = given.flag("sequence-parallel") and tensor > 1
@@ -46,7 +45,6 @@ def plan(given: Given, launch: dict[str, int]) -> dict[str, Any]:
 
 
 def _virtual_stages(given: Given) -> dict[str, Any]:
-    """The interleaving, which may be given as layers of a virtual stage."""
     stages = given.number("num-virtual-stages-per-pipeline-rank", 1)
     layout = "pipeline-model-parallel-layout"
     if given.flag(layout):
@@ -68,7 +66,6 @@ def _virtual_stages(given: Given) -> dict[str, Any]:
 
 
 def _recompute(given: Given) -> dict[str, Any]:
-    """Refuse to recompute parts that no plan names; return nothing more."""
     modules = given.values.get("recompute-modules", ("core_attn",))
     if modules != ("core_attn",):
         problem = f"{expected_got('core_attn', ' '.join(modules))}: only attention is selective"

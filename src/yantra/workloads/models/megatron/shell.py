@@ -46,10 +46,9 @@ class Word(NamedTuple):
 
 
 def training_arguments(text: str, where: str) -> tuple[list[Word], list[Word]]:
-    """The arguments of the launcher and of the training program.
+    """A text that begins with an argument is the program's list.
 
-    A text that begins with an argument is the program's list. Raises ConfigError unless exactly one
-    program runs; `where` is for messages.
+    Raises ConfigError unless exactly one program runs; `where` is for messages.
     """
     script = _Script()
     script.read(text)
@@ -87,8 +86,6 @@ def _is_argument(word: Word) -> bool:
 
 
 class _Script:
-    """A script's variables and commands, in order."""
-
     def __init__(self) -> None:
         self.variables: dict[str, list[Word]] = {}
         self.commands: list[list[Word]] = []
@@ -137,7 +134,6 @@ class _Script:
             self._append(token)
 
     def _value(self, name: str) -> list[Word]:
-        """A variable's words, with spaces between; of an unknown one a doubt."""
         name, default, otherwise = re.sub(r"\[[@*]\]$", "", name).partition(":-")
         if not default:
             name, _, otherwise = name.partition("-")

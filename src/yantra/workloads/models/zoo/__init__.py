@@ -1,7 +1,4 @@
-"""Models by name, one file per family; each ends with `PLUGIN = (model, ...)`.
-
-An entry is a transformer's sizes or a model of blocks.
-"""
+"""Models by name, one file per family; each ends with `PLUGIN = (model, ...)`."""
 
 from __future__ import annotations
 
@@ -41,7 +38,6 @@ families: Registry[tuple[Entry, ...]] = _Families()
 
 
 def names() -> tuple[str, ...]:
-    """Names of all models, family by family."""
     return tuple(_known())
 
 
@@ -71,7 +67,6 @@ def is_known(name: str) -> bool:
 
 
 def _instead_of_id(name: str, known: Mapping[str, Entry]) -> str:
-    """What to type instead of an id: the nearest name of its size, or its config."""
     short = _TUNED.sub("", name.rpartition("/")[2])
     sizes = _sizes(short)
     hint = did_you_mean(short, [other for other in known if not sizes or _sizes(other) == sizes])

@@ -24,7 +24,6 @@ def bert(
     positions: int,
     types: int = 2,
 ) -> Model:
-    """Make a BERT of these sizes."""
     layer = PostNormLayer(
         hidden=hidden,
         attention=Attention(

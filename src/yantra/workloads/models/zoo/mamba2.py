@@ -16,7 +16,6 @@ from yantra.workloads.models.model import Model
 def mamba2(
     name: str, source: str, mixer: Mamba2, *, layers: int, vocab: int, sequence: int, tied: bool
 ) -> Model:
-    """Make a model of equal layers, each only a mixer."""
     return Model(
         name=name,
         hidden=mixer.hidden,

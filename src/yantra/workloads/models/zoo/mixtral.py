@@ -1,4 +1,4 @@
-"""Mixtral: decoders whose every layer has eight experts of which a token takes two.
+"""Mixtral.
 
 Source: Jiang et al., "Mixtral of experts", 2024 (arXiv 2401.04088), table 1, and the published
 `config.json` of mistralai/Mixtral-8x7B-v0.1 and mistralai/Mixtral-8x22B-Instruct-v0.1.

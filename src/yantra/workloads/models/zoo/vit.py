@@ -1,7 +1,6 @@
-"""Vision transformers: images of 224 x 224 pixels as 196 patches and a token for the class.
+"""Vision transformers for images of 224 x 224 pixels.
 
-Source: Dosovitskiy et al., "An image is worth 16x16 words: transformers for image recognition at
-scale", 2021 (arXiv 2010.11929), table 1; a thousand classes of ImageNet-1k.
+Source: Dosovitskiy et al., "An image is worth 16x16 words", 2021 (arXiv 2010.11929), table 1.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ def vit(
     classes: int = 1000,
     qkv_bias: bool = True,
 ) -> Model:
-    """Make a vision transformer of these sizes."""
     patches = (image // patch) ** 2
     layer = Layer(
         hidden=hidden,

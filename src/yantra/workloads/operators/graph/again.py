@@ -1,7 +1,6 @@
 """`Blocks`: what blocks add to a graph, kept so that equal ones are built once.
 
-Copying operators takes a quarter of the time of building. Trade-off: only a block that begins a
-unit, takes one tensor and uses no other from outside is kept.
+Trade-off: only a block with one input from outside is kept.
 """
 
 from __future__ import annotations
@@ -24,19 +23,12 @@ class Buildable(Protocol):
 
 
 class _Added(NamedTuple):
-    """A block's additions, which several graphs may share."""
-
     result: Tensor
     operators: tuple[Operator, ...]
     weights: tuple[Weight, ...]
 
 
 class _Built(NamedTuple):
-    """A block's additions: `numbers` of tensors after the first `before`, all in `unit`.
-
-    `copies` are for other units and numbers, reused by graphs of other chunks.
-    """
-
     unit: str
     before: int
     numbers: int
@@ -73,7 +65,6 @@ class Blocks:
 
 
 def _can_move(built: _Built) -> bool:
-    """Whether all names begin with the unit, and all tensors are the block's own."""
     own = range(built.before + 1, built.before + built.numbers + 1)
     tensors = [tensor for tensor in _tensors(built) if tensor.number != built.given.number]
     names = [weight.name for weight in built.weights] + [tensor.name for tensor in tensors]

@@ -1,4 +1,4 @@
-"""The sequences of one micro-batch: tokens, and pairs in attention.
+"""The sequences of one micro-batch.
 
 Training, prefill, decode and mixed iterations differ only here: a sequence adds `new` tokens to
 `past` cached ones.
@@ -94,50 +94,40 @@ class Batch(NamedTuple):
 
     @property
     def tokens(self) -> int:
-        """New tokens, with padding."""
         return self.stored + self.padding
 
     @property
     def stored(self) -> int:
-        """New tokens whose keys and values are cached: no padding."""
         return sum(group.number * group.new for group in self.groups)
 
     @property
     def sequences(self) -> int:
-        """Number of sequences."""
         return sum(group.number for group in self.groups)
 
     @property
     def context(self) -> int:
-        """Tokens whose keys and values are read: new and past."""
         return sum(group.number * (group.past + group.new) for group in self.groups)
 
     @property
     def past(self) -> int:
-        """Tokens cached before."""
         return sum(group.number * group.past for group in self.groups)
 
     @property
     def logits(self) -> int:
-        """Tokens for which the head runs."""
         if self.all_logits:
             return self.tokens
         return sum(group.number for group in self.groups if group.emits)
 
     def cached(self, reach: Reach = EVERYTHING) -> int:
-        """Tokens whose keys and values are read from the cache."""
         return sum(group.cached(reach) for group in self.groups)
 
     def decodes(self) -> Batch:
-        """The sequences with one new token."""
         return self._replace(groups=tuple(g for g in self.groups if g.new == 1), padding=0)
 
     def prefills(self) -> Batch:
-        """The sequences with several new tokens."""
         return self._replace(groups=tuple(g for g in self.groups if g.new > 1), padding=0)
 
     def pairs(self, reach: Reach = EVERYTHING) -> int:
-        """(query, key) pairs of one head over all sequences."""
         return sum(group.pairs(reach, self.causality) for group in self.groups)
 
     def ring_pairs(self, reach: Reach, steps: int) -> tuple[int, ...]:

@@ -1,7 +1,4 @@
-"""Turns operators into operations, with the collectives that placements need.
-
-An `Emitter` makes one pass from the values that exist, by placement.
-"""
+"""Turns operators into operations, with the collectives that placements need."""
 
 from __future__ import annotations
 
@@ -54,7 +51,6 @@ class Emitter:
         return len(self.operations) - 1
 
     def _behind_sums(self, operation: Operation) -> Operation:
-        """Make weight gradients wait for sums over tp begun before them."""
         if operation.phase == "dgrad" and operation.collective in _SUMS and operation.group == "tp":
             self._summed = len(self.operations)
         elif operation.phase == "wgrad" and self._summed is not None and not operation.communicates:
@@ -74,14 +70,12 @@ class Emitter:
         self._placements.setdefault(tensor.number, []).append(placement)
 
     def forget_copies(self, kept: Container[Key]) -> None:
-        """Forget copies of values, except those kept."""
         for number, placements in self._placements.items():
             for placement in placements[1:]:
                 if (number, placement) not in kept:
                     self.values.pop((number, placement), None)
 
     def available(self, use: Use, phase: Phase, unit: str) -> int | None:
-        """The position after which a value is there, adding collectives if needed."""
         key = (use.tensor.number, use.placement)
         if key in self.values:
             return self.values[key]
@@ -116,7 +110,6 @@ class Emitter:
     def run(
         self, program: Iterable[Operation], waits: Iterable[int | None], phase: Phase | None = None
     ) -> int | None:
-        """Add a program that waits for positions; return its last operation's position."""
         known = sorted({at for at in waits if at is not None})
         is_external = bool(known) and known[0] == EXTERNAL  # less than any other
         inputs = tuple(known[1:] if is_external else known)
@@ -140,7 +133,6 @@ class Emitter:
         return position
 
     def forward(self, operator: Operator, phase: Phase) -> None:
-        """Add an operator's forward, for the forward or the backward pass."""
         waits = [self.available(use, phase, operator.unit) for use in operator.inputs]
         position = self.run(operator.program, waits, phase)
         for tensor in operator.outputs:

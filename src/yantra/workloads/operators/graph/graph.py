@@ -59,7 +59,6 @@ class Setting(NamedTuple):
 
     @property
     def width(self) -> int:
-        """Bytes of an element in the computing type."""
         return 4 if self.dtype in ("fp32", "tf32") else 2
 
     @property
@@ -77,11 +76,9 @@ class Setting(NamedTuple):
         return stored_bytes(elements, self.weight_dtype, packs=packs)
 
     def cache_bytes(self, elements: int) -> int:
-        """Bytes of stored keys and values."""
         return ceil(elements * WIDTHS[self.cache_dtype])
 
     def ways(self, axis: str) -> int:
-        """Ranks of an axis."""
         try:
             return self.axes[axis]
         except KeyError:
@@ -98,9 +95,9 @@ class Use(NamedTuple):
 class Gradient(NamedTuple):
     """One step of an operator's backward, computed by `program`.
 
-    It needs the gradients of the outputs `of`, in the dual placements, and the tensors `needs`,
-    kept as copies of `kept_width` bytes an element (None: as they are); `gives` are (input,
-    placement) pairs. Without a program the output's gradient is the inputs'.
+    A gradient needs the gradients of the outputs `of`, in the dual placements, and the tensors
+    `needs`, kept as copies of `kept_width` bytes an element (None: as they are); `gives` are
+    (input, placement) pairs. Without a program the output's gradient is the inputs'.
     """
 
     program: tuple[Operation, ...]
@@ -135,8 +132,6 @@ def _is_of_weights(gradient: Gradient) -> bool:
 
 
 class _Scope(AbstractContextManager[None]):
-    """A prefix of names while entered; faster than a generator."""
-
     def __init__(self, graph: Graph, name: str) -> None:
         self._graph = graph
         self._name = name
@@ -175,17 +170,14 @@ class Graph:
             self._unit, self._prefix = before
 
     def scope(self, name: str) -> AbstractContextManager[None]:
-        """Prefix the names of what is added inside."""
         return _Scope(self, name)
 
     def enter(self, name: str) -> None:
-        """Begin a scope."""
         self._scope.append(name)
         self._outside.append(self._prefix)
         self._prefix += f"{name}." if name else ""
 
     def leave(self) -> None:
-        """End the last scope."""
         self._scope.pop()
         self._prefix = self._outside.pop()
 
@@ -199,7 +191,6 @@ class Graph:
         return f"{self._prefix}{name}" if name else self._prefix.removesuffix(".")
 
     def tokens(self) -> Placement:
-        """Placement of activations between blocks: tokens over cp, and tp with SP."""
         shards = [("tokens", "cp")] if self.setting.ways("cp") > 1 else []
         if self.setting.sequence_parallel and self.setting.ways("tp") > 1:
             shards.append(("tokens", "tp"))
@@ -216,14 +207,12 @@ class Graph:
         return placement.adding({axis for axis in axes if self.setting.ways(axis) > 1})
 
     def local(self, tensor: Tensor, placement: Placement | None = None) -> int:
-        """One rank's elements of a tensor, in its own or another placement."""
         ways = 1
         for _, axis in (tensor.placement if placement is None else placement).shards:
             ways *= self.setting.ways(axis)
         return local_size(tensor.elements(), ways, tensor.name)
 
     def local_dimension(self, tensor: Tensor, dimension: str, placement: Placement) -> int:
-        """One rank's size of a dimension."""
         ways = 1
         for sharded, axis in placement.shards:
             if sharded == dimension:
@@ -241,18 +230,15 @@ class Graph:
         placement: Placement = REPLICATED,
         width: int | None = None,
     ) -> Tensor:
-        """Make a tensor; an operator's output, or the graph's input."""
         self._tensors += 1
         chosen = self.setting.width if width is None else width
         return Tensor(self._tensors, self.path(name), tuple(sizes.items()), placement, chosen)
 
     @property
     def is_frozen(self) -> bool:
-        """Whether weights added now are not trained: those beside adapters."""
         return self.setting.lora_rank > 0 and not self.in_adapter
 
     def take_numbers(self, count: int) -> int:
-        """Reserve tensor numbers; return the last one taken before."""
         before = self._tensors
         self._tensors += count
         return before
@@ -317,7 +303,6 @@ class Graph:
         )
 
     def moves_of(self, tensor: Tensor, source: Placement, target: Placement) -> tuple[Move, ...]:
-        """The collectives between two placements."""
         if source == target:
             return ()
         total = tensor.elements() * tensor.width

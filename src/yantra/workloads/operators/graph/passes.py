@@ -36,7 +36,6 @@ class Passes:
         self.saved = Saved(graph)
 
     def forward(self) -> Pass:
-        """The forward pass."""
         emitter = Emitter(self.graph)
         if self.source is not None:
             emitter.provide(self.source, EXTERNAL, self.source.placement)
@@ -56,7 +55,6 @@ class Passes:
         return Pass(tuple(emitter.operations), tuple(sorted(emitter.entries)), exit)
 
     def backward(self) -> Pass:
-        """The backward pass: dgrad, wgrad and recomputed operations in order."""
         return Backward(self).run()
 
 
@@ -87,7 +85,6 @@ class Backward:
                     self.pending[operator.inputs[at].tensor.number, placement] += 1
 
     def run(self) -> Pass:
-        """The pass."""
         if self.result is not None:
             self.summed[self.result.number] = [EXTERNAL]
         for operator in reversed(self.graph.operators):
@@ -104,7 +101,6 @@ class Backward:
         return Pass(tuple(self.emitter.operations), entries, exit)
 
     def _repeat(self, operators: list[Operator]) -> None:
-        """Repeat a part's forward before its first gradient."""
         operations = self.emitter.operations
         if self.by_operators:
             operators = self._up_to_the_last_needed(operators)
@@ -172,7 +168,6 @@ class Backward:
             self._contribute(operator.inputs[at].tensor, placement, position, unit)
 
     def _gradient_of(self, tensor: Tensor, unit: str) -> int | None:
-        """When a tensor's whole gradient is there, in the dual placement."""
         positions = self.summed.get(tensor.number, [])
         if len(positions) > 1:
             whole = self._add(tensor, positions, tensor.placement.dual(), unit)
@@ -182,7 +177,6 @@ class Backward:
     def _contribute(
         self, tensor: Tensor, placement: Placement, position: int | None, unit: str
     ) -> None:
-        """Add and move gradients once all of a placement are there."""
         key = (tensor.number, placement)
         positions = self.contributions.setdefault(key, [])
         positions.append(position)

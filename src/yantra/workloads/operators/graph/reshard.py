@@ -6,10 +6,7 @@
 | sharded d | all-gather | nothing if d is equal, else all-to-all | impossible |
 | partial | all-reduce | reduce-scatter | nothing |
 
-Axes change one by one: reductions that shrink the tensor first, gathers that grow it last, to move
-the fewest bytes.
-
-Source: GSPMD (Xu et al., 2021), section 3.3; the table of STAGE's matcher.
+Source: Xu et al., GSPMD, 2021, section 3.3.
 """
 
 from __future__ import annotations

@@ -32,7 +32,6 @@ REPEATED_UNITS = "layers."
 
 
 def stored(use: Use, gathers_again: bool = True) -> Placement:
-    """The placement in which a tensor is kept for this use."""
     home = use.tensor.placement
     if home == use.placement:
         return home
@@ -41,7 +40,6 @@ def stored(use: Use, gathers_again: bool = True) -> Placement:
 
 
 def is_repeated(graph: Graph, operator: Operator) -> bool:
-    """Whether the backward pass repeats some of this operator's forward."""
     recompute = graph.setting.recompute
     if recompute == "selective":
         return operator.region == CORE
@@ -51,7 +49,6 @@ def is_repeated(graph: Graph, operator: Operator) -> bool:
 
 
 def made_again(graph: Graph, operator: Operator) -> tuple[Tensor, ...]:
-    """The outputs that the backward pass makes again."""
     if not is_repeated(graph, operator):
         return ()
     if graph.setting.recompute != "operators" or operator.again is None:
@@ -60,7 +57,6 @@ def made_again(graph: Graph, operator: Operator) -> tuple[Tensor, ...]:
 
 
 def kept_outputs(graph: Graph, operator: Operator) -> tuple[Tensor, ...]:
-    """What recomputation by operators keeps of an operator, whoever needs it."""
     is_kept_kind = operator.region == CORE or operator.again is not None
     by_operators = graph.setting.recompute == "operators"
     if not (by_operators and is_kept_kind and operator.unit.startswith(REPEATED_UNITS)):
@@ -102,7 +98,6 @@ class Saved:
             self.inside.pop(key, None)
 
     def _uses(self, operator: Operator) -> Iterable[tuple[Use, bool, float | None]]:
-        """What the backward pass reads, whether a gradient does, and in which width."""
         repeated = is_repeated(self.graph, operator)
         for gradient in operator.gradients:
             for use in gradient.needs:
@@ -138,7 +133,6 @@ class Saved:
         (self.inside if together else self.sizes)[key] = self._bytes(key, use.tensor, width)
 
     def _keeps_scattered(self, use: Use) -> bool:
-        """Whether a reduce-scatter's result is kept although its operand is not."""
         if self.graph.setting.recompute != "operators" or not use.tensor.placement.partial:
             return False
         moves = self.graph.moves_of(use.tensor, use.tensor.placement, use.placement)

@@ -1,9 +1,7 @@
-"""Tensors of one micro-batch and their placements.
+"""Tensors of one micro-batch, with named dimensions and, for each axis of parallelism, a placement:
+replicated, a dimension sharded, or partial sums.
 
-A tensor has named dimensions (global within one replica of the model) and, for each axis of
-parallelism, a placement: replicated, a dimension sharded, or partial sums. The notation is that of
-GSPMD (Xu et al., 2021, section 3) and of STAGE's spreadsheets ("hidden" dimensions), for even
-shards only.
+Source: Xu et al., GSPMD, 2021, section 3; for even shards only.
 """
 
 from __future__ import annotations
@@ -30,7 +28,6 @@ class Placement(NamedTuple):
         return None
 
     def axes(self) -> set[str]:
-        """The axes along which ranks hold different values."""
         return {axis for _, axis in self.shards} | set(self.partial)
 
     def without(self, axis: str) -> Placement:
@@ -65,14 +62,12 @@ class Tensor(NamedTuple):
     width: int
 
     def size(self, dimension: str) -> int:
-        """The global size of a dimension."""
         for name, size in self.sizes:
             if name == dimension:
                 return size
         raise KeyError(dimension)
 
     def elements(self) -> int:
-        """The global number of elements."""
         elements = 1
         for _, size in self.sizes:
             elements *= size

@@ -37,7 +37,6 @@ class Bucket(NamedTuple):
 
     @property
     def gathered(self) -> int:
-        """Elements gathered together."""
         return self.elements + self.frozen
 
     @property

@@ -1,7 +1,6 @@
-"""One device of the pipeline: its passes, in order -> the template of its ranks.
+"""The template of a pipeline device's ranks.
 
-Passes are encoded once and copied for every micro-batch (`yantra.chakra.playing`), overlapping ones
-in parts that take turns; what they send goes out when both are done.
+Passes are encoded once and copied for every micro-batch (`yantra.chakra.playing`).
 """
 
 from __future__ import annotations
@@ -41,14 +40,12 @@ class Encodings:
         self._programs: dict[int, Program] = {}
 
     def program(self, actions: Sequence[Action]) -> Program:
-        """A device's order with the names of its actions."""
         found = self._programs.get(id(actions))
         if found is None:  # keeps the actions, so no others get their ids
             found = self._programs[id(actions)] = Program.of(actions)
         return found
 
     def total(self, items: tuple[Item, ...]) -> PassTotals:
-        """Totals of operations in this order."""
         return self._encoder.totals(items)
 
     def encode(self, drafted: Drafted, chunk: int | None, *, overlaps: bool) -> EncodedPass:
@@ -64,8 +61,6 @@ def _encoded(
 
 
 class Player:
-    """Writes the template of one device."""
-
     def __init__(
         self,
         passes: Mapping[PassKey, Drafted],
@@ -111,14 +106,12 @@ class Player:
         self._player.play(numbers, microbatches)
 
     def finish(self, drafted: Drafted) -> None:
-        """Add what happens once per step, after its passes."""
         if self._end is None:
             encoded = self._encodings.encode(drafted, None, overlaps=False)
             self._end = self._player.add(encoded, drafted.blocking)
         self._player.finish(self._end)
 
     def template(self) -> Copies:
-        """All that was played."""
         return self._player.copies()
 
     def _add(self, key: PassKey, overlaps: bool) -> int:

@@ -24,8 +24,6 @@ STORE = "mem_store"
 
 
 class Wait(NamedTuple):
-    """A dependency on an operation's key."""
-
     key: int
     is_control: bool = False
     source: Source = ""
@@ -64,7 +62,6 @@ class Stretch(NamedTuple):
     end: int
 
     def items(self) -> list[Item]:
-        """Its operations as items."""
         plain = self.operations[self.first : self.end]
         return [_plain_item(key, one) for key, one in enumerate(plain, self.first)]
 
@@ -73,7 +70,6 @@ Part = Item | Stretch
 
 
 def items_of(parts: Iterable[Part]) -> tuple[Item, ...]:
-    """Operations of parts as items."""
     each = (one.items() if isinstance(one, Stretch) else (one,) for one in parts)
     return tuple(chain.from_iterable(each))
 
@@ -132,7 +128,6 @@ class Draft:
         return key in self.keys
 
     def roots(self) -> Iterator[int]:
-        """Operations that wait for nothing."""
         operations, more = self.operations, self._more_waits
         if self._own is None:
             return (key for key in _facts(operations).roots if key not in more)
@@ -145,7 +140,6 @@ class Draft:
         return _spans(self.operations, self.keys)
 
     def last_compute(self) -> int | None:
-        """The last computation of the pass, if any."""
         return next((k for k in reversed(self.keys) if computes(self.operations[k])), None)
 
     def following_compute(self, key: int) -> int | None:
@@ -154,7 +148,6 @@ class Draft:
         return next((k for k in behind if computes(self.operations[k])), None)
 
     def wait(self, key: int, wait: Wait) -> None:
-        """Make an operation wait for one more."""
         self._more_waits.setdefault(key, []).append(wait)
 
     def start(self, key: int) -> None:
@@ -162,31 +155,24 @@ class Draft:
         self._starts.add(key)
 
     def hold(self, key: int, size_bytes: int) -> None:
-        """Create a buffer with an operation."""
         self._bytes.setdefault(key, [0, 0])[0] += size_bytes
 
     def release(self, key: int, size_bytes: int) -> None:
-        """Free a buffer after an operation."""
         self._bytes.setdefault(key, [0, 0])[1] += size_bytes
 
     def put_first(self, operation: Operation, *waits: Wait, starts: bool = False) -> int:
-        """Add an operation at the start; return its key."""
         return self._add(self._first, operation, waits, starts)
 
     def put_before(self, key: int, operation: Operation, *waits: Wait, starts: bool = False) -> int:
-        """Add an operation before another; return its key."""
         return self._add(self._before.setdefault(key, []), operation, waits, starts)
 
     def put_after(self, key: int, operation: Operation, *waits: Wait) -> int:
-        """Add an operation after another; return its key."""
         return self._add(self._after.setdefault(key, []), operation, waits)
 
     def put_last(self, operation: Operation, *waits: Wait, at_end: bool = False) -> int:
-        """Add an operation after the pass; return its key."""
         return self._add(self._last, operation, waits, at_end=at_end)
 
     def parts(self) -> tuple[Part, ...]:
-        """All operations in order, unchanged ones as stretches."""
         finished = self._finished
         parts: list[Part] = [finished(item) for item in self._first]
         parts += self._own_parts() if self._own is None else self._chosen_items()
@@ -194,7 +180,6 @@ class Draft:
         return tuple(parts)
 
     def items(self) -> tuple[Item, ...]:
-        """All operations as items."""
         return items_of(self.parts())
 
     def _chosen_items(self) -> Iterator[Item]:
@@ -205,7 +190,6 @@ class Draft:
             yield from map(finished, self._after.get(key, ()))
 
     def _own_parts(self) -> Iterator[Part]:
-        """The operations of the work; stretches end where something was added."""
         finished, operations = self._finished, tuple(self.operations)
         before, after = self._before, self._after
         changed = {*self._more_waits, *self._starts, *self._bytes}
@@ -258,8 +242,6 @@ class Draft:
 
 
 class _Facts(NamedTuple):
-    """What follows from a whole pass, whatever a plan adds."""
-
     operations: Sequence[Operation]
     roots: tuple[int, ...]
     spans: dict[str, Span]

@@ -76,7 +76,6 @@ def _chain(draft: Draft, operations: Iterator[Operation]) -> list[Wait]:
 def _partial(
     chunks: Sequence[Chunk], sharding: Sharding, groups: frozenset[str]
 ) -> Iterator[Operation]:
-    """Sums of gradients that are not spread over replicas."""
     parts: dict[str, int] = {}
     # Most weights are neither: norms are spread, only embeddings may be tied.
     special = [
@@ -147,7 +146,6 @@ def _update_offloaded(
     norm: int,
     stores: list[int],
 ) -> int:
-    """Add load, update and store; at most two pieces are between load and store."""
     size = elements * sharding.state_bytes
     name = operation.name.removeprefix("update ")
     load = Operation(f"load state of {name}", LOAD, "optimizer", "", size_bytes=size)

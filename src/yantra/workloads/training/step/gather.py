@@ -19,7 +19,6 @@ from yantra.workloads.training.step.sharding import Sharding
 
 
 def gathers(bucket: Bucket, sharding: Sharding) -> bool:
-    """Whether a bucket's weights come from other ranks."""
     return sharding.sync(bucket.domain).size > 1
 
 

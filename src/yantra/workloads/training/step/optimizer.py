@@ -38,7 +38,6 @@ def update_operation(elements: int, name: str, plan: Plan, sharding: Sharding) -
 
 
 def norm_operation(elements: int, sharding: Sharding) -> Operation:
-    """The kernel that squares and sums the gradients this rank updates by."""
     return Operation(
         "gradient norm",
         "reduction",

@@ -1,7 +1,4 @@
-"""The passes of one chunk: drafts of its `StageWork` with the plan's additions.
-
-A joint backward pass sends after its weight gradients, as a framework's backward call returns then.
-"""
+"""The passes of one chunk: drafts of its `StageWork` with the plan's additions."""
 
 from __future__ import annotations
 
@@ -95,16 +92,13 @@ class Drafted:
 
     @property
     def like(self) -> Drafted:
-        """The pass that it repeats, or itself."""
         return self if self._like is None else self._like
 
     def at(self, moved: Moved) -> Drafted:
-        """The same pass of other layers."""
         return Drafted((), self.blocking, self.chunk, like=self, moved=moved)
 
     @property
     def items(self) -> tuple[Item, ...]:
-        """Its operations in order."""
         if self._items:
             return self._items
         if self.moved is not None:
@@ -115,7 +109,6 @@ class Drafted:
 
     @property
     def size(self) -> int:
-        """How many operations it has."""
         parts = self.like.parts
         return sum([one.end - one.first if isinstance(one, Stretch) else 1 for one in parts])
 
@@ -145,7 +138,6 @@ def _moved(item: Item, moved: Moved) -> Item:
 
 
 def draft_pass(chunk: Chunk, key: PassKey, plan: Plan, sharding: Sharding) -> Drafted:
-    """The operations of a pass: F, B, b or W."""
     drafted = _draft(chunk, key, plan, sharding)
     drafted.chunk = chunk.number
     return drafted
@@ -215,7 +207,6 @@ def _weight_gradients(chunk: Chunk, key: PassKey, plan: Plan, sharding: Sharding
 def _reduce(
     draft: Draft, chunk: Chunk, key: PassKey, plan: Plan, sharding: Sharding
 ) -> tuple[int, ...]:
-    """ZeRO-0 and 1 reduce in the last pass; ZeRO-2 and 3, without whole gradients, in each."""
     if sharding.zero <= 1 and not (key.last and plan.overlap_gradients):
         return ()
     how = Reducing(over_copies=key.last, overlaps=plan.overlap_gradients)
@@ -223,7 +214,6 @@ def _reduce(
 
 
 def _receive(draft: Draft, work: Pass, ends: Ends, plan: Plan, phase: Phase) -> None:
-    """Make the first operations wait for their tensor, and messages for those before."""
     source = ends.source
     if isinstance(source, Message):
         operation = Operation(

@@ -1,7 +1,6 @@
-"""A whole training step, before encoding: what each pipeline device holds and plays.
+"""A whole training step, before encoding.
 
-Ranks with the same pipeline coordinate do the same, so a device is a class of ranks. The end stages
-differ only by their work.
+Ranks with the same pipeline coordinate do the same, so a device is a class of ranks.
 """
 
 from __future__ import annotations
@@ -50,16 +49,13 @@ class Job(NamedTuple):
         return {key: drafts.of(chunks[key.chunk], key) for key in keys}
 
     def drafts(self) -> Drafts:
-        """Where this step's devices share drafts."""
         return Drafts(self.plan, self.sharding, 2 * self.stages.chunks)
 
     def finish(self, device: int) -> Drafted:
-        """What a device does once, after its passes."""
         groups = frozenset(self.groups)
         return draft_finish(self.chunks[device], self.plan, self.sharding, groups)
 
     def neighbours(self, device: int) -> tuple[Neighbours, ...]:
-        """Which chunks of a device hold adjacent stages."""
         return tuple(
             Neighbours(
                 _own(device, self.stages.before(device, chunk.number)),
@@ -110,7 +106,6 @@ class Drafts:
         return drafted if moved is None else drafted.at(moved)
 
     def _like_this(self, chunk: Chunk) -> tuple[Chunk, Moved | None]:
-        """The first chunk that differs only in numbers, and by which."""
         found = self._like_of.get(id(chunk))
         if found is None:  # a kept chunk keeps its id
             like = self._like.setdefault(_form(chunk), chunk)
@@ -177,8 +172,6 @@ def job_of(
 
 
 class _Buckets:
-    """Buckets of works, made once for stages that share one."""
-
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._made: dict[tuple[int, bool], tuple[StageWork, tuple[Bucket, ...]]] = {}
@@ -193,7 +186,6 @@ class _Buckets:
 
 
 def groups_of(plan: Plan, stages: Stages, *, is_tied: bool) -> dict[str, Group]:
-    """A plan's communicators by name, without those of one rank."""
     dense = {
         "tp": ("tp",),
         "cp": ("cp",),

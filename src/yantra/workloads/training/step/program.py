@@ -1,8 +1,5 @@
-"""A device's order of passes -> which variant of each pass it plays.
-
-Variants: the first forward pass gathers weights (ZeRO-1 and 2), the last backward pass reduces
-gradients, and gathered weights stay while micro-batches are in flight (ZeRO-3 without resharding
-after the forward pass).
+"""Which variant of each pass a device plays: the first forward pass gathers weights, the last
+backward pass reduces gradients.
 """
 
 from __future__ import annotations
@@ -17,8 +14,6 @@ from yantra.workloads.training.step.passes import PassKey
 
 
 class Play(NamedTuple):
-    """One pass of one micro-batch."""
-
     key: PassKey
     microbatch: int
 
@@ -41,7 +36,6 @@ class Program(NamedTuple):
 
     @classmethod
     def of(cls, actions: Sequence[Action]) -> Program:
-        """The program of some actions."""
         names: list[Name] = [
             id(action[0].key) if len(action) == 1 else tuple([id(play.key) for play in action])
             for action in actions
@@ -51,16 +45,13 @@ class Program(NamedTuple):
 
     @property
     def has_pairs(self) -> bool:
-        """Whether any passes overlap."""
         return any(len(action) > 1 for action in self.first.values())
 
     @property
     def microbatches(self) -> list[int]:
-        """The micro-batch of each action, of two that overlap the first's."""
         return [action[0].microbatch for action in self.actions]
 
     def times(self) -> Counter[PassKey]:
-        """How often each pass is played."""
         found: Counter[PassKey] = Counter()
         for name, count in Counter(self.names).items():
             for play in self.first[name]:
@@ -81,7 +72,6 @@ class Programs:
         self._usual: dict[int, Action] = {}  # by id of an action that the orders keep
 
     def of(self, order: Order) -> tuple[Action, ...]:
-        """What a device does, in order."""
         last = _numbers(order, "BW", self._chunks, backwards=True)
         if self._plan.zero == 3:
             return self._sharded(order, last)

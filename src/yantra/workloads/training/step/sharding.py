@@ -20,8 +20,8 @@ from yantra.workloads.plan.plan import Plan
 class Sync(NamedTuple):
     """Who sums the gradients of one domain.
 
-    `group` of `size` ranks reduces them (and has the shards); if `repeats`, `replica` then sums the
-    shards over further copies.
+    `group` of `size` ranks reduces the gradients (and has the shards); if `repeats`, `replica` then
+    sums the shards over further copies.
     """
 
     group: str
@@ -44,27 +44,21 @@ class Sharding(NamedTuple):
     mirrored: bool
 
     def sync(self, domain: Domain) -> Sync:
-        """Who sums a domain's gradients."""
         return self.dense if domain == "dense" else self.expert
 
     def shard(self, elements: int, domain: Domain) -> int:
-        """Elements of one rank's shard, padded."""
         return -(-elements // self.sync(domain).size)
 
     def padded(self, elements: int, domain: Domain) -> int:
-        """Elements of all shards together."""
         return self.shard(elements, domain) * self.sync(domain).size
 
     def updated(self, elements: int, domain: Domain) -> int:
-        """Elements that one rank's optimizer updates."""
         return self.shard(elements, domain) if self.zero >= 1 else elements
 
     def gradients(self, elements: int, domain: Domain) -> int:
-        """Gradient elements that one rank keeps over the step."""
         return self.shard(elements, domain) if self.zero >= 2 else elements
 
     def weights(self, elements: int, domain: Domain) -> int:
-        """Weight elements that one rank keeps over the step."""
         return self.shard(elements, domain) if self.zero == 3 else elements
 
 

@@ -1,7 +1,5 @@
-"""Which operations come when: one pass alone, or two that overlap and take turns.
-
-An overlapping pass is cut where computing resumes after communication, so that each hides the
-other's waits. What they send goes out when both are done.
+"""One pass alone, or two that overlap and take turns, cut where computing resumes after
+communication.
 
 Source: DeepSeek-V3 technical report (2024), section 3.2.1, figure 4.
 """
@@ -21,7 +19,6 @@ def parts_of(items: Sequence[Item], *, overlaps: bool) -> tuple[Part, ...]:
 
 
 def in_turns(passes: Sequence[Sequence[Part]]) -> Iterator[tuple[int, int]]:
-    """Whose turn it is, and with which part."""
     ends = [[_is_end(part) for part in parts] for parts in passes]
     bodies = [[at for at, is_end in enumerate(one) if not is_end] for one in ends]
     for turn in range(max(map(len, bodies), default=0)):

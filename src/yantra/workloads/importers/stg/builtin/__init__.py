@@ -1,5 +1,1 @@
-"""The modules of STG's models in our own words, without a checkout of STG.
-
-Each file says what one block computes and how its tensors are sharded. Nodes are the same as from
-the sheets.
-"""
+"""The modules of STG's models in our own words, without a checkout of STG."""

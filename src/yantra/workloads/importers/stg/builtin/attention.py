@@ -1,7 +1,6 @@
-"""Attention: one product for q, k and v, a fused core, one product out; heads over tp.
+"""Attention with heads over tp, keys and values gathered over cp.
 
-Keys and values are gathered over cp for the core, which counts three operations per output element
-forward, and six for each of the three gradients, whatever the sequence's length.
+The core counts three operations per output element forward, six for each gradient.
 """
 
 from __future__ import annotations
@@ -49,7 +48,6 @@ def projections(form: Form) -> Module:
 
 
 def core(form: Form) -> Module:
-    """Softmax of q k times v, as one operation."""
     kv_shard = f"Dmodel/Head, {form.kv_heads}/tp"
     elements = volume(parse_shape(_HEADS))
     sketch = Sketch("attention core")

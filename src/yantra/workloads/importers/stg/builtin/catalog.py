@@ -46,7 +46,6 @@ _INFERENCE: Mapping[str, Mapping[str, Maker]] = {
 
 
 def builtin(settings: Settings) -> Library:
-    """The modules of a model type."""
     makers = _INFERENCE.get(settings.family, _TRAINING)
     form = Form(
         splits_sequence=settings.splits_sequence,

@@ -1,7 +1,6 @@
-"""Mixture of experts: a router, and each expert's tokens of its rank.
+"""Mixture of experts: ep splits the hidden size outside of the experts and the tokens inside.
 
-ep splits the hidden size outside of the experts and the tokens inside; between them is an
-all-to-all. Every token goes to KExperts experts, evenly.
+Every token goes to KExperts experts, evenly.
 """
 
 from __future__ import annotations
@@ -58,7 +57,6 @@ def routing(form: Form) -> Module:
 
 
 def share(form: Form) -> Module:
-    """One expert's tokens out of its rank's, and back."""
     sketch = Sketch("expert's share")
     routed = sketch.take("x", _ROUTED)
     sketch.resize("x_expert", routed, 1, _EXPERT_SEQUENCE)

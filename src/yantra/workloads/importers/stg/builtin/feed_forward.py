@@ -1,7 +1,4 @@
-"""The feed-forward network: columns of the first weights and rows of the last over tp.
-
-With `gated` the first product exists twice and the results are multiplied.
-"""
+"""The feed-forward network: columns of the first weights and rows of the last over tp."""
 
 from __future__ import annotations
 

@@ -20,12 +20,10 @@ class Form(Record):
 
     @property
     def tokens(self) -> str:
-        """A rank's batch and sequence of activations between products."""
         return "Batch/dp, Seq/(cp*tp)" if self.splits_sequence else GATHERED
 
     @property
     def kv_heads(self) -> str:
-        """The number of key and value heads."""
         return "KVHead" if self.grouped_heads else "Head"
 
 

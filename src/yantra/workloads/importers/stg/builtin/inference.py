@@ -1,7 +1,5 @@
-"""The inference models: forward passes of a prompt, and of one token with its cache.
-
-tp splits activations along the hidden size, so products gather their input or scatter their sum; sp
-splits the sequence. `shards_weights` also splits weights over dp and sp.
+"""The inference models: forward passes of a prompt, and of one token with its cache. tp splits
+activations along the hidden size, sp the sequence.
 """
 
 from __future__ import annotations
@@ -27,7 +25,6 @@ def embedding(form: Form, sequence: str) -> Module:
 
 
 def feed_forward(form: Form, sequence: str) -> Module:
-    """Two products, a residual and a norm."""
     tokens = f"Batch/dp, {sequence}/sp"
     split = "Dmodel/(dp*sp)" if form.shards_weights else "Dmodel"
     sketch = Sketch("feed-forward network")
@@ -51,7 +48,6 @@ def prefill_attention(form: Form) -> Module:
 
 
 def decode_attention(form: Form) -> Module:
-    """A new token's attention to itself and the cache."""
     sketch = Sketch("attention with a cache")
     x, weights = _inputs(sketch, "1", "Dmodel/(dp*sp), Dmodel/Head, Head/tp", form)
     q, k_new, v_new = _projected(sketch, x, weights, "1", ("q", "k_new", "v_new"))
@@ -82,7 +78,6 @@ def _projected(
 def _attended(
     sketch: Sketch, x: Tensor, q: Tensor, k: Tensor, v: Tensor, queries: str, local: str
 ) -> Module:
-    """Scores, their product with values, summed over sp; a residual and a norm."""
     past = f"Batch/dp, Seq/sp, {_HEADS}"
     reads = (f"Batch/dp, {queries}, {_HEADS}", past)
     scores = sketch.product("qk", "bsdh,bwdh->bswh", q, k, reads=reads)

@@ -29,20 +29,16 @@ class Sketch:
         self._is_backward = False
 
     def module(self) -> Module:
-        """The module as written."""
         return Module(self._name, self._graph)
 
     def backward(self) -> None:
-        """Begin the backward pass."""
         self._is_backward = True
 
     def take(self, name: str, shard: str, gradient_of: Tensor | None = None) -> Tensor:
-        """Add a tensor that another module gives."""
         spec = Spec(operators.PLACEHOLDER, parse_shape(shard), where=self._name)
         return self._add(Tensor(name, spec), gradient_of)
 
     def weight(self, name: str, shard: str) -> Tensor:
-        """Add a trained tensor."""
         spec = Spec(operators.PLACEHOLDER, parse_shape(shard), where=self._name)
         return self._add(Tensor(name, spec, trained=True), None)
 
@@ -62,7 +58,6 @@ class Sketch:
         reads: tuple[str, str] = ("", ""),
         gradient_of: Tensor | None = None,
     ) -> Tensor:
-        """Add an einsum of two tensors, each read whole."""
         spec = Spec(
             operators.EINSUM,
             *(_shape(a, reads[0]), WHOLE, _shape(b, reads[1]), WHOLE),
@@ -74,7 +69,6 @@ class Sketch:
     def each(
         self, name: str, x: Tensor, operations: int, gradient_of: Tensor | None = None
     ) -> Tensor:
-        """Add operations per element."""
         amount = number(operations)
         spec = Spec(operators.ELEMENTWISE, _shape(x), amount=amount, where=self._name)
         return self._add(Tensor(name, spec, x), gradient_of)
@@ -129,7 +123,6 @@ class Sketch:
         return self._add(Tensor(name, spec, x), None)
 
     def reshape(self, name: str, x: Tensor, shard: str, reads: str = "") -> Tensor:
-        """Add the same elements in another shape."""
         shape = parse_shape(shard)
         spec = Spec(operators.RESHAPE, _shape(x, reads), WHOLE, shape, WHOLE, where=self._name)
         return self._add(Tensor(name, spec, x), None)
@@ -151,7 +144,6 @@ class Sketch:
         also: tuple[Tensor, ...] = (),
         gradient_of: Tensor | None = None,
     ) -> Tensor:
-        """Add an operation with its own number of operations and partial sums."""
         shapes = _shape(x), WHOLE, _shape(x, shard), parse_shape(partial)
         spec = Spec(operators.CUSTOM, *shapes, amount=operations, where=self._name)
         return self._add(Tensor(name, spec, x, also=also), gradient_of)

@@ -39,12 +39,10 @@ class Beside(NamedTuple):
 
     @property
     def others(self) -> Mapping[str, Any]:
-        """What the adapter's products share with it."""
         return {"axis": self.axis, "domain": self.domain, "copies": self.copies}
 
 
 def adapted(g: Graph, x: Tensor, made: tuple[Tensor, ...], beside: Beside) -> tuple[Tensor, ...]:
-    """A frozen product's results, with the targets' adapters added."""
     results = {tensor.sizes[-1][0]: tensor for tensor in made}
     for target, named in PRODUCTS.get(beside.product, {}).items():
         outputs = tuple(results) if named == EVERY else named
@@ -63,7 +61,6 @@ def adapted(g: Graph, x: Tensor, made: tuple[Tensor, ...], beside: Beside) -> tu
 
 
 def _rows(g: Graph, x: Tensor, beside: Beside) -> Placement | None:
-    """Where a row-split product's results are whole; None for other splits."""
     if beside.split != "in":
         return None
     if beside.domain == "dense":

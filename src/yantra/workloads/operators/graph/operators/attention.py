@@ -7,10 +7,8 @@
 | fused (FlashAttention, Dao et al., 2022) | reads Q, K, V, writes O, keeps a number per row |
 | unfused | scores, softmax, dropout and context are kernels; scores go through memory |
 
-Context parallelism: `p2p` passes keys and values around a ring, each step hidden by the one before
-(Liu et al., Ring Attention, 2023); `all_gather` collects them (Llama 3, section 3.3.2); `a2a`
-exchanges sequence against heads (Jacobs et al., DeepSpeed Ulysses, 2023). The last two follow from
-placements.
+Context parallelism: `p2p` (Liu et al., Ring Attention, 2023), `all_gather` (Llama 3, section
+3.3.2), `a2a` (Jacobs et al., DeepSpeed Ulysses, 2023).
 """
 
 from __future__ import annotations
@@ -46,7 +44,6 @@ class Heads(NamedTuple):
 
     @property
     def reach(self) -> Reach:
-        """Which keys a query sees."""
         return Reach(self.causal, self.window, self.chunked)
 
 
@@ -302,7 +299,6 @@ def _forward_ring(steps: list[Operation], message: int) -> tuple[Operation, ...]
 
 
 def _backward_ring(steps: list[Operation], message: int) -> tuple[Operation, ...]:
-    """Keys and values go round again, their gradients one step behind."""
     program: list[Operation] = []
     arrived: tuple[int, ...] = ()
     computed: tuple[int, ...] = ()

@@ -19,21 +19,18 @@ from yantra.workloads.operators.graph.tensor import Placement, Tensor
 
 
 def message(g: Graph) -> Placement:
-    """A tensor's placement when it crosses a border."""
     if g.setting.messages == "whole":
         return g.tokens()
     return g.split(g.tokens(), "tokens", "tp")
 
 
 def gathered(g: Graph, x: Tensor, *, for_last: bool = False) -> Tensor:
-    """The received tensor as the first (or only) layer takes it."""
     if for_last and g.setting.messages == "scattered":
         return x
     return _placed(g, x, "received", g.tokens())
 
 
 def scattered(g: Graph, x: Tensor) -> Tensor:
-    """What is sent of the last layer's tensor."""
     return _placed(g, x, "sent", message(g))
 
 

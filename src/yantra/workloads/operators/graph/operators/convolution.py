@@ -1,8 +1,7 @@
-"""Two-dimensional convolution as a matrix product (im2col).
+"""Two-dimensional convolution as a matrix product (im2col) of m = output pixels, n = output
+channels, k = input channels x window.
 
-m = images x height x width of the output, n = output channels, k = input channels x window. Windows
-are gathered inside the kernel (implicit GEMM), so memory sees the input once. (Chellapilla et al.,
-2006; Chetlur et al., cuDNN, 2014.) Split over images alone.
+Sources: Chellapilla et al., 2006; Chetlur et al., cuDNN, 2014.
 """
 
 from __future__ import annotations

@@ -46,7 +46,6 @@ class Delta(NamedTuple):
 
 
 def delta_rule(g: Graph, inputs: tuple[Tensor, ...], sizes: Delta) -> Tensor:
-    """Add the rule over adjacent queries, keys and values, and their gates."""
     return recurrence(
         g, "delta_rule", inputs,
         width=sizes.heads * sizes.value_dim,

@@ -1,8 +1,7 @@
 """Operators on single elements or rows: activations, norms, residuals.
 
-Bound by memory: inputs are read and the output written once. A usual fused kernel is one operator
-(SwiGLU; bias, dropout and residual). Operations per element, by the plain formula: RMS norm 4,
-layer norm 7, GELU 8 (tanh form), SiLU times gate 5, rotary embedding 3, addition 1.
+Operations per element, by the plain formula: RMS norm 4, layer norm 7, GELU 8 (tanh form), SiLU
+times gate 5, rotary embedding 3, addition 1.
 """
 
 from __future__ import annotations

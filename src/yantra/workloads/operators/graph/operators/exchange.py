@@ -1,8 +1,6 @@
 """All-to-all exchanges that no placement expresses: routed tokens to experts and back.
 
-Expert parallelism spans ranks with different tokens (folded into data parallelism), so the exchange
-is an operator with a size, the same in the backward pass. (Lepikhin et al., GShard, 2020; Megatron
-Core's MoE parallel folding, Liu et al., 2025.)
+Sources: Lepikhin et al., GShard, 2020; Liu et al., Megatron Core's MoE parallel folding, 2025.
 """
 
 from __future__ import annotations

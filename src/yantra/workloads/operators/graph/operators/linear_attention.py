@@ -32,7 +32,6 @@ class Lightning(NamedTuple):
 
 
 def linear_attention(g: Graph, inputs: tuple[Tensor, ...], sizes: Lightning) -> Tensor:
-    """Add linear attention over queries, keys and values."""
     width = sizes.heads * sizes.head_dim
     return recurrence(
         g, "linear_attention", inputs,

@@ -1,8 +1,6 @@
-"""A table of trained rows, looked up by index: embeddings.
+"""A table of trained rows, looked up by index. Split over `tp` by rows, the result is a sum.
 
-No arithmetic: a row is read and written per token; the gradient is added to the table's rows. Split
-over `tp` by rows, every rank finds some, and the result is the sum. (Shoeybi et al., Megatron-LM,
-2019, section 3.)
+Source: Shoeybi et al., Megatron-LM, 2019, section 3.
 """
 
 from __future__ import annotations

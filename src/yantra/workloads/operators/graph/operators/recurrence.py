@@ -33,7 +33,6 @@ class Cost(NamedTuple):
         return Cost(self.tensor * number, self.again * number, self.vector * number)
 
     def plus(self, other: Cost) -> Cost:
-        """The sum."""
         return Cost(*(a + b for a, b in zip(self, other, strict=True)))
 
 

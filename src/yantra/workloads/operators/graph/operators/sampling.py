@@ -1,7 +1,4 @@
-"""The next token of each sequence: the largest of its logits.
-
-One comparison per logit; other choices read the same bytes, which is what takes time.
-"""
+"""The next token of each sequence: the largest of its logits."""
 
 from __future__ import annotations
 

@@ -9,9 +9,6 @@ With n states, heads of p channels, and b and c per group of heads, a chunk of q
 | the state the chunk leaves, per head | 2 q n p |
 | what the state before adds to the output, per head | 2 q n p |
 
-The masked half is computed, as in the kernels. The backward pass repeats the states and c b^T,
-which are not kept.
-
 Source: Dao and Gu, "Transformers are SSMs", 2024, section 6; state-spaces/mamba.
 """
 
@@ -35,7 +32,6 @@ class States(NamedTuple):
 
     @property
     def channels(self) -> int:
-        """Of all heads."""
         return self.heads * self.head_dim
 
     def cost(self, tokens: int) -> Cost:

@@ -1,10 +1,7 @@
-"""The selective scan of Mamba-1: a state of n numbers per channel, token by token.
+"""The selective scan of Mamba-1: a state of n numbers per channel; 9 operations per token, channel
+and state.
 
-No matrix units: 9 operations per token, channel and state. The state stays on chip along a
-sequence, so a pass reads and writes it once.
-
-Source: Gu and Dao, "Mamba", 2023 (arXiv 2312.00752), section 3.3; the count is that of
-state-spaces/mamba's reference scan.
+Source: Gu and Dao, 2023 (arXiv 2312.00752), section 3.3; state-spaces/mamba's reference scan.
 """
 
 from __future__ import annotations

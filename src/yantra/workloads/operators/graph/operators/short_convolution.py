@@ -1,7 +1,4 @@
-"""A causal convolution of each channel over the last few tokens.
-
-The `window` - 1 last inputs of every channel are kept for the next token.
-"""
+"""A causal convolution of each channel over the last few tokens."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Parts of a tensor and a tensor of parts, at no cost: names for existing memory.
-
-The gradient of a part is a part of the gradient.
-"""
+"""Parts of a tensor and a tensor of parts, at no cost: names for existing memory."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""An RMS norm over all heads, whose columns tensor parallelism splits.
+"""An RMS norm over all heads, whose columns tensor parallelism splits, so sums of squares are added
+over the ranks.
 
-Ranks sum the squares of their columns; the sums, one fp32 number a token, are added over the ranks,
-also in the backward pass. (OLMo 2, 2024, section 3; MiniMax-M2; vLLM's `RMSNormTP`.)
+Sources: OLMo 2, 2024, section 3; MiniMax-M2; vLLM's `RMSNormTP`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,6 @@ def _sums(g: Graph, x: Tensor, name: str, where: Placement) -> Tensor:
 
 
 def _scaled(g: Graph, x: Tensor, sums: Tensor, name: str, where: Placement) -> Tensor:
-    """Scale the rows; its gradient is that of the sums, see `_sums`."""
     out = g.tensor(name, dict(x.sizes), where, x.width)
     uses = (Use(x, where), Use(sums, sums.placement))
     read = sum(g.bytes(*use) for use in uses)
