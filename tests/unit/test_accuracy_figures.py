@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from math import exp, log
 
+import numpy as np
 import pytest
 
 from yantra.accuracy.fit import Factors, Parts, fitted, half_width, residual
 from yantra.accuracy.metrics import Band, coverage, errors, interval_score, regret, tau
+from yantra.accuracy.own_fit import NU, student
 from yantra.accuracy.predict import with_tables_attention
 from yantra.accuracy.rows import Row, rows
 from yantra.accuracy.splits import (
     judged,
     nearest,
+    pooled,
     residuals,
     shape_of,
     widths_by_plan,
@@ -191,6 +194,35 @@ def test_plans_that_are_known_better_have_the_narrower_interval() -> None:
     by_plan = widths_by_plan([one.row for one in made], residuals(known))
     assert set(by_plan) == {(1,), (1, 4), (2,), (2, 4)}
     assert by_plan[1, 4][0] == 120
+
+
+@pytest.mark.parametrize("models", [0, 2, 5, 9])
+def test_a_step_of_a_stack_of_few_models_is_within_as_many_intervals_as_stated(
+    models: int,
+) -> None:
+    rng, held = np.random.default_rng(models), []
+    for _ in range(400):
+        scatters = 0.08 * np.exp(rng.normal(0.0, 0.3, 8))  # of stacks, this one and others
+        off = [
+            (row(f"m{at}", 1.0, stack=f"s{stack}"), float(rng.normal(0.0, scatter)))
+            for stack, scatter in enumerate(scatters)
+            for at in range(6 if stack else models)
+        ]
+        width = pooled(row("new", 1.0, stack="s0"), off)
+        held.append(abs(rng.normal(0.0, scatters[0])) <= width)
+    assert 0.85 <= np.mean(held) <= 0.97
+
+
+def test_one_bad_stack_of_several_hardly_widens_the_intervals_of_another() -> None:
+    def of(stack: str, size: float) -> list[tuple[Row, float]]:
+        return [(row(f"m{at}", stack=stack), size * (-1) ** at) for at in range(8)]
+
+    def width(others: list[tuple[Row, float]]) -> float:
+        return pooled(row("new", stack="a"), of("a", 0.03) + others)
+
+    good = of("b", 0.03) + of("c", 0.03)
+    assert width([]) == width(good) == pytest.approx(0.03 * student(8 + NU))
+    assert width(good) < width(good + of("d", 0.6)) < 0.5 * width(of("d", 0.6))
 
 
 def test_a_measured_step_is_within_as_many_intervals_as_stated() -> None:

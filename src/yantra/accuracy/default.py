@@ -19,8 +19,6 @@ from os import path as paths
 from statistics import fmean, median
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from yantra.accuracy.fit import COVERED
 from yantra.accuracy.metrics import cells
 from yantra.accuracy.mixture import unknown_without
@@ -33,25 +31,15 @@ from yantra.fabric.stacks.choice import UNKNOWN
 from yantra.run.interval import bounds
 
 RECORD = paths.join(paths.dirname(__file__), "rows", "default.csv")
-_HEAD = (
-    "dataset",
-    "name",
-    "seconds",
-    *(f"{what}{at}" for what in ("share", "width") for at in "012"),
-)
+_HEAD = ("dataset", "name", "seconds")
 WORST = 4
 
 
 class Ours(NamedTuple):
-    """A row run with the default: its seconds, and what its interval follows from.
-
-    `shares` and `widths` are those of products, attention and the rest; see `run/interval.py`.
-    """
+    """A row run with the default: its seconds."""
 
     row: Row
     seconds: float
-    shares: tuple[float, ...]
-    widths: tuple[float, ...]
 
     @property
     def error(self) -> float:
@@ -65,7 +53,7 @@ class Ours(NamedTuple):
 
     def within(self, stated: float) -> tuple[float, float]:
         """Return the ends of its interval in s, where the stack states a half-width."""
-        low, high = bounds(np.array(self.shares), self.widths, stated)
+        low, high = bounds(stated)
         return low * self.seconds, high * self.seconds
 
 
@@ -105,11 +93,11 @@ def default_now(
         framework = row.file.framework
         key = row.cluster, row.dtype, row.ranks, row.model, row.plan, framework
         if key not in known:
-            (one,) = with_stacks(row._replace(profile=""), [mixtures[framework]])
+            (one,) = with_stacks(row._replace(profile=""), [mixtures[framework]], intervals=False)
             known[key] = one if isinstance(one, Step) else None
         step = known[key]
         if step is not None:
-            found.append(Ours(row, step.seconds, step.shares, step.widths))
+            found.append(Ours(row, step.seconds))
         told(done + 1, len(chosen))
     return found
 
@@ -123,8 +111,7 @@ def record(found: Iterable[Ours]) -> None:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(_HEAD)
         for one in found:
-            numbers = (f"{value:.6g}" for value in (one.seconds, *one.shares, *one.widths))
-            writer.writerow((one.row.dataset, one.row.name, *numbers))
+            writer.writerow((one.row.dataset, one.row.name, f"{one.seconds:.6g}"))
 
 
 def recorded() -> list[Ours]:
@@ -135,8 +122,7 @@ def recorded() -> list[Ours]:
     for line in csv.DictReader(lines):
         row = by_name.get((line["dataset"], line["name"]))
         if row is not None:
-            seconds, *parts = (float(line[key]) for key in _HEAD[2:])
-            made.append(Ours(row, seconds, tuple(parts[:3]), tuple(parts[3:])))
+            made.append(Ours(row, float(line["seconds"])))
     return made
 
 

@@ -22,8 +22,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-import numpy as np
-
 from yantra.accuracy.fit import Factors, Parts
 from yantra.accuracy.rows import UNKNOWN, Row
 from yantra.base.errors import YantraError
@@ -31,7 +29,6 @@ from yantra.base.fields.plugin import Plugin
 from yantra.compile import Model as Compiled
 from yantra.compile import compile, compile_like
 from yantra.fabric.clusters.types import Speeds
-from yantra.run.interval import bounds, class_widths, responses
 from yantra.run.simulate import run
 from yantra.scenario import Collectives, Scenario, Stack, Templates
 from yantra.scenario.named import parts_at
@@ -111,35 +108,15 @@ def parts_of(model: Compiled, communication: bool = False) -> tuple[float, ...]:
     return products, attention, rest, min(max(sent, 0.0), rest)
 
 
-class Ran(NamedTuple):
-    """A row's step run with some factors: its seconds, and what its interval follows from.
-
-    `shares` and `widths` are those of products, attention and the rest; see `run/interval.py`.
-    """
-
-    seconds: float
-    shares: tuple[float, ...]
-    widths: tuple[float, ...]
-
-    def bounds(self, half_width: float) -> tuple[float, float]:
-        """Return the shares of the time between which 90 of 100 are, if a stack states this."""
-        return bounds(np.array(self.shares), self.widths, half_width)
-
-
-def ran_with(row: Row, factors: Iterable[Factors]) -> list[Ran]:
-    """Return a row's step run with some factors, as `yantra run` has it with a stack of them.
+def ran_with(row: Row, factors: Iterable[Factors]) -> list[float]:
+    """Return the seconds of a row's step with some factors, as `yantra run` has a stack of them.
 
     Raises the errors of `scenario_of` and of a run.
     """
     given = given_of(row)
     model = compile(scenario_of(row, "measured").replace(stack=given))
-    found = []
-    for one in factors:
-        with_them = compile_like(model, model.scenario.replace(stack=_times(given, one)))
-        result = run(with_them)
-        time = float(result.finish_ns.max()) / 1e9
-        found.append(Ran(time, tuple(responses(result)), tuple(class_widths(with_them))))
-    return found
+    changed = (model.scenario.replace(stack=_times(given, one)) for one in factors)
+    return [seconds(compile_like(model, scenario)) for scenario in changed]
 
 
 def _times(given: Stack, factors: Factors) -> Stack:

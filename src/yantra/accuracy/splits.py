@@ -7,28 +7,41 @@
   Megatron-LM and what is made of its core, or all else.
 
 Intervals are judged likewise: the residuals that set the half-width of a row's interval are
-held-out ones of other models. Of those of the same stack and kind the plans most like the row's
-count, if there are 20: the same tensor parallelism and micro-batch, the same tensor parallelism,
-any. With fewer than 20 of the stack those of all stacks of the kind count. Where no row of the
-stack on the machine was fitted, they are those of unseen stacks, unless kernels of the very machine
-were measured. Rows of one profile are one pool, of both kinds: what differs between kinds, their
-kernels, is measured.
+held-out ones of other models. Where no row of the stack on the machine was fitted they are those of
+unseen stacks, unless kernels of the very machine were measured.
+
+Twenty of the stack and kind have their conformal half-width: those whose plans are most like the
+row's, of the same tensor parallelism and micro-batch, of the same tensor parallelism, or any. Rows
+of one profile are one stack, of both kinds, as what differs between kinds, their kernels, is
+measured; nine of them are enough. A stack of fewer has a scatter s: the mean square of its
+residuals, each model on a machine with one vote, is drawn to that of other stacks of the kind, in
+the geometric mean, which counts as much as `NU` models,
+
+    s^2 = (sum of v_m + NU v_0) / (n + NU),  half-width  t s
+
+with Student's t of n + NU degrees of freedom (Gelman et al., "Bayesian data analysis", section
+2.6). So few models make an interval wider than their scatter, but not as wide as the worst stack.
 """
 
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from math import exp, isfinite, log
+from math import exp, inf, isfinite, log, sqrt
+from statistics import fmean
 from typing import NamedTuple
 
 from yantra.accuracy.fit import Factors, Parts, fitted, half_width
 from yantra.accuracy.metrics import Band
+from yantra.accuracy.own_fit import NU, student
 from yantra.accuracy.rows import Row
 from yantra.fabric.stacks.types import EIGHT_BITS
+from yantra.run.interval import bounds
 
 ENOUGH = 20
+_LEAST = 1e-6  # of a mean square: a scatter of a thousandth
 _OTHER_FAMILIES = ("fsdp",)
 
 Key = tuple[object, ...]
@@ -42,8 +55,6 @@ class Judged(NamedTuple):
     basis: str
     seconds: float
     half_width: float = 0.0
-    low: float = 0.0
-    high: float = 0.0
 
     @property
     def ratio(self) -> float:
@@ -53,7 +64,8 @@ class Judged(NamedTuple):
     @property
     def band(self) -> Band:
         """Return the interval beside the measured time."""
-        return Band(self.parts.row.seconds, self.seconds * self.low, self.seconds * self.high)
+        low, high = bounds(self.half_width)
+        return Band(self.parts.row.seconds, self.seconds * low, self.seconds * high)
 
 
 def precision(row: Row) -> str:
@@ -90,15 +102,8 @@ _KNOWN: tuple[tuple[str, Callable[[Row], Key]], ...] = (
 )
 
 
-class Run(NamedTuple):
-    """A row run with the factors that others gave it: seconds, and its interval in shares of it."""
-
-    seconds: float
-    low: float = 0.0
-    high: float = 0.0
-
-
-Ran = Mapping[Row, Run]
+Ran = Mapping[Row, float]
+"""Seconds of rows that were run with the factors that others gave them."""
 
 
 def judged(parts: Sequence[Parts], *, unseen: bool, ran: Ran | None = None) -> list[Judged]:
@@ -115,8 +120,7 @@ def judged(parts: Sequence[Parts], *, unseen: bool, ran: Ran | None = None) -> l
         if key not in known:
             known[key] = _factors(row, parts, unseen)
         factors, basis = known[key]
-        found = Run(factors.of(one)) if ran is None else ran[row]
-        made.append(Judged(one, factors, basis, found.seconds, 0.0, found.low, found.high))
+        made.append(Judged(one, factors, basis, factors.of(one) if ran is None else ran[row]))
     return made
 
 
@@ -162,8 +166,6 @@ def residuals(rows: Iterable[Judged]) -> list[tuple[Row, float]]:
 def with_intervals(rows: Sequence[Judged], unseen: Sequence[Judged]) -> list[Judged]:
     """Return the rows with the half-width that held-out residuals of other models give.
 
-    The interval is that of a row's run; of a sum it is the half-width to either side.
-
     `unseen` are all rows judged by other stacks alone.
     """
     off, strange = residuals(rows), residuals(unseen)
@@ -176,25 +178,44 @@ def with_intervals(rows: Sequence[Judged], unseen: Sequence[Judged]) -> list[Jud
         if key not in known:
             known[key] = width_for(row, off if is_known else strange)
         width = known[key]
-        low, high = (one.low, one.high) if one.high else (exp(-width), exp(width))
-        made.append(one._replace(half_width=width, low=low, high=high))
+        made.append(one._replace(half_width=width))
     return made
 
 
 def width_for(row: Row, off: Sequence[tuple[Row, float]]) -> float:
     """Return the half-width of a row's interval, from residuals of other models."""
     usable = [(o, one) for o, one in off if o.fold != row.fold]
-    of_profile = [one for o, one in usable if row.profile and o.profile == row.profile]
-    if isfinite(width := half_width(of_profile)):
-        return width
-    of_kind = [(o, one) for o, one in usable if o.kind == row.kind]
-    own = [(o, one) for o, one in of_kind if o.stack == row.stack]
-    for parts in (2, 1, 0):
-        wanted = shape_of(row)[:parts]
-        alike = [one for o, one in own if shape_of(o)[:parts] == wanted]
-        if len(alike) >= ENOUGH:
-            return half_width(alike)
-    return balanced(of_kind or usable)
+    known = widths_by_plan([row], usable)
+    shape = shape_of(row)
+    for wanted in (shape, shape[:1]):
+        if wanted in known:
+            return known[wanted][1]
+    return pooled(row, usable)
+
+
+def pooled(row: Row, off: Iterable[tuple[Row, float]]) -> float:
+    """Return the half-width of a row's stack as a whole; inf of no residuals."""
+    off = list(off)
+    alike = [one for o, one in off if _pool(o) == _pool(row)]
+    if len(alike) >= ENOUGH or (row.profile and isfinite(half_width(alike))):
+        return half_width(alike)
+    squares: dict[Key, dict[Key, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for o, one in off:
+        if o.kind == row.kind or _pool(o) == _pool(row):
+            squares[_pool(o)][o.fold, o.cluster, precision(o)].append(one * one)
+    scatters = {pool: [fmean(of) for of in models.values()] for pool, models in squares.items()}
+    own = scatters.pop(_pool(row), [])
+    others = [fmean(of) for of in scatters.values()] or [fmean(own)] if own or scatters else []
+    if not others:
+        return inf
+    drawn_to = exp(fmean(log(max(one, _LEAST)) for one in others))
+    freedom = len(own) + NU
+    return student(freedom) * sqrt((sum(own) + NU * drawn_to) / freedom)
+
+
+def _pool(row: Row) -> Key:
+    """Return whose scatter a row's is: that of its profile, or of its stack and kind."""
+    return (row.profile,) if row.profile else (row.stack, row.kind)
 
 
 def shape_of(row: Row) -> tuple[int, int]:
@@ -216,28 +237,16 @@ def widths_by_plan(
 ) -> dict[tuple[int, ...], tuple[int, float]]:
     """Return residuals and half-width by shape of plan, or by its first part, where there are 20.
 
-    `rows` are of one stack and kind; `off` are held-out residuals, of which theirs are taken.
+    `rows` are of one stack and kind; `off` are held-out residuals, of which theirs are taken. Of
+    plans of one shape, or of one first part, none is told apart by it.
     """
     own = [(o, one) for o, one in off if (o.stack, o.kind) == (rows[0].stack, rows[0].kind)]
-    by_shape: dict[tuple[int, ...], list[float]] = {}
-    for row, one in own:
-        for parts in (2, 1):
-            by_shape.setdefault(shape_of(row)[:parts], []).append(one)
-    return {
-        shape: (len(found), half_width(found))
-        for shape, found in sorted(by_shape.items())
-        if len(found) >= ENOUGH
-    }
-
-
-def balanced(off: Sequence[tuple[Row, float]]) -> float:
-    """Return the half-width of a pool in which no stack has more than `ENOUGH` rows."""
-    by_stack: dict[str, list[float]] = {}
-    for row, one in off:
-        by_stack.setdefault(row.stack, []).append(one)
-    pool = []
-    for found in by_stack.values():
-        found.sort(key=abs)
-        step = max(1.0, len(found) / ENOUGH)
-        pool += [found[int(at * step)] for at in range(min(len(found), ENOUGH))]
-    return half_width(pool)
+    found: dict[tuple[int, ...], tuple[int, float]] = {}
+    for parts in (2, 1):
+        by_shape: dict[tuple[int, ...], list[float]] = defaultdict(list)
+        for row, one in own:
+            by_shape[shape_of(row)[:parts]].append(one)
+        if len(by_shape) > 1:
+            enough = {shape: of for shape, of in by_shape.items() if len(of) >= ENOUGH}
+            found |= {shape: (len(of), half_width(of)) for shape, of in enough.items()}
+    return dict(sorted(found.items()))

@@ -15,16 +15,15 @@ from math import isfinite
 from os import path as paths
 
 from yantra.accuracy import default
-from yantra.accuracy.fit import Factors, Parts, fitted, half_width
+from yantra.accuracy.fit import Factors, Parts, fitted
 from yantra.accuracy.mixture import PRIOR, mixture, shipped
 from yantra.accuracy.predict import with_tables_attention
 from yantra.accuracy.rows import UNKNOWN, Row
 from yantra.accuracy.splits import (
-    ENOUGH,
     Ran,
-    balanced,
     judged,
     nearest,
+    pooled,
     precision,
     residuals,
     widths_by_plan,
@@ -108,14 +107,14 @@ def file_of(
         lines += [f"copies: {_number(copies)}", ""]
     lines += [*before[0].lines(), "machines:"]
     for key, own in machines.items():
-        width = _width(own, known)
+        width = pooled(own[0].row, known)
         factors = nearest(own[0].row, every)[0]
         if not own[0].row.profile:  # beside one they rest on both kinds of models
             factors = factors._replace(rows=len(own))
         lines += _terms(key, factors, width, own[0].row.given, own[0].row.profile)
         lines += _plans([one.row for one in own], known)
-    elsewhere = [one._replace(row=one.row._replace(profile="")) for one in parts]
-    width = _width(elsewhere, strange)
+    elsewhere = parts[0].row._replace(profile="")
+    width = pooled(elsewhere, [(row._replace(profile=""), one) for row, one in strange])
     lines += _terms("any", fitted(parts, elsewhere=True), width, before[0].terms()[1])
     return "\n".join(lines) + "\n"
 
@@ -128,21 +127,10 @@ def _identity(stack: Stack) -> list[str]:
     return [*lines, f"kind: {stack.kind}"] if stack.kind != DENSE else lines
 
 
-def _width(own: Sequence[Parts], known: Sequence[tuple[Row, float]]) -> float:
-    """Return the half-width for plans that are not like those of 20 rows."""
-    row = own[0].row
-    of_profile = [one for o, one in known if row.profile and o.profile == row.profile]
-    if isfinite(width := half_width(of_profile)):
-        return width
-    usable = [(o, one) for o, one in known if o.kind == row.kind]
-    same = [one for o, one in usable if o.stack == row.stack]
-    return half_width(same) if len(same) >= ENOUGH else balanced(usable or known)
-
-
 def _plans(rows: Sequence[Row], known: Sequence[tuple[Row, float]]) -> list[str]:
     """Return the intervals of plans that 20 rows or more are like; none but of several shapes."""
     found = widths_by_plan(rows, known)
-    if len(found) < 2:
+    if not found:
         return []
     lines = ["    plans:"]
     for shape, (count, width) in found.items():
@@ -186,6 +174,6 @@ def _terms(key: str, factors: Factors, width: float, given: Terms, profile: str 
         if number != NOTHING:
             lines.append(f"    {name}: {_number(number)}")
     if isfinite(width) and width > 0:
-        off = "residuals of held-out models hold 90 % [rows]"
+        off = "residuals of held-out models [rows]"
         lines.append(f'    interval: {{value: {width:.3f}, basis: derived, source: "{off}"}}')
     return lines

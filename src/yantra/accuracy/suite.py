@@ -9,8 +9,8 @@
 What is recorded, in `rows/predicted.csv`, is our time of each row by products, attention and the
 rest, and what of that is communication where the machine has a profile. Factors follow from it and
 the measured times alone, in the same way each time. Each row is then run with the factors that
-other rows give it, as `yantra run` does it with a stack; figures and intervals are those of these
-runs, which are recorded beside the parts.
+other rows give it, as `yantra run` does it with a stack; figures are those of these runs, which are
+recorded beside the parts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import path as paths
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from yantra.accuracy.fit import Parts
 from yantra.accuracy.memory import Peak, memory_errors, peaks, record_peaks, recorded_peaks
@@ -34,18 +34,14 @@ from yantra.accuracy.metrics import (
 )
 from yantra.accuracy.ranking import LEAST_PLANS, Ranking, group_of, ranking_of
 from yantra.accuracy.rows import LEFT_OUT, Row, datasets, rows
-from yantra.accuracy.splits import Judged, Ran, Run, judged, precision, with_intervals
+from yantra.accuracy.splits import Judged, Ran, judged, precision, with_intervals
 from yantra.base.documents import read_text
 from yantra.base.errors import ConfigError, did_you_mean
 
-if TYPE_CHECKING:
-    from yantra.accuracy.predict import Ran as OneRun
-
 RECORD = paths.join(paths.dirname(__file__), "rows", "predicted.csv")
 _PARTS = ("products_s", "attention_s", "rest_s", "communication_s")
-_KNOWN = ("known_s", "known_low", "known_high")
-_UNSEEN = ("unseen_s", "unseen_low", "unseen_high")
-_HEAD = ("dataset", "name", *_PARTS, *_KNOWN, *_UNSEEN)
+_RUNS = ("known_s", "unseen_s")
+_HEAD = ("dataset", "name", *_PARTS, *_RUNS)
 RANKED = "vtrain_one_node"
 
 
@@ -158,8 +154,8 @@ def ran_now(
     chosen = [
         pair for pair in zip(*both, strict=True) if dataset in (None, pair[0].parts.row.dataset)
     ]
-    found: dict[Row, list[OneRun]] = {}
-    made: dict[tuple[object, ...], list[OneRun]] = {}
+    found: dict[Row, list[float]] = {}
+    made: dict[tuple[object, ...], list[float]] = {}
     for done, pair in enumerate(chosen):
         row, factors = pair[0].parts.row, [one.factors for one in pair]
         key = (row.cluster, row.profile, row.dtype, row.model, row.plan, given_of(row), *factors)
@@ -167,25 +163,7 @@ def ran_now(
             made[key] = ran_with(row, factors)
         found[row] = made[key]
         told(done + 1, len(chosen))
-    return _with_bounds(parts, found, dataset)
-
-
-def _with_bounds(
-    parts: Sequence[Parts], found: Mapping[Row, Sequence[OneRun]], dataset: str | None
-) -> Runs:
-    """Return runs with their intervals, whose widths follow from the runs of other models."""
-    times = [{row: Run(runs[at].seconds) for row, runs in found.items()} for at in (0, 1)]
-    bare = Runs(*times) if dataset is None else with_recorded_runs(Runs(*times))
-    strange = judged(parts, unseen=True, ran=bare.unseen)
-    known = with_intervals(judged(parts, unseen=False, ran=bare.known), strange)
-    made: list[dict[Row, Run]] = []
-    for at, rows_ in enumerate((known, with_intervals(strange, strange))):
-        ours = [one for one in rows_ if one.parts.row in found]
-        bounds = (found[one.parts.row][at].bounds(one.half_width) for one in ours)
-        made.append(
-            {one.parts.row: Run(one.seconds, *two) for one, two in zip(ours, bounds, strict=True)}
-        )
-    return Runs(*made)
+    return Runs(*({row: runs[at] for row, runs in found.items()} for at in (0, 1)))
 
 
 def _recorded() -> list[tuple[Row, dict[str, str]]]:
@@ -204,11 +182,7 @@ def recorded() -> list[Parts]:
 def recorded_runs() -> Runs:
     """Return the runs with factors of the last recorded run."""
     of = _recorded()
-    known, unseen = (
-        {row: Run(*(float(line[key]) for key in keys)) for row, line in of}
-        for keys in (_KNOWN, _UNSEEN)
-    )
-    return Runs(known, unseen)
+    return Runs(*({row: float(line[key]) for row, line in of} for key in _RUNS))
 
 
 def with_recorded(parts: Sequence[Parts], dataset: str) -> list[Parts]:
@@ -234,7 +208,7 @@ def record(parts: Iterable[Parts], runs: Runs) -> None:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(_HEAD)
         for one in parts:
-            both = *runs.known[one.row], *runs.unseen[one.row]
+            both = runs.known[one.row], runs.unseen[one.row]
             numbers = (f"{value:.6g}" for value in (*one[1:], *both))
             writer.writerow((one.row.dataset, one.row.name, *numbers))
 

@@ -11,14 +11,12 @@ from collections.abc import Iterable
 from math import log
 from typing import NamedTuple
 
-import numpy as np
-
 from yantra.accuracy.rows import Row
 from yantra.base.errors import YantraError
 from yantra.compile import Model as Compiled
 from yantra.compile import compile, compile_like
 from yantra.fabric.stacks.types import Stack
-from yantra.run.interval import bounds, class_widths, responses
+from yantra.run.interval import bounds, class_widths, responses, stated_by_stack, stated_of
 from yantra.run.simulate import run
 from yantra.scenario import Scenario, Templates
 from yantra.scenario.named import parts_at
@@ -101,11 +99,8 @@ def _step(row: Row, name: str, model: Compiled, intervals: bool) -> Step:
     if not intervals:
         return Step(row, name, seconds, (), 0.0, 0.0)
     shares, widths = responses(result), class_widths(model)
-    stack, plan = model.scenario.stack, row.made_plan()
-    assert stack is not None
-    stated = stack.interval_of(plan.tp, plan.micro_batch)
     low = high = 0.0
-    if stated:
-        low, high = bounds(np.array(shares), widths, stated)
+    if stated_by_stack(model):
+        low, high = bounds(stated_of(model, shares, widths))
     told = tuple(map(float, shares))
     return Step(row, name, seconds, told, low * seconds, high * seconds, tuple(widths))

@@ -1,20 +1,18 @@
-"""The interval of a run's time, by resampling without running again.
+"""The interval of a run's time: as wide as its stack states, on both sides in the logarithm.
 
-Near the prediction T = sum of k_c T_c over classes c: products, attention, the rest. T_c takes one
-run with the class a little longer, so 64 samples cost three runs. A lower bound where a sample
-changes the critical path: the longest path is convex in the factors.
-
-A sample draws a factor per class, as its kernels err together, and one for machine and framework.
-Class widths follow from kernels' low and high estimates, the total from the stack's interval on
-steps of other models (conformal, `yantra.accuracy.fit`). The machine's factor takes what classes
-leave; for tables scaled from another device the classes' error comes on top.
+What a stack states is from held-out steps (conformal, `yantra.accuracy.splits`), and the errors of
+their kernels are in it. For tables scaled from another device those of the classes (products,
+attention, the rest) come on top: the width of a class follows from its kernels' low and high
+estimates, which err together, and its share T_c of the time from a run with the class a little
+longer. A lower bound where that changes the critical path: the longest path is convex in the
+factors.
 
 Sources: Vovk, Gammerman and Shafer, "Algorithmic learning in a random world", 2005.
 """
 
 from __future__ import annotations
 
-from math import hypot, sqrt
+from math import exp, hypot, sqrt
 from typing import TYPE_CHECKING
 
 from yantra.base.fields import named
@@ -35,21 +33,21 @@ if TYPE_CHECKING:
     from yantra.compile import Model
     from yantra.result import Result
 
-SAMPLES = 64
 STEP = 0.02
 _NINETY = 1.6449  # standard deviations of a normal's central 90 %
 _CLASSES = ("products", "attention", "rest")
 
 
-def interval(result: Result, samples: int = SAMPLES) -> Interval | None:
+def interval(result: Result) -> Interval | None:
     """A run's interval; None if no stack states one."""
-    stack = result.model.scenario.stack
+    model = result.model
+    stack = model.scenario.stack
     if stack is None or not stack.interval:
         return None
-    shares, widths = responses(result), class_widths(result.model)
-    stated = stated_of(result.model, shares, widths)
-    low, high = bounds(shares, widths, stated, samples)
-    return Interval(low, high, rests_on(result.model))
+    stated = stated_by_stack(model)
+    if of_another(model):
+        stated = stated_of(model, responses(result), class_widths(model))
+    return Interval(*bounds(stated), rests_on(model))
 
 
 def stated_of(model: Model, shares: NDArray[np.float64], widths: Sequence[float]) -> float:
@@ -58,9 +56,14 @@ def stated_of(model: Model, shares: NDArray[np.float64], widths: Sequence[float]
     For tables scaled from another device the classes' error comes on top.
     """
     stated = stated_by_stack(model)
-    if not any(OF_ANOTHER in timed.basis for timed in model.kernels):
+    if not of_another(model):
         return stated
     return hypot(stated, _NINETY * of_classes(shares, widths))
+
+
+def of_another(model: Model) -> bool:
+    """Whether some kernels' tables are scaled from another device."""
+    return any(OF_ANOTHER in timed.basis for timed in model.kernels)
 
 
 def stated_by_stack(model: Model) -> float:
@@ -82,20 +85,9 @@ def of_classes(shares: NDArray[np.float64], widths: Sequence[float]) -> float:
     return sqrt(float(np.sum((shares * np.array(widths)) ** 2)))
 
 
-def bounds(
-    shares: NDArray[np.float64], widths: Sequence[float], stated: float, samples: int = SAMPLES
-) -> tuple[float, float]:
-    """Shares of the time that bound 90 of 100 samples.
-
-    `stated`: the stack's interval.
-    """
-    import numpy as np
-
-    shared = sqrt(max((stated / _NINETY) ** 2 - of_classes(shares, widths) ** 2, 0.0))
-    drawn = _normals(samples, len(_CLASSES) + 1)
-    times = (np.exp(drawn[:, :-1] * np.array(widths)) @ shares) * np.exp(drawn[:, -1] * shared)
-    low, high = np.quantile(times, (0.05, 0.95))
-    return float(low), float(high)
+def bounds(stated: float) -> tuple[float, float]:
+    """Shares of the time that bound 90 of 100, where a half-width is stated as a logarithm."""
+    return exp(-stated), exp(stated)
 
 
 def responses(result: Result) -> NDArray[np.float64]:
@@ -164,14 +156,3 @@ def without_interval(model: Model) -> str:
         return f"stack {name}: no interval, and usually {TOO_FAST[name]} too fast"
     said = rests_on(model)
     return f"{said}: no interval" if said else "your numbers: no interval"
-
-
-def _normals(rows: int, columns: int) -> NDArray[np.float64]:
-    # One from each of `rows` equal shares, in every column.
-    from statistics import NormalDist
-
-    import numpy as np
-
-    rng = np.random.default_rng(0)
-    quantiles = np.array([NormalDist().inv_cdf((at + 0.5) / rows) for at in range(rows)])
-    return np.stack([rng.permutation(quantiles) for _ in range(columns)], axis=1)

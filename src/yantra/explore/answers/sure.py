@@ -84,7 +84,7 @@ def sure_of(times_ns: Sequence[float], exacts: Sequence[Exact]) -> list[Sure | N
     told: list[Sure | None] = []
     for exact, one, chance in zip(exacts, found, wins, strict=True):
         stated = stated_of(exact.model, one.shares, list(one.widths))
-        low, high = bounds(one.shares, list(one.widths), stated)
+        low, high = bounds(stated)
         told.append(Sure(low, high, float(chance), rests_on(exact.model)))
     return told
 
