@@ -195,6 +195,21 @@ def test_a_plan_that_fits_with_activations_in_the_host_is_found() -> None:
     assert max(peaks) <= clusters.load("dgx-a100-80gb").usable_bytes
 
 
+def test_all_forward_passes_come_first_where_activations_wait_in_the_host() -> None:
+    """They come back while others go, once a step; elsewhere such an order holds too much."""
+    given: dict[str, Any] = {"tp": (1,), "cp": (1,), "pp": (1,), "zero": (1,), "micro_batch": (2,)}
+    space, model = PlanSpace(ranks=8, global_batch=64, **given), find("llama3-8b")
+    usual: dict[str, tuple[Any, ...]] = {"schedule": ("1f1b",)}
+    best, turning = (
+        best_plans(model, "dgx-a100-80gb", space, stack="roofline", others=others).ranked[0]
+        for others in ({}, usual)
+    )
+    assert best.plan == turning.plan.replace(schedule="gpipe")
+    assert best.time_ns < 0.997 * turning.time_ns
+    assert "schedule=gpipe" in also(best.plan, space.shown)
+    assert "--schedule gpipe" in command_of("llama3-8b", best.plan)
+
+
 def test_a_schedule_that_no_plan_can_have_is_refused() -> None:
     space = PlanSpace(ranks=8, global_batch=8, pp=(8,), tp=(1,))
     others = {"schedule": ("zb-v",)}

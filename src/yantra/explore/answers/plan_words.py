@@ -22,7 +22,7 @@ ENDS = ("embedding_as_layer", "loss_as_layer")
 
 def also(plan: Plan, shown: Iterable[str]) -> str:
     """Return the fields that differ from a usual plan and are no column of the answer."""
-    told = {*shown, *_OF_THE_JOB, *((*ENDS, "schedule") if plan.pp == 1 else ())}
+    told = {*shown, *_OF_THE_JOB, *(ENDS if plan.pp == 1 else ())}
     fields = {name: value for name, value in unusual(plan).items() if name not in told}
     return " ".join(f"{name}={written(value)}" for name, value in fields.items())
 

@@ -315,6 +315,9 @@ def moves(plan: Plan, share: Mapping[str, float]) -> Iterator[Move]:
         yield from _within_layers(plan)
     if plan.zero == 3 and share["communication"] + share["behind"] > _SHARE:
         yield from _gathers(plan)
+    if plan.pp == 1 and plan.offload_activations and plan.micro_batches > 1:
+        # What waits in the host's memory comes back while further forward passes run.
+        yield Move("kernels", {"schedule": "gpipe"})
     yield from _memory(plan)
 
 
