@@ -133,14 +133,12 @@ def test_twice_the_rates_halve_every_plan_and_one_rate_never_more(tmp_path: Path
     """Euler's theorem for measured times: of their launches, latencies and bytes."""
     space = PlanSpace(ranks=16, global_batch=16, most_tp=8)
     path = written(tmp_path, 1.1, "5 us")
-    columns, now = closed(small(), space, "hgx-h100", path)
-    # Whether gathered weights come in time turns on a hair: sharded plans may take longer.
-    most = np.where(columns["zero"] == 3, 1.03, 1 + 1e-9)
+    _, now = closed(small(), space, "hgx-h100", path)
     every = Scale()
     for rate in Machine("hgx-h100", 16).rates:
         every = every.times(rate, 2.0)
         _, faster = closed(small(), space, "hgx-h100", path, Scale().times(rate, 2.0))
-        assert (faster <= now * most).all()
+        assert (faster <= now * (1 + 1e-9)).all()
         assert (faster >= now / 2 * (1 - 1e-9)).all()
     assert closed(small(), space, "hgx-h100", path, every)[1] == pytest.approx(now / 2, rel=1e-9)
 

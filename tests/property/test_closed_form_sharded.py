@@ -54,6 +54,18 @@ def test_replicas_of_one_stage(zero: int, overlap: bool, memory: float, time: fl
         assert judged.time_ns[row] == pytest.approx(ran, rel=time)
 
 
+def test_layers_that_wait_for_their_weights_fill_all_but_the_ends_of_a_pass() -> None:
+    """Of few tokens each, which hides little of what is gathered and reduced."""
+    space = PlanSpace(
+        ranks=32, global_batch=32, sequence=2048, tp=(1, 2), cp=(1,), pp=(1,), zero=(3,),
+        micro_batch=(1,), gradient_dtype=("fp32",), recompute=("none",),
+    )  # fmt: skip
+    _, judged, found = some("llama3-8b", space, 2)
+    assert max(judged.communication_ns / judged.kernels_ns) > 0.5
+    for row, (ran, _) in enumerate(found):
+        assert judged.time_ns[row] == pytest.approx(ran, rel=2e-3)
+
+
 @pytest.mark.parametrize(("name", "ranks"), [("llama3-8b", 32), ("mixtral-8x7b", 32)])
 def test_pipelines_and_experts(name: str, ranks: int) -> None:
     space = PlanSpace(ranks=ranks, global_batch=32, sequence=2048, most_tp=8, zero=(2, 3))

@@ -82,17 +82,21 @@ def sharded(
     extra = [none.copy(), none.copy(), none.copy()]
     extra[2][rows] = own.gathers
     extra[0][rows] = np.where(hides, np.minimum(forward, there), 0.0)
-    # Of several layers the reduction of the last but one hides the last, of one nothing does.
-    single = np.clip(2.0 - layers, 0.0, 1.0)
-    bare = single * backward + (1.0 - single) * np.maximum(backward - own.reduces, 0.0)
-    extra[1][rows] = np.where(hides, np.where(backward < back, bare, back), 0.0)
+    # While the first layer of several works the next is gathered, and nothing reduced; while the
+    # last works the one before is reduced, and nothing gathered. Beside a single one is neither.
+    several = np.clip(layers - 1.0, 0.0, 1.0)
+    longest = np.maximum(backward, back)
+    first = several * (longest - np.maximum(backward, own.gathers))
+    last = several * (longest - np.maximum(backward, own.reduces))
+    neither = (1.0 - several) * (longest - backward)
+    extra[1][rows] = np.where(hides, back - first - last - neither, 0.0)
     # Of the first layer both are gathered at once.
     for one in extra[:2]:
         one[rows] -= np.where(hides, np.minimum(own.gathers, own.expert_gathers), 0.0)
     front, tail = parts[0], parts[-1]
     ends = [
         _front(front, moves[0], rows, hides, own),
-        _tail(tail, moves[-1], rows, hides, usual, own),
+        _tail(tail, moves[-1], rows, hides, usual, own, first),
     ]
     return Passes([ends[0], *made[1:-1], ends[1]], *extra)
 
@@ -150,14 +154,23 @@ def _front(part: Part, of: _Moves, rows: np.ndarray, hides: np.ndarray, layer: _
 
 
 def _tail(
-    part: Part, of: _Moves, rows: np.ndarray, hides: np.ndarray, usual: Part, layer: _Moves
+    part: Part,
+    of: _Moves,
+    rows: np.ndarray,
+    hides: np.ndarray,
+    usual: Part,
+    layer: _Moves,
+    idle: np.ndarray,
 ) -> Part:
-    """The tail is gathered while the last layer works, and begins the backward pass."""
+    """The tail is gathered while the last layer works, and begins the backward pass.
+
+    Its own reduction runs where nothing would beside the first layer of another chunk, `idle` ns.
+    """
     forward, backward = part.forward[rows], part.backward[rows]
     before, behind = usual.forward[rows], usual.backward[rows]
     there = forward + np.where(hides, np.maximum(of.gathers - before, 0.0), of.gathers)
     later = np.maximum(backward, layer.gathers) - layer.gathers
     longer = np.maximum(behind, of.reduces + layer.gathers)
     longer = longer - np.maximum(behind, layer.reduces + layer.gathers)
-    back = of.gathers + np.where(hides, later + longer, backward + of.reduces)
+    back = of.gathers + np.where(hides, later + longer + idle, backward + of.reduces)
     return _with(part, rows, there, back)
