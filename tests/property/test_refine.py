@@ -9,14 +9,17 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 from typing import Any
+from weakref import ref
 
 import pytest
 
 from yantra.base.errors import ConfigError, YantraError
+from yantra.compile import Model
+from yantra.explore.answers import runner
 from yantra.explore.answers.best import Answer, best_plans
 from yantra.explore.answers.plan_words import also, command_of, held, held_of
 from yantra.explore.answers.refine import parts_after, read_choice
-from yantra.explore.closed_form.exact import Budget
+from yantra.explore.closed_form.exact import Budget, Exact
 from yantra.explore.closed_form.on_stack import parts_for
 from yantra.explore.closed_form.space import PlanSpace
 from yantra.fabric import clusters
@@ -150,6 +153,28 @@ def test_finding_classes_counts_where_messages_are_followed() -> None:
         assert budget.simulate(Scenario(workload=workload, **parts)).result is not None
         spent[stack] = budget.is_spent
     assert spent == {"unknown": False, "roofline": True}
+
+
+def test_a_search_holds_few_runs_and_what_it_drops_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    space, model = PlanSpace(ranks=16, global_batch=64, sequence=2048), find("llama3-8b")
+    usual = best_plans(model, "hgx-h100", space, top=3).ranked
+    made: list[ref[Model]] = []
+    most, real = 0, Budget.simulate
+
+    def counted(budget: Budget, scenario: Scenario) -> Exact:
+        nonlocal most
+        exact = real(budget, scenario)
+        made.append(ref(exact.model))
+        most = max(most, sum(one() is not None for one in made))
+        return exact
+
+    monkeypatch.setattr(Budget, "simulate", counted)
+    monkeypatch.setattr(runner, "_RUNS", 1)
+    monkeypatch.setattr(runner, "_KEPT", 1)
+    assert best_plans(model, "hgx-h100", space, top=3).ranked == usual
+    assert most <= 3 < len(made) / 3
 
 
 def test_what_is_allowed_bounds_all_plans() -> None:

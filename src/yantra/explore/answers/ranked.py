@@ -57,11 +57,16 @@ class Lost(NamedTuple):
     lacks_bytes: int
 
 
+def kind_of(plan: Plan) -> tuple[Any, ...]:
+    """Return what kind of plan it is."""
+    return tuple(getattr(plan, name) for name in KIND)
+
+
 def best_of_kinds(found: Iterable[Ranked]) -> list[Ranked]:
     """Return the fastest of each kind, the fastest first."""
     best: dict[tuple[Any, ...], Ranked] = {}
     for one in sorted(found, key=lambda one: one.time_ns):
-        best.setdefault(tuple(getattr(one.plan, name) for name in KIND), one)
+        best.setdefault(kind_of(one.plan), one)
     return list(best.values())
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from yantra.base.errors import CapacityError, ConfigError
 from yantra.explore.answers.causes import PARTS
 from yantra.explore.answers.offloads import offloaded
-from yantra.explore.answers.ranked import Ranked, best_of_kinds
+from yantra.explore.answers.ranked import Ranked, best_of_kinds, kind_of
 from yantra.explore.answers.refine import (
     Rows,
     forced,
@@ -20,7 +20,7 @@ from yantra.explore.answers.refine import (
 )
 from yantra.explore.answers.stages import balanced
 from yantra.explore.answers.sure import sure_of
-from yantra.explore.closed_form.exact import Budget, Exact
+from yantra.explore.closed_form.exact import MOST_EVENTS, Budget, Exact
 from yantra.explore.closed_form.on_stack import parts_for
 from yantra.explore.closed_form.passes import NO_ADAPTERS, Adapters, Works
 from yantra.fabric.clusters.ownership import kwh, rates_of
@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 _MOST = 12
 _NEAREST = {True: 96, False: 4}  # of a small space, and of a large one
 _BAND = 0.035  # nine tenths of closed forms are within it; `benchmarks.closed_form_error`
-_KEPT = 24  # steps, some 20 MB each for a large model
+_KEPT = 8  # steps, up to 200 MB each for a large model
+_RUNS = 6  # of the fastest kinds, up to 1 GB each
 
 
 class Shared:
@@ -64,6 +65,12 @@ class Shared:
         return self._steps[plan]
 
 
+class _Run(NamedTuple):
+    time_ns: float
+    plan: Plan
+    exact: Exact
+
+
 class Runner:
     """Simulates rows of a space on a machine, and plans made from them."""
 
@@ -81,7 +88,7 @@ class Runner:
         self.cluster, self.space, self.shared = cluster, space, shared
         self.columns, self.judged, self.choices = columns, judged, choices
         self.budget = Budget()
-        self._kept: dict[Plan, Exact] = {}
+        self._runs: dict[tuple[Any, ...], _Run] = {}
         self.simulated = 0
         self.parts = parts_for(cluster, space.ranks, space.dtype, stack)
         self.rates = rates_of(cluster)
@@ -192,7 +199,7 @@ class Runner:
         return None if one is None or one.not_simulated else one
 
     def _result(self, plan: Plan) -> Result | None:
-        return self._kept[plan].result
+        return self._exact(plan).result
 
     def _other(self, plan: Plan, parts: Sequence[float], cause: str) -> Ranked | None:
         """Simulate a plan of which only a like one was judged, in these parts."""
@@ -223,7 +230,7 @@ class Runner:
         self.simulated += exact.result is not None
         closed = sum(parts)
         time = closed if exact.result is None else exact.result.makespan_ns
-        self._kept[plan] = exact
+        self._keep(_Run(time, plan, exact))
         took = parts_after(parts, time, cause)
         joules = self.rates.energy_j(time / 1e9, plan.ranks, took[0] / time)
         cost = self.rates.cost_usd(time / 1e9, plan.ranks)
@@ -243,11 +250,26 @@ class Runner:
             refined=bool(cause),
         )
 
+    def _keep(self, run: _Run) -> None:
+        """Keep the fastest run of each of the fastest kinds; others are seldom asked for again."""
+        kind = kind_of(run.plan)
+        if kind not in self._runs or run.time_ns < self._runs[kind].time_ns:
+            self._runs[kind] = run
+        if len(self._runs) > _RUNS:
+            del self._runs[max(self._runs, key=lambda one: self._runs[one].time_ns)]
+
+    def _exact(self, plan: Plan, not_simulated: str = "") -> Exact:
+        """Return the run of a plan, made again where it was not kept."""
+        kept = self._runs.get(kind_of(plan))
+        if kept is not None and kept.plan == plan:
+            return kept.exact
+        return Budget(0 if not_simulated else MOST_EVENTS).simulate(self._scenario(plan))
+
     def with_sure(self, ranked: list[Ranked]) -> tuple[Ranked, ...]:
         """Return plans with what is known of how sure they are, the fastest first."""
         if self.parts.get("stack") is None:
             return tuple(ranked)
-        exacts = [self._kept[one.plan] for one in ranked]
+        exacts = [self._exact(one.plan, one.not_simulated) for one in ranked]
         found = sure_of([one.time_ns for one in ranked], exacts)
         return tuple(one._replace(sure=of) for one, of in zip(ranked, found, strict=True))
 
