@@ -17,8 +17,9 @@ from yantra.base.errors import ConfigError, YantraError
 from yantra.compile import Model
 from yantra.explore.answers import runner
 from yantra.explore.answers.best import Answer, best_plans
+from yantra.explore.answers.causes import PARTS
 from yantra.explore.answers.plan_words import also, command_of, held, held_of
-from yantra.explore.answers.refine import parts_after, read_choice
+from yantra.explore.answers.refine import changed, moves, parts_after, read_choice
 from yantra.explore.closed_form.exact import Budget, Exact
 from yantra.explore.closed_form.on_stack import parts_for
 from yantra.explore.closed_form.space import PlanSpace
@@ -233,6 +234,16 @@ def test_all_forward_passes_come_first_where_activations_wait_in_the_host() -> N
     assert best.time_ns < 0.997 * turning.time_ns
     assert "schedule=gpipe" in also(best.plan, space.shown)
     assert "--schedule gpipe" in command_of("llama3-8b", best.plan)
+
+
+def test_a_single_micro_batch_without_a_pipeline_names_no_order() -> None:
+    plan = Plan(dp=2, micro_batch=2, global_batch=8, schedule="gpipe", offload_activations=True)
+    made = [changed(plan, move, {}) for move in moves(plan, dict.fromkeys(PARTS, 0.25))]
+    single, several = (
+        {one.schedule for one in made if one is not None and (one.micro_batches == 1) is alone}
+        for alone in (True, False)
+    )
+    assert (single, several) == ({"1f1b"}, {"gpipe"})
 
 
 def test_a_schedule_that_no_plan_can_have_is_refused() -> None:

@@ -395,7 +395,10 @@ def _memory(plan: Plan) -> Iterator[Move]:
     each = plan.global_batch // plan.dp
     for size in (2 * plan.micro_batch, plan.micro_batch // 2):
         if size and each % size == 0:
-            yield Move("kernels", {"micro_batch": size})
+            # A single one has no order, so a plan without a pipeline does not name any.
+            is_alone = plan.pp == 1 and size == each and plan.schedule != "1f1b"
+            usual = {"schedule": "1f1b"} if is_alone else {}
+            yield Move("kernels", {"micro_batch": size, **usual})
     if plan.dp * plan.cp > 1:
         yield from (Move("behind", {"zero": zero}) for zero in (1, 2) if zero != plan.zero)
 
