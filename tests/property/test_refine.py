@@ -24,6 +24,7 @@ from yantra.explore.closed_form.exact import Budget, Exact
 from yantra.explore.closed_form.on_stack import parts_for
 from yantra.explore.closed_form.space import PlanSpace
 from yantra.fabric import clusters
+from yantra.run import simulate as run_module
 from yantra.run.simulate import simulate
 from yantra.scenario import Scenario, Templates
 from yantra.workloads.models.catalogue import find
@@ -154,6 +155,24 @@ def test_finding_classes_counts_where_messages_are_followed() -> None:
         assert budget.simulate(Scenario(workload=workload, **parts)).result is not None
         spent[stack] = budget.is_spent
     assert spent == {"unknown": False, "roofline": True}
+
+
+def test_a_run_of_all_ranks_that_is_too_long_takes_no_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Ranks of measured collectives have no messages, of which long work is told."""
+    plan = Plan(dp=16, zero=3, global_batch=32, recompute="full")
+    workload = Templates(workload=train(find("llama3-8b"), plan, 2048))
+    parts = parts_for("hgx-h100", plan.ranks, "bf16", "unknown")
+    scenario = Scenario(workload=workload, fold="off", **parts)
+    assert Budget().simulate(scenario).result is not None
+
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("a simulation was made")
+
+    monkeypatch.setattr(run_module, "_simulation", never)
+    exact = Budget(each=1_000).simulate(scenario)
+    assert exact.result is None and "1,000 events" in exact.reason
 
 
 def test_a_search_holds_few_runs_and_what_it_drops_changes_nothing(

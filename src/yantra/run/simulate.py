@@ -213,6 +213,8 @@ def _run_whole(
 ) -> tuple[_core.Outcome, Recording | None]:
     total = sum(len(model.graphs.of(rank)) for rank in range(model.ranks)) if progress else 0
     check_work(model)
+    if progress:
+        progress(0, total)  # which may give up before all ranks take memory
     simulation = _simulation(model, record)
     _run(model, simulation, total, progress)
     if simulation.mismatch is not None and Quirk.MISMATCHED_COLLECTIVES_MEET in model.quirks:

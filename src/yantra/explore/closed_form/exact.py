@@ -2,9 +2,9 @@
 
 What is too long is counted in events and not in seconds, so a search gives the same answer on every
 machine. A run that cannot be folded is given up before it begins if it is long work
-(`yantra.run.work`), a folded one when it has more nodes than events are left, as each takes one or
-more, or after so many events. Classes of ranks are found by following the messages of all, which
-takes longer than many a folded run; it counts as events, too.
+(`yantra.run.work`) or has more nodes than events are left, as each takes one or more; a folded one
+then, too, or after so many events. Classes of ranks are found by following the messages of all,
+which takes longer than many a folded run; it counts as events, too.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class Budget:
             return Exact(model, None, self._spent())
         slices = 0
 
-        def count(_done: int, nodes: int) -> None:
+        def count(done: int, nodes: int) -> None:
             nonlocal slices
-            slices += 1
+            slices += done > 0
             events = max(slices * EVENTS_PER_SLICE, nodes)
             if events >= self._left:
                 raise _GivenUp(self._spent())
