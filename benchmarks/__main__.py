@@ -1,7 +1,7 @@
-"""Runs every benchmark, or those named, beside its goal; the exit status is 1 if one is missed.
+"""Runs every benchmark, or those named; the exit status is 1 if one misses its goal.
 
-Each runs in a process of its own. A child's peak memory, as the system tells it, starts with that
-of the process it was forked from, so what one benchmark read would stand in the next one's numbers.
+Each runs in a new process, not a forked one: the peak memory that the system reports for a forked
+child starts at its parent's.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ from benchmarks import (
 
 
 def decode(folder: Path) -> bool:
-    """Report on trace decoding, whose goal does not decide: machines differ too much."""
     del folder
     bench_trace_decode.main()
     return True
@@ -56,7 +55,6 @@ REPORTS: dict[str, Callable[[Path], bool]] = {
 
 
 def main(names: list[str]) -> int:
-    """Run those of these names, or all; return the exit status."""
     unknown = [name for name in names if name not in REPORTS]
     if unknown:
         known = ", ".join(f"'{name}'" for name in REPORTS)

@@ -1,12 +1,12 @@
 """Linking and converting PyTorch traces, beside upstream Chakra's commands: processor time, memory.
 
-User seconds and peak memory are those of whole commands, the interpreter's start included (told
-once apart). The pair is the golden set's `resnet_pair` (14,391 operators, 40,573 events) where the
-shared folder is beside the checkout, else one of 14,000 operators made here. Upstream's commands
-run in the same benchmark when YANTRA_REFERENCE_CHAKRA names the folder that has them; the goals are
-15 times less user time for both steps together, and at most half of the memory. Compat mode is
-shown beside: it writes upstream's own files, so it cannot leave anything out. Growth is measured on
-made pairs of 1 and 10 sizes: n log n allows 12 times.
+User seconds and peak memory are those of whole commands, the interpreter's start included (also
+printed alone). The pair is the golden set's `resnet_pair` (14,391 operators, 40,573 events) where
+the shared folder is beside the checkout, else one of 14,000 operators made here. Upstream's
+commands run too when YANTRA_REFERENCE_CHAKRA names their folder. Goals: 15 times less user time for
+both steps together, and at most half of the memory. Compat mode is shown as well: it writes
+upstream's own files, so it cannot leave anything out. Growth from made pairs of 1 to 10 sizes may
+be 12 times, as n log n allows.
 
     python -m benchmarks.bench_chakra_tools
 """
@@ -70,7 +70,6 @@ def yantra(*arguments: str) -> list[str]:
 
 
 def ours(host: Path, device: Path, folder: Path, compat: bool = False) -> Iterator[list[str]]:
-    """Yield the commands that link and convert a pair."""
     linked, trace = str(folder / "linked.json"), str(folder / "trace.et")
     mode = ["--compat", "upstream"] if compat else []
     yield yantra(
@@ -80,7 +79,6 @@ def ours(host: Path, device: Path, folder: Path, compat: bool = False) -> Iterat
 
 
 def at_once(host: Path, device: Path, folder: Path) -> list[str]:
-    """Return the command that does both, in one command without a file between."""
     trace = str(folder / "at_once.et")
     pair = ("--host", str(host), "--device", str(device))
     return yantra("chakra", "link", *pair, "-o", trace, "--to", "et")
@@ -101,7 +99,6 @@ def upstream(commands: Path, host: Path, device: Path, folder: Path) -> Iterator
 
 
 def pair(folder: Path) -> tuple[str, Path, Path]:
-    """Return what the pair is called, and its host and device trace."""
     if SHARED.exists():
         with tarfile.open(SHARED) as archive:
             archive.extractall(folder, filter="data")
@@ -163,7 +160,6 @@ def growth(folder: Path) -> bool:
 
 
 def report(folder: Path) -> bool:
-    """Measure and print everything below `folder`; return whether the goals are met."""
     folder.mkdir(exist_ok=True)
     met = beside_upstream(folder)
     print()

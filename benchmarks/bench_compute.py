@@ -2,9 +2,8 @@
 
 A million kernels that differ, of many classes. Goal: `fixed_efficiency`, `measured` with the tables
 of an H100 and attention in 64 shapes of heads, `systolic` with eight arrays and `described` each
-estimate 1 million a second, their answers checked. Finding equal kernels is counted in nodes of a
-trace; what there is of it is in the table's own time, without a goal. Processor time is counted,
-not wall time.
+estimate 1 million a second of processor time, their answers checked. Finding equal kernels has no
+goal and is counted in nodes of a trace.
 
     python -m benchmarks.bench_compute
 """
@@ -72,7 +71,6 @@ def graph(nodes: int) -> _core.Graph:
 
 
 def best_seconds(work: object) -> float:
-    """Return the processor seconds of a call: the best of some."""
     seconds = []
     for _ in range(REPEATS):
         start = time.process_time()
@@ -82,13 +80,11 @@ def best_seconds(work: object) -> float:
 
 
 def estimated(choice: PluginChoice, kernels: Kernels) -> float:
-    """Return how many kernels a second a model estimates."""
     model = model_of(choice)
     return ROWS / best_seconds(lambda: ask(model, kernels, DEVICE, named(choice)))
 
 
 def report(folder: Path | None = None) -> bool:
-    """Measure and print beside the goal; return whether it is met."""
     del folder
     many = rows(ROWS)
     asked = {named(choice): estimated(choice, many) for choice in MODELS}

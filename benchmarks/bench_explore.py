@@ -2,9 +2,9 @@
 
 Goals: 1,000,000 a second for a dense model with its tables there, 50,000 for a mixture of experts,
 2,000 with tables to be made, at the speeds of the roofline and on a measured stack. Tables of
-deepseek-v3 on 2,048 ranks have the goal of 1 s on a measured stack. The plans are those of a space,
-repeated until they take a while; with tables there a plan costs the same whether it was judged
-before. Processor time is counted.
+deepseek-v3 on 2,048 ranks have the goal of 1 s on a measured stack. The plans of a space are
+repeated until they take a while: with tables there a plan costs the same the second time. Processor
+time is counted.
 
 All 539,696 legal plans of a 530B model on 512 ranks, judged in a process that has seen none of them
 nor the model, have the goal of 2 s: processor seconds without imports, listing the plans included,
@@ -63,14 +63,12 @@ def best(form: ClosedForm, columns: Columns, batch: int) -> np.ndarray:
 
 
 def _took(form: ClosedForm, columns: Columns, batch: int) -> float:
-    """Return the processor seconds of judging plans, the best among them."""
     start = time.process_time()
     best(form, columns, batch)
     return time.process_time() - start
 
 
 def judge_all() -> None:
-    """Judge all plans of a model once; print how many, and the processor seconds."""
     start = time.process_time()
     model = find(ALL_MODEL)
     columns = ALL_SPACE.columns(model)

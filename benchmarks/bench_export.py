@@ -1,8 +1,8 @@
 """Timelines and tables of large runs: processor time and peak memory of writing them.
 
 A training step of Llama 3 8B, run rank by rank on 1,024 ranks for the timelines (646,000 slices;
-the goal is five seconds), folded on 8,192 for the tables (5.15 million nodes). What is counted is
-the writing alone, not the run before it. What a recording takes to read is told apart.
+the goal is five seconds), folded on 8,192 for the tables (5.15 million nodes). The run before the
+writing is not counted; reading a recording is shown by itself.
 
     python -m benchmarks.bench_export
 """
@@ -39,7 +39,6 @@ def step(folder: Path, copies: int, **options: Any) -> Any:
 
 
 def told(what: str, write: Callable[[Path], object], path: Path) -> float:
-    """Write a file, print what that took, and return the seconds."""
     begin = time.process_time()
     write(path)
     seconds = time.process_time() - begin
@@ -50,7 +49,7 @@ def told(what: str, write: Callable[[Path], object], path: Path) -> float:
 
 
 def read_recording(result: Any) -> None:
-    """Work out what is kept of a recording, which the first that asks for it pays; print it."""
+    """Work out what is kept of a recording (the first caller pays for it) and print the time."""
     begin = time.process_time()
     recording = result.recording
     parts = (recording.messages, recording.slack_ticks, recording.collective_parts)
@@ -60,7 +59,6 @@ def read_recording(result: Any) -> None:
 
 
 def report(folder: Path) -> bool:
-    """Print all; return whether the timelines meet their goal."""
     folder.mkdir(exist_ok=True)
     tables = step(folder, 256)
     for name in TABLES:

@@ -2,13 +2,12 @@
 
 Links of 12.5 GB/s and 500 ns, 16 hosts a leaf (32 where there are 1,024), half as many spines.
 Goals of all flows at once: 128 hosts (16,256 flows) in 0.05 s, 256 in 1 s, 1,024 (a million) in
-5 s; SimGrid 3.32 takes 0.5 s and 17.6 s for the first two. Where starts are spread evenly over
-half that makespan every flow is two changes of rates, each of which goes through hundreds of flows,
-so no rates are alike for long: 256 hosts, 130,560 changes, in 15 s, which is 115 us a change
-(docs/reference/speed.md says why).
+5 s; SimGrid 3.32 takes 0.5 s and 17.6 s for the first two. With starts spread evenly over half that
+makespan every flow is two changes of rates, each of hundreds of flows: 256 hosts, 130,560 changes,
+in 15 s, which is 115 us a change (docs/reference/speed.md says why).
 Routing 100,000 random flows of a fat tree and a dragonfly of 100,000 hosts: 5 s and 1 GB, building
 included. A step of Llama 3 405B (TP 8, PP 16, DP 128) on 2:1 fabrics of 16,384 ranks, routed by
-even spray: 10 s from the workload file to the result. Processor time is counted, not wall time.
+even spray: 10 s from the workload file to the result. Processor time is counted.
 
     python -m benchmarks.bench_flow
 """
@@ -71,7 +70,7 @@ GOAL_ROUTED_S = 5.0
 
 
 def graph(ranks: int, switches: int, ends: Any) -> Any:
-    """Return a fabric of equal cables, each a link both ways: rows of two devices."""
+    """Return a fabric of equal cables (rows of two devices), each a link both ways."""
     both = np.concatenate([ends, ends[:, ::-1]]).astype(np.int32)
     count = len(both)
     return _core.FabricGraph(
@@ -229,7 +228,6 @@ def _steps(folder: Path) -> bool:
 
 
 def report(folder: Path) -> bool:
-    """Print each figure beside its goal; return whether all are met."""
     return _routed() & _shared() & _steps(folder)
 
 

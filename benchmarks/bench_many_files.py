@@ -1,9 +1,8 @@
 """512 distinct traces of 20,000 nodes each, read, compiled and run: seconds and memory.
 
-The traces are those of a step of Llama 3 70B with TP 8, PP 8 and DP 8, expanded to a file for each
-rank: kernels, collectives of groups and messages of the pipeline, 2.7 GB in all. No two are equal,
-as the names of their groups differ. The goals count `yantra run` whole on two idle cores, with the
-interpreter; `--fold off` runs every rank.
+The traces are those of a step of Llama 3 70B with TP 8, PP 8 and DP 8, one file a rank, 2.7 GB in
+all. No two are equal, as the names of their groups differ. The goals count `yantra run` whole on
+two idle cores; `--fold off` runs every rank.
 
     python -m benchmarks.bench_many_files
 """
@@ -44,7 +43,6 @@ def write(folder: Path) -> int:
 
 
 def measure(folder: Path, fold: str) -> tuple[float, float, float]:
-    """Return wall and processor seconds and peak megabytes of a run."""
     command = [sys.executable, "-m", "yantra", "run", "job.yaml", "--no-record", "--fold", fold]
     start = time.perf_counter()
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL)
@@ -56,7 +54,6 @@ def measure(folder: Path, fold: str) -> tuple[float, float, float]:
 
 
 def report(folder: Path) -> bool:
-    """Measure and print; return whether the goals of the folded run are met."""
     total = write(folder)
     print(f"{TP * PP * DP} distinct traces, {total / 1e9:.1f} GB", flush=True)
     met = True

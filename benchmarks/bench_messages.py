@@ -1,10 +1,9 @@
 """Messages a second, of the run alone: one thread, every rank simulated, congestion-unaware.
 
 In rings the ranks do the same at the same time, so one loop handles the messages of a round. Rounds
-that differ in nothing but in who comes when are passed at once (exchange_rounds.cpp). There a
-message costs no more than to find its receiver: that is shown, but judged is the run in which each
-goes by itself. Between random ranks each is found, matched and completed by itself. Reading and
-compiling are not counted.
+that differ only in who arrives when are passed at once (exchange_rounds.cpp), and a message costs
+no more than finding its receiver: that is shown, but the goal is for the run in which each goes by
+itself. Between random ranks each message is found, matched and completed by itself.
 """
 
 from __future__ import annotations
@@ -25,8 +24,6 @@ _ALL_EVENTS = 1 << 62
 
 
 class Speed(NamedTuple):
-    """Messages of one run, and the least processor seconds that it took."""
-
     messages: int
     seconds: float
 
@@ -58,7 +55,6 @@ def measure(folder: Path, repeats: int = REPEATS, *, shortcuts: bool = False) ->
 
 
 def report(folder: Path) -> bool:
-    """Measure and print both; return whether both goals are met."""
     rings, pairs = folder / "rings", folder / "pairs"
     all_reduce(rings, [("Ring", 1024)], "ring")
     messages(pairs, [("Ring", 8), ("Ring", 16)], 128 * 1024)

@@ -1,8 +1,8 @@
 """Flits of a network on chip: flits through routers for each second of the processor.
 
 Meshes and a torus under synthetic traffic at about half of what they take and just below it, with
-both kinds of router, and the adaptive routing. The goal is 5 million on one core, of every case:
-the best of three runs, as other work on a machine only ever takes away.
+both kinds of router, and the adaptive routing. The goal is 5 million on one core in every case, the
+best of three runs.
 
     python -m benchmarks.bench_noc
 """
@@ -46,7 +46,6 @@ CASES = (
 
 
 def flit_hops_per_s(case: Case) -> float:
-    """Return the flits through routers for a second of the processor, the best of some runs."""
     best = 0.0
     for _ in range(RUNS):
         begin = time.process_time()
@@ -57,7 +56,6 @@ def flit_hops_per_s(case: Case) -> float:
 
 
 def report(folder: Path) -> bool:
-    """Print each case beside the goal; return whether all are met."""
     del folder
     print(f"flits through routers a second, goal {GOAL / 1e6:g} M")
     met = True

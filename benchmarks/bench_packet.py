@@ -5,8 +5,8 @@ packets, ACKs among them, cross a link 3.07 million times. Goals: 0.3 s without 
 control, 0.45 s under HPCC; ns-3 takes 3.0 to 4.4 s and htsim 1.2 to 1.6 s. Samples of queues and
 rates may cost 1.3 times the run without. Processor time is counted, the best of three.
 
-All pairs of 1,024 hosts on a 2:1 leaf-spine exchange 64 kB at once, by the command as one types
-it: 532 million packets over links, in at most 2 minutes and 2 GB. It is run where it is asked for:
+All pairs of 1,024 hosts on a 2:1 leaf-spine exchange 64 kB at once by a typed command: 532 million
+packets over links, in at most 2 minutes and 2 GB. It runs only when asked for:
 
     python -m benchmarks.bench_packet
     python -m benchmarks.bench_packet all_to_all
@@ -71,7 +71,6 @@ def _best(preset: str, look: _core.PacketLook) -> tuple[float, int]:
 
 
 def report(folder: Path) -> bool:
-    """Print what each takes; return whether all goals are met."""
     del folder
     met = True
     for name, goal_s in GOALS_S.items():
@@ -90,7 +89,6 @@ def report(folder: Path) -> bool:
 
 
 def report_all_to_all(folder: Path) -> bool:
-    """Print what the exchange of all pairs takes; return whether its goals are met."""
     command = (sys.executable, "-m", "yantra", "network")
     flows = folder / "all_to_all.parquet"
     generate = ("generate", "all_to_all", "--hosts", str(PAIRS), "--set", "size=64kB")
@@ -110,7 +108,6 @@ def report_all_to_all(folder: Path) -> bool:
 
 
 def main() -> int:
-    """Run what the command line asks for; return 0 where all goals are met."""
     if sys.argv[1:] != ["all_to_all"]:
         return int(not report(Path()))
     with TemporaryDirectory() as folder:

@@ -2,9 +2,9 @@
 
 Goals: 50 plans a second for Llama 3 8B on 64 ranks, 20 for Llama 3 70B on 256. The plans of each
 are drawn with a fixed seed from all legal ones with ZeRO-1 and selective recomputation, interleaved
-schedules among them, with two sequences a rank for 8B and one for 70B. Each round goes through the
-list in a process of its own that has seen none of its plans, nor their model, so what plans share
-is made once and counted. Processor time, of each part of each plan the least of all rounds.
+schedules among them, with two sequences a rank for 8B and one for 70B. Each round runs in a new
+process, which has seen none of the plans nor their model, so what they share is made once and
+counted. Processor time, the least of all rounds for each part of each plan.
 
     python -m benchmarks.bench_plans [ROUNDS]
 """
@@ -49,7 +49,6 @@ CASES = (Case("llama3-8b", 64, 128, 32, 50.0), Case("llama3-70b", 256, 256, 12, 
 
 
 def plans_of(case: Case) -> list[Plan]:
-    """Return the plans of a case, always the same."""
     model = find(case.model)
     space = PlanSpace(
         ranks=case.ranks,
@@ -90,7 +89,6 @@ def go_through(case: Case) -> dict[str, Any]:
 
 
 def report(case: Case, rounds: int) -> bool:
-    """Measure a case and print a line; return whether its goal is met."""
     command = [sys.executable, "-m", "benchmarks.bench_plans", "--of", case.model]
     done = [
         json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
@@ -111,7 +109,6 @@ def report(case: Case, rounds: int) -> bool:
 
 
 def main() -> int:
-    """Measure all cases, or go through one in this process; return the exit status."""
     if sys.argv[1:2] == ["--of"]:
         (case,) = (one for one in CASES if one.model == sys.argv[2])
         print(json.dumps(go_through(case)))

@@ -101,7 +101,6 @@ CASES = {
 
 
 def simulate(case: Case, file: Path) -> float:
-    """Run a case in this process; return the seconds from its scenario to its result."""
     from yantra.run.simulate import simulate
 
     scenario = case.make(file).replace(fold=case.fold)
@@ -127,7 +126,6 @@ def measure(name: str, file: Path) -> tuple[float, float, float]:
 
 
 def report(folder: Path) -> bool:
-    """Measure and print every case; return whether the goals are met."""
     folder.mkdir(exist_ok=True)
     met = True
     for name, case in CASES.items():
@@ -146,7 +144,6 @@ def report(folder: Path) -> bool:
 
 
 def main() -> int:
-    """Run all cases, or one in this process; return the exit status."""
     if len(sys.argv) == 3:
         print(simulate(CASES[sys.argv[1]], Path(sys.argv[2])))
         return 0

@@ -1,8 +1,8 @@
 """Decoding a Chakra trace and resolving its graph, in nodes a second on one core.
 
 The trace is a typical one: two computations and a collective in turn, three to four attributes
-each, names that differ, a data and a control dependency. Goal: 3 million nodes a second. Processor
-time is counted, not wall time: the decoder has one thread and other work may share the machine.
+each, names that differ, a data and a control dependency. Goal: 3 million nodes a second of
+processor time.
 
     python benchmarks/bench_trace_decode.py
 """
@@ -42,7 +42,6 @@ def typical_trace(nodes: int) -> bytes:
 
 
 def measure(data: bytes) -> tuple[float, float]:
-    """Return processor seconds to decode and to build the graph: the best of some runs."""
     decoding, building = [], []
     for _ in range(REPEATS):
         start = time.process_time()

@@ -1,10 +1,10 @@
 """Generating training steps: seconds from model and plan to a saved file, and peak memory.
 
-Each case runs in a process of its own; its seconds are those of processor time without the start of
-the interpreter, its memory is that of the whole process. The goals: Llama 3 70B on 512 ranks in
-under 5 s, Llama 3 405B on 131,072 ranks in under 10 s and 200 MB. STAGE, the generator of ASTRA-sim
-2, needs 183 s for Llama 70B on 8 ranks with one micro-batch, and did not finish it on 512 in 28
-minutes (measured on the same kind of machine).
+Each case runs in a process of its own; its processor seconds leave out the interpreter's start, its
+memory is that of the whole process. The goals: Llama 3 70B on 512 ranks in under 5 s, Llama 3 405B
+on 131,072 ranks in under 10 s and 200 MB. STAGE, the generator of ASTRA-sim 2, needs 183 s for
+Llama 70B on 8 ranks with one micro-batch, and did not finish it on 512 in 28 minutes (measured on
+the same kind of machine).
 
     python -m benchmarks.bench_workloads
 """
@@ -60,7 +60,6 @@ CASES = {
 
 
 def generate(case: Case, path: Path) -> float:
-    """Generate and save a case in this process; return its seconds."""
     from yantra.workloads.models.catalogue import find
     from yantra.workloads.plan.plan import Plan
     from yantra.workloads.training.train import train
@@ -71,7 +70,6 @@ def generate(case: Case, path: Path) -> float:
 
 
 def measure(name: str, folder: Path) -> tuple[float, float, int]:
-    """Return seconds, peak megabytes and the bytes of the file of a case, in a new process."""
     path = folder / "step.yw"
     command = [sys.executable, "-m", "benchmarks.bench_workloads", name, str(path)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -84,7 +82,6 @@ def measure(name: str, folder: Path) -> tuple[float, float, int]:
 
 
 def report(folder: Path) -> bool:
-    """Measure and print every case; return whether the goals are met."""
     folder.mkdir(exist_ok=True)
     met = True
     for name, case in CASES.items():
@@ -101,7 +98,6 @@ def report(folder: Path) -> bool:
 
 
 def main() -> int:
-    """Run all cases, or one in this process; return the exit status."""
     if len(sys.argv) == 3:
         print(generate(CASES[sys.argv[1]], Path(sys.argv[2])))
         return 0

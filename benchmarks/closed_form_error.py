@@ -1,9 +1,9 @@
 """How far the closed form of plans is from their simulation, on plans drawn at random.
 
-Eight models, dense and mixtures of experts, on 16 to 128 devices of five kinds; all plans of a
-space are equally likely, whether they fit into memory or not. Both sides are at the speeds of one
-stack. Prints the median, the nine tenths and the largest error of each job and of all, and the
-Kendall tau of the plans of a job. Goals: a median of 1 %, nine tenths within 4 %, a tau of 0.95.
+Eight models, dense and mixtures of experts, on 16 to 128 devices of five kinds, at the speeds of
+one stack; all plans of a space are equally likely, whether they fit into memory or not. Prints the
+median, the nine tenths and the largest error of each job and of all, and the Kendall tau of the
+plans of a job. Goals: a median of 1 %, nine tenths within 4 %, a tau of 0.95.
 
     python -m benchmarks.closed_form_error [PLANS] [SEED] [--stack NAME]
 """
@@ -41,7 +41,7 @@ GOAL, NINE_TENTHS, TAU = 0.01, 0.04, 0.95
 def times(
     name: str, ranks: int, batch: int, cluster: str, plans: int, seed: int, stack: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the times of some plans of a job in ns: by closed form, and of their runs."""
+    """Return the times of some plans of a job in ns: by closed form, and simulated."""
     model = find(name)
     space = PlanSpace(ranks=ranks, global_batch=batch, most_tp=8, sequence=SEQUENCE)
     columns = space.columns(model)
@@ -58,7 +58,6 @@ def times(
 
 
 def tau(closed: np.ndarray, ran: np.ndarray) -> float:
-    """Return Kendall's tau between the orders of two columns of times."""
     pairs = np.triu_indices(len(ran), 1)
     signs = (np.sign(of[pairs[0]] - of[pairs[1]]) for of in (closed, ran))
     return float(np.mean(np.multiply(*signs)))
@@ -71,7 +70,6 @@ def _line(name: str, found: np.ndarray, agrees: float) -> str:
 
 
 def main() -> int:
-    """Print a line for each job, and one for all; return the exit status."""
     parser = argparse.ArgumentParser()
     parser.add_argument("plans", type=int, nargs="?", default=20)
     parser.add_argument("seed", type=int, nargs="?", default=11)

@@ -1,4 +1,4 @@
-"""Inputs of the speed benchmarks, in ASTRA-sim's own file formats, made by our own writer."""
+"""Inputs of the speed benchmarks, in ASTRA-sim's own file formats."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def all_reduce(
 def messages(folder: Path, blocks: list[tuple[str, int]], count: int) -> None:
     """Write messages between random ranks, of random tags and sizes.
 
-    A rank has at most eight sends and receives under way. With all at once the reference takes
+    A rank has at most eight sends and receives under way: with all at once the reference takes
     minutes.
     """
     draw = random.Random(1)
@@ -47,7 +47,6 @@ def messages(folder: Path, blocks: list[tuple[str, int]], count: int) -> None:
 
 
 def _cluster(folder: Path, blocks: list[tuple[str, int]], algorithm: str) -> int:
-    """Write the network, the system and the memory; return the number of ranks."""
     folder.mkdir(parents=True, exist_ok=True)
     ranks = 1
     for _, size in blocks:

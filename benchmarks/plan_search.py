@@ -60,7 +60,6 @@ def job_of(seed: int) -> Job:
 
 
 def values_of(name: str, plan: Plan, job: Job, layers: int) -> tuple[Any, ...]:
-    """Return values that a search tries for a field."""
     copies = plan.dp * plan.cp
     return {
         "tp": (1, 2, 4, 8), "cp": (1, 2, 4), "pp": (1, 2, 4, 8, 16, 32), "ep": (1, 2, 4, 8, 16, 32),
@@ -94,8 +93,6 @@ FIELDS = (
 
 
 class Search:
-    """Simulates plans of a job, and changes them."""
-
     def __init__(self, job: Job, stack: str, seed: int) -> None:
         self.job, self.draw = job, random.Random(seed)
         self.model, self.cluster = find(job.model), clusters.load(job.cluster)
@@ -176,7 +173,7 @@ def regret(job: Job, stack: str, plans: int, seed: int) -> tuple[float, Plan, Pl
 def told(stack: str, plans: int, seed: int) -> tuple[bool, str]:
     """Return whether a job meets the goal, and a line on it, with what is changed if it does not.
 
-    A job that `plan` answers with an error misses it.
+    A job that `plan` answers with an error misses the goal.
     """
     job, start = job_of(seed), time.process_time()
     words = f"{seed} {job.model} on {job.ranks} of {job.cluster}, batch {job.global_batch}"
@@ -192,7 +189,6 @@ def told(stack: str, plans: int, seed: int) -> tuple[bool, str]:
 
 
 def main() -> int:
-    """Print a line for each job; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--small", action="store_true", help="the jobs of few ranks alone")
     parser.add_argument("--jobs", type=int, default=JOBS)

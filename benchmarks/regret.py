@@ -1,7 +1,7 @@
 """How much slower the plan of a search is than the best of all plans, each simulated exactly.
 
 Goals: no slower on spaces of up to 2,000 plans, 0.5 % slower on larger ones. Plans that do not fit
-are left out. A search simulates some dozens of plans, this all of them, so it takes minutes.
+are left out. It takes minutes, as it simulates all plans where a search simulates dozens.
 
     python -m benchmarks.regret
 """
@@ -58,7 +58,6 @@ def exact_best(job: Job, space: PlanSpace) -> tuple[float, int, int]:
 
 
 def main() -> int:
-    """Print a line for each job; return the exit status."""
     met = True
     for job in JOBS:
         space = PlanSpace(

@@ -1,11 +1,10 @@
 """How cost grows with ranks: folded, every rank, and the reference simulator, drawn for the docs.
 
-Ours is counted from a scenario in memory to its result: compiling, finding classes, running; and,
-as `run`, without compiling, which is what a compiled model costs when it runs again. The
-reference is the whole process of its binary, which also reads one small file per rank; it is run
-where YANTRA_REFERENCE_UNAWARE names it. Without it, its points of the last run that had it stay.
-All are processor seconds of one thread, the least of several runs. A series ends where one run
-would take more than a minute.
+Ours is counted from a scenario in memory to its result, and, as `run`, without compiling, which is
+what a compiled model costs when it runs again. The reference is the whole process of its binary,
+which also reads one small file per rank; it runs where YANTRA_REFERENCE_UNAWARE names it, else its
+points of the last such run stay. All are processor seconds of one thread, the least of several
+runs. A series ends where one run would take more than a minute.
 
     python -m benchmarks.scale_curve         writes docs/concepts/scale.json and scale.svg
 """
@@ -78,7 +77,6 @@ def collectives(folder: Path) -> list[Point]:
 
 
 def _expected(before: Point, ranks: int) -> float:
-    """Return the seconds to fear: four times as many for twice the ranks."""
     return before.seconds * (ranks / before.ranks) ** 2
 
 
@@ -150,7 +148,7 @@ def _told(point: Point) -> Point:
 
 
 def ratios(points: list[Point]) -> list[str]:
-    """Return, for every case that the reference ran, how many times faster ours is."""
+    """Return how many times faster ours is in every case that the reference ran."""
     seconds = {(p.series, p.kind, p.ranks): p.seconds for p in points}
     lines = []
     for series, kind, ranks in seconds:
@@ -198,7 +196,6 @@ def draw(points: list[Point], file: Path) -> None:
 
 
 def main() -> int:
-    """Measure, print the ratios and write the plot; return the exit status."""
     data = HERE / "scale.json"
     with tempfile.TemporaryDirectory() as folder:
         points = collectives(Path(folder)) + steps(Path(folder))

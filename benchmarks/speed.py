@@ -3,10 +3,10 @@
 A simulation, a whole command and the reference follow each other, so each finds the caches as the
 others leave them, and the least of several turns counts. Ours is counted twice: the simulation
 alone (reading the files, compiling, running: what repeated runs and sweeps pay), and the whole
-command with the interpreter's start, as it is installed: the program `yantra`, its bytecode there.
-The reference is the whole process of its binary, given by YANTRA_REFERENCE_UNAWARE and
-YANTRA_REFERENCE_AWARE; without them only our own times are shown. The goals are ratios of the
-simulation, one thread, unfolded, and of the whole command where a short run shows its start.
+command as it is installed: the program `yantra`, its bytecode there. The reference is the whole
+process of its binary, given by YANTRA_REFERENCE_UNAWARE and YANTRA_REFERENCE_AWARE; without them
+only our own times are shown. The goals are ratios of the simulation, one thread, unfolded, and of
+the whole command where a short run shows its start.
 """
 
 from __future__ import annotations
@@ -47,7 +47,6 @@ class Case(NamedTuple):
 
 
 def cases(folder: Path) -> Iterator[Case]:
-    """Write the inputs below `folder` and yield them."""
     both = ("unaware", "aware")
     for name, blocks, algorithm, latest_us, backends, goal in (
         ("ring all-reduce, Ring 256", [("Ring", 256)], "ring", 0, both, 40.0),
@@ -97,7 +96,6 @@ def _transformer(folder: Path) -> Iterator[Case]:
 
 
 def simulate_seconds(case: Case, backend: str) -> float:
-    """Return the processor seconds of reading, compiling and running a case in this process."""
     start = time.process_time()
     scenario, _ = from_files(
         workload="workload",
@@ -161,7 +159,6 @@ class Least(NamedTuple):
 
 
 def in_turns(case: Case, backend: str, environment: dict[str, str]) -> Least:
-    """Measure a simulation, a whole command and the reference, one after the other."""
     binary = os.environ.get(f"YANTRA_REFERENCE_{backend.upper()}")
     command = [sys.executable, str(_PROGRAM), "astra-sim", *_flags(case)]
     command.append(f"--network-backend=congestion-{backend}")
@@ -179,7 +176,6 @@ def in_turns(case: Case, backend: str, environment: dict[str, str]) -> Least:
 
 
 def report(folder: Path) -> bool:
-    """Measure and print every case; return whether every goal that could be checked is met."""
     met = True
     installed = _installed(folder)
     titles = ("case", "network", "ours s", "command s", "reference s")

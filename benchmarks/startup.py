@@ -2,7 +2,7 @@
 
 Measured are `--version`, a small run, the help of every command, and what a shell waits for behind
 `<TAB>`. The goal of a small run is in processor seconds, which other work on the machine changes
-less, beside what the interpreter alone takes.
+less.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ _PROGRAM = str(Path(sys.executable).with_name("yantra"))
 
 
 def report(folder: Path) -> bool:
-    """Measure and print; return whether every goal is met."""
     small = folder / "small"
     all_reduce(small, [("Ring", 8)], "ring")
     run = [
@@ -55,7 +54,6 @@ def report(folder: Path) -> bool:
 
 
 def _commands(command: click.Command, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Yield the words of every command and group."""
     yield words
     if isinstance(command, click.Group):
         context = click.Context(command)

@@ -109,7 +109,6 @@ class Run:
         return [use.bytes for use in self.outcome.dimensions]
 
     def columns(self) -> tuple[Any, ...]:
-        """Everything a run leaves behind, to be compared."""
         out = self.outcome
         uses = [(use.bytes, use.messages, use.busy_ticks) for use in out.dimensions]
         arrays = (out.finish, out.finish_order, out.compute_busy, out.start, out.end)
@@ -133,13 +132,12 @@ def link_rows(outcome: _core.Outcome) -> list[tuple[int | None, ...]]:
 
 
 def run(topology: Topology, write: Write, **parts: Any) -> Run:
-    """Make a scenario, compile it and run it."""
     model = compile(scenario(topology, write, **parts))
     warnings: list[str] = []
     return Run(model, run_native(model, warnings=warnings), warnings)
 
 
 def write_result(path: Path, form: dict[str, Any]) -> None:
-    """Write the changed form of a result as Yantra would, with a digest of its own."""
+    """Write a changed result as Yantra would, with a digest of its own."""
     text = json.dumps({key: value for key, value in form.items() if key != MEMBER})
     path.write_text("".join(seal_pieces([f"{text[:-1]}\n}}\n"])))

@@ -1,6 +1,6 @@
-"""Runs a command of Yantra in a forked child, so that what was imported need not be again.
+"""Runs a command of Yantra in a forked child, which need not import again what its parent has.
 
-A crash, a hang and the memory that a command takes are the child's: what started it goes on.
+A crash, a hang and the memory that a command takes stay the child's.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 
 class Ended(NamedTuple):
-    """How a command ended: its status, None if it did not; what it said; the most bytes it had."""
+    """How a command ended: its status (None if it did not end), its output, its peak bytes."""
 
     status: int | None
     text: str
@@ -40,7 +40,7 @@ def in_child(command: list[str], longest_s: float) -> Ended:
 
 
 def _waited(child: int, longest_s: float) -> tuple[int | None, int]:
-    """Return the status of a child, None if it has to be killed, and the most bytes that it had."""
+    """Return the status of a child, None if it has to be killed, and its peak memory in bytes."""
     end = time.monotonic() + longest_s
     pause = 0.001
     while True:
@@ -53,14 +53,13 @@ def _waited(child: int, longest_s: float) -> tuple[int | None, int]:
             return None, 0
         time.sleep(pause)
         pause = min(2 * pause, 0.05)
-    # A process starts with the peak of the one that starts it, which says nothing of its own.
+    # A process starts with its parent's peak, which says nothing about its own.
     inherited = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     peak = usage.ru_maxrss if usage.ru_maxrss > inherited else 0
     return os.waitstatus_to_exitcode(status), peak * 1024
 
 
 def _run_and_exit(command: list[str], out: TextIOBase) -> None:
-    """In the child: run the command with its output in a file, and leave without cleaning up."""
     code = 99
     try:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

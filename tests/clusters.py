@@ -1,4 +1,4 @@
-"""Small clusters and scenarios for tests, so that each test states only what it is about."""
+"""Small clusters and scenarios, so that each test holds only what it is about."""
 
 from __future__ import annotations
 

@@ -1,12 +1,11 @@
 """Programs that test the core: `native/<part>/*.test.cpp`, built with what they need.
 
-Beside `name.test.cpp` goes `name.cpp`, if there is one and the test does not include it whole, and
+`name.test.cpp` is built with `name.cpp`, unless there is none or the test includes it, and with
 what its line `// needs:` names: sources, folders of them, or `the parts of a run`. Sources of one
-group are compiled together, once for all tests, as is each test: what one worker has built, the
-others use.
+group are compiled together, once for all tests and workers.
 
-$YANTRA_NATIVE names the folders to take sources from; the first that has one counts. So the mutants
-of tests/mutants put a folder with their one changed file before the rest.
+$YANTRA_NATIVE names the folders to take sources from; the first that has a source is taken. The
+mutants of tests/mutants put a folder with their one changed file before the rest.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ FOLDERS = [Path(folder) for folder in OTHERS.split(os.pathsep)] if OTHERS else [
 COMPILER = shutil.which(os.environ.get("CXX", "g++"))
 CACHE = [found] if (found := shutil.which("ccache")) else []
 INCLUDED = [f"-I{folder}" for folder in FOLDERS]
-# What a test does not call need not be there to be linked. An index beyond its vector ends a test.
+# What a test does not call need not be linked. An index beyond its vector ends a test.
 LINKED = ["-ffunction-sections", "-Wl,--gc-sections", "-D_GLIBCXX_ASSERTIONS"]
-# What a pool takes back is overwritten, so that who reads it is noticed.
+# Memory given back to a pool is overwritten, so that a later read of it is noticed.
 FLAGS = ["-std=c++20", "-O1", "-DYANTRA_POISON", *INCLUDED, *LINKED]
-# A mutant must not fail for a warning: tests are to notice it.
+# A mutant must fail in a test, not for a warning.
 STRICT = ["-w"] if OTHERS else ["-Wall", "-Wextra", "-Werror"]
 
 PARTS_OF_A_RUN = "the parts of a run"
@@ -51,19 +50,16 @@ GROUPS = {
         "workload/rank_rules.cpp",
     ],
 }
-"""Sources that together compile twice as fast; only `the parts of a run` take the last group."""
+"""Sources that compile twice as fast together; only `the parts of a run` take the last group."""
 TAKES = {"packet": ["flow"]}
 """Groups that a group cannot be linked without."""
 
 
 def programs() -> list[Path]:
-    """Return the tests beside the parts of the core."""
     return sorted(NATIVE.rglob("*.test.cpp"))
 
 
 class Objects:
-    """What was built in a folder that all workers of one run of the tests share."""
-
     def __init__(self, folder: Path) -> None:
         folder.mkdir(exist_ok=True)
         self._folder = folder
@@ -78,7 +74,7 @@ class Objects:
         return target
 
     def _all(self, names: list[str]) -> list[Path]:
-        """Return objects. What another worker builds is waited for last."""
+        """Return objects, waiting last for those that another worker builds."""
         late = [name for name in names if not self._built(name, waiting=False)]
         for name in late:
             self._built(name, waiting=True)
@@ -112,7 +108,6 @@ def _name(test: Path) -> str:
 
 
 def _object(what: Path | str) -> str:
-    """Return the file name of the object of a test or of a group."""
     return f"group-{what}.o" if isinstance(what, str) else f"{_name(what)}.o"
 
 
@@ -135,13 +130,11 @@ def _needs(test: Path) -> tuple[list[Path], list[str]]:
 
 
 def _group(source: str) -> str:
-    """Return the group of a source, "" if it has none but that of a run."""
     folder = source.rpartition("/")[0]
     return next((name for name, parts in GROUPS.items() if folder in parts and name != RUN), "")
 
 
 def _names(name: str) -> Iterator[str]:
-    """Yield a source, or those of a folder, which does not end in `.cpp`."""
     if name.endswith(".cpp"):
         yield name
         return

@@ -20,7 +20,7 @@ NEEDS_MKDOCS = pytest.mark.skipif(
 
 
 class Site(NamedTuple):
-    """The folder of a site, and why its build failed, "" if it did not."""
+    """The folder of a site, and why its build failed ("" if it did not)."""
 
     folder: Path
     failure: str

@@ -21,7 +21,6 @@ def append_to_path(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run_module(module: str, line: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
-    """Run `python -m module line...` in this process; return its exit status."""
     monkeypatch.setattr(sys, "argv", [module, *line])
     sys.modules.pop(module, None)  # runpy warns of a module that is imported already
     with pytest.raises(SystemExit) as end:
@@ -30,7 +29,6 @@ def run_module(module: str, line: list[str], monkeypatch: pytest.MonkeyPatch) ->
 
 
 def python(*words: str, cwd: Path, path: list[Path]) -> subprocess.CompletedProcess[str]:
-    """Run another Python with folders at the end of its path."""
     places = [os.environ.get("PYTHONPATH", ""), *map(str, path)]
     env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, places))}
     command = [sys.executable, *words]

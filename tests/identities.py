@@ -46,7 +46,7 @@ def path_fills_the_run(result: Result, where: str) -> None:
 
 
 def slack_is_what_is_left(result: Result, where: str) -> None:
-    """No node can be later than the makespan; those of the path cannot be later at all."""
+    """No node can be later than the makespan, and none of the path can be later at all."""
     outcome = result.outcome
     slack, end = np.asarray(result.recording.slack_ticks), np.asarray(outcome.end)
     ended = end != NEVER
@@ -77,9 +77,9 @@ def bytes_add_up(result: Result, where: str, bins: int) -> None:
 
 
 def rates_add_up(result: Result, where: str) -> None:
-    """A link's rate over time is its bytes, and never more than it can carry; so are its flows."""
+    """A link's rate over time adds up to its bytes, within its capacity; so do its flows' rates."""
     if not result.model.follows_links:
-        return  # of ports it is not told when they were at which rate
+        return  # for ports no times of rates are recorded
     outcome, rates = result.outcome, result.recording.link_rates
     lengths = rates["to_ns"] - rates["from_ns"]
     assert (lengths > 0).all(), where

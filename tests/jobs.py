@@ -1,7 +1,7 @@
 """Random jobs of four ranks for property tests, and whether a cluster runs one to the end.
 
-A job is put together so that it can run in the order in which it is drawn. Ids follow that order or
-not, so that what goes first may still be left to timing.
+A job can run in the order in which it is drawn. Ids follow that order or not, so that timing may
+still decide what goes first.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ speeds = st.tuples(st.sampled_from([0.01, 1.0, 500.0]), st.sampled_from([0.0, 30
 
 @st.composite
 def jobs(draw: st.DrawFn, chained: bool = False, most: int = 12) -> Job:
-    """A job that could run in the order in which it is drawn; ids follow it or not."""
     ranks: Job = [[] for _ in range(RANKS)]
     ascending = draw(st.booleans())
     ids = [list(range(60)) if ascending else draw(st.permutations(range(60))) for _ in ranks]
@@ -82,7 +81,6 @@ def makespan(
     bandwidth: float,
     latency: float,
 ) -> int | None:
-    """Ticks until the last rank of a ring ends; None if it never does."""
     scenario = Scenario(
         workload=Traces(
             traces=traces,

@@ -1,7 +1,7 @@
 """Linked traces made up for tests: ranks that compute, launch kernels and talk to each other.
 
 A rank's program is a list of steps; `Rank` runs it on a clock of its own, as a host that launches
-and a device that executes in stream order, and writes down what linking would have found.
+and a device that executes in stream order, and records what linking would have found.
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ _KERNELS = {
 
 
 def attrs(**values: Any) -> list[Attr]:
-    """The attributes every operator has, with some replaced or added."""
     usual = {"rf_id": 0, "fw_parent": 0, "seq_id": -1, "scope": 0, "tid": 1, "fw_tid": 0}
     found = {**usual, "op_schema": "", **values}
     return [
@@ -156,7 +155,7 @@ class Rank:
     def talk(
         self, name: str, group: str, elements: int, sequence: int, *, peer: int = 0, dur: int = 9000
     ) -> DeviceOp:
-        """A collective, a send or a receive through `record_param_comms` and its kernel."""
+        """Add a collective, a send or a receive through `record_param_comms`, and its kernel."""
         text = record(name, elements, group, sequence, peer)
         around = self.operator("record_param_comms", 1, 4000, inputs=text)
         inner = self.operator(f"nccl:{name}", around.id, 4000)
@@ -168,7 +167,7 @@ class Rank:
     def exchange(
         self, group: str, sequence: int, sends: Sequence[int], gets: Sequence[int], width: int = 100
     ) -> DeviceOp:
-        """An all-to-all of rows of `width` floats, so many to and from each member."""
+        """Add an all-to-all of rows of `width` floats, so many to and from each member."""
         around = self.operator(
             "record_param_comms",
             1,
@@ -184,7 +183,7 @@ class Rank:
     def gloo(
         self, name: str, work: str, value: Any, *, delay: int, dur: int, below: bool, note: str = ""
     ) -> Operator:
-        """A `c10d` call whose work a worker thread does `delay` later; its record may lie apart."""
+        """Add a `c10d` call that a worker thread does `delay` later; its record may be elsewhere."""
         inputs = io(([value], "GenericList[Tensor(float)]"))
         api = self.operator(f"c10d::{name}", 1, 1500, inputs=inputs)
         if note:

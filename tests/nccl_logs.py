@@ -21,8 +21,8 @@ def log(
 ) -> str:  # fmt: skip
     """Return the output of a program for (bytes, microseconds).
 
-    `names` tells the program, with a `suffix` as builds for MPI have; `hosts` those of ranks. `amd`
-    is what rccl-tests print.
+    `names` is the program, with a `suffix` as builds for MPI have; `hosts` those of ranks; `amd`
+    prints as rccl-tests do.
     """
     each = ranks // nodes
     called = f"{program}_perf{suffix}"
@@ -50,5 +50,4 @@ def log(
 
 
 def prefixed(text: str, prefix: str = "[1,0]<stdout>:") -> str:
-    """Return a log as mpirun --tag-output has it, or with another prefix."""
     return "".join(f"{prefix}{line}\n" for line in text.splitlines())

@@ -12,7 +12,7 @@ import pytest
 ADAPTERS = Path(__file__).parents[1] / "adapters"
 REFERENCE = ADAPTERS / "python" / "store_and_forward.py"
 BARE = (sys.executable, "-SE")
-"""An interpreter that imports no more than a program asks for; others take five times as long."""
+"""An interpreter that imports only what a program asks for starts five times as fast."""
 REFERENCE_WORDS = (*BARE, str(REFERENCE))
 """The reference of the protocol, and what starts it."""
 
@@ -41,7 +41,7 @@ def program(folder: Path, body: str, name: str = "program") -> str:
 
 
 def answering(folder: Path, answer: str, name: str = "program") -> str:
-    """Write a program that takes the fabric and says something when it is first let advance."""
+    """Write a program that takes the fabric and answers when first allowed to advance."""
     ready = "hear('begin')\nsay('ready 1\\n')\nhear('advance')\n"
     return program(folder, f"{ready}{answer}\nhear('end')\n", name)
 

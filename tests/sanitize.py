@@ -1,6 +1,6 @@
 """Runs the suite on a core built with AddressSanitizer and UndefinedBehaviourSanitizer.
 
-Run by `make sanitize`. The sanitized module lies in a copy of the package under build/sanitize,
+`make sanitize` runs it. The sanitized module is in a copy of the package under build/sanitize,
 which comes before the installed one on the path.
 """
 

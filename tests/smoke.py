@@ -1,4 +1,4 @@
-"""What an installed wheel must do, on the standard library and what Yantra depends on alone.
+"""What an installed wheel must do with nothing but its declared dependencies.
 
 `python tests/smoke.py` runs a training step by the command line and from Python, in a folder of its
 own, and fails with an assertion. It needs nothing of the repository, so it tests what is installed.
@@ -13,7 +13,6 @@ from tempfile import TemporaryDirectory
 
 
 def yantra(folder: str, *words: str) -> str:
-    """Run a command of the installed package; return what it prints."""
     command = [str(Path(sys.executable).with_name("yantra")), *words]
     return subprocess.run(
         command, cwd=folder, check=True, stdout=subprocess.PIPE, text=True, encoding="utf-8"

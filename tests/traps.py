@@ -1,4 +1,4 @@
-"""Files of a stranger: each names code that leaves a mark where it runs, by another key."""
+"""Files of a stranger: each names code that leaves a mark when it runs, by another key."""
 
 from __future__ import annotations
 
@@ -71,7 +71,6 @@ KEYS: dict[str, Mapping[str, Any]] = {
 
 
 def scenario(key: str) -> dict[str, Any]:
-    """Return a scenario with the trap of a key."""
     tree: dict[str, Any] = json.loads(json.dumps(SCENARIO))
     for path, value in KEYS[key].items():
         *above, last = path.split(".")
@@ -87,7 +86,6 @@ def scenario(key: str) -> dict[str, Any]:
 
 
 def result(key: str) -> dict[str, Any]:
-    """Return a whole result whose scenario has the trap of a key."""
     whole: dict[str, Any] = json.loads(_result())
     del whole["sealed"]  # as what has changed since it was written is not read
     return whole | {"scenario": scenario(key), "inputs": {}}
@@ -95,7 +93,6 @@ def result(key: str) -> dict[str, Any]:
 
 @cache
 def _result() -> str:
-    """Return the text of the result of `SCENARIO`."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         _write_traces(folder)
@@ -116,7 +113,7 @@ def lay(folder: Path) -> None:
 
 
 def arm(folder: Path, text: str = "") -> None:
-    """Write the Python file anew, with `text` in it: Yantra runs a file that it knows only once."""
+    """Write `text` into the Python file anew: Yantra runs a known file only once."""
     mark = folder / MARK
     (folder / "evil.py").write_text(f"open({str(mark)!r}, 'w').write({text!r})\n")
 

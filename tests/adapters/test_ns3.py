@@ -36,7 +36,7 @@ def test_it_keeps_every_law(ns3: str) -> None:
 
 
 def test_a_byte_takes_a_handshake_and_its_way(ns3: str) -> None:
-    # SYN, SYN-ACK and the byte: three ways of two links of 5 us and less than 100 B at 1.25 B/ns.
+    # SYN, SYN-ACK and the byte: three trips over two links of 5 us and under 100 B at 1.25 B/ns.
     (end,) = ends_ns(ns3, (0, 1, 1, 0))
     assert 30_000 < end < 30_000 + 6 * 80
 

@@ -30,7 +30,7 @@ def simgrid(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def graph_of(links: list[list[float]]) -> Graph:
-    """Return a graph of two ranks with all links; the routes of flows are given, whatever it is."""
+    """Return a graph of two ranks with all links; flows bring their own routes."""
     count = len(links)
     rates, latencies = (np.array(column, float) for column in zip(*links, strict=True))
     ends = np.zeros(count, np.uint32)
@@ -39,7 +39,6 @@ def graph_of(links: list[list[float]]) -> Graph:
 
 
 def ends_ns(program: str, case: dict[str, Any]) -> list[float]:
-    """Return when each flow of a case is through."""
     talk = Conversation((program,), graph_of(case["links"]), gives_routes=True, timeout_s=60)
     for size, start_ns, route, _ in case["flows"]:
         talk.send(round(start_ns / PS), 0, 1, size, route)

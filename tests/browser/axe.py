@@ -1,8 +1,8 @@
 """axe-core on a page that a browser shows: what those who cannot see or point would miss.
 
-axe-core is a program of its own and not in the repository: `npm install axe-core` puts it into
-`node_modules`, and AXE_CORE may say where another copy is. Without it the tests are skipped and say
-so. Source: https://github.com/dequelabs/axe-core, rules of WCAG 2.2 and its best practices.
+`npm install axe-core` puts it into `node_modules`; AXE_CORE may name another copy. Without it the
+tests are skipped. Source: https://github.com/dequelabs/axe-core, rules of WCAG 2.2 and its best
+practices.
 """
 
 from __future__ import annotations

@@ -42,7 +42,6 @@ LONGEST_S = 30
 
 
 def find_chromium() -> str | None:
-    """Return the path of a Chromium, or None."""
     names = ("chromium", "chromium-browser", "google-chrome")
     return next((found for name in names if (found := shutil.which(name))), None)
 
@@ -113,7 +112,6 @@ class Chromium:
         return page
 
     def call(self, method: str, session: str | None = None, **parameters: Any) -> Any:
-        """Call a method of the protocol and return its result."""
         self._number += 1
         message = {"id": self._number, "method": method, "params": parameters}
         if session is not None:
@@ -146,7 +144,6 @@ class Page:
         self._browser, self._session, self._target = browser, session, target
 
     def call(self, method: str, **parameters: Any) -> Any:
-        """Call a method of the protocol for this page."""
         return self._browser.call(method, self._session, **parameters)
 
     def close(self) -> None:
@@ -176,7 +173,6 @@ class Page:
         self.evaluate("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))")
 
     def size(self, width: int, height: int) -> None:
-        """Set the size of the window in pixels."""
         self.call(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -199,7 +195,6 @@ class Page:
     def drag(
         self, start: tuple[float, float], end: tuple[float, float], modifiers: int = 0
     ) -> None:
-        """Press the button at one place and release it at another."""
         self.mouse("mousePressed", *start, button="left", clickCount=1, modifiers=modifiers)
         for share in (0.5, 1.0):
             at = [a + (b - a) * share for a, b in zip(start, end, strict=True)]
@@ -215,7 +210,6 @@ class Page:
         self.settle()
 
     def screenshot(self, path: Path, *, whole: bool = False) -> None:
-        """Write a picture of the window, or of the whole page."""
         answer = self.call("Page.captureScreenshot", captureBeyondViewport=whole)
         path.write_bytes(b64decode(answer["data"]))
 
@@ -244,7 +238,7 @@ class Page:
         return found
 
     def requests(self) -> list[str]:
-        """Return the addresses that the page asked for, the file itself among them."""
+        """Return the addresses that the page asked for, its own file among them."""
         return [
             event["params"]["request"]["url"]
             for event in self._events()
@@ -256,7 +250,7 @@ class Page:
 
 
 def _pipe() -> tuple[int, int]:
-    """Return a pipe whose ends stay clear of the descriptors that the browser will use."""
+    """Return a pipe whose ends are no descriptors that the browser will use."""
     low = os.pipe()
     high = tuple(fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, _ABOVE_STANDARD) for end in low)
     for end in low:

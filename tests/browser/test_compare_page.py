@@ -1,6 +1,6 @@
 """The page of a comparison in a real browser: it is drawn, sorts, and turns dark.
 
-Needs Chromium (`apt-get install chromium`); without it the tests are skipped and say so.
+Needs Chromium (`apt-get install chromium`), else the tests are skipped.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The report in a real browser: what is there, and what zoom, click, search and themes do.
 
-Needs Chromium (`apt-get install chromium`); without it the tests are skipped and say so.
+Needs Chromium (`apt-get install chromium`), else the tests are skipped.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 SHIFT = 8
-TEXTS = 0.03  # the share of a timeline's pixels in which texts are smoothed in another way
+TEXTS = 0.03  # the share of a timeline's pixels whose smoothed texts may differ
 MADE = {
     "uneven": uneven,
     "queueing": lambda: uneven("store_and_forward"),
@@ -70,14 +70,13 @@ def opened(browser: Chromium, files: dict[str, Path]) -> Iterator[Any]:
 
 
 def view(page: Page) -> str:
-    """Return what the page says is in view."""
     page.settle()
     text: str = page.evaluate("document.getElementById('timeline-status').textContent")
     return text
 
 
 def box(page: Page, query: str) -> dict[str, float]:
-    """Return where an element is in the window, which is scrolled to it."""
+    """Scroll to an element and return where it is in the window."""
     page.evaluate(f"document.querySelector('{query}').scrollIntoView({{block: 'center'}})")
     page.settle()
     found: dict[str, float] = page.evaluate(
@@ -93,7 +92,6 @@ def press(page: Page, query: str) -> None:
 
 
 def details(page: Page) -> str:
-    """Return what the page tells of the selected node."""
     text: str = page.evaluate("document.getElementById('details').innerText")
     return text
 

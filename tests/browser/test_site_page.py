@@ -1,4 +1,4 @@
-"""The site of the documentation in a browser, opened as files: it is searched without a server.
+"""The site of the documentation in a browser, opened as files: the search needs no server.
 
 axe-core finds nothing on a page of each kind, light and dark.
 """
@@ -48,7 +48,7 @@ def opened(browser: Chromium, path: Path, scheme: str = "default") -> Page:
 
 
 def _search(page: Page, words: str) -> None:
-    """Type words until they are answered: the theme loses what is typed before it listens."""
+    """Type words until they are answered: the theme drops what is typed before it listens."""
     page.evaluate(f"{_QUERY}.focus()")
     for _ in range(_TRIES):
         page.evaluate(f"{_QUERY}.value = '', {_QUERY}.dispatchEvent(new KeyboardEvent('keyup'))")

@@ -1,6 +1,6 @@
 """The page of a study in a real browser: drawn, narrow screens without sideways scrolling, dark.
 
-Needs Chromium (`apt-get install chromium`); without it the test is skipped and says so.
+Needs Chromium (`apt-get install chromium`), else the test is skipped.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ objectives: [step_time, ranks]
 
 
 def study_html(folder: Path) -> str:
-    """Run the study in a folder and return its page."""
     path = folder / "study.yaml"
     path.write_text(STUDY)
     study = read_study(str(path))

@@ -1,4 +1,4 @@
-"""The files that the examples of `--help` name, small ones, and the words of an example."""
+"""The small files that the examples of `--help` name, and the words of an example."""
 
 from __future__ import annotations
 
@@ -76,7 +76,6 @@ ADD = "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"
 
 
 def words(example: str) -> list[str]:
-    """Return what a shell makes of an example, without the program."""
     program, *rest = shlex.split(example.replace("\\\n", " "))
     assert program == "yantra"
     return rest
@@ -122,7 +121,6 @@ def _traces(folder: Path) -> None:
 
 
 def _pytorch(folder: Path) -> None:
-    """Write host.json and device.json, of two ranks, and what links them."""
     for rank in (0, 1):
         write_pair(folder, operators=30, seed=rank)
         device = json.loads((folder / "device.json").read_text())
@@ -139,7 +137,6 @@ def _pytorch(folder: Path) -> None:
 
 
 def _host_trace() -> dict[str, Any]:
-    """A host trace of one operator that PyTorch can run again."""
     root = _operator(1, "[pytorch|profiler|execution_trace|process]", "", [], [])
     add = _operator(
         2, "aten::add", ADD, [TENSOR, TENSOR, 1], ["Tensor(float)", "Tensor(float)", "Int"]
@@ -168,7 +165,7 @@ def _operator(
 
 
 def _sheets(folder: Path) -> None:
-    """Write the your own sheets of the page on STG."""
+    """Write the sheets called `your own` on the page on STG."""
     for block in blocks(ROOT / "docs" / "reference" / "stg.md"):
         if block.file is not None:
             (folder / block.file).write_text(block.text)

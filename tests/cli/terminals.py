@@ -18,8 +18,6 @@ _LEAVE_OUT = ("NO_COLOR", "FORCE_COLOR")
 
 
 class Seen(NamedTuple):
-    """The exit status of a command, and what came on the terminal and in the pipe, if any."""
-
     status: int
     terminal: str
     piped: str
@@ -37,7 +35,7 @@ def see(
 ) -> Seen:
     """Run a command on a terminal; `pipe` names the stream ("stdout", "stderr") that is a pipe.
 
-    Once the terminal shows the text `at`, if one is given, the command is sent a signal.
+    Once the terminal shows the text `at`, if one is given, the command gets a signal.
     """
     ours, its = pty.openpty()
     kept = {name: value for name, value in os.environ.items() if name not in _LEAVE_OUT}
@@ -60,12 +58,12 @@ def see(
 
 
 def _read(terminal: int, at: bytes, then: Callable[[], None]) -> bytes:
-    """Read what comes until nobody holds the terminal's other end; act once `at` is there."""
+    """Read until nobody holds the terminal's other end; act once `at` is there."""
     shown = b""
     while True:
         try:
             piece = os.read(terminal, 4096)
-        except OSError:  # how Linux says that the other end is closed
+        except OSError:  # the other end is closed, on Linux
             return shown
         if not piece:
             return shown

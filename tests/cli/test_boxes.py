@@ -1,4 +1,4 @@
-"""Boxes in commands: what `stay_in_box` takes, and what is refused where two ways are meant."""
+"""Boxes in commands: what `stay_in_box` takes, and what is refused as ambiguous."""
 
 from __future__ import annotations
 

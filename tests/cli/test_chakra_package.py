@@ -1,4 +1,4 @@
-"""The drop-in's module commands: lines that people type; whose package `chakra` is active."""
+"""The drop-in's module commands as people type them; whose package `chakra` is active."""
 
 from __future__ import annotations
 
@@ -171,7 +171,6 @@ def test_every_module_of_commands_has_a_main(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def install(site: Path) -> None:
-    """Install the drop-in into a folder as its wheel does."""
     wheel = tomllib.loads((drop_in.DISTRIBUTION / "pyproject.toml").read_text())["tool"]["hatch"]
     (moved,) = wheel["build"]["targets"]["wheel"]["sources"].values()
     site.mkdir(parents=True, exist_ok=True)

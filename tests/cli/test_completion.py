@@ -56,7 +56,6 @@ def shell_path(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def offered(shell: str, path: str, line: str, folder: Path) -> list[str]:
-    """Return what a shell offers for the last word of a line."""
     if which(shell) is None:
         pytest.skip(f"{shell} is not installed")
     words = line.split(" ")

@@ -1,4 +1,4 @@
-"""`yantra doctor`: what it finds in a sound installation, and what it says of broken ones."""
+"""`yantra doctor`: what it finds in a sound installation and in broken ones."""
 
 from __future__ import annotations
 

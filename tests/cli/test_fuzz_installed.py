@@ -1,4 +1,4 @@
-"""The installed command survives a few broken files; what it may not do would be found."""
+"""The installed command survives a few broken files, and the check finds misbehaviour."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FINE = Ended(0, b"", 0.1, 50 << 20)
 def test_broken_files_end_in_a_result_or_a_refusal_that_names_one(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Those of a few commands; `--target installed` takes all."""
+    """`--target installed` takes the files of all commands."""
     assert installed.campaign(8, 120, 5, only="chakra s") == []
     assert " targets, 0 left out, 0 faults" in capsys.readouterr().out
 

@@ -36,7 +36,7 @@ def test_every_option_and_command_says_what_it_is() -> None:
 
 
 def test_help_imports_nothing_heavy() -> None:
-    """All in one process: what none of them imports, no single one does."""
+    """In one process: what no command imports when all run, none imports alone."""
     code = (
         "import io, json, sys\n"
         "from contextlib import redirect_stdout\n"

@@ -1,4 +1,4 @@
-"""Long commands that are interrupted: one line, the right status, whole files and nothing half."""
+"""Interrupted long commands: one line, the right status, no half-written files."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ LONG_COMMANDS = {
 
 @pytest.mark.parametrize("name", LONG_COMMANDS)
 def test_sigterm_ends_every_command_within_a_second(name: str, tmp_path: Path) -> None:
-    """A second of processor time, as other tests may run beside."""
+    """Processor time is counted, as other tests may run at the same time."""
     if "all.csv" in LONG_COMMANDS[name]:
         line = "network generate all_to_all --hosts 384 --set size=128KiB -o"
         assert main([*line.split(), str(tmp_path / "all.csv")]) == 0
@@ -151,7 +151,7 @@ network: flow
 
 
 def test_sigterm_ends_a_sweep_in_the_midst_of_its_runs(tmp_path: Path) -> None:
-    """They are in threads, which hear no signal, and each seldom tells how far it is."""
+    """Runs are in threads, which get no signal, and each seldom reports its progress."""
     builder = TraceBuilder()
     builder.collective(CollectiveType.ALL_TO_ALL, 1 << 26)
     for rank in range(384):
@@ -162,7 +162,7 @@ def test_sigterm_ends_a_sweep_in_the_midst_of_its_runs(tmp_path: Path) -> None:
 
 
 def _ends_within_a_second(line: str, folder: Path, after: float = 1.0) -> None:
-    """SIGTERM comes after so much processor time of a command; it uses less than a second more."""
+    """Send SIGTERM after so much processor time; the command uses less than a second more."""
     command = [sys.executable, "-m", "yantra", *line.split()]
     process = subprocess.Popen(
         command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True

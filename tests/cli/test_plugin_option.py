@@ -1,4 +1,4 @@
-"""`--plugin FILE` lets every command that reads a scenario know a plug-in by its name."""
+"""`--plugin FILE` gives a plug-in's name to every command that reads a scenario."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ PLUGINS = ["--plugin", "my_chords.py", "--plugin=my_back.py"]
 
 @pytest.fixture
 def folder(inputs: Path, capsys: pytest.CaptureFixture[str]) -> Path:
-    """The files of the examples, two plug-ins, and a scenario that names them."""
     assert main(["new", "topology", "my_chords"]) == 0
     assert main(["new", "collective", "my_back"]) == 0
     scenario = (inputs / "step.yaml").read_text()

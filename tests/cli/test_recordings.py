@@ -1,4 +1,4 @@
-"""Recordings as users find them, through the command in a process of its own."""
+"""Recordings through the command line, in a process of its own."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What wrong command lines say, of every command: exact texts, one line, nothing written.
 
-`wrong_lines.txt` holds each line and the text. A line that turns out to be right, because the
-command makes the folder or takes text for a file, stands there as such.
+`wrong_lines.txt` holds each line and the text, and says where a line turns out to be right, because
+the command makes the folder or takes text for a file.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Command lines that go wrong, made from the examples of every command: one thing wrong in each.
 
-`python -m tests.cli.wrong_lines` writes anew what they say to `wrong_lines.txt`; read the
-difference before it is kept.
+`python -m tests.cli.wrong_lines` writes `wrong_lines.txt` anew; read the difference before you keep
+it.
 """
 
 from __future__ import annotations
@@ -29,15 +29,12 @@ WRONG_OUTPUTS = ("file/out", "folder")
 
 
 class Outcome(NamedTuple):
-    """The exit status of a command line, what it printed and said."""
-
     status: int
     out: str
     err: str
 
 
 def prepare(folder: Path) -> None:
-    """Add to the files of the examples those that are wrong."""
     (folder / "folder").mkdir()
     (folder / "empty").write_bytes(b"")
     (folder / "file").write_bytes(b"")
@@ -76,7 +73,6 @@ def _is_input(name: str) -> bool:
 
 
 def run(words: list[str]) -> Outcome:
-    """Run a line in this process and the current folder."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         status = main(words)
@@ -84,13 +80,11 @@ def run(words: list[str]) -> Outcome:
 
 
 def recorded() -> dict[str, str]:
-    """Return what was said of each line; nothing of one that is not wrong at all."""
     cases = RECORDED.read_text(encoding="utf-8").split(PROMPT)[1:]
     return {line: said for line, _, said in (case.partition("\n") for case in cases)}
 
 
 def record() -> None:
-    """Run every line, each in a folder of its own, and write what it says."""
     with (
         tempfile.TemporaryDirectory() as made,
         tempfile.TemporaryDirectory() as configuration,

@@ -87,7 +87,7 @@ def test_scale_up_is_faster_than_the_host_and_the_host_than_scale_out(machine: C
     for speeds in ("nominal", "achievable"):
         rates = [level.device_bytes_per_s(speeds) for level in machine.network]
         assert rates[0] > machine.host_bandwidth.value
-        if machine.name != "gaudi3":  # whose ports to other nodes are its own, not behind its host
+        if machine.name != "gaudi3":  # its ports to other nodes are its own, not behind its host
             assert machine.host_bandwidth.value > rates[-1]
 
 

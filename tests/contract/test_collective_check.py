@@ -16,11 +16,10 @@ from yantra.collectives.schedule import Kind, Move, Round, Schedule
 
 
 def written_out(schedule: Schedule) -> Schedule:
-    """The same schedule without symmetric rounds, so that one move can be changed."""
     return schedule._replace(rounds=tuple(Round(tuple(schedule.moves(r))) for r in schedule.rounds))
 
 
-# Relays of these pass on what they may have, so a message less may do no harm.
+# Relays of these pass on what they may have, so dropping a message may do no harm.
 WITH_RELAYS = ("rail_rings",)
 SCHEDULES = [
     pytest.param(written_out(find(name).schedule(kind, n)), id=f"{name}-{kind}-{n}")

@@ -1,7 +1,4 @@
-"""Every registered collective algorithm keeps the contract, at every size.
-
-The laws themselves are in `yantra.collectives.contract`, where third parties run them too.
-"""
+"""Every registered collective algorithm keeps the laws of `yantra.collectives.contract`."""
 
 from __future__ import annotations
 
@@ -42,7 +39,7 @@ def _local(n: int) -> int:
 
 
 def _on_rails(n: int) -> Fraction:
-    """A step sends the n-th inside the node, and of it what its own ring has to the next node."""
+    """A step sends the n-th inside the node, and its own ring's share of that to the next node."""
     g = _local(n)
     return Fraction(n - 1, n) * (1 if g == 1 else 1 + Fraction(1, g))
 

@@ -29,8 +29,6 @@ PACES = pytest.mark.parametrize("lockstep", [True, False], ids=["lockstep", "dat
 
 
 class Carrier(machines.Graph):
-    """A position that also carries the data of its schedule, by the order of its operations."""
-
     def __init__(
         self,
         world: World,
@@ -114,7 +112,7 @@ def test_the_data_comes_out_right_on_any_network(schedule: Schedule, lockstep: b
 
 @st.composite
 def any_moves(draw: st.DrawFn) -> Schedule:
-    """Rounds of random moves, of use to nobody; no block is written in two ways in one round."""
+    """Draw rounds of random moves; no block is written in two ways in one round."""
     n, blocks = draw(st.integers(2, 4)), draw(st.integers(1, 3))
     rounds = []
     for _ in range(draw(st.integers(1, 6))):

@@ -15,8 +15,6 @@ from yantra.compute.roofline import Roofline
 
 
 class Bound(ComputeModel):
-    """Twice the roofline, until a subclass spoils it."""
-
     asked = 0
 
     def estimate(self, kernels: Kernels, device: Device) -> Estimates:

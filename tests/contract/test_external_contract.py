@@ -17,7 +17,6 @@ ARRIVES = 'print(f"arrived {heapq.heappop(self.arrivals)[1]} {self.clock}")'
 
 
 def changed(folder: Path, *changes: tuple[str, str]) -> str:
-    """Write the skeleton of a program with a mistake in it."""
     text = SKELETON
     for old, new in changes:
         assert text.count(old) == 1, old

@@ -1,6 +1,5 @@
-"""Every builder of fabrics keeps the contract over many options, and has the figures of its paper.
-
-The laws are in `yantra.fabric.graphs.contract`, where third parties run them too.
+"""Every builder of fabrics keeps the laws of `yantra.fabric.graphs.contract` over many options,
+and has the figures of its paper.
 """
 
 from __future__ import annotations
@@ -335,7 +334,6 @@ def test_distances_that_would_take_minutes_are_left_out() -> None:
 
 
 def test_one_speed_of_a_product_is_that_of_all_its_dimensions() -> None:
-    """Whether it is one value or a list of one, it builds what a list with it for each builds."""
     graphs = [
         read(
             "product",

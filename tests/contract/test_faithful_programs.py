@@ -45,7 +45,7 @@ def injections(program: ExchangeProgram, position: int, direction: int) -> Itera
 
 
 def agree(program: ExchangeProgram, members: Members, direction: int = 1) -> None:
-    """The oracle and the program inject alike, send alike in the same order, and end alike."""
+    """Check that the oracle and the program inject, send and end at the same times, in one order."""
     by_rule, by_program = World(), World()
     ranks = [members(by_rule, position) for position in range(program.n)]
     finished = exchange.play(by_rule, ranks)
@@ -124,7 +124,7 @@ def test_halving_doubling_halves_over_a_power_of_two_only(n: int, kind: Kind) ->
 @pytest.mark.parametrize("name", ["ring", "direct", "direct2", "direct5"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_programs_follow_the_rule_on_an_uneven_network(name: str, kind: Kind) -> None:
-    """Delays at random make receipts and hand-overs overtake one another."""
+    """Random delays make receipts and hand-overs overtake one another."""
     n, limit = 7, int(name[6:]) if name[6:] else None
     for seed in range(40):
 
@@ -220,7 +220,7 @@ def test_halving_doubling_timelines() -> None:
             assert set(machines.run(world, program, data)) == {ticks}, (kind, n)
 
 
-# Ticks of single chunks that ASTRA-sim itself gives (50 GB/s links of 500 ns, endpoint delay 10).
+# Ticks of single chunks that ASTRA-sim gives (50 GB/s links of 500 ns, endpoint delay 10).
 
 
 def link(size: int) -> int:

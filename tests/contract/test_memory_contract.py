@@ -107,8 +107,6 @@ def test_the_command_tells_names_it_does_not_know(capsys: pytest.CaptureFixture[
 
 
 class FallsAtAKnee(LatencyAndBandwidth):
-    """From 1 MiB on it goes another, faster way."""
-
     def access(self, accesses: Accesses, speeds: Speeds) -> Any:
         return super().access(accesses, speeds) + 100.0 * (accesses.bytes < 1 << 20)
 

@@ -25,8 +25,6 @@ class Twin(NetworkModel):
 
 
 class OneAtATime(NetworkModel):
-    """Every rank sends one message at a time."""
-
     def __init__(self, fabric: Any, options: Any) -> None:
         super().__init__(fabric, options)
         self.free_ns = [0.0] * fabric.ranks
@@ -65,8 +63,6 @@ class OneForAll(OneAtATime):
 
 
 class EverSlower(Twin):
-    """The second run is not as the first."""
-
     runs = 0
 
     def __init__(self, fabric: Any, options: Any) -> None:
@@ -130,7 +126,7 @@ class DepartsAtOnce(Twin):
 
 
 class LosesTheQueued(OneAtATime):
-    """What waits behind another of its pair is forgotten, but for the first."""
+    """Of what waits behind another of its pair, all but the first is forgotten."""
 
     def __init__(self, fabric: Any, options: Any) -> None:
         super().__init__(fabric, options)
@@ -154,7 +150,7 @@ class LosesTheQueued(OneAtATime):
 
 
 class NeverFree(OneAtATime):
-    """A pair that has sent is taken for busy for ever, unless others wait behind it."""
+    """A pair that has sent counts as busy for ever, unless others wait behind it."""
 
     def __init__(self, fabric: Any, options: Any) -> None:
         super().__init__(fabric, options)
@@ -224,8 +220,6 @@ class Weighted(Record):
 
 
 class Slower(NetworkModel):
-    """As many times slower as its option says."""
-
     options = Section(Weighted, {"factor": ("factor", Number(at_least=1), "times the delay")})
 
     def delay_ns(self, message: Message) -> float:

@@ -1,6 +1,6 @@
-"""Mistakes as authors make them, each caught by the contract of its kind, by the name of the law.
+"""Mistakes as authors make them: the contract of the kind catches each by the name of the law.
 
-Two C++ kinds have theirs beside them: native/network/packet/cc_laws.test.cpp and
+Two C++ kinds have theirs in native/network/packet/cc_laws.test.cpp and
 native/fabric/routing/routing_laws.test.cpp. Objectives have no contract of their own: a row of
 `objectives.KNOWN` is checked where it is computed.
 """

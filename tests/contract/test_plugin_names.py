@@ -1,4 +1,4 @@
-"""What plug-ins import stays where it is, and it is all that they need."""
+"""What plug-ins import keeps its name, and is all that they need."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from yantra import plugin
 from yantra.kinds import kinds
 
-# The names of version 1. One may be added; one that goes needs a new version, and a new table here.
+# The names of version 1. One may be added; removing one needs a new version and a new table here.
 KEPT = {
     "backend": "Backend Work",
     "collective": (

@@ -48,12 +48,10 @@ def _shared(links: Links, size: int) -> float:
 
 
 def _stored(links: Links, size: int) -> float:
-    """The whole message over each link, one after the other."""
     return sum(latency + size / rate for rate, latency in links)
 
 
 def _packets(links: Links, size: int) -> float:
-    """Each packet over each link, behind the packet before it."""
     sizes = [PAYLOAD + HEADERS] * (size // PAYLOAD)
     sizes += [size % PAYLOAD + HEADERS] if size % PAYLOAD else []
     free = [0.0] * len(links)
@@ -76,7 +74,7 @@ def _flits(links: Links, size: int) -> float:
 class Rung(NamedTuple):
     """A network, the exact time of a message alone, and how far that may be from `flow`'s.
 
-    `grain` is of a way and of bytes: what the rung adds at most to latency and bytes.
+    `grain(way, bytes)` is the most that the rung adds to latency and bytes.
     """
 
     choice: PluginChoice
@@ -127,7 +125,7 @@ CASES = [
     for name, rung in RUNGS.items()
     for where in laws.places_of(rung.choice)
 ]
-ROUNDING_NS = 0.001  # of a link: times are whole picoseconds
+ROUNDING_NS = 0.001  # per link: times are whole picoseconds
 
 
 def test_every_network_of_the_core_is_a_rung() -> None:
@@ -155,7 +153,7 @@ def test_a_message_alone_equals_the_formula_of_its_rung(rung: Rung, where: Where
 def _ways(case: Case, destination: int) -> list[Links]:
     """Return the links to a rank in every order in which a message may cross them.
 
-    What makes dimensions into a graph goes through them in any order.
+    The graph of a cluster of dimensions goes through them in any order.
     """
     links = case.links(0, destination)
     goes_back = case.level.has("needs_fabric") and case.graph is None
@@ -174,7 +172,7 @@ def test_bytes_are_conserved_whoever_meets_whom(rung: Rung, where: Where) -> Non
 def test_without_contention_rungs_agree_within_their_grain(
     rung: Rung, where: Where, seed: int
 ) -> None:
-    """Messages at once that share no rank and no link: each takes what `flow` says, and the grain.
+    """Messages at once that share no rank and no link each take what `flow` says, and the grain.
 
     The rung adds no more than its grain to any, and takes off no more than latency.
     """
@@ -189,7 +187,6 @@ def test_without_contention_rungs_agree_within_their_grain(
 
 
 def _apart(case: Case, random: Random) -> list[laws.Post]:
-    """Return messages of which no two share a rank or a link."""
     ranks = list(range(case.topology.ranks))
     random.shuffle(ranks)
     taken: set[Any] = set()
@@ -203,13 +200,13 @@ def _apart(case: Case, random: Random) -> list[laws.Post]:
 
 
 def _links_of(case: Case, source: int, destination: int) -> list[Any]:
-    """Return names of the links of a way. Without a graph, those of all rings on it."""
+    """Return names of the links of a way; without a graph, of all rings on it."""
     if case.graph is not None:
         return list(links_between(case.graph, laws.ROUTING, source, destination))
     named, stride = [], 1
     for at, of in enumerate(case.topology.dimensions):
         if source // stride % of.size != destination // stride % of.size:
-            # The row of a dimension as a whole: coarse, and never too few.
+            # The row of a dimension as a whole: coarse, but never too few.
             row = source // (stride * of.size), source % stride
             named.append((at, row))
             named.append((at, (destination // (stride * of.size), destination % stride)))
@@ -223,7 +220,7 @@ def test_runs_on_any_number_of_threads_have_the_same_bits(rung: Rung, where: Whe
 
 
 # A tier by formula: two boxes of four ranks, 100 GB/s and 0.1 us in a box, 10 GB/s and 1 us to the
-# leaf of each rail, and from there as much to a spine.
+# leaf of each rail, and as much from there to a spine.
 TIERED = {
     "flow": "flow",
     "store_and_forward": "store_and_forward",
@@ -258,8 +255,6 @@ def _took(result: Result, posts: list[laws.Post]) -> list[float]:
 
 
 class Crossed(NamedTuple):
-    """A link of a way; `by_formula` if its tier goes so."""
-
     rate: float
     latency: float
     by_formula: bool
@@ -298,7 +293,7 @@ def _mixed(network: str, way: list[Crossed], size: int) -> float:
 
 
 def _unmixed_grain(network: str, way: list[Crossed], size: int) -> float:
-    """Return how much less a message may take than with the tier by the rung: its grain there."""
+    """Return the grain of the tier by the rung, by which a message may be faster by formula."""
     of_tier: Links = [(link.rate, link.latency) for link in way if link.by_formula]
     if network == "flow" or not of_tier:
         return 0.0
@@ -348,7 +343,7 @@ def test_without_contention_messages_at_once_take_what_each_takes_alone(
 
 @pytest.mark.parametrize("network", TIERED)
 def test_messages_meet_in_the_tiers_of_the_rung_alone(tmp_path: Path, network: str) -> None:
-    """Three to one rank in a box: each as if alone. Three over one rail: they share its link."""
+    """Three messages to one rank in a box take the time of one alone; over one rail they share its link."""
     size = 400_000
     inside = [(source, 3, size) for source in range(3)]
     scenario = _tiered(tmp_path, network, "{box: analytical}", inside)

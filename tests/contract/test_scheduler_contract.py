@@ -144,7 +144,6 @@ def test_a_scheduler_sees_the_nodes_of_a_job() -> None:
 
 
 def race(trace: TraceBuilder, rank: int) -> None:
-    """Two kernels, of which the second is longer."""
     for micros in (1, 5):
         trace.compute(duration_micros=micros)
 
@@ -174,7 +173,7 @@ def test_a_choice_with_options_is_written_and_read_back(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text(text + "PLUGIN = Mine\n")
     chosen = Plugin(kind=str(file), options=(("of", 7),))
-    case = scenario(PAIR, race, scheduler=chosen)  # who names it in Python allows it
+    case = scenario(PAIR, race, scheduler=chosen)  # naming it in Python allows it
     again = case.replace(workload=ChakraFiles(prefix="t"))
     assert loads(to_yaml(again)) == again
     assert "scheduler" not in to_yaml(again.replace(scheduler="in_order"))

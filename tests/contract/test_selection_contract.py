@@ -1,4 +1,4 @@
-"""Selections: a run takes the algorithm of each size, and wrong answers are named."""
+"""Selections: a run uses the algorithm of each size, and wrong answers are named."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A stranger's plug-in of every kind works in every command that takes its kind.
 
-The files are the templates of `yantra new`, under names that no built-in has; so what a command
-knows by name alone is noticed.
+The files are the templates of `yantra new` under names of no built-in, so that a command that goes
+by names is found out.
 """
 
 from __future__ import annotations
@@ -59,8 +59,6 @@ TINY = "--tp 2 --dp 2 --global-batch 4"
 
 
 class Use(NamedTuple):
-    """A command line that takes the plug-in `./my_KIND.py` of a kind."""
-
     kind: str
     command: str
 
@@ -236,7 +234,7 @@ def _write_cluster(kind: str) -> None:
 
 
 def _scenario(kind: str) -> str:
-    """Return the scenario in which the plug-in of a kind takes the place of the usual one."""
+    """Return the scenario in which the plug-in of a kind replaces the usual one."""
     text = SCENARIO
     for name, usual in USUAL.items():
         chosen = f"./my_{name}.py" if name == kind else usual
@@ -299,7 +297,7 @@ def test_what_runs_is_the_plug_in_and_nothing_in_its_place(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A plug-in that refuses to answer is not left out in silence."""
+    """A plug-in that refuses to answer is not silently left out."""
     if command == "plan":
         if kind not in ("topology", "collective"):
             pytest.skip("a machine names no such plug-in")
@@ -311,7 +309,7 @@ def test_what_runs_is_the_plug_in_and_nothing_in_its_place(
     Path("step.yaml").write_text(_scenario(kind))
     _write_cluster(kind)
     allow(f"./my_{kind}.py")
-    # By its whole path: what was read in another folder is remembered by the path that was typed.
+    # By its whole path, as a file that was read is remembered by the path that was typed.
     status = main(command.replace("./mine", f"{folder}/mine").split())
     said = capsys.readouterr()
     is_row = kind == "network" and command.startswith("network compare")  # says who refuses

@@ -1,8 +1,7 @@
 """Every registered topology keeps the contract, and the networks carry messages as it says.
 
-The laws of links and routes are in `yantra.fabric.topologies.contract`, where third parties run
-them too. Here are those of time, which need the core, and the closed forms of the topologies that
-come along.
+The laws of links and routes are in `yantra.fabric.topologies.contract`. Here are those of time,
+which need the core, and the closed forms of the built-in topologies.
 """
 
 from __future__ import annotations
@@ -230,7 +229,7 @@ def test_a_third_party_topology_is_found_keeps_the_laws_and_carries_messages(
 ) -> None:
     chords = find(third_party)
     assert list(violations(chords)) == []
-    assert table_of(chords, 8).route(0, 5) == [0, 1, 3, 5]  # of equally short ways the lowest
+    assert table_of(chords, 8).route(0, 5) == [0, 1, 3, 5]  # the lowest of equally short ways
     for network, per_hop in (("analytical", 0), ("store_and_forward", 2 * SERIAL_NS)):
         result = one_message(third_party, 8, 0, 5, network)
         assert result.finish_ns[5] == 3 * LATENCY_NS + SERIAL_NS + per_hop

@@ -1,4 +1,4 @@
-"""The laws of topologies catch what breaks them: each mistake, and what is said of it."""
+"""The laws of topologies catch each mistake, and name it."""
 
 from __future__ import annotations
 
@@ -93,8 +93,6 @@ class NotThatRing(LongWayBack):
 
 
 class OtherRoutes(Ring):
-    """The long way round where both are equal in length."""
-
     def next_device(self, n: int, at: int, to: int) -> int:
         return (at - 1) % n if 2 * ((to - at) % n) == n else super().next_device(n, at, to)
 

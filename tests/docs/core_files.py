@@ -1,4 +1,4 @@
-"""Files of the core that a guide shows, built with a test of the core beside those there."""
+"""Files of the core that a guide shows, built with one of the core's tests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ def files_of(guide: str) -> list[str]:
 def holds(
     objects: Objects, folder: Path, test: str, files: list[str]
 ) -> subprocess.CompletedProcess[str]:
-    """Build a test with files beside what it needs, and run it."""
     added = [folder / f"file{at}.cpp" for at in range(len(files))]
     for path, text in zip(added, files, strict=True):
         path.write_text(text)

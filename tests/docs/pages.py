@@ -8,9 +8,9 @@ In the order of the page, in one folder of its own:
   each followed by its output.
 
 Other blocks are for reading. The times of ASTRA-sim's log lines and the version of Yantra are not
-compared. In an output that holds measured numbers, `~12.5` stands for any number (and `~12.5 ms`
-for any time), a line `...` for any lines, and spaces are not counted. `python` and `torchrun` are
-those of the interpreter that runs the page; they find the drop-in package `chakra`.
+compared. In an output that holds measured numbers, `~12.5` matches any number (and `~12.5 ms` any
+time), a line `...` any lines, and spaces are not counted. `python` and `torchrun` are those of the
+interpreter that runs the page; they find the drop-in package `chakra`.
 """
 
 from __future__ import annotations
@@ -54,8 +54,6 @@ _PROGRAMS = {
 
 
 class Block(NamedTuple):
-    """A fenced block: its language, the file it stands for, its text and its line."""
-
     language: str
     file: str | None
     text: str

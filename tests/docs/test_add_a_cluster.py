@@ -1,4 +1,4 @@
-"""The guide's cluster is a cluster, and the guide shows what Yantra says of it."""
+"""The guide's cluster is a cluster, and Yantra prints of it what the guide shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The guide's models are used as it says, and say what it says they say."""
+"""The guide's models are used as it says, and do what it says."""
 
 from __future__ import annotations
 

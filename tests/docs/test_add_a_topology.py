@@ -1,4 +1,4 @@
-"""The guide's example is run as it stands, and says what the guide says it says."""
+"""The guide's example runs, and does what the guide says."""
 
 from __future__ import annotations
 

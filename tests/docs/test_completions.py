@@ -1,4 +1,4 @@
-"""What the page of quirks says Yantra completes where ASTRA-sim does not: row by row, run.
+"""Each row of what Yantra completes where ASTRA-sim does not, on the page of quirks, is run.
 
 The cluster has links of 50 GB/s (50 bytes per ns) and 500 ns and hands over in 10 ns; times in ns.
 """
@@ -29,7 +29,6 @@ SIZE = 1_000_000
 
 
 def finish(traces: list[TraceBuilder], *dimensions: Any, **parts: Any) -> list[float]:
-    """Run with ASTRA-sim's semantics; return when each rank finishes."""
     asked = scenario(
         traces,
         *(dimensions or (dimension(size=len(traces)),)),
@@ -191,7 +190,6 @@ def no_nodes(_: Path) -> None:
     assert finish([TraceBuilder()] * 4) == [0.0] * 4
 
 
-# By the row's first cell, of which this is a part.
 ROWS: dict[str, Callable[[Path], None]] = {
     "an endpoint delay of 0": nothing_delays_at_the_start,
     "fewer bytes than chunks": fewer_bytes_than_chunks,

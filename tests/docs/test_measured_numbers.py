@@ -1,4 +1,4 @@
-"""Of a page's measured numbers any value passes, and of everything else only what is shown."""
+"""Any value passes for a page's measured numbers; everything else must be as shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documentation says what is: its code runs, its output is real, its links lead somewhere."""
+"""The pages' code runs, its output is as shown, and their links lead somewhere."""
 
 from __future__ import annotations
 

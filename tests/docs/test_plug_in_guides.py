@@ -1,4 +1,4 @@
-"""The guides to plug-ins of one file: each is run as it stands, and prints what it shows."""
+"""The guides to plug-ins of one file: each runs, and prints what it shows."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def test_the_result_page_has_every_column_of_every_table() -> None:
 
 
 def keys(schema: dict[str, Any], path: str = "") -> Iterator[str]:
-    """Yield the path of every key; the items of a list stand at the path of the list."""
+    """Yield the path of every key; the items of a list have the list's path."""
     for key, value in properties(schema):
         yield path + key
         if path + key == "cluster.devices.device":
@@ -99,8 +99,8 @@ def choices(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, list[
 def properties(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield keys of a mapping, of the items of a list, and of every form it may have.
 
-    Not those beside `custom`, nor the kind and options of a plug-in, which are told with the value
-    of the key they stand at.
+    Keys beside `custom` and the kind and options of a plug-in are left out: they are described with
+    the value that they belong to.
     """
     for form in (schema, schema.get("items", {}), *schema.get("anyOf", ())):
         if form.get("required") not in (["kind"], ["custom"]):

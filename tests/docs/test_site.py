@@ -1,4 +1,4 @@
-"""The site of the documentation: its order names every page, what it makes of the code is whole."""
+"""The site of the documentation: its order names every page, and every public name is described."""
 
 from __future__ import annotations
 
@@ -105,7 +105,6 @@ class _Described(HTMLParser):
 
 
 def undescribed(folder: Path) -> Iterator[str]:
-    """Yield the public names of which the site says nothing."""
     count = 0
     for page in sorted(folder.glob("*.html")):
         parser = _Described()
