@@ -1,4 +1,4 @@
-"""Two boxes of two ranks, one around a switch of its own, one joined by a link; a leaf joins both."""
+"""Two boxes of two ranks, one around its own switch, one joined by a link; a leaf joins both."""
 
 LISTED = """\
 ranks: [a, b, c, d]

@@ -183,7 +183,7 @@ class Rank:
     def gloo(
         self, name: str, work: str, value: Any, *, delay: int, dur: int, below: bool, note: str = ""
     ) -> Operator:
-        """Add a `c10d` call that a worker thread does `delay` later; its record may be elsewhere."""
+        """Add a `c10d` call that a worker thread does `delay` later; its record may be apart."""
         inputs = io(([value], "GenericList[Tensor(float)]"))
         api = self.operator(f"c10d::{name}", 1, 1500, inputs=inputs)
         if note:

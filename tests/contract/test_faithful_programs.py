@@ -45,7 +45,7 @@ def injections(program: ExchangeProgram, position: int, direction: int) -> Itera
 
 
 def agree(program: ExchangeProgram, members: Members, direction: int = 1) -> None:
-    """Check that the oracle and the program inject, send and end at the same times, in one order."""
+    """Check that oracle and program inject, send and end at the same times, in one order."""
     by_rule, by_program = World(), World()
     ranks = [members(by_rule, position) for position in range(program.n)]
     finished = exchange.play(by_rule, ranks)

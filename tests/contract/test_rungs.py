@@ -343,7 +343,7 @@ def test_without_contention_messages_at_once_take_what_each_takes_alone(
 
 @pytest.mark.parametrize("network", TIERED)
 def test_messages_meet_in_the_tiers_of_the_rung_alone(tmp_path: Path, network: str) -> None:
-    """Three messages to one rank in a box take the time of one alone; over one rail they share its link."""
+    """Three messages to one rank in a box each take the time of one alone; on a rail they share."""
     size = 400_000
     inside = [(source, 3, size) for source in range(3)]
     scenario = _tiered(tmp_path, network, "{box: analytical}", inside)

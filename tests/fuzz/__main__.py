@@ -3,12 +3,11 @@
 Half of the time goes to the trace reader of the core, built with sanitizers (g++ has no libFuzzer,
 hence our own driver); the readers written in Python share the other half. `--target NAME` runs one:
 tests/fuzz/NAME_target.cpp, or tests/fuzz/readers/NAME.py. Files named at the end are tried first,
-so a crash can be run again: the input is left in build/fuzz/fuzz-crash or build/fuzz/NAME-crash.
+such as a crash from an earlier run: it is left in build/fuzz/fuzz-crash or build/fuzz/NAME-crash.
 
-`--target jobs` runs whole jobs with something wrong in them instead, `--runs` of them
-(tests/fuzz/jobs.py). `--target flips` turns single bits of files that Yantra wrote
-(tests/fuzz/flips.py). `--target installed` runs the installed command on broken files, each in a
-fresh process (tests/fuzz/installed.py); `--command` says which, as of another interpreter.
+`--target jobs` runs `--runs` jobs with something wrong in them (tests/fuzz/jobs.py). `--target
+flips` turns single bits of files that Yantra wrote (tests/fuzz/flips.py). `--target installed` runs
+the installed command, or that of `--command`, on broken files (tests/fuzz/installed.py).
 """
 
 from __future__ import annotations
@@ -30,7 +29,6 @@ CHECKS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
 
 def build(target: str) -> Path:
-    """Compile the trace part of the core, the target and the driver; return the program."""
     BUILD.mkdir(parents=True, exist_ok=True)
     guided = ["-O1", *CHECKS, "-fsanitize-coverage=trace-pc"]
     jobs = [
@@ -56,7 +54,6 @@ def _run(*command: str | Path) -> None:
 
 
 def main() -> int:
-    """Fuzz what is asked for; return 0 when no fault was found."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz")
     parser.add_argument("--seconds", type=int, default=600)
     parser.add_argument("--seed", type=int, default=1)

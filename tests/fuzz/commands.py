@@ -1,7 +1,7 @@
 """Runs a command as its user does, for readers whose input is a whole run.
 
 A command ends with 0, or with 2 or 3 and a text that says what is wrong: that text is its outcome.
-Any other status, 70 for a bug in Yantra among them, is a failure.
+Any other status is a failure; 70 is a bug in Yantra.
 """
 
 from __future__ import annotations

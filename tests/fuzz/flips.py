@@ -1,12 +1,11 @@
-"""Turns one bit of a file that Yantra wrote: that is noticed, or harmless, and never believed.
+"""Turns one bit of a file that Yantra wrote: the change must be noticed, or harmless.
 
     python -m tests.fuzz --target flips --runs 10000
 
-Files of every kind that Yantra writes and reads again: a result, plain and packed, the results of a
-sweep, the journal of a study, a workload, a job in YAML. Each turned bit goes through the commands
-that read the file. It is noticed where a command ends with status 2 or 3, or says a note or a
-warning; it is harmless where all that the command prints is what it prints of the whole file.
-Anything else is a fault: status 70, another status, or another answer without a word.
+The files are of every kind that Yantra writes and reads again. Each turned bit goes through the
+commands that read the file. It is noticed where a command ends with status 2 or 3, or prints a note
+or a warning; it is harmless where the command prints what it prints for the whole file. Anything
+else is a fault: another status, such as 70, or another answer without a warning.
 """
 
 from __future__ import annotations
@@ -100,7 +99,6 @@ _TIME_TAKEN = re.compile(r" in [0-9.]+ m?s$", re.MULTILINE)
 
 
 def said(words: tuple[str, ...]) -> Said:
-    """Run a command in this process; return its status and what it wrote."""
     out, errors = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(errors):
         status = main(list(words))
@@ -108,7 +106,6 @@ def said(words: tuple[str, ...]) -> Said:
 
 
 def prepare(folder: Path) -> None:
-    """Write what files are made of, and a result to compare with."""
     with chdir(folder):
         for rank in range(4):
             step = TraceBuilder(rank=rank)
@@ -163,7 +160,6 @@ def play(folder: Path, runs: int, seed: int, seconds: float = float("inf")) -> l
 
 
 def _whole(kind: Kind, content: bytes) -> dict[tuple[str, ...], Said]:
-    """Return what the commands say of the whole file."""
     found = {}
     for words in kind.reads:
         Path(kind.file).write_bytes(content)

@@ -1,13 +1,13 @@
-"""Runs the installed command on broken files, each in a fresh process, as its user does.
+"""Runs the installed command on broken files, as its user does.
 
     python -m tests.fuzz --target installed --runs 10000 [--command /path/of/yantra]
 
-A target is a command line and one of the files that it reads: those of the examples of `--help`,
-and some beside them. A run changes the file, by structure, by bytes or by one of the hostile values
-below. A fault is a status that no command has for an input (70 for a bug in Yantra), a signal, a
-refusal that does not name the file, a character on the terminal that one obeys, and more than two
-seconds of processor time or 500 MB beyond what the unchanged file takes without a word about it. A
-process that has imported everything hides mistakes of those that have not, so none is shared.
+A target is a command line and one of the files that it reads, mostly from the examples of `--help`.
+A run changes the file, by structure, by bytes or by one of the hostile values below. A fault is a
+status that no command has for an input (70 for a bug in Yantra), a signal, a refusal that does not
+name the file, a character that controls the terminal, and, without any message, more than two
+seconds of processor time or 500 MB beyond what the unchanged file takes. Each run is a fresh
+process: one that has imported everything hides mistakes of those that have not.
 """
 
 from __future__ import annotations
@@ -94,8 +94,6 @@ WHOLE: dict[str, Callable[[bytes], bytes]] = {
 
 
 class Target(NamedTuple):
-    """A command line, and the file of it that is changed."""
-
     words: tuple[str, ...]
     file: str
 
@@ -111,7 +109,7 @@ class Target(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """How a process ended: its status, None if it was stopped, what it said and what it took."""
+    """How a process ended: its status (None if it was stopped), its output and what it took."""
 
     status: int | None
     said: bytes
@@ -120,7 +118,6 @@ class Ended(NamedTuple):
 
 
 def targets(folder: Path) -> list[Target]:
-    """Return a target for each file that an example reads, and those beside them."""
     found: dict[Target, None] = {}
     for command in COMMANDS:
         name = " ".join(command.words)
@@ -163,13 +160,11 @@ MORE = [
 
 
 def write(folder: Path) -> None:
-    """Write the files of all targets into an empty folder."""
     example_files.write(folder)
     write_more(folder)
 
 
 def write_more(folder: Path) -> None:
-    """Write the files of targets that are beside the examples."""
     (folder / "groups.json").write_text('{"1": [0, 1], "2": [2, 3]}')
     scenario = (folder / "step.yaml").read_text()
     (folder / "grouped.yaml").write_text(
@@ -227,7 +222,6 @@ def changed(data: bytes, other: bytes, file: str, dice: random.Random) -> tuple[
 
 
 def ended(command: Sequence[str], words: Sequence[str], folder: Path) -> Ended:
-    """Run a command line in a folder, in a process of its own."""
     with tempfile.TemporaryFile() as out:
         process = subprocess.Popen(
             [*command, *words], cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=out,

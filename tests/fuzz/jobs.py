@@ -5,8 +5,8 @@
 A job is a few traces and the files around them. One to three places of its files are changed:
 bytes, JSON values, numbers by extreme ones, attributes of nodes. Then a command runs it under a
 memory limit. A fault is a status that no command has for an input, such as 70; a process that is
-killed, or takes more memory than the limit or too long; and a run that ends absurdly late without a
-word. `hostile` are cases that are enumerated and not drawn.
+killed, exceeds the limit or takes too long; and a run that ends absurdly late without a warning.
+`hostile` cases are enumerated, not drawn.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from yantra.chakra.schema import Node
 
 LONGEST_SECONDS = 60.0
 MEMORY_LIMIT = 1 << 30
-_SLACK = 128 << 20  # pages of files, which are not the process's own
+_SLACK = 128 << 20  # pages of files, which do not belong to the process
 _LATE_NS = {"astra-sim": 2.0**60, "run": 2.0**60 / 1000}
 _STATUSES = (0, 2, 3)
 
@@ -65,8 +65,6 @@ collectives:
 
 
 class Job(NamedTuple):
-    """Files in a folder, and the command that runs them."""
-
     folder: Path
     command: list[str]
 
@@ -115,7 +113,6 @@ def jobs(folder: Path) -> list[Job]:
 
 
 def campaign(runs: int, seconds: float, seed: int, *, hostile_first: bool = True) -> int:
-    """Run the hostile jobs and then changed ones; print what was found, return 1 for faults."""
     end = time.monotonic() + seconds
     statuses: dict[str, int] = {}
     faults = done = 0
@@ -201,7 +198,7 @@ def _changed_trace(data: bytes, dice: random.Random) -> bytes:
         trace = Trace.from_bytes(data)
         nodes = list(trace)
     except YantraError:
-        return mutated(data, data, "", dice)  # changed before, and no trace any more
+        return mutated(data, data, "", dice)  # it was changed before and is no trace any more
     if not nodes:
         return data
     try:
@@ -275,7 +272,6 @@ def _problem(command: str, code: int, text: str, peak: int) -> str:
 
 
 def _warm_up(originals: list[Job]) -> None:
-    """Import what commands import, so that no child has to."""
     from yantra.cli import main
 
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):

@@ -27,8 +27,6 @@ _LONGEST_INPUT = 100_000
 
 
 class Failure(NamedTuple):
-    """An input on which the reader failed, and how."""
-
     data: bytes
     problem: str
 
@@ -49,7 +47,6 @@ def fuzz(
     seed: int = 1,
     first: tuple[bytes, ...] = (),
 ) -> Outcome:
-    """Try `first`, the seeds and then changed inputs until `seconds` or `runs` are over."""
     dice = random.Random(seed)
     end = time.monotonic() + seconds
     corpus: list[bytes] = []
@@ -70,7 +67,6 @@ def fuzz(
 
 
 def save(failure: Failure, path: Path) -> None:
-    """Leave the input where it can be tried again."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(failure.data)
 

@@ -1,7 +1,7 @@
 """Complete ASTRA-sim inputs made by our own writer, for tests that start from a command line.
 
-`write(case, folder)` writes the files of a case and returns the command line's options. The traces
-and the numbers are ours; what ASTRA-sim printed for them stands in `astra_sim_lines/<case>.txt`.
+`write(case, folder)` writes the files of a case and returns the command line's options. What
+ASTRA-sim printed for them is in `astra_sim_lines/<case>.txt`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ MIB = 1 << 20
 
 
 def write(case: str, folder: Path) -> list[str]:
-    """Write the input files of a case; return the options that name them."""
     return CASES[case](folder)
 
 
@@ -180,7 +179,7 @@ def traces_beside_lists(folder: Path) -> list[str]:
 
 
 def ticks_shared(folder: Path) -> list[str]:
-    """Ranks that end and start in one tick, in an order that is not theirs, and say so."""
+    """Ranks that end and start in one tick, and say so in another order than theirs."""
     traces = []
     for rank in range(8):
         trace = TraceBuilder(first_id=1)

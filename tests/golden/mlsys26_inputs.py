@@ -19,7 +19,6 @@ _KINDS = (CollectiveType.ALL_REDUCE, CollectiveType.ALL_GATHER, CollectiveType.A
 
 
 def write(seed: int, folder: Path) -> list[str]:
-    """Write the files of a case; return the options that name them."""
     draw = Random(f"mlsys26 {seed}")
     halves = draw.choice(([[0, 1, 2, 3], [4, 5, 6, 7]], [[0, 2, 4, 6], [1, 3, 5, 7]]))
     everyone: list[int] = draw.choice(([], list(range(RANKS))))

@@ -1,9 +1,9 @@
 """Cases of the ns-3 fork as runs of the packet network.
 
 A case is a file of `data/packets`, or of ../shared/golden/fabrics/packet where that is there:
-hosts, switches, links, the configuration of the fork, flows with the ways that it took, and of each
-congestion control what it measured. Both are in the form that ../shared/golden/fabrics/README.md
-describes. They were made with astra-sim/astra-network-ns3 8fd3604 (TIMELY's time stamp restored).
+hosts, switches, links, the configuration of the fork, flows with the ways that it took, and what it
+measured for each congestion control, as ../shared/golden/fabrics/README.md describes. They were
+made with astra-sim/astra-network-ns3 8fd3604 (TIMELY's time stamp restored).
 """
 
 from __future__ import annotations
@@ -32,8 +32,6 @@ NONE = 2**32 - 1
 
 
 class Run(NamedTuple):
-    """A run that is over, and the number of the link from one node to another."""
-
     packets: _core.PacketRun
     link: dict[tuple[int, int], int]
 
@@ -45,7 +43,6 @@ class Run(NamedTuple):
 
 
 def cases() -> dict[str, Any]:
-    """Return every case by name, those of the repository first."""
     files = [*sorted(RECORDED.glob("*.json")), *sorted((SHARED / "packet").glob("*.json"))]
     found: dict[str, Any] = {}
     for path in files:
@@ -82,7 +79,6 @@ def run(case: Any, mode: str, seed: int = 0, **changed: Any) -> Run:
 
 
 def settings_of(config: dict[str, Any], mode: str) -> _core.PacketSettings:
-    """Return what a configuration of the fork says, with all quirks."""
     settings = _core.PacketSettings()
     settings.quirks = ALL_QUIRKS
     settings.congestion_control = SCHEMES[mode]

@@ -3,7 +3,7 @@
 A case is an object with
     name, kind      what it covers
     network         [[block, size, bandwidth in GB/s, latency in ns], ...]
-    system          the system file; "*-implementation" stands for all four collectives
+    system          the system file; "*-implementation" means all four collectives
     memory          the remote memory file; absent: none
     groups          the communicator groups, if any
     arguments       the command line: queues, injection_scale, rendezvous
@@ -12,7 +12,7 @@ A case is an object with
     custom          {prefix: {graphs, ranks}}: collectives given by traces
     node_custom     {node id: prefix}
     expected        {backend: {finish, exposed, order}}: ticks by rank, and ranks in the order of
-                    their finish lines. One number stands for equal ones; absent order: ascending;
+                    their finish lines. One number means all are equal; absent order: ascending;
                     absent exposed: as finish. backend: unaware, aware, or ext_unaware (ASTRA-sim
                     with the scheduling keys of 1.0 read again).
 """
@@ -49,7 +49,6 @@ def ranks_of(case: Case) -> int:
 
 
 def write(case: Case, folder: Path) -> None:
-    """Write the files of a case into a folder."""
     blocks, sizes, bandwidths, latencies = zip(*case["network"], strict=True)
     (folder / "network.yml").write_text(
         f"topology: [ {', '.join(blocks)} ]\nnpus_count: {list(sizes)}\n"
@@ -82,7 +81,7 @@ def _write_traces(prefix: Path, graphs: list[list[str]], of: list[int], integers
 
 
 def model_of(case: Case, backend: str, folder: Path) -> Model:
-    """Compile a case whose files lie in a folder."""
+    """Compile a case whose files are in a folder."""
     arguments = case.get("arguments", {})
     scenario, _ = from_files(
         directory=folder,
@@ -108,7 +107,6 @@ def ticks_of(outcome: Any) -> Ticks:
 
 
 def expected(case: Case, backend: str) -> Ticks:
-    """Return what ASTRA-sim printed, written out by rank."""
     said = case["expected"][backend]
     ranks = ranks_of(case)
     finish = _by_rank(said["finish"], ranks)
@@ -117,7 +115,6 @@ def expected(case: Case, backend: str) -> Ticks:
 
 
 def compact(ticks: Ticks) -> dict[str, Any]:
-    """Return the short form of what ASTRA-sim printed; the inverse of `expected`."""
     said: dict[str, Any] = {"finish": _one_if_equal(ticks.finish)}
     if ticks.exposed != ticks.finish:
         said["exposed"] = _one_if_equal(ticks.exposed)

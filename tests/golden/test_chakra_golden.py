@@ -1,7 +1,6 @@
 """Every trace of the golden sets is read as protobuf reads it and written back byte for byte.
 
-The sets lie beside the repository in shared/golden, or where YANTRA_GOLDEN says; without them these
-tests are skipped.
+Skipped without the sets: ../shared/golden, or YANTRA_GOLDEN.
 """
 
 from __future__ import annotations

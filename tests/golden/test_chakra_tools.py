@@ -1,7 +1,6 @@
 """The small tools against upstream's outputs: jsonizer texts, generated traces, orders of issue.
 
-The sets lie beside the repository in shared/golden, or where YANTRA_GOLDEN says; without them these
-tests are skipped.
+Skipped without the sets: ../shared/golden, or YANTRA_GOLDEN.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """COMET's Transformer-1T step and microbenchmark, from its text forms to the times of its logs.
 
-The log states no delay of its endpoints. Its collectives say them: from those of 73,728 bytes to
-48 MiB a message, 3 ns each and 1 ns a phase; and its sums take 261 ns of 90 MiB. The cluster below
-has them as latency and as the memory's bandwidth. Everything else is as the artifact states it.
+The log does not state the delays of its endpoints; its collectives show them: from those of 73,728
+bytes to 48 MiB a message, 3 ns each and 1 ns a phase; its sums take 261 ns of 90 MiB. The cluster
+below has them as latency and as the memory's bandwidth. Everything else is as the artifact states.
 """
 
 from __future__ import annotations

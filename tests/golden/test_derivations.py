@@ -1,6 +1,6 @@
-"""ASTRA-sim's ticks derived by hand: the expected number is computed in view, then simulated.
+"""ASTRA-sim's ticks derived by hand: each test computes the expected number, then simulates.
 
-Every number was derived from the behaviour of ASTRA-sim 2 (master 518bd51) and confirmed by its
+Every number follows from the behaviour of ASTRA-sim 2 (master 518bd51) and was confirmed by its
 binaries. The vocabulary, all in whole nanoseconds:
 
     e   the hand-over of a message between network and memory, `endpoint-delay`
@@ -300,7 +300,7 @@ def test_the_order_of_priorities_is_without_effect_on_collectives_in_sequence(
 
 
 def test_two_queues_leave_an_all_reduce_with_one() -> None:
-    """Its phases use the first half of the queues: two chunks at a time run as one at a time."""
+    """Its phases use the first half of the queues, so two chunks at a time run as one at a time."""
     details: dict[str, Any] = {"memory_gb_per_s": 50, "chunks": 4, "active_chunks": 2}
     trace = one(AR, MIB)
     alone = all_equal(simulate([ring(8)], trace, queues_per_dimension=2, **details))
@@ -446,7 +446,7 @@ def test_a_memory_pool_serves_one_request_after_the_other() -> None:
 def test_several_roots_of_a_custom_collective_start_in_hash_order(tmp_path: Path) -> None:
     """Rank 0 sends 3, 1 and 2 mebibytes at once over one link: nodes 1, 2 and 3.
 
-    The free nodes of the 13 buckets are walked from the one inserted last: 3, then 2, then 1.
+    The free nodes of the 13 buckets are walked from the last one inserted: 3, then 2, then 1.
     """
     sizes = {1: 3 * MIB, 2: MIB, 3: 2 * MIB}
     steps = [TraceBuilder(rank=position, first_id=1) for position in range(4)]

@@ -1,4 +1,4 @@
-"""Tiles and waves of products against numbers computed apart from them."""
+"""Tiles and waves of products against numbers computed independently."""
 
 from __future__ import annotations
 

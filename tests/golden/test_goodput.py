@@ -1,4 +1,4 @@
-"""Goodput and first estimates of memory against numbers computed apart from them."""
+"""Goodput and first estimates of memory against numbers computed independently."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HierMem against numbers computed apart from it: every stage time, and the whole, to 1e-9."""
+"""HierMem against numbers computed independently: every stage time, and the whole, to 1e-9."""
 
 from __future__ import annotations
 

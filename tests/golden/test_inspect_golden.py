@@ -1,4 +1,4 @@
-"""The checks and hiding on ASTRA-sim's golden inputs, which lie beside the checkout or are skipped.
+"""The checks and hiding on ASTRA-sim's golden inputs, beside the checkout; skipped without them.
 
 * What upstream's master ran to the end has no errors, but for oddities that are named here.
 * What is hidden of the symbolic tensor graphs runs within what is accepted, and still fits.

@@ -1,7 +1,7 @@
-"""Real traces linked and replayed: the shared golden cases. They are skipped when absent.
+"""Real traces linked and replayed: the shared golden cases, skipped when absent.
 
-The innermost operator around a launch is found a second time here, from the raw JSON and by looking
-at every operator. Makespans are compared with the measured timeline: on as many lanes as were used
+The innermost operator around a launch is found a second time here, from the raw JSON by looking at
+every operator. Makespans are compared with the measured timeline: on as many lanes as were used
 they are equal, on ASTRA-sim's three slots within 2 %.
 """
 
@@ -32,8 +32,6 @@ CPU = ["cpu_small-single-0", "cpu_small-ddp2-0", "cpu_small-ddp2-1"]
 
 
 class Case(NamedTuple):
-    """A golden pair, linked, with the raw events of its device trace."""
-
     linked: Linked
     graph: Graph
     events: list[dict[str, Any]]
@@ -71,7 +69,7 @@ gpu = pytest.mark.parametrize("case", GPU, indirect=True)
 def test_everything_is_matched_and_nothing_contradicts_the_clock(case: Case) -> None:
     report = case.linked.report
     assert report.clock_problems == 0
-    # The pair was recorded by two processes of one run, which linking tells and takes.
+    # Two processes of one run recorded the pair, which linking reports and accepts.
     assert all("process" in problem for problem in report.problems)
     assert report.waits_unexplained == report.stream_waits_unexplained == 0
     assert report.unclaimed == report.missing_parents == 0

@@ -1,4 +1,4 @@
-"""Lists of flows at max-min fair rates are through when SimGrid says, to 1e-9 of every flow.
+"""Lists of flows at max-min fair rates end when SimGrid says, each flow to 1e-9.
 
 `data/flows/max_min.jsonl` has four cases: links [bytes/ns, ns], flows [bytes, start ns, route, end
 ns]. The ends are those of an event simulation in 60 digits; SimGrid 3.32 (CM02, all factors 1,
@@ -22,7 +22,6 @@ SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "golden" / "fab
 
 
 def cases() -> list[Any]:
-    """Return the cases, those that are shared last."""
     cases = [json.loads(line) for line in RECORDED.read_text().splitlines()]
     found = [pytest.param(case, id=case["name"]) for case in cases]
     for path in sorted(SHARED.glob("*.json")):

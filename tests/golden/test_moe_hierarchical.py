@@ -1,6 +1,6 @@
 """Bytes of a dispatch over two levels agree with recorded ones.
 
-Recorded are those of tokens that go to so many nodes each, and of NVLink an upper bound.
+The recorded tokens go to so many nodes each; the bytes of NVLink are an upper bound.
 `../shared/golden/collectives` has more and is not part of the repository.
 """
 

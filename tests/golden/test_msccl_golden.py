@@ -1,7 +1,7 @@
 """The MSCCL programs of the golden set: all well-formed ones are proven, run, and match upstream.
 
-The set lies beside the repository in shared/golden, or where YANTRA_GOLDEN says; without it these
-tests are skipped. `recorded` holds programs of our own and what they took, for everybody else.
+Tests of the set are skipped without it: ../shared/golden, or YANTRA_GOLDEN. `recorded` holds
+programs of our own and what they took, for everybody else.
 """
 
 from __future__ import annotations

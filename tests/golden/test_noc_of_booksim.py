@@ -24,7 +24,7 @@ CASES = [
 LATENCY_WITHIN = 0.03
 # BookSim's 1,005 packets of this point crossed 6.47 routers in the mean; the pattern has 6.25.
 UNLUCKY_SAMPLE = ("mesh8x8_transpose_vc4_buf8_pkt1", 0.005)
-MEASURED_FLITS = 200_000  # for a mean; so a latency is within a few tenths of a per cent
+MEASURED_FLITS = 200_000  # for a mean, so a latency is within a few tenths of a per cent
 
 
 def _settings(case: dict[str, Any], seed: int = 1) -> _core.NocSettings:
@@ -79,7 +79,7 @@ def test_latency_is_booksims_up_to_three_quarters_of_saturation(case: dict[str, 
             assert abs(off) < LATENCY_WITHIN, expected
 
 
-# Four slots of a VC are one short of the credit's way, so every packet of five flits waits a cycle.
+# Four slots of a VC are one less than the credit's way, so a packet of five flits waits a cycle.
 SHORT_OF_CREDITS = [c for c in CASES if c["vc_buf_size"] < c["packet_size"]]
 
 

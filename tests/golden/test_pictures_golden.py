@@ -1,7 +1,6 @@
 """Upstream's visualizers: GraphML and timelines of the golden set, character for character.
 
-The set lies beside the repository in shared/golden, or where YANTRA_GOLDEN says; without it these
-tests are skipped.
+Skipped without the set: ../shared/golden, or YANTRA_GOLDEN.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Upstream's converter on real traces: the same bytes in compatibility mode.
 
-The sets lie beside the repository in shared/golden, or where YANTRA_GOLDEN says; without them these
-tests are skipped. In default mode the same traces must make whole traces; the ranks of DLRM must
-run to their end on a network and in replay.
+Skipped without the sets: ../shared/golden, or YANTRA_GOLDEN. In default mode the same traces must
+make whole traces; the ranks of DLRM must run to their end on a network and in replay.
 """
 
 from __future__ import annotations
@@ -80,7 +79,6 @@ COMMUNICATE = {"resnet_pair": 21, "dlrm8_renamed": 64, "cpu_small": 12}
 
 
 def converted(name: str, folder: Path, **options: bool) -> list[Trace]:
-    """Link and convert all ranks of a case."""
     made: dict[int, list[bytes]] = {}
     sources = [
         partial(link_files, str(folder / host), str(folder / device))

@@ -2,10 +2,10 @@
 
 Recorded runs give the same times, and their paths, slacks and parts add up.
 
-tests/golden/data holds the inputs in short and the answers of the binaries of ASTRA-sim master
-518bd51, congestion-unaware and -aware; `ext_unaware` is the same with the scheduling keys of
-ASTRA-sim 1.0 read again. The format is described in tests/golden/recorded.py. The cases were drawn
-from a random campaign, by how many pairs of features they cover.
+tests/golden/data holds the inputs and the answers of the binaries of ASTRA-sim master 518bd51,
+congestion-unaware and -aware; `ext_unaware` is the same with the scheduling keys of ASTRA-sim 1.0
+read again. tests/golden/recorded.py describes the format. The cases were drawn from a random
+campaign, by how many pairs of features they cover.
 """
 
 from __future__ import annotations
@@ -44,7 +44,6 @@ def test_every_rank_finishes_when_and_in_the_order_that_astra_sim_printed(
 
 
 def assert_the_record_holds(model: Model, plain: Any, where: str) -> None:
-    """Recorded, the run has the same times, and what it says of them adds up."""
     result = run(model, fold="off", record=True)
     for column in ("finish", "finish_order", "start", "end"):
         assert getattr(result.outcome, column) == getattr(plain, column), where

@@ -1,9 +1,9 @@
 """The numbers that other results rest on are those that were read from their sources.
 
 Clusters, stacks, and the constants of NCCL's and RCCL's tuners are data, so nothing derives them:
-a digit that is changed by mistake looks like any other. The rows of `data/numbers` are what was
-read, once more; `python -m tests.golden.test_recorded_numbers` writes them after a change that is
-meant, whose source the data names. What follows from other numbers is held by a closed form.
+a digit that is changed by mistake looks like any other. `data/numbers` holds what was read, once
+more; `python -m tests.golden.test_recorded_numbers` rewrites it after an intended change, whose
+source the data names. What follows from other numbers is held by a closed form.
 """
 
 from __future__ import annotations
@@ -52,7 +52,6 @@ def _constants(module: ModuleType) -> Iterator[tuple[str, Any]]:
 
 
 def _flat(value: Any, key: str = "") -> Iterator[tuple[str, object]]:
-    """Yield every number in tables of tables, with its place."""
     if hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, dict):

@@ -1,14 +1,13 @@
-"""Every golden case of ASTRA-sim that lies beside the checkout, to the tick.
+"""Every golden case of ASTRA-sim beside the checkout, to the tick.
 
-The folder `../shared/golden/astra-sim` is not part of the repository; without it these tests are
-skipped (tests/golden/test_recorded.py needs nothing but the repository). One archive is one test:
+Skipped without `../shared/golden/astra-sim`. One archive is one test:
 
 * where upstream's master, or its rebuild with the scheduling keys of 1.0 (`ext`), completed, the
   finish tick and the exposed communication of every rank are equal;
 * where upstream crashed, hung or refused, Yantra completes, and its record adds up, or raises a
   YantraError that blames the input (2) or the model (3); both within a few seconds;
 * where upstream logged every node, the tick of each node's issue and completion is equal;
-* recorded, a small case takes the same time, and what its record says adds up.
+* recorded, a small case takes the same time, and its record adds up.
 """
 
 from __future__ import annotations
@@ -90,7 +89,6 @@ def verdict(folder: Path, build: str, backend: str, said: dict[str, Any]) -> str
 
 
 def _unlike(outcome: Any, said: dict[str, Any]) -> str:
-    """Say what differs from what upstream said; empty if nothing does."""
     finish = outcome.finish.tolist()
     if finish != said["cycles"]:
         return f"wrong: finishes at {finish[:4]}..., upstream at {said['cycles'][:4]}..."

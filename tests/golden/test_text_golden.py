@@ -1,8 +1,8 @@
 """Text workloads of the golden sets: upstream's traces byte for byte, and every policy runs.
 
-The sets lie beside the repository in shared/golden, or where YANTRA_GOLDEN says; without them these
-tests are skipped. The traces of group H were written by an older upstream, whose metadata names
-another schema; its nodes are the same, so its recorded ticks are those of our traces.
+Skipped without the sets: ../shared/golden, or YANTRA_GOLDEN. An older upstream wrote the traces of
+group H, whose metadata names another schema; its nodes are the same, so its recorded ticks are
+those of our traces.
 """
 
 from __future__ import annotations
@@ -74,7 +74,6 @@ def test_every_trace_is_upstreams_byte_for_byte(converted: Path, tmp_path: Path)
 
 
 def test_the_nodes_of_group_h_are_upstreams(simulated: Path, tmp_path: Path) -> None:
-    """So the ticks that tests/golden/test_shared_golden.py compares are those of our traces."""
     compared = 0
     for case in sorted(simulated.iterdir()):
         traces = sorted(case.glob("*.et"))

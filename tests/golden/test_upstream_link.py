@@ -1,8 +1,8 @@
 """Linking as upstream does gives upstream's file, byte for byte.
 
-The recorded cases are made by tests/oracles/profiled_run.py and by hand; what upstream wrote for
-them (MLCommons Chakra 1.0.0, 21585d8, with HolisticTraceAnalysis d731cc2 and pandas 2) stands
-beside them, null where it refused. The shared cases are real traces; they are skipped when absent.
+tests/oracles/profiled_run.py made the recorded cases, and some were made by hand. Beside each is
+what upstream wrote (MLCommons Chakra 1.0.0, 21585d8, with HolisticTraceAnalysis d731cc2 and pandas
+2), null where it refused. The shared cases are real traces, skipped when absent.
 """
 
 from __future__ import annotations

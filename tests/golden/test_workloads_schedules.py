@@ -1,7 +1,6 @@
-"""The recorded numbers of pipeline schedules are those that lie beside the checkout.
+"""The recorded numbers of pipeline schedules are those of `../shared/golden/workloads`.
 
-The folder `../shared/golden/workloads` is not part of the repository; without it these tests are
-skipped. tests/workloads/schedules holds the schedules to the recorded numbers.
+Skipped without that folder. tests/workloads/schedules holds the schedules to the recorded numbers.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """What STG made and the reference simulator said of it, case by case.
 
-The set lies beside the checkout in ../shared/golden, or where YANTRA_GOLDEN says; without it these
-tests are skipped.
-Our built-in modules must give upstream's nodes, ids and order of dependencies included, and the
-expanded files upstream's ticks; so must upstream's own sheets where YANTRA_REFERENCE_STG names a
-checkout of STG or STAGE.
+Skipped without the set: ../shared/golden, or YANTRA_GOLDEN. Our built-in modules must give
+upstream's nodes, ids and order of dependencies included, and the expanded files upstream's ticks;
+so must upstream's own sheets where YANTRA_REFERENCE_STG names a checkout of STG or STAGE.
 """
 
 from __future__ import annotations
@@ -62,7 +60,6 @@ def golden(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def settings_of(case: Path) -> Settings:
-    """Return upstream's command line, which is in the manifest, as our settings."""
     words = shlex.split(json.loads((case / "manifest.json").read_text())["cmd"])[2:]
     flags: dict[str, Any] = {}
     for flag, value in zip(words[::2], words[1::2], strict=True):
@@ -174,7 +171,6 @@ def numbers(by_rank: dict[str, int]) -> dict[int, int]:
 
 @st.composite
 def plans(draw: st.DrawFn) -> Settings:
-    """Any model and plan that upstream's sheets have."""
     kind = draw(st.sampled_from(("gpt", "llama", "moe", "prefilling", "decoding")))
     training = kind not in ("prefilling", "decoding")
     pp = draw(st.integers(1, 3))
@@ -195,7 +191,7 @@ def plans(draw: st.DrawFn) -> Settings:
         head=32,
         kvhead=16,
         dvocal=4096,
-        # A token that is decoded is no whole one where a sequence is split.
+        # A decoded token is not whole where a sequence is split.
         units="stg" if kind == "decoding" else draw(st.sampled_from(("stg", "yantra"))),
     )
 

@@ -5,9 +5,8 @@
     python -m tests.laws --case ends packet 17
 
 `--count` cases of every law on every network, from `--first` on, or as many as `--seconds` allow.
-It prints how many there were and how many break their law, and ends with status 1 if any does that
-is not in `known.py`. `--case LAW NETWORK SEED` prints one case, made as small as it gets if it
-breaks its law.
+It prints how many cases there were and how many break their law, and ends with status 1 if one does
+that is not in `known.py`. `--case LAW NETWORK SEED` prints one case, shrunk if it breaks its law.
 """
 
 from __future__ import annotations
@@ -49,7 +48,10 @@ def main() -> int:
 
 
 def _campaign(given: argparse.Namespace, chosen: list[tuple[str, str]]) -> int:
-    for number in (signal.SIGINT, signal.SIGTERM):  # a shell starts jobs with the first ignored
+    for number in (
+        signal.SIGINT,
+        signal.SIGTERM,
+    ):  # a shell starts jobs with the first ignored
         signal.signal(number, signal.default_int_handler)
     todo = campaign.blocks(chosen, given.first, given.count)
     if given.seconds is not None:

@@ -78,7 +78,6 @@ def _port(place: Place, source: int, destination: int, leaving: bool) -> tuple[i
 
 
 def draw_cut(draw: Random, network: str) -> Case:
-    """Draw a collective of all ranks or of some."""
     on = place(draw, network)
     members = tuple(range(on.ranks))
     bare = draw.random() < 0.5 or on.ranks == 2
@@ -126,7 +125,6 @@ def checked(case: Case) -> str:
 
 
 def draw_folded(draw: Random, network: str) -> Case:
-    """Draw a job whose ranks do the same, mostly."""
     on = place(draw, network)
     job = job_for(draw, on)
     return Case(on, job.alike() if draw.random() < 0.8 else job)

@@ -1,8 +1,8 @@
 """Why a job with a faster part may end later: something came earlier, and took what others use.
 
 Where messages share links, or steps a slot, an earlier start of one delays another, and the job may
-end later for it (Graham, "Bounds on multiprocessing timing anomalies", 1969). Such an anomaly has a
-witness: the first step that is late though nothing before it is late. It must have shared the
+end later for it (Graham, "Bounds on multiprocessing timing anomalies", 1969). The witness of such
+an anomaly is the first step that is late though nothing before it is late. It must have shared the
 network with others, or waited for its turn behind another; a kernel that takes longer, or a step
 that starts late with everything ready and nothing in its way, is wrong.
 """
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 
 class Span(NamedTuple):
-    """When a step begins and ends, in ticks; a message begins with its send, which ends as it has
-    left. `ends` are those of each member of a collective."""
+    """When a step begins and ends, in ticks; a message begins with its send, which ends when it has
+    left. `ends` are those of each member of a collective.
+    """
 
     start: int
     end: int
@@ -28,7 +29,6 @@ class Span(NamedTuple):
 
 
 def spans(run: Run, job: Job) -> dict[int, Span]:
-    """Return when each step of a run began and ended."""
     places: list[dict[int, int]] = [{} for _ in range(job.ranks)]
     for step in sorted(job.steps):
         for rank in step.ranks:

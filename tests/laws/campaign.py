@@ -1,7 +1,7 @@
 """Holds many cases of laws, in processes, and counts what they break.
 
-A case is named by its law, its network and its seed. So a campaign is the same on any machine, and
-a larger one begins with what a smaller one held.
+A case is named by its law, its network and its seed, so a campaign is the same on any machine, and
+a larger one begins with the cases of a smaller one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Block(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What a block of cases came to: how many there were, and what some break, by seed."""
+    """How many cases a block had, and what some of them break, by seed."""
 
     block: Block
     cases: int
@@ -43,12 +43,11 @@ class Found(NamedTuple):
 
 
 def case_of(law: str, network: str, seed: int) -> Case | None:
-    """Return the case of a seed; None where the law has none there."""
+    """Return the case of a seed; None where the law has none."""
     return LAWS[law].draw(Random(f"{law} {network} {seed}"), network)
 
 
 def pairs(laws: Sequence[str] = (), networks: Sequence[str] = ()) -> list[tuple[str, str]]:
-    """Return laws with the networks on which they hold; those named, or all."""
     return [
         (name, network)
         for name, law in LAWS.items()
@@ -78,19 +77,18 @@ def held(block: Block) -> Found:
 
 
 def blocks(chosen: Sequence[tuple[str, str]], first: int, count: int) -> Iterator[Block]:
-    """Yield blocks of so many seeds of each pair, all pairs in turn."""
     for at in range(first, first + count, BLOCK):
         for law, network in chosen:
             yield Block(law, network, at, min(BLOCK, first + count - at))
 
 
 def run(todo: Iterator[Block], workers: int, seconds: float | None) -> Iterator[Found]:
-    """Yield what blocks come to, in processes, until the time is over."""
+    """Yield the results of blocks, run in processes, until the time is over."""
     ends = inf if seconds is None else monotonic() + seconds
     if workers == 1:
         yield from map(held, takewhile(lambda _: monotonic() < ends, todo))
         return
-    ahead = Semaphore(4 * workers)  # blocks that are handed out and not yet back
+    ahead = Semaphore(4 * workers)  # blocks handed out and not yet back
     over = Event()
 
     def handed_out() -> Iterator[Block]:

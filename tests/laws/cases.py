@@ -42,7 +42,6 @@ class Run:
 
 
 def any_case(draw: Random, network: str) -> Case:
-    """Draw a job on any place of a network."""
     on = place(draw, network)
     return Case(on, job_for(draw, on))
 

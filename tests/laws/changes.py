@@ -67,9 +67,10 @@ def grown(draw: Random, place: Place) -> Place | None:
 def relabelling(draw: Random, place: Place, job: Job) -> tuple[int, ...]:
     """Return new numbers of ranks under which the network is the same.
 
-    Where there are collectives, or a ring, its members keep their order; else any two of them are
-    alike. A line stays as it is. Members of a group that lies unevenly pass data on in the order of
-    their numbers, inside nodes and from node to node: all but the outermost dimension stays.
+    Where there are collectives, or a ring, its members keep their order; else any two are
+    interchangeable. A line stays as it is. Members of a group that is spread unevenly over nodes
+    pass data on in the order of their numbers, inside nodes and from node to node: all but the
+    outermost dimension stays.
     """
     turns, sizes = job.has_collectives, [size for _, size, *_ in place.dims]
     new = [_order(draw, kind, size, turns, place.needs_powers) for kind, size, *_ in place.dims]
@@ -109,7 +110,7 @@ def _order(draw: Random, kind: str, size: int, turns: bool, powers: bool) -> lis
     if kind == "mesh" and size > 2:
         return list(range(size))
     by = draw.randrange(size)
-    if turns and powers:  # halving and doubling keeps who is how far away by bits
+    if turns and powers:  # halving and doubling finds partners by bits
         by = by if kind != "ring" else draw.choice((0, size // 2))
         return [at ^ by for at in range(size)]
     order = [(at + by) % size for at in range(size)]

@@ -1,9 +1,9 @@
 """Random small jobs: kernels, messages, collectives of groups and of all ranks, loads of memory.
 
 A job is a list of steps in an order in which it can run on any network: whatever a step waits for
-comes before it. Ranks do their collectives in that order, and messages between two collectives as
-they come, so nothing but a network that loses something can stop it. Drawn from a seed, so that a
-failing job has a name, and made of values, so that a law can change one and take steps away.
+comes before it. Ranks do their collectives in that order, and messages between two collectives in
+any, so only a network that loses something can stop it. It is drawn from a seed, so that a failing
+job has a name, and made of values, so that a law can change one and take steps away.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Job(NamedTuple):
 
     @property
     def has_collectives(self) -> bool:
-        """Whether ranks do something together that is more than a message."""
+        """Whether ranks do more together than exchange messages."""
         return any(step.what == "collective" for step in self.steps)
 
     @property
@@ -89,7 +89,8 @@ class Job(NamedTuple):
 
     def staggered(self, draw: Random) -> Job:
         """Return the job with a kernel of its own before all that a rank does: no two begin at once
-        by chance, so that nothing goes by the numbers of ranks."""
+        by chance, so that nothing goes by the numbers of ranks.
+        """
         first = max((step.number for step in self.steps), default=0) + 1
         kernels = [
             Step(first + rank, "kernel", (rank,), draw.randrange(1, 1_000_000), ((),))
@@ -154,11 +155,10 @@ class Job(NamedTuple):
         return self._replace(steps=tuple(kept))
 
     def alike(self) -> Job:
-        """Return a job whose ranks all do the same: what is one's becomes everyone's, and a message
-        one to each rank that is as far away."""
+        """Return a job whose ranks all do the same; a message becomes one for each rank."""
         everyone = tuple(range(self.ranks))
         made: list[Step] = []
-        new: dict[int, list[tuple[int, ...]]] = {}  # of each step, what it is for each rank
+        new: dict[int, list[tuple[int, ...]]] = {}  # for each step, what it becomes for each rank
 
         def after(step: Step, rank: int) -> tuple[int, ...]:
             return tuple(dict.fromkeys(one for old in step.after[0] for one in new[old][rank]))
@@ -223,7 +223,6 @@ class Job(NamedTuple):
         return Job(max(self.ranks, other.ranks), (*self.steps, *moved))
 
     def workload(self) -> Traces:
-        """Return its traces; a node has the number of its step."""
         groups: dict[tuple[int, ...], int] = {}
         traces = [TraceBuilder(rank=rank) for rank in range(self.ranks)]
         nodes: list[dict[int, Any]] = [{} for _ in traces]
@@ -342,7 +341,7 @@ def drawn(
 
 
 def iterated(job: Job, times: int) -> Job:
-    """Return a job so many times, with a collective of all ranks between."""
+    """Return the job repeated so many times, with a collective of all ranks between."""
     steps: list[Step] = []
     last: int | None = None
     stride = max(step.number for step in job.steps) + 2

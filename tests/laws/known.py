@@ -1,8 +1,8 @@
 """Laws that are known not to hold, each with a case that breaks it.
 
 A line is a law, a network, the seed of a case, and why. The tests hold all other laws on all other
-networks, and that each of these cases still breaks its law: when one no longer does, delete its
-line.
+networks, and check that each of these cases still breaks its law; delete the line of one that does
+not.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from typing import NamedTuple
 
 
 class Known(NamedTuple):
-    """The law `law` does not hold on `network`; the case of `seed` breaks it."""
-
     law: str
     network: str
     seed: int

@@ -46,7 +46,6 @@ def draw_doubled(draw: Random, network: str) -> Case | None:
 
 
 def replica(case: Case) -> str:
-    """A replica on links of its own changes no time."""
     n, other = case.job.ranks, case.change
     alone = Run(case.place, case.job.in_groups()).finish
     here = case.job.on(lambda rank: rank, 2 * n)
@@ -55,7 +54,6 @@ def replica(case: Case) -> str:
 
 
 def draw_idle(draw: Random, network: str) -> Case | None:
-    """Draw a job, and a place with more ranks."""
     case = _fixed_routes(draw, network)
     other = (grown(draw, case.place) or doubled(draw, case.place)) if case else None
     return case._replace(change=other) if case and other else None
@@ -70,13 +68,11 @@ def idle(case: Case) -> str:
 
 
 def draw_grouped(draw: Random, network: str) -> Case | None:
-    """Draw a job with collectives of all ranks."""
     case = any_case(draw, network)
     return case if any(step.bare for step in case.job.steps) else None
 
 
 def grouped(case: Case) -> str:
-    """A group of all ranks takes the times of all ranks."""
     bare = Run(case.place, case.job.of_all()).finish
     return differing(Run(case.place, case.job.in_groups()).finish, bare)
 
@@ -111,7 +107,7 @@ def draw_scaled(draw: Random, network: str) -> Case:
     """Draw a job, and by how much all times are longer.
 
     Where links serve one after the other, rates are such that picoseconds hold all times: rounded
-    ones would let what comes at once be served in another order.
+    times could change the order in which messages are served.
     """
     on, job, _ = any_case(draw, network)
     by = draw.choice((2, 3, 10))
@@ -140,7 +136,7 @@ def _out_of_scale(case: Case) -> _OutOfScale:
     before = Run(case.place, case.job)
     after = Run(scaled(case.place, by), case.job).finish
     steps = 8 * (before.outcome.messages + len(case.job.steps) + 10)
-    if case.place.network == "flow":  # a picosecond may say which of two flows is first
+    if case.place.network == "flow":  # a picosecond may decide which of two flows is first
         steps += max(before.finish) // 10_000
     text = differing(after, [by * end for end in before.finish], by * steps)
     pairs = zip(after, before.finish, strict=True)
@@ -148,18 +144,18 @@ def _out_of_scale(case: Case) -> _OutOfScale:
 
 
 _PICOSECOND = "picoseconds more move an end by half of that, or more"
-"""Who shares a link evenly comes through later by twice what it began later, or earlier by once
-what the other did, so of two that share again and again an end moves by more each time.
+"""Of two flows that share a link evenly, each ends later by twice what it began later, and earlier
+by what the other did, so of two that share again and again an end moves by more each time.
 
 With C the rate, a of A's bytes and b of B's, of which A is through first: A ends at
 2 a / C + 2 s_A - s_B for the starts s_A < s_B, so what rounds a start moves it up to threefold. And
-where two things happen at once, a picosecond says which of them is first.
+where two things happen at once, a picosecond decides which of them is first.
 """
 _SHAKES = 16
 
 
 def rounded(case: Case) -> str:
-    """Return why a job on links that are shared is not scaled, "" where it is, or for no reason."""
+    """Return why a job on shared links is not scaled, "" where it is or nothing excuses it."""
     if case.place.network != "flow" or not (found := _out_of_scale(case)).text:
         return ""
     alone = Run(case.place, case.job).finish
@@ -208,7 +204,6 @@ def split(case: Case) -> str:
 
 
 def draw_faster(draw: Random, network: str) -> Case:
-    """Draw a job and a part of it that is faster, or of its network."""
     case = any_case(draw, network)
     if draw.random() < 0.3:
         on = place(draw, network, ("dimensions", "cluster"))
@@ -261,7 +256,7 @@ packets in 3,097 ns; with a latency of 1 ns they are 2,002, which is three, so t
 
 
 def witnessed(case: Case) -> str:
-    """Return why a faster part makes a job slower, "" where it does not, or for no reason."""
+    """Return why a faster part makes a job slower, "" where it does not or nothing excuses it."""
     if not _slower(case)[1]:
         return ""
     if case.place.network == "packet" and not _slower(_without_control(case))[1]:
@@ -288,8 +283,7 @@ def iterations(case: Case) -> str:
     It is the length of the critical circuit in iterations (Baccelli et al., "Synchronization and
     Linearity", 1992, section 3.7). From step to step of a ring data goes on by one rank, so a
     circuit over the slowest ranks of a ring comes back to the same rank after as many iterations as
-    there are ranks, at most. How packets of several messages fall among each other is new in every
-    one.
+    there are ranks, at most. How packets of several messages interleave is new in every iteration.
     """
     on_packets = case.place.network.startswith("packet")
     differ = 5e-2 if on_packets else 1e-3

@@ -1,7 +1,6 @@
 """Random networks for small jobs, as values that a law can change: slower, larger, renumbered.
 
-Three sorts: products of dimensions, named clusters, and drawn graphs of ranks and switches. Each
-knows on which networks it runs.
+Three sorts: products of dimensions, named clusters, and drawn graphs of ranks and switches.
 """
 
 from __future__ import annotations
@@ -75,18 +74,15 @@ class Place(NamedTuple):
 
     @property
     def needs_powers(self) -> bool:
-        """Whether its algorithms run over powers of two of members alone."""
         names = self.collectives.all_reduce
         return isinstance(names, tuple) and any("halving" in str(name) for name in names)
 
     @property
     def fastest(self) -> float:
-        """The rate of its fastest link in bytes per ns."""
         return max(row[2] for row in self.cables or self.dims)
 
     @property
     def fabric_kind(self) -> type[Builder]:
-        """The builder of the graph that was drawn."""
         return _builder(self.ranks, self.devices, self.cables)
 
     def __str__(self) -> str:
@@ -137,7 +133,6 @@ class Place(NamedTuple):
 
 
 def network_of(name: str, stretch: int = 1) -> str | Plugin:
-    """Return how a scenario names a network, whose own times are `stretch` times as long."""
     if name == "external":
         return Plugin(kind=name, options=(("command", REFERENCE_WORDS),))
     if name == "packet without control":
@@ -190,7 +185,6 @@ def _sizes(draw: Random, ranks: int) -> list[int]:
 
 
 def collectives(draw: Random, sizes: list[int]) -> Collectives:
-    """Draw algorithms and chunks for dimensions of some sizes."""
     names = ["ring", "ring", "direct"]
     if all(size in (2, 4, 8) for size in sizes):
         names.append("halving_doubling")
@@ -272,7 +266,6 @@ def fabric(draw: Random, network: str, ranks: int) -> Place:
 
 
 def place(draw: Random, network: str, sorts: tuple[str, ...] = SORTS, ranks: int = 0) -> Place:
-    """Draw a place on which a network runs."""
     fitting = [sort for sort in sorts if sort != "fabric" or network in OVER_FABRICS]
     while True:
         sort = draw.choice(fitting)

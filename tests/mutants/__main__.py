@@ -2,8 +2,8 @@
 
 Makes mutants of the core's cleverest parts (parts.py) by rule (rules.py), builds each, and runs the
 tests that must notice it. With --python, the same of Python (python_parts.py, python_rules.py).
-Ends with status 1 if they notice fewer than 95 of 100. Interrupted, it goes on where it was:
-results are kept in build/mutants/results.json, by the text of the file.
+Ends with status 1 if they notice fewer than 95 of 100. An interrupted campaign goes on where it
+was: results are kept in build/mutants/results.json, by the text of the file.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ Found = list[tuple[Candidate, Result]]
 
 
 def main() -> int:
-    """Run a campaign; return 0 if enough mutants were killed."""
     asked = _arguments()
     parts = PYTHON_PARTS if asked.python else PARTS
     order = sample(asked.seed, asked.part, python=asked.python)
@@ -82,7 +81,7 @@ def _arguments() -> argparse.Namespace:
 
 
 class _Progress:
-    """Tells how far it is, on a terminal; in a pipe, only what survived."""
+    """Shows progress on a terminal; in a pipe, only what survived."""
 
     def __init__(self, count: int) -> None:
         self.count = count

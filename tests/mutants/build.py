@@ -1,9 +1,9 @@
 """Builds the core with one changed file: one object, and a link.
 
-The core is built once, under build/mutants, from a copy of the sources; CMake's own list of compile
+The core is built once, under build/mutants, from a copy of the sources; CMake's list of compile
 commands and its link line then say how to rebuild a single source. CMake compiles the sources of
-several folders as one unit. Here the units that mutants touch are taken apart, so that a mutant
-costs one source; a header costs the sources of a unit that include it, again as one unit.
+several folders as one unit. Units that mutants touch are taken apart here, so that a mutant costs
+one source; a header costs the sources of a unit that include it, again as one unit.
 """
 
 from __future__ import annotations
@@ -42,8 +42,6 @@ class Unit(NamedTuple):
 
 
 class Core:
-    """The built core, of which one object at a time is replaced."""
-
     def __init__(self, workers: int) -> None:
         self.workers = workers
         self.tree = FOLDER / "tree"
@@ -61,7 +59,7 @@ class Core:
         self.lock = threading.Lock()
 
     def _copy(self) -> None:
-        """Copy what changed of the sources, so that what did not is not built again."""
+        """Copy what changed of the sources, so that the rest is not built again."""
         paths = [ROOT / "CMakeLists.txt", *(ROOT / "native").rglob("*.[ch]pp")]
         wanted = {self.tree / path.relative_to(ROOT): path.read_bytes() for path in paths}
         for old in self.tree.rglob("*.[ch]pp"):
@@ -136,7 +134,6 @@ class Core:
         return FOLDER / f"worker-{worker}" / "native"
 
     def _using(self, unit: Unit, file: str) -> list[Path]:
-        """Return the sources of a unit that a file is, or that include it."""
         path = self.tree / file
         if file.endswith(".cpp"):
             return [path] if path in unit.sources else []
@@ -154,7 +151,6 @@ class Core:
         )
 
     def _apart(self, unit: Unit) -> dict[Path, Path]:
-        """Compile the sources of a unit one by one, once."""
         with self.lock:
             return self._made_apart(unit)
 
@@ -186,7 +182,6 @@ class Core:
 
 
 def package(worker: int) -> Path:
-    """Return the folder of a worker's copy of the Python package, made anew."""
     folder = FOLDER / f"worker-{worker}" / "package"
     shutil.rmtree(folder, ignore_errors=True)
     leave = shutil.ignore_patterns("*.so", "__pycache__")

@@ -1,8 +1,8 @@
 """Tries a sample of mutants and keeps what became of each, so that a campaign can go on later.
 
-A mutant is killed if a test named for its part fails, crashes or needs more than the limit, which
-counts the processor's time: a busy machine kills no mutant. One that does not compile is stillborn,
-and another is drawn for it. Survivors shown to be equivalent are listed in equivalent.toml.
+A mutant is killed if a test named for its part fails, crashes or exceeds the limit, which is in
+processor time, so that a busy machine kills no mutant. One that does not compile is stillborn, and
+another is drawn for it. Survivors shown to be equivalent are listed in equivalent.toml.
 """
 
 from __future__ import annotations
@@ -38,12 +38,10 @@ RESULTS = FOLDER / "results.json"
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 MOST_BYTES = 6 << 30
 SLOWEST_OF_PYTHON = 30  # seconds of one test
-WALL_TIMES = 15  # of the limit, before a process that does nothing is ended
+WALL_TIMES = 15  # times the limit, before a process that does nothing is ended
 
 
 class Candidate(NamedTuple):
-    """A mutant of a file of a part."""
-
     part: str
     file: str
     text: str
@@ -51,7 +49,6 @@ class Candidate(NamedTuple):
 
     @property
     def line(self) -> str:
-        """The line that changes, without the space around it."""
         return self.text.splitlines()[self.mutant.line - 1].strip()
 
     @property
@@ -88,7 +85,7 @@ class Result(NamedTuple):
 def sample(seed: int, only: str | None, *, python: bool = False) -> Iterator[Candidate]:
     """Yield mutants of the core or of Python in random order, one of every line before a second.
 
-    Each line is drawn by what it says, so a change of one leaves the places of all others.
+    Each line is drawn by its text, so a change of one leaves the places of all others.
     """
     drawn: list[tuple[float, list[Candidate]]] = []
     for part, (patterns, _) in (PYTHON_PARTS if python else PARTS).items():
@@ -113,7 +110,6 @@ def _files(pattern: str) -> list[str]:
 
 
 def _by_line(part: str, file: str) -> Iterator[list[Candidate]]:
-    """Yield the mutants of each line of a file that has some."""
     text = (ROOT / file).read_text()
     is_python = file.endswith(".py")
     made = python_rules.mutants(text) if is_python else mutants(text, left_out=LEFT_OUT)
@@ -122,13 +118,11 @@ def _by_line(part: str, file: str) -> Iterator[list[Candidate]]:
 
 
 def equivalents() -> dict[tuple[str, str, str], str]:
-    """Return the reasons why mutants are equivalent, by file, line and change."""
     listed = tomllib.loads(EQUIVALENT.read_text()).get("mutant", [])
     return {(one["file"], one["line"], one["change"]): one["reason"] for one in listed}
 
 
 def reason(candidate: Candidate, known: dict[tuple[str, str, str], str]) -> str:
-    """Return why a mutant is equivalent, empty if that is not known."""
     where = candidate.file, candidate.line
     return known.get((*where, candidate.mutant.change)) or known.get((*where, "any"), "")
 
@@ -137,8 +131,6 @@ def reason(candidate: Candidate, known: dict[tuple[str, str, str], str]) -> str:
 
 
 class Trials(ABC):
-    """Tries mutants in copies of the package, one per worker."""
-
     def __init__(self, workers: int, limit: int) -> None:
         self.limit = limit
         self.packages = [package(worker) for worker in range(workers)]
@@ -152,7 +144,7 @@ class Trials(ABC):
         """Run the tests of a part as things are."""
 
     def check(self, parts: set[str]) -> None:
-        """Raise BuildError if the tests of a part fail, or take too long, as things are."""
+        """Raise BuildError if the tests of a part fail, or take too long, without any mutant."""
         for part in sorted(parts):
             result = self.unchanged(part)
             if result.fate == "killed":
@@ -187,14 +179,11 @@ class Trials(ABC):
 
 
 class CoreTrials(Trials):
-    """Tries mutants of the core, each built from a copy of its sources."""
-
     def __init__(self, workers: int, limit: int) -> None:
         super().__init__(workers, limit)
         self.core = Core(workers)
 
     def unchanged(self, part: str) -> Result:
-        """Run the tests of a part as things are."""
         files = [file for pattern in PARTS[part].files for file in _files(pattern)]
         stated = sorted({law for file in files for law in laws(file)})
         return self._with(built_core(), (*stated, *PARTS[part].tests), 0, [self.core.native])
@@ -218,8 +207,6 @@ class CoreTrials(Trials):
 
 
 class PythonTrials(Trials):
-    """Tries mutants of the Python package, with the core that is installed."""
-
     def __init__(self, workers: int, limit: int) -> None:
         super().__init__(workers, limit)
         found = find_spec("yantra._core")
@@ -231,13 +218,12 @@ class PythonTrials(Trials):
         self.times = count(1)
 
     def unchanged(self, part: str) -> Result:
-        """Run the tests of a part as things are."""
         return self._with(part, 0)
 
     def run(self, candidate: Candidate, worker: int) -> Result:
         """Test a mutant in place of its file.
 
-        Compiled files are kept, and told apart by time: every mutant has one of its own.
+        Compiled files are kept and recognized by time, so every mutant has a time of its own.
         """
         path = self.packages[worker] / Path(candidate.file).relative_to("src")
         kept = path.rename(path.with_suffix(".kept"))
@@ -255,7 +241,6 @@ class PythonTrials(Trials):
 
 
 def _waited(process: subprocess.Popen[bytes], most: int) -> tuple[int, float]:
-    """Wait for the end of a process; return its status and the processor's seconds it took."""
     alarm = threading.Timer(most, process.kill)
     alarm.start()
     try:
@@ -288,8 +273,6 @@ def _killer(output: str, status: int) -> str:
 
 
 class Campaign:
-    """The results so far, kept in a file."""
-
     def __init__(self, *, fresh: bool) -> None:
         self.results: dict[str, Result] = {}
         self.lock = threading.Lock()
@@ -320,7 +303,6 @@ class Campaign:
         told: Callable[[Candidate, Result, int], None],
         workers: int,
     ) -> list[tuple[Candidate, Result]]:
-        """Try mutants in this order until `wanted` of them were born; return those."""
         born: list[tuple[Candidate, Result]] = []
         failure: list[BaseException] = []
         made: list[Trials] = []

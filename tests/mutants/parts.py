@@ -1,9 +1,8 @@
 """The parts of the core that mutants are made of, and the tests that must notice them.
 
-The one place to change when files move or tests are written. The laws that a test beside the core
-(`native/**/*.test.cpp`) states of a file come first, without being named here. The rest is run in
-the order given, so those that notice most in the least time come first; all of a part together take
-less than two minutes. For a header, what includes it is built again.
+The tests beside the core (`native/**/*.test.cpp`) that state laws of a file run first, without
+being named here. The rest run in the order given, those that notice most in the least time first;
+all of a part together take less than two minutes. For a header, what includes it is built again.
 """
 
 from __future__ import annotations
@@ -97,7 +96,7 @@ PARTS = {
     ),
 }
 
-# Statements that are not of the part: what a recorded run notes.
+# Statements that do not belong to the part: what a recorded run notes.
 LEFT_OUT = ("probe_.",)
 
 # Objects compiled with one of these are left as they are: the second of two copies of a source.
@@ -108,7 +107,7 @@ NOT_REBUILT = ("native/bind/",)
 
 
 def laws(file: str) -> tuple[str, ...]:
-    """Return the tests beside the core that include or name a file, or are called as it is."""
+    """Return the tests beside the core that include or name a file, or have its name."""
     name = file.removeprefix("native/")
     beside = NATIVE / name.replace(".cpp", ".test.cpp")
     return tuple(

@@ -1,7 +1,7 @@
 """Mutants of a Python text by rule: one small change each, of kinds that people make by mistake.
 
-Left alone is what no result depends on: texts, annotations, decorators, `assert`, what an error or
-a log says, `__repr__`, `if TYPE_CHECKING`. What is left never fails to compile.
+Left alone is what no result depends on: texts, annotations, decorators, `assert`, the texts of
+errors and logs, `__repr__`, `if TYPE_CHECKING`. What is left never fails to compile.
 """
 
 from __future__ import annotations
@@ -62,7 +62,6 @@ class _Finder(ast.NodeVisitor):
     # --- Where things are
 
     def at(self, line: int, column: int) -> int:
-        """Return the place in the text of a column, which `ast` counts in bytes."""
         return self.starts[line - 1] + len(self.lines[line - 1].encode()[:column].decode())
 
     def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
@@ -72,11 +71,9 @@ class _Finder(ast.NodeVisitor):
         return self.at(node.lineno, node.col_offset), self.at(node.end_lineno, node.end_col_offset)
 
     def line(self, start: int) -> int:
-        """Return the number of the line of a place; the first is 1."""
         return self.text.count("\n", 0, start) + 1
 
     def change(self, start: int, end: int, after: str, rule: str) -> None:
-        """Note that what is from start to end becomes `after`."""
         self.changes.append((start, self.text[start:end], after, rule))
 
     def between(self, left: ast.expr, right: ast.expr, words: tuple[str, str], rule: str) -> None:
@@ -184,7 +181,7 @@ class _Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def _negated(self, test: ast.expr) -> None:
-        """Negate a condition; what another rule turns round already is left to it."""
+        """Negate a condition, unless another rule turns it round already."""
         flipped = isinstance(test, ast.Compare) and len(test.ops) == 1
         denied = isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
         if not (denied or (flipped and not isinstance(test.ops[0], _ORDERS))):
@@ -227,7 +224,7 @@ class _Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def _default_dropped(self, node: ast.Call, name: str) -> None:
-        """Leave out what is taken where there is nothing."""
+        """Leave out the value that is taken where there is nothing."""
         given = [key.value for key in node.keywords if key.arg == "default"]
         if name in _DEFAULTED and len(node.args) == _DEFAULTED[name]:
             given.append(node.args[-1])
@@ -243,7 +240,6 @@ _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
 def _own_assignments(node: ast.FunctionDef) -> Iterator[ast.Assign]:
-    """Yield the assignments of a function, but not those of functions inside."""
     left: list[ast.AST] = list(node.body)
     while left:
         one = left.pop()
@@ -254,7 +250,6 @@ def _own_assignments(node: ast.FunctionDef) -> Iterator[ast.Assign]:
 
 
 def _called(node: ast.Call) -> str:
-    """Return the last word of what is called."""
     if isinstance(node.func, ast.Attribute):
         return node.func.attr
     return node.func.id if isinstance(node.func, ast.Name) else ""

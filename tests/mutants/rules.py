@@ -1,8 +1,8 @@
 """Mutants of a C++ text by rule: one small change each, of the kinds that people make by mistake.
 
 The text is read as tokens, so comments, strings, attributes and preprocessor lines stay as they
-are. It is not parsed: a line is told to be a statement or a call by its shape, which works as all
-of the core is formatted alike. What that gets wrong does not compile, and so does not count.
+are. It is not parsed: a statement or a call is recognized by its shape, which works as all of the
+core is formatted the same way. What that gets wrong does not compile, and so does not count.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from typing import NamedTuple
 
 
 class Token(NamedTuple):
-    """A word, number or operator of the text that can be changed."""
-
     text: str
     start: int
 
@@ -101,7 +99,7 @@ def _tokens(text: str) -> Iterator[Token]:
 
 
 def _operators(text: str, tokens: list[Token]) -> Iterator[Change]:
-    """Yield comparisons flipped and sums turned round; operators stand between spaces."""
+    """Yield comparisons flipped and sums turned round; operators are between spaces."""
     for at, token in enumerate(tokens):
         spaced = text[token.start - 1].isspace() and text[token.end : token.end + 1].isspace()
         if token.text in _FLIPS and spaced and not _in_declaration(tokens, at):
@@ -206,7 +204,6 @@ def _arguments(text: str, tokens: list[Token], at: int) -> list[tuple[int, int]]
 
 
 def _skipped(text: str, left_out: tuple[str, ...]) -> set[int]:
-    """Return the lines of the statements that begin with one of these words."""
     lines: set[int] = set()
     inside = False
     for number, line in enumerate(text.splitlines(), start=1):

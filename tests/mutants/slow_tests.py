@@ -2,7 +2,7 @@
 
 Some mutants never end. The limit of all tests of a part leaves room for the slowest part, so most
 of a campaign would be spent on them. The slowest single test of the core takes two seconds, those
-of Python ten: their campaigns give more. The signal ends the process also while the core holds
+of Python ten: their campaigns give more. The signal ends the process even while the core holds
 Python's lock. Programs that a test starts have their own limits.
 """
 
@@ -20,7 +20,6 @@ MOST_SECONDS = float(os.environ.get(VARIABLE, "10"))  # of the processor, in one
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol() -> Iterator[None]:
-    """Count the processor's time from the set-up of a test to its end."""
     signal.setitimer(signal.ITIMER_PROF, MOST_SECONDS)
     try:
         return (yield)

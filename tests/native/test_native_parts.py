@@ -1,7 +1,7 @@
 """The tests beside the parts of the core, `native/<part>/*.test.cpp`: each is built and run.
 
 A test is a program that states laws, where it can against a slow oracle. It ends with 1 and the
-step at which one broke. `tests/core_objects.py` says what it is built of.
+step at which one broke.
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ import pytest
 
 from tests.core_objects import COMPILER, NATIVE, Objects, programs
 
-MOST_SECONDS = 20  # of the processor, for a program; the slowest takes two
+MOST_SECONDS = 20  # processor seconds for a program; the slowest takes two
 
 
 def _limit_time() -> None:
-    """Let a program that hangs end with a signal."""
     resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS + 5))
 
 

@@ -1,8 +1,8 @@
 """The layouts before 0.0.4, written by protobuf itself, and what their nodes mean today.
 
 Messages are built from descriptors made here, so that nothing is shared with the reader under test.
-A node is a dict of the layout's own field names; `meaning` says in plain values what reading it
-must give, worked out from the notes of the schema's history and not from the reader's tables.
+A node is a dict of the layout's own field names; `meaning` gives what reading it must give, from
+the notes of the schema's history and not from the reader's tables.
 """
 
 from __future__ import annotations
@@ -177,7 +177,6 @@ def meaning(layout: str, node: dict[str, Any]) -> dict[str, Any]:
 
 
 def plain(layout: str, item: dict[str, Any]) -> tuple[str, str, Any, str]:
-    """An attribute as (name, kind, value, doc), its name and kind as they were."""
     kinds = {"b": "BOOL", "f": "FLOAT", "i": "INT64", "u": "UINT64", "s": "STRING"}
     told = MEMBERS[layout][item["type"]]
     member = next((key for key in item if key in MEMBERS[layout]), None)

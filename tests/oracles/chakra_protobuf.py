@@ -1,7 +1,7 @@
 """Chakra's schema for the `protobuf` package: the oracle for our own reader and writer.
 
-The messages are built from tables at run time. A variant with unpacked lists and one with fields of
-a later schema write what protobuf itself would not write for today's schema.
+A variant with unpacked lists and one with fields of a later schema write what protobuf itself would
+not write for today's schema.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def messages(*, packed: bool = True, later_fields: bool = False) -> Messages:
     node = _message(file, "Node")
     _field(node, "id", 1, Field.TYPE_UINT64)
     _field(node, "name", 2, Field.TYPE_STRING)
-    _field(node, "type", 3, Field.TYPE_INT32)  # an open enum, as far as the wire goes
+    _field(node, "type", 3, Field.TYPE_INT32)  # an open enum on the wire
     for number, name in ((4, "ctrl_deps"), (5, "data_deps")):
         _field(node, name, number, Field.TYPE_UINT64, repeated=True).options.packed = packed
     _field(node, "start_time_micros", 6, Field.TYPE_UINT64)
@@ -102,7 +102,6 @@ def frame(parts: list[bytes]) -> bytes:
 
 
 def parse(data: bytes) -> tuple[Any, list[Any]]:
-    """Parse a file: its metadata and its nodes as protobuf messages."""
     kinds = messages()
     first, *rest = records(data)
     return kinds.metadata.FromString(first), [kinds.node.FromString(part) for part in rest]

@@ -1,4 +1,4 @@
-"""A tiny writer of Chakra traces, apart from the product's own: two writers share no mistake.
+"""A tiny writer of Chakra traces; it shares no code, and so no mistake, with the product's own.
 
 A node is one line of text; a trace is a list of them:
 

@@ -1,10 +1,10 @@
 """What each pipeline stage of a transformer communicates in one training step, in closed form.
 
-Written from the formulas of the papers alone, in their letters: b micro-batch, s sequence, h hidden
-size, L layers, a heads, g key-value heads, d head width, f feed-forward width, V vocabulary, E
-experts, k experts per token, t, c, p, D tensor, context, pipeline and data parallelism, e expert
-parallelism, m micro-batches. Bytes per rank: of an all-gather the shard, of a reduce-scatter,
-all-reduce and all-to-all the whole input. Sizes are taken to divide; nothing is padded.
+From the formulas of the papers alone, in their letters: b micro-batch, s sequence, h hidden size, L
+layers, a heads, g key-value heads, d head width, f feed-forward width, V vocabulary, E experts, k
+experts per token, t, c, p, D tensor, context, pipeline and data parallelism, e expert parallelism,
+m micro-batches. Bytes per rank: of an all-gather the shard, of a reduce-scatter, all-reduce and
+all-to-all the whole input. Sizes must divide; nothing is padded.
 
 Sources: Shoeybi et al. 2019 (tensor parallelism, vocabulary-parallel loss); Korthikanti et al. 2023
 (sequence parallelism and its third all-gather); Rajbhandari et al. 2020 (ZeRO); Zhao et al. 2023
@@ -61,7 +61,6 @@ class Split(NamedTuple):
 
 
 def dense_weights(shape: Shape, split: Split, stage: int) -> int:
-    """Count the weights of one rank that all replicas hold."""
     h, t = shape.h, split.t
     attention = (h * (shape.a + 2 * shape.g) * shape.d + shape.a * shape.d * h) // t
     mlp = h * shape.E if shape.E else 3 * h * shape.f // t
@@ -138,7 +137,6 @@ def end_bytes(shape: Shape, split: Split, stage: int) -> Bytes:
 
 
 def border_bytes(shape: Shape, split: Split, stage: int) -> int:
-    """Bytes sent to the neighbouring stages, one micro-batch, both ways."""
     x = split.w * split.b * shape.s // split.c * shape.h
     if split.sp:
         x //= split.t

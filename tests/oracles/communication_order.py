@@ -1,9 +1,9 @@
-"""Whether the communication of expanded traces can go wrong, told from nothing but the traces.
+"""Whether the communication of expanded traces can go wrong, from nothing but the traces.
 
-All ranks are laid side by side as one graph: the members' parts of a collective are one node, and a
-receive waits for the send of the same ends, tag and size. Where each communicator's collectives are
-totally ordered on every member, alike on all of them, and the graph has no circle, no execution
-that keeps the dependencies can stop early, whatever it prefers among what is ready.
+All ranks form one graph: the members' parts of a collective are one node, and a receive waits for
+the send of the same ends, tag and size. Where each communicator's collectives are totally ordered
+on every member, in the same way on all, and the graph has no circle, no execution that keeps the
+dependencies can stop early, whatever it prefers among what is ready.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ class Rank(NamedTuple):
     names: list[str]
 
     def collectives(self) -> Array:
-        """Positions of the collectives in the order of the file."""
         at = np.flatnonzero(self.kind == NodeType.COMM_COLL)
         return at[np.argsort(self.order[at], kind="stable")]
 
@@ -104,7 +103,6 @@ def _waits(rank: Rank, position: int, earlier: int) -> bool:
 
 
 def _sequences(ranks: Sequence[Rank], communicators: Mapping[int, Sequence[int]]) -> Iterator[str]:
-    """All members of a communicator must run the same collectives in the same order."""
     parts: dict[int, dict[int, tuple[tuple[int, int], ...]]] = {}
     for number, rank in enumerate(ranks):
         at = rank.collectives()
@@ -127,7 +125,6 @@ def _sequences(ranks: Sequence[Rank], communicators: Mapping[int, Sequence[int]]
 
 
 def _messages(ranks: Sequence[Rank]) -> Iterator[str]:
-    """Every send needs its receive; two with the same ends and tag could be taken for another."""
     counts = {NodeType.COMM_SEND: Counter[Any](), NodeType.COMM_RECV: Counter[Any]()}
     for number, rank in enumerate(ranks):
         for kind, count in counts.items():
@@ -145,7 +142,6 @@ def _messages(ranks: Sequence[Rank]) -> Iterator[str]:
 
 
 def _circles(ranks: Sequence[Rank], communicators: Mapping[int, Sequence[int]]) -> Iterator[str]:
-    """Peel off what waits for nothing, layer by layer; what is left waits for itself."""
     first = np.cumsum([0, *(len(rank.kind) for rank in ranks)])
     stands_for = np.arange(first[-1])
     waits, needed = [], []

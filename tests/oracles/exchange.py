@@ -1,4 +1,4 @@
-"""ASTRA-sim's algorithms as the state machines they are: the oracle for faithful programs.
+"""ASTRA-sim's algorithms as state machines: the oracle for faithful programs.
 
 One object per position, driven by three events (start, a hand-over finished, a receipt), with the
 z / nz / toggle counters written as counters. Nothing here reads a Program.
@@ -205,8 +205,6 @@ def double_tree(n: int, root_max: bool) -> dict[int, TreeNode]:
 
 
 class Tree:
-    """One position of the double binary tree's all-reduce over one tree."""
-
     def __init__(self, world: World, nodes: dict[int, TreeNode], position: int, data: int) -> None:
         self.world, self.position, self.data = world, position, data
         node = nodes[position]
@@ -254,7 +252,6 @@ class Tree:
 
 
 def play(world: World, members: list[Ring] | list[Tree]) -> list[int | None]:
-    """Start every position at tick 0 and return the ticks at which they finish."""
     for member in members:
         member.start()
     world.run()

@@ -9,7 +9,7 @@ from yantra.base.fields import Plugin
 from yantra.scenario import Scenario
 from yantra.scenario.types import Placement
 
-# Even ways come often: with others, ranks of large classes rarely fare alike.
+# Even ways come often: with others, ranks of large classes rarely have equal times.
 ROUTINGS = (
     "even_spray",
     "even_spray",
@@ -23,7 +23,6 @@ ROUTINGS = (
 
 
 def fabric_case(seed: int) -> Scenario:
-    """Return the scenario of a seed: on dimensions now and then, else on a fabric."""
     case = folded_case(seed).replace(network=_network(Random(seed)))
     draw = Random(f"fabric {seed}")
     if draw.random() < 0.2:

@@ -1,9 +1,8 @@
 """Random jobs with equal ranks among them: pipelines of stages, groups along axes, stragglers.
 
 A job is a grid of ranks with axes of sizes 1 to 4. Its steps are the same for all ranks but for
-what a stage (the coordinate along the last axis) changes, and for the stragglers. Drawn from a
-seed, so that a failing case has a name. Ranks that write the same, up to whom they name, are
-written once: making a case costs little more than running it.
+what a stage (the coordinate along the last axis) changes, and for the stragglers. Ranks that write
+the same, up to whom they name, are written once: making a case costs little more than running it.
 """
 
 from __future__ import annotations
@@ -32,8 +31,6 @@ Groups = tuple[tuple[int, tuple[int, ...]], ...]
 
 
 class TemplateBuilder(TraceBuilder):
-    """Adds sends and receives whose peers are names."""
-
     def message(self, peer: str, back: str, size: int, tag: int, after: Any) -> Node:
         """Send to a peer and receive from the one behind; return the receive."""
         self.end(NodeType.COMM_SEND, peer, size, tag, after)
@@ -46,8 +43,6 @@ class TemplateBuilder(TraceBuilder):
 
 
 class Job:
-    """A random job over the ranks of a topology whose dimensions are its axes, in some order."""
-
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
         draw = self.random
@@ -71,7 +66,7 @@ class Job:
         return rank // prod(self.axes[:axis]) % self.axes[axis]
 
     def moved(self, rank: int, axis: int, by: int) -> int:
-        """Return the rank that lies `by` further along an axis, around its end."""
+        """Return the rank `by` further along an axis, around its end."""
         stride = prod(self.axes[:axis])
         at = self.coordinate(rank, axis)
         return rank + ((at + by) % self.axes[axis] - at) * stride

@@ -1,4 +1,4 @@
-"""Runs of one rank per class, with and without shortcuts, held against the run of all ranks."""
+"""Runs of one rank per class, with and without shortcuts, compared with the run of all ranks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def cases(kind: str, seeds: Iterable[int]) -> Iterator[tuple[str, Scenario]]:
 
 
 class Folded(NamedTuple):
-    """A folded run that stands for that of all ranks, and how many nodes it did not play."""
+    """A folded run equal to that of all ranks, and how many nodes it did not play."""
 
     outcome: Any
     skipped: int
@@ -59,7 +59,6 @@ def folded(model: Model, *, shortcuts: bool = True) -> Folded | None:
 
 
 def columns(model: Model, outcome: Any) -> tuple[Any, ...]:
-    """Return all that an outcome says, by rank and by node."""
     nodes = []
     for rank, first in enumerate(outcome.first_node[: model.ranks]):
         last = first + len(model.graphs.of(rank))
@@ -70,7 +69,7 @@ def columns(model: Model, outcome: Any) -> tuple[Any, ...]:
 
 
 def compared(model: Model, name: str) -> Folded | None:
-    """Run one rank per class and hold it against all ranks, and against every event played."""
+    """Compare a run of one rank per class with that of all ranks, and with every event played."""
     short = folded(model)
     if short is None:
         return None
@@ -79,6 +78,6 @@ def compared(model: Model, name: str) -> Folded | None:
     long = folded(model, shortcuts=False)
     if long is not None:
         assert got == columns(model, long.outcome), name
-        # A phase that somebody meets is known first and then played, which takes a few more.
+        # A phase that somebody waits for is known first and then played, which takes a few more.
         assert short.outcome.events <= 1.1 * long.outcome.events + 10, name
     return short

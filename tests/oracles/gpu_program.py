@@ -1,11 +1,10 @@
 """Random PyTorch-like programs, run by a tiny model that writes the two traces and the truth.
 
 The program runs on one host clock: the main thread, then autograd's thread while the main thread
-sleeps; a side thread works beside them on a clock and a device of its own. Operators nest and
-launch work on streams; streams run their ops in order, after recorded events of other streams;
-blocking calls end after what they wait for. What the model knows and the traces only hint at (who
-launched what, the order of streams, who waited for whom) is in `Truth`, by correlation number and
-host id.
+sleeps; a side thread has a clock and a device of its own. Operators nest and launch work on
+streams; streams run their ops in order, after recorded events of other streams; blocking calls end
+after what they wait for. What the model knows and the traces only hint at (who launched what, the
+order of streams, who waited for whom) is in `Truth`, by correlation number and host id.
 
 `write_pair(folder, operators=1000, seed=1)` writes host.json and device.json and returns the truth.
 """
@@ -31,8 +30,6 @@ GROUP = ("0", "default_pg")
 
 @dataclass
 class Options:
-    """What the program does and what its traces tell."""
-
     sync_events: bool = True  # Kineto has CUDA synchronisation events
     whole_us: bool = False  # times truncated to microseconds, as old Kineto wrote them
     flows: bool = True  # Kineto draws fwdbwd flows
@@ -46,8 +43,6 @@ class Options:
 
 @dataclass
 class DeviceWork:
-    """One op of the device as it really ran."""
-
     correlation: int
     stream: int
     start: int
@@ -72,8 +67,6 @@ class Truth:
 
 
 class Program:
-    """Runs and records. Times are nanoseconds from 0."""
-
     def __init__(self, seed: int, operators: int, options: Options) -> None:
         self.random = random.Random(seed)
         self.options = options
@@ -107,7 +100,6 @@ class Program:
     # ---- time
 
     def spend(self, least: int = 200, most: int = 20_000) -> None:
-        """Let the thread work for a random time."""
         self.clock[self.thread] += self.random.randint(least, most)
 
     @property
@@ -198,7 +190,6 @@ class Program:
         return correlation
 
     def launch(self, stream: int, name: str, cat: str = "kernel", call: str = "") -> DeviceWork:
-        """Launch one op; it starts when the stream and what it waits for allow."""
         calls = {"kernel": ["cudaLaunchKernel", "cuLaunchKernelEx", "cudaLaunchKernelExC"]}
         calls |= {"gpu_memset": ["cudaMemsetAsync"], "gpu_memcpy": ["cudaMemcpyAsync"]}
         begin = self.now
@@ -377,7 +368,6 @@ class Program:
         self.clock[MAIN] = self.clock[AUTOGRAD] + 7_000
 
     def run(self) -> Program:
-        """Run until the budget of operators is spent."""
         number = 0
         while number < self.options.iterations or self.budget > 0:
             self.iteration(number)
@@ -391,7 +381,6 @@ class Program:
         return self
 
     def _run_side(self) -> None:
-        """Work on the side thread for about as long as the main thread has."""
         self.thread = SIDE
         keep = self.budget
         while self.clock[SIDE] < self.clock[MAIN] - 100_000 and self.budget > keep - 50:
@@ -437,7 +426,6 @@ class Program:
 
 
 def run(seed: int, operators: int = 60, options: Options | None = None) -> Program:
-    """Run a random program of about `operators` operators."""
     return Program(seed, operators, options or Options()).run()
 
 

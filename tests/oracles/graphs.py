@@ -9,7 +9,6 @@ Link = tuple[int, int]
 
 
 def distances_to(to: int, links: Iterable[Link]) -> dict[int, int]:
-    """The hops to `to` from every device that reaches it."""
     backwards: dict[int, list[int]] = {}
     for source, target in links:
         backwards.setdefault(target, []).append(source)
@@ -25,7 +24,7 @@ def distances_to(to: int, links: Iterable[Link]) -> dict[int, int]:
 
 
 def next_device(at: int, to: int, links: Iterable[Link]) -> int | None:
-    """The lowest device that lies one hop nearer to `to`."""
+    """The lowest device that is one hop nearer to `to`."""
     far = distances_to(to, links)
     ahead = [target for source, target in links if source == at and target in far]
     return min((device for device in ahead if far[device] == far[at] - 1), default=None)

@@ -1,4 +1,4 @@
-"""The traces of a random GPU program, linked, next to what the program really did."""
+"""The traces of a random GPU program, linked, beside what the program really did."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from yantra.tracing.pytorch.linked import Linked
 
 
 class Pair(NamedTuple):
-    """What was linked, from both traces and from the device trace alone, and the truth."""
-
     linked: Linked
     truth: Truth
     alone: Linked
@@ -26,7 +24,6 @@ class Pair(NamedTuple):
         return None if operator is None else ids[operator]
 
     def correlations(self) -> dict[int, int]:
-        """Return the correlation of every device op by id."""
         return {op.id: op.correlation for op in self.linked.device_ops}
 
 

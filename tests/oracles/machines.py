@@ -1,7 +1,4 @@
-"""The exchange machine and the graph machine, slow and plain: they read a Program and nothing else.
-
-What a program means is what these do with it.
-"""
+"""The exchange machine and the graph machine, slow and plain: they define what a Program means."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Random jobs of dependent sends and receives, with kernels between them.
 
-A job is put together in an order in which it can run. Each message has a tag of its own, so that it
-meets its own receive whatever comes first, and a rank that waits in a receive goes on with all that
-does not depend on it. So a job ends, whatever the times.
+A job is put together in an order in which it can run. Each message has a tag of its own, so it
+matches its own receive whatever comes first, and a rank that waits in a receive goes on with all
+that does not depend on it. So a job ends, whatever the times.
 """
 
 from __future__ import annotations
@@ -68,7 +68,6 @@ def renumbered(job: Job, number_of: Sequence[int]) -> Job:
 def on_network(
     job: Job, network: PluginChoice, *dimensions: tuple[str, int, float, float]
 ) -> Scenario:
-    """Return a job on a network over (kind, size, bytes per ns, latency in ns)."""
     made = tuple(
         Dimension(kind=kind, size=size, bytes_per_ns=rate, latency_ns=latency)  # type: ignore[arg-type]
         for kind, size, rate, latency in dimensions

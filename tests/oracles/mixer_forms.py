@@ -1,8 +1,8 @@
 """Closed forms of what layers compute for a token and for a sequence, of every kind of mixer.
 
-One multiply-accumulate is two operations. Written from the papers alone: `products` are the weights
-that multiply a token, `sequence` what else a sequence takes, one that is computed at once and one
-that adds a token to `past` others.
+One multiply-accumulate is two operations. From the papers alone: `products` are the weights that
+multiply a token, `sequence` what else a sequence takes, one that is computed at once and one that
+adds a token to `past` others.
 
 Sources: the modules of the blocks name them; DeepSeek-V3.2, 2025, section 2.1; Gated Delta
 Networks, 2025, section 3.3; Mamba-2, 2024, section 6; Lightning Attention-2, 2024, section 3.
@@ -29,7 +29,7 @@ class Kind(NamedTuple):
 
 
 def seen(tokens: int, window: int = 0, chunk: int = 0) -> int:
-    """Pairs of a query and a key under a causal mask, counted one by one in closed form."""
+    """Pairs of a query and a key under a causal mask."""
     if chunk:
         return sum(min(chunk, tokens - at) * (min(chunk, tokens - at) + 1) // 2
                    for at in range(0, tokens, chunk))  # fmt: skip
@@ -128,7 +128,6 @@ def mixture(
     h: int, experts: int, chosen: int, f: int, shared: int = 0, *,
     matrices: int = 3, gate: int = 0, rows: int = 0,
 ) -> Kind:  # fmt: skip
-    """Experts in rows of another width bring tokens there and back."""
     wide = rows or h
     there = 2 * h * rows
     return Kind(

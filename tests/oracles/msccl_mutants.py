@@ -1,4 +1,4 @@
-"""Single mistakes made in an MSCCL program: what a proof must notice or show to be harmless."""
+"""Single mistakes in an MSCCL program: what a proof must notice or show to be harmless."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ def _step(root: Element, draw: Draw, *kinds: str) -> Element | None:
 
 
 def _drop(root: Element, draw: Draw) -> bool:
-    """Leave a step out; later ones move up, dependencies on it are gone."""
     gpu = draw.choice([gpu for gpu in root if len(list(gpu.iter("step")))])
     block = draw.choice([block for block in gpu if len(block)])
     gone = draw.randrange(len(block))

@@ -103,7 +103,6 @@ def _step(key: Any, step: Any, about: Any, memory: Any, queues: Any) -> None:
 
 
 def holds(xml: str, inputs: dict[Any, int], memory: dict[Any, int]) -> bool:
-    """Whether the memory is what the collective promises, for some root where there is one."""
     root = ElementTree.fromstring(xml)
     n, kind = int(root.get("ngpus", 0)), root.get("coll")
     in_place = root.get("inplace") == "1"

@@ -2,7 +2,7 @@
 
 `Writer` takes transfers in an order in which they could run one by one, puts each on the thread
 blocks of its connection, and adds the dependencies (with nops where a step needs several) that keep
-every access to a chunk in that order. So what it writes has no deadlock and no race.
+every access to a chunk in that order. So its programs have no deadlock and no race.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ class Block:
         self.steps: list[dict[str, Any]] = []
 
     def add(self, kind: str, src: Place, dst: Place, count: int, needs: set[StepId]) -> StepId:
-        """Append a step, after nops for all but one of the steps it needs."""
         others = sorted(need for need in needs if need[0] != self.id)
         for need in others[1:]:
             self._append("nop", ("i", -1), ("o", -1), 0, need)
@@ -122,7 +121,6 @@ class Writer:
         self._note(src, block.add("s", of, to, count, needs), [of], [], count)
 
     def _block(self, gpu: int, way: str, peer: int, channel: int) -> Block:
-        """The block of a connection; merged ones receive and send, to any one peer each."""
         blocks = self.blocks[gpu]
         if (way, peer, channel) in blocks:
             return blocks[way, peer, channel]
@@ -203,7 +201,6 @@ def ring_allreduce(gpus: int, *, channels: int = 1, split: bool = False) -> str:
 
 
 def random_program(seed: int) -> str:
-    """A correct program of a random collective, size and shape."""
     draw = random.Random(seed)
     collective = draw.choice(COLLECTIVES)
     gpus, each = draw.randint(2, 5), draw.randint(1, 3)
@@ -219,8 +216,6 @@ Sizes = Callable[[int], tuple[int, int, int]]
 
 
 class _Random:
-    """One method per collective; each returns the sizes of the buffers."""
-
     def __init__(self, writer: Writer, draw: random.Random, each: int, in_place: bool) -> None:
         self.writer, self.draw, self.each, self.in_place = writer, draw, each, in_place
         self.n = writer.gpus

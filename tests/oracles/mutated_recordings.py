@@ -1,9 +1,9 @@
 """Recordings of PyTorch, changed as real ones are found changed, and what must hold of each.
 
 A seed gives one: a small training step, with some of what profilers, tools and lost buffers do to
-such files. The changes are made on the list of events, so how many events the file has, and which
-of them are work, is known without reading it. `judged` reads it as users do and returns what is
-wrong: a sum that does not add up, or work that went without a word.
+such files. The list of events is changed, so how many events the file has, and which of them are
+work, is known without reading it. `judged` reads it as users do and returns what is wrong: a sum
+that does not add up, or work lost without a message.
 
     python -m tests.oracles.mutated_recordings 500
 """
@@ -33,16 +33,12 @@ _DEVICE = ("kernel", "gpu_memcpy", "gpu_memset")
 
 
 class Mutated(NamedTuple):
-    """The bytes of a file, its events, and the names of the changes."""
-
     data: bytes
     events: Events
     changes: list[str]
 
 
 class Judged(NamedTuple):
-    """`refused` is the text of the refusal, or empty; `wrong` are the laws that do not hold."""
-
     refused: str
     wrong: list[str]
 
@@ -104,7 +100,6 @@ Change = Callable[[random.Random, Events], Events]
 
 
 def _some(random: random.Random, events: Events) -> list[dict[str, Any]]:
-    """Return some of the spans, mostly few and at times all."""
     spans = [event for event in events if event["ph"] == "X"]
     share = random.choice((0.1, 0.3, 1.0))
     return [event for event in spans if random.random() < share]
@@ -258,7 +253,7 @@ def _with_mark(random: random.Random, text: bytes) -> bytes:
 BYTES = (_as_numbers, _not_utf8, _two_texts, _cut, _with_mark)
 
 
-_CLEAR = {  # changes after which numbers alone say which launches have no kernel
+_CLEAR = {  # changes after which numbers alone show which launches have no kernel
     change.__name__ for change in (_lost_kernels, _shuffled, _other_phases, _as_numbers, _with_mark)
 }
 
@@ -327,7 +322,6 @@ def _lost(events: Events) -> int:
 
 
 def main(count: int) -> None:
-    """Judge so many recordings and print what does not hold."""
     refused = bad = 0
     with TemporaryDirectory() as folder:
         for seed in range(count):

@@ -32,7 +32,6 @@ def at_last(schedule: Schedule) -> Values:
 
 
 def is_performed(schedule: Schedule, values: Values) -> bool:
-    """Tell whether the values are those the collective promises."""
     return all(
         value is None or has == value
         for row, wants in zip(values, _promised(schedule), strict=True)
@@ -45,7 +44,6 @@ def _input(position: int, block: int) -> int:
 
 
 def at_first(schedule: Schedule) -> Values:
-    """Return what every position holds before the collective."""
     n, blocks = schedule.n, schedule.blocks
     values: Values = [[None] * blocks for _ in range(n)]
     for position in range(n):

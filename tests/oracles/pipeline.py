@@ -1,9 +1,8 @@
 """A slow oracle of pipeline executions: start times raised until no rule is broken.
 
-It knows no queue and no order of events. Every pass starts at 0; then, over and over, each is moved
-behind what must end before it, until nothing moves. The rules are those of the passes: those of
-one device follow each other in its order; F of stage s needs F of stage s - 1; a backward pass
-needs F of its own stage and the backward pass of stage s + 1; W needs b of its own stage. What
+Every pass starts at 0; then each is moved behind what must end before it, until nothing moves. The
+passes of one device follow each other in its order; F of stage s needs F of stage s - 1; a backward
+pass needs F of its own stage and the backward pass of stage s + 1; W needs b of its own stage. What
 comes from another device takes the latency on top.
 """
 
@@ -18,8 +17,6 @@ from yantra.workloads.schedules.stages import Stages
 
 
 class Times(NamedTuple):
-    """Durations of passes and the latency of messages."""
-
     F: Fraction
     b: Fraction
     W: Fraction

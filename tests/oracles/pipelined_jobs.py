@@ -1,10 +1,8 @@
 """Random pipelines: stages that pass micro-batches on and back, with collectives in each stage.
 
-The ranks are those of `folded_jobs`; stages lie along the last axis. A micro-batch comes from the
-stage before, is worked on and goes to the next one; its gradient comes back the same way. How far
-the stages run ahead, how early receives are posted, what collectives a stage runs in between, tags
-and priorities are drawn from a seed, so that a failing case has a name. Settings are drawn apart
-from the job, so that one job, which is dear to write, gives many cases.
+The ranks are those of `folded_jobs`; stages are along the last axis. A micro-batch comes from the
+stage before, is worked on and goes to the next one; its gradient comes back the same way. Each job
+serves many settings, because writing a job is expensive.
 """
 
 from __future__ import annotations
@@ -26,8 +24,6 @@ from yantra.scenario import (
 
 
 class PipelinedJob(Job):
-    """A job of stages that pass micro-batches on."""
-
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
         draw = self.random
@@ -63,7 +59,6 @@ class PipelinedJob(Job):
         }
 
     def write(self, trace: TemplateBuilder, rank: int) -> None:
-        """Write the template of a rank and of those that do the same."""
         stage, stages = self.coordinate(rank, 2), self.axes[2]
         warm = min(self.batches, stages - 1 - stage + self.ahead)
         order = [("forward", at) for at in range(warm)]
@@ -115,7 +110,6 @@ class PipelinedJob(Job):
 
 
 def settings_of(job: Job, draw: Random) -> dict[str, Any]:
-    """Return parts of a scenario for a job: network, collectives, slots and devices."""
     job.random = draw
     topology = topology_of(job)
     upstream = draw.random() < 0.5
@@ -134,7 +128,6 @@ def settings_of(job: Job, draw: Random) -> dict[str, Any]:
 
 
 def pipelined_cases(seed: int, count: int = 1) -> list[Scenario]:
-    """Return scenarios of a seed: one job with so many settings."""
     job = PipelinedJob(seed)
     workload = Traces(traces=job.traces(), groups=tuple(enumerate(job.groups, start=1)))
     settings = [settings_of(job, Random(f"{seed} {at}")) for at in range(count)]

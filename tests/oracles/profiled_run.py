@@ -2,8 +2,8 @@
 
 Threads run nested operators that launch kernels and copies on streams, record and wait for events
 and synchronise; times are whole microseconds with many ties, or fractions. The pairs also hold what
-real traces hold now and then: External ids that collide, launches outside any operator, operators
-that overlap, host operators the device trace does not know, parents that are missing.
+real traces sometimes hold: External ids that collide, launches outside any operator, operators that
+overlap, host operators the device trace does not know, parents that are missing.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ _KERNELS = ("gemm", "relu", "ncclDevKernel_AllReduce_Sum_f32", "ncclKernel_AllRe
 
 
 class _Run:
-    """The state of one made-up run: clocks of threads and streams, and the events so far."""
-
     def __init__(self, random: Random, fractions: bool, syncs: bool) -> None:
         self.random = random
         self.fractions = fractions
@@ -68,7 +66,6 @@ class _Run:
 
 
 def pair(random: Random, fractions: bool = False, syncs: bool = True) -> tuple[Json, Json]:
-    """Return a host trace (schema 1.0.2) and a device trace as JSON objects."""
     run = _Run(random, fractions, syncs)
     run.nodes.append(_host_node(1, "[pytorch|profiler|execution_trace|process]", 1, 0))
     ends = []
@@ -133,7 +130,6 @@ def _operator(run: _Run, tid: int, parent: int, begin: float, depth: int) -> flo
 
 
 def _call(run: _Run, tid: int, begin: float, external: int) -> float:
-    """Make one runtime call and what it does on the device; return when the call ends."""
     kinds = [_launch, _launch, _launch]
     if run.syncs:
         kinds += [_synchronise, _record_event, _wait_for_event]

@@ -2,9 +2,8 @@
 
 The ranks are those of `folded_jobs`: a grid with axes, groups along them, stages that may differ. A
 block is a small graph of computations, collectives and messages; each of its nodes follows some
-before it, of its own block or of the last. Algorithms, chunks, queues and policies are drawn apart
-for every kind of collective and every dimension. Drawn from a seed, so that a failing case has a
-name.
+before it, of its own block or of the last. Algorithms, chunks, queues and policies are drawn for
+every kind of collective and every dimension by itself.
 """
 
 from __future__ import annotations
@@ -56,7 +55,6 @@ class RepeatedJob(Job):
         }
 
     def write(self, trace: TemplateBuilder, rank: int) -> None:
-        """Write the template of a rank and of those that do the same."""
         made: list[Any] = []
         self._stamp(trace, rank, self.before, made, 0)
         for repeat in range(self.repeats):

@@ -1,4 +1,4 @@
-"""Replays of a replay graph by the book: slow, obvious, without the library's order or grid.
+"""Replays of a replay graph by its rules: slow, without the library's order or grid.
 
 `unlimited` starts a node when all it waits for has ended. `single_slots` has one CPU, one device
 compute slot and one collective slot, as ASTRA-sim has per NPU; of the ready nodes of a slot the one
@@ -30,7 +30,6 @@ def makespan(nodes: Sequence[GraphNode], start: dict[int, int]) -> int:
 
 
 def slot_of(node: GraphNode) -> str:
-    """Return the slot of a node: "cpu", "gpu" or "comm"."""
     if node.device < 0:
         return "cpu"
     return "comm" if node.name.startswith("nccl") else "gpu"
@@ -39,7 +38,6 @@ def slot_of(node: GraphNode) -> str:
 def single_slots(
     nodes: Sequence[GraphNode], slot: Callable[[GraphNode], str] = slot_of
 ) -> dict[int, int]:
-    """Return the start of every node with one node at a time per slot."""
     waiting = {node.id: {*node.deps, *([] if node.ctrl is None else [node.ctrl])} for node in nodes}
     children: dict[int, list[int]] = {node.id: [] for node in nodes}
     for node in nodes:

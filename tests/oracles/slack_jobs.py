@@ -1,8 +1,8 @@
-"""Random jobs in which nothing waits for its turn, so that delays add and meet, and nothing else.
+"""Random jobs in which nothing waits for its turn, so that delays add up and nothing else.
 
-Each rank does its communication in one order, and as much work beside it as it likes. Then what a
-longer kernel does to the makespan follows from its slack alone: a max-plus system, in which no
-order depends on time. Drawn from a seed, so that a failing case has a name.
+Each rank does its communication in one order, and any work beside it. Then what a longer kernel
+does to the makespan follows from its slack alone: a max-plus system, in which no order depends on
+time.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ MANY = 1000
 
 
 class SlackJob:
-    """A job of a seed; `scenario(longer)` makes kernels, named (rank, number), take longer."""
-
     def __init__(self, seed: int) -> None:
         draw = Random(seed)
         sizes = draw.choice(((2,), (3,), (4,), (6,), (2, 2), (3, 2), (2, 4)))
@@ -68,7 +66,6 @@ class SlackJob:
         }
 
     def scenario(self, longer: dict[tuple[int, int], int], **parts: Any) -> Scenario:
-        """Return the scenario, with kernels longer by so many microseconds."""
         return scenario(
             self.topology,
             lambda trace, rank: self._write(trace, rank, longer),

@@ -1,10 +1,10 @@
 """Random loops with a clock beside them, which slides the moment at which a run is looked at.
 
 A run is looked at for a repetition when a node ends. In most jobs a collective has just ended then,
-and nothing is under way. Here a computation that nothing needs runs beside the collectives and
-messages of every turn of a loop, and its length is drawn: chunks wait, stand in the middle of their
-phases, or are further on in one class of ranks than in another. Links differ in speed, so that few
-things end in one tick by chance, which would end a folded run.
+and nothing is under way. Here a computation of random length that nothing needs runs beside every
+turn of a loop: chunks wait, are in the middle of their phases, or are further on in one class of
+ranks than in another. Links differ in speed, so that few things end in one tick by chance, which
+would end a folded run.
 """
 
 from __future__ import annotations
@@ -28,8 +28,6 @@ from yantra.scenario import (
 
 
 class SlidingJob(Job):
-    """A loop: some work, what follows it side by side, and a clock."""
-
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
         draw = self.random
@@ -62,7 +60,6 @@ class SlidingJob(Job):
         }
 
     def write(self, trace: TemplateBuilder, rank: int) -> None:
-        """Write the template of a rank and of those that do the same."""
         stage = self.coordinate(rank, 2)
         last: list[Any] = [trace.compute(duration_micros=1)]
         if self.held:
@@ -108,7 +105,6 @@ def _topology(job: SlidingJob, draw: Random) -> Topology:
 
 
 def sliding_cases(seed: int, count: int = 1) -> list[Scenario]:
-    """Return scenarios of a seed: one job with so many settings."""
     job = SlidingJob(seed)
     workload = Traces(traces=job.traces(), groups=tuple(enumerate(job.groups, start=1)))
     made = []

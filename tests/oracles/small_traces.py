@@ -1,4 +1,4 @@
-"""Hand-made host and device traces for worked cases: short to write, whole when read."""
+"""Hand-made host and device traces, short to write, for worked cases."""
 
 from __future__ import annotations
 
@@ -78,7 +78,6 @@ def kernel(
 
 
 def linked(nodes: list[dict[str, Any]], events: list[dict[str, Any]], **top: Any) -> Linked:
-    """Link a host trace of `nodes` with a device trace of `events`."""
     device = {**top, "traceEvents": events}
     return link(
         host.parse(json.dumps(host_trace(*nodes)).encode(), "host"),

@@ -25,7 +25,6 @@ Ends = Callable[[str, bool], dict[str, int | str]]
 
 
 def standard(tp: int = 2, dp: int = 2, pp: int = 2, *, seed: int = 0, nodes: int = 12) -> Workload:
-    """Return a job of pipeline stages: random work in each, and a ring of messages over them."""
     grid = grid_of(tp=tp, dp=dp, pp=pp)
     groups = _groups(grid, tp, dp, pp)
     stages = [f"stage{at}" for at in range(pp)]
@@ -37,7 +36,6 @@ def standard(tp: int = 2, dp: int = 2, pp: int = 2, *, seed: int = 0, nodes: int
 def direct(
     workload: Workload, rank: int, seed: int = 0, nodes: int = 12, serial: bool = True
 ) -> Trace:
-    """Return the trace of one rank of `standard`, built with its own peers and numbers."""
     (grid,) = workload.grids
     stage = workload.class_of(rank).template
     numbers = {members: str(number) for number, members in workload.communicators().items()}

@@ -21,7 +21,6 @@ class PlainStamper:
         microbatch: int | None = None,
         tag_base: int = 0,
     ) -> int:
-        """Add a copy of a block; return the id of its first node."""
         first = len(self.nodes)
         for node in block:
             for at, item in enumerate(node.attributes):

@@ -1,9 +1,8 @@
-"""Between what a step can take: no less than its busiest rank's kernels, no more than all in turn.
+"""Bounds of a step: no less than its busiest rank's kernels, no more than all in turn.
 
 Until the last rank ends, something is under way at any time: a kernel, an access of memory, a
 message, or a hand-over. So their sum over all ranks bounds a run from above, whatever overlaps; and
-a rank runs one kernel at a time, so the sum over one rank bounds it from below. Neither knows
-schedules, collectives or queues.
+a rank runs one kernel at a time, so the sum over one rank bounds it from below.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class Rates(NamedTuple):
 
 
 def kernels_ns(trace: Trace, rates: Rates) -> float:
-    """Return what the kernels of a rank take one after the other: as recorded, or by roofline."""
+    """Return the sum of a rank's kernels: as recorded, or by roofline."""
     return sum(
         _kernel_ns(node, rates)
         for node in trace
@@ -49,13 +48,12 @@ def _kernel_ns(node: Any, rates: Rates) -> float:
 
 
 def accesses_ns(trace: Trace, rates: Rates) -> float:
-    """Return what the accesses of a rank to the memory beyond take one after the other."""
     moved = [node.get("tensor_size", 0) for node in trace if node.type in MOVES]
     return len(moved) * rates.beyond_latency + sum(moved) / rates.beyond
 
 
 def hold(traces: Iterable[Trace], rates: Rates, outcome: Any, took_ns: float) -> None:
-    """Check that a step lies between its bounds; times are rounded to whole ns at most."""
+    """Check that a step is between its bounds; times are rounded to whole ns at most."""
     kernels, accesses, nodes = [], 0.0, 0
     for trace in traces:
         kernels.append(kernels_ns(trace, rates))

@@ -1,4 +1,4 @@
-"""ASTRA-sim 1.0's training loops as a clock that is moved forward: slow to say, simple to trust.
+"""ASTRA-sim 1.0's training loops as a clock that is moved forward.
 
 `finish_time` runs a workload the way a rank of ASTRA-sim 1.0 does: it advances a clock over each
 computation and issues collectives that end later, any number of them at once. `graph_finish_time`
@@ -77,7 +77,6 @@ class _Clock:
         self.now = self.issue(number, "model", self.layers[number].forward)
 
     def weight_gradient(self, layer: Layer, number: int) -> None:
-        """Compute and start to sum the weight gradients."""
         self.now += layer.weight_gradient.time
         end = self.issue(number, "data", layer.weight_gradient)
         self.weights[number] = max(self.weights[number], end)
@@ -154,7 +153,6 @@ def finish_time(
 
 
 def graph_finish_time(trace: Trace, cost: Cost) -> int:
-    """Return when the last node finishes if each starts as soon as all it waits for has."""
     ends: dict[int, int] = {}
     for node in trace:
         begin = max((ends[parent] for parent in node.data_deps), default=0)

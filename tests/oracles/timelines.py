@@ -1,7 +1,6 @@
 """Reads timelines back: Perfetto's with its own protobuf classes, Chrome's with the json module.
 
 Events are taken in the order of time, those of one time in the order of the file, as viewers do.
-Nothing here knows how they were written.
 """
 
 from __future__ import annotations
@@ -195,7 +194,6 @@ def _value(annotation: Any, texts: dict[int, str]) -> Any:
 
 
 def _replay(timeline: Timeline, events: list[Event]) -> None:
-    """Open and close slices as a viewer does; all are closed at the end."""
     open_slices: dict[int, list[Slice]] = defaultdict(list)
     for event in sorted(events, key=lambda event: event.time):
         stack = open_slices[event.track]

@@ -1,8 +1,7 @@
 """Closed forms of a transformer: parameters, operations and bytes as formulas of its sizes.
 
-Whole numbers throughout, one multiply-accumulate is two operations, one sequence unless said
-otherwise. `t` below is a record with Megatron's names. Written from the papers alone, without any
-graph.
+Whole numbers throughout, one multiply-accumulate is two operations, one sequence unless stated
+otherwise. `t` below is a record with Megatron's names. From the papers alone, without any graph.
 
 Sources: Narayanan et al., "Efficient large-scale language model training on GPU clusters using
 Megatron-LM", SC 2021, appendix; Korthikanti et al., "Reducing activation recomputation in large
@@ -51,7 +50,6 @@ def attention(t: Any) -> tuple[int, int]:
 
 
 def layer(t: Any, index: int) -> Layer:
-    """Return the counts of the layer of this number."""
     h, matrices = t.hidden_size, 3 if t.gated_linear_unit else 2
     attention_weights, attention_products = attention(t)
     norms = 4 if t.residual == "sandwich" else 2
@@ -75,7 +73,6 @@ def layer(t: Any, index: int) -> Layer:
 
 
 def norm(t: Any) -> int:
-    """Return the weights of one norm over the hidden size."""
     return int(t.hidden_size * (2 if t.normalization == "LayerNorm" else 1))
 
 
@@ -85,12 +82,10 @@ def parameters(t: Any) -> int:
 
 
 def active_parameters(t: Any) -> int:
-    """Return the number of weights that a token meets."""
     return sum(layer(t, i).active for i in range(t.num_layers)) + _ends(t)
 
 
 def kv_bytes_per_token(t: Any, element_bytes: int = 2) -> int:
-    """Return the bytes that one token adds to the cache of keys and values."""
     if t.kv_lora_rank:
         return int(t.num_layers * (t.kv_lora_rank + t.qk_pos_emb_head_dim) * element_bytes)
     return int(t.num_layers * 2 * t.num_query_groups * t.kv_channels * element_bytes)
@@ -122,7 +117,6 @@ def train_flops(t: Any, sequence: int, counting: Counting = "megatron") -> int:
 
 
 def pairs(sequence: int, window: int = 0) -> int:
-    """Return the pairs of a query and a key that a causal mask leaves."""
     if window and window < sequence:
         return window * (window + 1) // 2 + (sequence - window) * window
     return sequence * (sequence + 1) // 2
@@ -154,7 +148,6 @@ def activation_bytes(
 
 
 def _ends(t: Any) -> int:
-    """Return the weights before the first layer and after the last."""
     tables = 1 if t.tie_word_embeddings else 2
     positions = t.max_position_embeddings * t.hidden_size
     return int(tables * t.vocab_size * t.hidden_size + positions + norm(t))

@@ -1,6 +1,6 @@
-"""Upstream's conversion of PyTorch traces, written down plainly from its description.
+"""Upstream's conversion of PyTorch traces, from its description: slow, recursive, over the JSON.
 
-Slow and recursive, over the JSON itself; no error is expected of its inputs.
+It expects no error in its inputs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ _TYPES = {"allreduce": 0, "alltoall": 6, "allgather": 2, "reducescatter": 7, "br
 
 
 def convert(trace: Json) -> Trace:
-    """Return what upstream writes for a linked trace."""
     nodes = {node["id"]: node for node in trace["nodes"]}
     made: dict[int, Node] = {}
     for json in nodes.values():
@@ -100,7 +99,7 @@ def _chain(
     seen: set[int],
     last: list[int | None],
 ) -> None:
-    """`last`: the last CPU node of the thread, and the last node a device op may hang on."""
+    """Return the last CPU node of the thread, and the last node a device op may hang on."""
     if json["id"] in seen:
         return
     seen.add(json["id"])

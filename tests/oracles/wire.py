@@ -1,4 +1,4 @@
-"""A slow, plain world for oracles: a clock, messages that never meet, and hand-overs to memory.
+"""A slow, plain world for oracles: a clock, messages without contention, hand-overs to memory.
 
 Ticks are integers; events of one tick run in the order they were scheduled. The k-th receive of one
 (source, destination, size) gets the k-th send of it.

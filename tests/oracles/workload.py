@@ -2,8 +2,8 @@
 
 Nodes are computations, sends, receives, accesses of a private remote memory and nodes that are
 skipped. Events run by tick and, within one, in the order of scheduling; what a rank schedules for
-itself for one tick runs together, where the first of it was scheduled. Written from the rules
-alone: every issue pass looks at every node.
+itself for one tick runs together, where the first of it was scheduled. Every issue pass looks at
+every node.
 """
 
 from __future__ import annotations
@@ -70,8 +70,6 @@ class Rank:
 
 
 class Workload:
-    """All ranks on one clock. `run()` plays them to the end."""
-
     def __init__(self, ranks: list[list[Step]], rules: Rules) -> None:
         self.ranks = [Rank({step.id: step for step in steps}) for steps in ranks]
         self.rules = rules

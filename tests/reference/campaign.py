@@ -1,9 +1,8 @@
 """Runs many jobs on both, in no order, and keeps each verdict as it comes.
 
-The verdicts are lines of a file that is named by what gave them: Yantra, the binaries, how the jobs
-are drawn and how long the reference may take. So a campaign that was interrupted, or killed, goes
-on where it was, a larger one begins with what a smaller one found, and nothing is taken from
-another Yantra.
+The verdicts are lines of a file named by what gave them: Yantra, the binaries, how the jobs are
+drawn and how long the reference may take. So an interrupted or killed campaign goes on where it
+was, a larger one begins with the verdicts of a smaller one, and none comes from another Yantra.
 """
 
 from __future__ import annotations
@@ -27,8 +26,6 @@ FOLDER = ROOT / "build" / "reference"
 
 
 class Task(NamedTuple):
-    """A job, the backend it runs on and the binary of that."""
-
     kind: str
     seed: int
     backend: str
@@ -55,7 +52,6 @@ def tasks(first: int, count: int, binaries: dict[str, Path]) -> list[Task]:
 
 
 def results_file(binaries: dict[str, Path], limit_s: int) -> Path:
-    """Return where the verdicts of this Yantra and these binaries are kept."""
     digest = hashlib.sha256(f"{sorted(binaries)} {limit_s}".encode())
     package = Path(yantra.__file__).parent
     sources = [path for path in package.rglob("*") if path.suffix in (".py", ".so")]
@@ -91,7 +87,7 @@ def run(todo: Sequence[Task], file: Path, limit_s: int, workers: int) -> Iterato
             lines.write(json.dumps(verdict._asdict()) + "\n")
             lines.flush()
             yield verdict
-        # Workers that are told to end cannot miss it; a signal is lost on one that just begins.
+        # Workers that are asked to end cannot miss it; a worker that just begins can miss a signal.
         pool.close()
         pool.join()
 

@@ -2,9 +2,9 @@
 
 A kind says what a job is made of: `mixed` random graphs of kernels, messages and collectives,
 `symmetric` ranks that do the same, `pipeline` stages that pass activations and gradients on,
-`storm` messages between random ranks, `bus` the shared bus between a rank and its memory; the
-kinds of `odd_jobs.py` are of what few jobs have. All draw their network and system files from what
-ASTRA-sim 2 reads.
+`storm` messages between random ranks, `bus` the shared bus between a rank and its memory; the kinds
+of `odd_jobs.py` have what few jobs have. Network and system files are drawn from what ASTRA-sim 2
+reads.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MOST_RANKS = 32
 class Files(NamedTuple):
     """A job below a folder: its ranks, its groups, arguments of the command beyond the files.
 
-    `features` are what in it ASTRA-sim may stop at, by name; `tests/reference/reasons.py` has them.
+    `features` names what ASTRA-sim may stop at; `tests/reference/reasons.py` has them.
     """
 
     folder: Path
@@ -56,8 +56,6 @@ class Files(NamedTuple):
 
 
 class Job:
-    """What is drawn of one job, rank by rank."""
-
     def __init__(self, random: Random, dimensions: tuple[int, ...] = (1, 1, 2, 2, 3)) -> None:
         self.random = random
         self.blocks = self._blocks(dimensions)
@@ -93,7 +91,6 @@ class Job:
         return self.random.choice((*self.sizes, self.random.randrange(1, 3_000_000)))
 
     def draw_groups(self, count: int) -> None:
-        """Draw groups: partitions, strides, any ranks in any order."""
         draw = self.random
         for at in range(count):
             members = draw.sample(range(self.ranks), draw.randrange(2, self.ranks + 1))
@@ -102,7 +99,6 @@ class Job:
             self.groups[str(at + draw.choice((1, 1, 7)) + 10 * at)] = members
 
     def kernel(self, rank: int, after: Any) -> Node:
-        """Add a computation, recorded or given by its operations."""
         draw, trace = self.random, self.traces[rank]
         if not self.roofline:
             return trace.compute(duration_micros=draw.randrange(1, 300), after=after)
@@ -113,7 +109,6 @@ class Job:
     def message(
         self, src: int, dst: int, size: int, after_send: Any, after_recv: Any
     ) -> tuple[Node, Node]:
-        """Add both ends of a message with a tag of its own or one that others have."""
         self.tag += self.random.choice((0, 1, 1))
         sent = self.traces[src].send(dst, size, tag=self.tag, after=after_send)
         return sent, self.traces[dst].recv(src, size, tag=self.tag, after=after_recv)
@@ -135,7 +130,6 @@ class Job:
             last[rank] = self.traces[rank].collective(kind, size, after=last[rank], **named)  # type: ignore[arg-type]
 
     def _note(self, kind: CollectiveType, size: int, group: str, involved: bool) -> None:
-        """Note what a collective adds to what ASTRA-sim may stop at."""
         if group:
             self.features.add("a group")
         elif "a group" in self.features:
@@ -149,7 +143,6 @@ class Job:
 
 
 def mixed(job: Job) -> None:
-    """Rounds of kernels, collectives of all and of groups, and messages, loosely dependent."""
     draw = job.random
     job.draw_groups(draw.choice((0, 1, 2, 3)))
     last: list[Any] = [() for _ in range(job.ranks)]
@@ -200,7 +193,6 @@ def symmetric(job: Job) -> None:
 
 
 def pipeline(job: Job) -> None:
-    """Micro-batches that go through all ranks and back, then an all-reduce."""
     draw = job.random
     batches, size = draw.randrange(1, 6), job.size()
     last: list[Any] = [() for _ in range(job.ranks)]
@@ -217,7 +209,6 @@ def pipeline(job: Job) -> None:
 
 
 def storm(job: Job) -> None:
-    """Many messages between random ranks, sizes and tags that repeat."""
     draw = job.random
     last: list[Any] = [() for _ in range(job.ranks)]
     for rank in range(job.ranks):
@@ -238,13 +229,11 @@ DIMENSIONS: dict[str, tuple[int, ...]] = {}
 
 
 def draw(kind: str, seed: int) -> Job:
-    """Draw the network of a job, to which its kind adds the rest."""
     random = Random(f"{kind} {seed}")
     return Job(random, DIMENSIONS[kind]) if kind in DIMENSIONS else Job(random)
 
 
 def write(kind: str, seed: int, folder: Path) -> Files:
-    """Write the files of a job below a folder."""
     job = draw(kind, seed)
     KINDS[kind](job)
     for rank, trace in enumerate(job.traces):
@@ -264,7 +253,6 @@ def write(kind: str, seed: int, folder: Path) -> Files:
 
 
 def _of_files(job: Job, system: dict[str, Any], arguments: list[str]) -> set[str]:
-    """Return what in the files ASTRA-sim may stop at."""
     features = set()
     if system["endpoint-delay"] == 0 or any("injection-scale=0" in one for one in arguments):
         features.add("no endpoint delay")

@@ -28,7 +28,6 @@ _MEMORIES = ("PER_NPU_MEMORY_EXPANSION", "MEMORY_POOL", "PER_NODE_MEMORY_EXPANSI
 
 
 def dims(job: Job) -> None:
-    """Collectives of all ranks over five and six dimensions, with and without involved_dim."""
     last: list[Any] = [() for _ in range(job.ranks)]
     for _ in range(job.random.choice((1, 1, 1, 2))):
         if job.random.random() < 0.3:
@@ -57,7 +56,6 @@ def huge(job: Job) -> None:
 
 
 def zoo(job: Job) -> None:
-    """A mixed job in attributes of any integer type, with others, large ids and odd names."""
     jobs.mixed(job)
     draw = job.random
     step = draw.choice((1, 3, 2**20, 2**40))
@@ -87,7 +85,6 @@ def _disguise(job: Job, node: Node) -> None:
 
 
 def sparse(job: Job) -> None:
-    """Ranks of which some are empty, some idle at the start, some on the CPU alone."""
     draw = job.random
     last: list[Any] = [() for _ in range(job.ranks)]
     busy = draw.sample(range(job.ranks), draw.randrange(2, job.ranks + 1))
@@ -137,7 +134,6 @@ def remote(job: Job) -> None:
 
 
 def custom(job: Job) -> None:
-    """All-reduces and all-gathers that are rounds of messages, given by traces."""
     draw = job.random
     kind = draw.choice((CollectiveType.ALL_REDUCE, CollectiveType.ALL_GATHER))
     key = kind.name.lower().replace("_", "-")

@@ -57,12 +57,10 @@ REFUSALS = (
 
 
 def why_theirs_stops(said: str, features: frozenset[str], finished: int) -> Reason | None:
-    """Return the known reason for an end of ASTRA-sim after so many finish lines."""
     return _found(STOPS, said, features, finished)
 
 
 def why_ours_refuses(told: str, features: frozenset[str]) -> Reason | None:
-    """Return the known reason for a refusal of Yantra's."""
     return _found(REFUSALS, told, features, 0)
 
 

@@ -1,10 +1,9 @@
 """One job on ASTRA-sim's binary and on `yantra astra-sim`: do their finish lines agree?
 
-Compared are the lines that say when a rank finished and what it exposed, in their order. Where the
-binary stops half-way, those it printed are compared with ours, and why it stopped must be known. It
-crashes on some sound jobs after it has printed every line, so its exit status says nothing. It does
-not end on some others: it may use the processor for so long, whatever else the machine does, and
-such a job is not compared.
+The lines that say when a rank finished and what it exposed are compared, in their order. Where the
+binary stops half-way, those it printed are compared, and why it stopped must be known. It crashes
+on some sound jobs after it has printed every line, so its exit status says nothing. On others it
+does not end: a job that exceeds its limit of processor time is not compared.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ from tests.child import in_child
 from tests.reference import jobs
 from tests.reference.reasons import Reason, why_ours_refuses, why_theirs_stops
 
-LONGEST_SECONDS = 60  # of Yantra, by the clock
-WALL_TIMES = 10  # of the reference's limit, before one that sleeps is ended
+LONGEST_SECONDS = 60  # of Yantra, wall time
+WALL_TIMES = 10  # times the reference's limit, before one that sleeps is ended
 TRIES = 6
 LATE = "the reference does not end"
 _IN_32_BITS = "in the 32 bits that ASTRA-sim keeps of it"
@@ -30,8 +29,6 @@ _LINE = re.compile(r"sys\[(\d+)\] finished, (\d+) cycles, exposed communication 
 
 
 class Finish(NamedTuple):
-    """A finish line: a rank, its last tick, the ticks that no kernel hides."""
-
     rank: int
     tick: int
     exposed: int
@@ -40,7 +37,7 @@ class Finish(NamedTuple):
 class Verdict(NamedTuple):
     """`equal`, `different`, or which of the two did not complete; what each said.
 
-    `reference_s` is what the reference took of the processor.
+    `reference_s` is the processor time that the reference took.
     """
 
     name: str
@@ -78,7 +75,7 @@ def reference(binary: Path, files: jobs.Files, limit_s: int) -> tuple[list[Finis
 def _complete_if_it_can(binary: Path, files: jobs.Files, limit_s: int) -> tuple[list[Finish], str]:
     """Run the binary, over five dimensions again where it does not complete.
 
-    It reads beyond a list there: what it finds, and so what it does, differs from run to run.
+    It reads beyond a list there, so what it does differs from run to run.
     """
     for _ in range(TRIES if "five dimensions" in files.features else 1):
         theirs, said = reference(binary, files, limit_s)
@@ -88,7 +85,6 @@ def _complete_if_it_can(binary: Path, files: jobs.Files, limit_s: int) -> tuple[
 
 
 def ours(backend: str, files: jobs.Files) -> tuple[list[Finish], str]:
-    """Run `yantra astra-sim` in a child; return its finish lines and how it ended."""
     command = [
         *("astra-sim", *files.options(), f"--network-backend=congestion-{backend}"),
         f"--logging-folder={files.folder / 'ours'}",
@@ -100,7 +96,6 @@ def ours(backend: str, files: jobs.Files) -> tuple[list[Finish], str]:
 
 
 def compared(kind: str, seed: int, backend: str, binary: Path, limit_s: int) -> Verdict:
-    """Run one job on both and say how they compare."""
     with tempfile.TemporaryDirectory() as folder:
         files = jobs.write(kind, seed, Path(folder))
         before = _children_s()

@@ -30,7 +30,6 @@ SYSTEM = {
 
 
 def traces(ranks: int = RANKS, involved: list[bool] | None = None) -> bytes:
-    """Return an archive with the traces of one all-reduce."""
     builder = chakra.TraceBuilder()
     builder.collective(chakra.CollectiveType.ALL_REDUCE, BYTES, involved_dim=involved)
     data = builder.build().to_bytes()
@@ -61,7 +60,6 @@ def config(backend: str, network: dict[str, Any], **more: Any) -> dict[str, Any]
 
 
 def analytical(kind: str = "ring", size: int = RANKS) -> dict[str, Any]:
-    """Return an analytical network of one dimension: 50 GB/s and 500 ns."""
     row = {"topology": kind, "npus_count": size, "bandwidth": 50.0, "latency": 500.0}
     return {"topology": {"choice": "network", "network": [row]}}
 
@@ -79,7 +77,6 @@ class Client:
         return decode(ask(request, metadata=self._metadata, timeout=60), f"{method}Response")
 
     def upload(self, data: bytes, chunk: int | None = None) -> dict[str, Any]:
-        """Upload an archive, in chunks if their size is given."""
         if chunk is None:
             return self.call("UploadConfig", {"request_bytes": data})
         parts = [data[at : at + chunk] for at in range(0, len(data), chunk)]
@@ -88,7 +85,6 @@ class Client:
         return decode(ask(stream, metadata=self._metadata, timeout=60), "UploadConfigResponse")
 
     def streamed(self, method: str, values: dict[str, Any] | None = None) -> bytes:
-        """Return the bytes that a call answers with in chunks."""
         request = b"" if values is None else encode("GetResultRequest", values)
         ask = self._channel.unary_stream(f"/{SERVICE}/{method}")
         answers = ask(request, metadata=self._metadata, timeout=60)
@@ -100,7 +96,6 @@ class Client:
         self.call("SetControlAction", {"control": control})
 
     def run(self, backend: str) -> str:
-        """Start a simulation, wait for its end and return how it went."""
         self.start(backend)
         deadline = time.monotonic() + _PATIENCE_S
         while (status := self.status()) == "running" and time.monotonic() < deadline:
@@ -118,7 +113,6 @@ class Client:
         return self.streamed("streamGetResult", asked).decode()
 
     def results(self) -> list[dict[str, Any]]:
-        """Return what is said of the files of the results."""
         asked = {"result": {"choice": "metadata"}}
         found: list[dict[str, Any]] = json.loads(self.streamed("streamGetResult", asked))
         return found

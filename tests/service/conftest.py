@@ -1,4 +1,4 @@
-"""A service that runs in the process of the tests, on a free port of loopback."""
+"""A service in the process of the tests, on a free port of loopback."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ def grpc() -> Any:
 
 @pytest.fixture
 def serving(grpc: Any) -> Iterator[Callable[..., Connect]]:
-    """Start services; each start returns what makes a client of it."""
     from yantra.service.server import serve
 
     opened: list[Any] = []

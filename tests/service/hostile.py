@@ -1,7 +1,7 @@
 """Archives that nobody should unpack, and why each is refused.
 
-Entries are written with Python's zipfile and then changed where it would refuse to write them: the
-central directory is what readers believe, so the changes are made there.
+Python's zipfile refuses to write such entries, so they are changed afterwards, in the central
+directory, which is what readers believe.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ _FLAGS, _METHOD, _CRC, _PACKED, _SIZE, _OFFSET = 8, 10, 16, 20, 24, 42  # in the
 
 
 def archives() -> Iterator[tuple[str, bytes]]:
-    """Yield hostile archives, each with what it is."""
     yield from _named()
     yield from _of_other_kinds()
     yield from _lying()
@@ -69,7 +68,6 @@ def _renamed(name: str, *others: tuple[ZipInfo, bytes]) -> bytes:
 
 
 def _patched(data: bytes, offset: int, form: str, value: int, entry: int = 0) -> bytes:
-    """Return an archive with a number of the directory changed."""
     at = -1
     for _ in range(entry + 1):
         at = data.index(_CENTRAL, at + 1)
@@ -88,7 +86,6 @@ def _named() -> Iterator[tuple[str, bytes]]:
 
 
 def _parsed(data: bytes) -> list[tuple[ZipInfo, bytes]]:
-    """Return the entries of an archive with the names that are in it."""
     found = []
     with ZipFile(BytesIO(data)) as file:
         for info in file.infolist():

@@ -5,7 +5,7 @@
 Eight uploads that never end, 200 clients at once with 10,000 calls, runs, a search that is left,
 then kill -9 while something runs. It prints the slowest answer, the memory before and after, and
 what is left; its status is 1 where an answer took more than a second, failed, or something stayed.
-The machine has to be idle for the times to mean anything.
+The times mean something only on an idle machine.
 """
 
 from __future__ import annotations
@@ -37,12 +37,10 @@ Call = Callable[[int], None]
 
 
 def main() -> int:
-    """Load both servers; return 0 where all is as it should be."""
     return max(_service(), _ui())
 
 
 def started(name: str, folder: str) -> tuple[subprocess.Popen[str], str]:
-    """Start a server; return it and its address."""
     process = subprocess.Popen(
         [sys.executable, "-m", "yantra", name, "--port", "0"],
         stdout=subprocess.PIPE,
@@ -82,13 +80,13 @@ def resident(process: int) -> int:
 
 
 def children(process: int) -> list[str]:
-    """Return the numbers of what all threads of a process have started."""
+    """Return the ids of the processes that all threads of a process have started."""
     tasks = Path(f"/proc/{process}/task").glob("*/children")
     return [number for task in tasks for number in task.read_text().split()]
 
 
 def killed(name: str, process: subprocess.Popen[str], folder: str) -> int:
-    """Kill a server, tell what is left of it, and return whether anything is."""
+    """Kill a server, print what is left of it, and return whether anything is."""
     there = children(process.pid)
     process.kill()
     process.communicate()

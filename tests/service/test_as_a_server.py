@@ -36,7 +36,7 @@ def datum(data: bytes) -> bytes:
 
 
 def holding(client: Client, seconds: float = 30.0, pause: float | None = None) -> Any:
-    """Begin an upload that goes on as slowly as asked, or not at all; return its future."""
+    """Begin an upload as slow as asked, or one that sends nothing more; return its future."""
     stop = time.monotonic() + seconds
 
     def chunks() -> Iterator[bytes]:
@@ -83,7 +83,7 @@ def test_an_upload_that_never_ends_is_ended(
 
 
 class HalfSent:
-    """A unary call, over a connection of its own, of whose request a part is sent."""
+    """A unary call, over a connection of its own, whose request is sent in part."""
 
     def __init__(self, address: str, method: str, token: str = "") -> None:
         host, _, port = address.rpartition(":")
@@ -122,7 +122,6 @@ class HalfSent:
         return data
 
     def wait(self, seconds: float) -> bool:
-        """Whether the server ends the call within so many seconds."""
         self.socket.settimeout(seconds)
         try:
             while True:

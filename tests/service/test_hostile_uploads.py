@@ -1,4 +1,4 @@
-"""Hostile uploads: none is accepted, what was there stays, and the service lives on."""
+"""Hostile uploads: none is accepted, earlier uploads stay, and the service lives on."""
 
 from __future__ import annotations
 

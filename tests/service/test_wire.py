@@ -1,4 +1,4 @@
-"""The encoding agrees with the package protobuf, and no bytes do more than be refused."""
+"""The encoding agrees with the package protobuf, and bad bytes are only ever refused."""
 
 from __future__ import annotations
 

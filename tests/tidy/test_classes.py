@@ -19,7 +19,6 @@ NO_MEMBER = ("using ", "typedef ", "friend ", "static_assert", "struct ", "class
 
 
 def _outside(text: str, opening: str, closing: str) -> str:
-    """Cut what is between two brackets, and leave these."""
     depth, kept = 0, []
     for sign in text:
         depth -= sign == closing
@@ -36,7 +35,7 @@ def _declarations(body: str) -> list[str]:
 
 
 def _sizes(body: str) -> tuple[int, int]:
-    """Methods and members; a bit field is a member, a static constant none."""
+    """Return methods and members; a bit field is a member, a static constant none."""
     methods = members = 0
     for declaration in _declarations(body):
         plain = re.sub(SPECIFIERS, "", declaration)
@@ -75,7 +74,7 @@ def test_what_counts_is_what_a_class_declares_itself() -> None:
 
 def test_a_class_is_read_as_a_whole() -> None:
     methods: dict[str, int] = {}
-    members: dict[str, int] = {}  # of classes: a struct is a record, as wide as what it tells
+    members: dict[str, int] = {}  # of classes: a struct is a record, as wide as its facts
     for room in ROOMS:
         for path in sorted((NATIVE / room).rglob("*.[ch]pp")):
             text = re.sub(r"//[^\n]*", "", path.read_text())

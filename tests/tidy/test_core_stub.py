@@ -1,4 +1,4 @@
-"""The type stub of the core is what the built core says of itself."""
+"""The type stub of the core agrees with the built core."""
 
 from __future__ import annotations
 

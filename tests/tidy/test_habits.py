@@ -48,7 +48,7 @@ def test_a_native_file_opens_by_saying_what_it_is() -> None:
 
 
 def test_no_file_reaches_behind_the_standard_library() -> None:
-    """Its public modules, whole: `signal`, not `_signal` without what the other imports."""
+    """Whole public modules only: `signal`, not `_signal` without what the other imports."""
     hidden = {name for name in sys.stdlib_module_names if name[0] == "_"} - {"__future__"}
     found = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
@@ -77,7 +77,6 @@ def test_a_native_function_fits_a_screen() -> None:
 
 
 def _long_from(path: Path) -> list[int]:
-    """Return the lines at which functions of a native file begin that are too long."""
     found = []
     start = None
     for number, line in enumerate(path.read_text().splitlines(), start=1):

@@ -1,4 +1,4 @@
-"""An interface of the core is small: who implements it, or reads it, holds it in the head."""
+"""An interface of the core is small enough to hold in the head."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ HEAD = re.compile(
 
 
 def classes(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each class with its body, from which those within it are cut."""
     for head in HEAD.finditer(text):
         depth, at = 1, head.end()
         while depth and at < len(text):

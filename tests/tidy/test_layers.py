@@ -33,7 +33,7 @@ PYTHON_LAYERS = [
     ("collect", "__main__", "pytest_plugin"),
 ]
 IMPORTS_THE_CORE = {"chakra", "tracing", "compile", "network", "result", "run", "export"}
-# Of the collectives only what searches through fabrics is called once per link and chunk.
+# Of the collectives only the search through fabrics is called once per link and chunk.
 FOLDERS_WITH_THE_CORE = {"collectives/synthesis"}
 
 # Rooms of workloads/, each of which may import those before it; files beside them may import all.
@@ -128,7 +128,6 @@ def test_only_a_few_parts_import_the_core() -> None:
 
 @cache
 def _imported_modules(path: Path, package: str) -> set[str]:
-    """Return the first names behind a package that a file imports from."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         names: list[str] = []

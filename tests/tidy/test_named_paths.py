@@ -19,7 +19,7 @@ _SOURCE = re.compile(r"(?<![\w./-])([\w/]+\.[ch]pp)")
 
 
 def absent(text: str, *, native: bool) -> list[str]:
-    """Return the paths that a text names and that lead nowhere.
+    """Return the paths that a text names and that do not exist.
 
     A source of the core may name another from `native/` on, as includes do.
     """

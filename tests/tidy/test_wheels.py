@@ -1,4 +1,4 @@
-"""What a release builds fits what the package says of itself."""
+"""What a release builds fits the package's metadata."""
 
 from __future__ import annotations
 

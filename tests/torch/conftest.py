@@ -18,7 +18,6 @@ PARALLEL = ("ddp", "fsdp2", "tensor_parallel", "pipeline")
 
 
 def run(*arguments: str | Path, status: int = 0) -> str:
-    """Run a Python program in a process of its own; return what it printed."""
     done = subprocess.run(
         [sys.executable, *map(str, arguments)],
         capture_output=True,
@@ -33,7 +32,7 @@ def run(*arguments: str | Path, status: int = 0) -> str:
 
 @pytest.fixture(scope="session")
 def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with a folder of traces for every example and for `every_operation`."""
+    """Return a folder with the traces of every example and of `every_operation`."""
     if find_spec("torch") is None:
         pytest.skip("PyTorch is not installed")
     base = tmp_path_factory.getbasetemp()

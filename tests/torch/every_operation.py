@@ -95,7 +95,6 @@ def exchanged(
 
 
 def clean(before: tuple[object, ...]) -> None:
-    """Assert that nothing of PyTorch is changed any more."""
     assert before == (dist.Work.wait, dist.ProcessGroup._end_coalescing, dist._broadcast_coalesced)
     has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
     assert not has_kernel("c10d::allreduce_", "BackendSelect")

@@ -17,7 +17,6 @@ from pathlib import Path
 
 
 def main() -> int:
-    """Run the examples one after the other; return the worst exit status."""
     ranks, folder, examples = int(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:]
     import torch
     import torch.distributed.fsdp
@@ -29,7 +28,6 @@ def main() -> int:
 
 
 def _run(example: str, ranks: int, folder: Path) -> int:
-    """Run one example on all ranks, each in a process of its own; return the worst status."""
     port = _free_port()
     children = []
     for rank in range(ranks):

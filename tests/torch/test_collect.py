@@ -30,19 +30,16 @@ def load(path: Path) -> dict[str, Any]:
 
 
 def operators(folder: Path, rank: int) -> list[dict[str, Any]]:
-    """Return the host trace's nodes, each with its attributes as keys."""
     nodes = load(folder / f"host.{rank}.json")["nodes"]
     return [node | {a["name"]: a["value"] for a in node["attrs"]} for node in nodes]
 
 
 def events(folder: Path, rank: int) -> list[dict[str, Any]]:
-    """Return the device trace's events of operators and ranges."""
     found = load(folder / f"device.{rank}.json")["traceEvents"]
     return [event for event in found if event.get("cat") in ("cpu_op", "user_annotation")]
 
 
 def messages(folder: Path, rank: int) -> list[dict[str, Any]]:
-    """Return what the annotations of a rank say, in the order of issue."""
     said = (facts_of(event["name"]) for event in events(folder, rank))
     return sorted((facts for facts in said if facts), key=lambda facts: facts["id"])
 

@@ -32,7 +32,6 @@ def turns(folder: Path) -> list[str]:
 
 
 def collect(folder: Path, script: str, *options: str, status: int = 0) -> str:
-    """Record a script to `folder`; return what was printed."""
     path = folder / "train.py"
     path.write_text(HEAD + script)
     return run("-m", "yantra.collect", "-o", folder, *options, path, status=status)

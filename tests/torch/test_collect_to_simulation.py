@@ -1,4 +1,4 @@
-"""Collected traces go the whole way: linked, converted, and run to the end by the simulator."""
+"""Collected traces are linked, converted, and run to the end by the simulator."""
 
 from __future__ import annotations
 
@@ -95,7 +95,6 @@ def test_the_job_runs_to_the_end_in_the_measured_order_of_magnitude(
 
 
 def measured_ns(traces: Path) -> float:
-    """Return the time of the longest recorded step of any rank."""
     steps = [
         event["dur"]
         for rank in range(RANKS)

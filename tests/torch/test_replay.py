@@ -1,4 +1,4 @@
-"""A collected trace replays whole; what cannot be replayed is told and never fatal."""
+"""A collected trace replays whole; what cannot be replayed is reported and never fatal."""
 
 from __future__ import annotations
 

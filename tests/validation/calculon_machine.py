@@ -5,8 +5,8 @@ networks whose collectives take
 
     latency + bytes x scalar x (1 + offset / ranks) / (bandwidth x efficiency)
 
-A collective over tensor-parallel ranks also reads and writes its tensor, and adds its parts, behind
-that. Source: Isaev et al., SC 2023; `calculon/network.py` and `calculon/llm/layers.py` of caa4b11.
+A collective over tensor-parallel ranks then also reads and writes its tensor, and adds its parts.
+Source: Isaev et al., SC 2023; `calculon/network.py` and `calculon/llm/layers.py` of caa4b11.
 """
 
 from __future__ import annotations
@@ -90,7 +90,6 @@ def plan(given: Tree) -> Plan:
 
 
 def scenario(given: Tree, sizes: Tree, system: Tree) -> Scenario:
-    """Return the scenario of an execution on a machine."""
     chosen = plan(given)
     apart = given["tensor_par_net"] == 0 and chosen.tp > 1
     inner, outer = system["networks"]
@@ -125,7 +124,6 @@ def _dimension(net: Tree, size: int) -> Dimension:
 
 
 def _steps(table: Sequence[Sequence[float]], unit: float, of: float = 1.0) -> tuple[Any, ...]:
-    """Return sizes and fractions, ascending; their table is descending."""
     return tuple(sorted((int(size * unit), share * of) for size, share in table))
 
 
@@ -154,7 +152,7 @@ def _networks(system: Tree, tp: int, used: list[Tree]) -> type[Selection]:
                 return ()
             is_tensor = group.lowest == 0 and tp > 1 and group.ranks == tp
             net = used[0] if is_tensor else used[-1]
-            given = group.ranks if kind == "all_gather" else 1  # of it each rank gives a part
+            given = group.ranks if kind == "all_gather" else 1  # ranks that each give a part
             knees = [
                 size // (2 * given) for size, _ in _steps(system["mem1"]["MB_efficiency"], 1e6)
             ]

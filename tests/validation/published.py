@@ -1,4 +1,4 @@
-"""What the tests of published numbers share with the scripts that show them, examples/papers.
+"""What the tests of published numbers share with the scripts of examples/papers.
 
 The tables, the experiments and the way to run one are the scripts'; tests say how close they are.
 """
@@ -25,5 +25,4 @@ def rows(name: str) -> Iterator[dict[str, str]]:
 
 
 def deviation(ours: float, published: float) -> float:
-    """Return by which part of the published value ours differs."""
     return ours / published - 1

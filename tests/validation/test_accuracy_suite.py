@@ -1,4 +1,4 @@
-"""The accuracy suite: its recorded run is what the code says, and errors do not grow.
+"""The accuracy suite: its recorded run agrees with the code, and errors do not grow.
 
 The bars are those that the recorded run met, rounded up; a change that makes a set worse fails.
 """

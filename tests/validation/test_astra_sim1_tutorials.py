@@ -3,9 +3,6 @@
 All with hand-overs of 10 ns, and unless stated 4 chunks one at a time over links of 50 GB/s and
 500 ns. The links of a dimension multiply its bandwidth where an algorithm uses them as one (a ring
 with 2 of them has 100 GB/s); a direct exchange uses its 7 links side by side, 50 GB/s each.
-
-The training runs on the slides (VGG-16 and GPT-3 on DGX-2 and TPU) are in
-test_astra_sim1_training.py.
 """
 
 from __future__ import annotations

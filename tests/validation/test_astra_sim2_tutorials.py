@@ -3,8 +3,8 @@
 The tutorials share one system: hand-overs of 10 ns, 4 chunks one at a time, a local memory of
 50 GB/s; links have 50 GB/s and 500 ns unless stated. What the slides do not say:
 
-* The runs of MICRO 2024's second demonstration covered the first dimension only, which was the
-  default of the code at that time; here the traces say so. Its files name other algorithms now.
+* The runs of MICRO 2024's second demonstration covered the first dimension only, then the default
+  of the code; here the traces say so. Its files name other algorithms now.
 * MICRO 2024's first demonstration is labelled one mebibyte, but its numbers are those of messages
   of one byte: what its release makes of a size that it does not find where it looks for it. The
   slides give the ring's 28600 to the fully connected network and its 4120 to the ring.
@@ -70,7 +70,7 @@ def run(
     algorithm: str = "ring",
     quirks: frozenset[Quirk] = ASTRA_SIM,
 ) -> tuple[int, int]:
-    """Return the cycles and the exposed cycles of every rank, which must be alike."""
+    """Return the cycles and the exposed cycles, which must be equal on all ranks."""
     algorithms = [algorithm] * len(network)
     case = {
         "network": network,

@@ -1,8 +1,8 @@
 """What a layer counts on one rank, against Calculon, another analytic model of training.
 
 Calculon counts attention without its mask and in separate kernels, with dropout, and products
-without biases; ours are made like that. tests/validation/data/calculon.json says how its numbers
-were made (Isaev et al., "Calculon", SC 2023).
+without biases; so do the models here. tests/validation/data/calculon.json says how its numbers were
+made (Isaev et al., "Calculon", SC 2023).
 """
 
 from __future__ import annotations
@@ -55,7 +55,6 @@ def plan(row: dict[str, Any]) -> Plan:
 
 
 def layer_of(row: dict[str, Any]) -> StageWork:
-    """A layer that is neither the first nor the last."""
     sequence = row["model"]["seq_size"]
     return stage_work(
         model(row), plan(row), layers=(1, 2), front=False, tail=False, sequence=sequence
@@ -73,7 +72,6 @@ def counted(work: StageWork) -> Counter[tuple[str, str]]:
 
 
 def communicated(work: StageWork, t: int) -> Counter[str]:
-    """Bytes of the whole tensor of each collective, by phase."""
     count: Counter[str] = Counter()
     for operation in (*work.forward.operations, *work.backward.operations):
         if operation.collective is not None:

@@ -1,7 +1,8 @@
 """Training steps against Calculon's, on its machines: the order of the plans is the same.
 
 tests/validation/data/calculon_executions.json has, for four jobs, executions drawn from its whole
-search and the best of it. Our schedules, messages and collectives are simulated; its are formulas.
+search and the best of it. Our schedules, messages and collectives are simulated; Calculon's are
+formulas.
 """
 
 from __future__ import annotations

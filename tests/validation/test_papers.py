@@ -1,4 +1,4 @@
-"""The scripts of examples/papers: their numbers hold, and they say so when they do not."""
+"""The scripts of examples/papers: their numbers hold, and they report it when they do not."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ artifact. A dimension is given by the bandwidth of all links of an accelerator i
 balances by that: a fully connected dimension then passes on step by step what a direct exchange
 sends over its 7 links side by side, in the same time. Themis with smallest chunk first is "SCF".
 
-A value was read from the figure with an error of 0.2 % of the scale, which small ones feel.
+Values were read from the figure with an error of 0.2 % of the scale, much for a small one.
 """
 
 from __future__ import annotations

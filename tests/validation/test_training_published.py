@@ -1,7 +1,7 @@
 """Generated training steps against published ones: how far off, always the same way, trends right.
 
-The page docs/reference/accuracy.md says why they are off. Large steps are recorded by
-training_steps.py and not simulated here.
+docs/reference/accuracy.md says why they are off. training_steps.py records large steps, which are
+not simulated here.
 """
 
 from __future__ import annotations
@@ -125,8 +125,8 @@ def test_weights_gradients_and_state_are_those_of_figure_1(model: str, gib: floa
 def test_checkpointing_by_operators_keeps_what_torchtitan_reserved() -> None:
     """The same page, table 1: two sequences of 8192 on each of 8 GPUs, compiled 77.0 GiB.
 
-    That is what PyTorch reserved, so a little more than what is allocated at once. Megatron's
-    selective recomputation is far from it.
+    PyTorch reserved that, a little more than is allocated at once. Megatron's selective
+    recomputation is far from it.
     """
     plan = Plan(dp=8, zero=3, micro_batch=2, global_batch=16, fused_loss=False)
 

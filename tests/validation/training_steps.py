@@ -1,4 +1,4 @@
-"""Simulates the published training steps, and writes down what comes out.
+"""Simulates the published training steps, and records the results.
 
     python -m tests.validation.training_steps            all of them, beside what was recorded
     python -m tests.validation.training_steps --write    record them, write the table of the page
@@ -55,7 +55,7 @@ class Case(NamedTuple):
 
     @property
     def published_s(self) -> float:
-        """The published time of a step in seconds, from a throughput where only that is told."""
+        """The published time of a step in seconds, from a throughput where only that is given."""
         if "seconds" in self.published:
             return self.published["seconds"]
         if "tokens_per_s" in self.published:
@@ -97,7 +97,6 @@ def models() -> dict[str, tuple[Model, int | None]]:
 
 
 def cases() -> Iterator[Case]:
-    """Yield the published steps, in the order of the file."""
     made = models()
     for given in _document()["cases"]:
         name = given["model"]
@@ -139,7 +138,6 @@ def simulated(case: Case) -> Simulated:
 
 
 def recorded() -> dict[tuple[str, str, str], Simulated]:
-    """Return what was recorded, by the key of the case."""
     return {
         (row["ranks"], row["cluster"], row["name"].replace(";", ",")): Simulated(
             float(row["nominal_s"]), float(row["achievable_s"])
@@ -149,13 +147,11 @@ def recorded() -> dict[tuple[str, str, str], Simulated]:
 
 
 def page_with(text: str, results: dict[tuple[str, str, str], Simulated]) -> str:
-    """Return the page with its table written anew."""
     part = re.compile(r"(?<=<!-- simulated -->\n).*?(?=<!-- end -->)", re.DOTALL)
     return part.sub(lambda _: table(results), text)
 
 
 def table(results: dict[tuple[str, str, str], Simulated]) -> str:
-    """Return the table of all steps: published, ours, and how far ours is from it."""
     lines = [
         "| step | cluster | ranks: theirs, ours | published | nominal | achievable | |",
         "| --- | --- | --- | --- | --- | --- | --- |",
@@ -177,7 +173,6 @@ def table(results: dict[tuple[str, str, str], Simulated]) -> str:
 
 
 def write(results: dict[tuple[str, str, str], Simulated]) -> None:
-    """Record results, and write the table of the page."""
     lines = [
         "# The steps of training_published.yaml, by training_steps.py --write",
         _HEAD,
@@ -191,7 +186,6 @@ def write(results: dict[tuple[str, str, str], Simulated]) -> None:
 
 
 def main() -> int:
-    """Simulate all steps; return 1 if one differs from its record."""
     before = recorded() if RECORD.exists() else {}
     results = {}
     same = True

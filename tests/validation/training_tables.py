@@ -42,13 +42,11 @@ _NONE = ("NONE", 0)
 
 
 def vgg16(scale: float) -> str:
-    """Return the data-parallel workload; `scale` multiplies the times."""
     rows = [(name, ns, _NONE, _NONE, ("ALLREDUCE", size)) for name, (ns, size) in _VGG16.items()]
     return _text("DATA", rows, scale)
 
 
 def gpt3(scale: float) -> str:
-    """Return the model- and data-parallel workload with recomputation."""
     head = (
         "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 16 "
         "checkpoints: 3 0 9 18 checkpoint_initiates: 3 26 17 8"

@@ -20,7 +20,6 @@ def _small(seed: int) -> Iterator[Trial]:
 
 
 def main() -> int:
-    """Check the steps that are asked for; return 0 when the law holds for all."""
     parser = argparse.ArgumentParser(prog="python -m tests.verdicts")
     parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--seed", type=int, default=3)

@@ -24,7 +24,6 @@ def result_of(trial: Trial, folder: Path, number: int) -> Result:
 
 
 def removals(result: Result) -> dict[str, tuple[str, ...]]:
-    """Return what may bound a generated step, whose kernels are all under the roofline."""
     dimensions = range(len(result.model.scenario.topology.dimensions))
     together = {"network": ("bandwidth",)} if len(dimensions) > 1 else {}
     return {
@@ -61,7 +60,7 @@ def gains(result: Result) -> dict[str, int]:
 
 
 def holds(result: Result, where: str) -> str:
-    """Check the law and return the kind; an estimate is not bound by it, and is told apart."""
+    """Check the law and return the kind; the law does not bind estimates, counted apart."""
     bound = result.bound_by
     if bound.estimate:
         assert "(estimate)" in bound.text, where

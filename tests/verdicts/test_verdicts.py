@@ -40,7 +40,6 @@ def test_the_rows_of_what_if_say_the_same(tmp_path: Path) -> None:
 
 
 def _random_job(seed: int) -> Scenario:
-    """Kernels, collectives and messages of eight ranks on one or two dimensions."""
     draw = random.Random(seed)
     sizes = draw.choice([(8,), (2, 4), (4, 2)])
     group = (7, tuple(range(0, 8, draw.choice([1, 2]))))

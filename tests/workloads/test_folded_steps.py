@@ -27,7 +27,6 @@ STEPS: dict[str, tuple[str, str, dict[str, Any]]] = {
 
 
 def times(result: Result) -> list[Any]:
-    """Return the start and the end of every node, by rank."""
     outcome, graphs = result.outcome, result.model.graphs
     spans = ((outcome.first_node[rank], len(graphs.of(rank))) for rank in range(result.model.ranks))
     return [
@@ -56,7 +55,7 @@ def test_a_step_folds_and_every_node_keeps_its_time(
 def test_a_step_whose_ranks_all_differ_is_spared_the_messages_of_their_collectives(
     network: str, fewer: int
 ) -> None:
-    """The sum over all ranks goes round each server, so no two ranks of it fare alike.
+    """The sum over all ranks goes round each server, so no two ranks of it take equal times.
 
     On ports phases in which classes wait for each other are played message by message.
     """

@@ -8,7 +8,7 @@ A file here names a reader and inputs to start from:
     def read(data: bytes) -> object: ... # may raise YantraError and nothing else
 
 `python -m tests.fuzz --target NAME` runs the file NAME.py; tests/unit/test_fuzz_readers.py tries a
-few hundred inputs on each of them in every run of the suite.
+few hundred inputs on each.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ from typing import NamedTuple
 
 
 class Reader(NamedTuple):
-    """A reader under test: what it is called, its kind of text, its seeds, the function."""
-
     name: str
     form: str
     seeds: Callable[[], list[bytes]]

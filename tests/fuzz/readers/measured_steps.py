@@ -1,4 +1,4 @@
-"""Measured steps of one's own, the CSV of yantra calibrate and yantra stack find."""
+"""A user's measured steps, the CSV of yantra calibrate and yantra stack find."""
 
 from __future__ import annotations
 

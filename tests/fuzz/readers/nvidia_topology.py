@@ -1,4 +1,4 @@
-"""The matrix of `nvidia-smi topo -m`: of GPUs behind switches, with NICs and without."""
+"""The matrix of `nvidia-smi topo -m`: GPUs behind switches, with NICs and without."""
 
 from __future__ import annotations
 

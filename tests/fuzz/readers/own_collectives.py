@@ -1,4 +1,4 @@
-"""Collectives that were measured on the very machine, as yantra calibrate --cluster writes them."""
+"""Collectives measured on a user's machine, as yantra calibrate --cluster writes them."""
 
 from __future__ import annotations
 

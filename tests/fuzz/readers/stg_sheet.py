@@ -1,7 +1,7 @@
 """Spreadsheets of STG with their lists of tensors, and models put together of them.
 
-An input is a sheet, a list or an assembly; the rest of the tiny model of tests/workloads/stg is as
-it was.
+An input is a sheet, a list or an assembly; the rest of the tiny model of tests/workloads/stg stays
+unchanged.
 """
 
 from __future__ import annotations

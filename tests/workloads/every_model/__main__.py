@@ -1,7 +1,7 @@
 """Tries many plans of all models: python -m tests.workloads.every_model --plans 1200.
 
-Every model is taken in turn, with all of its layers in one of ten plans; what fails is told with
-its plan. The suite itself tries the few plans of test_every_model.py.
+Every model is taken in turn, with all of its layers in one of ten plans; what fails is printed with
+its plan.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from tests.workloads.every_model.trying import tried
 
 
 def main() -> int:
-    """Try what is asked for; return 0 when nothing failed."""
     parser = argparse.ArgumentParser(prog="python -m tests.workloads.every_model")
     parser.add_argument("--plans", type=int, default=1200)
     parser.add_argument("--seed", type=int, default=2)

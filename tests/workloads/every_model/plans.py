@@ -1,4 +1,4 @@
-"""Legal plans on 8 to 64 ranks for the known models, and a few of them that stand for all.
+"""Legal plans on 8 to 64 ranks for the known models, and a few that represent them.
 
 Plans are drawn field by field from a fixed seed; one that a model does not allow loses the fields
 that its broken rules name. Of a stream of them, `covering` takes those that bring new pairs of
@@ -165,7 +165,6 @@ def pairs(trial: Trial) -> set[Any]:
 
 
 def _legal(name: str, layers: int | None, dice: Random) -> Trial:
-    """Draw until what is drawn can be made legal."""
     while True:
         drawn: dict[str, Any] = {field: dice.choice(of) for field, of in _VALUES.items()}
         drawn["schedule"], drawn["vpp"] = dice.choice(_SCHEDULES)

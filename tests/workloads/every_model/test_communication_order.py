@@ -1,4 +1,4 @@
-"""The oracle of communication finds what is planted; generated traces run in `yantra astra-sim`."""
+"""The oracle of communication finds planted faults; generated traces run in `yantra astra-sim`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ def traces() -> list[Trace]:
 
 
 def found(changed: Trace) -> str:
-    """Say what is wrong with the workload where rank 5 has another trace."""
     given = [changed if rank == 5 else trace for rank, trace in enumerate(traces())]
     return "; ".join(problems(given, _workload().communicators(), serial=True))
 

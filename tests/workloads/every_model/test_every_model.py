@@ -1,7 +1,7 @@
 """Every known model runs to its end by every kind of plan, and its collectives agree.
 
 The few plans here bring most pairs of values together; `python -m tests.workloads.every_model`
-tries as many as one likes.
+tries more.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ DRAWS = 25 * len(NAMES)
 
 @cache
 def _whole() -> dict[str, Trial]:
-    """A plan of little work for each model with all of its layers."""
     found: dict[str, Trial] = {}
     for trial in islice(trials(5, full=True, most_work=4000), 5 * len(NAMES)):
         if trial.work < getattr(found.get(trial.name), "work", inf):

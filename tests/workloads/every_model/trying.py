@@ -22,7 +22,7 @@ SEMANTICS: tuple[Semantics, ...] = ("yantra", "astra-sim")
 
 
 class Outcome(NamedTuple):
-    """What a trial came to: nodes of all ranks, and seconds of the step by semantics."""
+    """Nodes of all ranks, and seconds of the step by semantics."""
 
     cluster: str
     nodes: int
@@ -63,7 +63,7 @@ def _check_traces(workload: Workload) -> int:
 def fitting(ranks: int, number: int, dtype: str = "bf16") -> Iterator[str]:
     """Yield the clusters that can have so many ranks, another one first for each number.
 
-    Those that compute in the type `dtype`.
+    Only those that compute in the type `dtype`.
     """
     names = clusters.names()
     for name in (*names[number % len(names) :], *names[: number % len(names)]):

@@ -61,7 +61,7 @@ def every_setting(*, experts: bool) -> Iterator[Setting]:
             (True, False),
         ):
             if recompute == "operators" and not fused:
-                continue  # no plan may be so
+                continue  # no plan is allowed to be so
             yield setting(
                 tp=tp, cp=cp, ep=ep, etp=etp, cp_kind=kind, recompute=recompute,
                 flash_attention=fused,

@@ -1,4 +1,4 @@
-"""Blocks that were built are added again under other names: the chunk is what it would be anew."""
+"""Blocks that were built are added again under other names, and the chunk is as if built anew."""
 
 from __future__ import annotations
 
@@ -45,8 +45,6 @@ def test_a_chunk_of_shared_blocks_is_one_built_anew(name: str, plan: str) -> Non
 
 
 class Counted:
-    """A block that counts how often it is built; it may add a tensor from outside."""
-
     def __init__(self, outside: Tensor | None = None) -> None:
         self.built = 0
         self._outside = outside

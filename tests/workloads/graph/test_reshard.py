@@ -83,7 +83,6 @@ def possible(source: Placement, target: Placement) -> bool:
 
 
 def cut(state: dict[Coordinates, Values], source: Placement, target: Placement) -> None:
-    """Slice what is replicated and is to be sharded, in place."""
     for axis in AXES:
         replicated = source.dimension_of(axis) is None and axis not in source.partial
         dimension = target.dimension_of(axis)

@@ -97,7 +97,6 @@ RANKS = {"tp": 2, "ep": 3, "dp": 6}
 
 @st.composite
 def jobs(draw: st.DrawFn) -> Job:
-    """Make a job whose rows stand before, in and after some equal micro-batches."""
     before, body, after = draw(ROWS), draw(ROWS), draw(ROWS)
     micro_batches = draw(st.integers(1, 4))
     rows = [body[0]._replace(name="embedding_layer"), *body[1:]] * micro_batches

@@ -84,5 +84,4 @@ def total(workload: Workload, attribute: str, *kinds: str, of: str = "") -> int:
 
 
 def products(workload: Workload) -> int:
-    """The operations of matrix products and attention over all ranks."""
     return total(workload, "flops_tensor")

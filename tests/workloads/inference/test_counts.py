@@ -26,7 +26,6 @@ from yantra.workloads.serving.stages import Stages
 
 
 def one_pass(t: Transformer, *groups: Sequences) -> tuple[Operation, ...]:
-    """A forward pass of the whole model on one rank."""
     stages = Stages(model_of(t), InferencePlan())
     return stages.of(0, Batch(groups, all_logits=False)).forward.operations
 
@@ -57,7 +56,7 @@ def decode_flops(t: Transformer, past: int, sequences: int) -> int:
 
 
 def cached_bytes(t: Transformer, past: int, sequences: int) -> int:
-    """Keys and values that decode reads of what lies in the cache."""
+    """Bytes of keys and values that decode reads from the cache."""
     total = 0
     for layer in range(t.num_layers):
         held = min(past, t.window(layer) - 1) if t.window(layer) else past

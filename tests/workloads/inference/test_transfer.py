@@ -68,7 +68,7 @@ def test_the_cache_arrives_once_and_whole(
 
 @pytest.mark.parametrize("tps", list(product((1, 2, 8), (1, 4, 8))), ids=str)
 def test_every_copy_that_decode_keeps_arrives(tps: tuple[int, int]) -> None:
-    """Latent rows lie whole on every rank of tp; 4 key-value heads on 8 ranks twice."""
+    """Latent rows are whole on every rank of tp; 4 key-value heads on 8 ranks twice."""
     for t, copies in ((LATENT, tps[1]), (DENSE, max(tps[1] // 4, 1))):
         work = disaggregated(t, InferencePlan(tp=tps[0]), InferencePlan(tp=tps[1]))
         whole = BATCH * PROMPT * forms.kv_bytes_per_token(t)

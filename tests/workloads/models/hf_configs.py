@@ -1,6 +1,6 @@
 """Published `config.json` files of Hugging Face models, by the name the zoo has for them.
 
-Their values are facts of the model cards; keys that say nothing about the model are shortened.
+Keys that say nothing about the model are shortened.
 """
 
 from __future__ import annotations

@@ -52,7 +52,6 @@ LENGTHS = {"bert-base": 64, "mamba2-2.7b": 300}
 
 
 def few_layers(name: str) -> Model:
-    """The model with two of its layers, or all where they differ."""
     model = model_of(zoo.get(name))
     return model if len(set(model.layers)) > 1 else model.replace(layers=model.layers[:2])
 
@@ -67,7 +66,6 @@ def work_of(name: str, sequences: int = 4, **split: Any) -> StageWork:
 
 
 def products(work: StageWork) -> int:
-    """Operations of matrix units without those done again."""
     return sum(
         item.tensor_flops - item.repeated_flops
         for item in operations(work)
@@ -108,7 +106,7 @@ def test_what_is_kept_is_freed_and_nothing_waits_for_later(name: str, recompute:
 
 @pytest.mark.parametrize("name", [name for name in SPLITS if SPLITS[name]])
 def test_a_split_changes_what_each_rank_does_but_not_the_sum(name: str) -> None:
-    """Products of the ends that every rank does alike count once."""
+    """Products of the ends that every rank repeats count once."""
     one = work_of(name)
     for split in SPLITS[name]:
         work = work_of(name, **split)

@@ -251,7 +251,7 @@ def test_a_text_without_a_type_is_of_the_type_that_the_config_has_by_default() -
 
 
 def test_layers_that_a_search_found_are_each_their_own() -> None:
-    """Two thirds of `ffn_mult` hidden sizes; 64 heads, of which 8 or 16 share keys, or none."""
+    """Two thirds of `ffn_mult` hidden sizes; 64 heads, where 8 or 16 share keys, or none."""
 
     def block(share: int | None, factor: float | None) -> dict[str, Any]:
         attention = {"n_heads_in_group": share, "no_op": share is None}
@@ -276,7 +276,7 @@ def test_layers_that_a_search_found_are_each_their_own() -> None:
 
 
 def test_ling_has_the_weights_of_its_shapes() -> None:
-    """Ling-mini-2.0, 16B: a dense layer, then 256 experts of which 8 and a shared one are met."""
+    """Ling-mini-2.0, 16B: a dense layer, then 256 experts; a token meets 8 and a shared one."""
     config = {
         "model_type": "bailing_moe_v2", "hidden_size": 2048, "intermediate_size": 5120,
         "moe_intermediate_size": 512, "num_hidden_layers": 20, "num_attention_heads": 16,
@@ -299,7 +299,7 @@ def test_the_config_around_a_language_model_says_whether_it_has_one_table() -> N
 
 
 def test_a_config_with_towers_beside_its_sizes_is_that_of_its_language_model() -> None:
-    """As Qwen2-VL and 2.5-VL were published; so are tokens that stand for what is seen."""
+    """As Qwen2-VL and 2.5-VL were published; so are tokens that represent images."""
     config, weights = SIZED["Qwen/Qwen2.5-7B"]
     seeing = config | {
         "model_type": "qwen2_5_vl", "vision_config": {"depth": 32}, "vision_token_id": 151654,

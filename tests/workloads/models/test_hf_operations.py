@@ -1,4 +1,4 @@
-"""What the models of today compute, forward and to generate a token, equals the closed forms."""
+"""What current models compute, forward and to generate a token, equals the closed forms."""
 
 from __future__ import annotations
 

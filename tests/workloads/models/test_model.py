@@ -1,4 +1,4 @@
-"""The operator graph of a transformer weighs and costs what the closed forms say, to the unit."""
+"""The operator graph of a transformer has the weights and costs of the closed forms, exactly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever is given as a plan or a job, the answer is a plan or a ConfigError."""
+"""Any input for a plan or a job gives a plan or a ConfigError."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checker finds every kind of mistake, and a schedule with any change is none."""
+"""The checker finds every kind of mistake: a schedule with any change is invalid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A user's own list of operations: what it may say, and what is told of one that is wrong."""
+"""A user's own list of operations: what it may say, and the errors of a wrong one."""
 
 from __future__ import annotations
 

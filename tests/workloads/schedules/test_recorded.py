@@ -1,6 +1,6 @@
 """Makespans, idle times and peaks of schedules, as another executor recorded them.
 
-How each number came about stands at the head of the files in `data`.
+The heads of the files in `data` say how each number came about.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ def grouped(name: str) -> list[tuple[str, list[Row]]]:
 
 
 def executed(name: str, row: Row, share: int) -> tuple[Orders, Execution]:
-    """Run a schedule; durations of a row are divided by `share`."""
     schedule, v = schedules.get(name), row.get("v", 1)
     p, m = row["p"], row["m"]
     costs = Costs(

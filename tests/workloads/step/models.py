@@ -95,7 +95,6 @@ def model_of(shape: Shape) -> Any:
 
 
 def build(plan: Plan, shape: Shape | None = None, works: list[StageWork] | None = None) -> Step:
-    """Draft the training step of a shape, or of given works by stage."""
     schedule = schedules.get(plan.schedule)
     orders = schedule.orders(plan.pp, plan.micro_batches, plan.vpp)
     stages = schedule.stages(plan.pp, plan.vpp)

@@ -34,7 +34,6 @@ def tally_of(items: Iterable[Item]) -> Tally:
 
 
 def tally_device(built: Step, device: int) -> Tally:
-    """Count what one rank of a device of the pipeline does in a step."""
     program = built.job.programs[device]
     played = Counter(play.key for action in program for play in action)
     total = tally_of(built.ends[device].items)

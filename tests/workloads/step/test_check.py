@@ -1,4 +1,4 @@
-"""The self-check finds what would keep a step from its end, and passes every generated one."""
+"""The self-check finds what would stop a step before its end, and passes every generated one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def checked(step: Step, plan: Plan = PLAN) -> None:
 
 
 def changed(step: Step, device: int, kind: str, change: Any) -> Step:
-    """Return a step in which `change` took the operations of every pass of a kind."""
+    """Return a step whose operations of every pass of a kind `change` has changed."""
     passes = list(step.passes)
     passes[device] = {
         key: Drafted(tuple(change(one.items)), one.blocking) if key.kind == kind else one

@@ -1,4 +1,4 @@
-"""What a generated step communicates is what the closed forms say, to the byte."""
+"""A generated step communicates what the closed forms say, to the byte."""
 
 from __future__ import annotations
 
@@ -80,7 +80,6 @@ def test_the_bytes_of_every_collective_are_those_of_the_closed_forms(
 
 
 def copies(expected: Counter[tuple[str, str]], shape: Shape, split: Split, stage: int) -> None:
-    """Add the sum over the two copies of every stage of a bidirectional pipeline."""
     replicas = split.D * split.c
     weights = dense_weights(shape, split, stage)
     weights //= (split.shard or replicas) if split.zero else 1

@@ -68,7 +68,6 @@ def works(times: Times, stages: int) -> list[StageWork]:
 
 
 def makespan_ns(schedule: str, p: int, m: int, times: Times) -> tuple[float, float]:
-    """Return what the simulator and what the schedule's executor say."""
     plan = Plan(pp=p, vpp=PIPELINES[schedule], global_batch=m, schedule=schedule)
     chosen = schedules.get(schedule)
     stages = chosen.stages(p, plan.vpp)

@@ -1,4 +1,4 @@
-"""Equal layers copied from four are what they are when each is built."""
+"""Equal layers copied from four equal those that are each built."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ TRIALS = 27
 
 
 def built(trial: Trial, layers: tuple[int, int], *, front: bool, tail: bool) -> StageWork:
-    """Return the work of a chunk with each of its layers built."""
     setting = setting_of(trial.plan, trial.model.sequence)
     return Chunk(trial.model, setting, layers, front, tail).work()
 

@@ -1,4 +1,4 @@
-"""Stages of equal layers share works, drafts and passes; the templates are those without."""
+"""Stages of equal layers share works, drafts and passes; the templates do not change by it."""
 
 from __future__ import annotations
 
@@ -141,7 +141,6 @@ def test_a_template_is_the_same_before_and_after_its_bytes_were_asked_for() -> N
 
 
 def kernels_of(graph: _core.Graph) -> list[object]:
-    """Return the kernels of a graph that differ, and how often each comes."""
     table = _core.KernelTable(
         may_communicate=False,
         flops=True,

@@ -52,7 +52,6 @@ RATES = step_bounds.Rates(
 
 
 def finish_ns(workload: Workload, semantics: str, **changes: object) -> float:
-    """Run a workload to its end; return when the last rank finishes, in ns."""
     upstream = semantics == "astra-sim"
     ordering = "serial" if upstream else "streams"
     traces = tuple(workload.trace(rank, ordering) for rank in range(workload.ranks))
@@ -83,7 +82,6 @@ def finish_ns(workload: Workload, semantics: str, **changes: object) -> float:
 
 
 def runs_within_its_bounds(workload: Workload, semantics: str, **changes: object) -> None:
-    """Run a workload to its end, and hold it to what its kernels and all in turn would take."""
     finish_ns(workload, semantics, **changes)
 
 

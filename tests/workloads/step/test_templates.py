@@ -23,7 +23,6 @@ GEMMS = ("gemm", "grouped_gemm")
 
 
 def trace(plan: Plan, device: int = 0, **parts: int | bool) -> Trace:
-    """The template of one device, of stages made by hand."""
     from yantra.workloads import schedules
 
     count = schedules.get(plan.schedule).stages(plan.pp, plan.vpp).count
@@ -38,7 +37,6 @@ def waits(node: Node) -> set[int]:
 
 
 def reaches(nodes: list[Node], later: int, earlier: int) -> bool:
-    """Tell whether a node waits for another, however indirectly."""
     seen, todo = set(), [later]
     while todo:
         at = todo.pop()

@@ -1,4 +1,4 @@
-"""Assemblies of your own sheets: links, copies, sums, and every mistake in the file."""
+"""Assemblies of a user's sheets: links, copies, sums, and every mistake in the file."""
 
 from __future__ import annotations
 
@@ -52,7 +52,6 @@ def test_json_says_the_same_as_yaml(tmp_path: Path) -> None:
 
 
 def test_copies_get_the_same_and_are_added_up(tmp_path: Path) -> None:
-    """Two copies of a dense layer: one input for both, and one sum of their results."""
     layer = {
         "parts": {"in": "pass", "branch*": {"sheet": "dense", "copies": "Branches"}, "out": "pass"},
         "links": [

@@ -1,4 +1,4 @@
-"""Reading sheets: every mistake is told with file, row and column."""
+"""Reading sheets: every mistake is reported with file, row and column."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ W = 'w,Y,,,T,,"Width, Width/tp",1,,,,'
 
 
 def module(folder: Path, *rows: str, header: str = HEADER, **meta: object) -> str:
-    """Write a module of these rows and return its path."""
     path = folder / "block.csv"
     path.write_text("\n".join((header, *rows)) + "\n")
     about = {"symbols": ["Batch", "Width", "dp"], "in_tensors": ["x"], "out_tensors": ["x"]}

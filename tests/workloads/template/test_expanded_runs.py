@@ -1,4 +1,4 @@
-"""Expanded traces run as the workload they are of; those for ASTRA-sim stay as they were."""
+"""Expanded traces run as their workload does; those for ASTRA-sim do not change."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FOR_ASTRA_SIM = {
     "context": "f3c7a0508e3490153ca38365715f77841f8e85464b6091e487da0d8a62cc6941",
     "decode": "39f8bb2d3e570f087fbf512cb6d579934939e157fd1c9329fe4a149726a549df",
 }
-"""Of the lines that `sha256sum *` prints in the folder of the traces, as 14b349c6 wrote them."""
+"""Hash of the lines that `sha256sum *` prints in the folder of the traces that 14b349c6 wrote."""
 
 
 def made(name: str) -> Workload:

@@ -1,4 +1,4 @@
-"""What names mean by rule, and how communicators lie by form, is what each rank finds alone."""
+"""What names mean by rule, and communicators by form, is what each rank finds alone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ CUT = {"pp": ((0, 5), (1, 4))}
 
 
 def value(rule: Sum, rank: int) -> int | None:
-    """Return what a rule says for a rank."""
     number = rule.base + (rank if rule.relative else 0)
     for stride, size, factor, values in rule.axes:
         at = (rank - rule.first_rank) // stride % size
@@ -121,7 +120,6 @@ def test_a_rank_outside_the_groups_of_its_template_is_named() -> None:
 
 
 def whole_dimensions(sizes: tuple[int, ...], members: list[int]) -> frozenset[int] | None:
-    """Return the dimensions that members are exactly the product of, from their coordinates."""
     strides = [prod(sizes[:d]) for d in range(len(sizes))]
     places = [tuple(rank // s % n for s, n in zip(strides, sizes, strict=True)) for rank in members]
     spread = [len({place[d] for place in places}) for d in range(len(sizes))]

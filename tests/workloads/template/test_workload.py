@@ -1,4 +1,4 @@
-"""Workloads: what a template means for each rank is what building its trace directly gives."""
+"""A template means for each rank what building its trace directly gives."""
 
 from __future__ import annotations
 
