@@ -48,7 +48,6 @@ def attributes(draw: st.DrawFn) -> Attribute:
 
 
 def _foreign(first: int) -> st.SearchStrategy[bytes]:
-    """Varints of fields that the schema does not know, from the number `first` on."""
     numbers = st.integers(first, 15)
     field = st.builds(lambda number, value: bytes([number << 3, value]), numbers, st.integers(0, 9))
     return st.lists(field, max_size=2).map(b"".join)
@@ -80,4 +79,3 @@ def _metadata(foreign: st.SearchStrategy[bytes]) -> st.SearchStrategy[Metadata]:
 
 NODES, METADATA = _nodes(_foreign(11)), _metadata(_foreign(3))
 KNOWN_NODES, KNOWN_METADATA = _nodes(st.just(b"")), _metadata(st.just(b""))
-"""Those without fields that the schema does not know, which a text does not say."""

@@ -1,4 +1,4 @@
-"""No input whatever ends in anything but a scenario or an error of ours."""
+"""Any input ends in a scenario or an error of Yantra's."""
 
 from __future__ import annotations
 

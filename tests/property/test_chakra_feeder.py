@@ -14,7 +14,6 @@ SEMANTICS = st.sampled_from(["v1", "v3"])
 
 @st.composite
 def acyclic(draw: st.DrawFn) -> list[Node]:
-    """Nodes in any order with any ids; each depends on nodes drawn before it."""
     ids = draw(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 20), unique=True, max_size=12))
     nodes = []
     for place, id in enumerate(ids):

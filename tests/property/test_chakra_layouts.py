@@ -34,7 +34,7 @@ VALUES = {
 def attributes(draw: st.DrawFn, layout: str, node_type: int) -> dict[str, Any]:
     members = old.MEMBERS[layout]
     type = draw(st.integers(0, len(members) - 1))
-    member = draw(st.sampled_from([members[type]] * 9 + members))  # some writers told another
+    member = draw(st.sampled_from([members[type]] * 9 + members))  # some writers wrote another
     item = {"name": draw(NAMES), "type": type}
     is_collective = node_type == (6 if layout == "0.0.2" else 7)
     if item["name"] == "comm_type" and member in ("i", "u") and is_collective:

@@ -70,7 +70,7 @@ def test_every_row_of_a_space_is_a_legal_plan(name: str) -> None:
         plan = space.plan(columns, row)
         assert plan.ranks == 24
         assert list(problems(plan, facts, model.sequence)) == []
-    if name != "vit-b/16":  # of which no rank can have a part of a sequence
+    if name != "vit-b/16":  # no rank can have a part of its sequence
         assert {1, 2} <= set(columns["cp"].tolist()) and len(set(columns["cp_kind"].tolist())) == 3
     assert set(columns["etp"].tolist()) == ({1, 2} if facts.experts else {1})
 
@@ -156,7 +156,7 @@ def test_a_ring_of_keys_and_values_waits_for_what_its_neighbours_compute() -> No
         scenario = Scenario(workload=Templates(workload=workload), **parts)
         alone = simulate(scenario.replace(quirks=frozenset({Quirk.LINKS_CARRY_ANYTHING.value})))
         assert judged.time_ns[row] == pytest.approx(alone.makespan_ns, rel=0.01)
-        # What shares ports takes longer, which no closed form of parts alone knows.
+        # Messages that share ports take longer, which the closed forms of the parts do not know.
         shared_ns = simulate(scenario).makespan_ns
         assert alone.makespan_ns <= shared_ns <= 1.05 * judged.time_ns[row]
 
@@ -339,7 +339,6 @@ def test_a_run_of_all_of_many_ranks_is_refused_before_it_begins(
 def test_a_run_of_more_nodes_than_events_are_left_is_given_up_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It is asked after the first slice, however many there would be."""
     for module in (exact_runs, simulate_runs):
         monkeypatch.setattr(module, "EVENTS_PER_SLICE", 10)
     plan = Plan(pp=4, micro_batch=1, global_batch=64)

@@ -1,4 +1,4 @@
-"""Closed forms of plans that train adapters alone: memory is that of the step, times are near."""
+"""Closed forms of plans that train only adapters: memory is that of the step, times are near."""
 
 from __future__ import annotations
 

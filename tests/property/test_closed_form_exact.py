@@ -1,4 +1,4 @@
-"""Where the closed form of plans is exact, it is held to the last digit by slower ways."""
+"""Where the closed form of plans is exact, it equals slower ways to the last digit."""
 
 from __future__ import annotations
 
@@ -58,8 +58,6 @@ def one_forward_one_backward(forward: list[int], backward: list[int], m: int, me
 
 
 def closed(forward: list[int], backward: list[int], m: int, message: int) -> float:
-    """Return what the closed form says of the same pipeline."""
-
     def column(value: float) -> Any:
         return np.array([float(value)])
 
@@ -185,7 +183,6 @@ def test_the_first_bucket_has_what_is_before_the_layers_and_half_a_bucket_in_the
 
 @pytest.mark.parametrize("stack", ["roofline", "unknown"])
 def test_buckets_take_as_long_as_their_collectives_one_after_the_other(stack: str) -> None:
-    """Each has its own latency: three in chunk 0, and one in every other chunk."""
     machine, kind, width = Machine(CLUSTER, 16, stack=stack), CollectiveType.ALL_REDUCE, 4.0
     usual, chunk = 40e6, 90e6
     sizes = (3 * usual, usual, usual, chunk, chunk, 3.0)

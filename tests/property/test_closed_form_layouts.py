@@ -1,4 +1,4 @@
-"""Pipelines whose chunks have unequal layers: held to their orders, their steps and their runs."""
+"""Pipelines whose chunks have unequal layers, against their orders, their steps and their runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ CLUSTER = "hgx-h100"
 
 @given(st.integers(0, 2**32))
 def test_a_device_holds_at_most_what_its_order_says(seed: int) -> None:
-    """Whatever its chunks have: layers of two kinds, and the ends of the model."""
     draw = Random(seed)
     p, v, groups = draw.randrange(1, 6), draw.randrange(1, 6), draw.randrange(1, 5)
     if p == 1:

@@ -1,7 +1,4 @@
-"""Plans judged on a stack: the closed form has the times of `yantra run --stack`, and its interval.
-
-Laws first: what a run takes, what equal factors do, what faster rates do; then what answers say.
-"""
+"""Plans judged on a stack: the closed form has the times and interval of `yantra run --stack`."""
 
 from __future__ import annotations
 
@@ -66,7 +63,6 @@ def small(layers: int = 2) -> Any:
 
 
 def written(folder: Path, factor: float = 1.0, launch: str = "0 us") -> str:
-    """Write a stack whose factors are all the same; return its path."""
     numbers = dict.fromkeys(("products", "attention", "rest"), LINE.format(factor))
     path = folder / "mine.yaml"
     path.write_text(FILE.format(**numbers, launch=LINE.format(launch)))
@@ -76,7 +72,6 @@ def written(folder: Path, factor: float = 1.0, launch: str = "0 us") -> str:
 def closed(
     model: Any, space: PlanSpace, cluster: str, stack: str, scale: Scale | None = None
 ) -> Any:
-    """Return the columns of a space, and the times of its plans in ns."""
     columns = space.columns(model)
     machine = Machine(cluster, space.ranks, scale, stack=stack)
     judged = ClosedForm(model, machine, space.sequence).judge(columns, space.global_batch)
@@ -171,7 +166,7 @@ def test_lines_of_several_groups_are_those_of_each() -> None:
 
 @pytest.mark.parametrize(("cluster", "ranks"), [("hgx-h100", 256), ("mi300x", 128)])
 def test_a_group_takes_as_long_among_few_ranks_as_among_all(cluster: str, ranks: int) -> None:
-    """Groups further out lie alike and share no link, so two stand for all."""
+    """Groups further out have equal links and share none, so two represent all."""
     few, every = Machine(cluster, ranks), Machine(cluster, ranks)
     every._enough = lambda size, stride: ranks  # type: ignore[method-assign]
     smaller = 0
@@ -205,7 +200,6 @@ def test_plans_of_all_kinds_are_near_their_runs(name: str, cluster: str, space: 
 @pytest.mark.parametrize("dtype", ["bf16", "fp8"])
 @pytest.mark.parametrize("stack", STACKS)
 def test_a_plan_is_run_as_the_command_runs_it(stack: str, dtype: Any, tmp_path: Path) -> None:
-    """Bit for bit, with the profile, the copies and the terms of the stack."""
     space = PlanSpace(ranks=8, global_batch=8, tp=(2,), pp=(1,), dtype=dtype, micro_batch=(2,))
     workload = train(small(), space.plan(space.columns(small()), 0))
     workload.save(tmp_path / "step.yw")

@@ -54,7 +54,7 @@ SIZES = {"hidden_size": 1024, "num_attention_heads": 8, "ffn_hidden_size": 2048}
 
 
 def space_of(**given: Any) -> PlanSpace:
-    """Return a space of what is exact; of recomputation three ways say as much as four."""
+    """Return a space of what is exact; three ways of recomputation show as much as four."""
     exact = {"zero": (0, 1), "recompute": ("none", "selective", "full"), "cp": (1,), "etp": (1,)}
     return PlanSpace(**(exact | given))  # type: ignore[arg-type]
 
@@ -70,7 +70,6 @@ def model(layers: int, **more: Any) -> Any:
 
 
 def both(of: Any, space: PlanSpace) -> dict[tuple[int, ...], tuple[float, int]]:
-    """Return the times of every plan of a space: by closed form, and of its run."""
     on, columns = machine(space.ranks), space.columns(of)
     closed = ClosedForm(of, on).judge(columns, space.global_batch).time_ns
     found = {}
@@ -82,7 +81,7 @@ def both(of: Any, space: PlanSpace) -> dict[tuple[int, ...], tuple[float, int]]:
 
 
 def assert_equal(of: Any, space: PlanSpace, plans: int, late: int = 0) -> None:
-    """Hold every plan of a space to its run, with wide and with narrow gradients.
+    """Compare every plan of a space with its run, with wide and with narrow gradients.
 
     `late` ns are known to be left out where they are wide.
     """
@@ -100,7 +99,7 @@ def assert_equal(of: Any, space: PlanSpace, plans: int, late: int = 0) -> None:
     ("layers", "ranks", "plans"), [(1, 1, 9), (1, 2, 24), (1, 4, 12), (3, 2, 24)]
 )
 def test_replicas_of_one_stage(layers: int, ranks: int, plans: int, tied: bool) -> None:
-    """All weights are one bucket, which nothing hides, so overlap changes nothing but the order."""
+    """All weights are one bucket, which nothing hides, so overlap changes only the order."""
     space = space_of(ranks=ranks, global_batch=4, tp=(1,), pp=(1,), overlap=(True, False))
     assert_equal(model(layers, tie_word_embeddings=tied), space, plans)
 

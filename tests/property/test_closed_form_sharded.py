@@ -1,4 +1,4 @@
-"""Plans that shard gradients or weights (ZeRO-2, ZeRO-3): held to their steps and their runs."""
+"""Plans that shard gradients or weights (ZeRO-2, ZeRO-3), against their steps and their runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CLUSTER = "hgx-h100"
 def some(
     name: str, space: PlanSpace, count: int
 ) -> tuple[Columns, Judged, list[tuple[float, int]]]:
-    """Return some plans of a space, and of each the time and the memory of its run."""
+    """Return some plans of a space, and the time and the memory of the run of each."""
     model, batch = find(name), space.global_batch
     every = space.columns(model)
     rows = np.random.default_rng(4).permutation(len(every["tp"]))[:count]

@@ -1,4 +1,4 @@
-"""Whatever stands in the file of a cluster, it is read or refused with its place."""
+"""Any cluster file is read, or refused with the place that is wrong."""
 
 from __future__ import annotations
 
@@ -34,7 +34,6 @@ anything = st.recursive(
 
 
 def places(tree: Any) -> list[tuple[Any, Any]]:
-    """Return (container, key) of every part of a tree."""
     pairs = tree.items() if isinstance(tree, dict) else enumerate(tree)
     found: list[tuple[Any, Any]] = []
     for key, value in pairs:

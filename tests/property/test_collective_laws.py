@@ -1,4 +1,4 @@
-"""The laws of collectives, whatever algorithm, size and fabric, and which tests state them."""
+"""The laws of collectives, for any algorithm, size and fabric, and which tests state them."""
 
 from __future__ import annotations
 
@@ -96,7 +96,6 @@ def fabric_of(name: str) -> Shown:
 
 
 def small_graph(seed: int) -> Fabric:
-    """Up to 8 devices joined by cables of random rates, up to 3 of them switches."""
     of = Random(seed)
     devices = of.randint(3, 8)
     ranks = max(2, devices - of.randint(0, 3))
@@ -153,7 +152,7 @@ def schedule_on(graph: Graph, name: str, kind: Kind) -> Schedule | None:
 
 
 def hops_of(graph: Graph) -> list[list[int]]:
-    """The fewest links between devices, of which only ranks at the ends."""
+    """The fewest links between devices, only ranks being at the ends."""
     beside: list[list[int]] = [[] for _ in range(graph.devices)]
     for start, end in zip(graph.links.start.tolist(), graph.links.end.tolist(), strict=True):
         beside[start].append(end)
@@ -221,7 +220,7 @@ def test_the_bus_reads_no_more_than_the_links_of_a_rank(data: st.DataObject) -> 
     links = fabric.graph.links
     sent = np.bincount(links.start, links.bytes_per_ns, fabric.graph.devices)[: row.ranks]
     assert row.bus_bytes_per_ns is not None
-    # What ranks have together bounds what they send; of equal ranks that is what one has.
+    # The total of all ranks bounds what they send; for equal ranks that is what one has.
     assert row.bus_bytes_per_ns <= sent.mean() * (1 + 1e-9)
 
 

@@ -1,4 +1,4 @@
-"""Damaged results: whatever stands in a file, it is explained and compared, or refused in words."""
+"""Damaged results are explained and compared, or refused with a message."""
 
 from __future__ import annotations
 

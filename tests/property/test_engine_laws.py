@@ -1,4 +1,4 @@
-"""Laws of a run, whatever the scenario: conservation, bounds, agreement of models, determinism."""
+"""Laws of a run of any scenario: conservation, bounds, agreement of models, determinism."""
 
 from __future__ import annotations
 
@@ -95,7 +95,6 @@ def mixed(topology: Topology, seed: int, groups: tuple[tuple[int, tuple[int, ...
 
 @st.composite
 def runs(draw: st.DrawFn) -> dict[str, Any]:
-    """The parts of a scenario with a mixed workload."""
     topology = draw(topologies())
     ranks = topology.ranks
     groups = ((1, tuple(range(0, ranks, 2))), (2, tuple(range(ranks // 2 + 1))))
@@ -161,7 +160,6 @@ def test_a_model_run_again_and_by_threads_at_once_leaves_the_same_columns(
 def test_a_dimension_carries_the_bytes_of_its_programs(
     algorithm: str, kind: CollectiveType, n: int, size: int, chunks: int, network: str
 ) -> None:
-    """On a network of single hops, what a collective moves is what its programs send."""
     made = find(algorithm)
     if made.supports(KIND_OF[kind], n) is not None:
         return
@@ -218,7 +216,7 @@ def test_each_dimension_carries_its_phases_of_a_hierarchical_all_reduce(
 @settings(max_examples=60)
 @given(st.integers(0, 10**6), st.integers(2, 6), blocks)
 def test_messages_cross_as_many_links_as_they_have_hops(seed: int, n: int, block: str) -> None:
-    """Both networks deliver the same messages; the store-and-forward one counts every hop."""
+    """The store-and-forward network counts every hop."""
     random = Random(seed)
     pairs = [(*random.sample(range(n), 2), random.randrange(1, 9999)) for _ in range(8)]
 
@@ -287,7 +285,7 @@ def test_one_message_takes_latency_plus_size_over_bandwidth(
 def test_without_contention_the_networks_agree_on_single_hops(
     algorithm: str, kind: CollectiveType, size: int, chunks: int, block: str
 ) -> None:
-    """One chunk at a time, one message at a time: no link is ever asked twice at once."""
+    """One chunk at a time, one message at a time: no link carries two at once."""
     if block == "ring":
         algorithm = "ring"
     if find(algorithm).supports(KIND_OF[kind], 4) is not None:
@@ -331,7 +329,7 @@ def test_ranks_that_do_the_same_finish_together(
 def test_ranks_out_of_step_never_stop_each_other(
     dimensions: int, seed: int, chunks: int, active: int, queues: int, inter: str, intra: str
 ) -> None:
-    """Whenever each rank comes to its collectives, all end, and none before its last rank came."""
+    """Whenever ranks reach their collectives, all end, and none before its last rank came."""
     topology = cluster(*[("ring", 3, 8.0, 100.0), ("switch", 2, 2.0, 50.0)] * 2)
     topology = Topology(dimensions=topology.dimensions[:dimensions])
     late = [Random(f"{seed} {rank}").randrange(30) for rank in range(topology.ranks)]

@@ -56,8 +56,6 @@ STEP = 1e-4
 
 
 class Times:
-    """The times of plans of a job at any scale."""
-
     def __init__(self, job: tuple[str, int, int, str]) -> None:
         name, self.ranks, self.batch, self.cluster = job
         self.model = find(name)

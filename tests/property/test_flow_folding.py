@@ -1,7 +1,7 @@
 """Folding changes no result where messages share links max-min fairly, on dimensions and fabrics.
 
 A folded run sums rates and times in another order than that of all ranks, so their last digits
-differ; ticks do not, for what falls on one or the next is drawn beside the times that are likely.
+differ. Ticks do not: what falls on one or the next is drawn beside the times that are likely.
 """
 
 from __future__ import annotations
@@ -28,11 +28,10 @@ from yantra.scenario import Resources, Scenario
 
 CASES, BLOCK = 1000, 250
 LEAST = 100
-"""Of each block so many are folded; more may be."""
+"""The least of each block that must fold."""
 
 
 def tables(result: Result) -> dict[str, Any]:
-    """Return all that a result says, by rank, by node and by link."""
     names = ("ranks", "nodes", "collectives", "dimensions", "links")
     return {name: getattr(result, name).as_dict() for name in names} | {
         "messages": result.messages,
@@ -64,8 +63,6 @@ def test_a_folded_run_gives_every_rank_node_and_link_what_the_whole_run_gives(fi
 
 
 def all_reduce(ranks: int, fabric: Plugin, routing: str, **parts: Any) -> Scenario:
-    """All ranks add 1 MB, and gather it among halves."""
-
     def write(trace: TraceBuilder, rank: int) -> None:
         first = trace.collective(ALL_REDUCE, 1 << 20)
         trace.collective(ALL_GATHER, 1 << 18, after=first)
@@ -75,7 +72,6 @@ def all_reduce(ranks: int, fabric: Plugin, routing: str, **parts: Any) -> Scenar
 
 
 def leaf_spine(leaves: int, per_leaf: int, spines: int, uplink: float) -> Plugin:
-    """Return the fabric with links of 50 GB/s and 500 ns."""
     return Plugin(
         kind="leaf_spine",
         options=(
@@ -100,7 +96,7 @@ def test_a_ring_over_leaves_has_a_class_for_each_place_on_a_leaf(
 ) -> None:
     fabric = leaf_spine(leaves, per_leaf, spines, uplink)
     routings = ["even_spray"]
-    if per_leaf % spines == 0:  # then by number, too, every leaf's ranks go to spines alike
+    if per_leaf % spines == 0:  # the number, too, sends every leaf's ranks to the same spines
         routings.append("d_mod_k")
     for routing in routings:
         model = compile(all_reduce(leaves * per_leaf, fabric, routing))
@@ -278,7 +274,7 @@ def two_rings(gap_micros: int) -> Scenario:
 
 
 def test_messages_that_follow_each_other_are_folded() -> None:
-    """In which order they come is the same for all ranks; those of one tick go by their nodes."""
+    """Their order is the same for all ranks; those of one tick go by their nodes."""
     for micros in (1, 3, 7, 100):
         later = compile(two_rings(micros))
         assert is_alike(later)

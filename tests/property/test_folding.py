@@ -23,7 +23,7 @@ from yantra.scenario import RemoteMemory, Scenario, Traces
 from yantra.scenario.quirks import Quirk
 
 CASES, BLOCK = 1000, 100
-# Of each block so many are folded, without waiting for links and with it. More may be.
+# The least of each block that must fold, without waiting for links and with it.
 LEAST = (
     (70, 68, 77, 73, 66, 73, 78, 75, 72, 74),
     (62, 62, 69, 62, 59, 62, 68, 69, 67, 67),
@@ -32,7 +32,6 @@ TABLES = ("ranks", "nodes", "collectives", "dimensions", "links")
 
 
 def tables(result: Result) -> dict[str, Any]:
-    """Return all that a result says, by rank and by node."""
     return {name: getattr(result, name).as_dict() for name in TABLES} | {
         "finish_ps": result.finish_ps.tolist(),
         "messages": result.messages,
@@ -43,7 +42,6 @@ def tables(result: Result) -> dict[str, Any]:
 
 
 def folded(model: Model) -> Result | None:
-    """Return the folded run of a model, None where it cannot be folded."""
     try:
         return run(model, fold="require")
     except UnsupportedError:
@@ -74,7 +72,7 @@ def test_a_folded_run_gives_every_rank_and_node_what_the_whole_run_gives(first: 
 def test_jobs_that_repeat_fold_on_links_of_which_each_has_its_row(
     kind: str, seeds: range, least: int
 ) -> None:
-    """More of them may be folded than were."""
+    """More of them fold than with links that share a row."""
     models = (
         (name, compile(one.replace(network=LINKS["network"]))) for name, one in cases(kind, seeds)
     )
@@ -125,7 +123,6 @@ def test_a_straggler_in_a_ring_leaves_no_two_ranks_alike() -> None:
 
 
 def pipeline(trace: TraceBuilder, rank: int) -> None:
-    """Stages of 16 ranks: receive from the one below, work, send to the one above."""
     stage, last = rank // 16, ()
     for step in range(3):
         got = trace.recv(rank - 16, 1000, tag=step, after=last) if stage > 0 else last
@@ -159,7 +156,7 @@ def test_ranks_that_share_a_slot_for_messages_that_end_together_are_run_one_by_o
 
 
 def both_sides(trace: TraceBuilder, rank: int, what: str) -> None:
-    """Every fourth rank hears from both neighbours in one tick; something alike follows each."""
+    """Every fourth rank hears from both neighbours in one tick; something similar follows each."""
     if rank % 4 == 3:
         trace.send((rank + 1) % 16, 1000, tag=1)
     elif rank % 4 == 1:
@@ -275,7 +272,7 @@ def test_ways_through_a_tree_that_lie_apart_fold() -> None:
 
 
 def test_ranks_that_do_the_same_over_one_link_are_run_one_by_one() -> None:
-    """Both ranks of leaf 0 send by the same spine; one of them has to wait."""
+    """Both ranks of leaf 0 send by the same spine, so one has to wait."""
     model = compile(scenario(TREE, exchange([5, 7, 4, 6, 1, 3, 0, 2]), **LINKS))
     with pytest.raises(
         UnsupportedError, match=r"ranks 0 and 1 do the same.* share the link from switch 8"
@@ -285,7 +282,7 @@ def test_ranks_that_do_the_same_over_one_link_are_run_one_by_one() -> None:
 
 
 def test_ranks_whose_messages_meet_others_on_the_way_are_told_apart() -> None:
-    """On a mesh the links in the middle carry more; the two halves are alike."""
+    """On a mesh the links in the middle carry more; the two halves are equal."""
     mesh = cluster(("mesh", 8, 50.0, 500.0))
     model = compile(scenario(mesh, exchange([4, 5, 6, 7, 0, 1, 2, 3]), **LINKS))
     folding = find(model)
@@ -308,7 +305,6 @@ def test_messages_that_come_to_a_link_in_one_tick_end_a_folded_run() -> None:
 
 
 def test_links_that_are_crossed_too_often_to_be_told_apart_are_not_folded() -> None:
-    """Every rank sends to every other, over 85 million links in all."""
     trace = TraceBuilder()
     trace.collective(ALL_TO_ALL, 4096)
     model = compile(
@@ -355,7 +351,7 @@ def test_memory_that_ranks_share_is_not_folded() -> None:
 
 
 def test_groups_of_astra_sim_that_cross_dimensions_unevenly_are_told_apart() -> None:
-    """The ring of a group jumps from dimension to dimension: its hops are not alike."""
+    """The ring of a group jumps from dimension to dimension, so its hops differ."""
     topology = cluster(("ring", 4, 50.0, 500.0), ("ring", 8, 25.0, 700.0))
     model = compile(
         scenario(

@@ -4,7 +4,7 @@ Random jobs of several ranks with computations, collectives over groups and mess
 together so that they can run one node after the other, then damaged: swapped, dropped, changed.
 
 * No finding that matters: the job runs to the end on every cluster of one dimension, at any speed.
-* A certain deadlock, and nothing else: no cluster runs it to the end.
+* A certain deadlock: no cluster runs it to the end.
 * Damaged files end in a report or a YantraError.
 
 Seeded defects, each with its code, are in tests/unit/test_job_validate.py.
@@ -66,7 +66,6 @@ def test_a_certain_deadlock_ends_on_no_cluster(job: Job, data: st.DataObject) ->
 @settings(max_examples=40)
 @given(jobs(most=6), st.data())
 def test_damaged_files_end_in_a_report(job: Job, data: st.DataObject) -> None:
-    """Whatever bytes stand in the files of a job, the checks and the statistics have an answer."""
     with tempfile.TemporaryDirectory() as folder:
         for rank, trace in enumerate(traces(job)):
             content = bytearray(trace.to_bytes())

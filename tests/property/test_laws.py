@@ -1,7 +1,6 @@
 """Every law of `tests/laws` on every network, on some random pairs.
 
-`python -m tests.laws` holds as many as you like. What is known not to hold has a case that shows
-it, in `tests/laws/known.py`.
+What is known not to hold has a case that shows it, in `tests/laws/known.py`.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from tests.laws.campaign import Block, held, pairs
 from tests.laws.known import KNOWN, Known
 
 EXTERNAL = 4
-"""How many pairs on the external network, which starts a process for each run."""
+"""Pairs on the external network, which starts a process for each run."""
 PAIRS = 20
 EXPECTED = [pair for pair in pairs() if pair not in {(one.law, one.network) for one in KNOWN}]
 

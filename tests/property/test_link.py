@@ -1,7 +1,7 @@
-"""Laws of linking, on random GPU programs of which the truth is known.
+"""Laws of linking, on random GPU programs whose truth is known.
 
-Traces with synchronisation events tell everything; without them the linker infers, and what it
-says must at least agree with the times.
+Traces with synchronisation events hold everything; without them the linker infers, and its answer
+must at least agree with the times.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def test_a_linked_trace_written_and_read_is_the_same(pair: Pair) -> None:
 @given(pair=pairs(sync_events=True, whole_us=False))
 @settings(max_examples=60)
 def test_the_device_trace_alone_tells_the_same_as_the_pair(pair: Pair) -> None:
-    """Of two operators with equal times nobody can tell the outer, so names are compared."""
+    """Nobody can know the outer of two operators with equal times, so names are compared."""
     assert told(pair.alone) == told(pair.linked)
 
 

@@ -1,4 +1,4 @@
-"""Amounts of many micro-batches at once are those of each: by lines, or made one by one."""
+"""Amounts of many micro-batches at once equal those of each: by lines, or made one by one."""
 
 from __future__ import annotations
 

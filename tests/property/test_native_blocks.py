@@ -1,7 +1,7 @@
-"""The blocks the core knows by heart are their tables, tick for tick.
+"""The blocks that are native in the core equal their tables, tick for tick.
 
 Each has a twin here with the same links and routes but no native form. Whatever runs on a network
-of the ones runs on the same network of the twins, event by event.
+of native blocks runs on the same network of the twins, event by event.
 """
 
 from __future__ import annotations

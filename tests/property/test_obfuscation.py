@@ -139,7 +139,7 @@ def test_level_4_keeps_the_critical_path_of_level_3(job: Job, key: bytes) -> Non
 
 @given(jobs(most=20))
 def test_coarsening_keeps_every_way_between_communications(job: Job) -> None:
-    """The longest time from each communication to each later one is what it was."""
+    """The longest time from each communication to each later one stays."""
     for nodes in job:
         before = longest_ways(Trace(nodes))
         assert longest_ways(Trace(coarsened(list(Trace(nodes))))) == before
@@ -208,7 +208,6 @@ TEXT = st.text("abcdefghijklmnopqrstuvwxyz/_.-", min_size=6, max_size=16).map(la
 
 @st.composite
 def secrets(draw: st.DrawFn) -> tuple[list[Node], list[str]]:
-    """Nodes whose every text is a secret, and the secrets."""
     found: list[str] = []
 
     def text() -> str:

@@ -1,4 +1,4 @@
-"""What a space of plans says of itself: which fields vary, and what bounds them."""
+"""What a space of plans reports: which fields vary, and what bounds them."""
 
 from __future__ import annotations
 

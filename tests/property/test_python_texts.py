@@ -1,4 +1,4 @@
-"""Lists of JSON written as Python writes them: equal to Python's own text, or left to Python."""
+"""Lists of JSON written as Python writes them: equal to Python's text, or left to Python."""
 
 from __future__ import annotations
 

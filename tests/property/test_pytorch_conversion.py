@@ -81,7 +81,6 @@ def converted(
 
 
 def above(trace: Trace) -> list[set[int]]:
-    """All that must have ended before each node starts."""
     reach: list[set[int]] = []
     for node in trace:
         reach.append({id for parent in node.data_deps for id in {parent, *reach[parent]}})
@@ -187,7 +186,6 @@ def test_a_job_runs_to_its_end(random: Random, exact: bool) -> None:
 
 
 def simulate(traces: Sequence[Trace], done: Job, semantics: Semantics = "astra-sim") -> Result:
-    """Run a job on a network, after a replay of its recorded durations."""
     kinds = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
     scenario = Scenario(
         workload=Traces(

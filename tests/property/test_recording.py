@@ -90,7 +90,7 @@ def test_a_kernel_may_take_longer_by_its_slack_and_no_more() -> None:
     longer, within = 0, 0
     for seed in range(SLACK_CASES):
         job = SlackJob(seed)
-        free = frozenset({Quirk.LINKS_CARRY_ANYTHING})  # no wait for a link, of which no edge tells
+        free = frozenset({Quirk.LINKS_CARRY_ANYTHING})  # no wait for a link, which no edge shows
         result = run(compile(job.scenario({}).replace(quirks=free)), fold="off", record=True)
         makespan = max(result.outcome.finish)
         rows = zip(

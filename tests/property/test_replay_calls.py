@@ -15,7 +15,6 @@ SCHEMAS = st.sampled_from(["", "", "aten::add(Tensor self) -> Tensor", "c10d::se
 
 @st.composite
 def traces(draw: st.DrawFn) -> list[Call]:
-    """Draw calls with any parents: absent, later, in a circle."""
     n = draw(st.integers(0, 12))
     parent = st.none() | st.integers(-1, n)
     return [
@@ -34,7 +33,6 @@ def traces(draw: st.DrawFn) -> list[Call]:
 
 
 def above(call: Call, calls: list[Call]) -> list[Call]:
-    """Return what encloses a call, each once, also in a circle."""
     found: list[Call] = []
     at = call.parent
     while at is not None and 0 <= at < len(calls) and calls[at] not in found:

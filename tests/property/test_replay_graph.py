@@ -1,7 +1,6 @@
 """Laws of the replay graph, on random GPU programs.
 
-The strongest: a replay by the book, which knows only dependencies and durations, gives back the
-measured timeline.
+The strongest: a replay that knows only dependencies and durations gives the measured timeline.
 """
 
 from __future__ import annotations

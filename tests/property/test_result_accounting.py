@@ -96,7 +96,7 @@ def test_links_carry_what_their_dimension_carried(question: Scenario) -> None:
         assert sum(result.links.values("bytes")) == result.dimension_uses[0].bytes
         assert all(0 <= busy <= 1 for busy in result.links.values("busy"))
         use = result.dimension_uses[0]
-        whole_ns = question.semantics == "astra-sim"  # whose links truncate what keeps them busy
+        whole_ns = question.semantics == "astra-sim"  # its links truncate how long they are busy
         assert whole_ns or use.utilisation <= use.busy + 1e-5
 
 

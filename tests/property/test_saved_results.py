@@ -60,7 +60,6 @@ def same(before: Table, after: Table, where: str) -> None:
 
 
 def keeps_all(result: Result, folder: Path, where: str = "") -> None:
-    """Write a result, read it back, and compare all that it says."""
     result.to_json(folder / "r.json", held(result))
     jsonschema.validate(json.loads((folder / "r.json").read_text()), stored._schema())
     back = load_result(folder / "r.json")
@@ -138,7 +137,7 @@ def test_a_table_of_columns_of_any_make_comes_back(
 
 @given(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 300)))
 def test_packed_numbers_are_what_the_schema_says(numbers: list[int]) -> None:
-    """The reader of the reference page, which uses nothing of Yantra's."""
+    """By the reader of the reference page, which uses nothing of Yantra's."""
     import base64
     import zlib
     from array import array
@@ -157,7 +156,6 @@ def test_packed_numbers_are_what_the_schema_says(numbers: list[int]) -> None:
 
 
 def both(folder: Path, seed: int = 4) -> tuple[Path, Path]:
-    """Write a run of a case, and of the same on faster links."""
     scenario = folded_case(seed)
     dimensions = tuple(
         one.replace(bytes_per_ns=2 * one.bytes_per_ns) for one in scenario.topology.dimensions
@@ -170,7 +168,6 @@ def both(folder: Path, seed: int = 4) -> tuple[Path, Path]:
 
 
 def in_full(path: Path) -> Path:
-    """Write a result as version 1 had it."""
     result = load_result(path)
     form = result.form | {"version": 1, "tables": {}}
     for name in result.tables:
@@ -262,7 +259,7 @@ def test_a_damaged_packed_result_is_told_or_refused(
 
 
 def test_a_result_is_written_part_by_part() -> None:
-    """Of ranks that all differ no more than one is there at a time."""
+    """No more than one of ranks that all differ is in memory at a time."""
     from array import array
 
     from yantra.result.columns import Gathered

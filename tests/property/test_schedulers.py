@@ -62,7 +62,6 @@ def test_a_folded_run_in_the_order_of_a_scheduler_is_the_whole_one(
 
 
 def lifo(of: Collectives) -> Collectives:
-    """Return the same policies with an order of collectives that every scheduler takes."""
     return of.replace(priority="lifo")
 
 

@@ -1,4 +1,4 @@
-"""What folded runs do not play event by event changes nothing that they tell."""
+"""What folded runs do not play event by event changes nothing in their results."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from yantra.scenario.quirks import Quirk
 from yantra.workloads.plan.plan import Plan
 from yantra.workloads.training.train import train
 
-# Blocks of seeds, and what is saved in each: runs that are folded, nodes that are skipped, events
-# that are played. More may be saved; less is a loss that no time would tell.
+# Blocks of seeds, and the least that is saved in each: runs that are folded, nodes that are
+# skipped, events that are played. Less is a loss that no time would show.
 BLOCKS = (
     ("folded", range(100), 70, 0, 3176),
     ("folded", range(100, 200), 68, 0, 5651),
@@ -48,7 +48,7 @@ BLOCKS = (
     ("sliding", range(200, 250), 182, 4870, 176474),
     ("sliding", range(250, 300), 179, 3692, 177422),
 )
-# The same of seeds further up that told mistakes from the core which those above did not.
+# The same of seeds further up that showed mistakes of the core which those above did not.
 TELLING = (
     ("repeated", (535, 1902, 2142), 3, 64, 89),
     ("pipelined", (85, 196), 10, 590, 4758),
@@ -57,7 +57,7 @@ TELLING = (
 
 
 def saved(kind: str, seeds: Sequence[int]) -> tuple[int, int, int]:
-    """Hold the cases of seeds against all ranks; return how many fold, and nodes and events."""
+    """Compare the cases of seeds with all ranks; return how many fold, and nodes and events."""
     runs = [compared(compile(case), name) for name, case in cases(kind, seeds)]
     folded = [run for run in runs if run is not None]
     return len(folded), sum(r.skipped for r in folded), sum(r.outcome.events for r in folded)
@@ -193,8 +193,6 @@ def test_receives_posted_in_the_tick_of_the_state_kept_have_waited_since_then(mi
 
 
 def turns(nodes: int) -> Model:
-    """So many nodes in a row, computations and all-reduces by turns."""
-
     def write(trace: TraceBuilder, rank: int) -> None:
         last: Any = ()
         for at in range(nodes):
@@ -254,7 +252,7 @@ def test_a_contested_slot_is_not_forgotten_for_a_barrier_that_follows() -> None:
     "plan", [Plan(tp=4, dp=4, global_batch=8), Plan(tp=2, pp=2, dp=4, global_batch=16, zero=1)]
 )
 def test_chunks_of_a_group_that_follow_each_other_are_one_event(plan: Plan) -> None:
-    """Classes that do the same, and those that wait for each other in a ring, like one chunk."""
+    """Classes that do the same, and those that wait for each other in a ring, as with one chunk."""
     workload = Templates(workload=train("llama3-8b", plan, 512))
     parts = cluster_parts("hgx-h100", plan.ranks)
     assert compared(compile(Scenario(workload=workload, **parts)), "ports") is not None

@@ -1,4 +1,4 @@
-"""How many devices a budget or a power pays for, and sizes beside one that are better."""
+"""How many devices a budget or a power pays for, and neighbouring sizes that are better."""
 
 from __future__ import annotations
 
@@ -40,7 +40,6 @@ def test_what_pays_for_nothing_is_refused() -> None:
 
 
 def test_the_size_of_a_budget_is_the_fastest_that_it_pays_for() -> None:
-    """Of every number of devices that a plan can use at all, by closed form."""
     price = rates_of(CLUSTER).usd_per_h or 0.0
     found = sized(MODEL, CLUSTER, SPACE, WORKS, "roofline", usd_per_h=30.5 * price).ranks
     bounded = SPACE.replace(most_tp=8)

@@ -1,4 +1,4 @@
-"""A stamped trace is the one that copying node by node makes; what does not fit adds nothing."""
+"""A stamped trace equals copying node by node; what does not fit adds nothing."""
 
 from __future__ import annotations
 

@@ -38,7 +38,6 @@ def _bits(values: list[float | None]) -> array[int]:
 
 @st.composite
 def some_tables(draw: st.DrawFn) -> tuple[Table, dict[str, list[Any]]]:
-    """A table with a column of every make, and what it holds."""
     lengths = draw(st.lists(st.integers(0, 4), max_size=5))
     rows = sum(lengths)
 
@@ -117,7 +116,6 @@ def test_csv_is_what_the_csv_module_writes(
 
 
 def _json(table: Table) -> list[str]:
-    """The columns as the writer of results puts them."""
     from yantra.export.json import _elements
 
     return ["[" + "".join(_elements(table, column)) + "]" for column in table.columns]

@@ -1,6 +1,6 @@
 """Laws of text workloads: the graph is the loop of its policy, and the bytes are the table's.
 
-The loops themselves are written a second time, as a clock, in tests/oracles/text_loops.py.
+tests/oracles/text_loops.py has the loops a second time, as a clock.
 """
 
 from __future__ import annotations
@@ -79,7 +79,6 @@ def cost(kind: int, size: int) -> int:
 
 
 def dependents(nodes: Trace) -> dict[int, set[int]]:
-    """Return for each node all it waits for, directly or not."""
     known: dict[int, set[int]] = {}
     for node in nodes:
         known[node.id] = set(node.data_deps).union(*(known[parent] for parent in node.data_deps))
@@ -250,7 +249,6 @@ def test_nanoseconds_add_up_to_the_nearest_microsecond(workload: Workload, facto
 
 
 def simulated(graph: Trace) -> int:
-    """Return the ticks of a run on two rings."""
     rings = tuple(Dimension(kind="ring", size=n, bytes_per_ns=2.0, latency_ns=10.0) for n in (4, 2))
     every = ("ring", "ring")
     scenario = Scenario(

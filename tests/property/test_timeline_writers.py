@@ -1,4 +1,4 @@
-"""What the core's writers of timelines write, read back by readers that are not ours."""
+"""What the core's writers of timelines write, read back by independent readers."""
 
 from __future__ import annotations
 

@@ -48,7 +48,6 @@ def answer(model: str, ranks: int, batch: int, dtype: str) -> Answer:
 
 
 def as_run(model: str, plan: Any, dtype: str, folder: Path) -> Result:
-    """Return the run that `workload train --dtype` and `run --workload --cluster` make."""
     path = folder / "step.yw"
     train(model, plan.replace(dtype=dtype)).save(str(path))
     return simulate(on_cluster(str(path), cluster_of(dtype)))
@@ -59,7 +58,7 @@ def as_run(model: str, plan: Any, dtype: str, folder: Path) -> Result:
 def test_a_plan_is_the_run_of_its_step_in_its_type(
     model: str, ranks: int, batch: int, dtype: str, tmp_path: Path
 ) -> None:
-    """Time, MFU and memory are those of the run; the closed form's time is within 1 % of it."""
+    """The closed form's time is within 1 % of it."""
     found = answer(model, ranks, batch, dtype)
     for one in found.ranked[:2]:
         result = as_run(model, one.plan, dtype, tmp_path)
@@ -82,7 +81,6 @@ def test_on_one_device_the_closed_form_is_its_kernels(dtype: str) -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("model", "ranks", "batch"), JOBS)
 def test_memory_counts_the_bits_of_the_type(model: str, ranks: int, batch: int, dtype: str) -> None:
-    """Of weights, their copies, gradients and activations, for every kind of plan."""
     space = PlanSpace(
         ranks=ranks, global_batch=batch, most_tp=8, sequence=2048, dtype=dtype, zero=(0, 1)
     )
@@ -96,7 +94,7 @@ def test_memory_counts_the_bits_of_the_type(model: str, ranks: int, batch: int, 
 
 @pytest.mark.parametrize("model", ["llama3-8b", "mixtral-8x7b"])
 def test_a_narrower_type_is_never_slower(model: str) -> None:
-    """Its rates are higher and its bytes are no more, of every plan."""
+    """Its rates are higher and its bytes are no more."""
     times = []
     for dtype in ("fp32", "bf16", "fp8"):
         space = PlanSpace(ranks=16, global_batch=32, most_tp=8, sequence=2048, dtype=dtype)
@@ -140,7 +138,7 @@ def test_a_trial_of_a_study_is_the_run_of_its_plan(dtype: str, tmp_path: Path) -
 
 
 def test_a_folder_of_before_there_was_a_choice_is_of_the_usual_type() -> None:
-    """What it has of its study says no type; studies of another type are others."""
+    """Its study says no type; studies of another type are others."""
     usual = study()
     of_before = json.loads(json.dumps(usual._replace(points=None)))[:-1]
     assert Study.of(of_before).digest == usual.digest == study(dtype="bf16").digest

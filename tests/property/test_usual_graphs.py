@@ -1,4 +1,4 @@
-"""A graph straight from bytes is the one made by way of a trace, which asking for tensors gives."""
+"""A graph straight from bytes equals the one made from a trace, which asking for tensors gives."""
 
 from __future__ import annotations
 
@@ -62,7 +62,6 @@ def traces(draw: st.DrawFn, attribute: st.SearchStrategy[Attribute]) -> Trace:
 
 
 def told(graph: _core.Graph) -> dict[str, object]:
-    """Return all that a graph tells, but for tensors."""
     lists: Sequence[str] = (*LISTS, *MORE_LISTS)
     told: dict[str, object] = {name: list(getattr(graph, name)) for name in lists}
     for name in (*INTEGERS, "comm_tag", "num_ops"):
@@ -102,7 +101,6 @@ def test_both_ways_refuse_a_damaged_file_with_the_same_words(
 
 
 def other_value(item: Attribute) -> st.SearchStrategy[Attribute]:
-    """Attributes of the same name, most often of the same kind."""
     kinds: dict[Kind, st.SearchStrategy[object]] = {
         Kind.STRING: LABEL,
         Kind.INT64: SIZE,
@@ -120,7 +118,6 @@ def other_value(item: Attribute) -> st.SearchStrategy[Attribute]:
 
 @st.composite
 def changed(draw: st.DrawFn, trace: Trace) -> Trace:
-    """A trace of the same nodes, most often, of which some say something else."""
     nodes = list(trace)
     for at in draw(st.sets(st.integers(0, len(nodes) - 1), max_size=3)) if nodes else ():
         node = nodes[at]

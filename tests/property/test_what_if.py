@@ -114,7 +114,6 @@ def test_gains_are_those_of_the_runs(seed: int) -> None:
 
 
 def templated(seed: int, tp: int, dp: int, pp: int) -> Scenario:
-    """A job of templates, whose ranks of one stage share a graph."""
     rings = [
         Dimension(kind="ring", size=size, bytes_per_ns=7.0 + 10 * at, latency_ns=50.0)
         for at, size in enumerate((tp, dp, pp))

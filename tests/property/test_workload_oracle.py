@@ -1,4 +1,4 @@
-"""Random workloads: the core starts and ends every node when the slow oracle does."""
+"""Random workloads: the core and the slow oracle start and end every node at the same times."""
 
 from __future__ import annotations
 
@@ -61,7 +61,6 @@ def rules(semantics: str, resources: Resources) -> Rules:
 
 
 def ticks(ns: float, faithful: bool) -> int:
-    """Cut to nanoseconds, or round to picoseconds (a half goes up)."""
     return floor(ns) if faithful else floor(ns * 1000 + 0.5)
 
 
@@ -109,7 +108,6 @@ def workloads(draw: st.DrawFn, faithful: bool) -> list[list[Step]]:
 
 
 def trace_of(rank: int, steps: list[Step], faithful: bool) -> Trace:
-    """Write steps as a trace; durations and sizes are found again from the ticks."""
     nodes = []
     for step in steps:
         trace = TraceBuilder(rank=rank, first_id=step.id)
@@ -136,8 +134,6 @@ class Seed(Record):
 
 
 class Drawn(Scheduler):
-    """Any priorities, the same for the same id."""
-
     options = Section(Seed, {"seed": ("seed", Whole(), "of the priorities")})
 
     def priorities(self, nodes: Nodes) -> Any:
@@ -145,7 +141,6 @@ class Drawn(Scheduler):
 
 
 def drawn(id: int, seed: int) -> int:
-    """Return the priority of a node; some are equal."""
     return (id + 1) * (seed + 5) % 17 - 8
 
 
