@@ -66,7 +66,7 @@ def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Read:
 
 @pytest.fixture
 def full_disk() -> Callable[..., AbstractContextManager[None]]:
-    """Give a block in which no file of this process can grow beyond some bytes, none if not said.
+    """Let no file of this process grow beyond some bytes, none if not given, within a block.
 
     Writes fail then as on a full disk, but for the name of the error.
     """

@@ -1,4 +1,4 @@
-"""What the default gives of measured steps, and how plans are ranked."""
+"""What the default gives for measured steps, and how plans are ranked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a compute model answered once is not asked again for variations that cannot change it."""
+"""A compute model is not asked again for variations that cannot change its answer."""
 
 from __future__ import annotations
 

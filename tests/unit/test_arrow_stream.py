@@ -101,7 +101,7 @@ def test_pandas_has_the_types_of_the_table_without_pyarrow(monkeypatch: pytest.M
         "Int64",
         "UInt64",
     ]
-    frame.loc[0, "rank"] = 9  # a frame is the user's to change
+    frame.loc[0, "rank"] = 9  # the user may change a frame
     assert _table().values("rank")[0] == 0
 
 
@@ -139,7 +139,6 @@ def test_a_table_is_let_go_when_its_stream_was_read() -> None:
 
 
 def test_what_was_read_is_freed() -> None:
-    """A hundred frames of 8 MB take the room of a few."""
     polars = pytest.importorskip("polars")
     many = Table("many", 1_000_000, {"a": ("whole", lambda: array("Q", bytes(8_000_000)))})
     table._ROWS_OF_A_PART = 65_536

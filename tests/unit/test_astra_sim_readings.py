@@ -1,6 +1,6 @@
-"""What ASTRA-sim reads of files that say it in an odd way, and what Yantra says of it.
+"""What ASTRA-sim reads from oddly written files, and what Yantra says of them.
 
-Each was tried on ASTRA-sim's binary (master of 2026-03), which answers as is held here.
+Each was tried on ASTRA-sim's binary (master of 2026-03), which gave the same answers.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def test_a_wrong_group_that_no_node_names_is_left_out(members: list[Any], tmp_pa
 def test_only_0_and_the_empty_name_are_all_ranks(name: str, tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="is not defined") as caught:
         finishes(tmp_path, pg_name=name, groups={"1": [0, 1]})
-    assert "has no algorithm" not in str(caught.value)  # which would follow from the first
+    assert "has no algorithm" not in str(caught.value)  # it would follow from the first
 
 
 @pytest.mark.parametrize(

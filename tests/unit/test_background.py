@@ -1,4 +1,4 @@
-"""A job beside traffic of nobody's job, against the max-min solution by hand.
+"""A job beside background traffic, against the max-min solution by hand.
 
 Over a switch of 10 GB/s and 1 us a link a message takes 2 us of latency. All times are exact to
 the picosecond, which is less than 1e-9 of them.
@@ -163,7 +163,6 @@ def test_what_background_cost_is_said_in_words_and_in_files(tmp_path: Path) -> N
 
 
 def test_a_result_with_background_runs_again(tmp_path: Path) -> None:
-    """The file names the list of flows, and its digest."""
     (tmp_path / "flows.csv").write_text("src,dst,bytes,start_ns\n0,5,2000000,0\n")
     scenario = load(_write(tmp_path, "{kind: file, path: flows.csv, at: 2 us}"))
     result = simulate(scenario)

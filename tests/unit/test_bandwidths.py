@@ -40,7 +40,7 @@ def ran(kind: str, ranks: int, part: int, **changes: Any) -> Result:
 def test_the_bus_bandwidth_of_a_ring_without_latency_is_the_rate_of_its_links(
     kind: str, ranks: int
 ) -> None:
-    """That is what nccl-tests define it for: 50 GB/s whatever the kind and the number of ranks."""
+    """nccl-tests define it for that: 50 GB/s whatever the kind and the number of ranks."""
     table = ran(kind, ranks, 1 << 22).collectives
     assert table.values("bus_bandwidth_gb_per_s") == pytest.approx([50.0] * ranks, rel=1e-5)
     share = {"all_reduce": 2.0}.get(kind, 1.0) * (ranks - 1) / ranks

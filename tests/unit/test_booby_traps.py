@@ -1,7 +1,7 @@
 """A stranger's folder is data: no command runs the code that a file of it names.
 
-Each file has code of another key that leaves a mark where it runs. The last laws say that a trap is
-one: what the user allows does run.
+Each file names code by another key, and the code leaves a mark where it runs. The last laws show
+that the traps work: what the user allows does run.
 """
 
 from __future__ import annotations
@@ -88,7 +88,6 @@ ASTRA_SIM = (
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A stranger's folder, which is the current one; nothing is trusted."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     stranger = tmp_path / "stranger"
     stranger.mkdir()
@@ -102,14 +101,14 @@ def write(name: str, form: Any) -> None:
 
 
 def status_of(line: str, file: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
-    """Run a command line, F in it the file; return its status and what it said to be wrong."""
+    """Run a command line, F in it the file; return its status and its errors."""
     words = [file if word == "F" else word.strip("'") for word in line.split()]
     status = main(words)
     return status, "".join(capsys.readouterr())
 
 
 def silent(lines: Iterator[str] | tuple[str, ...], file: str, capsys: Any) -> dict[str, str]:
-    """Run command lines; return what each said. None leaves the mark, and none is a bug."""
+    """Run command lines and return their output. None leaves the mark, and none is a bug."""
     said = {}
     for line in lines:
         status, said[line] = status_of(line, file, capsys)
@@ -245,7 +244,7 @@ def lines_of(found: tree.Found, file: str, out: str) -> Iterator[list[str]]:
 def test_no_command_at_all_runs_what_files_name(
     folder: Path, capsys: pytest.CaptureFixture[str], found: tree.Found
 ) -> None:
-    """Whatever the parameter is for: a command that is new is tried without being listed."""
+    """A new command is tried without being listed."""
     write("step.yaml", traps.scenario("network"))
     write("result.json", traps.result("network.options.command"))
     write("study.yaml", STUDY)

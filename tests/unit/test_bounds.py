@@ -1,6 +1,6 @@
 """Times and sizes that do not fit are refused with their place, or end the run with the moment.
 
-No sum and no product wraps or is cut off, and none is a bug in Yantra.
+No sum and no product wraps or is cut off.
 """
 
 from __future__ import annotations
@@ -29,8 +29,6 @@ PS_END_NS = (2**63 - 1) // 1000
 
 
 def kernels(*micros: int) -> Callable[[TraceBuilder, int], None]:
-    """A rank that computes so long, one after the other."""
-
     def write(trace: TraceBuilder, rank: int) -> None:
         before: Any = ()
         for duration in micros:
@@ -59,7 +57,6 @@ def refusal(case: Scenario, kind: type[YantraError] = TraceError) -> str:
 
 
 def end_of(case: Scenario, **options: Any) -> str:
-    """Return what ends the run of a scenario."""
     with pytest.raises(UnsupportedError) as error:
         run(compile(case), **options)
     return str(error.value)

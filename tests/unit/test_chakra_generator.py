@@ -51,7 +51,7 @@ def test_the_drop_in_command_writes_upstreams_files(
 def test_the_defaults_are_upstreams() -> None:
     (case,) = generate(only=["one_comm_recv_node"], compat="upstream")
     assert len(case.traces) == 64
-    assert case.traces[-1][0].id == 15 * 64 + 63  # one case before it has two nodes
+    assert case.traces[-1][0].id == 15 * 64 + 63  # the case before it has two nodes
     assert Sizes() == (5, 1024, 65536)
 
 

@@ -114,7 +114,7 @@ def test_json_can_be_checked_and_run() -> None:
 NODE = '{}{"id": 1, '
 A_WORKLOAD = '{"workload_graph": [{"Id": 1, "NodeType": 4, '
 REPEATED = "not JSON: in the value that begins here, the member"
-# The sign @ stands where the mistake begins.
+# The sign @ marks where the mistake begins.
 MISTAKES = [
     ('{@"a', "not JSON: unterminated string starting at"),
     ('{\n"id": 1,@}', "not JSON: expecting property name enclosed in double quotes"),

@@ -34,7 +34,6 @@ def _drop_in(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def every_field(messages: Any) -> tuple[Any, Any]:
-    """A metadata message and a node in which every field of the schema has a value."""
     metadata = messages.GlobalMetadata(version="0.0.4")
     metadata.attr.add(name="schema", string_val="x")
     node = messages.Node(id=7, name="n", type=messages.COMM_COLL_NODE)

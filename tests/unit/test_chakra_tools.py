@@ -27,7 +27,6 @@ def test_a_recorded_file_of_an_old_layout_is_read(layout: str) -> None:
 
 @pytest.fixture
 def step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> chakra.Trace:
-    """A trace of three nodes, also in the file step.et of the current folder."""
     monkeypatch.chdir(tmp_path)
     build = TraceBuilder(version="1")
     first = build.compute("first\n", duration_micros=5)

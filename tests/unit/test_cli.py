@@ -89,7 +89,6 @@ latency: [ 500.0 ]  # ns
 
 @pytest.mark.parametrize("topology", ["Ring", "Switch", "FullyConnected"])
 def test_a_small_run_imports_little(tmp_path: Path, topology: str) -> None:
-    """Of Yantra what a run needs, and nothing heavy."""
     code = (
         "import sys; sys.path.insert(0, sys.argv.pop(1)); before = set(sys.modules);"
         "from yantra.__main__ import main; status = main();"

@@ -1,4 +1,4 @@
-"""Files of clusters: a user's own, and what is said of a mistake in one."""
+"""Files of clusters: a user's own, and the errors of mistakes in one."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_torus_of_two_dimensions(tmp_path: Path) -> None:
 
 
 CASES: list[tuple[str, str, str]] = [
-    # what stands there, what stands there instead, what is said
+    # what is there, what replaces it, the error
     ("title: Two", "titel: Two", "mine.yaml: titel: unknown key; did you mean 'title'?"),
     ("title: Two boards of four", "", "mine.yaml: title: missing"),
     ("value: 24 GiB", "value: 24", 'a number needs its unit; expected a size such as "80 GiB"'),

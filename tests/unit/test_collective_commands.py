@@ -28,7 +28,9 @@ def test_no_algorithm_beats_the_bound(kind: Kind) -> None:
     fabrics = [shown(name, {}) for name in ("switch", "dgx1", "leaf_spine")]
     names = default_algorithms(kind)
     rows = []
-    for name in names:  # made ones of more bytes, which take seconds, are in test_synthesis.py
+    for (
+        name
+    ) in names:  # slow synthesized ones are in test_synthesis.py
         sizes = (2**16, 2**12 if name == MADE else 2**24)
         rows += bench(fabrics, Question(kind, sizes, (name,)))
     assert len(rows) == 3 * 2 * len(names)
@@ -73,7 +75,7 @@ def test_chunks_overlap_what_goes_up_and_what_comes_down() -> None:
 
 
 def test_the_size_of_an_all_gather_is_what_a_rank_has_at_last(capsys: Captured) -> None:
-    """Of an all-gather what a rank has at last, as nccl-tests count it."""
+    """As nccl-tests count it."""
     line = ["collective", "bench", "--cluster", "hgx-h100", "--json", "--sizes", "64 MiB"]
     buses = {}
     for kind in ("all_gather", "reduce_scatter"):

@@ -35,7 +35,6 @@ def page_of(comparison: Comparison, folder: Path) -> str:
 
 
 def text_of(page: str) -> str:
-    """Return the page without its tags, styles and scripts."""
     plain = re.sub(r"<(style|script)[^>]*>.*?</\1>", "", page, flags=re.DOTALL)
     return unescape(re.sub(r"<[^>]+>", " ", plain))
 

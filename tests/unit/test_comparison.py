@@ -1,4 +1,4 @@
-"""Two results told apart: what is matched with what, what adds up, and what is said of the rest."""
+"""Two results compared: what is matched with what, what adds up, and the words on the rest."""
 
 from __future__ import annotations
 
@@ -227,7 +227,6 @@ def test_a_file_that_is_no_result_is_refused(
 
 
 def damage(form: Form, where: str, value: object) -> Form:
-    """Return a form in which one member, by its path, is another."""
     damaged = copy.deepcopy(form)
     *path, last = where.split(".")
     inside = damaged

@@ -1,4 +1,4 @@
-"""Compute models in scenarios: who is asked for what, and what becomes of the answer."""
+"""Compute models in scenarios: which model is asked for what, and how its answer is used."""
 
 from __future__ import annotations
 

@@ -46,7 +46,6 @@ KINDS = ("ring", "switch", "fully_connected", "mesh", "two_level_tree2")
 
 
 def lines(first: Dimension, second: Dimension, used: int) -> list[list[int]]:
-    """The ranks that differ in one dimension alone, line by line."""
     if used == 0:
         return [[x + first.size * y for x in range(first.size)] for y in range(second.size)]
     return [[x + first.size * y for y in range(second.size)] for x in range(first.size)]

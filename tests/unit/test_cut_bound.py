@@ -19,7 +19,6 @@ from yantra.fabric.graphs.draft import Draft
 
 
 def exit_rate(fabric: Fabric, inside: frozenset[int]) -> Fraction:
-    """The rate at which a set of devices can let out."""
     links = ((start in inside, end in inside, rate) for start, end, rate in fabric.links)
     return sum((rate for start, end, rate in links if start and not end), Fraction(0))
 
@@ -44,7 +43,7 @@ def by_all_cuts(fabric: Fabric) -> dict[Kind, Fraction]:
     }
     worst = {}
     for kind, need in needs.items():
-        at = int(np.argmax(need / exits))  # the numbers are small enough that no two are as one
+        at = int(np.argmax(need / exits))  # the numbers are small enough that no two become equal
         worst[kind] = Fraction(int(need[at]) * below, int(exits[at]))
     worst[Kind.REDUCE_SCATTER] /= n
     worst[Kind.ALL_TO_ALL] /= n
@@ -68,7 +67,7 @@ def test_rates_with_many_digits_are_bounded() -> None:
 
 
 def all_graphs(nodes: int) -> list[list[tuple[int, int]]]:
-    """Graphs of so many nodes, one of those that are the same but for names of nodes above 0."""
+    """All graphs of so many nodes, one of those that differ only in the names of nodes above 0."""
     cables = list(combinations(range(nodes), 2))
     number = {cable: at for at, cable in enumerate(cables)}
     names = [(0, *others) for others in permutations(range(1, nodes))]
@@ -86,7 +85,6 @@ def all_graphs(nodes: int) -> list[list[tuple[int, int]]]:
 
 
 def is_connected(fabric: Fabric) -> bool:
-    """Whether rank 0 reaches all devices and all reach it."""
     for links in (fabric.links, fabric.reversed().links):
         seen = {0}
         for _ in range(fabric.devices):
@@ -97,7 +95,6 @@ def is_connected(fabric: Fabric) -> bool:
 
 
 def drawn(seed: int, devices: int) -> Fabric:
-    """A directed graph with random rates and up to 3 switches."""
     of = random.Random(seed)
     ranks = devices - of.randint(0, 3)
     while True:

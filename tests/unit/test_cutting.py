@@ -1,4 +1,4 @@
-"""The closed form that cuts collectives is what a run takes where nothing waits in other ways."""
+"""The closed form that cuts collectives equals a run where nothing waits in other ways."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def ns(
     chunks: int | None = None,
     network: str = "analytical",
 ) -> float:
-    """Return what a collective of all ranks takes, whose chunks begin in different dimensions."""
+    """Return the time of a collective of all ranks, whose chunks begin in different dimensions."""
     rings = ("ring",) * len(dimensions)
     chosen = Collectives(
         all_reduce=rings,

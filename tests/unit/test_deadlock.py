@@ -1,4 +1,4 @@
-"""What is said of a run that cannot finish: word for word, one line for a rank, causes first."""
+"""The error of a run that cannot finish: word for word, one line for a rank, causes first."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ RENDEZVOUS = collectives(rendezvous=True)
 
 
 def said(write: Write, **parts: Any) -> list[str]:
-    """Run into a deadlock and return the lines of its message."""
     parts.setdefault("topology", FOUR)
     with pytest.raises(DeadlockError) as caught:
         run(parts.pop("topology"), write, **parts)
@@ -181,7 +180,7 @@ def test_collectives_of_two_groups_entered_in_different_orders() -> None:
 
 
 def test_different_collectives_in_each_others_place() -> None:
-    """The second collectives differ; the first ones were alike."""
+    """The second collectives differ; the first ones were equal."""
 
     def write(trace: TraceBuilder, rank: int) -> None:
         first = trace.collective(ALL_GATHER, 8)
@@ -337,7 +336,7 @@ def test_a_collective_given_by_traces_that_is_stuck(tmp_path: Path) -> None:
 
 
 def test_memory_behind_a_send_that_holds_the_one_slot() -> None:
-    """The access could be served; what is named is the send that keeps it from starting."""
+    """The access could be served; the error names the send that keeps it from starting."""
 
     def write(trace: TraceBuilder, rank: int) -> None:
         if rank == 0:

@@ -1,4 +1,4 @@
-"""Drawing traces: every node in one box, every edge accounted for, and what is left out said."""
+"""Drawing traces: every node in one box, every edge accounted for, and omissions reported."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ NAMES = ["aten::mm", 'a "quoted" \\ name', "x\ny", "<b>&", "\x01", "", "n7", "re
 
 @st.composite
 def graphs(draw: st.DrawFn, most: int = 40) -> Trace:
-    """Any graph, with cycles, missing nodes, control edges and awkward names."""
     count = draw(st.integers(1, most))
     ids = st.integers(0, count + 2)
     nodes = []
@@ -98,7 +97,7 @@ def test_a_summary_keeps_every_node_and_counts_every_edge(
 @given(graphs())
 @settings(max_examples=60, deadline=None)
 def test_dot_text_says_the_same(trace: Trace) -> None:
-    """Every statement stands on a line of its own; strings are closed where they should be."""
+    """Every statement is on a line of its own; strings are closed where they should be."""
     picture = drawing(trace)
     string = r'"(?:[^"\\]|\\.)*"'
     node = re.compile(rf'  "(\d+)" \[id="\1", label={string}(?:, \w+=(?:{string}|\w+))*\];')
@@ -205,7 +204,6 @@ def test_parts_that_are_not_there_are_refused(part: Cut, problem: str) -> None:
 
 @pytest.fixture
 def fake_dot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A program named dot on PATH, whose body a test writes."""
     path = tmp_path / "bin" / "dot"
     path.parent.mkdir()
     path.write_text('#!/bin/sh\necho "$1"\ncat\n')
@@ -271,7 +269,7 @@ def test_other_formats_are_refused(name: str, hint: str, tmp_path: Path, capsys:
 
 
 def test_upstreams_command_draws_names_alone(tmp_path: Path, capsys: Captured) -> None:
-    """Its output may lie in a folder whose name holds the extension."""
+    """Its output may be in a folder whose name holds the extension."""
     folder = tmp_path / "a.dot"
     folder.mkdir()
     chain(2).write(folder / "a.et")

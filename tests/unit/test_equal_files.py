@@ -1,4 +1,4 @@
-"""Ranks whose files hold the same share a graph, whatever lies between them."""
+"""Ranks whose files hold the same share a graph, whatever is between them."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_a_small_file_has_the_number_of_what_was_known_of_its_bytes(tmp_path: Pa
     there.write_bytes(content(8))
     assert files.add(_core.content_hash(kept), b"nowhere", kept) == 0
     assert files.add(_core.content_hash(content(8)), os.fsencode(there), None) == 1
-    # What has another's hash is not taken for it.
+    # A file with another's hash is not taken for it.
     assert files.add(_core.content_hash(content(9)), os.fsencode(there), None) == 2
     assert files.add(_core.content_hash(content(9)), b"nowhere", kept) == 3
     for micros, number, durations in ((7, 0, []), (8, 1, []), (9, 4, [9]), (10, 5, [10])):

@@ -1,4 +1,4 @@
-"""Who names no framework sends a token once to a node, to as many experts as its model has."""
+"""Without a named framework a token goes once to a node, to as many experts as its model has."""
 
 from __future__ import annotations
 

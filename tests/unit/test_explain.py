@@ -39,13 +39,11 @@ def told(write: Write, **parts: Any) -> Explanation:
 
 
 def best(explanation: Explanation) -> str:
-    """Return the name of the removal that gains most."""
     name: str = explanation.data["next"]["without"]
     return name
 
 
 def words(explanation: Explanation) -> str:
-    """Return the text in one line, so that breaks of lines do not matter."""
     return " ".join(explanation.text().split())
 
 
@@ -244,7 +242,6 @@ def test_shares_of_nothing_are_nothing() -> None:
 
 @pytest.fixture
 def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A result in a file beside its traces; the folder is the current one."""
     monkeypatch.chdir(tmp_path)
     for rank, trace in enumerate(traces(4, computing)):
         trace.write(f"step.{rank}.et")
@@ -325,7 +322,6 @@ def remove(file: str) -> Callable[[dict[str, Any]], None]:
 
 
 def all_end_at_5(form: dict[str, Any]) -> None:
-    """Change a result as another model of the network would."""
     form.update(makespan_ns=5)
     ranks = form["tables"]["ranks"]
     ranks["finish_ns"] = [5] * len(ranks["rank"])

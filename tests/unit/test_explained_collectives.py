@@ -67,7 +67,7 @@ def test_protocols_are_told_by_the_size_from_which_they_run() -> None:
     (by,) = [row["by"] for row in found["ran"]]
     names = [text.split(" from ")[0] for text in by]
     assert names == ["Ring LL", "Ring LL128", "Ring Simple", "NVLS Simple"]
-    assert found["at_best"]["gain"] >= 0  # what is measured to be faster than a bound stays
+    assert found["at_best"]["gain"] >= 0  # a measurement faster than a bound stays
 
 
 def test_a_run_without_collectives_or_with_too_many_ranks_has_no_bound() -> None:

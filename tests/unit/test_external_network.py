@@ -1,4 +1,4 @@
-"""Network programs: equal to the core where they do the same, and told where they do wrong."""
+"""Network programs: equal to the core where they do the same, refused where they do wrong."""
 
 from __future__ import annotations
 
@@ -63,7 +63,6 @@ def flows(rows: list[tuple[int, int, int, int]]) -> Flows:
 
 
 def through(command: tuple[str, ...], rows: list[tuple[int, int, int, int]]) -> list[float]:
-    """Return when flows over the pod are through on a program."""
     choice = Choice(network="external", program=Options(command=command, timeout_ns=20e9))
     return list(simulate(pod(), flows(rows), choice).end_ns)
 

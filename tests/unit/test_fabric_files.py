@@ -1,4 +1,4 @@
-"""Graphs from files: what is read, in which order ranks come, and what is wrong with a bad file."""
+"""Graphs from files: what is read, in which order ranks come, and the errors of a bad file."""
 
 from __future__ import annotations
 

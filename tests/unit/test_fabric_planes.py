@@ -1,4 +1,4 @@
-"""Planes add up, and rails stay in their leaf: what such fabrics are built for."""
+"""Planes add up, and rails stay in their leaf."""
 
 from __future__ import annotations
 

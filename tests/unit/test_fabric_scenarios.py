@@ -142,7 +142,7 @@ def test_a_network_that_does_not_run_over_a_fabric_is_refused() -> None:
 
 
 class Told:
-    """Stands in for the builder of the core, and notes what it is told."""
+    """Replaces the builder of the core, and notes its arguments."""
 
     def __init__(self) -> None:
         self.given: list[tuple[Any, ...]] = []
@@ -158,7 +158,6 @@ class Told:
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> Told:
-    """Let every network say that it runs over fabrics."""
     real = network.find
 
     def find(*of: Any) -> network.Level:

@@ -35,7 +35,6 @@ SPINES = (
 
 
 def _write(folder: Path, failures: str, *, network: str = "flow", more: str = "") -> Path:
-    """Write a message of 1 MB from rank 0 to rank 2, and 100 us of compute on rank 1."""
     traces = [TraceBuilder(rank=rank) for rank in range(4)]
     traces[0].send(2, MB, tag=0, name="send")
     traces[2].recv(0, MB, tag=0, name="receive")
@@ -70,7 +69,7 @@ def _end(result: Result, name: str = "receive") -> float:
         ("[{switch: spine 0, at: 50 us, for: 4 us}]", 108_000, 0, 4_000),
         # the spine that is not on the way
         ("[{switch: spine 1, at: 50 us}]", 104_000, 0, 0),
-        # both, so it waits until one is back, and those that were told wait with it
+        # both, so it waits until one is back, and those that knew wait with it
         ("[{switch: spine, at: 50 us, for: 30 us}]", 134_000, 0, 30_000),
         # its only leaf
         ("[{switch: leaf 0, at: 50 us, for: 30 us}]", 134_000, 0, 30_000),

@@ -37,7 +37,6 @@ GPT = "gpt3-1.3b"
 
 
 def step(plan: Plan, **changes: Any) -> Scenario:
-    """A step of a small model on H100s; what it changes is of the scenario."""
     work = train(GPT, plan, SEQUENCE)
     parts = cluster_parts("hgx-h100", plan.ranks, stack="roofline") | changes
     return Scenario(workload=Templates(workload=work), **parts)

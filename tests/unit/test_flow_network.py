@@ -70,7 +70,7 @@ def test_a_message_that_ends_anywhere_within_a_nanosecond_ends_in_whole_ones(
 
 
 def test_even_spray_divides_a_message_among_all_spines(tmp_path: Path) -> None:
-    """Four uplinks of 2.5 GB/s carry 10 for one message, and 5 for each of two. All are as busy."""
+    """Four uplinks of 2.5 GB/s carry 10 for one message, and 5 for each of two."""
     over = _over(
         "{kind: leaf_spine, leaves: 2, ranks_per_leaf: 2, spines: 4, bandwidth: 10 GB/s,"
         " latency: 1 us, uplink_bandwidth: 2.5 GB/s}",
@@ -199,7 +199,6 @@ def test_a_recorded_run_over_a_fabric_adds_up(tmp_path: Path, network: str, rout
 
 
 def _changing(folder: Path, rows: str, delay: str = "10 us", network: str = "flow") -> Result:
-    """Send 1 MB over a star, or over two spines, whose links change."""
     (folder / "changes.csv").write_text(f"at_ns,from,to,bandwidth\n{rows}")
     more = f"  link_changes: changes.csv\n  reroute_delay: {delay}\n"
     fabric = "{kind: leaf_spine, leaves: 2, ranks_per_leaf: 2, spines: 2, bandwidth: 10 GB/s,"

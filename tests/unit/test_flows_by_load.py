@@ -29,7 +29,6 @@ def flows(rows: list[tuple[int, int, int, int]]) -> Flows:
 
 
 def between_leaves(count: int = PER_LEAF) -> Flows:
-    """Return flows that start together, each between hosts of its own."""
     return flows([(at, PER_LEAF + at, BYTES, 0) for at in range(count)])
 
 
@@ -55,7 +54,7 @@ def test_the_ends_are_those_of_the_same_messages_in_a_run(seed: int, spines: int
     messages = MessageRun(of, scenario_over(fabric(spines), "flow", "adaptive", seed))
     messages.run_for(1)
     share = np.abs(found.end_ns / messages.end_ns - 1)
-    assert np.median(share) < 1e-4  # what two flows tie for, a hash of each decides
+    assert np.median(share) < 1e-4  # where two flows tie, a hash of each decides
     assert found.makespan_ns == pytest.approx(float(messages.end_ns.max()), rel=0.05)
 
 

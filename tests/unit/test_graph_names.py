@@ -1,4 +1,4 @@
-"""A graph keeps a name that comes again and again a few times only, and every node has its own."""
+"""A graph keeps a repeated name only a few times, and every node has its own."""
 
 from __future__ import annotations
 

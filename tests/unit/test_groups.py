@@ -72,7 +72,6 @@ def time_ns(
 
 
 def bound_ns(kind: Kind, m: int, n: int, size_bytes: int) -> float:
-    """Return the cut bound of m members in each of n nodes."""
     there = {
         Kind.ALL_REDUCE: (2 * (n - 1) / n / m, 2 * (m - 1) / m),
         Kind.ALL_TO_ALL: ((n - 1) / n, (m - 1) / (m * n)),
@@ -189,7 +188,7 @@ def test_stages_over_nodes_of_any_sizes_perform_their_collective() -> None:
 
 
 def test_a_broadcast_of_few_bytes_goes_over_a_tree() -> None:
-    """Of log2(8) steps of two hops of 300 ns in a node, where a chain would take seven."""
+    """log2(8) steps of two hops of 300 ns in a node, where a chain would take seven."""
     few = time_ns(Kind.BROADCAST, [list(range(8))], 1024, 1)
     assert few == pytest.approx(3 * (600 + 1024 / INSIDE), rel=0.05)
 

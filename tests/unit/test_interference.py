@@ -36,7 +36,7 @@ def ran(ops: int, size: int, *, beside: int = LONG, taken: Interference | None =
 
 
 def fair(capacity: float, one: float, other: float) -> tuple[float, float]:
-    """Return what two that want so much get of a capacity, max-min fairly: by filling up."""
+    """Return what two that want so much get of a capacity, max-min fairly."""
     level, got = 0.0, [0.0, 0.0]
     wants = [one, other]
     while True:
@@ -81,7 +81,7 @@ def test_a_kernel_beside_a_collective_takes_the_time_of_the_law(
 
 
 def test_a_kernel_that_outlasts_the_collective_is_slower_for_as_long_only() -> None:
-    ops = 4_000_000_000  # 4 ms, of which 2 ms at three quarters of the speed
+    ops = 4_000_000_000  # 4 ms, half of it at three quarters of the speed
     assert float(ran(ops, 1000).span(0, 0)[1]) == pytest.approx(4e6 + 2e6 / 4, rel=1e-6)
 
 

@@ -59,7 +59,6 @@ def rename(node: Node, **values: Any) -> None:
 
 
 def swap(ranks: list[list[Node]]) -> None:
-    """Rank 1 enters its last two collectives the other way round."""
     pair, last = ranks[1][1], ranks[1][4]
     pair.attributes, last.attributes = last.attributes, pair.attributes
 

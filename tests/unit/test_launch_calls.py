@@ -1,4 +1,4 @@
-"""Launch calls without kernels are told, and kernels without numbers find their calls by order."""
+"""Launch calls without kernels are reported; kernels without numbers find their calls by order."""
 
 from __future__ import annotations
 

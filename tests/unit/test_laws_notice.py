@@ -68,7 +68,6 @@ class Changed(Run):
     rate: float
 
     def __init__(self, place: Place, job: Job) -> None:
-        """Run it on its place the first time."""
         super().__init__(place if next(self.runs) == 0 else on(place.network, self.rate), job)
 
 

@@ -36,7 +36,6 @@ def _run(made: LayeredStep, *, record: bool = False) -> Any:
 
 
 def _alone_ns(size_bytes: int, members: tuple[int, ...]) -> float:
-    """Return the time of one all-reduce of a group when nothing else runs."""
     if size_bytes == 0:
         return 0.0
     inside, outside = TraceBuilder(), TraceBuilder()

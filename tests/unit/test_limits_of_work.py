@@ -29,7 +29,6 @@ LINUX = pytest.mark.skipif(sys.platform != "linux", reason="the kernel keeps the
 
 
 def reducing(size: int, **options: Any) -> Any:
-    """A ring of 8 that reduces so many bytes once."""
     return scenario(
         RING,
         lambda trace, rank: trace.collective(CollectiveType.ALL_REDUCE, size),

@@ -27,7 +27,6 @@ def alone(*events: dict[str, Any], **top: Any) -> Linked:
 
 
 def parents(linked: Linked) -> dict[str, str]:
-    """Return what each operator and device op is below, by name."""
     names = {operator.id: operator.name.removeprefix("[pytorch|") for operator in linked.operators}
     everything = [*linked.operators, *linked.device_ops]
     return {item.name: names[item.parent] for item in everything if item.parent is not None}
@@ -166,7 +165,7 @@ def test_link_takes_device_traces_alone(folder: Path, capsys: pytest.CaptureFixt
 def test_convert_takes_device_traces_as_they_are(folder: Path) -> None:
     assert main(["chakra", "convert", "pytorch", "k.0.json", "k.1.json", "-o", "job"]) == 0
     assert main(["chakra", "convert", "pytorch", "silent.json", "silent.json", "-o", "other"]) == 0
-    for rank in (0, 1):  # which is the place of a trace that does not tell it
+    for rank in (0, 1):  # the place of a trace that does not state it
         names = [node.name for node in chakra.read(f"job.{rank}.et")]
         assert names == [node.name for node in chakra.read(f"other.{rank}.et")]
         assert "aten::mm" in names

@@ -1,4 +1,4 @@
-"""`yantra chakra link` and `chakra_trace_link`: files in, files out, what is said."""
+"""`yantra chakra link` and `chakra_trace_link`: files in, files out, messages."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_several_ranks_one_by_one_to_chakra_traces(
     ]
     assert link(folder, *ranks, "-o", "@job", "--to", "et") == 0
     assert [len(chakra.read(folder / f"job.{r}.et")) > 30 for r in (0, 1)] == [True, True]
-    assert capsys.readouterr().err.count("with times") == 2  # each rank is told once
+    assert capsys.readouterr().err.count("with times") == 2  # one warning for each rank
 
 
 BAD = [

@@ -21,19 +21,16 @@ NCCL = "ncclDevKernel_AllReduce_Sum_f32"
 
 
 def link(*events: dict[str, Any]) -> Linked:
-    """Link a thread with one operator around everything."""
     return begun([OPERATOR], op(3, "aten::linear", 0, 10_000), *events)
 
 
 def begun(nodes: list[dict[str, Any]], *events: dict[str, Any], **top: Any) -> Linked:
-    """Link a recording in which the first event is at BEGIN."""
     return linked(nodes, [{**one, "ts": one["ts"] + BEGIN} for one in events], **top)
 
 
 def launched(
     number: int, at: float, start: float, end: float, stream: int = 7, **more: Any
 ) -> list[dict[str, Any]]:
-    """Return a kernel and the call of 2 us that launched it."""
     ran = kernel(start, round(end - start, 3), number, stream=stream, **more)
     return [call("cudaLaunchKernel", at, 2, number), ran]
 
@@ -44,7 +41,6 @@ def on_device(device: int, events: list[dict[str, Any]]) -> list[dict[str, Any]]
 
 
 def awaited(trace: Linked) -> list[list[int]]:
-    """Return what each blocking call waited for, by number."""
     names = {one.id: one.correlation for one in trace.device_ops}
     return [[names[one] for one in wait.after] for wait in trace.waits]
 
@@ -188,7 +184,7 @@ def test_what_a_stream_waits_for_blocks_no_thread() -> None:
 
 
 def waiting(start: float, *more: dict[str, Any], launch: float = 12) -> Linked:
-    """Link kernel 30, told to wait for an event.
+    """Link kernel 30, which waits for an event.
 
     Kernel 10 ends at 100; kernel 11, on the stream used last, ended long before: without a reason,
     the wait is for that one.

@@ -113,7 +113,7 @@ def test_a_folded_run_has_the_rates_of_all_links_and_the_flows_of_one_of_each_cl
     identities.hold(folded)
     with pytest.raises(UnsupportedError, match="--fold off"):
         folded.recording.flows_over([0])
-    # One link stands for all, with what crossed it.
+    # One link represents all, with what crossed it.
     [one] = set(folded.table("link_flows").values("link"))
     sizes = folded.table("link_flows").values("bytes")
     assert sum(sizes) == folded.links.values("bytes")[one]

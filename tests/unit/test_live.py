@@ -23,7 +23,6 @@ def ps(ns: float) -> int:
 
 
 def idle(micros: int = 0) -> Scenario:
-    """Four ranks on a ring that compute for a while, then have nothing to do."""
     return scenario(
         cluster(("ring", RANKS, 50.0, 500.0)),
         lambda trace, rank: trace.compute(duration_micros=micros or 1),

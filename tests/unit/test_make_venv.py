@@ -1,4 +1,4 @@
-"""The environment that `make` makes has a pip that works, and says what the machine lacks."""
+"""The environment that `make` makes has a pip that works, and reports what the machine lacks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ def make_venv() -> ModuleType:
 
 
 def pips(folder: Path) -> str:
-    """Return what the pip of an environment lists."""
     command = [str(folder / "bin" / "python"), "-m", "pip", "list", "--format=freeze"]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 

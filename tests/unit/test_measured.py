@@ -172,7 +172,7 @@ def test_attention_over_more_tokens_or_heads_takes_longer(gpu: str) -> None:
 
 
 def test_decoding_from_a_cache_in_8_bits_takes_less() -> None:
-    """What the cache is in, the bytes tell: 2 or 1 for each number of keys and values."""
+    """The bytes show what the cache is in: 2 or 1 for each number of keys and values."""
     rows = attention(batch=64, queries=1, keys=8192)
     numbers = 64 * 8 * 2 * 128 * 8192
     sixteen, eight = (
@@ -207,7 +207,7 @@ def test_heads_with_narrower_values_have_the_rate_of_heads_as_wide_as_those() ->
     ("gpu", "heads", "forward_us", "backward_us"),
     [
         # SimuMax's machine profiles (NOTICE): queries and keys of 192, values of 128, 4096 tokens.
-        # Beside each what the tables said when it was compared, so that a change is noticed.
+        # Beside each what the tables gave when it was compared, so that a change is noticed.
         ("b200_sxm", 128, (735, 787.166), (2377, 2386.993)),
         ("b200_sxm", 64, (345, 400.59), (1255, 1241.746)),
         ("b200_sxm", 32, (194, 213.335), (626, 608.402)),

@@ -182,7 +182,6 @@ def job(ranks: int = 16, **changes: Any) -> Scenario:
 
 
 def left_without(result: Result) -> dict[str, float]:
-    """Return the makespan without each cause, by the names of the rows."""
     return {row.name: row.makespan_ns or 0.0 for row in what_if(result).rows}
 
 

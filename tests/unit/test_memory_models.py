@@ -1,4 +1,4 @@
-"""Memory models in scenarios: who is asked for what, and who waits for whom."""
+"""Memory models in scenarios: which model is asked for what, and which access waits for which."""
 
 from __future__ import annotations
 
@@ -29,8 +29,6 @@ def offload(trace: TraceBuilder, rank: int) -> None:
 
 
 class Told(MemoryModel):
-    """A load takes a byte a nanosecond, a store two."""
-
     asked: ClassVar[list[tuple[Accesses, Speeds]]] = []
     needs_bandwidth = False
 
@@ -173,8 +171,6 @@ def test_options_of_a_kind_stand_beside_it(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 class Kneed(Told):
-    """A byte above the knee takes a nanosecond."""
-
     def access(self, accesses: Accesses, speeds: Speeds) -> Any:
         return np.maximum(accesses.bytes - 8000, 0)
 

@@ -1,4 +1,4 @@
-"""Tiers of memory, what lies in them, and layers whose data is fetched ahead."""
+"""Tiers of memory, what is in them, and layers whose data is fetched ahead."""
 
 from __future__ import annotations
 
@@ -42,7 +42,6 @@ def tier(name: str, size: int, rate: float, latency: float = 0.0, write: Any = N
 
 
 def time_ns(tiers: tuple[Tier, ...], size: int, data: int, **given: Any) -> tuple[float, float]:
-    """Return the time of a load and of a store."""
     options = {"tiers": tiers, "data": (Data(name="all", size_bytes=data),)} | given
     model = model_of(Plugin(kind="tiers", options=tuple(options.items())))
     load, store = model.access(accesses([size] * 2, [False, True]), Speeds(0, 0.0))
@@ -190,7 +189,6 @@ def test_accesses_to_tiers_that_nobody_says_anything_of_are_refused() -> None:
 
 
 def recurrence(compute: list[int], load: list[int], depth: int) -> tuple[int, int]:
-    """Return when the last layer ends and what was exposed, written out by hand."""
     arrive, end, exposed = [0] * len(load), [0] * len(load), 0
     for i in range(len(load)):
         free = arrive[i - 1] if i else 0

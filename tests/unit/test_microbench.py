@@ -24,7 +24,6 @@ H100 = Device(peak_flops=989.4e12, memory_bytes_per_s=3.35e12)
 
 
 def us_of(one: script.Case, slower: float) -> float:
-    """Return what the tables of H100 say of a kernel, times a factor."""
     if one.op == "launch":
         return 2.0
     if one.op == "host_copy":
@@ -35,8 +34,6 @@ def us_of(one: script.Case, slower: float) -> float:
 
 
 class Fake:
-    """A bench that times kernels by tables; FP8 it has not."""
-
     def __init__(self, slower: float) -> None:
         self.slower = slower
 

@@ -1,7 +1,7 @@
-"""The microbenchmarks on a GPU that is not there: names of PyTorch, its clock and streams faked.
+"""The microbenchmarks on a faked GPU: names of PyTorch, its clock and streams.
 
 Tensors are on the CPU. What the script takes of `torch.cuda` must exist in PyTorch under that name,
-and is replaced by something that knows what a GPU would allow.
+and a fake that knows what a GPU would allow replaces it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ TorchDispatchMode: Any = pytest.importorskip("torch.utils._python_dispatch").Tor
 
 
 class Gpu:
-    """The state of a faked GPU: its clock, what is being captured, and events."""
-
     def __init__(self) -> None:
         self.us = 0.0
         self.captured: list[float] | None = None
@@ -32,7 +30,6 @@ class Gpu:
         self.captures = 0
 
     def spend(self, us: float) -> None:
-        """A kernel of so many microseconds is launched."""
         self.side_ran |= self.on_side_stream
         if self.captured is None:
             self.us += us
@@ -70,7 +67,7 @@ class Graph:
 
 
 def cuda_of(gpu: Gpu) -> dict[str, Any]:
-    """Return what stands for the names of `torch.cuda`."""
+    """Return what replaces the names of `torch.cuda`."""
 
     @contextmanager
     def graph(made: Graph) -> Iterator[None]:
@@ -133,8 +130,6 @@ def on_cpu(call: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Launching(TorchDispatchMode):
-    """Every operator of PyTorch launches a kernel of a microsecond."""
-
     def __init__(self, gpu: Gpu) -> None:
         super().__init__()
         self.gpu = gpu

@@ -29,7 +29,7 @@ GRANULE = 100
 def by_stack_distance(touches: list[Touch], rooms: list[int]) -> list[list[int]]:
     """Return from which tiers the second playing of all accesses takes its blocks.
 
-    A block is in the tier in which its distance lies: how many other blocks were touched since.
+    The distance of a block, the number of other blocks touched since, gives its tier.
     """
     stack: list[tuple[int, int]] = []
     found = []
@@ -115,7 +115,7 @@ def test_partly_filled_blocks_hold_a_granule_and_move_what_is_in_them() -> None:
         for name in "abab":
             trace.memory_load(150, name=f"load {name}")
 
-    # Two blocks each, of which a granule and a half; three blocks fit above, four are needed.
+    # Two blocks each, one and a half granules of them; three blocks fit above, four are needed.
     (one,) = {
         tuple(m.read)
         for m in migrated([Touch(0, 150, False), Touch(1, 150, False)], [3, 9], GRANULE)

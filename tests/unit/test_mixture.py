@@ -1,4 +1,4 @@
-"""The stack of a framework that nobody names: each framework has a vote, and so has the prior."""
+"""The stack without a named framework: each framework has a vote, and so has the prior."""
 
 from __future__ import annotations
 

@@ -252,8 +252,6 @@ def drop(name: str) -> Callable[[Tree], Any]:
 
 
 def put(field: str, value: Any) -> Callable[[Tree], Any]:
-    """Set a field of the operation that moves data on GPU 0."""
-
     def change(tree: Tree) -> None:
         op = next(op for op in first_ops(tree) if "src_buff" in op)
         target = op["dst_buff"][-1] if field in ("index", "buffer_id", "size") else op
@@ -328,7 +326,6 @@ def test_what_is_not_read_is_refused_by_name(name: str) -> None:
 
 
 def pipelined(tree: Tree, unit: int, chunks: int) -> Tree:
-    """Put all operations of each thread block into a pipeline."""
     for gpu in tree["gpus"]:
         for block in gpu["threadblocks"]:
             context = {"unit_size": unit, "num_chunks": chunks}
@@ -407,7 +404,7 @@ def test_a_signal_that_goes_with_data_needs_data_in_every_round() -> None:
 
 
 def mutated(tree: Tree, depth: int = 0) -> Iterator[Callable[[], None]]:
-    """Yield changes of single values of a tree, each of which is taken back by the next."""
+    """Yield changes of single values of a tree, each undone before the next."""
     rows = tree.items() if isinstance(tree, dict) else enumerate(tree)
     for key, value in list(rows):
         for other in (None, -1, "x", 2**40, [], {}):

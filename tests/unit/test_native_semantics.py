@@ -35,7 +35,6 @@ SIZE = 4800
 
 
 def message(size: float) -> float:
-    """What a message takes over one hop of any of these networks."""
     return 100 + size / 8
 
 
@@ -64,7 +63,7 @@ def test_a_scatter_goes_along_the_inner_dimension_first() -> None:
 def test_a_broadcast_takes_a_round_for_every_doubling() -> None:
     """Eight ranks, three rounds: hand over and send own data, then hand over what comes."""
     options = collectives(endpoint_delay_ns=10, chunks=1)
-    switch = cluster(("switch", 8, 8.0, 50.0))  # of which two hops are one of EIGHT
+    switch = cluster(("switch", 8, 8.0, 50.0))  # two of its hops are one of EIGHT
     done = run(switch, enter(BROADCAST), collectives=options)
     assert max(done.finish) == 10 + 3 * (message(SIZE) + 10)
 
@@ -204,7 +203,6 @@ def test_a_group_of_one_rank_is_done_at_once() -> None:
 
 @pytest.mark.parametrize("chunks", [1, 3, 4, 7])
 def test_chunks_of_any_number_add_up_to_the_collective(chunks: int) -> None:
-    """A direct all-gather sends every shard to the seven others."""
     for size in (1, 2, 5, 1000, 1001, 4097):
         done = run(EIGHT, enter(ALL_GATHER, size), collectives=collectives("direct", chunks=chunks))
         assert done.bytes() == [8 * 7 * size]
@@ -278,7 +276,6 @@ def test_a_message_that_nobody_receives_is_told() -> None:
 
 
 def two_sends(trace: TraceBuilder, rank: int) -> None:
-    """Rank 0 sends twice; the second send waits for the slot of the first."""
     for tag in (1, 2):
         if rank == 0:
             trace.send(1, 8000, tag=tag)

@@ -40,7 +40,6 @@ P4DE = (
 
 
 def curve(terms: tuple[Term, ...], kind: str, ranks: int, sizes: list[int]) -> list[float]:
-    """Return the microseconds of a collective in a node."""
     return [float(one) for one in taken(terms, points(kind, ranks, 1, sizes))[0]]
 
 
@@ -285,7 +284,7 @@ def test_a_named_cluster_becomes_one_with_its_own_collectives(
         assert main([*scatter, name]) == 0
         answers.append(json.loads(capsys.readouterr().out))
     assert answers[0] == answers[1]
-    # What was measured earlier is kept beside what is measured now.
+    # Earlier measurements are kept beside new ones.
     (tmp_path / "nccl.log").write_text(log("all_gather", times()))
     assert main([*line, str(path), "-o", str(tmp_path / "both.yaml")]) == 0
     assert set(own.load(tmp_path / "both.yaml")[1]) == {

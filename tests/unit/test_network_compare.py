@@ -1,4 +1,4 @@
-"""One scenario on every network: rows equal single runs, and networks agree where nothing meets."""
+"""One scenario on every network: rows equal single runs, and networks agree without contention."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a newer writer adds to a file is kept, and that it is newer is told."""
+"""What a newer writer adds to a file is kept, and a note says that it is newer."""
 
 from __future__ import annotations
 

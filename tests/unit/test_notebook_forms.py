@@ -20,8 +20,6 @@ EVIL = '<script>alert("1")</script>&'
 
 
 class Page(HTMLParser):
-    """Checks that tags are closed in order, and keeps what the tests look at."""
-
     def __init__(self, text: str) -> None:
         super().__init__()
         self.open: list[str] = []

@@ -1,4 +1,4 @@
-"""The files of ASTRA-sim's ns-3 front end: a ring takes its closed form, the rest is told.
+"""The files of ASTRA-sim's ns-3 front end: a ring takes its closed form, the rest is reported.
 
 One message over two equal links takes n t + l + m + w + D + 2 a + D until its sender has the last
 ACK (docs/concepts/packet-network.md), and its receiver hears of it then, too (late_receiver). The
@@ -64,7 +64,6 @@ CHUNKS, MESSAGES, HAND_OVERS, REDUCTIONS = 4, 14, 15, 7
 
 
 def _files(folder: Path, changed: dict[str, str | None], rate: str, delay: str) -> list[str]:
-    """Write a star of 8 hosts and what else the front end reads; return its options."""
     keys = {key: value for key, value in (CONFIG | changed).items() if value is not None}
     cables = "".join(f"{host} 8 {rate} {delay} 0\n" for host in range(8))
     (folder / "config.txt").write_text("".join(f"{key} {value}\n" for key, value in keys.items()))
@@ -108,8 +107,6 @@ def _run(
 
 
 def _message(gbps: int, delay: int, header: int = 36, ack: int = 48) -> int:
-    """Return the time of a message of a chunk in ns, by the closed form."""
-
     def took(size: int) -> int:
         return round(8 * size / gbps)
 
@@ -157,7 +154,7 @@ def test_its_lines_come_first_and_none_after_the_last_rank(
 def test_all_flows_may_have_the_largest_window(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With hosts 500 ns apart but for one, which is 50 us away, a window for that holds nobody."""
+    """With hosts 500 ns apart but for one, which is 50 us away, a window for that limits nobody."""
     options = _files(tmp_path, {}, "400Gbps", "0.0005ms")
     monkeypatch.chdir(tmp_path)
     text = (

@@ -1,4 +1,4 @@
-"""Files appear whole or not at all; what is no file is written to in place."""
+"""Files appear whole or not at all; other targets are written to in place."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def test_the_quantile_of_student_is_that_of_the_tables(degrees: float, value: fl
 def test_a_step_takes_what_a_run_with_the_stack_takes(
     stack: str, step: tuple[str, ...], tmp_path: Path
 ) -> None:
-    """Time and interval are those of `yantra run --stack`, to the bit."""
+    """To the bit, with its interval."""
     (row,) = read_steps(written(tmp_path, [1.0], (step,)))
     (other, ours) = with_stacks(row, [stacks.load("unknown"), stacks.load(stack)])
     assert isinstance(ours, Step) and isinstance(other, Step) and other.seconds != ours.seconds
@@ -235,7 +235,7 @@ def test_own_experts_are_sent_as_often_as_the_stack_sends_them(tmp_path: Path) -
 
 
 def test_what_is_written_is_found_again_for_a_cluster_file(tmp_path: Path) -> None:
-    """The terms stand at the machine's name, by which a run of the file looks them up."""
+    """The terms are under the machine's name, by which a run of the file looks them up."""
     built_in = Path(clusters.__file__).parent / "machines" / "dgx-a100-80gb.yaml"
     (tmp_path / "sites").mkdir()
     own_machine = tmp_path / "sites" / "our-a100.yaml"

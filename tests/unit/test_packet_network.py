@@ -198,7 +198,6 @@ def test_options_by_rate_come_back_from_the_text_of_a_scenario(tmp_path: Path) -
 
 
 def _sprayed(path: Path, routing: str) -> Any:
-    """Run a step over two leaves and two spines by the preset uec."""
     fabric = path.parent / "pod.csv"
     rows = ["from,to,bandwidth,latency"]
     rows += [f"{rank},leaf{rank // 2},100Gb/s,500ns" for rank in range(4)]

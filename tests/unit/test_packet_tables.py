@@ -1,4 +1,4 @@
-"""What packets leave to look at adds up, holds at every sample, and changes no time."""
+"""What packets record adds up, holds at every sample, and changes no time."""
 
 from __future__ import annotations
 

@@ -23,7 +23,6 @@ INCAST = ["--topology", "switch", "--set", f"ranks={HOSTS}", "--set", "bandwidth
 
 
 def _incast(preset: str, size: int, **options: float) -> _core.PacketRun:
-    """Run an incast of all other hosts to the first over one switch."""
     flows = [(source, 0, size) for source in range(1, HOSTS)]
     made = sent(HOSTS, flows, _core.packet_settings(preset, 100.0, options=options))
     assert made.run_for(2**62)

@@ -28,7 +28,6 @@ NEAR = [*STAR, "--set", "latency=1us", "--network", "packet"]
 def _line(
     sizes: list[int], switches: int, bytes_per_ns: float, delay_ns: float, **changed: Any
 ) -> _core.PacketRun:
-    """Run flows one after the other between two hosts over a row of switches."""
     links = switches + 1
     devices = [0, *range(2, 2 + switches), 1]
     ends = [*pairwise(devices)]
@@ -345,7 +344,6 @@ def _to_one(
 
 
 def _queue(run: _core.PacketRun, link: int, from_ns: float, to_ns: float) -> float:
-    """Return the mean of the samples of a queue between two times, in bytes."""
     ports = run.seen().ports()
     at_ns = np.asarray(ports.at_ns)
     own = (np.asarray(ports.link) == link) & (at_ns >= from_ns) & (at_ns < to_ns)
@@ -360,7 +358,7 @@ def test_swift_keeps_the_delay_near_its_target_and_shares_fairly(senders: int) -
     line_ns = senders * size * 1.044 / 12.5
     assert line_ns < ends.max() < 1.02 * line_ns  # throughput
     assert ends.min() > 0.88 * ends.max()  # fairness
-    # Of the target, 4.3 us are flight; what is above waits at the one port.
+    # 4.3 us of the target are flight; what is above waits at the one port.
     queue = _queue(run, 2 * senders + 1, 0.4 * line_ns, 0.8 * line_ns)
     assert 0.5 < (4_300 + queue / 12.5) / target_ns < 1.3
 
@@ -383,7 +381,6 @@ def test_a_higher_target_leaves_a_longer_queue() -> None:
 
 
 def _lossy(scheme: str, senders: int = 8, size: int = 1_000_000, **options: float) -> Any:
-    """Run flows to one port of a switch with 200 kB and no pauses."""
     return _to_one(senders, scheme, size, pauses=0.0, buffer=200_000.0, **options)
 
 

@@ -22,7 +22,6 @@ RANKS, STEPS = 4, 30
 
 @pytest.fixture
 def scenario(tmp_path: Path) -> Path:
-    """Steps of 50 us of compute and an all-reduce; rank 3 does only the first of them."""
     for rank in range(RANKS):
         builder = TraceBuilder(rank=rank)
         last = None
@@ -48,8 +47,6 @@ def scenario(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def interrupted(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """Return what lets Ctrl-C come after so many events."""
-
     def after(events: int) -> None:
         def in_slices(held: _core.Simulation, _total: int, _progress: object) -> None:
             for _ in range(events):

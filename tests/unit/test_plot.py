@@ -1,4 +1,4 @@
-"""Figures show the numbers of the tables that they are drawn from."""
+"""Figures show the numbers of their tables."""
 
 from __future__ import annotations
 
@@ -62,7 +62,6 @@ def test_a_result_in_a_file_is_drawn_as_the_run_was(
 
 
 def _seen(axes: Any) -> list[Any]:
-    """Return the texts and the extents of what is in axes."""
     labels = [label.get_text() for label in (*axes.get_xticklabels(), *axes.get_yticklabels())]
     shapes = [*axes.patches, *axes.lines, *axes.collections]
     return [axes.get_title(), labels, [str(one.get_window_extent()) for one in shapes]]

@@ -1,4 +1,4 @@
-"""Laws of profiles: kernels measured on the very machine correct the tables."""
+"""Laws of profiles: kernels measured on the same machine correct the tables."""
 
 from __future__ import annotations
 
@@ -44,7 +44,6 @@ def measured(gpu: str, **options: Any) -> Any:
 
 
 def corrected(rows: Any, gpu: str, device: Device, us: Any, asked: Kernels) -> Estimates:
-    """Return estimates of kernels, corrected by a profile of others."""
     of_table = measured(gpu)
     known = rows._replace(us=us)
 

@@ -34,8 +34,6 @@ def test_step(predicted_step):
 
 
 class Project:
-    """A folder with one test, which runs in a pytest of its own."""
-
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         (folder / "pytest.ini").write_text("[pytest]\n")

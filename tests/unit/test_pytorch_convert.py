@@ -23,7 +23,6 @@ PAIR = ProcessGroup("0", "default_pg", "gloo", [0, 1])
 
 
 def named(trace: Trace, name: str) -> Node:
-    """The one node of a name, its later slices aside."""
     (node,) = [node for node in trace if node.name == name and "part" not in node]
     return node
 

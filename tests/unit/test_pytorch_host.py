@@ -1,4 +1,4 @@
-"""Reading host traces: every layout, and what is said of broken ones."""
+"""Reading host traces: every layout, and the errors of broken ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading device traces: forms, times to the nanosecond, and what is said of broken ones."""
+"""Reading device traces: forms, times to the nanosecond, and the errors of broken ones."""
 
 from __future__ import annotations
 

@@ -21,7 +21,6 @@ T = CollectiveType
 def collective(
     kind: CollectiveType | None = T.ALL_REDUCE, size: int | None = 8, **more: Any
 ) -> Any:
-    """A rank's part in a collective of all ranks."""
     usual = {"op": 0, "name": "x", "group": None, "ranks": ()}
     return Communication(**{**usual, **more}, type=NodeType.COMM_COLL, collective=kind, bytes=size)
 

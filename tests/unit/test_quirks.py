@@ -41,7 +41,6 @@ shown: set[Quirk] = set()
 
 
 def shows(quirk: Quirk) -> Callable[[Test], Test]:
-    """Mark a test as the one of a quirk."""
     shown.add(quirk)
     return lambda test: test
 

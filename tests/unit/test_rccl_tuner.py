@@ -25,7 +25,6 @@ GPUS = st.sampled_from(MI)
 
 
 def system(gpu: AnyGpu = "mi300", nodes: int = 1, local: int = 8, **more: Any) -> System:
-    """28 channels of 20 GB/s for rings and trees."""
     graph = Graph(channels=28, intra=20.0, inter=20.0)
     graphs = {"Ring": graph, "Tree": graph}
     return System(ranks=nodes * local, nodes=nodes, gpu=gpu, cpu="amd", graphs=graphs, **more)

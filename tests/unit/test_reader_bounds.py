@@ -1,4 +1,4 @@
-"""What a file may unpack to, nest and hold follows from its size, whatever its format."""
+"""The size of a file bounds what it may unpack to, nest and hold, whatever its format."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def without_length(packed: bytes) -> bytes:
-    """Say in the last four bytes that nothing is in the member."""
+    """Claim in the last four bytes that the member is empty."""
     return packed[:-4] + bytes(4)
 
 
@@ -181,7 +181,6 @@ TREES: st.SearchStrategy[Any] = st.recursive(
 
 
 def depth_of(tree: Any) -> int:
-    """The levels of lists and objects in a tree."""
     if not isinstance(tree, dict | list):
         return 0
     inside = tree.values() if isinstance(tree, dict) else tree
@@ -202,7 +201,7 @@ def test_a_text_is_too_deep_where_its_tree_is(tree: Any, most: int) -> None:
 
 
 def depth_read_by_letter(text: str) -> int | None:
-    """The most levels outside texts, or None where an escape stands there: no JSON."""
+    """The most levels outside texts, or None where there is an escape: no JSON."""
     depth = deepest = 0
     inside = escaped = False
     for one in text:

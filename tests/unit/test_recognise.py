@@ -1,4 +1,4 @@
-"""One argument for everything that runs: a file is told by what is in it."""
+"""One argument for everything that runs: a file is recognized by its content."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ cluster: hgx-h100
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with one file of each kind, which is the current one."""
     monkeypatch.chdir(tmp_path)
     standard(2, 4, 1).save(tmp_path / "step.yw")
     trace = TraceBuilder()

@@ -1,4 +1,4 @@
-"""What a run says of recorded traces before it begins: serialised streams, and delays."""
+"""What a run reports of recorded traces before it begins: serialised streams, and delays."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ NAMES = ("work", "delay")
 
 
 def comp(id: int, micros: int, deps: list[int], *, cpu: bool = False, name: str = "k") -> Node:
-    """A stretch of a stream, or of a thread."""
     is_cpu = (Attribute("is_cpu_op", cpu, Kind.BOOL),)
     return Node(id, name, NodeType.COMP, micros, tuple(deps), attributes=is_cpu)
 
@@ -37,7 +36,6 @@ def two_streams(second: int = 60) -> Trace:
 
 
 def asked(one: Trace, **fields: object) -> Scenario:
-    """Two ranks of this trace under ASTRA-sim's semantics."""
     usual = {
         "workload": Traces(traces=(one, one)),
         "topology": cluster(("ring", 2, 50.0, 500.0)),
@@ -49,7 +47,6 @@ def asked(one: Trace, **fields: object) -> Scenario:
 
 
 def of(one: Trace, slots: Slots = ONE_EACH) -> Recorded:
-    """What the durations of a trace make of it."""
     return recorded(one.graph(), slots)
 
 
@@ -94,7 +91,7 @@ def test_delays_are_those_of_a_longest_path(seed: int) -> None:
 
 
 def delays_of_longest_paths(one: Trace) -> set[int]:
-    """The sums of delays, of which there are several where nodes end at the same time."""
+    """The sums of delays; there are several where nodes end at the same time."""
     end: dict[int, int] = {}
     sums: dict[int, set[int]] = {}
     for node in one:

@@ -1,4 +1,4 @@
-"""What a recorded run tells, worked by hand."""
+"""What a recorded run holds, worked by hand."""
 
 from __future__ import annotations
 

@@ -105,7 +105,6 @@ def test_events_without_a_category_are_counted_by_their_process_or_the_file_is_r
 
 
 def npu(**more: Any) -> list[dict[str, Any]]:
-    """Return what Ascend's profiler writes of one operator and its kernel."""
     flow = {"cat": "async_npu", "name": "async_npu", "id": "1", "bp": "e"}
     work = {"ph": "X", "name": "Add_AiCore", "pid": 200, "tid": 4, "ts": "1030.000", "dur": 500}
     return [
@@ -158,7 +157,7 @@ def test_numbers_that_are_not_finite_are_read_as_they_are_printed(number: str) -
     text = json.dumps(STEP).replace('"device": 0', f'"GB/s": {number}, "nested": [{number}]')
     trace = parse(text.encode())
     assert [len(events) for events in trace.lists()] == [1, 1, 1, 0, 0, 0]
-    for key in ("ts", "dur"):  # an event without a time is told, and not one of 0 us
+    for key in ("ts", "dur"):  # an event without a time is reported, and not one of 0 us
         spoiled = [STEP[0], STEP[1] | {key: "here"}]
         timeless = parse(json.dumps(spoiled).replace('"here"', number).encode())
         assert not timeless.calls and timeless.balance.left_out == {"impossible": 1}
@@ -209,7 +208,7 @@ def test_a_file_merged_of_several_ranks_is_refused(label: Callable[[int, int], A
     with pytest.raises(TraceError, match="holds the processes of several ranks"):
         parse([*of(0, STEP), *of(1, STEP)])
     assert len(parse(of(1, STEP)).device) == 1
-    if isinstance(label(0, 0), str):  # kernels alone: only the label tells
+    if isinstance(label(0, 0), str):  # kernels alone: only the label shows it
         with pytest.raises(TraceError, match="holds the processes of several ranks"):
             parse([*of(0, STEP[2:]), *of(1, STEP[2:])])
 

@@ -16,7 +16,6 @@ LIMIT_S = 30
 
 
 def _stand_in(folder: Path, change: str) -> Path:
-    """Write a program that says what Yantra says, with a change to the text."""
     program = folder / "reference"
     program.write_text(
         f"#!{sys.executable}\n"
@@ -47,7 +46,6 @@ def test_a_seed_gives_the_same_files_which_are_sound(kind: str, tmp_path: Path) 
 
 
 def _contents(folder: Path) -> dict[str, bytes]:
-    """Return what is in the files of a folder, but for its own name."""
     own = str(folder).encode()
     return {each.name: each.read_bytes().replace(own, b"") for each in folder.iterdir()}
 
@@ -138,8 +136,6 @@ def test_what_was_compared_is_not_run_again_even_after_a_kill(
 
 
 def _noted(ran: Path) -> Callable[..., runs.Verdict]:
-    """Return what compares nothing, and notes that it was asked."""
-
     def compared(kind: str, seed: int, backend: str, *_: object) -> runs.Verdict:
         with ran.open("a") as lines:
             lines.write(f"{seed}\n")

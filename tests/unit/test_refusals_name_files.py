@@ -1,4 +1,4 @@
-"""What is wrong in a file is refused with its name and the key that its writer used."""
+"""Refusals name the file and the key that its writer used."""
 
 from __future__ import annotations
 

@@ -14,7 +14,6 @@ from yantra.base.registry import Registry
 
 @pytest.fixture
 def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A package of two plug-ins and a helper, and a folder on the path for entry points."""
     package = tmp_path / "shop"
     package.mkdir()
     (package / "__init__.py").write_text("")

@@ -1,4 +1,4 @@
-"""Under the rendezvous protocol messages alike come to their receives in the order of these."""
+"""Under the rendezvous protocol equal messages match their receives in the order of these."""
 
 from __future__ import annotations
 

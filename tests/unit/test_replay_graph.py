@@ -1,4 +1,4 @@
-"""Worked cases of the replay graph: where threads are cut, and who waits for whom."""
+"""Worked cases of the replay graph: where threads are cut, and which node waits for which."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ def graph(nodes: list[Any], events: list[Any], options: GraphOptions | None = No
 
 
 def shown(made: Graph) -> list[tuple[str, str, int, int]]:
-    """Return kind, name, start and end of all nodes but the roots, by start and end."""
     rows = [
         (n.kind, n.name, n.start_us, n.end_us)
         for n in made.nodes

@@ -1,4 +1,4 @@
-"""What a collective moves when one rank stands for more or fewer ranks than were recorded."""
+"""What a collective moves when one rank represents more or fewer ranks than were recorded."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ Events = list[dict[str, Any]]
 
 
 def collectives(*calls: tuple[str, int, int], around: str = "") -> dict[str, Any]:
-    """Return a recording of rank 0 of two: collectives with elements in and out, of float32."""
     events: Events = []
     for at, (name, into, out) in enumerate(calls):
         begin = 100 + 100 * at
@@ -53,7 +52,6 @@ FSDP = (("_allgather_base", 480, 960), ("_reduce_scatter_base", 960, 480))
 def sizes(
     trace: dict[str, Any], ranks: int, gathered: Gathered | None = None, *, template: bool = False
 ) -> list[tuple[str, int]]:
-    """Return the collectives of the first rank, as (kind, bytes of the rank)."""
     content: dict[int, bytes] = {}
 
     def take(rank: int, pieces: Any) -> None:

@@ -1,4 +1,4 @@
-"""What a report is made of adds up to the result; the file needs nothing but itself."""
+"""The parts of a report add up to the result; the file needs nothing but itself."""
 
 from __future__ import annotations
 
@@ -59,7 +59,6 @@ def _no_run_outlives_the_tests() -> Iterator[None]:
 
 
 def unpacked(columns: Columns) -> dict[str, list[Any]]:
-    """Read columns as the page does, one number after the other."""
     content = zlib.decompress(base64.b64decode(columns.packed()))
     found: dict[str, list[Any]] = {}
     for name, (offset, count, planes, form) in columns.directory().items():
@@ -353,8 +352,6 @@ def test_what_a_collective_waited_for_spans_its_time() -> None:
 
 
 class Reader(HTMLParser):
-    """Collects the elements of a page; all that are opened are closed."""
-
     VOID = frozenset({"meta", "rect", "input", "line", "br"})
 
     def __init__(self) -> None:

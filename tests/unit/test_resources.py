@@ -20,7 +20,6 @@ GROUPS = ((1, (0, 1)), (2, (0, 2)))
 
 
 def overlap(first: Run, rank: int, a: int, b: int) -> bool:
-    """Whether two nodes of a rank ran at the same time."""
     (start_a, end_a), (start_b, end_b) = first.span(rank, a), first.span(rank, b)
     return start_a < end_b and start_b < end_a
 

@@ -24,7 +24,6 @@ MIB = 1 << 20
 
 
 def _message(size_bytes: int, network: str = "analytical") -> Result:
-    """Rank 0 of a ring of 4 sends one message to rank 1; the others do nothing but a moment."""
     sender, receiver, other = TraceBuilder(), TraceBuilder(), TraceBuilder()
     sender.send(1, size_bytes)
     receiver.recv(0, size_bytes)
@@ -84,7 +83,7 @@ def test_the_ports_of_several_switches_are_told_by_numbers_after_the_ranks() -> 
     ranks[3].recv(4, MIB)
     pairs = dimension("ring", 2), dimension("two_level_tree2", 4)
     result = simulate(scenario(ranks, *pairs, network="store_and_forward"))
-    # To rank 5 of the odd ranks first; their leaves are 12 and 13, their spines 14 and 15.
+    # First to rank 5, as for all odd ranks; their leaves are 12 and 13, their spines 14 and 15.
     route = [(0, 4, 5), (1, 5, 13), (1, 13, 15), (1, 15, 12), (1, 12, 3)]
     assert sorted(row[:3] for row in result.links.rows()) == sorted(route)
 

@@ -1,4 +1,4 @@
-"""A result carries its scenario and the digests of what it names, and runs again from them."""
+"""A result carries its scenario and the digests of its files, and runs again from them."""
 
 from __future__ import annotations
 

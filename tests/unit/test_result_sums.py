@@ -25,7 +25,6 @@ SIZE = 1_200_000
 
 
 def computing(*micros: int) -> list[TraceBuilder]:
-    """Return ranks with one kernel each; none for 0."""
     ranks = []
     for duration in micros:
         trace = TraceBuilder()
@@ -36,7 +35,6 @@ def computing(*micros: int) -> list[TraceBuilder]:
 
 
 def reducing(ranks: int) -> list[TraceBuilder]:
-    """Return ranks that compute 3 us and then reduce."""
     traces = computing(*[3] * ranks)
     for trace in traces:
         trace.collective(CollectiveType.ALL_REDUCE, SIZE, after=trace.nodes[-1].id)
@@ -46,7 +44,6 @@ def reducing(ranks: int) -> list[TraceBuilder]:
 def gains_of(
     result: Result, monkeypatch: pytest.MonkeyPatch, uses: list[DimensionUse] | None = None
 ) -> list[Gain]:
-    """Return the gains that an estimate weighs, of all dimensions or some."""
     found: list[Gain] = []
 
     def weigh(gains: Any, makespan: int, *, estimate: bool) -> Bound:
@@ -234,7 +231,6 @@ def test_a_ring_uses_the_bytes_of_its_algorithm(network: Any) -> None:
 
 
 def over_a_tree() -> Result:
-    """Return a run of 16 ranks over a fat tree."""
     options = (("k", 4), ("bytes_per_ns", GB_PER_S), ("latency_ns", LATENCY_NS))
     tree = Plugin(kind="fat_tree", options=options)
     return simulate(

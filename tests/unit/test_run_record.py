@@ -1,4 +1,4 @@
-"""When `yantra run` records, and what of it stands in the result."""
+"""When `yantra run` records, and what of it is in the result."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ collectives: {all_reduce: [ring]}
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A scenario file and its traces in the current folder."""
-
     def step(builder: TraceBuilder, rank: int) -> None:
         builder.collective(ALL_REDUCE, 1 << 20, after=builder.compute(duration_micros=9))
 
@@ -34,7 +32,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def form(*options: str) -> dict[str, Any]:
-    """Run with `-o` and return what was written."""
     assert main(["run", "s.yaml", "-o", "r.json", *options]) == 0
     read: dict[str, Any] = json.loads(Path("r.json").read_text())
     return read

@@ -35,7 +35,6 @@ NEEDS_MORE_THAN_THE_SCHEMA = (
 
 
 def shown() -> Iterator[tuple[str, str]]:
-    """Yield the whole scenarios of the pages, by page and line."""
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         for block in blocks(page):
             if block.language != "yaml":

@@ -1,4 +1,4 @@
-"""A seal tells what was changed; what has none is read with a note."""
+"""A seal shows that a file was changed; a file without one is read with a note."""
 
 from __future__ import annotations
 

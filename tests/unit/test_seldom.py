@@ -160,7 +160,7 @@ def _commands(group: click.Group, context: click.Context) -> Iterator[click.Comm
 
 
 def test_help_shows_few_commands_and_options() -> None:
-    """A command that needs more says so here, or gives its options to `--set`."""
+    """A command that needs more is listed here, or gives its options to `--set`."""
     commands = list(_commands(yantra, click.Context(yantra)))
     shown = [
         option

@@ -1,4 +1,4 @@
-"""`--set` is what editing the file would be; x1 changes nothing; a wrong path is told in a line."""
+"""`--set` equals editing the file; x1 changes nothing; a wrong path is refused in a line."""
 
 from __future__ import annotations
 

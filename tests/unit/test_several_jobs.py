@@ -26,8 +26,8 @@ Posts = list[tuple[int, int, int]]
 class Case(NamedTuple):
     """Jobs as (ranks, messages or bytes of a ring all-reduce, at, compute first) in ns.
 
-    `expected` has for each what it takes together and alone, less the latency of its last message
-    (ring: of each of its steps, of which it has 2 (n - 1)).
+    `expected` has for each the time together and alone, less the latency of its last message (ring:
+    of each of its 2 (n - 1) steps).
     """
 
     jobs: list[tuple[str, Posts | int, int, int]]
@@ -134,7 +134,6 @@ def _tenants(folder: Path, jobs: str, rest: str = REST, pod: str = "") -> Path:
 
 
 def _bytes(done: Together) -> tuple[int, int]:
-    """Return the bytes that links carried together, and in the runs alone in all."""
     alone = sum(link.use.bytes for result in done.alone for link in result.outcome.links)
     return sum(link.use.bytes for link in done.result.outcome.links), alone
 

@@ -29,7 +29,6 @@ def read(folder: Path, *lines: str) -> Graph:
 
 
 def generated(servers: int, each: int, rails: int) -> list[str]:
-    """Return what SimAI's generator writes of rails: an NVSwitch a server, a switch a rail."""
     gpus = servers * each
     cables = [
         f"{server * each + at} {gpus + server} 2880Gbps 0.000025ms 0"

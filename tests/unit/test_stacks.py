@@ -281,7 +281,6 @@ def test_the_command_line_names_a_stack(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 def sampled(result: Result, factors: np.ndarray) -> list[float]:
-    """Return the times of full runs with factors of products, attention and the rest."""
     model, made = result.model, []
     for products, attention, rest in factors:
         stack = Stack(products=products, attention=attention, rest=rest, interval=0.2)

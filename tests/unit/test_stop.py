@@ -1,4 +1,4 @@
-"""Threads that work for the main one end when it says so; others, and their next calls, do not."""
+"""Threads that work for the main one end on its order; others, and their next calls, do not."""
 
 from __future__ import annotations
 
@@ -36,7 +36,6 @@ def content() -> bytes:
 
 
 def _again_and_again(content: bytes, until: Callable[[], bool] = lambda: False) -> str:
-    """Decode until it is stopped; what ended it."""
     end = time.monotonic() + LONG_S
     while time.monotonic() < end and not until():
         try:

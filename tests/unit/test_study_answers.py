@@ -56,7 +56,6 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, Finished]:
 
 @pytest.fixture(scope="module")
 def unpriced(tmp_path_factory: pytest.TempPathFactory) -> Study:
-    """The same with a second machine that states no price."""
     folder = tmp_path_factory.mktemp("unpriced")
     text = Path(clusters.path_of("dgx-a100-80gb")).read_text(encoding="utf-8")
     own = folder / "own.yaml"

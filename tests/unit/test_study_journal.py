@@ -1,4 +1,4 @@
-"""The journal of a study: on the disk before it counts, and nothing damaged in it is believed."""
+"""The journal of a study: on the disk before it counts, and no damaged line counts."""
 
 from __future__ import annotations
 
@@ -46,7 +46,6 @@ def out(study: Study, tmp_path: Path) -> Path:
 
 
 def unsealed(content: bytes) -> bytes:
-    """Return a journal as older versions wrote it."""
     lines = [json.loads(line) for line in content.splitlines()]
     return b"".join(
         json.dumps({key: value for key, value in line.items() if key != "sealed"}).encode() + b"\n"
@@ -81,8 +80,6 @@ def test_a_trial_is_on_the_disk_before_it_counts(
 
 
 def second(change: Edit) -> Edit:
-    """Return what changes the third line, which is the second trial."""
-
     def changed(content: bytes) -> bytes:
         lines = content.splitlines(keepends=True)
         lines[2] = change(lines[2])

@@ -42,8 +42,6 @@ COMMAND = "import sys; from yantra.cli import main; sys.exit(main())"
 
 
 def ring(size: int, count: int = 1) -> Scenario:
-    """Ranks of a ring that add 1 MB, `count` times."""
-
     def write(trace: TraceBuilder, rank: int) -> None:
         last: Any = ()
         for _ in range(count):
@@ -53,8 +51,6 @@ def ring(size: int, count: int = 1) -> Scenario:
 
 
 def stuck() -> Scenario:
-    """A job that cannot finish: rank 0 waits for a message nobody sends."""
-
     def write(trace: TraceBuilder, rank: int) -> None:
         if rank == 0:
             trace.recv(1, 100)
@@ -260,7 +256,6 @@ collectives: {{all_reduce: [ring], chunks: 4}}
 
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Scenario files of 2, 4 and 8 ranks."""
     monkeypatch.chdir(tmp_path)
     trace = TraceBuilder()
     trace.collective(CollectiveType.ALL_REDUCE, 1 << 20)

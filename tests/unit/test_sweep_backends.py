@@ -49,7 +49,6 @@ PLUGIN = Elsewhere
 
 @pytest.fixture
 def line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The arguments of a sweep over a grid, with a plug-in by name and a scenario that fails."""
     monkeypatch.chdir(tmp_path)
     trace = TraceBuilder()
     trace.collective(CollectiveType.ALL_REDUCE, 1 << 20)
@@ -65,7 +64,6 @@ def line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.fixture
 def ray() -> Iterator[None]:
-    """A Ray cluster of two cores of this machine."""
     import ray
 
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")

@@ -34,7 +34,6 @@ PLUGIN = Mine
 
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Scenario files of 2, 4 and 8 ranks, whose results are in `out`."""
     monkeypatch.chdir(tmp_path)
     write_traces(1 << 20)
     names = []
@@ -53,7 +52,6 @@ def write_traces(size_bytes: int) -> None:
 
 
 def resumed(capsys: Captured, *arguments: str, status: int = 0) -> tuple[list[str], str]:
-    """Resume a sweep; return the scenarios that ran, and what was said."""
     capsys.readouterr()
     assert main(["sweep", *arguments, "-o", "out", "--resume", "--json"]) == status
     out, err = capsys.readouterr()
@@ -192,8 +190,6 @@ def test_resuming_needs_a_folder(files: list[str], capsys: Captured) -> None:
 
 
 def ring(size: int) -> Scenario:
-    """Ranks of a ring that add 1 MB; the traces are only in memory."""
-
     def write(trace: TraceBuilder, rank: int) -> None:
         trace.collective(ALL_REDUCE, 10**6)
 

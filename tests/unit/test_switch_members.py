@@ -134,7 +134,7 @@ def test_a_switch_waits_for_the_last_of_its_ranks(tmp_path: Path) -> None:
 def test_the_root_of_a_broadcast_is_done_when_it_has_sent(tmp_path: Path) -> None:
     """Its data has left then, and its switches go on by themselves, although they began with it.
 
-    A scenario has no algorithm of broadcasts, so that of an all-reduce stands for it; the core does
+    A scenario has no algorithm of broadcasts, so that of an all-reduce replaces it; the core does
     not know what a program is for.
     """
     assert find_violation(broadcast(8, TREE)) is None
@@ -149,8 +149,6 @@ def test_the_root_of_a_broadcast_is_done_when_it_has_sent(tmp_path: Path) -> Non
 
 
 def _trees() -> st.SearchStrategy[tuple[int, Tree]]:
-    """Trees of up to three tiers over up to nine ranks, each rank at any switch."""
-
     def grown(parents: list[int], at: list[int]) -> tuple[int, Tree]:
         children: dict[int, list[int]] = {}
         for child, parent in enumerate(parents, 1):

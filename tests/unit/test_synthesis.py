@@ -1,4 +1,4 @@
-"""What is synthesised performs its collective, fits on the links, and never beats the cut bound."""
+"""A synthesised schedule performs its collective, fits on the links, never beats the cut bound."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def without_latency(graph: Graph) -> RankGraph:
 
 
 def plans(graph: RankGraph, shard: float, pieces: int = 2) -> list[Plan]:
-    """All-gathers of both methods, and what becomes of them on links that are alike both ways."""
+    """All-gathers of both methods, and what becomes of them on links that are equal both ways."""
     gathers = [tacos.gather(graph, shard, 2, tries=4), trees.forest(graph).gather(shard, pieces)]
     return [
         plan
@@ -69,7 +69,6 @@ def plans(graph: RankGraph, shard: float, pieces: int = 2) -> list[Plan]:
 
 
 def altered(plan: Plan, of: random.Random) -> Plan:
-    """Leave out a row, change what it carries, how or to whom, or let it change places."""
     columns = Transfers._make(column.copy() for column in plan.columns)
     at, other = of.randrange(columns.messages), of.randrange(columns.messages)
     what = of.randrange(5)
@@ -203,7 +202,6 @@ def test_trees_span_all_ranks_and_fit_on_the_links(seed: int) -> None:
 
 
 def drawn(seed: int) -> Fabric:
-    """A connected graph of cables with random rates, and up to two switches."""
     of = random.Random(seed)
     devices = of.randint(4, 9)
     ranks = devices - of.randint(0, 2)

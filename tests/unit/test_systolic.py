@@ -18,7 +18,7 @@ from yantra.scenario.settings import with_settings
 
 
 def asked(m: int, n: int, k: int, batch: int = 1, size: int = 0, **options: Any) -> Estimates:
-    """Return what 16 x 16 elements at 1 GHz say, behind a memory of 1 byte a nanosecond."""
+    """Return the estimate of 16 x 16 elements at 1 GHz, behind a memory of 1 byte a nanosecond."""
     rows = kernels([2 * batch * m * n * k], [size], "gemm", m=[m], n=[n], k=[k], batch=[batch])
     given = {"rows": 16, "columns": 16, "clock_hz": 1e9} | options
     model = model_of(Plugin(kind="systolic", options=tuple(given.items())))

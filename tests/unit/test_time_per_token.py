@@ -1,4 +1,4 @@
-"""Time per output token is the cost of one more iteration; filling and draining stand beside it."""
+"""Time per output token is the cost of one more iteration, without filling and draining."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_a_file_keeps_the_other_iterations(tmp_path: Path) -> None:
 def test_a_file_that_holds_one_number_of_iterations_says_what_its_figure_has(
     tmp_path: Path,
 ) -> None:
-    """As files of older versions: the mean is told as what it is."""
+    """As files of older versions do: the mean is labelled as what it is."""
     work = made("llama3-8b", {"pp": 2}, context=1024)
     del work._sections["steady"]
     work._set_steady({})

@@ -87,7 +87,6 @@ def test_spans_that_touch_share_a_lane_whatever_floating_point_says(tmp_path: Pa
 
 
 def timed() -> TraceBuilder:
-    """A thread that launches two kernels on two streams and a collective."""
     steps = TraceBuilder()
     operator = steps.compute("aten::mm", cpu=True, duration_micros=10)
     first = steps.compute("gemm", duration_micros=4, after=operator)
@@ -246,7 +245,6 @@ def test_what_is_neither_a_log_nor_a_trace_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_log_of_a_run_gives_its_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two kernels of 3 and 4 us and their collective, from our own log.log."""
     monkeypatch.chdir(tmp_path)
     step = TraceBuilder()
     first = step.compute("one", duration_micros=3)
@@ -284,7 +282,6 @@ def test_the_log_of_a_run_gives_its_times(tmp_path: Path, monkeypatch: pytest.Mo
 
 @pytest.fixture
 def logged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Flags of upstream's command for a log in the current folder."""
     monkeypatch.chdir(tmp_path)
     Path("in.csv").write_bytes(log(*EVENTS, prefix=PREFIX))
     return ["--input_filename", "in.csv", "--output_filename", "out.json", "--num_npus", "2"]

@@ -1,4 +1,4 @@
-"""`yantra topology`: what is shown of a fabric, drawn, and refused."""
+"""`yantra topology`: what it shows of a fabric, draws, and refuses."""
 
 from __future__ import annotations
 

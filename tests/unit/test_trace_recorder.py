@@ -1,4 +1,4 @@
-"""Recording traces in the native core: what fits is written in order, what does not is left out."""
+"""Recording traces in the core: what fits is written in order, what does not is left out."""
 
 from __future__ import annotations
 

@@ -92,7 +92,6 @@ def test_a_pipeline_is_a_chain_of_messages() -> None:
 
 
 def step_of(*calls: tuple[str, CollectiveType, int]) -> TraceBuilder:
-    """A chain of eight computations with collectives at some of them."""
     trace = TraceBuilder()
     last: Node | tuple[()] = ()
     for at in range(10):

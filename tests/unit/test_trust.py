@@ -22,7 +22,6 @@ from yantra.scenario import Scenario, load, loads
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current folder, with traces and the file `mine.py`; nothing is trusted."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     work = tmp_path / "work"
     work.mkdir()
@@ -33,7 +32,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def ran() -> bool:
-    """Return whether code ran since this was asked last."""
     mark = Path(MARK)
     was = mark.exists()
     mark.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""The type that a workload states is what its kernels run in and what MFU divides by."""
+"""The stated type of a workload is what its kernels run in and what MFU divides by."""
 
 from __future__ import annotations
 

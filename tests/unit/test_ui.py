@@ -1,4 +1,4 @@
-"""`yantra ui` runs what the controls say, for this machine alone, and refuses everything else."""
+"""`yantra ui` runs what the controls say, for this machine alone, and refuses the rest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models and clusters that somebody pastes on the page of `yantra ui`, or starts it with."""
+"""Models and clusters pasted on the page of `yantra ui`, or given at its start."""
 
 from __future__ import annotations
 
@@ -56,7 +56,6 @@ def text_of(cluster: str) -> str:
 
 
 def changed(cluster: str) -> str:
-    """Return the text of a cluster with links that are slower than those that it has."""
     reached = clusters.load(cluster).network[0].achievable
     assert reached is not None and reached.written in text_of(cluster)
     return text_of(cluster).replace(reached.written, "1 GB/s")

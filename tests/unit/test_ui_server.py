@@ -89,7 +89,7 @@ def test_what_takes_too_much_memory_is_said() -> None:
     with serving(Limits(memory_bytes=1 << 20)) as small:
         status, text = ask(small, "POST", "/run", json.dumps(FORM), JSON)
         assert status == 400 and "--memory-limit: must be above" in json.loads(text)["error"]
-    # An interpreter that has so little left may also end where it cannot say so itself.
+    # An interpreter with so little memory left may also end where it cannot report it.
     with serving(Limits(memory_bytes=150 << 20)) as small:
         status, text = ask(small, "POST", "/plan", json.dumps(LONG), JSON)
         said = {400: "more than the limit of 150 MiB", 500: "perhaps for lack of memory"}

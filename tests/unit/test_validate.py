@@ -101,7 +101,6 @@ def test_findings_as_json(tmp_path: Path, capsys: Captured) -> None:
 
 
 def _job(folder: Path, ranks: list[TraceBuilder], network: str = "analytical") -> list[str]:
-    """Write a scenario of some traces; return the words that name it."""
     for rank, trace in enumerate(ranks):
         trace.build().write(folder / f"job.{rank}.et")
     (folder / "job.yaml").write_text(
@@ -113,7 +112,7 @@ def _job(folder: Path, ranks: list[TraceBuilder], network: str = "analytical") -
 
 
 def _random_job(seed: int) -> list[TraceBuilder]:
-    """Messages and collectives of four ranks, in half of the jobs with a half that fits nothing."""
+    """Messages and collectives of four ranks; half of the jobs have a half that fits nothing."""
     draw = random.Random(seed)
     ranks = [TraceBuilder(rank=rank) for rank in range(4)]
     last: list[Any] = [()] * 4

@@ -145,7 +145,6 @@ def test_what_is_stuck_without_time_never_ends(folder: Path, ranks: Ranks, seria
 
 @pytest.fixture
 def never_run(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let every job be too large to run."""
     monkeypatch.setattr(validate, "MOST_EVENTS", -1)
     yield
 

@@ -1,7 +1,7 @@
 """Bad files through the command as it is installed: a process of its own has imported nothing.
 
-Each is one of a kind, and the smallest. Status 2 and the name of the file; never 70, a signal, or
-what the file asks of the terminal.
+Each gives status 2 and the name of the file; never 70, a signal, or what the file asks of the
+terminal.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ GROUPS = "[pg]process_group"
 
 
 def _trace(group: str, ranks: str | None = None) -> bytes:
-    """A collective of a group, and PyTorch's list of groups."""
     node = Node(1, "ar", NodeType.COMM_COLL)
     node.set("is_cpu_op", False, Kind.BOOL)
     node.set("comm_type", int(CollectiveType.ALL_REDUCE), Kind.INT64)

@@ -1,4 +1,4 @@
-"""Scenario files with a mistake, and what is said of it."""
+"""Scenario files with a mistake, and the errors that they give."""
 
 from __future__ import annotations
 

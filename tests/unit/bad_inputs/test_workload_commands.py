@@ -1,7 +1,7 @@
-"""Command lines of `yantra workload` and `yantra run --workload` that go wrong, and what is said.
+"""Command lines of `yantra workload` and `yantra run --workload` that go wrong, and their errors.
 
 workload_commands.txt holds each line as it is typed, and the whole text of its error under it;
-"{models}" and "{clusters}" stand for the names of all of them. Nothing is written, whole or half.
+"{models}" and "{clusters}" mean the names of all of them. Nothing is written, whole or half.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ WRITERS = [
 
 @pytest.mark.parametrize("line", WRITERS)
 def test_what_cannot_be_written_whole_is_not_written(line: str, folder: Path) -> None:
-    """A limit on the size of files stands for a full disk."""
+    """A limit on the size of files acts as a full disk."""
     before = sorted(os.listdir(folder))
     code = "import sys; from yantra.cli import main; sys.exit(main())"
     done = subprocess.run(

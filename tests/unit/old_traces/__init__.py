@@ -1,4 +1,4 @@
-"""Small files of every layout before today's, as recorded bytes, and what they say.
+"""Small files of every layout before today's, as recorded bytes, and their contents.
 
 NAME.et was written by `WRITTEN` with protobuf; NAME.json is the jsonizer's text of it, checked by
 hand.
