@@ -65,7 +65,6 @@ def cost(command: list[str], repeats: int = REPEATS) -> Cost:
 
 
 def yantra(*arguments: str) -> list[str]:
-    """Return a command line of ours."""
     return [sys.executable, "-m", "yantra", *arguments]
 
 
@@ -85,7 +84,6 @@ def at_once(host: Path, device: Path, folder: Path) -> list[str]:
 
 
 def upstream(commands: Path, host: Path, device: Path, folder: Path) -> Iterator[list[str]]:
-    """Yield upstream's commands for the same."""
     linked, trace = str(folder / "upstream.json"), str(folder / "upstream.et")
     yield [
         str(commands / "chakra_trace_link"),
@@ -116,7 +114,6 @@ def show(title: str, costs: list[Cost]) -> Cost:
 
 
 def beside_upstream(folder: Path) -> bool:
-    """Measure one pair in every mode; return whether the goals that could be checked are met."""
     name, host, device = pair(folder)
     start = cost(yantra("--version")).seconds
     print(f"{name:24} {'link':>17} {'convert':>17} {'both':>10}")
@@ -144,7 +141,6 @@ def beside_upstream(folder: Path) -> bool:
 
 
 def growth(folder: Path) -> bool:
-    """Measure made pairs of 1 and 10 sizes, less the start; return whether the goal is met."""
     start = cost(yantra("--version")).seconds
     seconds = []
     for size in (1, 10):
@@ -167,7 +163,6 @@ def report(folder: Path) -> bool:
 
 
 def main() -> int:
-    """Run; return the exit status."""
     with tempfile.TemporaryDirectory() as folder:
         return 0 if report(Path(folder)) else 1
 

@@ -56,7 +56,6 @@ MEMORY = 80 << 30
 
 
 def best(form: ClosedForm, columns: Columns, batch: int) -> np.ndarray:
-    """Return the fastest rows that fit."""
     judged = form.judge(columns, batch)
     fits = np.flatnonzero(judged.memory_bytes <= MEMORY)
     return fits[np.argpartition(judged.time_ns[fits], BEST)[:BEST]]
@@ -77,7 +76,6 @@ def judge_all() -> None:
 
 
 def main() -> None:
-    """Print a line for each model."""
     if sys.argv[1:] == ["--all"]:
         judge_all()
         return

@@ -24,7 +24,6 @@ TABLES = ("nodes.csv", "nodes.parquet", "nodes.feather")
 
 
 def step(folder: Path, copies: int, **options: Any) -> Any:
-    """Run a step on 32 ranks for each copy of the model; return the result."""
     from yantra.cli import main
     from yantra.compile import compile
     from yantra.run.simulate import run

@@ -30,8 +30,6 @@ MOST_BYTES = 1e9
 
 
 class Case(NamedTuple):
-    """So many hosts, on leaves of so many, and what the flows may take."""
-
     hosts: int
     per_leaf: int
     spread: bool
@@ -92,7 +90,6 @@ def _every(one: Any, other: Any) -> Any:
 
 
 def leaf_spine(hosts: int, per_leaf: int) -> Any:
-    """Return two hosts' cables for every one between leaves and spines."""
     leaves = np.arange(hosts, hosts + hosts // per_leaf)
     spines = np.arange(leaves[-1] + 1, leaves[-1] + 1 + per_leaf // 2)
     up = np.stack([np.arange(hosts), np.repeat(leaves, per_leaf)], axis=1)

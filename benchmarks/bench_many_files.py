@@ -28,7 +28,6 @@ GOAL_MB = 2000.0
 
 
 def write(folder: Path) -> int:
-    """Write the traces, their groups and the scenario; return the bytes of the traces."""
     from yantra.workloads.models.catalogue import find
     from yantra.workloads.plan.plan import Plan
     from yantra.workloads.training.train import train

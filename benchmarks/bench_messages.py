@@ -29,7 +29,6 @@ class Speed(NamedTuple):
 
     @property
     def per_s(self) -> float:
-        """Messages a second."""
         return self.messages / self.seconds
 
 

@@ -63,7 +63,6 @@ def plans_of(case: Case) -> list[Plan]:
 
 
 def timed(model: Any, plan: Plan) -> tuple[list[float], float]:
-    """Make and simulate a plan; return the seconds of each part, and the length of the step."""
     at = [time.process_time()]
     workload = train(model, plan)
     at.append(time.process_time())
@@ -80,7 +79,6 @@ def timed(model: Any, plan: Plan) -> tuple[list[float], float]:
 
 
 def go_through(case: Case) -> dict[str, Any]:
-    """Make and simulate the plans of a case in this process; return seconds and step lengths."""
     plans = plans_of(case)
     timed(find(OTHER[0]), OTHER[1])
     model = find(case.model)

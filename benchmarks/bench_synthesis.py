@@ -20,8 +20,6 @@ LEAST_OF_BOUND = 0.97
 
 
 class Case(NamedTuple):
-    """A torus, what is made for it, and how many seconds it may take."""
-
     sizes: str
     collective: str
     goal_s: float

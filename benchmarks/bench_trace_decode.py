@@ -20,7 +20,6 @@ REPEATS = 9
 
 
 def typical_trace(nodes: int) -> bytes:
-    """Return the content of an .et file of `nodes` nodes."""
     recorder = _core.TraceRecorder()
     recorder.end_metadata("")
     for node in range(nodes):
@@ -55,7 +54,6 @@ def measure(data: bytes) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Measure and print beside the goal."""
     data = typical_trace(NODES)
     decoding, building = measure(data)
     rate = NODES / (decoding + building)

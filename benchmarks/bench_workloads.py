@@ -23,8 +23,6 @@ MEGABYTE = 1 << 20
 
 
 class Case(NamedTuple):
-    """A model of the zoo, a plan, and the goals."""
-
     model: str
     plan: dict[str, Any]
     seconds: float

@@ -42,8 +42,6 @@ CLUSTERS = ("hgx-h100", "hgx-b200", "dgx-a100-80gb", "mi300x", "gb200-nvl72")
 
 
 class Job(NamedTuple):
-    """A model, a cluster, ranks and sequences a step."""
-
     model: str
     cluster: str
     ranks: int
@@ -51,7 +49,6 @@ class Job(NamedTuple):
 
 
 def job_of(seed: int) -> Job:
-    """Return one of the jobs, by its number."""
     draw = random.Random(seed)
     model, least = MODELS[seed % len(MODELS)]
     cluster = CLUSTERS[seed // len(MODELS) % len(CLUSTERS)]
@@ -150,7 +147,6 @@ class Search:
 
 
 def random_plans(search: Search, space: PlanSpace, number: int) -> list[Plan]:
-    """Return random plans of a space that fit."""
     columns = space.columns(search.model)
     rows = list(range(len(columns["tp"])))
     search.draw.shuffle(rows)

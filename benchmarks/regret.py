@@ -27,8 +27,6 @@ SEQUENCE = 2048
 
 
 class Job(NamedTuple):
-    """A model, a cluster, ranks and sequences a step."""
-
     model: str
     cluster: str
     ranks: int

@@ -40,8 +40,6 @@ _KINDS = ("folded", "folded, run", "every rank", "ASTRA-sim")
 
 
 class Point(NamedTuple):
-    """Processor seconds of one run."""
-
     series: str
     kind: str
     ranks: int
@@ -49,14 +47,12 @@ class Point(NamedTuple):
 
 
 def sizes(series: str) -> list[int]:
-    """Return the sizes of a dimension."""
     if "torus" in series:
         return [4, 8, 16, 32]
     return [8, 16, 32, 64, 128, 256, 512, 1024, 4096]
 
 
 def collectives(folder: Path) -> list[Point]:
-    """Measure the all-reduces of 1 MiB in 4 chunks."""
     points = []
     for (series, blocks), algorithm in zip(BLOCKS.items(), ALGORITHMS, strict=True):
         last: dict[str, Point] = {}
@@ -162,7 +158,6 @@ def ratios(points: list[Point]) -> list[str]:
 
 
 def draw(points: list[Point], file: Path) -> None:
-    """Write the plot: a panel for each series, ranks against seconds, both in powers of ten."""
     import matplotlib as mpl
 
     mpl.use("svg")

@@ -91,21 +91,17 @@ class Run:
         self.warnings = warnings
 
     def ns(self, ticks: int) -> Fraction:
-        """Turn ticks into nanoseconds."""
         return Fraction(ticks, self.model.ticks_per_ns)
 
     @property
     def finish(self) -> list[Fraction]:
-        """When each rank finished."""
         return [self.ns(ticks) for ticks in self.outcome.finish]
 
     def span(self, rank: int, node: int) -> tuple[Fraction, Fraction]:
-        """When a node (by index) started and ended."""
         at = self.outcome.first_node[rank] + node
         return self.ns(self.outcome.start[at]), self.ns(self.outcome.end[at])
 
     def bytes(self) -> list[int]:
-        """How many bytes each dimension carried."""
         return [use.bytes for use in self.outcome.dimensions]
 
     def columns(self) -> tuple[Any, ...]:

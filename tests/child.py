@@ -24,7 +24,6 @@ class Ended(NamedTuple):
 
 
 def in_child(command: list[str], longest_s: float) -> Ended:
-    """Run a command of Yantra in a child, for so many seconds at most."""
     with tempfile.TemporaryFile("w+", errors="backslashreplace") as out:
         child = os.fork()
         if child == 0:

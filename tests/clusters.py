@@ -13,7 +13,6 @@ LATENCY_NS = 500.0
 
 
 def dimension(kind: Any = "ring", size: int = 4, bytes_per_ns: float = GB_PER_S) -> Dimension:
-    """One dimension of 50 GB/s and 500 ns."""
     return Dimension(kind=kind, size=size, bytes_per_ns=bytes_per_ns, latency_ns=LATENCY_NS)
 
 

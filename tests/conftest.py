@@ -58,7 +58,6 @@ def _own_trust() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder that all workers of this run share."""
     own = tmp_path_factory.getbasetemp()
     shared = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "shared"
     shared.mkdir(exist_ok=True)

@@ -65,7 +65,6 @@ class Objects:
         self._folder = folder
 
     def program(self, test: Path, folder: Path, files: Sequence[Path] = ()) -> Path:
-        """Build a test, with other files beside it, into a folder; return the program."""
         sources, groups = _needs(test)
         objects = self._all([_object(test), *map(_object, groups)])
         target = folder / _name(test)
@@ -93,7 +92,6 @@ class Objects:
         return True
 
     def _source(self, name: str) -> list[object]:
-        """Return what the compiler takes to make an object."""
         group = name.removeprefix("group-").removesuffix(".o")
         if group not in GROUPS:
             return [*STRICT, NATIVE / f"{name.removesuffix('.o').replace('-', '/')}.test.cpp"]

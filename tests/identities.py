@@ -22,7 +22,6 @@ OF_NODES = [KINDS.index(kind) for kind in ("compute", "memory", "host")]
 
 
 def hold(result: Result, where: str = "", bins: int = 7) -> None:
-    """Check all identities of a recorded run."""
     path_fills_the_run(result, where)
     slack_is_what_is_left(result, where)
     collectives_add_up(result, where)

@@ -99,5 +99,4 @@ def makespan(
 
 
 def ends(job: Job, bandwidth: float, latency: float) -> bool:
-    """Whether a job comes to its end."""
     return makespan(traces(job), GROUPS, bandwidth, latency) is not None

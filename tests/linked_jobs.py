@@ -42,12 +42,10 @@ def attrs(**values: Any) -> list[Attr]:
 
 
 def tensor(elements: int, width: int = 4) -> list[Any]:
-    """A recorded tensor."""
     return [1, 2, 0, elements, width, "cuda:0"]
 
 
 def io(*pairs: tuple[Any, str], shapes: Sequence[Any] | None = None) -> msgspec.Raw:
-    """Recorded inputs: (value, type) pairs."""
     values, types = [v for v, _ in pairs], [t for _, t in pairs]
     form = {"values": values, "shapes": shapes or [[] for _ in pairs], "types": types}
     return msgspec.Raw(json.dumps(form).encode())
@@ -73,8 +71,6 @@ def record(
 
 
 class Rank:
-    """One rank: a thread, a compute stream and a network stream. Times in nanoseconds."""
-
     def __init__(self, rank: int, world_size: int, groups: Iterable[ProcessGroup] = ()) -> None:
         self.linked = Linked(
             schema="1.1.1-chakra.0.0.4",
@@ -105,7 +101,6 @@ class Rank:
         outputs: msgspec.Raw = EMPTY_IO,
         **values: Any,
     ) -> Operator:
-        """Add an operator that starts now; the clock does not move."""
         made = Operator(
             id=self._id(),
             host_id=self._next + 1,
@@ -147,7 +142,6 @@ class Rank:
         return op
 
     def compute(self, dur: int = 5000, kernel: int = 20_000, name: str = "aten::mul") -> DeviceOp:
-        """An operator that launches one kernel."""
         op = self.launch("kernel", self.operator(name, 1, dur), kernel)
         self.now += dur
         return op
@@ -155,7 +149,6 @@ class Rank:
     def talk(
         self, name: str, group: str, elements: int, sequence: int, *, peer: int = 0, dur: int = 9000
     ) -> DeviceOp:
-        """Add a collective, a send or a receive through `record_param_comms`, and its kernel."""
         text = record(name, elements, group, sequence, peer)
         around = self.operator("record_param_comms", 1, 4000, inputs=text)
         inner = self.operator(f"nccl:{name}", around.id, 4000)
@@ -201,7 +194,6 @@ class Rank:
         return body
 
     def synchronize(self) -> None:
-        """Wait for both streams."""
         start = self.now
         self.now = max([self.now + 1000, *(free + 1000 for free in self._free.values())])
         after = sorted(self._last.values())

@@ -33,7 +33,6 @@ def hear(word):
 
 
 def program(folder: Path, body: str, name: str = "program") -> str:
-    """Write a script that can `say(text)` and `hear(word)`, and return its path."""
     path = folder / name
     path.write_text(_BEGIN + body)
     path.chmod(0o755)

@@ -57,7 +57,6 @@ def step(ranks: int = 16) -> Result:
 
 @cache
 def many(ranks: int = 131_072) -> Result:
-    """One all-reduce over very many ranks, folded."""
     trace = TraceBuilder()
     work = trace.compute("work", duration_micros=5)
     trace.collective(CollectiveType.ALL_REDUCE, 1 << 20, after=work)
@@ -97,7 +96,6 @@ def packets() -> Result:
 
 @cache
 def shared() -> Result:
-    """Eight ranks on a leaf-spine whose links they share; both leaves have two spines."""
     traces = []
     for rank in range(8):
         trace = TraceBuilder(rank=rank)

@@ -18,7 +18,6 @@ PACKAGE = BUILD / "package" / "yantra"
 
 
 def main() -> int:
-    """Build, copy, run; return pytest's exit status."""
     shutil.rmtree(PACKAGE, ignore_errors=True)
     shutil.copytree(
         ROOT / "src" / "yantra", PACKAGE, ignore=shutil.ignore_patterns("*.so", "__pycache__")

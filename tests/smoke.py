@@ -20,7 +20,6 @@ def yantra(folder: str, *words: str) -> str:
 
 
 def main() -> None:
-    """Run it."""
     with TemporaryDirectory() as folder:
         train = ("workload", "train", "--model", "llama3-8b", "--tp", "4", "--dp", "2")
         yantra(folder, *train, "-o", "step.yw")

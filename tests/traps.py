@@ -103,7 +103,6 @@ def _result() -> str:
 
 
 def lay(folder: Path) -> None:
-    """Write the traces and the code of traps: a Python file and a program."""
     mark = folder / MARK
     arm(folder)
     program = folder / "evil.sh"

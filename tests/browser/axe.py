@@ -18,7 +18,6 @@ NEEDS = "axe-core is not installed; npm install axe-core, or set AXE_CORE to its
 
 
 def find_axe() -> Path | None:
-    """Return the script of axe-core, or None."""
     path = Path(os.environ.get("AXE_CORE", _PLACE))
     return path if path.is_file() else None
 

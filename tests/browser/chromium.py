@@ -138,8 +138,6 @@ class Chromium:
 
 
 class Page:
-    """One page of a browser."""
-
     def __init__(self, browser: Chromium, session: str, target: str) -> None:
         self._browser, self._session, self._target = browser, session, target
 
@@ -147,11 +145,9 @@ class Page:
         return self._browser.call(method, self._session, **parameters)
 
     def close(self) -> None:
-        """Close the page."""
         self._browser.call("Target.closeTarget", targetId=self._target)
 
     def evaluate(self, expression: str) -> Any:
-        """Return the value of an expression of JavaScript; promises are waited for."""
         answer = self.call(
             "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
         )
@@ -159,7 +155,6 @@ class Page:
         return answer["result"].get("value")
 
     def until(self, expression: str, within_s: float = LONGEST_S) -> Any:
-        """Return the value of an expression once it is true, within a time."""
         end = time.monotonic() + within_s
         while time.monotonic() < end:
             if value := self.evaluate(expression):
@@ -182,11 +177,9 @@ class Page:
         )
 
     def mouse(self, kind: str, x: float, y: float, **more: Any) -> None:
-        """Send one event of the mouse: mouseMoved, mousePressed, mouseReleased, mouseWheel."""
         self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
 
     def click(self, x: float, y: float, modifiers: int = 0) -> None:
-        """Click at a place of the window."""
         self.mouse("mouseMoved", x, y)
         for kind in ("mousePressed", "mouseReleased"):
             self.mouse(kind, x, y, button="left", clickCount=1, modifiers=modifiers)
@@ -214,11 +207,9 @@ class Page:
         path.write_bytes(b64decode(answer["data"]))
 
     def pdf(self) -> bytes:
-        """Return the page as it is printed."""
         return b64decode(self.call("Page.printToPDF", printBackground=True)["data"])
 
     def problems(self) -> list[str]:
-        """Return what the page logged as an error or a warning, and exceptions."""
         self.settle()
         found = []
         for event in self._events():

@@ -24,7 +24,6 @@ SCHEMES = pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Write a page of each kind."""
     folder = tmp_path_factory.mktemp("pages")
     made = {one.__name__: html(one()) for one in (uneven, step, shared, packets)}
     made["study"] = study_html(folder)

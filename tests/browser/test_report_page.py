@@ -86,7 +86,6 @@ def box(page: Page, query: str) -> dict[str, float]:
 
 
 def press(page: Page, query: str) -> None:
-    """Click in the middle of an element."""
     at = box(page, query)
     page.click(at["x"] + at["width"] / 2, at["y"] + at["height"] / 2)
 
@@ -104,7 +103,6 @@ def row(page: Page, label: str) -> float:
 
 
 def search(page: Page, text: str) -> str:
-    """Type into the search box; return how many it found."""
     press(page, "#search")
     page.evaluate("document.getElementById('search').value = ''")
     page.call("Input.insertText", text=text)

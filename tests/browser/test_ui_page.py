@@ -23,7 +23,6 @@ TIME = "(document.querySelector('#answer .makespan')?.textContent ?? '')"
 
 @contextmanager
 def serving() -> Iterator[Server]:
-    """Serve the page until the block ends."""
     with Server(0) as running:
         thread = Thread(target=running.serve_forever, daemon=True)
         thread.start()
@@ -51,7 +50,6 @@ def page(server: Server) -> Iterator[Page]:
 
 
 def change(page: Page, name: str, value: str) -> None:
-    """Set a control as a user does, and wait for the run."""
     before = page.evaluate("document.documentElement.dataset.runs")
     page.evaluate(
         f"{{const e = document.getElementById('controls').elements['{name}']; e.value = '{value}';"
@@ -258,7 +256,6 @@ def test_a_search_is_stopped_by_its_button_and_by_leaving_the_page(
 
 
 def eventually(holds: Callable[[], bool], seconds: float = 20.0) -> None:
-    """Wait until something holds."""
     deadline = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < deadline

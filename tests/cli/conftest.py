@@ -20,7 +20,6 @@ def examples_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def inputs(examples_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the files, which is the current folder."""
     folder = tmp_path / "inputs"
     shutil.copytree(examples_folder, folder)
     monkeypatch.chdir(folder)

@@ -82,7 +82,6 @@ def words(example: str) -> list[str]:
 
 
 def write(folder: Path) -> None:
-    """Write every file that an example reads."""
     for name, text in TEXTS.items():
         (folder / name).write_text(text)
     simulator = folder / "my_simulator"

@@ -190,7 +190,6 @@ def install_upstream(site: Path, *, editable: bool = False) -> None:
 
 
 def tried(site: Path, code: str) -> str:
-    """Run code with a folder as site-packages; return what it prints and how it ends."""
     head = f"import site; site.addsitedir({str(site)!r})\n"
     done = drop_in.python("-c", head + code, cwd=site, path=[])
     return f"{done.returncode} {done.stdout}{done.stderr.strip().rpartition(chr(10))[2]}"

@@ -47,7 +47,6 @@ COMMAND = "import sys; from yantra.cli import main; sys.argv[0] = 'yantra'; sys.
 
 @pytest.fixture(scope="module")
 def shell_path(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A PATH on which `yantra` is the one under test."""
     folder: Path = tmp_path_factory.mktemp("bin")
     script = folder / "yantra"
     script.write_text(f'#!/bin/sh\nexec \'{sys.executable}\' -c "{COMMAND}" "$@"\n')

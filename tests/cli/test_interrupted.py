@@ -184,7 +184,5 @@ def _ends_within_a_second(line: str, folder: Path, after: float = 1.0) -> None:
 
 
 def _cpu_seconds(pid: int) -> float:
-    """What a process has used until now."""
-
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

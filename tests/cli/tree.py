@@ -37,7 +37,6 @@ class Found(NamedTuple):
 def walk(
     command: click.Command = yantra, words: tuple[str, ...] = (), above: click.Context | None = None
 ) -> Iterator[Found]:
-    """Yield a command and all below it."""
     context = click.Context(command, parent=above, info_name=words[-1] if words else "yantra")
     yield Found(words, command, context)
     if isinstance(command, click.Group):

@@ -18,8 +18,6 @@ from yantra.run.simulate import run
 
 
 class Twin(NetworkModel):
-    """The analytical network, in Python."""
-
     def delay_ns(self, message: Message) -> float:
         return self.fabric.alone_ns(message)
 

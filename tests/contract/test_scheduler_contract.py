@@ -61,8 +61,6 @@ class Remembers(Scheduler):
 
 
 class Class(Scheduler):
-    """Remembers beyond one scheduler."""
-
     asked = 0
 
     def priorities(self, nodes: Nodes) -> Any:
@@ -81,8 +79,6 @@ class FewCollectives(Scheduler):
 
 
 class LastFirst(Scheduler):
-    """The last by id first."""
-
     def priorities(self, nodes: Nodes) -> Any:
         return np.arange(len(nodes))
 

@@ -57,8 +57,6 @@ class NegativeSwitches(Switch):
 
 
 class OneWay(Block):
-    """A line that leads up only."""
-
     def links(self, n: int) -> Iterable[Link]:
         return [(rank, rank + 1) for rank in range(n - 1)]
 
@@ -74,8 +72,6 @@ class Hesitates(Mesh):
 
 
 class Wanders(Mesh):
-    """Goes right where it should turn."""
-
     def next_device(self, n: int, at: int, to: int) -> Any:
         return float(at + 1)
 
@@ -112,8 +108,6 @@ class TooGreat(FullyConnected):
 
 
 class UpOnly(Block):
-    """A switch that leads nowhere."""
-
     def switches(self, n: int) -> int:
         return 1
 

@@ -12,7 +12,6 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def files_of(guide: str) -> list[str]:
-    """Return the C++ blocks of a guide."""
     page = ROOT / "docs" / "guides" / guide
     return [block.text for block in blocks(page) if block.language == "cpp"]
 

@@ -63,15 +63,12 @@ class Block(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """What a block printed, and what the page shows."""
-
     where: str
     printed: str
     shown: str
 
 
 def blocks(page: Path) -> list[Block]:
-    """Return the fenced blocks of a page."""
     text = page.read_text(encoding="utf-8")
     return [
         Block(*match.groups(), text.count("\n", 0, match.start()) + 1, *match.span())
@@ -130,7 +127,6 @@ def _compared(where: str, printed: str, shown: str) -> Difference:
 
 
 def _pattern(shown: str) -> str:
-    """Return what a text with measured numbers looks like, as a regular expression."""
     lines = []
     for line in _spaced(shown).splitlines(keepends=True):
         pattern = re.escape(line).replace("\\~", "~")

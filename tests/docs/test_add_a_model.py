@@ -18,7 +18,6 @@ GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "add-a-model.md"
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the guide's files."""
     made = tmp_path / "page"
     made.mkdir()
     monkeypatch.chdir(made)

@@ -78,7 +78,6 @@ def test_the_architecture_names_every_part() -> None:
 
 
 def prose(page: Path) -> str:
-    """Return a page without its fenced blocks."""
     return re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
 
 

@@ -205,7 +205,6 @@ _BESIDE = {
 
 
 def changed(data: bytes, other: bytes, file: str, dice: random.Random) -> tuple[str, bytes]:
-    """Return what was done to the content of a file, and the outcome."""
     kind = dice.randrange(10)
     if kind < 2:
         what = dice.choice(list(WHOLE))

@@ -70,14 +70,11 @@ class Job(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """What a command did that none may."""
-
     problem: str
     output: str
 
 
 def jobs(folder: Path) -> list[Job]:
-    """Write the jobs that are changed."""
     made = []
     for name in CASES:
         at = folder / name

@@ -32,8 +32,6 @@ class Failure(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a run of the loop found."""
-
     runs: int
     kept: int
     failure: Failure | None
@@ -83,7 +81,6 @@ def _inputs(
 
 
 def _tried(reader: Reader, data: bytes) -> str:
-    """Return the kind of outcome."""
     begin = time.monotonic()
     with _alarm():
         try:

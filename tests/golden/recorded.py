@@ -33,15 +33,12 @@ _TYPES = ("all-reduce", "reduce-scatter", "all-gather", "all-to-all")
 
 
 class Ticks(NamedTuple):
-    """What a run left behind."""
-
     finish: list[int]
     exposed: list[int]
     order: list[int]
 
 
 def ranks_of(case: Case) -> int:
-    """Return the number of ranks."""
     ranks = 1
     for _, size, _, _ in case["network"]:
         ranks *= size
@@ -81,7 +78,6 @@ def _write_traces(prefix: Path, graphs: list[list[str]], of: list[int], integers
 
 
 def model_of(case: Case, backend: str, folder: Path) -> Model:
-    """Compile a case whose files are in a folder."""
     arguments = case.get("arguments", {})
     scenario, _ = from_files(
         directory=folder,

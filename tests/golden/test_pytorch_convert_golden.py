@@ -47,12 +47,10 @@ pytestmark = pytest.mark.skipif(not CHAKRA.exists(), reason="the golden sets are
 
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder the cases are unpacked to."""
     return tmp_path_factory.mktemp("golden")
 
 
 def case(name: str, unpacked: Path) -> Path:
-    """Unpack a case, once."""
     if not (unpacked / name).exists():
         with tarfile.open(CHAKRA / f"{name}.tar.xz") as archive:
             archive.extractall(unpacked, filter="data")

@@ -25,7 +25,6 @@ from tests.laws.places import NETWORKS
 
 
 def main() -> int:
-    """Run the campaign; return the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.laws",
         description=__doc__,

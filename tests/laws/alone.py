@@ -21,7 +21,6 @@ from yantra.run.validate import Report, _check_workload
 
 
 def rates(case: Case) -> str:
-    """No link, and no port of a rank, carries more than its rate."""
     done = Run(case.place, case.job)
     makespan_ns = done.makespan / 1000
     if not makespan_ns:
@@ -94,7 +93,6 @@ def draw_cut(draw: Random, network: str) -> Case:
 
 
 def cut(case: Case) -> str:
-    """No collective is below its cut bound."""
     (step,) = case.job.steps
     least = least_ns(case.place, step)
     took = Run(case.place, case.job).makespan / 1000
@@ -105,7 +103,6 @@ DAMAGES = ("none", "size", "receive", "send", "member", "peer", "tag")
 
 
 def draw_checked(draw: Random, network: str) -> Case:
-    """Draw a job, and a mistake in it."""
     return any_case(draw, network)._replace(change=draw.choice(DAMAGES))
 
 
@@ -146,7 +143,6 @@ def whole(case: Case) -> str:
 
 
 def own_work(case: Case) -> str:
-    """A rank computes on one stream, and a step waits for those that it is after."""
     finish = Run(case.place, case.job).finish
     fastest = case.place.fastest
     done: list[dict[int, int]] = [{} for _ in finish]
@@ -171,7 +167,6 @@ def own_work(case: Case) -> str:
 
 
 def sums(case: Case) -> str:
-    """The parts of a rank sum up to its end."""
     done = Run(case.place, case.job)
     for rank, end in enumerate(done.outcome.finish):
         parts = breakdown(done.model, done.outcome, rank)
@@ -181,7 +176,6 @@ def sums(case: Case) -> str:
 
 
 def again(case: Case) -> str:
-    """Run again, it gives the same bits."""
     first = Run(case.place, case.job)
     second = Run(case.place, case.job)
     for name in ("finish", "start", "end"):
@@ -191,7 +185,6 @@ def again(case: Case) -> str:
 
 
 def ends(case: Case) -> str:
-    """A job that can end does."""
     try:
         Run(case.place, case.job)
     except DeadlockError as error:

@@ -25,8 +25,6 @@ BLOCK = 25
 
 
 class Block(NamedTuple):
-    """Cases of consecutive seeds."""
-
     law: str
     network: str
     first: int
@@ -43,7 +41,6 @@ class Found(NamedTuple):
 
 
 def case_of(law: str, network: str, seed: int) -> Case | None:
-    """Return the case of a seed; None where the law has none."""
     return LAWS[law].draw(Random(f"{law} {network} {seed}"), network)
 
 
@@ -57,7 +54,6 @@ def pairs(laws: Sequence[str] = (), networks: Sequence[str] = ()) -> list[tuple[
 
 
 def held(block: Block) -> Found:
-    """Hold the cases of a block."""
     law = LAWS[block.law]
     cases, wrong, noted = 0, [], []
     for seed in range(block.first, block.first + block.count):

@@ -23,8 +23,6 @@ class Case(NamedTuple):
 
 
 class Run:
-    """A finished run."""
-
     def __init__(self, place: Place, job: Job) -> None:
         self.model: Model = compile(place.scenario(job))
         self.outcome = run_native(self.model)
@@ -32,12 +30,10 @@ class Run:
 
     @property
     def finish(self) -> list[int]:
-        """When each rank finishes, in picoseconds."""
         return [ticks * 1000 // self.per_ns for ticks in self.outcome.finish]
 
     @property
     def makespan(self) -> int:
-        """When the last rank finishes, in picoseconds."""
         return max(self.finish, default=0)
 
 
@@ -47,7 +43,6 @@ def any_case(draw: Random, network: str) -> Case:
 
 
 def job_for(draw: Random, on: Place, kinds: tuple[str, ...] = KINDS) -> Job:
-    """Draw a job of the ranks of a place, with collectives of some kinds."""
     return drawn(draw, on.ranks, on.needs_powers, on.collectives.rendezvous, kinds)
 
 

@@ -14,7 +14,6 @@ ALGORITHMS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
 
 
 def _also_outside(collectives: Collectives, dimensions: int) -> Collectives:
-    """Return collectives with algorithms for so many dimensions."""
     more = {}
     for kind in ALGORITHMS:
         names = getattr(collectives, kind)
@@ -97,7 +96,6 @@ def _keeps_partners(group: tuple[int, ...], numbers: list[int]) -> bool:
 
 
 def is_product(ranks: tuple[int, ...], sizes: list[int]) -> bool:
-    """Return whether ranks are all those of some coordinates of each dimension."""
     strides = [prod(sizes[:at]) for at in range(len(sizes))]
     along = [
         {rank // stride % size for rank in ranks}
@@ -120,7 +118,6 @@ def _order(draw: Random, kind: str, size: int, turns: bool, powers: bool) -> lis
 
 
 def scaled(place: Place, by: int) -> Place:
-    """Return a place on which everything takes `by` times as long."""
     delays = {
         name: getattr(place.collectives, name) * by
         for name in ("endpoint_delay_ns", "local_reduction_delay_ns")
@@ -159,7 +156,6 @@ def shaken(draw: Random, place: Place) -> Place:
 
 
 def faster_place(draw: Random, place: Place) -> Place:
-    """Return a place with one dimension, or one cable, of more rate or less latency."""
     rows = list(place.cables or place.dims)
     at = draw.randrange(len(rows))
     *ends, rate, ns = rows[at]

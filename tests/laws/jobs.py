@@ -50,8 +50,6 @@ class Step(NamedTuple):
 
 
 class Job(NamedTuple):
-    """Steps of so many ranks."""
-
     ranks: int
     steps: tuple[Step, ...]
 
@@ -127,12 +125,10 @@ class Job(NamedTuple):
         return self._replace(steps=(*self.steps, *more))
 
     def changed(self, number: int, size: int) -> Job:
-        """Return the job with another size of a step."""
         steps = (step._replace(size=size) if step.number == number else step for step in self.steps)
         return self._replace(steps=tuple(steps))
 
     def shaken(self, draw: Random) -> Job:
-        """Return the job with kernels that take up to 2 ps more."""
         kernels = (step for step in self.steps if step.what == "kernel")
         longer = {step.number: step.size + draw.randrange(3) for step in kernels}
         steps = (step._replace(size=longer.get(step.number, step.size)) for step in self.steps)
@@ -207,11 +203,9 @@ class Job(NamedTuple):
         )
 
     def in_groups(self) -> Job:
-        """Return the job with a group in place of all ranks."""
         return self._replace(steps=tuple(step._replace(bare=False) for step in self.steps))
 
     def beside(self, other: Job) -> Job:
-        """Return both jobs as one; they share no ranks."""
         last = max((step.number for step in self.steps), default=0) + 1
         moved = [
             step._replace(
@@ -256,8 +250,6 @@ def _node(trace: TraceBuilder, step: Step, rank: int, group: str | None, after: 
 
 
 class Drawn:
-    """A job being drawn."""
-
     def __init__(
         self, draw: Random, ranks: int, powers: bool, chained: bool, kinds: tuple[str, ...]
     ) -> None:
@@ -298,7 +290,6 @@ class Drawn:
         return tuple(sorted(after))
 
     def some(self, what: str) -> None:
-        """Add a step of a sort."""
         draw = self.draw
         if what == "collective":
             bare = draw.random() < 0.4
@@ -313,7 +304,6 @@ class Drawn:
             self.add(what, (draw.randrange(self.ranks),), draw.randrange(1, 40_000_000))
 
     def job(self) -> Job:
-        """Return what was drawn."""
         return Job(self.ranks, tuple(self.steps))
 
 

@@ -39,7 +39,6 @@ def _fixed_routes(draw: Random, network: str) -> Case | None:
 
 
 def draw_doubled(draw: Random, network: str) -> Case | None:
-    """Draw a job, and a place twice."""
     case = _fixed_routes(draw, network)
     other = doubled(draw, case.place) if case else None
     return case._replace(change=other) if case and other else None
@@ -60,7 +59,6 @@ def draw_idle(draw: Random, network: str) -> Case | None:
 
 
 def idle(case: Case) -> str:
-    """Idle ranks change no time."""
     n, other = case.job.ranks, case.change
     alone = Run(case.place, case.job.in_groups()).finish
     among = Run(other, case.job.on(lambda rank: rank, other.ranks)).finish
@@ -169,7 +167,6 @@ def rounded(case: Case) -> str:
 
 
 def draw_split(draw: Random, network: str) -> Case:
-    """Draw a message, in how many parts, and whether each waits for the one before."""
     whole = network in ("store_and_forward", "external")  # a message crosses links whole
     on = place(draw, network, ("dimensions",) if whole else ("dimensions", "cluster", "fabric"))
     if whole:
@@ -270,7 +267,6 @@ LONGEST_PERIOD = 6
 
 
 def draw_iterated(draw: Random, network: str) -> Case:
-    """Draw a job of few steps."""
     on = _controlled_by_nothing(place(draw, network))
     job = job_for(draw, on)
     most = 2 if network == "external" else 5  # which takes a process, and a while
@@ -316,7 +312,6 @@ def _ends_in_one_run(case: Case, turns: range) -> list[int]:
 
 
 def later(case: Case) -> str:
-    """What comes later changes nothing before."""
     alone = Run(case.place, case.job)
     more = case.job.followed(2 * alone.makespan + 1)
     before, after = spans(alone, case.job), spans(Run(case.place, more), more)

@@ -63,13 +63,11 @@ class Place(NamedTuple):
 
     @property
     def hashes_routes(self) -> bool:
-        """Whether a hash of the numbers of ranks chooses among equal ways."""
         several = len(self.dims) > 1 or (self.dims[0][0] == "ring" and not self.dims[0][1] % 2)
         return self.network in ("packet", "external") and several
 
     @property
     def ranks(self) -> int:
-        """How many ranks it has."""
         return prod(size for _, size, _, _ in self.dims)
 
     @property
@@ -103,7 +101,6 @@ class Place(NamedTuple):
         return "\n".join([*shown, f"  {said}"])
 
     def scenario(self, job: Job) -> Scenario:
-        """Return the scenario of a job on it."""
         fabric: dict[str, Any] = {}
         if self.cables:
             fabric = {"fabric": Plugin(kind=self.fabric_kind), "routing": self.routing}
@@ -153,8 +150,6 @@ class _Nothing(Record):
 @lru_cache(maxsize=8)
 def _builder(ranks: int, devices: int, cables: tuple[Cable, ...]) -> type[Builder]:
     class Drawn(Builder):
-        """A graph that was drawn: cables both ways between ranks and switches."""
-
         options = Section(_Nothing, {})
         example = {}  # noqa: RUF012
 
@@ -174,7 +169,6 @@ def _builder(ranks: int, devices: int, cables: tuple[Cable, ...]) -> type[Builde
 
 
 def speed(draw: Random) -> tuple[float, float]:
-    """Draw bytes per ns, and ns."""
     return draw.choice((0.7, 3.0, 8.0, 53.6870912)), draw.choice((0.0, 12.25, 500.0, 333.0))
 
 
@@ -204,7 +198,6 @@ def collectives(draw: Random, sizes: list[int]) -> Collectives:
 
 
 def dimensions(draw: Random, network: str, ranks: int) -> Place:
-    """Draw a product of dimensions."""
     sizes = _sizes(draw, ranks)
     kinds = ("ring", "fully_connected", "switch")
     dims = tuple((draw.choice(kinds), size, *speed(draw)) for size in sizes)

@@ -81,8 +81,6 @@ def _arguments() -> argparse.Namespace:
 
 
 class _Progress:
-    """Shows progress on a terminal; in a pipe, only what survived."""
-
     def __init__(self, count: int) -> None:
         self.count = count
         self.survived = 0

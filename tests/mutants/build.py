@@ -34,8 +34,6 @@ class BuildError(Exception):
 
 
 class Unit(NamedTuple):
-    """What one compile command compiles."""
-
     object: str  # as the link line names it
     command: tuple[str, ...]  # without its source and its object
     sources: tuple[Path, ...]
@@ -190,7 +188,6 @@ def package(worker: int) -> Path:
 
 
 def built_core() -> Path:
-    """Return the module as CMake built it."""
     return FOLDER / "core" / MODULE
 
 

@@ -53,18 +53,15 @@ class Candidate(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Where it is, to be shown."""
         return f"{self.file}:{self.mutant.line}"
 
     @property
     def name(self) -> str:
-        """What the results are kept under."""
         digest = hashlib.sha256(self.text.encode()).hexdigest()[:16]
         return f"{self.file} {digest} {self.mutant.start} {self.mutant.change}"
 
     @property
     def diff(self) -> str:
-        """The change as a unified diff."""
         lines = difflib.unified_diff(
             self.text.splitlines(), self.mutant.applied(self.text).splitlines(), n=2, lineterm=""
         )
@@ -153,7 +150,6 @@ class Trials(ABC):
                 raise BuildError(f"the tests of {part} take {result.seconds:.0f} s; make it less")
 
     def tested(self, tests: tuple[str, ...], worker: int, **variables: str) -> Result:
-        """Run tests with a worker's package."""
         there = self.packages[worker]
         environment = os.environ | {
             "PYTHONPATH": os.pathsep.join([str(there), str(ROOT)]),
@@ -189,7 +185,6 @@ class CoreTrials(Trials):
         return self._with(built_core(), (*stated, *PARTS[part].tests), 0, [self.core.native])
 
     def run(self, candidate: Candidate, worker: int) -> Result:
-        """Build and test a mutant."""
         text = candidate.mutant.applied(candidate.text)
         built = self.core.build(candidate.file, text, worker)
         if built is None:
@@ -285,7 +280,6 @@ class Campaign:
         self.results = {n: one for n, one in self.results.items() if one.fate != "survived"}
 
     def keep(self, candidate: Candidate, result: Result) -> None:
-        """Write a result down."""
         result = result._replace(place=candidate.place, change=candidate.mutant.change)
         with self.lock:
             self.results[candidate.name] = result

@@ -41,7 +41,6 @@ _DEFAULTED = {"get": 2, "getattr": 3, "pop": 2, "next": 2}  # and how many argum
 
 
 def mutants(text: str) -> list[Mutant]:
-    """Return all mutants of a text."""
     found = _Finder(text)
     found.visit(ast.parse(text))
     made = {(start, before, after): rule for start, before, after, rule in found.changes}
@@ -65,7 +64,6 @@ class _Finder(ast.NodeVisitor):
         return self.starts[line - 1] + len(self.lines[line - 1].encode()[:column].decode())
 
     def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
-        """Return where a node begins and ends."""
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
         return self.at(node.lineno, node.col_offset), self.at(node.end_lineno, node.end_col_offset)
@@ -77,7 +75,6 @@ class _Finder(ast.NodeVisitor):
         self.changes.append((start, self.text[start:end], after, rule))
 
     def between(self, left: ast.expr, right: ast.expr, words: tuple[str, str], rule: str) -> None:
-        """Replace the operator between two operands."""
         start, end = self.span(left)[1], self.span(right)[0]
         pattern = r"\s+".join(map(re.escape, words[0].split()))
         found = re.search(pattern, self.code[start:end])
@@ -181,7 +178,6 @@ class _Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def _negated(self, test: ast.expr) -> None:
-        """Negate a condition, unless another rule turns it round already."""
         flipped = isinstance(test, ast.Compare) and len(test.ops) == 1
         denied = isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
         if not (denied or (flipped and not isinstance(test.ops[0], _ORDERS))):

@@ -20,7 +20,6 @@ class Token(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Where it ends."""
         return self.start + len(self.text)
 
 
@@ -34,14 +33,12 @@ class Mutant(NamedTuple):
     rule: str
 
     def applied(self, text: str) -> str:
-        """Return the text with this one change."""
         end = self.start + len(self.before)
         assert text[self.start : end] == self.before
         return text[: self.start] + self.after + text[end:]
 
     @property
     def change(self) -> str:
-        """Say what changes, on one line."""
         before = " ".join(self.before.split())
         return f"{before} -> {' '.join(self.after.split()) or 'nothing'}"
 
@@ -163,7 +160,6 @@ def _semicolon(tokens: list[Token], at: int) -> int | None:
 
 
 def _swaps(text: str, tokens: list[Token]) -> Iterator[Change]:
-    """Yield neighbouring arguments in the other order."""
     for at, token in enumerate(tokens):
         if token.text not in _BEFORE:
             continue

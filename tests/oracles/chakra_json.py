@@ -16,7 +16,6 @@ NODE_TYPES = [f"{kind}_NODE" for kind in _KINDS.split(" ")]
 
 
 def jsonized(data: bytes) -> str:
-    """Return the text of an .et file."""
     metadata, nodes = parse(data)
     trees = [MessageToDict(metadata), *map(MessageToDict, nodes)]
     for tree in trees:

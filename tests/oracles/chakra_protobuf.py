@@ -79,7 +79,6 @@ def messages(*, packed: bool = True, later_fields: bool = False) -> Messages:
 
 
 def records(data: bytes) -> Iterator[bytes]:
-    """Split a file into its records."""
     at = 0
     while at < len(data):
         size = shift = 0
@@ -118,7 +117,6 @@ def plain_attribute(message: Any) -> tuple[str, int, str, str]:
 
 
 def plain_node(message: Any) -> dict[str, Any]:
-    """What a node says, as plain values."""
     return {
         "id": message.id,
         "name": message.name,

@@ -74,12 +74,10 @@ def dense_weights(shape: Shape, split: Split, stage: int) -> int:
 
 
 def expert_weights(shape: Shape, split: Split) -> int:
-    """Count the expert weights of one rank."""
     return shape.L // split.stages * (shape.E // split.e) * 3 * shape.h * shape.f
 
 
 def layer_bytes(shape: Shape, split: Split) -> Bytes:
-    """One layer, one micro-batch, forward and backward."""
     moved: Bytes = Counter()
     t, w = split.t, split.w
     tokens = split.b * shape.s // split.c

@@ -37,7 +37,6 @@ class TemplateBuilder(TraceBuilder):
         return self.end(NodeType.COMM_RECV, back, size, tag, after)
 
     def end(self, type: NodeType, peer: str, size: int, tag: int, after: Any) -> Node:
-        """Add one end of a message."""
         names = {"comm_peer": peer, "comm_size": size, "comm_tag": tag}
         return self._new(type, type.name.lower(), after, is_cpu_op=False, **names)
 
@@ -108,7 +107,6 @@ class Job:
         }
 
     def traces(self) -> tuple[Trace, ...]:
-        """Return the trace of every rank."""
         templates: dict[Any, Trace] = {}
         made = []
         for rank in range(self.ranks):
@@ -175,7 +173,6 @@ def _algorithm(draw: Random, topology: Topology, upstream: bool) -> str:
 
 
 def folded_case(seed: int) -> Scenario:
-    """Return the scenario of a seed."""
     job = Job(seed)
     draw = job.random
     topology = topology_of(job)

@@ -27,7 +27,6 @@ KINDS: dict[str, Callable[[int], list[Scenario]]] = {
 
 
 def cases(kind: str, seeds: Iterable[int]) -> Iterator[tuple[str, Scenario]]:
-    """Yield the scenarios of seeds, by name."""
     for seed in seeds:
         for at, case in enumerate(KINDS[kind](seed)):
             yield f"{kind} {seed}, settings {at}", case

@@ -92,7 +92,6 @@ class Program:
 
     @staticmethod
     def numbers(start: int) -> Iterator[int]:
-        """Count from `start`."""
         while True:
             yield start
             start += 1
@@ -112,7 +111,6 @@ class Program:
     def operator(
         self, name: str, *, scope: int = 0, seq: int = -1, fw_tid: int = 0, **extra: Any
     ) -> Iterator[int]:
-        """Run the body as one operator."""
         self.budget -= 1
         root = self._root()
         stack = self.stack.setdefault(self.thread, [])
@@ -239,7 +237,6 @@ class Program:
             self.pending[waiting].add(last.correlation)
 
     def synchronize(self, stream: int | None) -> None:
-        """Block until a stream, or all streams of the main device, are done."""
         streams = [s for s in self.last_on if DEVICE[s] == 0] if stream is None else [stream]
         awaited = [self.last_on[s] for s in streams if s in self.last_on]
         until = max((work.end + 1500 for work in awaited), default=0)
@@ -270,7 +267,6 @@ class Program:
     # ---- programs
 
     def body(self, depth: int) -> None:
-        """Run some random operators."""
         for _ in range(self.random.randint(1, 3)):
             if self.budget <= 0:
                 return
@@ -292,7 +288,6 @@ class Program:
         return SIDE_STREAM if self.thread == SIDE else COMPUTE
 
     def layer(self) -> Callable[[], None]:
-        """Run one forward operator with a sequence number; return its backward."""
         seq = next(self.sequence)
         with self.operator("aten::linear", seq=seq) as forward:
             self.launch(COMPUTE, "gemm<float>")
@@ -322,7 +317,6 @@ class Program:
             self.events.append({**flow, "ph": "f", "tid": target, "ts": then, "bp": "e"})
 
     def collective(self) -> None:
-        """Issue one all-reduce on the communication stream."""
         number = next(self.comm_sequence)
         values = [[[5, 6, 0, 1024, 4, "cuda:0"]], number, list(GROUP), 0, "allreduce"]
         values += [[], [], 0, 1, 2]
@@ -337,7 +331,6 @@ class Program:
         self.truth.collectives.append(work.correlation)
 
     def iteration(self, number: int) -> None:
-        """Run forward, backward and optimizer once."""
         with self.operator(f"ProfilerStep#{number}", scope=7):
             if self.random.random() < 0.5:
                 self.launch(COPY, "Memcpy HtoD (Pinned -> Device)", "gpu_memcpy")
@@ -400,7 +393,6 @@ class Program:
     # ---- files
 
     def host_json(self) -> dict[str, Any]:
-        """Return the host trace."""
         return {"schema": "1.0.3-chakra.0.0.4", "pid": MAIN, "time": "2026-01-01 00:00:00",
                 "start_ts": 1, "nodes": self.nodes, "finish_ts": 2}  # fmt: skip
 

@@ -19,7 +19,6 @@ class Pair(NamedTuple):
     alone: Linked
 
     def host_id(self, operator: int | None) -> int | None:
-        """Return the host id of an operator."""
         ids = {op.id: op.host_id for op in self.linked.operators}
         return None if operator is None else ids[operator]
 

@@ -79,7 +79,6 @@ def _dependency(root: Element, draw: Draw) -> bool:
 
 
 def _swap(root: Element, draw: Draw) -> bool:
-    """Two neighbouring steps change places."""
     blocks = [block for block in root.iter("tb") if len(block) > 1]
     if not blocks:
         return False

@@ -21,8 +21,6 @@ COLLECTIVES = (
 
 
 class Block:
-    """A thread block under construction."""
-
     def __init__(self, id: int, send: int, recv: int, channel: int) -> None:
         self.id, self.send, self.recv, self.channel = id, send, recv, channel
         self.steps: list[dict[str, Any]] = []

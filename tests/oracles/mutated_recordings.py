@@ -259,7 +259,6 @@ _CLEAR = {  # changes after which numbers alone show which launches have no kern
 
 
 def mutated(seed: int) -> Mutated:
-    """Return the recording of a seed."""
     draw = random.Random(seed)
     events = recording(draw)
     changes = []
@@ -315,7 +314,6 @@ def _is_no_work(event: dict[str, Any]) -> bool:
 
 
 def _lost(events: Events) -> int:
-    """Return how many launch calls have no device op, by their numbers."""
     numbers = {e["args"].get("correlation") for e in events if e.get("cat") in _DEVICE}
     calls = [e for e in events if e.get("cat") == "cuda_runtime" and "Synchronize" not in e["name"]]
     return sum(call["args"].get("correlation") not in numbers for call in calls)

@@ -8,7 +8,6 @@ Values = list[list[int | None]]  # [position][block]
 
 
 def performs_its_collective(schedule: Schedule) -> bool:
-    """Tell whether the numbers come out right."""
     return is_performed(schedule, at_last(schedule))
 
 

@@ -25,7 +25,6 @@ class Times(NamedTuple):
 
 
 def makespan(orders: Orders, stages: Stages, times: Times) -> Fraction:
-    """Return the end of the last pass."""
     lasts = {"F": times.F, "B": times.b + times.W, "b": times.b, "W": times.W}
     begins: list[list[Fraction]] = [[Fraction(0)] * len(order) for order in orders]
     made = {

@@ -135,5 +135,4 @@ def pipelined_cases(seed: int, count: int = 1) -> list[Scenario]:
 
 
 def pipelined_case(seed: int) -> Scenario:
-    """Return the first scenario of a seed."""
     return pipelined_cases(seed)[0]

@@ -113,7 +113,6 @@ def _algorithms(draw: Random, topology: Topology, kind: str, upstream: bool) -> 
 
 
 def collectives_of(draw: Random, topology: Topology, upstream: bool) -> Collectives:
-    """Draw algorithms, chunks, queues and policies."""
     kinds = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
     return Collectives(
         **{kind: _algorithms(draw, topology, kind, upstream) for kind in kinds},
@@ -129,7 +128,6 @@ def collectives_of(draw: Random, topology: Topology, upstream: bool) -> Collecti
 
 
 def repeated_case(seed: int) -> Scenario:
-    """Return the scenario of a seed."""
     job = RepeatedJob(seed)
     draw = job.random
     topology = topology_of(job)

@@ -25,7 +25,6 @@ def unlimited(nodes: Sequence[GraphNode]) -> dict[int, int]:
 
 
 def makespan(nodes: Sequence[GraphNode], start: dict[int, int]) -> int:
-    """Return when the last node ended."""
     return max((start[node.id] + node.dur_us for node in nodes), default=0)
 
 

@@ -57,12 +57,10 @@ def event(
 
 
 def op(number: int, name: str, ts: float, dur: float, **more: Any) -> dict[str, Any]:
-    """Return the event of the operator with a record function id."""
     return event("cpu_op", name, ts, dur, Record__function__id=number, **more)
 
 
 def call(name: str, ts: float, dur: float, correlation: int, **more: Any) -> dict[str, Any]:
-    """Return a runtime call."""
     return event("cuda_runtime", name, ts, dur, correlation=correlation, **more)
 
 
@@ -70,7 +68,6 @@ def kernel(
     ts: float, dur: float, correlation: int, *, stream: int = 7, cat: str = "kernel",
     name: str = "k", **more: Any,
 ) -> dict[str, Any]:  # fmt: skip
-    """Return a device op."""
     return event(
         cat, name, ts, dur, tid=stream, pid=0, device=0, stream=stream, correlation=correlation,
         **more,

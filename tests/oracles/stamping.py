@@ -8,8 +8,6 @@ from yantra.chakra import Metadata, Node, Trace
 
 
 class PlainStamper:
-    """Copies `Node` objects one after the other."""
-
     def __init__(self, metadata: Metadata | None = None) -> None:
         self.metadata = metadata
         self.nodes: list[Node] = []
@@ -39,5 +37,4 @@ class PlainStamper:
         return first
 
     def build(self) -> Trace:
-        """Make the trace."""
         return Trace(self.nodes, self.metadata)

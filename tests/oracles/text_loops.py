@@ -134,7 +134,6 @@ class _Clock:
 def finish_time(
     workload: Workload, sizes: Sequence[int], passes: int, cost: Cost, blocking: bool = False
 ) -> int:
-    """Return when everything has finished."""
     clock = _Clock(workload, sizes, cost, blocking)
     for _ in range(passes):
         if workload.policy == "MICRO":

@@ -79,7 +79,6 @@ class Event(NamedTuple):
 
 
 def read(path: Path) -> Timeline:
-    """Read a file of either form."""
     data = path.read_bytes()
     if path.suffix == ".gz":
         data, path = gzip.decompress(data), path.with_suffix("")
@@ -87,7 +86,6 @@ def read(path: Path) -> Timeline:
 
 
 def read_chrome(data: bytes) -> Timeline:
-    """Read trace-event JSON."""
     form = json.loads(data)
     timeline = Timeline()
     events = []
@@ -118,7 +116,6 @@ def read_chrome(data: bytes) -> Timeline:
 
 
 def read_perfetto(data: bytes) -> Timeline:
-    """Read packets with Perfetto's protobuf classes."""
     from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
 
     trace = Trace()

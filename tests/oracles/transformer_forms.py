@@ -77,7 +77,6 @@ def norm(t: Any) -> int:
 
 
 def parameters(t: Any) -> int:
-    """Return the number of weights."""
     return sum(layer(t, i).weights for i in range(t.num_layers)) + _ends(t)
 
 
@@ -92,7 +91,6 @@ def kv_bytes_per_token(t: Any, element_bytes: int = 2) -> int:
 
 
 def forward_flops(t: Any, sequence: int, counting: Counting = "exact") -> int:
-    """Return the operations of matrix products in the forward pass of one sequence."""
     head = 2 * t.kv_channels
     if t.kv_lora_rank:
         head = t.qk_head_dim + t.qk_pos_emb_head_dim + t.v_head_dim

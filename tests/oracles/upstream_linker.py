@@ -26,7 +26,6 @@ class Refused(Exception):  # noqa: N818
 
 
 def link(host: Json, device: Json, syncs: dict[int, list[int]]) -> str:
-    """Return the linked trace as text."""
     events = sorted((_event(event) for event in device["traceEvents"]), key=lambda e: e["ts"])
     cpu = [e for e in events if _is_cpu(e)]
     launches: dict[Any, Json] = {}

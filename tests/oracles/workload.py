@@ -93,7 +93,6 @@ class Workload:
         self.events.append((self.now + ticks, self.scheduled, action))
 
     def after_here(self, at: int, ticks: int, action: Action) -> None:
-        """Schedule an event of the rank itself."""
         batches, tick = self.ranks[at].local, self.now + ticks
         if tick in batches:
             batches[tick].append(action)

@@ -33,7 +33,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def damaged(form: Any, random: Random) -> Any:
-    """Replace, remove or add one member somewhere."""
     form = copy.deepcopy(form)
     inside = form
     while True:

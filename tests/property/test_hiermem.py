@@ -40,7 +40,6 @@ def steps(chunks: float, stage: Stage) -> float:
 
 
 def queues(chunks: float, stage: Stage) -> float:
-    """Return the free-running time chunk by chunk."""
     count, free = ceil(chunks), [0.0, 0.0, 0.0]
     for chunk in range(count):
         ready, size = 0.0, 1.0 if chunk < count - 1 else chunks - (count - 1)

@@ -39,7 +39,6 @@ def durations(F: Any, b: Any, W: Any) -> dict[str, Any]:
 
 @st.composite
 def sizes(draw: st.DrawFn, name: str) -> tuple[int, int, int]:
-    """Draw a possible size of a schedule."""
     p = draw(DEVICES)
     if name == "dualpipe":
         p += p % 2

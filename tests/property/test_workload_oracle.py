@@ -128,8 +128,6 @@ def trace_of(rank: int, steps: list[Step], faithful: bool) -> Trace:
 
 
 class Seed(Record):
-    """The options of `Drawn`."""
-
     seed: int = 0
 
 

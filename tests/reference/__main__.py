@@ -40,7 +40,6 @@ def _binaries() -> dict[str, Path]:
 
 
 def main() -> int:
-    """Run the campaign; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tests.reference", description=__doc__)
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--first", type=int, default=0)

@@ -33,7 +33,6 @@ class Task(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What its verdict is kept under."""
         return f"{self.kind} {self.seed} {self.backend}"
 
 

@@ -43,7 +43,6 @@ class Files(NamedTuple):
     features: frozenset[str]
 
     def options(self) -> list[str]:
-        """Return the command line."""
         named = [
             f"--workload-configuration={self.folder / 'workload'}",
             f"--system-configuration={self.folder / 'system.json'}",
@@ -87,7 +86,6 @@ class Job:
                 return blocks
 
     def size(self) -> int:
-        """Draw a number of bytes."""
         return self.random.choice((*self.sizes, self.random.randrange(1, 3_000_000)))
 
     def draw_groups(self, count: int) -> None:

@@ -47,7 +47,6 @@ class Verdict(NamedTuple):
 
 
 def finishes(text: str) -> list[Finish]:
-    """Read the finish lines of a log."""
     return [Finish(*map(int, found.groups())) for found in _LINE.finditer(text)]
 
 

@@ -37,7 +37,6 @@ def traces(ranks: int = RANKS, involved: list[bool] | None = None) -> bytes:
 
 
 def archive(files: dict[str, bytes]) -> bytes:
-    """Return a ZIP archive."""
     out = BytesIO()
     with ZipFile(out, "w", ZIP_DEFLATED) as file:
         for name, data in files.items():
@@ -65,13 +64,10 @@ def analytical(kind: str = "ring", size: int = RANKS) -> dict[str, Any]:
 
 
 class Client:
-    """Calls the service over a channel of gRPC, with messages of our own table."""
-
     def __init__(self, channel: Any, metadata: tuple[tuple[str, str], ...] = ()) -> None:
         self._channel, self._metadata = channel, metadata
 
     def call(self, method: str, values: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return the answer of a call."""
         request = b"" if values is None else encode(f"{method}Request", values)
         ask = self._channel.unary_unary(f"/{SERVICE}/{method}")
         return decode(ask(request, metadata=self._metadata, timeout=60), f"{method}Response")
@@ -91,7 +87,6 @@ class Client:
         return b"".join(decode(answer, "Data").get("datum", b"") for answer in answers)
 
     def start(self, backend: str) -> None:
-        """Start a simulation."""
         control = {"choice": "start", "start": {"backend": backend}}
         self.call("SetControlAction", {"control": control})
 
@@ -103,12 +98,10 @@ class Client:
         return status
 
     def status(self) -> str:
-        """Return how the simulation goes."""
         answer: str = self.call("GetStatus")["control_status"]["status"]
         return answer
 
     def result(self, name: str) -> str:
-        """Return a file of the results."""
         asked = {"result": {"choice": "filename", "filename": name}}
         return self.streamed("streamGetResult", asked).decode()
 

@@ -38,7 +38,6 @@ def main(folder: str) -> None:
 
 
 def step(rank: int, size: int, pair: dist.ProcessGroup) -> torch.Tensor:
-    """Return what all communications together computed."""
     own = torch.arange(N, dtype=torch.float32) + rank
     parts = [torch.empty(N) for _ in range(size)]
     results = [reduced_in_backward(rank, with_hook) for with_hook in (False, True)]
@@ -115,8 +114,6 @@ def interrupted(folder: str, before: tuple[object, ...]) -> None:
 
 
 def short(folder: str, before: tuple[object, ...]) -> None:
-    """Assert that a block that ends before a step was recorded says so."""
-
     def block() -> None:
         with yantra.collect(Path(folder) / "short", warmup=3) as collection:
             dist.barrier()

@@ -26,7 +26,6 @@ def train(turn, step=None):
 
 
 def turns(folder: Path) -> list[str]:
-    """Return the turns that were recorded."""
     nodes = json.loads((folder / "host.0.json").read_text())["nodes"]
     return sorted(node["name"] for node in nodes if node["name"].startswith("turn"))
 

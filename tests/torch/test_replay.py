@@ -118,7 +118,6 @@ WRITES = "aten::from_file(str filename, bool? shared=None, int? size=0) -> Tenso
 
 
 def _host(folder: Path, *nodes: dict[str, Any]) -> Path:
-    """Write a host trace of these nodes."""
     root = node(1, "[pytorch|profiler|execution_trace|process]", "", [], [])
     host = {"schema": "1.1.0-chakra.0.0.4", "pid": 1, "time": "", "start_ts": 0, "finish_ts": 1}
     path = folder / "host.json"

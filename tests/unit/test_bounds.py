@@ -38,7 +38,6 @@ def kernels(*micros: int) -> Callable[[TraceBuilder, int], None]:
 
 
 def reduce_of(size: int) -> Callable[[TraceBuilder, int], object]:
-    """An all-reduce of so many bytes, the sign included."""
     return lambda trace, rank: trace.collective(ALL_REDUCE, size)
 
 
@@ -50,7 +49,6 @@ def both_semantics(topology: Any, write: Any, **parts: Any) -> list[Scenario]:
 
 
 def refusal(case: Scenario, kind: type[YantraError] = TraceError) -> str:
-    """Return why a scenario is not compiled."""
     with pytest.raises(kind) as error:
         compile(case)
     return str(error.value)

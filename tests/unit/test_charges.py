@@ -99,7 +99,6 @@ def test_what_an_algorithm_does_not_run_is_not_charged() -> None:
 
 
 def rings_of(scenario: Scenario) -> Scenario:
-    """Return the same with messages: rings in a node, over nodes those of rails."""
     chosen = scenario.collectives.replace(
         selection=None, **dict.fromkeys(("all_reduce", "all_gather", "reduce_scatter"), ("ring",))
     )

@@ -32,7 +32,6 @@ collectives: {all_reduce: [ring], chunks: 4}
 
 @pytest.fixture
 def scenario(tmp_path: Path) -> str:
-    """A scenario file whose four ranks sum 1 MiB."""
     trace = TraceBuilder()
     trace.collective(CollectiveType.ALL_REDUCE, 1 << 20)
     for rank in range(4):

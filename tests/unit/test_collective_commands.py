@@ -28,9 +28,7 @@ def test_no_algorithm_beats_the_bound(kind: Kind) -> None:
     fabrics = [shown(name, {}) for name in ("switch", "dgx1", "leaf_spine")]
     names = default_algorithms(kind)
     rows = []
-    for (
-        name
-    ) in names:  # slow synthesized ones are in test_synthesis.py
+    for name in names:  # slow synthesized ones are in test_synthesis.py
         sizes = (2**16, 2**12 if name == MADE else 2**24)
         rows += bench(fabrics, Question(kind, sizes, (name,)))
     assert len(rows) == 3 * 2 * len(names)

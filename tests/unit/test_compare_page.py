@@ -29,7 +29,6 @@ def ran(bytes_per_ns: float, name: str = "sum", record: bool = True) -> Result:
 
 
 def page_of(comparison: Comparison, folder: Path) -> str:
-    """Return what `to_report` writes."""
     comparison.to_report(folder / "c.html")
     return (folder / "c.html").read_text()
 

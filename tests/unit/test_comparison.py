@@ -49,7 +49,6 @@ def fast(tmp_path: Path) -> Result:
 
 
 def with_path(form: Form, **kinds: float) -> Form:
-    """Give a form a path of these kinds, in one phase each."""
     path = {
         "length_ns": form["makespan_ns"],
         "by_kind": kinds,

@@ -53,8 +53,6 @@ def three(trace: TraceBuilder, rank: int) -> None:
 
 
 class Told(ComputeModel):
-    """Keeps what it is asked."""
-
     asked: ClassVar[list[tuple[Kernels, Device]]]
 
     def estimate(self, kernels: Kernels, device: Device) -> Estimates:

@@ -161,7 +161,6 @@ def test_the_bound_of_an_all_to_all_on_a_large_torus_is_its_bisection(
 
 
 def star(n: int, rate: Fraction) -> Fabric:
-    """Ranks on one switch."""
     ways = ((rank, n, rate) for rank in range(n))
     return Fabric(n, n + 1, tuple(link for a, b, r in ways for link in ((a, b, r), (b, a, r))))
 

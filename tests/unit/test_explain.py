@@ -33,7 +33,6 @@ KB = 1000
 
 
 def told(write: Write, **parts: Any) -> Explanation:
-    """Explain a run of four ranks on a ring, with an endpoint delay of none."""
     topology = parts.pop("topology", RING)
     return explain(scenario(topology, write, **parts))
 

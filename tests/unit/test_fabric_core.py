@@ -29,7 +29,6 @@ def graph(count: int, kinds: list[int], pairs: list[tuple[int, int]], **given: o
 
 
 def star(**given: object) -> object:
-    """Return three ranks on a switch."""
     return graph(3, [0, 0, 0, 1], [(0, 3), (1, 3), (2, 3)], **given)
 
 

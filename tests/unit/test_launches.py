@@ -30,8 +30,6 @@ def host(launch_ns: int, graphs: str = "none") -> dict[str, Any]:
 
 
 def chain(durations_us: list[int]) -> Any:
-    """Return kernels behind each other."""
-
     def write(trace: TraceBuilder, _: int) -> None:
         last = None
         for micros in durations_us:

@@ -28,12 +28,10 @@ AT_ONCE = RING.replace(all_to_all=("direct",))
 
 
 def on(network: str, rate: float = 8.0, ranks: int = 4) -> Place:
-    """Ranks on a switch."""
     return Place(network, "dimensions", (("switch", ranks, rate, 100.0),), RING)
 
 
 def message(number: int, source: int, destination: int, size: int = 8000) -> Step:
-    """A message that waits for nothing."""
     return Step(number, "message", (source, destination), size, ((), ()))
 
 

@@ -46,7 +46,6 @@ def awaited(trace: Linked) -> list[list[int]]:
 
 
 def before(trace: Linked, number: int) -> list[int]:
-    """Return what a device op waited for."""
     names = {one.id: one.correlation for one in trace.device_ops}
     (found,) = (one for one in trace.device_ops if one.correlation == number)
     return [names[one] for one in found.after]

@@ -15,7 +15,6 @@ FILE = Path(__file__).parents[2] / "tools" / "make_venv.py"
 
 @pytest.fixture
 def make_venv() -> ModuleType:
-    """The script, as a module."""
     spec = importlib.util.spec_from_file_location("make_venv", FILE)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

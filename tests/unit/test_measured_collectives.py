@@ -74,8 +74,6 @@ def test_a_system_that_nobody_measured_is_refused() -> None:
 
 
 class Slow(Selection):
-    """Every collective takes a millisecond."""
-
     def choices(self, kind: str, group: Group) -> list[Choice]:
         return [Choice(0, Timed(((1, 1e6),), "a test"))]
 

@@ -26,7 +26,6 @@ TO_NEXT = _core.ExchangeRun(
 
 
 def started(size: int = RANKS) -> _core.ModelBuilder:
-    """A ring, and nothing on it."""
     builder = _core.ModelBuilder(_core.TimeScale.picoseconds())
     builder.add_dimension(
         _core.Dimension(
@@ -77,7 +76,6 @@ def level(**changed: Any) -> _core.Level:
 
 
 def filled() -> _core.ModelBuilder:
-    """A model of idle ranks, whole."""
     builder = started()
     builder.add_communicator(layout(builder, RANKS).id, base=0, first_chunk=0)
     builder.number_queue_sets()

@@ -237,7 +237,6 @@ def test_a_mutant_of_python_is_tried_in_a_copy_and_killed_by_what_notices(
 
 
 def _one_module(there: Path) -> Path:
-    """Make a package with one module."""
     folder = there / "yantra" / "result"
     folder.mkdir(parents=True)
     for path in ("__init__.py", "pytest_plugin.py", "result/__init__.py"):

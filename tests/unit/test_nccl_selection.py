@@ -110,7 +110,6 @@ def test_a_run_takes_the_time_that_the_tuner_expects(size: int, tmp_path: Any) -
 
 
 def lines(ranks: int, nodes: int, *graphs: str) -> str:
-    """Return what one rank prints of a communicator."""
     said = [f"Pattern {graph}, sameChannels 1" for graph in graphs]
     local = ranks // nodes
     said.append(f"comm 0x1 rank 0 nRanks {ranks} nNodes {nodes} localRanks {local} localRank 0")

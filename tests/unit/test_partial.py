@@ -145,8 +145,6 @@ def test_each_form_says_that_it_is_partial(
 
 
 def test_progress_comes_once_for_a_slice_of_events(scenario: Path) -> None:
-    """Whoever counts events by it counts right, however short the slices are."""
-
     class Held:
         nodes_done = 0
 

@@ -47,7 +47,6 @@ class OfThisFileToo(RingAlgorithm):
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with traces, and copies of built-in plug-ins in a folder beside it."""
     for name in (
         "fabric/topologies/mesh",
         "fabric/topologies/two_level_tree",

@@ -24,7 +24,6 @@ STACKS = ["unknown", "roofline", "nominal", "megatron-bridge-2026"]
 
 
 def told_by_the_page(form: dict[str, str]) -> dict[str, Any]:
-    """Return the answer of `yantra ui` as JSON."""
     asked = {"act": "run", "form": form}
     page: dict[str, Any] = json.loads(json.dumps(answer(asked, Room("", Offered()))))["told"]
     return page

@@ -247,7 +247,6 @@ def test_impossible_traces_are_refused(changes: dict[str, Any], problem: str) ->
 
 @pytest.fixture
 def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Two linked ranks in the current folder."""
     monkeypatch.chdir(tmp_path)
     for number in range(2):
         rank = Rank(number, 2, [PAIR])

@@ -9,8 +9,6 @@ from yantra.tracing.pytorch.linked import Operator
 
 
 class Recording:
-    """Calls and work of one thread."""
-
     def __init__(self) -> None:
         self.rank = Rank(0, 2)
 

@@ -26,7 +26,6 @@ def collective(
 
 
 def message(sends: bool, peer: int | None, size: int | None = 8, tag: int = 0, **more: Any) -> Any:
-    """A rank's end of a message."""
     kind = NodeType.COMM_SEND if sends else NodeType.COMM_RECV
     usual = {"op": 0, "name": "x", "group": None, "ranks": ()}
     return Communication(

@@ -56,8 +56,6 @@ def off_and_on(
 
 
 def one_message(size: int, to: int = 1) -> Write:
-    """Rank 0 sends to rank `to`, which receives."""
-
     def write(trace: TraceBuilder, rank: int) -> None:
         if rank == 0:
             trace.send(to, size)
@@ -68,7 +66,6 @@ def one_message(size: int, to: int = 1) -> Write:
 
 
 def one_collective(kind: CollectiveType, size: int, **options: Any) -> Write:
-    """Every rank enters the same collective."""
     return lambda trace, rank: trace.collective(kind, size, **options)
 
 
@@ -76,7 +73,6 @@ PAIR = cluster(("fully_connected", 2, 8.0, 100.0))
 
 
 def pair_message(size: int) -> float:
-    """What a message takes in PAIR."""
     return 100 + size / 8
 
 

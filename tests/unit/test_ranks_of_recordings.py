@@ -77,7 +77,6 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def kernels(prefix: str) -> list[str]:
-    """Return the kernel of each rank."""
     traces = [chakra.read(f"{prefix}.{rank}.et") for rank in range(12)]
     return [node.name for trace in traces for node in trace if node.name.startswith("kernel_of")]
 

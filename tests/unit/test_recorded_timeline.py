@@ -31,7 +31,6 @@ def trace(*nodes: Node, ordered: bool = True) -> Trace:
 
 
 def two_streams(second: int = 60) -> Trace:
-    """A launch, then 100 us on one stream beside `second` on another."""
     return trace(comp(0, 10, [], cpu=True), comp(1, 100, [0]), comp(2, second, [0]))
 
 

@@ -171,7 +171,6 @@ def test_without_handover_threads_keep_their_distance() -> None:
 
 
 def crossing(made: Graph) -> list[tuple[str, str]]:
-    """Return the dependencies between threads by name."""
     return [
         (made.nodes[dep].name, n.name)
         for n in made.nodes

@@ -169,7 +169,6 @@ def _trees() -> st.SearchStrategy[tuple[int, Tree]]:
 
 
 def _pruned(tree: Tree) -> Tree | None:
-    """Leave out switches without ranks below."""
     below = tuple(one for child in tree.children if (one := _pruned(child)) is not None)
     return Tree(tree.switch, tree.ranks, below) if tree.ranks or below else None
 

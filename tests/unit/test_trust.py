@@ -184,7 +184,6 @@ def test_a_program_asks_again_when_code_beside_it_is_new_or_changes(
 def test_what_is_advised_lets_it_run_also_of_what_is_elsewhere(
     folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Whatever the path is, the command that an error names is enough."""
     elsewhere = tmp_path / "else where"
     elsewhere.mkdir()
     for name in ("evil.sh", "evil.py"):

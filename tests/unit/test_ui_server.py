@@ -31,7 +31,6 @@ LONG = FORM | {"model": "deepseek-v3", "ranks": "65536", "global_batch": "16384"
 
 @contextmanager
 def serving(limits: Limits | None = None) -> Iterator[Server]:
-    """Serve until the block ends."""
     with Server(0, limits) as running:
         thread = Thread(target=running.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         thread.start()
@@ -47,7 +46,6 @@ def server() -> Iterator[Server]:
 
 
 def eventually(holds: Callable[[], bool], seconds: float = 30.0) -> None:
-    """Wait until something holds."""
     deadline = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < deadline
@@ -204,7 +202,6 @@ def test_a_pasted_text_is_gone_where_its_question_is_ended(server: Server) -> No
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_server_is_gone_within_a_second_and_says_nothing(number: int) -> None:
-    """Whatever runs, and however its clients have gone."""
     command = [sys.executable, "-m", "yantra", "ui", "--port", "0"]
     running = subprocess.Popen(
         command,

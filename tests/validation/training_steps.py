@@ -50,7 +50,6 @@ class Case(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What tells it from the others."""
         return str(self.plan.ranks), self.cluster, self.name
 
     @property
@@ -66,8 +65,6 @@ class Case(NamedTuple):
 
 
 class Simulated(NamedTuple):
-    """Seconds of a step at both speeds of the cluster."""
-
     nominal: float
     achievable: float
 
@@ -126,7 +123,6 @@ def _document() -> dict[str, Any]:
 
 
 def simulated(case: Case) -> Simulated:
-    """Generate a step and simulate it."""
     workload = Templates(workload=train(case.model, case.plan))
 
     def seconds(speeds: Speeds) -> float:

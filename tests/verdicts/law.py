@@ -16,7 +16,6 @@ WAITS = ("bubble", "waiting", "uneven")
 
 
 def result_of(trial: Trial, folder: Path, number: int) -> Result:
-    """Run a step on a named cluster; `number` turns over them."""
     path = folder / f"{number}.yw"
     train(trial.model, trial.plan).save(path)
     cluster = next(fitting(trial.plan.ranks, number, trial.plan.dtype))

@@ -27,11 +27,9 @@ class Reader(NamedTuple):
 
 
 def names() -> list[str]:
-    """Return the names of all registered readers."""
     return sorted(path.stem for path in Path(__file__).parent.glob("[!_]*.py"))
 
 
 def load(name: str) -> Reader:
-    """Import one reader."""
     module = import_module(f"{__name__}.{name}")
     return Reader(name, module.FORM, module.seeds, module.read)

@@ -71,7 +71,6 @@ MANIFESTS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 
 
 def write(folder: Path) -> None:
-    """Write the files into a folder."""
     for name, tree in CONFIGS.items():
         (folder / name).write_text(json.dumps(tree))
     for name, text in TEXTS.items():

@@ -196,7 +196,6 @@ def _without_broken(drawn: dict[str, Any], spread: int, sizes: Facts, sequence: 
 
 @cache
 def facts(name: str, layers: int | None) -> Facts:
-    """Return the sizes of a trial's model."""
     return facts_of(Trial(name, Plan(), layers).model)
 
 

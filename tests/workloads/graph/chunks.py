@@ -35,8 +35,6 @@ ROUTED = Layer(
 
 
 class Small(NamedTuple):
-    """A model of equal layers."""
-
     layers: tuple[Block, ...]
     front: Block = Embedding(vocab=VOCAB, hidden=HIDDEN)
     tail: Block = Head(vocab=VOCAB, hidden=HIDDEN)

@@ -56,7 +56,6 @@ class Counted:
 
 
 def chain(g: Graph, block: Any, length: int) -> Graph:
-    """Build a chain of one block."""
     x: Tensor | None = g.tensor("input", {"tokens": 8, "hidden": 16})
     blocks = Blocks()
     for number in range(length):

@@ -34,8 +34,6 @@ def test_works_by_shared_graphs_are_those_of_graphs_of_their_own(name: str) -> N
 
 
 class _Asks(Block):
-    """A block that adds a second norm where it is computed again."""
-
     hidden: int = 64
 
     def build(self, g: Graph, x: Tensor | None) -> Tensor:

@@ -55,7 +55,6 @@ def group(at: Coordinates, axis: str) -> list[Coordinates]:
 def carried_out(
     state: dict[Coordinates, Values], move: Move, target: Placement
 ) -> dict[Coordinates, Values]:
-    """The state after one collective."""
     after: dict[Coordinates, Values] = {}
     for at, own in state.items():
         peers = [state[peer] for peer in group(at, move.axis)]

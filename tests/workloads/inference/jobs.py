@@ -52,8 +52,6 @@ def made(model: Transformer | Model, plan: InferencePlan | None = None, **job: A
 
 
 class Node:
-    """One node with its attributes."""
-
     def __init__(self, name: str, type: NodeType, attributes: dict[str, Any]) -> None:
         self.name = name
         self.type = type

@@ -48,8 +48,6 @@ class Tables(Record):
 
 
 class Sizes(Record):
-    """What the check reads of a model."""
-
     name: str
     front: Record
     layers: tuple[Record, ...]

@@ -75,7 +75,6 @@ def plans(draw: st.DrawFn) -> tuple[Shape, Plan]:
 
 
 def model_of(shape: Shape) -> Any:
-    """Return the transformer of a shape."""
     mlp = (
         MoE(experts=shape.E, top_k=shape.k, intermediate=shape.f)
         if shape.E

@@ -14,7 +14,6 @@ Tally = Counter[tuple[str, ...]]
 
 
 def tally_of(items: Iterable[Item]) -> Tally:
-    """Count one pass."""
     tally: Tally = Counter()
     for item in items:
         operation = item.operation

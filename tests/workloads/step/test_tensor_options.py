@@ -40,7 +40,6 @@ def moved(one: Pass) -> Counter[CollectiveType]:
 
 
 def before(one: Pass, at: int) -> set[int]:
-    """Everything that an operation waits for, however far."""
     found: set[int] = set()
     left = [at]
     while left:
@@ -52,7 +51,6 @@ def before(one: Pass, at: int) -> set[int]:
 
 
 def computed(one: Pass) -> list[Operation]:
-    """Operations without their order."""
     return [operation._replace(after=()) for operation in one.operations]
 
 

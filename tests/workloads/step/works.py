@@ -7,7 +7,6 @@ from yantra.workloads.operators.operations import Operation, Pass, Phase, StageW
 
 
 def kernel(phase: Phase, unit: str, *after: int, saves: int = 0, frees: int = 0) -> Operation:
-    """A kernel of a thousand operations."""
     return Operation(
         f"{unit}.{phase}",
         "gemm",
@@ -23,7 +22,6 @@ def kernel(phase: Phase, unit: str, *after: int, saves: int = 0, frees: int = 0)
 
 
 def gather(phase: Phase, unit: str, *after: int, group: str = "tp") -> Operation:
-    """An all-gather of 64 bytes."""
     return Operation(
         f"{unit}.gather",
         "all_gather",
@@ -74,5 +72,4 @@ def stage(
 
 
 def stages(count: int, **parts: int | bool) -> list[StageWork]:
-    """The works of a pipeline."""
     return [stage(number, count, **parts) for number in range(count)]  # type: ignore[arg-type]

@@ -34,7 +34,6 @@ def value(rule: Sum, rank: int) -> int | None:
 
 
 def two_grids() -> Workload:
-    """Return a job of two grids that send to each other; one grid cuts its groups."""
     front = Grid("front", 0, {"dense": (("tp", 2), ("dp", 3), ("pp", 6))})
     back = Grid("back", 36, {"dense": (("tp", 4), ("dp", 3))})
     groups = {
