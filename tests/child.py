@@ -1,6 +1,6 @@
 """Runs a command of Yantra in a forked child, which need not import again what its parent has.
 
-A crash, a hang and the memory that a command takes stay the child's.
+A crash, a hang and the memory of a command stay the child's.
 """
 
 from __future__ import annotations

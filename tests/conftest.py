@@ -5,11 +5,11 @@ same examples on every run, so that a commit passes or fails for good. `make exp
 ones, and four times as many where a law does not say how many; what it finds becomes an `@example`
 beside the law.
 
-What is trusted is trusted in a configuration of the tests' own.
+The tests have their own configuration of what is trusted.
 
-A shell starts what it runs in the background with Ctrl-C ignored, and so would be what tests start.
-Of them, a script that asks for `python3` gets the one that runs the tests, as if its environment
-were active: another may have packages that begin with every process, for ten times its time.
+A shell starts background programs with Ctrl-C ignored, and so would be what tests start. A script
+that asks for `python3` gets the one that runs the tests, as if its environment were active: another
+may have packages that begin with every process, for ten times its time.
 """
 
 from __future__ import annotations

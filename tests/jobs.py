@@ -1,7 +1,7 @@
 """Random jobs of four ranks for property tests, and whether a cluster runs one to the end.
 
-A job can run in the order in which it is drawn. Ids follow that order or not, so that timing may
-still decide what goes first.
+A job can run in the order in which it is drawn. Ids need not follow it, so timing may still decide
+what goes first.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Linked traces made up for tests: ranks that compute, launch kernels and talk to each other.
 
-A rank's program is a list of steps; `Rank` runs it on a clock of its own, as a host that launches
-and a device that executes in stream order, and records what linking would have found.
+`Rank` runs a program, a list of steps, on a clock of its own, as a host that launches and a device
+that executes in stream order, and records what linking would have found.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""SimGrid through its adapter: max-min fair to 1e-9 with the settings that it has, as our own."""
+"""SimGrid through its adapter is max-min fair to 1e-9, as our own network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the buttons of a page save, caught before the browser makes a file of it."""
+"""What the buttons of a page save, caught before it becomes a file."""
 
 from __future__ import annotations
 

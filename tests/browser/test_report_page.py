@@ -1,4 +1,4 @@
-"""The report in a real browser: what is there, and what zoom, click, search and themes do.
+"""The report in a real browser: its parts, zoom, click, search and themes.
 
 Needs Chromium (`apt-get install chromium`), else the tests are skipped.
 """

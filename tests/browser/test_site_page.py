@@ -1,4 +1,4 @@
-"""The site of the documentation in a browser, opened as files: the search needs no server.
+"""The documentation's site in a browser, opened as files: the search needs no server.
 
 axe-core finds nothing on a page of each kind, light and dark.
 """

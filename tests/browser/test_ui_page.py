@@ -1,4 +1,4 @@
-"""The page of `yantra ui` in a real browser: controls run the step, plans set them."""
+"""The page of `yantra ui` in a real browser: controls run the step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`--json`: every command has it, in the forms of its page; errors and warnings are lines."""
+"""Every command has `--json`, in the forms of its page; errors and warnings are lines."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A sweep that is killed again and again and resumed ends as one that never was.
 
-`kill -9` comes at random moments: while the command starts, while scenarios run, while results are
-written. A finished result keeps its file, so its scenario did not run again.
+`kill -9` comes at random moments. A finished result keeps its file, so its scenario did not run
+again.
 """
 
 from __future__ import annotations

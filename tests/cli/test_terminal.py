@@ -1,4 +1,4 @@
-"""What is drawn where: rules, colours and bars on a terminal, nothing of it in a pipe."""
+"""Rules, colours and bars are drawn on a terminal, and never in a pipe."""
 
 from __future__ import annotations
 

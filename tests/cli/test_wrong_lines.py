@@ -1,4 +1,4 @@
-"""What wrong command lines say, of every command: exact texts, one line, nothing written.
+"""What wrong lines of every command say: exact texts, one line, nothing written.
 
 `wrong_lines.txt` holds each line and the text, and says where a line turns out to be right, because
 the command makes the folder or takes text for a file.

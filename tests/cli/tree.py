@@ -1,4 +1,4 @@
-"""The commands of `yantra`, found by walking the tree, so that a new one cannot be forgotten."""
+"""The commands of `yantra`, found by walking the tree, so that none is forgotten."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Command lines that go wrong, made from the examples of every command: one thing wrong in each.
+"""Wrong command lines: the examples of every command with one thing wrong in each.
 
 `python -m tests.cli.wrong_lines` writes `wrong_lines.txt` anew; read the difference before you keep
 it.

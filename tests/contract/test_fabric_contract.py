@@ -1,6 +1,4 @@
-"""Every builder of fabrics keeps the laws of `yantra.fabric.graphs.contract` over many options,
-and has the figures of its paper.
-"""
+"""Every builder of fabrics keeps `yantra.fabric.graphs.contract` and the figures of its paper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mistakes as authors make them: the contract of the kind catches each by the name of the law.
+"""Mistakes as authors make them: the contract of the kind names the law that each breaks.
 
 Two C++ kinds have theirs in native/network/packet/cc_laws.test.cpp and
 native/fabric/routing/routing_laws.test.cpp. Objectives have no contract of their own: a row of

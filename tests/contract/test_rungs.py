@@ -1,8 +1,8 @@
 """One body of laws for all rungs: the formula of a message alone, bytes, agreement, threads.
 
-Every network of the core and a program outside are rows of RUNGS, with the exact time of a message
-alone as a formula of the links that it crosses. `yantra.kinds.network_laws` holds each network to
-what it says of itself; here rungs are held against each other, over dimensions and over fabrics.
+RUNGS has every network of the core and a program outside, with the exact time of a message alone as
+a formula of its links. `yantra.kinds.network_laws` holds each network to its own claims; here rungs
+are held against each other, over dimensions and over fabrics.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Every registered topology keeps the contract, and the networks carry messages as it says.
 
-The laws of links and routes are in `yantra.fabric.topologies.contract`. Here are those of time,
-which need the core, and the closed forms of the built-in topologies.
+Laws of links and routes are in `yantra.fabric.topologies.contract`; here are those of time, which
+need the core, and the closed forms of the built-in topologies.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The guide to congestion controls: its file keeps the laws, and a wrong one is caught by name."""
+"""The guide to congestion controls: its file keeps the laws, and a wrong one breaks one by name."""
 
 from __future__ import annotations
 

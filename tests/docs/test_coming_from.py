@@ -1,4 +1,4 @@
-"""The pages for those who come from elsewhere name every flag of the commands that keep theirs."""
+"""Pages for users of other programs name every flag of the commands that keep theirs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each row of what Yantra completes where ASTRA-sim does not, on the page of quirks, is run.
+"""Runs each row of the page of quirks on what Yantra completes where ASTRA-sim does not.
 
 The cluster has links of 50 GB/s (50 bytes per ns) and 500 ns and hands over in 10 ns; times in ns.
 """

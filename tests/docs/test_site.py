@@ -1,4 +1,4 @@
-"""The site of the documentation: its order names every page, and every public name is described."""
+"""The documentation's site: its order names every page, and every public name is described."""
 
 from __future__ import annotations
 

@@ -2,10 +2,9 @@
 
     python -m tests.fuzz --target flips --runs 10000
 
-The files are of every kind that Yantra writes and reads again. Each turned bit goes through the
-commands that read the file. It is noticed where a command ends with status 2 or 3, or prints a note
-or a warning; it is harmless where the command prints what it prints for the whole file. Anything
-else is a fault: another status, such as 70, or another answer without a warning.
+Each turned bit, in files of every kind that Yantra writes and reads, goes through the commands that
+read the file. It is noticed where a command ends with status 2 or 3, or prints a note or a warning;
+it is harmless where the command prints what it prints for the whole file. Anything else is a fault.
 """
 
 from __future__ import annotations

@@ -2,11 +2,11 @@
 
     python -m tests.fuzz --target jobs --runs 20000
 
-A job is a few traces and the files around them. One to three places of its files are changed:
-bytes, JSON values, numbers by extreme ones, attributes of nodes. Then a command runs it under a
-memory limit. A fault is a status that no command has for an input, such as 70; a process that is
-killed, exceeds the limit or takes too long; and a run that ends absurdly late without a warning.
-`hostile` cases are enumerated, not drawn.
+One to three places of a job's traces and other files are changed: bytes, JSON values, numbers by
+extreme ones, attributes of nodes. Then a command runs it under a memory limit. A fault is a status
+that no command has for an input, such as 70; a process that is killed, exceeds the limit or takes
+too long; and a run that ends absurdly late without a warning. `hostile` cases are enumerated, not
+drawn.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Complete ASTRA-sim inputs made by our own writer, for tests that start from a command line.
 
-`write(case, folder)` writes the files of a case and returns the command line's options. What
-ASTRA-sim printed for them is in `astra_sim_lines/<case>.txt`.
+`write(case, folder)` returns the command line's options. What ASTRA-sim printed for a case is in
+`astra_sim_lines/<case>.txt`.
 """
 
 from __future__ import annotations

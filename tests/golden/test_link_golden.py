@@ -1,8 +1,8 @@
 """Real traces linked and replayed: the shared golden cases, skipped when absent.
 
-The innermost operator around a launch is found a second time here, from the raw JSON by looking at
-every operator. Makespans are compared with the measured timeline: on as many lanes as were used
-they are equal, on ASTRA-sim's three slots within 2 %.
+The innermost operator around a launch is found again by looking at every operator of the raw JSON.
+Makespans equal the measured timeline on as many lanes as were used; on ASTRA-sim's three slots they
+are within 2 %.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 `data/flows/max_min.jsonl` has four cases: links [bytes/ns, ns], flows [bytes, start ns, route, end
 ns]. The ends are those of an event simulation in 60 digits; SimGrid 3.32 (CM02, all factors 1,
 weight-S 0, crosstraffic 0, TCP-gamma 0, the latency slept before the transfer) agrees to 5e-15.
-More cases are in ../shared/golden/fabrics/flow, which is not part of the repository.
+../shared/golden/fabrics/flow, outside the repository, has more cases.
 """
 
 from __future__ import annotations

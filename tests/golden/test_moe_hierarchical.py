@@ -1,7 +1,7 @@
 """Bytes of a dispatch over two levels agree with recorded ones.
 
 The recorded tokens go to so many nodes each; the bytes of NVLink are an upper bound.
-`../shared/golden/collectives` has more and is not part of the repository.
+`../shared/golden/collectives`, outside the repository, has more.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """NCCL's tuner agrees with the compiled functions of NCCL 2.30.7.
 
-A few systems are recorded in tests/golden/data/nccl_tuner. `../shared/golden/collectives` has more
-and is not part of the repository.
+tests/golden/data/nccl_tuner has a few recorded systems; `../shared/golden/collectives`, outside the
+repository, has more.
 """
 
 from __future__ import annotations

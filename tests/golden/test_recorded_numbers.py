@@ -1,9 +1,9 @@
 """The numbers that other results rest on are those that were read from their sources.
 
 Clusters, stacks, and the constants of NCCL's and RCCL's tuners are data, so nothing derives them:
-a digit that is changed by mistake looks like any other. `data/numbers` holds what was read, once
-more; `python -m tests.golden.test_recorded_numbers` rewrites it after an intended change, whose
-source the data names. What follows from other numbers is held by a closed form.
+a digit changed by mistake looks like any other. `data/numbers` holds what was read, once more;
+`python -m tests.golden.test_recorded_numbers` rewrites it after an intended change, whose source
+the data names.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ Skipped without `../shared/golden/astra-sim`. One archive is one test:
 
 * where upstream's master, or its rebuild with the scheduling keys of 1.0 (`ext`), completed, the
   finish tick and the exposed communication of every rank are equal;
-* where upstream crashed, hung or refused, Yantra completes, and its record adds up, or raises a
-  YantraError that blames the input (2) or the model (3); both within a few seconds;
+* where upstream crashed, hung or refused, Yantra completes and its record adds up, or raises a
+  YantraError that blames the input (2) or the model (3), within a few seconds;
 * where upstream logged every node, the tick of each node's issue and completion is equal;
 * recorded, a small case takes the same time, and its record adds up.
 """

@@ -1,6 +1,6 @@
 """The recorded numbers of pipeline schedules are those of `../shared/golden/workloads`.
 
-Skipped without that folder. tests/workloads/schedules holds the schedules to the recorded numbers.
+Skipped without that folder.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Laws of one job: what no run of it may do, and what all ways to run it have in common."""
+"""Laws of one job: what no run of it may do, and what all ways to run it share."""
 
 from __future__ import annotations
 

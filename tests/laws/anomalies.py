@@ -3,8 +3,8 @@
 Where messages share links, or steps a slot, an earlier start of one delays another, and the job may
 end later for it (Graham, "Bounds on multiprocessing timing anomalies", 1969). The witness of such
 an anomaly is the first step that is late though nothing before it is late. It must have shared the
-network with others, or waited for its turn behind another; a kernel that takes longer, or a step
-that starts late with everything ready and nothing in its way, is wrong.
+network, or waited for its turn; a kernel that takes longer, or a step that starts late with
+everything ready and nothing in its way, is wrong.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The laws by name; a law draws a case and says what is wrong about it, or nothing."""
+"""The laws by name; a law draws a case and says what is wrong about it, if anything."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Random networks for small jobs, as values that a law can change: slower, larger, renumbered.
+"""Random networks for small jobs: products of dimensions, named clusters, and drawn graphs.
 
-Three sorts: products of dimensions, named clusters, and drawn graphs of ranks and switches.
+They are values, so that a law can make them slower, larger or renumbered.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Builds the core with one changed file: one object, and a link.
 
-The core is built once, under build/mutants, from a copy of the sources; CMake's list of compile
-commands and its link line then say how to rebuild a single source. CMake compiles the sources of
-several folders as one unit. Units that mutants touch are taken apart here, so that a mutant costs
-one source; a header costs the sources of a unit that include it, again as one unit.
+The core is built once, under build/mutants, from a copy of the sources; CMake's compile commands
+and link line then say how to rebuild one source. CMake compiles the sources of several folders as
+one unit. Units that mutants touch are taken apart here, so that a mutant costs one source; a header
+costs the sources of a unit that include it, again as one unit.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The parts of the core that mutants are made of, and the tests that must notice them.
 
-The tests beside the core (`native/**/*.test.cpp`) that state laws of a file run first, without
-being named here. The rest run in the order given, those that notice most in the least time first;
-all of a part together take less than two minutes. For a header, what includes it is built again.
+Tests beside the core (`native/**/*.test.cpp`) that state laws of a file run first, without being
+named here, then the rest in the order given, those that notice most in the least time first; all of
+a part take less than two minutes. For a header, what includes it is built again.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Mutants of a C++ text by rule: one small change each, of the kinds that people make by mistake.
 
-The text is read as tokens, so comments, strings, attributes and preprocessor lines stay as they
-are. It is not parsed: a statement or a call is recognized by its shape, which works as all of the
-core is formatted the same way. What that gets wrong does not compile, and so does not count.
+The text is read as tokens, so comments, strings, attributes and preprocessor lines stay. It is not
+parsed: a statement or a call is recognized by its shape, which works as all of the core is
+formatted the same way. What that gets wrong does not compile, and so does not count.
 """
 
 from __future__ import annotations

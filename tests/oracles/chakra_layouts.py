@@ -1,8 +1,8 @@
 """The layouts before 0.0.4, written by protobuf itself, and what their nodes mean today.
 
 Messages are built from descriptors made here, so that nothing is shared with the reader under test.
-A node is a dict of the layout's own field names; `meaning` gives what reading it must give, from
-the notes of the schema's history and not from the reader's tables.
+A node is a dict of the layout's field names; `meaning` gives what reading it must give, from the
+notes of the schema's history.
 """
 
 from __future__ import annotations

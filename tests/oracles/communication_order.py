@@ -1,9 +1,9 @@
 """Whether the communication of expanded traces can go wrong, from nothing but the traces.
 
 All ranks form one graph: the members' parts of a collective are one node, and a receive waits for
-the send of the same ends, tag and size. Where each communicator's collectives are totally ordered
-on every member, in the same way on all, and the graph has no circle, no execution that keeps the
-dependencies can stop early, whatever it prefers among what is ready.
+the send of the same ends, tag and size. Where each communicator's collectives are totally ordered,
+in the same way on every member, and the graph has no circle, no execution that keeps the
+dependencies can stop early.
 """
 
 from __future__ import annotations

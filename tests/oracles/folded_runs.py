@@ -1,4 +1,4 @@
-"""Runs of one rank per class, with and without shortcuts, compared with the run of all ranks."""
+"""Runs of one rank per class, with and without shortcuts, compared with runs of all ranks."""
 
 from __future__ import annotations
 

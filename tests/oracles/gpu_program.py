@@ -3,8 +3,8 @@
 The program runs on one host clock: the main thread, then autograd's thread while the main thread
 sleeps; a side thread has a clock and a device of its own. Operators nest and launch work on
 streams; streams run their ops in order, after recorded events of other streams; blocking calls end
-after what they wait for. What the model knows and the traces only hint at (who launched what, the
-order of streams, who waited for whom) is in `Truth`, by correlation number and host id.
+after what they wait for. `Truth` holds, by correlation number and host id, what the traces only
+hint at: who launched what, the order of streams, who waited for whom.
 
 `write_pair(folder, operators=1000, seed=1)` writes host.json and device.json and returns the truth.
 """

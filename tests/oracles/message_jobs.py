@@ -1,8 +1,8 @@
 """Random jobs of dependent sends and receives, with kernels between them.
 
-A job is put together in an order in which it can run. Each message has a tag of its own, so it
-matches its own receive whatever comes first, and a rank that waits in a receive goes on with all
-that does not depend on it. So a job ends, whatever the times.
+A job is put together in an order in which it can run. Each message has its own tag, so it matches
+its own receive, and a rank that waits in a receive goes on with all that does not depend on it. So
+a job ends, whatever the times.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Runs an MSCCL program on numbers, thread blocks interleaved at random: a slow, plain oracle.
+"""Runs an MSCCL program on numbers, thread blocks interleaved at random.
 
-It knows nothing of the proof: it reads the XML with ElementTree, keeps arrays and queues, and picks
-at each turn any thread block whose next step can run.
+It knows nothing of the proof: it reads the XML with ElementTree, and picks at each turn any thread
+block whose next step can run.
 """
 
 from __future__ import annotations

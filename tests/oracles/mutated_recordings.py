@@ -1,9 +1,9 @@
 """Recordings of PyTorch, changed as real ones are found changed, and what must hold of each.
 
-A seed gives one: a small training step, with some of what profilers, tools and lost buffers do to
-such files. The list of events is changed, so how many events the file has, and which of them are
-work, is known without reading it. `judged` reads it as users do and returns what is wrong: a sum
-that does not add up, or work lost without a message.
+A seed gives a small training step, with some of what profilers, tools and lost buffers do to such
+files. The list of events is changed, so how many events the file has, and which of them are work,
+is known without reading it. `judged` reads it as users do and returns what is wrong: a sum that
+does not add up, or work lost without a message.
 
     python -m tests.oracles.mutated_recordings 500
 """

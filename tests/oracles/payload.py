@@ -1,4 +1,4 @@
-"""A schedule played with numbers instead of proofs: does every position end with the right ones?"""
+"""A schedule played with numbers: does every position end with the right ones?"""
 
 from __future__ import annotations
 

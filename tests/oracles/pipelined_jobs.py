@@ -1,8 +1,7 @@
 """Random pipelines: stages that pass micro-batches on and back, with collectives in each stage.
 
-The ranks are those of `folded_jobs`; stages are along the last axis. A micro-batch comes from the
-stage before, is worked on and goes to the next one; its gradient comes back the same way. Each job
-serves many settings, because writing a job is expensive.
+The ranks are those of `folded_jobs`; stages are along the last axis. Each job serves many settings,
+because writing a job is expensive.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Random pairs of host and device traces, as a profiled GPU program might leave them.
 
 Threads run nested operators that launch kernels and copies on streams, record and wait for events
-and synchronise; times are whole microseconds with many ties, or fractions. The pairs also hold what
-real traces sometimes hold: External ids that collide, launches outside any operator, operators that
-overlap, host operators the device trace does not know, parents that are missing.
+and synchronise; times are whole microseconds with many ties, or fractions. As in real traces,
+External ids may collide, launches be outside any operator, operators overlap, host operators be
+unknown to the device trace, parents be missing.
 """
 
 from __future__ import annotations

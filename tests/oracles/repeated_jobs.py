@@ -1,9 +1,8 @@
 """Random jobs that repeat: blocks of collectives, stamped again and again as micro-batches are.
 
-The ranks are those of `folded_jobs`: a grid with axes, groups along them, stages that may differ. A
-block is a small graph of computations, collectives and messages; each of its nodes follows some
-before it, of its own block or of the last. Algorithms, chunks, queues and policies are drawn for
-every kind of collective and every dimension by itself.
+The ranks are those of `folded_jobs`. A block is a small graph of computations, collectives and
+messages; each of its nodes follows some before it, of its own block or of the last. Algorithms,
+chunks, queues and policies are drawn for every kind of collective and every dimension by itself.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Small workloads of every shape that templates have, and the traces their ranks mean.
 
-`Direct` builds the trace of one rank node by node, by the definition of groups and peers; a
-template is the same with names in place of numbers.
+`Direct` builds the trace of one rank by the definition of groups and peers; a template is the same
+with names in place of numbers.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """ASTRA-sim 1.0's training loops as a clock that is moved forward.
 
-`finish_time` runs a workload the way a rank of ASTRA-sim 1.0 does: it advances a clock over each
-computation and issues collectives that end later, any number of them at once. `graph_finish_time`
-plays a trace by its edges alone. Both take the time of a collective from its type and size.
+`finish_time` advances a clock over each computation, as a rank of ASTRA-sim 1.0 does, and issues
+collectives that end later, any number of them at once. `graph_finish_time` plays a trace by its
+edges alone. Both take the time of a collective from its type and size.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The closed form of plans equals the run of a plan to the tick, where nothing waits for rounding.
 
 The machine moves a byte of memory, and of the network, in 1 ns, and has no latency, so every time
-is a whole number of ns. What is left are the four bytes of the gradients' norm, which ranks cannot
-share in whole ns: less than 1 ns.
+is a whole number of ns, but for the four bytes of the gradients' norm, which ranks cannot share in
+whole ns: less than 1 ns.
 """
 
 from __future__ import annotations

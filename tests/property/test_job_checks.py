@@ -1,7 +1,7 @@
 """What `validate` says of a job, and what a run of it does, agree.
 
-Random jobs of several ranks with computations, collectives over groups and messages, first put
-together so that they can run one node after the other, then damaged: swapped, dropped, changed.
+Random jobs of several ranks can first run one node after the other, and are then damaged: nodes are
+swapped, dropped, changed.
 
 * No finding that matters: the job runs to the end on every cluster of one dimension, at any speed.
 * A certain deadlock: no cluster runs it to the end.

@@ -1,6 +1,6 @@
 """Every law of `tests/laws` on every network, on some random pairs.
 
-What is known not to hold has a case that shows it, in `tests/laws/known.py`.
+`tests/laws/known.py` has cases of what is known not to hold.
 """
 
 from __future__ import annotations

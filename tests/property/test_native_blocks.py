@@ -1,7 +1,6 @@
 """The blocks that are native in the core equal their tables, tick for tick.
 
-Each has a twin here with the same links and routes but no native form. Whatever runs on a network
-of native blocks runs on the same network of the twins, event by event.
+Each has a twin here with the same links and routes but no native form.
 """
 
 from __future__ import annotations

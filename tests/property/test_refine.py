@@ -1,7 +1,7 @@
 """What a search gains by fields that have no closed form.
 
-A larger space is never worse, a plan's time is that of its run, what is allowed bounds it, and no
-single change of any field of a plan beats the answer.
+A larger space is never worse, a plan's time is that of its run, limits hold, and no single change
+of a field beats the answer.
 """
 
 from __future__ import annotations

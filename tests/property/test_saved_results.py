@@ -1,4 +1,4 @@
-"""Saved results: what a file gives back, whatever ran, and what of it is the same every time."""
+"""Saved results: what a file gives back, and what of it is the same every time."""
 
 from __future__ import annotations
 

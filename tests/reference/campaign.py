@@ -1,8 +1,8 @@
 """Runs many jobs on both, in no order, and keeps each verdict as it comes.
 
-The verdicts are lines of a file named by what gave them: Yantra, the binaries, how the jobs are
-drawn and how long the reference may take. So an interrupted or killed campaign goes on where it
-was, a larger one begins with the verdicts of a smaller one, and none comes from another Yantra.
+The file of verdicts is named by what gave them: Yantra, the binaries, how the jobs are drawn and
+how long the reference may take. So an interrupted or killed campaign goes on where it was, a larger
+one begins with the verdicts of a smaller one, and none comes from another Yantra.
 """
 
 from __future__ import annotations

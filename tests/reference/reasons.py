@@ -1,9 +1,9 @@
 """Why ASTRA-sim stops at a job, and which jobs may have that reason.
 
 Where it does not complete, nothing says what the ticks should be. So that such a job is no free
-pass, what ASTRA-sim said must be a known end, and the job must have one of the features that lead
-to it (docs/concepts/quirks.md, "What Yantra completes where ASTRA-sim does not"). Where neither
-completes, what Yantra says must be a known refusal, of a job that has the feature it is about.
+pass, its last words must be a known end, and the job must have one of the features that lead to it
+(docs/concepts/quirks.md, "What Yantra completes where ASTRA-sim does not"). Where neither
+completes, Yantra's refusal must be a known one, of a job that has the feature it is about.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """One job on ASTRA-sim's binary and on `yantra astra-sim`: do their finish lines agree?
 
 The lines that say when a rank finished and what it exposed are compared, in their order. Where the
-binary stops half-way, those it printed are compared, and why it stopped must be known. It crashes
-on some sound jobs after it has printed every line, so its exit status says nothing. On others it
-does not end: a job that exceeds its limit of processor time is not compared.
+binary stops half-way, its lines so far are compared, and why it stopped must be known. It crashes
+on some sound jobs after it has printed every line, so its exit status says nothing. A job that
+exceeds its limit of processor time is not compared, as on some it never ends.
 """
 
 from __future__ import annotations

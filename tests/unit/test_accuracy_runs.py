@@ -1,4 +1,4 @@
-"""A measured step is judged by the run that `yantra run --stack` makes of it, to the bit."""
+"""A measured step is judged by the run of `yantra run --stack`, to the bit."""
 
 from __future__ import annotations
 

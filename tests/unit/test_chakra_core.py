@@ -1,4 +1,4 @@
-"""The native trace reader on traces spelled out byte by byte: no writer can hide its errors."""
+"""The core's trace reader on traces spelled out byte by byte: no writer can hide its errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `validate` says about traces that can be read but not be run: every text, word for word."""
+"""What `validate` says of readable traces that cannot run, word for word."""
 
 from __future__ import annotations
 

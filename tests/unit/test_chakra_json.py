@@ -1,4 +1,4 @@
-"""JSON text of traces: forms that are read, and the place and cause of every mistake."""
+"""JSON text of traces: the forms that are read, and the place and cause of every mistake."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line: what each command prints, and that a failure is one message and a status."""
+"""What each command prints, and that a failure is one message and a status."""
 
 from __future__ import annotations
 

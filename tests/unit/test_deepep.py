@@ -1,4 +1,4 @@
-"""Dispatch and combine of DeepEP: who gets a token, bytes, times, published rates, in a step."""
+"""Dispatch and combine of DeepEP: who gets a token, bytes, published times, in a step."""
 
 from __future__ import annotations
 

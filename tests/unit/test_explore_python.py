@@ -1,4 +1,4 @@
-"""A study from Python is that of the file: the same trials, frames of them, the same mistakes."""
+"""A study from Python equals that of the file: trials, frames, mistakes."""
 
 from __future__ import annotations
 

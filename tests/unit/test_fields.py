@@ -1,4 +1,4 @@
-"""The kinds of fields: what is read is checked, written back, and described by one object."""
+"""The kinds of fields: one object checks, writes back and describes what is read."""
 
 from __future__ import annotations
 

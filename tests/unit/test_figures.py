@@ -1,4 +1,4 @@
-"""Figures that runs are quoted by, against closed forms; and what ran, wherever it is shown."""
+"""Figures that runs are quoted by, against closed forms; and what ran, wherever shown."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Collectives of groups: what members do on links of their own, at the rate of what they can reach.
 
 Nodes have 8 ranks behind a switch, and an adapter for each rank. A cut bound is the larger of what
-the adapters of the members carry (m of them in each node) and what their links inside a node do,
-both directions at once.
+the adapters of the members (m in each node) and their links inside a node take, both directions at
+once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Work that arrives: jobs begin no earlier than they were to, and end as they would alone."""
+"""Jobs that arrive begin no earlier than they were to, and end as they would alone."""
 
 from __future__ import annotations
 

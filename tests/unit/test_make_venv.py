@@ -1,4 +1,4 @@
-"""The environment that `make` makes has a pip that works, and reports what the machine lacks."""
+"""`make`'s environment has a pip that works, and reports what the machine lacks."""
 
 from __future__ import annotations
 

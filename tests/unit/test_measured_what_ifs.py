@@ -1,7 +1,7 @@
 """What-ifs on measured times: each part follows what governs it.
 
-Laws: a faster network never makes a collective slower; bytes over k times the bandwidth take 1 / k;
-launch and steps stay, and over an ideal network the launch. Then scaling to other GPUs is judged by
+A faster network never makes a collective slower; bytes over k times the bandwidth take 1 / k;
+launch and steps stay, and over an ideal network the launch. Scaling to other GPUs is judged by
 their own measurements.
 """
 

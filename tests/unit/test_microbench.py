@@ -1,4 +1,4 @@
-"""Microbenchmarks: what is measured, with a fake timer, and on a CPU where PyTorch is installed."""
+"""What microbenchmarks measure, with a fake timer, and on a CPU where PyTorch is installed."""
 
 from __future__ import annotations
 

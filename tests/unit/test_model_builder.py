@@ -1,4 +1,4 @@
-"""The builder of models: its ids are of their own types, and a model that it gives out is whole."""
+"""The builder of models: its ids have their own types, and a model that it gives out is whole."""
 
 from __future__ import annotations
 

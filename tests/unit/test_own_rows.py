@@ -1,4 +1,4 @@
-"""What three own steps are worth is judged without a stack that saw the data set."""
+"""The worth of three own steps, judged without a stack that saw the data set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Packets alone take the closed form, bytes are kept, runs that cannot end say why, quirks act."""
+"""Packets alone take the closed form, bytes are kept, stuck runs say why, quirks act."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a rank does at once: slots of the host, the device, the copy engines and communicators."""
+"""What a rank does at once: slots of host, device, copy engines and communicators."""
 
 from __future__ import annotations
 

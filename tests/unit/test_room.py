@@ -1,4 +1,4 @@
-"""What a machine keeps of its memory beside a job, and what the sums of a step leave out."""
+"""What a machine keeps of its memory beside a job, and what sums of a step leave out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`--stack auto`: the nearest stack of the framework that a job names, and why it is that one."""
+"""`--stack auto`: the nearest stack of the framework that a job names, and why that one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of stacks: they follow from what is recorded, and carry what is known of frameworks."""
+"""Files of stacks follow from what is recorded, and carry what is known of frameworks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Studies: one front however they are run, interrupted or not, and one line for each mistake."""
+"""Studies: one front however they are run, interrupted or not; one line for each mistake."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`yantra ui` as a server: what runs can be stopped, has limits, and ends with the server."""
+"""`yantra ui` as a server: runs can be stopped, have limits, and end with it."""
 
 from __future__ import annotations
 

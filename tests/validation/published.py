@@ -1,6 +1,6 @@
 """What the tests of published numbers share with the scripts of examples/papers.
 
-The tables, the experiments and the way to run one are the scripts'; tests say how close they are.
+The scripts have the tables, the experiments and the way to run one; tests say how close they are.
 """
 
 from __future__ import annotations

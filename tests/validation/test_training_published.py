@@ -1,7 +1,6 @@
 """Generated training steps against published ones: how far off, always the same way, trends right.
 
-docs/reference/accuracy.md says why they are off. training_steps.py records large steps, which are
-not simulated here.
+docs/reference/accuracy.md says why they are off. training_steps.py records the large steps.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Traces as .et files of every layout, as Python sees them: read, check, show, write as JSON."""
+"""Traces as .et files of every layout: read, check, show, write as JSON."""
 
 from __future__ import annotations
 

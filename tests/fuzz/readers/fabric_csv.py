@@ -1,4 +1,4 @@
-"""Edge lists of fabrics in CSV: read to a graph whose ranks all reach each other."""
+"""Edge lists of fabrics in CSV, read to a graph whose ranks reach each other."""
 
 from __future__ import annotations
 

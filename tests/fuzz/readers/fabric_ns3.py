@@ -1,4 +1,4 @@
-"""Topology files of the ns-3 RDMA simulators: read to a graph whose ranks all reach each other."""
+"""Topology files of the ns-3 RDMA simulators, read to a graph whose ranks reach each other."""
 
 from __future__ import annotations
 

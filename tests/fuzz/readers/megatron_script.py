@@ -1,4 +1,4 @@
-"""Scripts that start Megatron-LM, and bare lists of its arguments: a model and a plan of each."""
+"""Scripts that start Megatron-LM, and bare lists of its arguments, read to a model and a plan."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Any plan of any model gives a workload that runs, or one error that helps.
 
-The error names a field as it was typed, and the nearest plan that it gives, typed in place of what
-was wrong, is possible, has as many ranks, and runs.
+The error names a field as it was typed, and the nearest plan that it gives is possible, has as many
+ranks, and runs when typed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Models that are no decoders have the published sizes, and their passes keep the laws of all."""
+"""Models that are no decoders have the published sizes, and their passes keep all laws."""
 
 from __future__ import annotations
 

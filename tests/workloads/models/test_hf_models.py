@@ -1,7 +1,7 @@
 """Configs of the open models that people use: weights as published, cache and states to the byte.
 
-`data/hf_models.json` has each config, cut to what says something, with where it is stored and the
-weights that the package transformers counts when it builds the model without its numbers.
+`data/hf_models.json` has each config, shortened, with where it is stored and the weights that the
+package transformers counts when it builds the model without its numbers.
 """
 
 from __future__ import annotations

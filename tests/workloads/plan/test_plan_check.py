@@ -1,4 +1,4 @@
-"""Which plans a model can be trained by, why not, and which possible plan is the nearest."""
+"""Which plans a model can be trained by, why not, and the nearest possible plan."""
 
 from __future__ import annotations
 
