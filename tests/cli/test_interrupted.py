@@ -147,7 +147,7 @@ cluster:
 collectives: {all_to_all: [direct], chunks: 8}
 network: flow
 """
-"""Of which a million events take many seconds."""
+"""A million events of this take many seconds."""
 
 
 def test_sigterm_ends_a_sweep_in_the_midst_of_its_runs(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def blocks(page: Path) -> list[Block]:
 
 
 def texts(page: Path, language: str) -> list[str]:
-    """Return what the blocks of a language hold that stand for no file."""
+    """Return the blocks of a language that are no file's content."""
     return [
         block.text for block in blocks(page) if block.language == language and block.file is None
     ]

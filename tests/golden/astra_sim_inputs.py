@@ -196,7 +196,7 @@ def ticks_shared(folder: Path) -> list[str]:
 
 
 def five_dimensions(folder: Path) -> list[str]:
-    """An all-gather over five rings of two, of which ASTRA-sim involves four."""
+    """An all-gather over five rings of two; ASTRA-sim involves four."""
     trace = TraceBuilder(first_id=1)
     trace.collective(CollectiveType.ALL_GATHER, MIB)
     network = {

@@ -47,10 +47,7 @@ def main() -> int:
 
 
 def _campaign(given: argparse.Namespace, chosen: list[tuple[str, str]]) -> int:
-    for number in (
-        signal.SIGINT,
-        signal.SIGTERM,
-    ):  # a shell starts jobs with the first ignored
+    for number in (signal.SIGINT, signal.SIGTERM):  # a shell starts jobs with the first ignored
         signal.signal(number, signal.default_int_handler)
     todo = campaign.blocks(chosen, given.first, given.count)
     if given.seconds is not None:

@@ -145,7 +145,7 @@ _PICOSECOND = "picoseconds more move an end by half of that, or more"
 """Of two flows that share a link evenly, each ends later by twice what it began later, and earlier
 by what the other did, so of two that share again and again an end moves by more each time.
 
-With C the rate, a of A's bytes and b of B's, of which A is through first: A ends at
+With C the rate, a of A's bytes and b of B's, where A is through first: A ends at
 2 a / C + 2 s_A - s_B for the starts s_A < s_B, so what rounds a start moves it up to threefold. And
 where two things happen at once, a picosecond decides which of them is first.
 """

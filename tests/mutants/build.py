@@ -169,7 +169,7 @@ class Core:
         return self.parts[unit.object]
 
     def _linked(self, first: list[str], instead: dict[str, list[str]], own: Path) -> Path | None:
-        """Link; of an inline function of which there are two the linker keeps the first."""
+        """Link; the linker keeps the first of two copies of an inline function."""
         out = own / MODULE
         words: list[str] = []
         for word in self.link:

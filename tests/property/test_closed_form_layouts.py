@@ -76,7 +76,7 @@ def test_counts_of_layers_are_those_of_the_stages(seed: int) -> None:
     [
         ("llama3-8b", 16, 32, "uneven"),
         ("llama3-8b", 16, 32, "ends"),  # 32 layers and both ends are 34: two stages of 17
-        ("deepseek-v2-lite", 16, 16, "uneven"),  # 27 layers, of which the first is of its own kind
+        ("deepseek-v2-lite", 16, 16, "uneven"),  # 27 layers, the first of its own kind
         ("llama3-405b", 128, 128, "ends"),  # 126 layers and both ends are 128
     ],
 )

@@ -89,7 +89,7 @@ def assert_equal(of: Any, space: PlanSpace, plans: int, late: int = 0) -> None:
     assert len(times) == 2 * plans
     for plan, (closed, run) in times.items():
         known = dict(zip(COLUMNS, plan, strict=True))
-        narrow = known["gradient_dtype"] > 0  # of which shards and chunks are cut to whole bytes
+        narrow = known["gradient_dtype"] > 0  # its shards and chunks are cut to whole bytes
         left_out, off = (late / 2, 8 * TICK) if narrow else (late, TICK)
         assert abs(closed + left_out - run) < max(off, run / 1e9), known
 

@@ -36,7 +36,7 @@ IMPORTS_THE_CORE = {"chakra", "tracing", "compile", "network", "result", "run", 
 # Of the collectives only the search through fabrics is called once per link and chunk.
 FOLDERS_WITH_THE_CORE = {"collectives/synthesis"}
 
-# Rooms of workloads/, each of which may import those before it; files beside them may import all.
+# Rooms of workloads/: each may import those before it; files beside them may import all.
 WORKLOADS_LAYERS = [
     ("operators", "schedules", "templates"),
     ("models",),

@@ -43,7 +43,7 @@ def _run(folder: Path, failures: str, network: str) -> Result:
         ("[{switch: spine 0, at: 150 us, for: 4 us}]", 408_000, 0, 4_000, 4 * MB),
         # the spine that is not on the way
         ("[{switch: spine 1, at: 150 us}]", 404_000, 0, 0, 4 * MB),
-        # both, so it stands still until they are back
+        # both, so it waits until they are back
         ("[{switch: spine, at: 150 us, for: 30 us}]", 434_000, 0, 30_000, 4 * MB),
         # known before it comes there: the leaf takes the other spine
         ("[{switch: spine 0, at: 50 us, for: 300 us}]", 404_000, 1, 0, 4 * MB),
@@ -82,7 +82,7 @@ def test_a_stored_message_beside_a_failure_takes_what_it_takes_by_hand(
 @pytest.mark.parametrize(
     ("failures", "end_ns", "rerouted", "waiting_ns", "lost"),
     [
-        # down from the first packet on: it stops after 10 us, of which 97 packets are lost, and
+        # down from the first packet on: it stops after 10 us, when 97 packets are lost, and
         # begins again when the card is back
         ("[{nic: 2, at: 0 us, for: 50 us}]", 50_000 + PACKETS_NS, 0, 50_000, 97),
         # a NIC sends nothing over a port of its own that is down, after the packet on its way

@@ -38,11 +38,11 @@ collectives: {{all_reduce: [{algorithm}]}}
 
 
 class OfThisFile(Mesh):
-    """A topology that stands in no file as its PLUGIN."""
+    """A topology that is no file's PLUGIN."""
 
 
 class OfThisFileToo(RingAlgorithm):
-    """An algorithm that stands in no file as its PLUGIN."""
+    """An algorithm that is no file's PLUGIN."""
 
 
 @pytest.fixture

@@ -67,7 +67,7 @@ def test_a_file_unpacks_to_its_bound_and_to_no_byte_more(more: int, honest: bool
     plain = bytes(1000 + more)
     packed = gzip.compress(plain)
     assert len(packed) * 20 < 1000
-    if not honest:  # two members, of which the last one says that it is short
+    if not honest:  # two members; the last one claims to be short
         packed = gzip.compress(plain[:-1]) + gzip.compress(plain[:1])
     if not more:
         assert unpack_gzip(packed, "x") == plain

@@ -26,7 +26,7 @@ SCHEDULES = ("1f1b", "gpipe", "interleaved", "zb-h1", "zb-v", "dualpipe", "dualp
 
 
 def shortened(name: str) -> Model:
-    """Return a model of the catalogue with eight layers, the first of which may be another."""
+    """Return a model of the catalogue with its first eight layers."""
     model = find(name)
     return model.replace(layers=model.layers[:8])
 
@@ -39,7 +39,7 @@ MODELS = {
 
 @st.composite
 def plans(draw: st.DrawFn) -> Plan:
-    """Return plans of any parallelism, many of which a model refuses."""
+    """Draw plans of any parallelism; a model refuses many of them."""
     chosen = {
         "tp": draw(st.sampled_from((1, 2))),
         "cp": draw(st.sampled_from((1, 1, 2))),
