@@ -1,4 +1,4 @@
-// A hash over a sequence tells apart sequences that differ in one number, in their order or in length.
+// A hash over a sequence differs between sequences that differ in one number, in their order or in length.
 #include "base/hash.hpp"
 
 #include <set>

@@ -1,4 +1,4 @@
-// The top is always the least of what is there, whatever was changed or removed; the oracle looks at all.
+// The top is always the least of what is there, whatever was changed or removed.
 #include "base/indexed_heap.hpp"
 
 #include <algorithm>

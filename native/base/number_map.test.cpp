@@ -1,4 +1,4 @@
-// It holds what a map of nodes holds, whatever comes and goes; keys that begin at one slot, too.
+// It holds what a std::map holds, whatever comes and goes, also for keys that begin at one slot.
 #include "base/number_map.hpp"
 
 #include <map>

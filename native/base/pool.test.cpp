@@ -41,7 +41,7 @@ void run(u32 seed) {
     }
 }
 
-// An index that is read after it was given back holds no value that it had, nor one that anybody would set.
+// An index that is read after it was given back holds neither its old value nor one that anybody would set.
 void what_is_given_back_is_poisoned() {
     struct Item {
         u64 wide = 1;
@@ -61,7 +61,7 @@ void what_is_given_back_is_poisoned() {
     check(pool.take() == index && pool[index].wide == 1, "an item taken anew was not cleared", 1);
 }
 
-// Generations and serials tell uses of one place apart, also while it is free.
+// Generations and serials distinguish uses of one place, also while it is free.
 void what_may_be_read_while_it_is_free_stays() {
     Pool<u64, Freed::readable> pool;
     const u32 index = pool.take(42);

@@ -1,4 +1,4 @@
-// Copies of a Shared are what their own writes made of them, whatever the others write.
+// Copies of a Shared hold their own writes, whatever the others write.
 #include "base/shared.hpp"
 
 #include <string>

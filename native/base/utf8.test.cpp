@@ -1,7 +1,7 @@
 // first_bad_utf8 stops at the first byte that begins no well-formed sequence.
 //
-// The oracle decodes by arithmetic: a sequence is well formed if the shortest encoding of the number
-// it stands for is the sequence itself, and the number is a Unicode scalar value.
+// The oracle decodes by arithmetic: a sequence is well formed if it is the shortest encoding of its
+// number, and the number is a Unicode scalar value.
 #include "base/utf8.hpp"
 
 #include <string>

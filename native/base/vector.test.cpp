@@ -15,7 +15,7 @@ namespace {
 using namespace yantra;
 using test::check;
 
-// How many items live, which is none at the end.
+// How many items live; none at the end.
 struct Counted {
     static inline i64 alive = 0;
 

@@ -1,7 +1,7 @@
 // UnorderedOrder walks its keys as libstdc++'s unordered_set does, through growth, erasure and copies.
 //
-// The source is included whole, for its table of bucket counts: those of sets too large to build here
-// are asked of libstdc++'s own growth policy.
+// The source is included whole, for its table of bucket counts: for sets too large to build here,
+// libstdc++'s own growth policy gives them.
 #include "base/vector.hpp"
 #include "collective/unordered_order.cpp"
 
@@ -50,7 +50,6 @@ void random_operations(u32 seed) {
     compare(ours, real, 0);
 }
 
-// The places of keys are those at which they were inserted.
 void places(u32 seed) {
     test::Random random(seed);
     UnorderedOrder ours;

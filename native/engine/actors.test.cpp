@@ -1,4 +1,4 @@
-// Ranks that run for themselves are who they are; of classes, one of each runs, and stands for them all.
+// Ranks that run for themselves are themselves; of classes, one of each runs, and represents them all.
 #include "base/vector.hpp"
 #include "engine/actors.hpp"
 

@@ -1,4 +1,4 @@
-// A list that is taken is nobody else's until it is given back, and keeps what it has when it grows.
+// A list that is taken is nobody else's until it is given back, and keeps its items when it grows.
 //
 // The oracle is a vector for every list that is out.
 #include "base/vector.hpp"

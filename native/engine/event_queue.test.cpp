@@ -33,7 +33,7 @@ void run(u32 seed) {
     EventQueue queue;
     Vector<Event> pending;
     u32 scheduled = 0;
-    // Several in a row that would go into one run, or on one list, and those that would not. Some are told
+    // Several in a row that would go into one run, or on one list, and those that would not. Some are scheduled
     // one by one, some as a row.
     auto schedule = [&] {
         const u64 time = queue.now() + any_delay(random);
@@ -102,8 +102,8 @@ bool is_idle_for(const EventQueue& queue, u64 ticks) {
     return queue.tick_is_over() && queue.is_idle_behind_tick(ticks);
 }
 
-// The clock passes times at which nothing comes, and only those: events come as they would without. What it
-// passes is counted.
+// The clock passes times at which nothing comes, and only those: events come as they would without. It
+// counts what it passes.
 void the_clock_passes_idle_times(u32 seed) {
     test::Random random(seed);
     EventQueue queue;
@@ -131,8 +131,8 @@ void the_clock_passes_idle_times(u32 seed) {
     check(queue.processed() == 200 - left + passed && passed > 0, "events are counted wrong", passed);
 }
 
-// Nothing comes before the moment until which the queue says that it is idle, near or far, and the clock may pass up
-// to there at once.
+// Nothing comes before the moment until which the queue reports itself idle, near or far, and the clock may
+// pass up to there at once.
 void the_clock_passes_long_idle_times(u32 seed) {
     test::Random random(seed);
     EventQueue queue;
@@ -159,7 +159,7 @@ void the_clock_passes_long_idle_times(u32 seed) {
     check(far > 0, "the clock never passed far", far);
 }
 
-// What is left of a tick is told, and taken, where it is of one kind.
+// What is left of a tick is reported, and taken, where it is of one kind.
 void the_rest_of_a_tick_is_taken() {
     constexpr EventKind kind(Owner::exchange, 3);
     EventQueue queue;
@@ -177,7 +177,7 @@ void the_rest_of_a_tick_is_taken() {
 }
 
 // Two or three sequences take turns, each at a time of its own, as arrivals and links that become free
-// do. Two are two runs; whatever they are, they come by time and in their order.
+// do. Two are two runs; all come by time and in their order.
 void sequences_may_take_turns(u32 seed) {
     test::Random random(seed);
     EventQueue queue;

@@ -1,6 +1,6 @@
 // What an actor registers for one tick runs together, where the first of it was registered.
 //
-// The oracle keeps every batch in one list and looks through all of it.
+// The oracle keeps every batch in one list.
 #include "base/vector.hpp"
 #include "engine/rank_events.hpp"
 
@@ -96,7 +96,7 @@ public:
     }
 
 private:
-    // Whoever looks on sees every event by itself, and may change it.
+    // An observer sees every event by itself, and may change it.
     void look_at(u32 batch) {
         std::size_t at = 0;
         Vector<std::pair<u32, u32>>& events = slow_.first().events;

@@ -16,7 +16,6 @@ using test::check;
 constexpr u32 slots = 3;
 constexpr u32 many_slots = 150;   // more than a word has bits
 
-// Nodes by position and slot, looked through from the first on.
 struct Slow {
     std::map<u32, std::pair<u32, u32>> by_position;   // slot, node
 
@@ -78,7 +77,7 @@ void the_first_comes_first(u32 seed, bool in_own_order, u32 slots) {
     check(ready.empty(), "nodes are left", seed);
 }
 
-// Who waits, and for what, is told whatever the order.
+// Who waits, and for what, is reported whatever the order.
 void those_that_wait_are_told() {
     ReadySet ready(slots);
     for (const auto& [slot, node, position] : {std::tuple{1u, 7u, 2u}, {2u, 3u, 9u}, {1u, 5u, 1u}}) {
@@ -91,7 +90,7 @@ void those_that_wait_are_told() {
     check(ready.wanted([](u32 slot) { return slot != 1; }) == 0b100, "a slot that does not count is", 0);
 }
 
-// Nodes that are so much further on come in the order in which they stood.
+// Nodes that are so much further on keep their order.
 void what_moves_on_keeps_its_order() {
     for (const u32 by : {0u, 1u, 1'000'000u}) {
         ReadySet ready(slots);

@@ -205,7 +205,7 @@ bool rates_are_equal_in_a_class(test::Random& random, u64 step) {
     return divided.first.size() < ranks;
 }
 
-// No two flows of these go over one cable: every rank of a class of its own would be no proof of anything.
+// No two of these flows go over one cable. Classes of one rank each would prove nothing.
 void ranks_that_look_alike_are_one_class() {
     test::Random random(1);
     Model model = any_cluster(random);

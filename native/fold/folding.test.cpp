@@ -1,4 +1,4 @@
-// Ranks are of one class if nothing that a class stands for tells them apart, and of two only if
+// Ranks are of one class if nothing that a class represents distinguishes them, and of two only if
 // something does.
 //
 // The oracle divides the ranks by their signatures, and compares all signatures of all ranks in every
@@ -141,7 +141,7 @@ void groups_meet(const Folding& folding, const RankNames& names) {
     }
 }
 
-// Links are crossed alike by all ranks of a class, hop by hop, and every link of a class as often.
+// The ranks of a class cross links of the same classes, hop by hop, and every link of a class is crossed as often.
 void links_are_crossed_alike(const Folding& folding, const Destinations& destinations, const Grid& grid) {
     const Links routes(grid);
     std::map<u32, Vector<u32>> on_routes;                    // by class of ranks
@@ -215,7 +215,7 @@ void classes_are_the_coarsest(u32 seed, Seen& seen) {
     }
     ++seen.folded;
     seen.divided += found > 1;
-    // Why they were divided: of every class but those of the first rank there is a reason.
+    // Every class but those of the first rank has a reason why it was divided.
     std::set<u32> told;
     for (const Split& split : folding.splits) {
         check(folding.class_of[split.rank] != folding.class_of[split.other], "a split of one class", seed);
@@ -225,7 +225,7 @@ void classes_are_the_coarsest(u32 seed, Seen& seen) {
     check(told.size() + 1 == found, "a class without a reason", seed);
 }
 
-// Ranks that do the same, the first among all and the others in a group: jobs alike, for other ranks.
+// Ranks that do the same, the first among all and the others in a group: equal jobs, for other ranks.
 void jobs_alike_in_different_groups_are_told_apart() {
     const auto in_group = [](u32 group) {
         Op op = test::collective(CollectiveKind::all_reduce, 1);

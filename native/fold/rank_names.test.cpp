@@ -1,5 +1,5 @@
-// Ranks that do the same are told by indices: names in the order of their first use, and jobs that are
-// equal apart from them.
+// Ranks that do the same are described by indices: names in the order of their first use, and jobs that
+// are equal apart from them.
 //
 // needs: collective/communicator.cpp, workload/rank_rules.cpp, fabric/grid.cpp
 #include "base/vector.hpp"
@@ -152,7 +152,7 @@ void tells(const char* what, const Op& op, Change&& change) {
     check(!are_equal({{op, {}}}, {{changed, {}}}), what, 0);
 }
 
-// Every field of an operation counts, and none as another.
+// Every field of an operation counts, each by itself.
 void operations_are_compared_in_full() {
     for (const Op& op : {test::timed(0, 5), in_group(0), test::message(true, 1, 5)}) {
         tells("kind", op, [](Op& o) { o.kind = OpKind::memory; });
@@ -192,7 +192,7 @@ void the_order_of_nodes_counts() {
     check(RankNames(model).first_equal_job() == Vector<u32>{0, 1, 1}, "equal orders are not", 0);
 }
 
-// Two jobs of one hash: what other ticks change in it, other bytes change back.
+// Two jobs of one hash: other bytes cancel what other ticks change in it.
 void jobs_that_only_look_equal_are_not() {
     const auto of_ticks = [](u64 ticks) { return std::rotl(ticks * 0x9e3779b97f4a7c15U, 23); };
     const Op one = test::timed(0, 5);
@@ -214,7 +214,7 @@ void jobs_that_only_look_equal_are_not() {
     }
 }
 
-// Of many jobs the first equal one is found, whatever lies between.
+// The first equal job of many is found, whatever is between.
 void the_first_equal_job_is_found() {
     Vector<Nodes> jobs;
     Vector<u32> expected;

@@ -22,7 +22,6 @@ Vector<u32> children(const Job& job, u32 node) {
     return relative;
 }
 
-// As far as a search looks at nodes.
 bool looks_alike(const Job& job, u32 one, u32 other) {
     const Op& a = job.ops[one];
     const Op& b = job.ops[other];
@@ -105,7 +104,7 @@ void the_longest_repetition_is_found() {
 
 // --- Whether a node comes again
 
-// Two nodes alike, 0 and 4, and what follows them, of which one thing may be changed.
+// Two equal nodes, 0 and 4, and what follows them; one thing of it may be changed.
 JobRef twice(const std::function<void(Vector<test::Node>&)>& change, OpKind kind = OpKind::timed) {
     Vector<test::Node> nodes;
     for (u32 at = 0; at < 8; ++at) {

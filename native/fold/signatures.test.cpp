@@ -1,7 +1,7 @@
 // A signature is all that the definition says, number by number, and a difference is the first of them.
 //
 // The oracle writes the signature of a rank without remembering anything, and looks at every member of a
-// level. Classes, jobs and groups are random, so that members of a level are of one class or of several.
+// level. Classes, jobs and groups are random.
 //
 // needs: the parts of a run
 #include "base/vector.hpp"

@@ -1,5 +1,5 @@
-// Work alone ends when it would without sharing. Work that is under way at once ends as a slow oracle
-// says, which moves every piece of work from one end to the next in long doubles.
+// Work alone ends when it would without sharing. Work that is under way at once ends as in a slow oracle,
+// which moves every piece of work from one end to the next in long doubles.
 #include "base/vector.hpp"
 #include "memory/local_bandwidth.hpp"
 
@@ -21,7 +21,6 @@ struct Piece {
     u64 bytes = 0;
 };
 
-// Runs pieces of work of one actor; returns when each ended.
 Vector<u64> ends_of(const Vector<Piece>& pieces) {
     Engine engine(1);
     LocalBandwidth local(engine, bandwidth, TimeScale::picoseconds(), 1);

@@ -133,9 +133,9 @@ void the_smallest_packets_wait_for_the_gap() {
     }
 }
 
-// Of a packet of no bytes, as the last hand-over of halving and doubling may be, upstream transfers one
-// byte fewer than none: that takes time off the latency of either bus, and never ends in the past. So it
-// does with one that its 32 bits cut to none.
+// Upstream transfers one byte fewer than none of a packet of no bytes, as the last hand-over of halving and
+// doubling may be: that takes time off the latency of either bus, and never ends in the past. So it does
+// with one that its 32 bits cut to none.
 void packets_of_no_bytes_take_no_longer_than_the_latency() {
     SharedBusParameters bus;
     bus.enabled = true;

@@ -1,4 +1,4 @@
-// An order of ranks by their work: numbers of ranks change nothing, and what differs anywhere is told apart.
+// An order of ranks by their work: numbers of ranks change nothing, and any difference shows.
 //
 // needs: model/layout.cpp, workload/rank_rules.cpp
 #include "model/rank_order.hpp"
@@ -63,7 +63,7 @@ void a_rank_keeps_its_place_under_another_number(u32 seed) {
     }
 }
 
-// Ranks in a row send on what comes: the ends differ, and by their distance from them so do all others. In a circle none
+// Ranks in a row send on what comes: the ends differ, and by their distance from them all others. In a circle none
 // does.
 void ranks_are_told_apart_by_their_peers() {
     constexpr u32 ranks = 5;

@@ -1,6 +1,6 @@
-// Links that fail, return or slow down, traffic of nobody's job beside messages, and links that are crossed by
+// Links that fail, return or slow down, background traffic beside messages, and links that are crossed by
 // formula, all by hand: a message of 1,000,000 bytes over two links of 10 bytes/ns and 100 ns each takes 200 ns and
-// 100,000 ns. No byte is lost or carried twice, whatever happens.
+// 100,000 ns. No byte is lost or carried twice.
 //
 // needs: the parts of a run
 #include "base/vector.hpp"
@@ -108,7 +108,6 @@ struct Case {
     u64 waited_ns = 0;  // all of them together
 };
 
-// All links of a switch have another rate from a time on.
 Vector<Change> all_of(u32 at_switch, u64 at_ns, double rate) {
     Vector<Change> changes;
     for (u32 link = 4 * at_switch; link < 4 * at_switch + 4; ++link) {
@@ -173,7 +172,7 @@ const Vector<Case>& cases() {
     return all;
 }
 
-// Flows of nobody's job from rank 0 to rank 1, as long as a message takes alone.
+// Background flows from rank 0 to rank 1, as long as a message takes alone.
 void background_shares_links_and_delays_nothing_else() {
     struct Beside {
         u64 at_ns;
@@ -223,7 +222,7 @@ void links_by_formula_are_shared_by_nobody() {
     parameters.formula_groups = {true, true};
     check(arrivals(parameters, {0, 0, 50'000}, 200) == Vector<u64>{100'200, 100'200, 150'200},
           "messages by formula delay each other", 200);
-    // Of the two links the first alone is shared, so they share that.
+    // Only the first of the two links is shared.
     parameters.formula_groups = {false, true};
     check(arrivals(parameters, {0, 0}, 201) == Vector<u64>{200'200, 200'200}, "a shared link is not shared", 201);
     check(arrivals(parameters, {0}, 202) == Vector<u64>{100'200}, "a message alone misses its formula", 202);

@@ -1,7 +1,7 @@
 // Laws of every network: a message alone takes its hops' latencies and its bytes at the bandwidth, bytes
 // are not lost, what never meets does not wait, and `alone` keeps what the capabilities promise.
 //
-// They hold for every level that is registered. A level that charges no latency is tried on dimensions
+// They hold for every registered level. A level that charges no latency is tried on dimensions
 // that have none; that it charges none elsewhere is a law of src/yantra.kinds.network_laws.py.
 //
 // needs: the parts of a run
@@ -38,7 +38,6 @@ public:
     World(Vector<Dimension> dimensions, const Make& make)
         : grid_(std::move(dimensions)), engine_(1), network_(make(grid_, engine_)) {}
 
-    // Sends at a tick; returns the number of the message.
     u32 send(u64 tick, const Message& message) {
         messages_.push_back(message);
         arrived.push_back(~u64{0});
@@ -52,8 +51,8 @@ public:
             handle(engine_.queue.next());
         }
     }
-    // The same by runs of events, with messages sent over their only link where they have one, by who
-    // does not ask when they leave.
+    // The same by runs of events, with messages sent over their only link where they have one, by a sender
+    // that does not ask when they leave.
     void run_by_runs() {
         asks_for_links_ = true;
         while (!engine_.queue.empty()) {
@@ -131,7 +130,7 @@ Message any_message(test::Random& random, u32 ranks) {
     return {RankId(src), RankId(dst), 840 * random.below(1000)};   // whole at all bandwidths
 }
 
-// `each_hop`: bytes are taken over every link anew, not once at the narrowest.
+// With `each_hop` bytes are taken over every link, not once at the narrowest.
 u64 time_alone(const World& world, const Message& message, bool each_hop) {
     double latency = 0.0;
     double sum = 0.0;
@@ -181,7 +180,7 @@ void a_message_alone_takes_hops_and_bytes(const Make& make, Grain grain, test::R
     }
 }
 
-// Many at once: each arrives, not before it would alone; and no byte is lost, if a message counts once
+// Each of many messages arrives, not before it would alone; and no byte is lost, if a message counts once
 // for each dimension or for each hop.
 void nothing_is_lost(const Make& make, Grain grain, test::Random& random) {
     World world(any_dimensions(random, 1 + random.below(3)), make);
@@ -265,7 +264,7 @@ void without_contention_all_agree(const Make& make, const Make& other, test::Ran
     check(one.arrived == two.arrived && one.departed == two.departed, "networks differ", ranks);
 }
 
-// Whoever asks for the only link between two ranks, and handles events by runs, finds the same times.
+// A sender that asks for the only link between two ranks, and handles events by runs, finds the same times.
 void short_cuts_change_nothing(const Make& make, test::Random& random) {
     const Vector<Dimension> dimensions = any_dimensions(random, 1 + random.below(2));
     World one(dimensions, make);

@@ -1,6 +1,6 @@
 // Ranks in step are handled in loops, and leave behind what they would one event at a time.
 //
-// The oracle is the same run told to pause after every event, for which no loop is entered.
+// The oracle is the same run made to pause after every event, for which no loop is entered.
 //
 // needs: the parts of a run
 #include <algorithm>

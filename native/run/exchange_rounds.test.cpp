@@ -1,6 +1,6 @@
 // Rounds of rings that are passed at once leave behind what they would one event at a time.
 //
-// The oracle is the same run told to pause after every event, for which no loop is entered. Some ranks compute
+// The oracle is the same run made to pause after every event, for which no loop is entered. Some ranks compute
 // meanwhile, so that rounds are cut off at any time.
 //
 // needs: the parts of a run

@@ -1,5 +1,5 @@
-// A node starts when all before it have ended and a slot is free, and then at once; jobs that arrive keep
-// these laws together with all others, and do on an idle system what they would do alone.
+// A node starts at once when all before it have ended and a slot is free; jobs that arrive keep these laws
+// together with all others, and do on an idle system what they would do alone.
 //
 // needs: the parts of a run
 #include "base/vector.hpp"
@@ -83,7 +83,7 @@ Vector<Interval> intervals(const Executor::State& state, const Vector<Ran>& jobs
     return found;
 }
 
-// So many of a slot at most; and while a ready node waits, so many indeed.
+// At most so many of a slot; and while a ready node waits, exactly so many.
 void slots_are_kept(const Vector<Interval>& nodes, const Vector<u32>& capacity) {
     const auto running = [&](u32 slot, u64 tick) {
         return static_cast<u32>(std::count_if(nodes.begin(), nodes.end(), [&](const Interval& other) {

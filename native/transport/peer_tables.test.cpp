@@ -1,6 +1,6 @@
-// Members whose chunks have one number and the same phases share a table; others do not, and are told.
+// Members whose chunks have one number and the same phases share a table; others do not, and are reported.
 //
-// The oracle is a list of all tables, looked through from the start.
+// The oracle is a list of all tables.
 #include "base/vector.hpp"
 #include "transport/peer_tables.hpp"
 
@@ -132,7 +132,7 @@ private:
     u32 chunks_ = 0;
 };
 
-// Whoever joins gets what came for it, newest first, and nobody else's.
+// A member that joins gets what came for it, newest first, and nothing else.
 void arrivals_that_are_early_keep_their_order() {
     PeerTables tables(1);
     ChunkId other;

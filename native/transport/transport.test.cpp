@@ -23,7 +23,7 @@ constexpr u32 ranks = 4;
 constexpr u32 sent = 0;
 constexpr u32 received = 1;
 
-// Of one message: its two halves, numbered alike, and when what happened.
+// The two halves of a message, with one number, and when what happened.
 struct Half {
     u64 posted = ~u64{0};
     u64 completed = ~u64{0};
@@ -124,7 +124,7 @@ private:
     std::map<Vector<u64>, u32> counts_;
 };
 
-// Each tag has its own size: a control message does not say of which size its receive is.
+// Each tag has its own size: a control message does not say which size its receive has.
 MatchKey any_key(test::Random& random) {
     const u32 src = static_cast<u32>(random.below(ranks));
     const u32 dst = (src + 1 + static_cast<u32>(random.below(ranks - 1))) % ranks;

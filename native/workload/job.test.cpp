@@ -1,4 +1,4 @@
-// An only child is told where its parent has no other and it waits for nothing else.
+// An only child is reported where its parent has no other and it waits for nothing else.
 #include "base/vector.hpp"
 #include "workload/job.hpp"
 

@@ -96,7 +96,7 @@ def test_a_ring_over_leaves_has_a_class_for_each_place_on_a_leaf(
 ) -> None:
     fabric = leaf_spine(leaves, per_leaf, spines, uplink)
     routings = ["even_spray"]
-    if per_leaf % spines == 0:  # the number, too, sends every leaf's ranks to the same spines
+    if per_leaf % spines == 0:  # numbers, too, spread every leaf's ranks the same way
         routings.append("d_mod_k")
     for routing in routings:
         model = compile(all_reduce(leaves * per_leaf, fabric, routing))

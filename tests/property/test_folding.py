@@ -72,7 +72,7 @@ def test_a_folded_run_gives_every_rank_and_node_what_the_whole_run_gives(first: 
 def test_jobs_that_repeat_fold_on_links_of_which_each_has_its_row(
     kind: str, seeds: range, least: int
 ) -> None:
-    """More of them fold than with links that share a row."""
+    """More than `least` of them may fold."""
     models = (
         (name, compile(one.replace(network=LINKS["network"]))) for name, one in cases(kind, seeds)
     )

@@ -58,7 +58,7 @@ def as_run(model: str, plan: Any, dtype: str, folder: Path) -> Result:
 def test_a_plan_is_the_run_of_its_step_in_its_type(
     model: str, ranks: int, batch: int, dtype: str, tmp_path: Path
 ) -> None:
-    """The closed form's time is within 1 % of it."""
+    """The closed form's time is within 1 % of the run's."""
     found = answer(model, ranks, batch, dtype)
     for one in found.ranked[:2]:
         result = as_run(model, one.plan, dtype, tmp_path)

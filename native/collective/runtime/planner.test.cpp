@@ -1,5 +1,6 @@
 // The chunks of a collective add up to it; the data of a chunk's phases follows from the shares of
-// their programs; all members of a communicator plan alike. What is said to be cut alike is so whenever it is cut.
+// their programs; all members of a communicator plan the same. Collectives reported to be cut the same
+// are so whenever they are cut.
 //
 // needs: the parts of a run
 #include "base/vector.hpp"
@@ -97,7 +98,7 @@ bool equal(const Phases& a, const Phases& b) {
     });
 }
 
-// Returns how many collectives are said to be cut alike.
+// Returns how many collectives are reported to be cut the same.
 u32 plans(u32 seed, InterDimension order, bool padded) {
     u32 alike = 0;
     test::Random random(seed);

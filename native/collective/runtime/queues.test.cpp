@@ -31,7 +31,6 @@ public:
           engine_(2),
           queues_(parameters_, semantics_, actors_, engine_, chunks_, nullptr) {}
 
-    // A chunk whose phases wait in these queues.
     ChunkId make(u32 actor, u64 number, i64 priority, const Vector<u32>& queues) {
         const u32 instance = chunks_.enter();
         chunks_.entered(instance) = {};

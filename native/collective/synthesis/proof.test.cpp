@@ -1,5 +1,4 @@
-// Steps that are proven leave what the collective promises in whatever order they run; steps that were made for moves
-// which do so are proven.
+// Proven steps leave what the collective promises in whatever order they run; steps made for right moves are proven.
 //
 // The oracle plays steps in random orders that keep only what a run keeps: lanes in order, `needs`, and messages
 // behind their sends.
@@ -26,7 +25,6 @@ using test::check;
 
 constexpr Promise promises[] = {Promise::all_gather, Promise::reduce_scatter, Promise::all_reduce};
 
-// Moves that gather: somebody who has a block sends it to somebody who lacks it.
 Vector<Move> gather(u32 ranks, u32 blocks, test::Random& random) {
     Vector<Vector<u32>> having(blocks);
     Vector<Move> moves;
@@ -64,7 +62,6 @@ using Data = std::map<u32, int>;  // how often each rank's part of a block is in
 
 bool receives_something(const Step& step) { return step.kind == StepKind::receive || step.kind == StepKind::add; }
 
-// One run of steps, in a random order.
 class Run {
 public:
     Run(const Steps& steps, Promise promise)
@@ -158,7 +155,7 @@ private:
     std::map<std::pair<u32, u32>, std::queue<Vector<Data>>> channel_;
 };
 
-// Breaks one thing, so that the steps may or may not be right still.
+// Breaks one thing; the steps may still be right.
 void break_one(Steps& steps, test::Random& random) {
     Step& step = steps.steps[random.below(steps.steps.size())];
     switch (random.below(4)) {

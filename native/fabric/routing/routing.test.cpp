@@ -1,6 +1,6 @@
 // A path costs the least where a routing says so; the oracle is Bellman and Ford's search. Hashes spread, loads are
-// avoided, dimensions come in order, and a flow within a box stays there. What every routing keeps is in
-// routing_laws.test.cpp.
+// avoided, dimensions come in order, and a flow within a box stays there. routing_laws.test.cpp has the laws of all
+// routings.
 //
 // needs: fabric, fabric/routing
 #include "base/vector.hpp"
@@ -141,8 +141,8 @@ void routes_well(const FabricGraph& graph, const char* name, bool is_cheapest) {
     }
 }
 
-// A flow that is divided comes to its end whole, leaves every device as it came there, evenly over the links that
-// cheapest ways go on by, each of which is behind those that lead to it.
+// A divided flow comes to its end whole, leaves every device as it came there, evenly over the links that
+// cheapest ways go on by, each behind those that lead to it.
 void divides_well(const FabricGraph& graph) {
     const std::unique_ptr<Routing> routing = make_routing(graph, {"even_spray", {}, 7});
     Division division;

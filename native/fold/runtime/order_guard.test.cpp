@@ -1,7 +1,7 @@
-// What the guard makes of what it hears: which messages stand for each other, whose turns in a group are
-// open, and in what order messages come to a link.
+// What the guard infers: which messages can be confused, whose turns in a group are open, and in what
+// order messages come to a link.
 //
-// Each law is told as a short history of one or two chunks or nodes, and says whether the guard notes it.
+// Each law is a short history of one or two chunks or nodes, and whether the guard notes it.
 //
 // needs: the parts of a run
 #include "base/vector.hpp"
@@ -56,7 +56,7 @@ LinkClasses own_links() {
     return links;
 }
 
-// A guard to which things are told. Each call of `event` begins another event of the tick.
+// A guard and what happens around it. Each call of `event` begins another event of the tick.
 class World {
 public:
     explicit World(const Model& model = idle_model()) : model_(model) {
@@ -237,7 +237,7 @@ void nodes_and_chunks_send_in_no_order() {
         node_first ? world.chunk_sends(0) : world.node_sends(1);
         check(world.noted(clash), "a node and a chunk", node_first);
     }
-    // Nobody knows what causes a message that no node or chunk was told to send: a receive is not sent.
+    // The cause of a message that no node or chunk was made to send is unknown: a receive is not sent.
     World world;
     world.node_sends(1);
     world.guard.message_posted(actor, 2, 3, 7, false);

@@ -1,4 +1,4 @@
-// Messages are said to be sent in one order only where a log of all that happened says so.
+// Messages are reported as sent in one order only where a log of all that happened says so.
 //
 // The oracle keeps every call for ever. Random calls of few chunks, events and ticks let all cases meet.
 #include "base/vector.hpp"
@@ -156,7 +156,7 @@ public:
                     fast_.chunk_sends(actor, tick_, chunk, chunk % 4), step);
         }
     }
-    // Of two chunks that only the event of the hand-over tells apart.
+    // Only the event of the hand-over distinguishes two chunks.
     u64 in_order = 0;
     u64 open = 0;
 

@@ -1,7 +1,7 @@
-// What is found of the order of events in one tick is what a log of all of them says.
+// What is found of the order of events in one tick agrees with a log of all of them.
 //
 // The oracle keeps every call for ever and looks through all that the actor did in its latest tick. Random
-// calls of few slots, queues, counters and keys let all cases meet; after each, both must say the same.
+// calls of few slots, queues, counters and keys let all cases meet.
 #include "base/vector.hpp"
 #include "fold/runtime/tick_order.hpp"
 
@@ -269,7 +269,7 @@ private:
 
 static_assert(~TickOrder::everything == 0, "a slot that everything does not hold");
 
-// What was found first stays, and says all that it is about.
+// What was found first stays, and is described whole.
 void the_first_that_is_found_counts() {
     TickOrder order(1);
     check(order.found().empty() && order.event() == 0, "something was found in nothing", 0);

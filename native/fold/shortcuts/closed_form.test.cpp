@@ -1,7 +1,7 @@
 // A closed form is what the phase takes when all ranks of the level play it, message by message.
 //
 // The oracle plays every rank of the level with a counter for each pair. Programs, windows, barriers and
-// times are random. Where a form is refused, there is a reason that the oracle can see, too.
+// times are random. Where a form is refused, the oracle can see the reason, too.
 #include "base/vector.hpp"
 #include "fold/shortcuts/closed_form.hpp"
 
@@ -19,7 +19,6 @@ using test::check;
 
 constexpr u64 longest = u64{1} << 60U;
 
-// Every pair of ranks is another distance apart.
 class OddNetwork final : public NetworkModel, public KnownTimes {
 public:
     explicit OddNetwork(bool waits) : waits_(waits) {}
@@ -42,7 +41,7 @@ private:
 
 u64 reduction_ticks(u64 bytes) { return bytes / 3; }
 
-// All ranks of the level, of which each does what the one asked for does.
+// All ranks of the level; each does what the one in question does.
 class AllRanks {
 public:
     AllRanks(const LonePhase& phase) : phase_(phase), machine_(phase.machine), ranks_(phase.place.size) {}
@@ -188,7 +187,7 @@ ExchangeProgram any_machine(test::Random& random, u32 size) {
         run.reduce = random.one_in(2) ? Share{0, 1} : Share{1 + random.below(2), 1 + random.below(2)};
         machine.runs.push_back(run);
     }
-    // What is awaited beside a message need not be what is sent at the same time.
+    // A message that is awaited need not be the one that is sent at the same time.
     const std::size_t other = random.below(machine.runs.size());
     if (machine.runs[0].count == machine.runs[other].count) {
         std::swap(machine.runs[0].into, machine.runs[other].into);
@@ -290,7 +289,7 @@ void progress_is_where_the_packets_are() {
     check(asked[0] > 1000 && asked[1] > 1000 && asked[2] > 1000, "too few were asked", asked[0]);
 }
 
-// A phase of which the first packet takes `hand_over` ticks, and no message takes any time of its bytes.
+// A phase whose first packet takes `hand_over` ticks, and whose messages take no time for their bytes.
 std::optional<ClosedForm> of_length(u64 sends, u64 window, u64 hand_over, bool waits = false) {
     Run run;
     run.count = sends + window;

@@ -1,5 +1,5 @@
 // A joint phase is what the phase takes when every rank of the ring plays it, message by message, whenever the
-// classes start. Ranks of a class lie alike on the ring; distances, programs and starts are random.
+// classes start. Ranks of a class are placed equally on the ring; distances, programs and starts are random.
 // needs: fold/shortcuts/closed_form.cpp
 #include "base/vector.hpp"
 #include "fold/shortcuts/joint_phase.hpp"
@@ -14,7 +14,6 @@ namespace {
 using namespace yantra;
 using test::check;
 
-// A message takes as long as its ends' classes say.
 class ByClass final : public NetworkModel, public KnownTimes {
 public:
     ByClass(u32 classes, u64 least) : classes_(classes), least_(least) {}

@@ -1,6 +1,6 @@
-// A field of a component's state that nobody hands to the visitors breaks a law here: of every struct
-// that is visited, as many fields are handed over as it has. A state that is moved on looks the same from
-// where it was moved to.
+// A field of a component's state that nobody hands to the visitors breaks a law here: every struct that is
+// visited hands over as many fields as it has. A state that is moved on looks the same from where it was
+// moved to.
 //
 // needs: the parts of a run
 #include "base/vector.hpp"
@@ -25,7 +25,7 @@ namespace {
 using namespace yantra;
 using test::check;
 
-// Notes where everything lies that it is handed, whatever it is said to be.
+// Notes the address of everything that it is handed, whatever it is called.
 class Checklist {
 public:
     bool possible() const { return true; }

@@ -1,4 +1,4 @@
-// Flows are through when a simulation step by step says, in which all rates are filled from nothing after every
+// Flows end when a step-by-step simulation says, in which all rates are filled from nothing after every
 // change; one alone takes its latency and its bytes over the narrowest link; a link that is down carries nothing.
 //
 // needs: network/flow/flow_run.cpp, network/flow/max_min.cpp, network/flow/sharing.cpp

@@ -100,7 +100,7 @@ void rates_are_fair_after_every_change(test::Random& random, bool ties, bool wei
     }
 }
 
-// Whoever keeps a copy of levels and owners by what is said to have changed has them right.
+// Reported changes keep a copy of levels and owners right.
 void what_changed_is_said(test::Random& random) {
     MaxMin sharing({3.0, 5.0, 7.0, 2.0});
     const Vector<Vector<u32>> routes{{0, 1}, {1, 2}, {2, 3}, {0, 3}, {1}, {2}};

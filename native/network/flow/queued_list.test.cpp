@@ -1,4 +1,4 @@
-// Flows over queues are through when a walk over all hops in the order of time says; the bytes that a link carried
+// Flows over queues end when a walk over all hops in the order of time says; the bytes that a link carried
 // over time are those of the flows that crossed it, at any length of step.
 //
 // needs: network/flow/flow_run.cpp, network/flow/flow_list.cpp, network/flow/max_min.cpp, network/flow/sharing.cpp

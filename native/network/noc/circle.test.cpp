@@ -1,5 +1,6 @@
-// Every routing is without circles on every shape that it takes, and reaches every router by shortest ways; a routing that
-// forgets the dateline of a ring, and one that allows all turns of a mesh, are found out.
+// Every routing is without circles on every shape that it takes, and reaches every router by shortest
+// ways; a routing that forgets the dateline of a ring, and one that allows all turns of a mesh, are
+// found out.
 // needs: network/noc, network/noc/routing
 #include "base/vector.hpp"
 #include "network/noc/circle.hpp"

@@ -1,6 +1,6 @@
-// Of every router and routing: what is sent arrives, once and where it should; a message alone takes the closed form; credits
-// and buffers are as before when all is over; the same seed gives the same run; and flits that wait for each other for
-// ever end the run with their circle.
+// For every router and routing: what is sent arrives once, where it should; a message alone takes the
+// closed form; credits and buffers are as before when all is over; the same seed gives the same run;
+// and flits that wait for each other for ever end the run with their circle.
 // needs: network/noc, network/noc/routing
 #include "base/vector.hpp"
 #include "network/noc/simulator.hpp"

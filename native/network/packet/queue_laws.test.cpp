@@ -1,4 +1,4 @@
-// The disciplines that there are keep the laws, and wrong ones are caught by the name of the law; DRR shares by bytes.
+// Every discipline keeps the laws, and wrong ones are caught by the name of the law; DRR shares by bytes.
 // needs: network/packet/queue_discipline.cpp, network/packet/queue
 #include "base/vector.hpp"
 #include "network/packet/queue_laws.hpp"

@@ -1,6 +1,6 @@
 // Samples are what each subject was at every multiple of the interval, before anything else of that tick, also where
-// the interval was doubled for the rows would have become too many; and with all changes, from which tick on it was
-// so. The oracle keeps every change.
+// the interval was doubled to limit the rows; and with all changes, from which tick on it was so. The oracle keeps
+// every change.
 #include "base/vector.hpp"
 #include "network/packet/samples.hpp"
 

@@ -1,6 +1,6 @@
 // The wheel hands out events by time, and in the order of scheduling within a time, and moves to any moment before the
-// next. The oracle keeps all pending events in a vector and looks for the first. Who is told of events ahead of their time is
-// told of those that are pending, and near ones come within a turn of the lowest level.
+// next. The oracle keeps all pending events in a vector. Events that are announced ahead of their time are pending, and
+// near ones come within a turn of the lowest level.
 #include "base/vector.hpp"
 #include "network/packet/wheel.hpp"
 

@@ -22,7 +22,7 @@ struct Ack {
     bool is_nack = false;
 };
 
-// After which the window is so many bytes; the rate is that of the line unless one is given.
+// The window in bytes after a step; the rate is that of the line unless one is given.
 struct Step {
     Ack ack;
     u64 window;
