@@ -33,7 +33,6 @@ class Speed(NamedTuple):
 
 
 def measure(folder: Path, repeats: int = REPEATS, *, shortcuts: bool = False) -> Speed:
-    """Run the input in a folder so many times, with rounds passed at once or without."""
     scenario, _ = from_files(
         workload="workload",
         system="system.json",

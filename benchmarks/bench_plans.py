@@ -36,8 +36,6 @@ OTHER = ("gpt3-13b", Plan(tp=2, pp=2, dp=2, global_batch=8, zero=1))
 
 
 class Case(NamedTuple):
-    """A model, ranks, sequences a step, how many plans, and the plans a second that are wanted."""
-
     model: str
     ranks: int
     global_batch: int

@@ -28,8 +28,6 @@ AWARE = "store_and_forward"
 
 
 class Case(NamedTuple):
-    """How to make the scenario, and the goals; the file is the workload of a training step."""
-
     make: Callable[[Path], Scenario]
     run_seconds: float | None = None
     process_seconds: float | None = None

@@ -41,7 +41,6 @@ GOAL, NINE_TENTHS, TAU = 0.01, 0.04, 0.95
 def times(
     name: str, ranks: int, batch: int, cluster: str, plans: int, seed: int, stack: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the times of some plans of a job in ns: by closed form, and simulated."""
     model = find(name)
     space = PlanSpace(ranks=ranks, global_batch=batch, most_tp=8, sequence=SEQUENCE)
     columns = space.columns(model)

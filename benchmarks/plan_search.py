@@ -156,7 +156,6 @@ def random_plans(search: Search, space: PlanSpace, number: int) -> list[Plan]:
 
 
 def regret(job: Job, stack: str, plans: int, seed: int) -> tuple[float, Plan, Plan]:
-    """Return how much faster the search ends, the plan of `plan`, and that of the search."""
     space = PlanSpace(ranks=job.ranks, global_batch=job.global_batch, most_tp=8)
     search = Search(job, stack, seed)
     own = best_plans(search.model, search.cluster, space, stack=stack).ranked[0]

@@ -39,7 +39,6 @@ def in_child(command: list[str], longest_s: float) -> Ended:
 
 
 def _waited(child: int, longest_s: float) -> tuple[int | None, int]:
-    """Return the status of a child, None if it has to be killed, and its peak memory in bytes."""
     end = time.monotonic() + longest_s
     pause = 0.001
     while True:

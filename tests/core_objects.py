@@ -110,7 +110,6 @@ def _object(what: Path | str) -> str:
 
 
 def _needs(test: Path) -> tuple[list[Path], list[str]]:
-    """Return the sources that a test needs beside it and in no group, and the groups."""
     text = test.read_text()
     named = re.search(r"^// needs: (.*)$", text, re.MULTILINE)
     if named and named[1] == PARTS_OF_A_RUN:

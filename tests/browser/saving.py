@@ -47,8 +47,8 @@ def share_that_differs(
 ) -> float:
     """Return the share of the canvas's pixels that an SVG has in another colour, 0 to 1.
 
-    A colour is another one if red, green or blue is more than `shade` of 255 away: edges are
-    smoothed in different ways. `folder` is for an empty page.
+    Another colour differs by more than `shade` of 255 in red, green or blue: edges are smoothed in
+    different ways. `folder` is for an empty page.
     """
     canvas = "document.querySelector('canvas')"
     shown = page.evaluate(f"{canvas}.toDataURL()")

@@ -219,7 +219,6 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _write_cluster(kind: str) -> None:
-    """Write a machine whose inner network is of the plug-in: by its path, and by its name."""
     machine = Path(yantra.clusters.__file__).parent / "machines" / "hgx-h100.yaml"
     text = machine.read_text()
     for path, named in (("mine.yaml", f"./my_{kind}.py"), ("named.yaml", f"my_{kind}")):

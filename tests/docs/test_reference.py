@@ -100,7 +100,7 @@ def properties(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield keys of a mapping, of the items of a list, and of every form it may have.
 
     Keys beside `custom` and the kind and options of a plug-in are left out: they are described with
-    the value that they belong to.
+    their value.
     """
     for form in (schema, schema.get("items", {}), *schema.get("anyOf", ())):
         if form.get("required") not in (["kind"], ["custom"]):

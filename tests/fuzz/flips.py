@@ -41,8 +41,6 @@ collectives: {all_reduce: [ring]}
 
 
 class Kind(NamedTuple):
-    """A kind of file: where it is, how it is made, and the commands that read it."""
-
     name: str
     file: str
     make: tuple[str, ...]
@@ -136,7 +134,6 @@ def fault_of(kind: Kind, content: bytes, whole: dict[tuple[str, ...], Said]) -> 
 
 
 def play(folder: Path, runs: int, seed: int, seconds: float = float("inf")) -> list[str]:
-    """Turn `runs` bits, one in each file in turn; return the faults, and print the counts."""
     chance, counts, faults = Random(seed), Counter[str](), []
     deadline = time.monotonic() + seconds
     with chdir(folder):
@@ -168,7 +165,6 @@ def _whole(kind: Kind, content: bytes) -> dict[tuple[str, ...], Said]:
 
 
 def campaign(runs: int, seconds: float, seed: int) -> int:
-    """Turn bits until there were `runs`, or `seconds` are over; return 0 when there is no fault."""
     from tempfile import TemporaryDirectory
 
     with TemporaryDirectory() as folder:

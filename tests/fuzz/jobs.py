@@ -230,7 +230,6 @@ def hostile(originals: list[Job]) -> Iterator[Case]:
 
 
 def tried(job: Job, files: Files) -> tuple[str, Fault | None]:
-    """Run a job with other files in a child; return how it ended, and what was wrong with that."""
     before = {path: path.read_bytes() for path in files}
     for path, data in files.items():
         path.write_bytes(data)

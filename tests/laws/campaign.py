@@ -110,7 +110,6 @@ def _ignore_interrupts() -> None:
 
 
 def smallest(law: str, network: str, seed: int) -> tuple[Case, str]:
-    """Return a case as small as it gets while it breaks its law, and what it breaks."""
     from tests.laws.shrinking import shrunk
 
     case = case_of(law, network, seed)

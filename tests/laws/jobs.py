@@ -23,7 +23,7 @@ SIZES = (1, 777, 4096, 65_536, 100_003, 262_144)
 
 
 class Step(NamedTuple):
-    """Something that one rank, the two ends of a message or the members of a group do.
+    """What one rank, the two ends of a message or the members of a group do.
 
     `size` is in bytes, of a kernel in picoseconds. `kind` is that of a collective. `after` has for
     each of `ranks` the numbers of the steps that it waits for. A `bare` collective names no group.
@@ -86,9 +86,7 @@ class Job(NamedTuple):
         return self._replace(steps=tuple(steps))
 
     def staggered(self, draw: Random) -> Job:
-        """Return the job with a kernel of its own before all that a rank does: no two begin at once
-        by chance, so that nothing goes by the numbers of ranks.
-        """
+        """Return the job with a kernel before all that a rank does: no two begin at once by chance."""
         first = max((step.number for step in self.steps), default=0) + 1
         kernels = [
             Step(first + rank, "kernel", (rank,), draw.randrange(1, 1_000_000), ((),))

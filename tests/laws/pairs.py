@@ -104,8 +104,8 @@ def relabelled(case: Case) -> str:
 def draw_scaled(draw: Random, network: str) -> Case:
     """Draw a job, and by how much all times are longer.
 
-    Where links serve one after the other, rates are such that picoseconds hold all times: rounded
-    times could change the order in which messages are served.
+    Where links serve one after the other, picoseconds hold all times: rounded times could change
+    the order in which messages are served.
     """
     on, job, _ = any_case(draw, network)
     by = draw.choice((2, 3, 10))
@@ -277,9 +277,9 @@ def iterations(case: Case) -> str:
     """The steady state of a max-plus system has a period, mostly of one iteration.
 
     It is the length of the critical circuit in iterations (Baccelli et al., "Synchronization and
-    Linearity", 1992, section 3.7). From step to step of a ring data goes on by one rank, so a
-    circuit over the slowest ranks of a ring comes back to the same rank after as many iterations as
-    there are ranks, at most. How packets of several messages interleave is new in every iteration.
+    Linearity", 1992, section 3.7). Data of a ring goes on by one rank a step, so a circuit over its
+    slowest ranks comes back to the same rank after as many iterations as there are ranks, at most.
+    How packets of several messages interleave is new in every iteration.
     """
     on_packets = case.place.network.startswith("packet")
     differ = 5e-2 if on_packets else 1e-3

@@ -223,7 +223,6 @@ def cluster_of(name: str, ranks: int) -> tuple[tuple[Dim, ...], Collectives] | N
 
 
 def named_cluster(draw: Random, network: str, ranks: int) -> Place | None:
-    """Return a named cluster of so many ranks, None if the one that is drawn has no such number."""
     name = draw.choice(CLUSTERS)
     found = cluster_of(name, ranks)
     if found is None:

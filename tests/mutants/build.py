@@ -98,7 +98,6 @@ class Core:
     # --- One changed file
 
     def build(self, file: str, text: str, worker: int) -> Path | None:
-        """Build the module with a file of this text; return its path, None if that fails."""
         overlay = self.overlay(worker)
         own = overlay.parent
         shutil.rmtree(overlay, ignore_errors=True)

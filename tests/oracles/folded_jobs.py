@@ -85,7 +85,6 @@ class Job:
         return ids
 
     def _ends(self) -> dict[int, int]:
-        """Make groups of the first and the last along the last axis, as tied embeddings have."""
         ids: dict[int, int] = {}
         last = self.axes[2] - 1
         for rank in range(self.ranks):

@@ -68,7 +68,6 @@ def columns(model: Model, outcome: Any) -> tuple[Any, ...]:
 
 
 def compared(model: Model, name: str) -> Folded | None:
-    """Compare a run of one rank per class with that of all ranks, and with every event played."""
     short = folded(model)
     if short is None:
         return None

@@ -117,7 +117,6 @@ class Graph:
 
 
 def run(world: World, program: Program, data: int, direction: int = 1) -> list[int | None]:
-    """Play a program on all its positions from tick 0; return the ticks at which they finish."""
     members: list[Exchange | Graph] = [
         Exchange(world, program, position, data, direction)
         if isinstance(program, ExchangeProgram)

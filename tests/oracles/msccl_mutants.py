@@ -11,7 +11,6 @@ Draw = random.Random
 
 
 def mutant(xml: str, name: str, seed: int) -> str | None:
-    """Return the program with mistake `name` at a random place, or None if it has no place."""
     root = ElementTree.fromstring(xml)
     if not MISTAKES[name](root, random.Random(seed)):
         return None

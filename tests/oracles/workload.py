@@ -34,8 +34,8 @@ class Step(NamedTuple):
 class Rules:
     """What differs between the semantics.
 
-    `slot` names the resource a kind of node occupies, `capacity` how many at once; a kind without
-    a slot is unlimited. `wire` and `leaving` are the ticks of a message and of its way out.
+    `slot` names the resource of a kind of node (none: unlimited), `capacity` how many at once.
+    `wire` and `leaving` are the ticks of a message and of its way out.
     """
 
     slot: dict[str, str]

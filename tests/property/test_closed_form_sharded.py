@@ -22,7 +22,6 @@ CLUSTER = "hgx-h100"
 def some(
     name: str, space: PlanSpace, count: int
 ) -> tuple[Columns, Judged, list[tuple[float, int]]]:
-    """Return some plans of a space, and the time and the memory of the run of each."""
     model, batch = find(name), space.global_batch
     every = space.columns(model)
     rows = np.random.default_rng(4).permutation(len(every["tp"]))[:count]

@@ -49,7 +49,6 @@ def folded(model: Model) -> Result | None:
 
 
 def folded_alike(first: int, network: str) -> int:
-    """Run a block of cases both ways, compare all tables, and return how many were folded."""
     count = 0
     for seed in range(first, first + BLOCK):
         model = compile(folded_case(seed).replace(network=network))

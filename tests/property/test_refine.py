@@ -53,7 +53,6 @@ def answer(model: str, ranks: int, batch: int, cluster: str, refined: bool = Tru
 
 
 def time_of(model: str, plan: Plan, cluster: str) -> float | None:
-    """Return the simulated time; None for a plan that is not legal or does not fit."""
     try:
         check(plan, find(model), 2048)
         workload = train(find(model), plan, 2048)

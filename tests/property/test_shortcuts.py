@@ -57,7 +57,6 @@ TELLING = (
 
 
 def saved(kind: str, seeds: Sequence[int]) -> tuple[int, int, int]:
-    """Compare the cases of seeds with all ranks; return how many fold, and nodes and events."""
     runs = [compared(compile(case), name) for name, case in cases(kind, seeds)]
     folded = [run for run in runs if run is not None]
     return len(folded), sum(r.skipped for r in folded), sum(r.outcome.events for r in folded)

@@ -77,8 +77,8 @@ def memory_ticks(size: int, faithful: bool) -> int:
 def workloads(draw: st.DrawFn, faithful: bool) -> list[list[Step]]:
     """Nodes in an order in which they could run one by one, so that no two wait for each other.
 
-    Ids follow another order, for the order of ids decides who goes first. A skip that wakes nobody
-    may still stop a rank for good.
+    Ids follow another order, as they decide who goes first. A skip that wakes nobody may still stop
+    a rank for good.
     """
     ranks: list[list[Step]] = [[] for _ in range(RANKS)]
     ids = [draw(st.permutations(range(24))) for _ in range(RANKS)]

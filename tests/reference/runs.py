@@ -51,7 +51,6 @@ def finishes(text: str) -> list[Finish]:
 
 
 def reference(binary: Path, files: jobs.Files, limit_s: int) -> tuple[list[Finish], str]:
-    """Run the binary for so many seconds of the processor; return its finish lines and its end."""
     command = [str(binary), *files.options(), f"--logging-folder={files.folder / 'theirs'}"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=files.folder

@@ -25,7 +25,6 @@ def replays(*traces: Path) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def reports(collected: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Replay the example's trace as linked trace, as Chakra trace, and of one rank of a job."""
     folder = tmp_path_factory.mktemp("replay")
     for name in ("single", "ddp"):
         ends = [f"--{kind}={collected / name / f'{kind}.0.json'}" for kind in ("host", "device")]

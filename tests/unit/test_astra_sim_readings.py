@@ -36,7 +36,6 @@ def finishes(
     memory: str = '{"memory-type": "NO_MEMORY_EXPANSION"}',
     **system: Any,
 ) -> tuple[list[int], list[str]]:
-    """Run an all-reduce of all ranks, or of ranks 0 and 1 as a group; return finishes, warnings."""
     for rank in range(4):
         trace = TraceBuilder(first_id=1)
         if pg_name is None or rank < 2:

@@ -15,7 +15,6 @@ Events = list[dict[str, Any]]
 
 
 def launches(number: int, *, kernels: int = 0) -> Events:
-    """Return so many operators with a launch each, and the kernels of the first of them."""
     events: Events = []
     for at in range(number):
         begin = 100 + 50 * at

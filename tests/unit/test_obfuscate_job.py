@@ -24,7 +24,6 @@ GROUPS = {"tensor.a": (0, 1), "tensor.b": (2, 3), "17": (0, 1, 2, 3)}
 
 
 def job(layers: int = 6) -> list[RankTrace]:
-    """A layered step on four ranks with uneven times, CPU launches and a pipeline of messages."""
     ranks = []
     for rank in range(4):
         draw = random.Random(7)

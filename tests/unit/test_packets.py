@@ -458,7 +458,6 @@ def test_tcp_shares_a_port_fairly_and_fills_it(scheme: str, senders: int) -> Non
 
 
 def _queued(queue: str, **options: float) -> dict[str, list[float]]:
-    """Run three long messages and then three short ones into one port; return when they end."""
     names = [discipline.name for discipline in _core.queue_disciplines()]
     sizes = [1_000_000, 1_000_000, 1_000_000, 20_000, 20_000, 20_000]
     later = [0.0, 0.0, 0.0, 50_000.0, 50_000.0, 50_000.0]

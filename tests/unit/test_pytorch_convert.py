@@ -157,7 +157,6 @@ def test_uneven_all_to_alls_run_as_what_each_pair_exchanges(
 
 
 def gloo(noted: bool) -> Linked:
-    """An all-reduce that gloo runs on thread 2 while thread 1 computes, then waits for it."""
     rank = Rank(0, 2, [PAIR])
     inputs = io(([tensor(100)], "GenericList[Tensor(float)]"))
     api = rank.operator("c10d::allreduce_", 1, 2000, inputs=inputs)

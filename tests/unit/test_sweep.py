@@ -158,8 +158,6 @@ def test_what_keep_raises_ends_the_sweep() -> None:
 
 
 def long_runs_started(started: Event) -> Generator[Result | YantraError, None, None]:
-    """Start a short run and two of minutes; `started` is set when they are under way."""
-
     def progress(done: float, total: int | None) -> None:
         if done > 1:
             started.set()

@@ -80,7 +80,6 @@ def _trained(model: Model) -> float:
 
 
 def models() -> dict[str, tuple[Model, int | None]]:
-    """Return the models by name, each with the number of its parameters where it is published."""
     form = zoo.get("gpt-1t")
     assert isinstance(form, Transformer)
     made = {}

@@ -113,7 +113,7 @@ def trials(seed: int = 1, *, full: bool = False, most_work: int = 2000) -> Itera
     """Yield legal plans without end, all models in turn; `full` keeps all of their layers.
 
     Without it a chunk of the pipeline has 1 to 3 layers. Plans of more than `most_work` layers,
-    counted over micro-batches and ranks, are passed over.
+    over micro-batches and ranks, are passed over.
     """
     dice = Random(seed)
     while True:
@@ -176,7 +176,6 @@ def _legal(name: str, layers: int | None, dice: Random) -> Trial:
 
 
 def _without_broken(drawn: dict[str, Any], spread: int, sizes: Facts, sequence: int) -> Plan | None:
-    """Return the plan without the fields that break a rule, None if others are broken then."""
     usual = vars(Plan())
     for _ in range(len(drawn)):
         batch = 2 * drawn["pp"] * spread * drawn["micro_batch"] * drawn["dp"]

@@ -61,10 +61,7 @@ def _check_traces(workload: Workload) -> int:
 
 
 def fitting(ranks: int, number: int, dtype: str = "bf16") -> Iterator[str]:
-    """Yield the clusters that can have so many ranks, another one first for each number.
-
-    Only those that compute in the type `dtype`.
-    """
+    """Yield clusters of so many ranks that compute in `dtype`, another one first per number."""
     names = clusters.names()
     for name in (*names[number % len(names) :], *names[: number % len(names)]):
         machine = clusters.load(name)
@@ -80,8 +77,8 @@ def fitting(ranks: int, number: int, dtype: str = "bf16") -> Iterator[str]:
 def _seconds(scenario: Scenario) -> float:
     """Return how long the step takes.
 
-    Over three dimensions ASTRA-sim's own collectives wait for each other for ever, whatever the
-    workload is; there this one oddity is left out.
+    Over three dimensions ASTRA-sim's own collectives wait for each other for ever; there this one
+    oddity is left out.
     """
     if scenario.semantics == "astra-sim" and len(scenario.topology.dimensions) > 2:
         scenario = scenario.replace(quirks=ASTRA_SIM - {Quirk.PHASES_AS_READY})
