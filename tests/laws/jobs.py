@@ -86,7 +86,7 @@ class Job(NamedTuple):
         return self._replace(steps=tuple(steps))
 
     def staggered(self, draw: Random) -> Job:
-        """Return the job with a kernel before all that a rank does: no two begin at once by chance."""
+        """Return the job with a kernel before all of a rank: no two begin at once by chance."""
         first = max((step.number for step in self.steps), default=0) + 1
         kernels = [
             Step(first + rank, "kernel", (rank,), draw.randrange(1, 1_000_000), ((),))

@@ -159,7 +159,7 @@ def test_finding_classes_counts_where_messages_are_followed() -> None:
 def test_a_run_of_all_ranks_that_is_too_long_takes_no_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Ranks of measured collectives have no messages, of which long work is told."""
+    """Ranks of measured collectives have no messages, by which long work is recognized."""
     plan = Plan(dp=16, zero=3, global_batch=32, recompute="full")
     workload = Templates(workload=train(find("llama3-8b"), plan, 2048))
     parts = parts_for("hgx-h100", plan.ranks, "bf16", "unknown")
