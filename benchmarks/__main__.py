@@ -31,6 +31,7 @@ from benchmarks import (
 
 
 def decode(folder: Path) -> bool:
+    """Report on trace decoding, whose goal does not decide: machines differ too much."""
     del folder
     bench_trace_decode.main()
     return True

@@ -61,6 +61,7 @@ def plans_of(case: Case) -> list[Plan]:
 
 
 def timed(model: Any, plan: Plan) -> tuple[list[float], float]:
+    """Make and simulate a plan; return the seconds of each part, and the length of the step."""
     at = [time.process_time()]
     workload = train(model, plan)
     at.append(time.process_time())

@@ -40,6 +40,8 @@ _KINDS = ("folded", "folded, run", "every rank", "ASTRA-sim")
 
 
 class Point(NamedTuple):
+    """Processor seconds of one run."""
+
     series: str
     kind: str
     ranks: int
@@ -73,6 +75,7 @@ def collectives(folder: Path) -> list[Point]:
 
 
 def _expected(before: Point, ranks: int) -> float:
+    """Return the seconds to fear: four times as many for twice the ranks."""
     return before.seconds * (ranks / before.ranks) ** 2
 
 

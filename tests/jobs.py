@@ -81,6 +81,7 @@ def makespan(
     bandwidth: float,
     latency: float,
 ) -> int | None:
+    """Ticks until the last rank of a ring ends; None if it never does."""
     scenario = Scenario(
         workload=Traces(
             traces=traces,

@@ -71,6 +71,8 @@ def record(
 
 
 class Rank:
+    """One rank: a thread, a compute stream and a network stream. Times in nanoseconds."""
+
     def __init__(self, rank: int, world_size: int, groups: Iterable[ProcessGroup] = ()) -> None:
         self.linked = Linked(
             schema="1.1.1-chakra.0.0.4",
@@ -101,6 +103,7 @@ class Rank:
         outputs: msgspec.Raw = EMPTY_IO,
         **values: Any,
     ) -> Operator:
+        """Add an operator that starts now; the clock does not move."""
         made = Operator(
             id=self._id(),
             host_id=self._next + 1,

@@ -177,6 +177,7 @@ class Page:
         )
 
     def mouse(self, kind: str, x: float, y: float, **more: Any) -> None:
+        """Send one event of the mouse: mouseMoved, mousePressed, mouseReleased, mouseWheel."""
         self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
 
     def click(self, x: float, y: float, modifiers: int = 0) -> None:

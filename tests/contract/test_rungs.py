@@ -48,10 +48,12 @@ def _shared(links: Links, size: int) -> float:
 
 
 def _stored(links: Links, size: int) -> float:
+    """The whole message over each link, one after the other."""
     return sum(latency + size / rate for rate, latency in links)
 
 
 def _packets(links: Links, size: int) -> float:
+    """Each packet over each link, behind the packet before it."""
     sizes = [PAYLOAD + HEADERS] * (size // PAYLOAD)
     sizes += [size % PAYLOAD + HEADERS] if size % PAYLOAD else []
     free = [0.0] * len(links)

@@ -30,10 +30,12 @@ class Run:
 
     @property
     def finish(self) -> list[int]:
+        """When each rank finishes, in picoseconds."""
         return [ticks * 1000 // self.per_ns for ticks in self.outcome.finish]
 
     @property
     def makespan(self) -> int:
+        """When the last rank finishes, in picoseconds."""
         return max(self.finish, default=0)
 
 

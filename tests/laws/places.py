@@ -77,6 +77,7 @@ class Place(NamedTuple):
 
     @property
     def fastest(self) -> float:
+        """The rate of its fastest link in bytes per ns."""
         return max(row[2] for row in self.cables or self.dims)
 
     @property
@@ -169,6 +170,7 @@ def _builder(ranks: int, devices: int, cables: tuple[Cable, ...]) -> type[Builde
 
 
 def speed(draw: Random) -> tuple[float, float]:
+    """Draw bytes per ns, and ns."""
     return draw.choice((0.7, 3.0, 8.0, 53.6870912)), draw.choice((0.0, 12.25, 500.0, 333.0))
 
 

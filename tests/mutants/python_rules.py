@@ -61,6 +61,7 @@ class _Finder(ast.NodeVisitor):
     # --- Where things are
 
     def at(self, line: int, column: int) -> int:
+        """Return the place in the text of a column, which `ast` counts in bytes."""
         return self.starts[line - 1] + len(self.lines[line - 1].encode()[:column].decode())
 
     def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:

@@ -177,6 +177,7 @@ def meaning(layout: str, node: dict[str, Any]) -> dict[str, Any]:
 
 
 def plain(layout: str, item: dict[str, Any]) -> tuple[str, str, Any, str]:
+    """An attribute as (name, kind, value, doc), its name and kind as they were."""
     kinds = {"b": "BOOL", "f": "FLOAT", "i": "INT64", "u": "UINT64", "s": "STRING"}
     told = MEMBERS[layout][item["type"]]
     member = next((key for key in item if key in MEMBERS[layout]), None)

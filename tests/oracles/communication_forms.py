@@ -135,6 +135,7 @@ def end_bytes(shape: Shape, split: Split, stage: int) -> Bytes:
 
 
 def border_bytes(shape: Shape, split: Split, stage: int) -> int:
+    """Bytes sent to the neighbouring stages, one micro-batch, both ways."""
     x = split.w * split.b * shape.s // split.c * shape.h
     if split.sp:
         x //= split.t

@@ -125,6 +125,7 @@ def _sequences(ranks: Sequence[Rank], communicators: Mapping[int, Sequence[int]]
 
 
 def _messages(ranks: Sequence[Rank]) -> Iterator[str]:
+    """Every send needs its receive; two with the same ends and tag could be taken for another."""
     counts = {NodeType.COMM_SEND: Counter[Any](), NodeType.COMM_RECV: Counter[Any]()}
     for number, rank in enumerate(ranks):
         for kind, count in counts.items():
@@ -142,6 +143,7 @@ def _messages(ranks: Sequence[Rank]) -> Iterator[str]:
 
 
 def _circles(ranks: Sequence[Rank], communicators: Mapping[int, Sequence[int]]) -> Iterator[str]:
+    """Peel off what waits for nothing, layer by layer; what is left waits for itself."""
     first = np.cumsum([0, *(len(rank.kind) for rank in ranks)])
     stands_for = np.arange(first[-1])
     waits, needed = [], []

@@ -68,6 +68,7 @@ def renumbered(job: Job, number_of: Sequence[int]) -> Job:
 def on_network(
     job: Job, network: PluginChoice, *dimensions: tuple[str, int, float, float]
 ) -> Scenario:
+    """Return a job on a network over (kind, size, bytes per ns, latency in ns)."""
     made = tuple(
         Dimension(kind=kind, size=size, bytes_per_ns=rate, latency_ns=latency)  # type: ignore[arg-type]
         for kind, size, rate, latency in dimensions

@@ -39,6 +39,8 @@ class Mutated(NamedTuple):
 
 
 class Judged(NamedTuple):
+    """`refused` is the text of the refusal, or empty; `wrong` are the laws that do not hold."""
+
     refused: str
     wrong: list[str]
 

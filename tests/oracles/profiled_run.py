@@ -66,6 +66,7 @@ class _Run:
 
 
 def pair(random: Random, fractions: bool = False, syncs: bool = True) -> tuple[Json, Json]:
+    """Return a host trace (schema 1.0.2) and a device trace as JSON objects."""
     run = _Run(random, fractions, syncs)
     run.nodes.append(_host_node(1, "[pytorch|profiler|execution_trace|process]", 1, 0))
     ends = []

@@ -20,6 +20,8 @@ MANY = 1000
 
 
 class SlackJob:
+    """A job of a seed; `scenario(longer)` makes kernels, named (rank, number), take longer."""
+
     def __init__(self, seed: int) -> None:
         draw = Random(seed)
         sizes = draw.choice(((2,), (3,), (4,), (6,), (2, 2), (3, 2), (2, 4)))
@@ -66,6 +68,7 @@ class SlackJob:
         }
 
     def scenario(self, longer: dict[tuple[int, int], int], **parts: Any) -> Scenario:
+        """Return the scenario, with kernels longer by so many microseconds."""
         return scenario(
             self.topology,
             lambda trace, rank: self._write(trace, rank, longer),

@@ -339,6 +339,7 @@ def test_a_run_of_all_of_many_ranks_is_refused_before_it_begins(
 def test_a_run_of_more_nodes_than_events_are_left_is_given_up_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """It is asked after the first slice, however many there would be."""
     for module in (exact_runs, simulate_runs):
         monkeypatch.setattr(module, "EVENTS_PER_SLICE", 10)
     plan = Plan(pp=4, micro_batch=1, global_batch=64)

@@ -183,6 +183,7 @@ def test_the_first_bucket_has_what_is_before_the_layers_and_half_a_bucket_in_the
 
 @pytest.mark.parametrize("stack", ["roofline", "unknown"])
 def test_buckets_take_as_long_as_their_collectives_one_after_the_other(stack: str) -> None:
+    """Each has its own latency: three in chunk 0, and one in every other chunk."""
     machine, kind, width = Machine(CLUSTER, 16, stack=stack), CollectiveType.ALL_REDUCE, 4.0
     usual, chunk = 40e6, 90e6
     sizes = (3 * usual, usual, usual, chunk, chunk, 3.0)

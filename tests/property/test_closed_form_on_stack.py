@@ -72,6 +72,7 @@ def written(folder: Path, factor: float = 1.0, launch: str = "0 us") -> str:
 def closed(
     model: Any, space: PlanSpace, cluster: str, stack: str, scale: Scale | None = None
 ) -> Any:
+    """Return the columns of a space, and the times of its plans in ns."""
     columns = space.columns(model)
     machine = Machine(cluster, space.ranks, scale, stack=stack)
     judged = ClosedForm(model, machine, space.sequence).judge(columns, space.global_batch)
@@ -200,6 +201,7 @@ def test_plans_of_all_kinds_are_near_their_runs(name: str, cluster: str, space: 
 @pytest.mark.parametrize("dtype", ["bf16", "fp8"])
 @pytest.mark.parametrize("stack", STACKS)
 def test_a_plan_is_run_as_the_command_runs_it(stack: str, dtype: Any, tmp_path: Path) -> None:
+    """Bit for bit, with the profile, the copies and the terms of the stack."""
     space = PlanSpace(ranks=8, global_batch=8, tp=(2,), pp=(1,), dtype=dtype, micro_batch=(2,))
     workload = train(small(), space.plan(space.columns(small()), 0))
     workload.save(tmp_path / "step.yw")

@@ -34,6 +34,7 @@ seeds = st.integers(0, 2**48)
 
 
 def _time_ns(scenario_of: Random, network: PluginChoice, kernels: bool) -> Result:
+    """Run the job that a generator draws; raises DeadlockError."""
     ranks = scenario_of.randint(2, 5)
     dimension = (
         scenario_of.choice(KINDS),

@@ -36,6 +36,7 @@ def _write(result: Result, path: Path, **options: Any) -> tuple[Timeline, list[s
 
 
 def _nodes(result: Result) -> dict[tuple[int, int], tuple[str, int, int]]:
+    """Name, start and end in whole ns of the nodes that ran, by rank and id."""
     columns = ("rank", "id", "name", "start_ns", "end_ns")
     rows = zip(*(result.nodes.values(column) for column in columns), strict=True)
     return {

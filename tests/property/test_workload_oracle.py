@@ -61,6 +61,7 @@ def rules(semantics: str, resources: Resources) -> Rules:
 
 
 def ticks(ns: float, faithful: bool) -> int:
+    """Cut to nanoseconds, or round to picoseconds (a half goes up)."""
     return floor(ns) if faithful else floor(ns * 1000 + 0.5)
 
 

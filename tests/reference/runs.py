@@ -29,6 +29,8 @@ _LINE = re.compile(r"sys\[(\d+)\] finished, (\d+) cycles, exposed communication 
 
 
 class Finish(NamedTuple):
+    """A finish line: a rank, its last tick, the ticks that no kernel hides."""
+
     rank: int
     tick: int
     exposed: int

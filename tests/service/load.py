@@ -73,6 +73,7 @@ def many(call: Call) -> tuple[float, int]:
 
 
 def resident(process: int) -> int:
+    """Return the MB of a process."""
     text = Path(f"/proc/{process}/status").read_text()
     found = re.search(r"VmRSS:\s+(\d+)", text)
     return int(found[1]) // 1024 if found else 0

@@ -139,6 +139,7 @@ def test_a_table_is_let_go_when_its_stream_was_read() -> None:
 
 
 def test_what_was_read_is_freed() -> None:
+    """A hundred frames of 8 MB take the room of a few."""
     polars = pytest.importorskip("polars")
     many = Table("many", 1_000_000, {"a": ("whole", lambda: array("Q", bytes(8_000_000)))})
     table._ROWS_OF_A_PART = 65_536

@@ -38,6 +38,7 @@ def kernels(*micros: int) -> Callable[[TraceBuilder, int], None]:
 
 
 def reduce_of(size: int) -> Callable[[TraceBuilder, int], object]:
+    """An all-reduce of so many bytes, the sign included."""
     return lambda trace, rank: trace.collective(ALL_REDUCE, size)
 
 

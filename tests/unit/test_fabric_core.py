@@ -11,6 +11,7 @@ from yantra.fabric.graphs.describe import shown
 
 
 def graph(count: int, kinds: list[int], pairs: list[tuple[int, int]], **given: object) -> object:
+    """Return a graph of links both ways between pairs of devices, 1 GB/s and 1 ns each."""
     ends = np.array([end for a, b in pairs for end in ((a, b), (b, a))], dtype=np.int32)
     links = len(ends)
     columns: dict[str, object] = {

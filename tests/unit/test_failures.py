@@ -35,6 +35,7 @@ SPINES = (
 
 
 def _write(folder: Path, failures: str, *, network: str = "flow", more: str = "") -> Path:
+    """Write a message of 1 MB from rank 0 to rank 2, and 100 us of compute on rank 1."""
     traces = [TraceBuilder(rank=rank) for rank in range(4)]
     traces[0].send(2, MB, tag=0, name="send")
     traces[2].recv(0, MB, tag=0, name="receive")

@@ -72,6 +72,7 @@ def time_ns(
 
 
 def bound_ns(kind: Kind, m: int, n: int, size_bytes: int) -> float:
+    """Return the cut bound of m members in each of n nodes."""
     there = {
         Kind.ALL_REDUCE: (2 * (n - 1) / n / m, 2 * (m - 1) / m),
         Kind.ALL_TO_ALL: ((n - 1) / n, (m - 1) / (m * n)),

@@ -33,6 +33,7 @@ def parents(linked: Linked) -> dict[str, str]:
 
 
 def shaped(name: str, ts: float, dur: float, *inputs: tuple[Any, str, str], **more: Any) -> Any:
+    """Return the event of an operator or range with inputs: (dimensions, type, value)."""
     keys = ("Input Dims", "Input type", "Concrete Inputs")
     columns = [list(column) for column in zip(*inputs, strict=True)]
     said = dict(zip(keys, columns, strict=True))

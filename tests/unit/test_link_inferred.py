@@ -31,6 +31,7 @@ def begun(nodes: list[dict[str, Any]], *events: dict[str, Any], **top: Any) -> L
 def launched(
     number: int, at: float, start: float, end: float, stream: int = 7, **more: Any
 ) -> list[dict[str, Any]]:
+    """Return a kernel and the call of 2 us that launched it."""
     ran = kernel(start, round(end - start, 3), number, stream=stream, **more)
     return [call("cudaLaunchKernel", at, 2, number), ran]
 

@@ -29,6 +29,8 @@ def offload(trace: TraceBuilder, rank: int) -> None:
 
 
 class Told(MemoryModel):
+    """A load takes a byte a nanosecond, a store two."""
+
     asked: ClassVar[list[tuple[Accesses, Speeds]]] = []
     needs_bandwidth = False
 

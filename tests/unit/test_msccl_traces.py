@@ -107,6 +107,7 @@ def test_shares_are_rounded_up_and_exact_for_any_size() -> None:
 
 
 def ticks(folder: Path, traces: list[Trace], size: int, memory: float = 0.0) -> list[float]:
+    """Finish times in ns of ranks that run the traces as an all-reduce of `size`."""
     write(traces, str(folder / "c"))
     network = cluster(("fully_connected", len(traces), 8.0, 100.0))
     outcome = run(

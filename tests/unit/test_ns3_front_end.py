@@ -107,6 +107,8 @@ def _run(
 
 
 def _message(gbps: int, delay: int, header: int = 36, ack: int = 48) -> int:
+    """Return the time of a message of a chunk in ns, by the closed form."""
+
     def took(size: int) -> int:
         return round(8 * size / gbps)
 

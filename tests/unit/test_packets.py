@@ -344,6 +344,7 @@ def _to_one(
 
 
 def _queue(run: _core.PacketRun, link: int, from_ns: float, to_ns: float) -> float:
+    """Return the mean of the samples of a queue between two times, in bytes."""
     ports = run.seen().ports()
     at_ns = np.asarray(ports.at_ns)
     own = (np.asarray(ports.link) == link) & (at_ns >= from_ns) & (at_ns < to_ns)

@@ -22,6 +22,7 @@ RANKS, STEPS = 4, 30
 
 @pytest.fixture
 def scenario(tmp_path: Path) -> Path:
+    """Steps of 50 us of compute and an all-reduce; rank 3 does only the first of them."""
     for rank in range(RANKS):
         builder = TraceBuilder(rank=rank)
         last = None

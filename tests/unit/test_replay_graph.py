@@ -20,6 +20,7 @@ def graph(nodes: list[Any], events: list[Any], options: GraphOptions | None = No
 
 
 def shown(made: Graph) -> list[tuple[str, str, int, int]]:
+    """Return kind, name, start and end of all nodes but the roots, by start and end."""
     rows = [
         (n.kind, n.name, n.start_us, n.end_us)
         for n in made.nodes

@@ -52,6 +52,7 @@ FSDP = (("_allgather_base", 480, 960), ("_reduce_scatter_base", 960, 480))
 def sizes(
     trace: dict[str, Any], ranks: int, gathered: Gathered | None = None, *, template: bool = False
 ) -> list[tuple[str, int]]:
+    """Return the collectives of the first rank, as (kind, bytes of the rank)."""
     content: dict[int, bytes] = {}
 
     def take(rank: int, pieces: Any) -> None:

@@ -20,6 +20,7 @@ DATA = Path(__file__).parent / "data"
 
 
 def rows(name: str) -> Iterator[dict[str, str]]:
+    """Yield the rows of a table in tests/validation/data; comments name its source."""
     return published(f"validation/data/{name}")
 
 

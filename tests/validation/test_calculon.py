@@ -72,6 +72,7 @@ def counted(work: StageWork) -> Counter[tuple[str, str]]:
 
 
 def communicated(work: StageWork, t: int) -> Counter[str]:
+    """Bytes of the whole tensor of each collective, by phase."""
     count: Counter[str] = Counter()
     for operation in (*work.forward.operations, *work.backward.operations):
         if operation.collective is not None:

@@ -66,6 +66,7 @@ def work_of(name: str, sequences: int = 4, **split: Any) -> StageWork:
 
 
 def products(work: StageWork) -> int:
+    """Operations of matrix units without those done again."""
     return sum(
         item.tensor_flops - item.repeated_flops
         for item in operations(work)

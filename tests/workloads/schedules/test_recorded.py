@@ -38,6 +38,7 @@ def grouped(name: str) -> list[tuple[str, list[Row]]]:
 
 
 def executed(name: str, row: Row, share: int) -> tuple[Orders, Execution]:
+    """Run a schedule; durations of a row are divided by `share`."""
     schedule, v = schedules.get(name), row.get("v", 1)
     p, m = row["p"], row["m"]
     costs = Costs(

@@ -58,6 +58,7 @@ def made(plan: Plan, **changes: Any) -> Workload:
 
 
 def amounts(workload: Workload, part: str, kind: str, group: str | None = None) -> int:
+    """Return the operations of a phase, or the bytes of a collective over a group."""
     total = 0
     for name, ranks in workload.ranks_of_template().items():
         for row in workload.totals[name][part]:
