@@ -8,7 +8,8 @@ import pytest
 
 from yantra.base.errors import ConfigError
 from yantra.explore.answers.why import read_plan, why_not, winner, words
-from yantra.explore.closed_form.space import RECOMPUTE, told
+from yantra.explore.closed_form.passes import RECOMPUTE
+from yantra.explore.closed_form.space import told
 from yantra.explore.study.study import Finished, kept, run_study
 from yantra.explore.study.study_file import Study, read_study
 from yantra.explore.study.trial import trial

@@ -20,7 +20,7 @@ import numpy as np
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.base.whole_numbers import is_whole
 from yantra.explore.answers.causes import PARTS
-from yantra.explore.closed_form.space import CP_KINDS, RECOMPUTE
+from yantra.explore.closed_form.passes import CP_KINDS, RECOMPUTE
 from yantra.workloads.plan.plan import Plan
 
 if TYPE_CHECKING:

@@ -18,9 +18,10 @@ from yantra.base.fields import named
 from yantra.compute.answers import ask
 from yantra.compute.model import SIZES, Kernels, kernels
 from yantra.compute.model import Device as Seen
+from yantra.explore.closed_form.amounts import Block, block_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from yantra.compile.slowdown import Slowdown
     from yantra.scenario import Device
@@ -35,81 +36,104 @@ Key = tuple[Any, ...]
 
 
 class KernelTimes:
-    """The times of kernels on a device, in ns; `longer` says how a time changes with rates."""
+    """The times of kernels on a device, in ns; `longer` says how times change with rates."""
 
     def __init__(
         self,
         device: Device,
         slower: Slowdown,
-        longer: Callable[[Operation], float] | None = None,
+        longer: Callable[[Block], np.ndarray] | None = None,
         like: KernelTimes | None = None,
     ) -> None:
         """Know no kernel yet, or those of `like`, which has the same device."""
         self._device, self._slower, self._longer = device, slower, longer
-        self._asked: dict[Key, float] = {} if like is None else like._asked
+        self._asked: dict[Key, np.ndarray] = {} if like is None else like._asked
         self._curves: dict[tuple[str, int], np.ndarray] = {}
 
-    def learn(self, operations: Iterable[Operation]) -> None:
-        """Ask for all kernels among operations that are not known yet."""
-        new = {}
-        for one in operations:
-            if one.collective is None and not one.peer:
-                key = _key(one)
-                if key not in self._asked:
-                    new[key] = one
+    def of(self, blocks: Sequence[Block]) -> list[np.ndarray]:
+        """Return the times of kernels as the factors of the stack make them; asks for new ones."""
+        keys = [one.key for one in blocks]
+        new = {key: one for key, one in zip(keys, blocks, strict=True) if key not in self._asked}
         if new:
-            times = self._ask(_columns(list(new.values())))
-            self._asked.update(zip(new, times.tolist(), strict=True))
-
-    def of(self, operation: Operation) -> float:
-        """Return the time of a kernel, as the factors of the stack make it."""
-        key = _key(operation)
-        if key not in self._asked:
-            self.learn([operation])
-        ns = self._asked[key] * self._slower.factor(operation.kind)
-        if self._longer is not None:
-            ns *= self._longer(operation)
-        return ns
+            self._asked.update(zip(new, self._ask(list(new.values())), strict=True))
+        found = []
+        for key, one in zip(keys, blocks, strict=True):
+            ns = self._asked[key] * self._slower.factor(one.kind)
+            found.append(ns if self._longer is None else ns * self._longer(one))
+        return found
 
     def at(self, made: Callable[[int], Operation], elements: Any) -> Any:
         """Return the times of kernels that `made` makes of a number of elements, 0 for none."""
         one = made(1)
         key = one.name, one.bytes_read  # gradients of other types are other kernels
         if key not in self._curves:
-            some = [made(int(count)) for count in _ELEMENTS]
-            self.learn(some)
-            self._curves[key] = np.array([self.of(each) for each in some])
+            (self._curves[key],) = self.of([block_of([made(int(count)) for count in _ELEMENTS])])
         times = np.interp(elements, _ELEMENTS, self._curves[key])
         return np.where(np.asarray(elements) > 0, times, 0.0)
 
-    def _ask(self, columns: Kernels) -> np.ndarray:
+    def _ask(self, blocks: Sequence[Block]) -> list[np.ndarray]:
+        """Return the times that the model has for kernels; of equal ones it is asked once."""
+        alike: dict[tuple[object, ...], list[int]] = {}
+        for at, one in enumerate(blocks):
+            alike.setdefault((*one[:-1], len(one.rows)), []).append(at)
+        different, places = [], []
+        for some in alike.values():
+            rows = np.concatenate([blocks[at].rows for at in some], axis=1)
+            first, back = _distinct(rows)
+            different.append(blocks[some[0]]._replace(rows=rows[:, first]))
+            places.append(back)
+        times = self._ask_model(different)
+        found: list[Any] = [None] * len(blocks)
+        begin = 0
+        for some, one, back in zip(alike.values(), different, places, strict=True):
+            every = times[begin : begin + one.rows.shape[1]][back]
+            begin += one.rows.shape[1]
+            ends = np.cumsum([blocks[at].rows.shape[1] for at in some])
+            for at, own in zip(some, np.split(every, ends[:-1]), strict=True):
+                found[at] = own
+        return found
+
+    def _ask_model(self, blocks: Sequence[Block]) -> np.ndarray:
         where = "cluster.device.compute"
         seen = Seen(self._device.peak_flops, self._device.memory_bytes_per_s)
         model = computes.model_of(self._device.compute, where)
-        return ask(model, columns, seen, named(self._device.compute), where).middle
+        return ask(model, _columns(blocks), seen, named(self._device.compute), where).middle
 
 
-def _key(one: Operation) -> Key:
-    return (
-        one.kind, one.dtype, one.phase, one.tensor_flops + one.vector_flops,
-        one.bytes_read + one.bytes_written, one.shape, one.sizes,
-    )  # fmt: skip
+def _distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return where each distinct column is first, and which of them every column is."""
+    order = np.lexsort(rows)
+    ordered = rows[:, order]
+    begins = np.ones(len(order), bool)
+    begins[1:] = (ordered[:, 1:] != ordered[:, :-1]).any(axis=0)
+    back = np.empty(len(order), np.intp)
+    back[order] = np.cumsum(begins) - 1
+    return order[begins], back
 
 
-def _columns(operations: Sequence[Operation]) -> Kernels:
+def _columns(blocks: Sequence[Block]) -> Kernels:
     """Return the kernels that the nodes of operations are; a node has at least 1 of each amount."""
-    sizes: dict[str, Any] = {name: np.zeros(len(operations), np.int64) for name in SIZES}
-    for row, one in enumerate(operations):
-        for name, size in zip(_PRODUCT[4 - len(one.shape) :], one.shape, strict=True):
-            sizes[name][row] = size
-        for name, size in one.sizes:
-            if size and name in sizes:
-                sizes[name][row] = size
-    return kernels(
-        flops=[max(one.tensor_flops + one.vector_flops, 1) for one in operations],
-        bytes=[max(one.bytes_read + one.bytes_written, 1) for one in operations],
-        op_class=[one.kind for one in operations],
-        dtype=[one.dtype for one in operations],
-        phase=[one.phase for one in operations],
-        **sizes,
-    )
+    counts = [one.rows.shape[1] for one in blocks]
+    sizes: dict[str, Any] = {name: np.zeros(sum(counts), np.int64) for name in SIZES}
+    begin = 0
+    for one, count in zip(blocks, counts, strict=True):
+        shape = len(one.rows) - 2 - len(one.names)
+        named_rows = zip((*_PRODUCT[4 - shape :], *one.names), one.rows[2:], strict=True)
+        for name, row in named_rows:
+            if name in sizes:
+                own = sizes[name][begin : begin + count]
+                own[:] = np.where(row != 0, row, own)
+        begin += count
+    amounts = np.maximum(np.concatenate([one.rows[:2] for one in blocks], axis=1), 1)
+    names: dict[str, Any] = {
+        field: [name for one, n in zip(blocks, counts, strict=True) for name in [of(one)] * n]
+        for field, of in _NAMES.items()
+    }
+    return kernels(flops=amounts[0], bytes=amounts[1], **names, **sizes)
+
+
+_NAMES: dict[str, Callable[[Block], str]] = {
+    "op_class": lambda one: one.kind,
+    "dtype": lambda one: one.dtype,
+    "phase": lambda one: one.phase,
+}

@@ -27,6 +27,7 @@ from yantra.collectives.selection.selection import Timed
 from yantra.compile import compile
 from yantra.compile.slowdown import slowdown_on
 from yantra.compute.roofline import Options, shares_of
+from yantra.explore.closed_form.distinct import distinct
 from yantra.explore.closed_form.kernel_times import KernelTimes
 from yantra.explore.closed_form.on_stack import parts_for
 from yantra.explore.closed_form.scale import Scale
@@ -39,10 +40,11 @@ from yantra.workloads.templates import RankClass, Workload
 from yantra.workloads.templates.grid import Grid, Group
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from yantra.compile import Model
+    from yantra.explore.closed_form.amounts import Block
     from yantra.workloads.operators.operations import Operation
     from yantra.workloads.plan.plan import Dtype
 
@@ -183,31 +185,25 @@ class Machine:
         delays = (collectives.endpoint_delay_ns, collectives.local_reduction_delay_ns)
         self._delays_ns = tuple(delay / scale.latency for delay in delays)
 
-    def learn(self, operations: Iterable[Operation]) -> None:
-        """Ask for the times of all kernels among operations at once, where a model has them."""
+    def kernels_ns(self, blocks: Sequence[Block]) -> list[np.ndarray]:
+        """Return the times of kernels: the roofline's, or the measured ones."""
         if self._kernels is not None:
-            self._kernels.learn(operations)
+            return self._kernels.of(blocks)
+        return [np.maximum(*self._bounds_ns(one)) for one in blocks]
 
-    def kernel_ns(self, operation: Operation) -> float:
-        """Return the time of a kernel: the roofline's, or the measured one."""
-        if self._kernels is not None:
-            return self._kernels.of(operation)
-        return self._bound_ns(operation)
-
-    def _longer(self, operation: Operation) -> float:
+    def _longer(self, kernel: Block) -> np.ndarray:
         """Return by what the rates of this scale make a kernel longer."""
-        flops = operation.tensor_flops + operation.vector_flops
-        moved = operation.bytes_read + operation.bytes_written
-        rate = self._by_type.get(operation.dtype) or self._rate(operation.dtype)
-        computes, moves = float(flops / rate), float(moved / self._bytes_per_ns)
-        before = max(computes * self._scale.peak, moves * self._scale.memory)
-        return max(computes, moves) / before if before else 1.0
+        computes, moves = self._bounds_ns(kernel)
+        before = np.maximum(computes * self._scale.peak, moves * self._scale.memory)
+        some = before > 0
+        longer = np.maximum(computes, moves)
+        found: np.ndarray = np.divide(longer, before, out=np.ones_like(before), where=some)
+        return found
 
-    def _bound_ns(self, operation: Operation) -> float:
-        flops = operation.tensor_flops + operation.vector_flops
-        moved = operation.bytes_read + operation.bytes_written
-        rate = self._by_type.get(operation.dtype) or self._rate(operation.dtype)
-        return max(float(flops / rate), float(moved / self._bytes_per_ns))
+    def _bounds_ns(self, kernel: Block) -> tuple[np.ndarray, np.ndarray]:
+        """Return how long a kernel computes, and how long it moves bytes."""
+        rate = self._by_type.get(kernel.dtype) or self._rate(kernel.dtype)
+        return kernel.rows[0] / rate, kernel.rows[1] / self._bytes_per_ns
 
     def _rate(self, dtype: str) -> float:
         """Return the operations of kernels of a type in a ns."""
@@ -236,6 +232,18 @@ class Machine:
         amount = np.asarray(size_bytes, float)
         start, slope = self.lines_at(kind, size, stride, amount)
         return np.where(amount > 0, np.maximum(start + slope * amount, 0.0), 0.0)
+
+    def collectives_ns(
+        self, kind: CollectiveType, sizes: np.ndarray, strides: np.ndarray, size_bytes: np.ndarray
+    ) -> np.ndarray:
+        """Return the times of collectives of groups, one in each row, as `collective_ns` does."""
+        first, back = distinct(np.stack([sizes, strides], axis=1))
+        groups = tuple(zip(sizes[first].tolist(), strides[first].tolist(), strict=True))
+        table, amount = self.table_of(kind, groups), size_bytes.astype(float)
+        at = table.begins.searchsorted(amount, side="right")
+        times = np.maximum(table.starts[back, at] + table.slopes[back, at] * amount, 0.0)
+        found: np.ndarray = np.where(amount > 0, times, 0.0)
+        return found
 
     def lines_at(self, kind: CollectiveType, size: int, stride: int, size_bytes: Any) -> Any:
         """Return, for sizes, the start in ns and the slope by byte of the line that they are on."""

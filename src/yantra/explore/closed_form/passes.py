@@ -1,8 +1,8 @@
 """Times and bytes of the parts of a model under one split: front, kinds of layers, tail.
 
 One entry is for a key (`KEY`), for the width of gradients, and for the type of products, of which a
-search has one: plans that differ in the rest share it. All micro-batches of
-a split are walked at once (`micro_batches.py`): times and amounts are columns over them.
+search has one: plans that differ in the rest share it. All keys whose operations are the same but
+for their numbers are walked at once (`amounts.py`): times and amounts are columns over them.
 A pass is walked operation by operation in the order of its graph, as the simulation runs it:
 kernels in one chain, the collectives of a group in another, each after what it needs. A layer takes
 what a second one behind a first of its kind adds.
@@ -14,17 +14,27 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from yantra.explore.closed_form.amounts import Amounts, amounts_of
+from yantra.explore.closed_form.cases import Cases, DifferError
+from yantra.workloads.operators.graph import Batch
+from yantra.workloads.plan.plan import CHOICES, Plan
 from yantra.workloads.training.stage import Chunks, setting_of
 
 if TYPE_CHECKING:
-    from yantra.explore.closed_form.micro_batches import Amounts
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from yantra.workloads.operators.graph import Setting
     from yantra.workloads.operators.operations import Pass, StageWork
-    from yantra.workloads.plan.plan import Plan
+    from yantra.workloads.plan.plan import Dtype
+
+RECOMPUTE = ("none", "selective", "full", "operators")
+CP_KINDS = CHOICES["cp_kind"]
 
 KEY = (
     "tp", "cp", "ep", "etp", "cp_kind", "micro_batch", "recompute", "sequence_parallel",
 )  # fmt: skip
 """What of a plan the works of its parts depend on; their times on its gradients' type, too."""
+_MANY = ("tp", "ep", "etp")
 
 
 class Adapters(NamedTuple):
@@ -65,46 +75,126 @@ class Part(NamedTuple):
     table: Any
 
 
+_NONE: Any = ()
+Key = tuple[int, ...]
+"""The values of `KEY`."""
+
+
+class Made(NamedTuple):
+    """The works of front, each kind of layer, and tail, with their amounts for some keys.
+
+    `untimed` are their parts without times (parts, fields, keys).
+    """
+
+    keys: tuple[Key, ...]
+    works: tuple[StageWork, ...]
+    amounts: tuple[Amounts, ...]
+    untimed: np.ndarray
+
+
 class Works:
-    """The works of a model's parts by plan, without times, so clusters and speeds share them."""
+    """The works of a model's parts by key, without times, so clusters and speeds share them."""
 
     def __init__(self, model: Any, sequence: int, adapters: Adapters = NO_ADAPTERS) -> None:
         self._chunks, self._sequence = Chunks(model), sequence
         self._adapters = adapters
-        self._made: dict[tuple[int | str, ...], list[StageWork]] = {}
-        self._ends: dict[tuple[int | str, ...], tuple[StageWork, StageWork]] = {}
+        self._made: dict[str, dict[Key, tuple[Made, int]]] = {}
+        self._ends: dict[tuple[Any, ...], tuple[StageWork, StageWork]] = {}
         numbers: dict[Any, int] = {}
         self.kinds = [numbers.setdefault(one, len(numbers)) for one in model.layers]
         """Of each layer of the model, which kind it is."""
 
-    def of(self, plan: Plan) -> list[StageWork]:
-        """Return the works of front, each kind of layer, tail; made once for plans of a key."""
-        key = tuple(getattr(plan, name) for name in (*KEY, "dtype"))
-        if key not in self._made:
-            self._made[key] = self._make(plan)
-        return self._made[key]
+    def of(self, keys: Iterable[Key], dtype: Dtype) -> list[tuple[Made, list[int]]]:
+        """Return the works of different keys, and which of theirs the keys are; made once."""
+        known = self._made.setdefault(dtype, {})
+        wanted = list(keys)
+        alike: dict[tuple[object, ...], list[Key]] = {}
+        for key in wanted:
+            if key not in known:
+                alike.setdefault(_likeness(key), []).append(key)
+        for some in alike.values():
+            for made in self._apart(some, dtype):
+                known |= {key: (made, at) for at, key in enumerate(made.keys)}
+        found: dict[int, tuple[Made, list[int]]] = {}
+        for made, at in (known[key] for key in wanted):
+            found.setdefault(id(made), (made, []))[1].append(at)
+        return list(found.values())
 
-    def _make(self, plan: Plan) -> list[StageWork]:
-        rank, targets = self._adapters
-        setting, work = setting_of(plan, self._sequence), self._chunks.work
-        setting = setting._replace(lora_rank=rank, lora_targets=targets)
+    def _apart(self, keys: list[Key], dtype: Dtype) -> Iterator[Made]:
+        """Yield the works of keys, together as far as their operations are the same."""
+        try:
+            yield self._together(keys, dtype)
+        except DifferError as error:
+            for holds in (True, False):
+                some = [key for key, of in zip(keys, error.holds, strict=True) if of == holds]
+                yield from self._apart(some, dtype)
+
+    def _together(self, keys: list[Key], dtype: Dtype) -> Made:
+        works = tuple(self.works(keys, dtype))
+        amounts = tuple(amounts_of(work, len(keys)) for work in works)
+        parts = [untimed(*both, len(keys)) for both in zip(works, amounts, strict=True)]
+        return Made(tuple(keys), works, amounts, np.stack(parts))
+
+    def works(self, keys: Sequence[Key], dtype: Dtype) -> list[StageWork]:
+        """Return the works of front, each kind of layer, tail, with a number of each key.
+
+        Raises DifferError where operations of the keys differ in more than numbers.
+        """
+        setting = self._setting(keys, dtype)
         places = [self.kinds.index(kind) for kind in range(max(self.kinds) + 1)]
-        layers = [work(setting, (at, at + 1)) for at in places]
+        layers = [self._chunks.work(setting, (at, at + 1)) for at in places]
         # The ends of a model are never computed again, so plans that differ in that share them.
-        ends = tuple(getattr(plan, name) for name in (*KEY, "dtype") if name != "recompute")
+        axes = tuple(sorted(setting.axes.items()))
+        ends = setting._replace(recompute="none", axes=_NONE), axes
         if ends not in self._ends:
-            count = len(self.kinds)
+            count, work = len(self.kinds), self._chunks.work
             front = work(setting, (0, 0), front=True)
             self._ends[ends] = front, work(setting, (count, count), tail=True)
         front, tail = self._ends[ends]
         return [front, *layers, tail]
 
+    def _setting(self, keys: Sequence[Key], dtype: Dtype) -> Setting:
+        """Return how plans of keys split and compute a micro-batch, a number of each key."""
+        columns = dict(zip(KEY, zip(*keys, strict=True), strict=True))
+        tp, cp, ep, etp, micro_batch = (
+            _number(columns[name]) for name in ("tp", "cp", "ep", "etp", "micro_batch")
+        )
+        one = plan_of(keys[0], dtype)
+        rank, targets = self._adapters
+        return setting_of(one, self._sequence)._replace(
+            batch=Batch.of(micro_batch, self._sequence),
+            axes={"tp": tp, "cp": cp, "ep": ep, "etp": etp, "edp": tp * cp},
+            lora_rank=rank,
+            lora_targets=targets,
+        )
 
-def part_of(work: StageWork, amounts: Amounts, times: list[np.ndarray] | None = None) -> Part:
-    """Return a part for all micro-batches of its amounts; `times` are of its operations.
 
-    Without them no pass takes any time.
-    """
+def _number(values: tuple[int, ...]) -> Any:
+    """Return the number that all keys have, or one of each."""
+    return values[0] if len(set(values)) == 1 else Cases.of(values)
+
+
+def _likeness(key: Key) -> tuple[object, ...]:
+    """Return what keys have in common whose operations are likely to be the same."""
+    fields = dict(zip(KEY, key, strict=True))
+    del fields["micro_batch"]
+    return tuple(of > 1 if name in _MANY else of for name, of in fields.items())
+
+
+def plan_of(key: Key, dtype: Dtype) -> Plan:
+    """Return a plan of a key."""
+    tp, cp, ep, etp, kind, micro_batch, again, parts = key
+    names: Any = RECOMPUTE
+    kinds: Any = CP_KINDS
+    return Plan(
+        tp=tp, cp=cp, ep=ep, etp=etp, dp=ep * etp, micro_batch=micro_batch,
+        recompute=names[again], cp_kind=kinds[kind],
+        sequence_parallel=bool(parts) and tp > 1, dtype=dtype,
+    )  # fmt: skip
+
+
+def untimed(work: StageWork, amounts: Amounts, keys: int) -> np.ndarray:
+    """Return a part without times, for all keys of its amounts (fields, keys)."""
     count = len(work.forward.operations)
     saves, frees = amounts.saves, amounts.frees
     now = saves[count:].cumsum(axis=0)
@@ -113,30 +203,35 @@ def part_of(work: StageWork, amounts: Amounts, times: list[np.ndarray] | None = 
     frozen = [weight.elements for weight in work.weights if weight.is_frozen]
     dense = [weight.elements for weight in trained if weight.domain == "dense"]
     experts = [weight.elements for weight in trained if weight.domain == "expert"]
-    none = np.zeros(saves.shape[1])
-    lead = min(work.backward.entries, default=0)
-    forward = backward = kernels = leading = none
-    if times is not None:
-        there, back = times[:count], times[count:]
-        forward = _steady(work.forward, there, none)
-        backward = _steady(work.backward, back, none)
-        kernels = none + _kernels(work.forward, there) + _kernels(work.backward, back)
-        leading = none + _kernels(work.backward, back, lead)
-    return Part(
-        forward,
-        backward,
-        sum(dense),
-        sum(experts),
-        saves[:count].sum(axis=0),
-        now.max(axis=0, initial=0),
-        amounts.border,
-        kernels,
-        leading,
-        _grain(dense),
-        _grain(experts),
-        sum(weight.elements for weight in trained if weight.is_tied),
-        sum(weight.elements for weight in trained if weight.domain == "table") + sum(frozen),
+    part = Part(
+        forward=0.0,
+        backward=0.0,
+        dense=sum(dense),
+        expert=sum(experts),
+        saves=saves[:count].sum(axis=0),
+        peak=now.max(axis=0, initial=0),
+        border=amounts.border,
+        kernels=0.0,
+        lead=0.0,
+        dense_grain=_grain(dense, keys),
+        expert_grain=_grain(experts, keys),
+        tied=sum(weight.elements for weight in trained if weight.is_tied),
+        table=sum(weight.elements for weight in trained if weight.domain == "table") + sum(frozen),
     )
+    return np.stack([np.broadcast_to(np.asarray(one, float), keys) for one in part])
+
+
+def timed(work: StageWork, times: list[np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the times of a part by field; `times` are of its operations."""
+    count, none = len(work.forward.operations), np.zeros(len(times[0]) if times else 1)
+    there, back = times[:count], times[count:]
+    lead = min(work.backward.entries, default=0)
+    return {
+        "forward": _steady(work.forward, there, none),
+        "backward": _steady(work.backward, back, none),
+        "kernels": none + _kernels(work.forward, there) + _kernels(work.backward, back),
+        "lead": none + _kernels(work.backward, back, lead),
+    }
 
 
 def _kernels(one: Pass, times: list[np.ndarray], count: int | None = None) -> Any:
@@ -145,9 +240,14 @@ def _kernels(one: Pass, times: list[np.ndarray], count: int | None = None) -> An
     return sum(time for operation, time in pairs if not operation.communicates)
 
 
-def _grain(weights: list[int]) -> float:
+def _grain(weights: list[Any], keys: int) -> np.ndarray:
     """Return the mean overshoot of sums of weights that end with the one that passes a limit."""
-    return sum(one * one for one in weights) / (2 * sum(weights)) if weights else 0.0
+    if not weights:
+        return np.zeros(keys)
+    # Squares of the largest weights are beyond 64 bits.
+    rows = [np.broadcast_to(np.asarray(one).astype(object), keys) for one in weights]
+    found: np.ndarray = sum(one * one for one in rows) / (2 * sum(rows))
+    return found
 
 
 def _steady(one: Pass, times: list[np.ndarray], none: np.ndarray) -> np.ndarray:

@@ -26,7 +26,7 @@ import numpy as np
 from yantra.base.divisors import divisors
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.base.records import Record
-from yantra.explore.closed_form.passes import NO_ADAPTERS, Adapters
+from yantra.explore.closed_form.passes import CP_KINDS, NO_ADAPTERS, RECOMPUTE, Adapters
 from yantra.workloads.operators.adapters import targets_of
 from yantra.workloads.plan.check import MOST_PASSES, facts_of, problems
 from yantra.workloads.plan.plan import CHOICES, Dtype, Plan
@@ -36,7 +36,6 @@ from yantra.workloads.training.step.layers import layer_ranges
 if TYPE_CHECKING:
     from yantra.workloads.plan.check import Facts
 
-RECOMPUTE = ("none", "selective", "full", "operators")
 FIELDS = ("tp", "cp", "ep", "pp", "vpp", "dp", "zero", "micro_batch", "recompute")
 _ZERO = (0, 1, 2, 3)
 _CHUNK = 2048
@@ -46,7 +45,6 @@ _MOST_TOKENS = 1 << 17
 _BY_HEADS = "a2a"
 _MOST = 2**31 - 1  # as the core counts
 GRADIENTS = CHOICES["gradient_dtype"]
-CP_KINDS = CHOICES["cp_kind"]
 FURTHER = ("etp", "cp_kind", "gradient_dtype", "embedding_as_layer", "loss_as_layer")
 """Columns of further fields of a plan; answers show those that a space lets vary."""
 NAMES = {"recompute": RECOMPUTE, "gradient_dtype": GRADIENTS, "cp_kind": CP_KINDS}
