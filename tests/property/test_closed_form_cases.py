@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from yantra.explore.closed_form import blocks
 from yantra.explore.closed_form.cases import Cases, DifferError
 from yantra.explore.closed_form.closed_form import ClosedForm
 from yantra.explore.closed_form.machine import Machine
@@ -120,7 +121,9 @@ SPACES = {
 
 @pytest.mark.parametrize("stack", ["roofline", "unknown"])
 @pytest.mark.parametrize("name", list(SPACES))
-def test_plans_judged_together_are_judged_as_one_by_one(name: str, stack: str) -> None:
+def test_plans_judged_together_are_judged_as_one_by_one(
+    name: str, stack: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """To the last digit, in whatever order and with whichever others."""
     model, space = find(name), SPACES[name]
     columns, batch = space.columns(model), space.global_batch
@@ -128,6 +131,7 @@ def test_plans_judged_together_are_judged_as_one_by_one(name: str, stack: str) -
     together = ClosedForm(model, machine, 1024).judge(columns, batch)
     rows = np.random.default_rng(5).permutation(len(columns["tp"]))
     mixed = {field: of[rows] for field, of in columns.items()}
+    monkeypatch.setattr(blocks, "_BLOCK", 100)
     for of, own in zip(together, ClosedForm(model, machine, 1024).judge(mixed, batch), strict=True):
         assert (own == of[rows]).all()
     for row in rows[:20]:

@@ -24,10 +24,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from yantra.chakra import CollectiveType
-from yantra.explore.closed_form import layouts, memory
+from yantra.explore.closed_form import layouts
+from yantra.explore.closed_form.blocks import WEIGHTS, Block, blocks_of, joined
 from yantra.explore.closed_form.devices import Devices
-from yantra.explore.closed_form.distinct import distinct
+from yantra.explore.closed_form.distinct import distinct, distinct_of
 from yantra.explore.closed_form.layouts import Layouts
+from yantra.explore.closed_form.memory import Fixed, Sharing, Whole, worst
 from yantra.explore.closed_form.passes import Part, Works
 from yantra.explore.closed_form.pipeline import pipeline
 from yantra.explore.closed_form.replicas import (
@@ -38,8 +40,9 @@ from yantra.explore.closed_form.replicas import (
     costs_of,
     groups_of,
     least_of,
+    owed_of,
 )
-from yantra.explore.closed_form.sharded import WEIGHTS, Passes, Sharers, sharded
+from yantra.explore.closed_form.sharded import Passes, Sharers, sharded
 from yantra.explore.closed_form.space import GRADIENTS, Columns
 from yantra.explore.closed_form.tables import Tables
 from yantra.workloads.plan.plan import Plan
@@ -47,13 +50,9 @@ from yantra.workloads.training.step.optimizer import norm_operation, update_oper
 from yantra.workloads.training.step.sharding import sharding_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from yantra.explore.closed_form.machine import Machine
     from yantra.workloads.training.step.sharding import Sharding
 
-_BLOCK = 1 << 14
-_NEED = "need"
 _WIDE = 4  # bytes of a gradient, of which others have half
 
 
@@ -97,61 +96,83 @@ class ClosedForm:
 
     def memory(self, columns: Columns, global_batch: int) -> np.ndarray:
         """Return the memory of every plan; nothing is timed and no group is measured for it."""
-        self._tables.meet(columns)
-        found = []
-        for block in _blocks(columns):
-            parts = self._tables.parts(block, timed=False)
-            found.append(self._memory(parts, block, _micro_batches(block, global_batch)))
-        return np.concatenate(found)
+        blocks = list(blocks_of(columns))
+        self._tables.meet(joined([one.keys.of(one.columns) for one in blocks]))
+        return np.concatenate([self._memory(one, global_batch) for one in blocks])
 
     def judge(self, columns: Columns, global_batch: int, need: np.ndarray | None = None) -> Judged:
         """Return time and memory of every plan; blocks of them stay in the cache.
 
         `need` is the memory of the plans where `memory` has said it, so that it is not asked again.
         """
-        self._tables.learn(columns)
-        given = columns if need is None else {**columns, _NEED: need}
-        blocks = [self._block(block, global_batch) for block in _blocks(given)]
-        return Judged(*map(np.concatenate, zip(*blocks, strict=True)))
+        blocks = list(blocks_of(columns))
+        self._tables.learn(joined([one.keyed.of(one.columns) for one in blocks]))
+        if need is None:
+            need = np.concatenate([self._memory(one, global_batch) for one in blocks])
+        times = [self._times(one, global_batch) for one in blocks]
+        kernels, communication, bubble, passes, behind = map(
+            np.concatenate, zip(*times, strict=True)
+        )
+        return Judged(passes + behind, need, kernels, communication, bubble, behind)
 
-    def _memory(self, parts: list[Part], columns: Columns, m: np.ndarray) -> np.ndarray:
-        c = _floats(columns)
-        front, *kinds, tail = parts
-        each, copies = self._held[0], c["dp"] * c["cp"]
+    def _memory(self, block: Block, global_batch: int) -> np.ndarray:
+        columns, shapes = block.columns, block.shapes
+        c = shapes.of(columns)
+        m = _micro_batches(c, global_batch)
+        pipelines = np.stack([c[name] for name in layouts.KEY], axis=1)
+        holders = self._layouts.holders(pipelines, m)
+        parts = self._tables.bytes_of(block.keys.of(columns), block.keys.back[shapes.first])
+        copies = c["dp"] * c["cp"]
+        sharers = copies, copies * c["tp"] / (c["ep"] * c["etp"])
+        ways, way = self._ways(columns)
+        sharing = Sharing(ways, way, least_of(copies), sharers[1] > 1)
+        fixed = self._fixed(columns, [of[shapes.back] for of in sharers])
+        return worst(parts, holders, shapes.back, fixed, sharing)
+
+    def _fixed(self, columns: Columns, sharers: list[np.ndarray]) -> Fixed:
+        each, zero = self._held[0], columns["zero"]
         weight, gradients = float(each.weight_bytes), self._gradients(columns)
-        zero, sharers = c["zero"], (copies, copies * c["tp"] / (c["ep"] * c["etp"]))
         sizes = ((1, each.state_bytes), (2, gradients), (WEIGHTS, weight))
         dense, expert = (
             reduce(np.add, (size / np.where(zero >= level, n, 1.0) for level, size in sizes))
             for n in sharers
         )
-        whole = None
-        if (zero > 1).any():
-            each_of = ((2, gradients), (WEIGHTS, gradients), (WEIGHTS, weight))
-            some = [np.where(zero == level, size, 0.0) for level, size in each_of]
-            least = np.where(c["overlap"] > 0, least_of(copies), np.inf)
-            whole = memory.Whole(some[0], some[1], some[2], least, sharers[1] > 1)
-        pipelines = np.stack([columns[name] for name in layouts.KEY], axis=1)
-        holders = self._layouts.holders(pipelines, m)
-        fixed = memory.Fixed(dense, expert, weight)
-        return memory.worst(front, kinds, tail, holders, fixed, whole)
+        return Fixed(dense, expert, weight)
 
-    def _block(self, block: Columns, global_batch: int) -> Judged:
-        columns, c, m = block, _floats(block), _micro_batches(block, global_batch)
-        parts = self._tables.parts(block, timed=True)
-        need = block[_NEED] if _NEED in block else self._memory(parts, columns, m)
-        pipelines = np.stack([columns[name] for name in layouts.KEY], axis=1)
-        passes = self._with_weights(parts, columns)
+    def _ways(self, columns: Columns) -> tuple[list[Whole | None], np.ndarray]:
+        """Return the ways in which gradients and weights are whole for a time, and each plan's."""
+        zero, sharded = columns["zero"], columns["zero"] > 1
+        fields = (np.where(sharded, columns[name], 0) for name in ("gradient_dtype", "overlap"))
+        first, way = distinct_of([np.where(sharded, zero, 0), *fields])
+        weight = float(self._held[0].weight_bytes)
+        ways: list[Whole | None] = []
+        for at in first.tolist():
+            gradients = float(self._held[columns["gradient_dtype"][at]].gradient_bytes)
+            hides = bool(columns["overlap"][at])
+            of = {2: (gradients, 0.0, 0.0), WEIGHTS: (0.0, gradients, weight)}.get(int(zero[at]))
+            ways.append(None if of is None else Whole(*of, hides))
+        return ways, way
+
+    def _times(self, block: Block, global_batch: int) -> tuple[np.ndarray, ...]:
+        """Return what plans of a block take: kernels, communication, bubble, passes, the rest."""
+        columns, paths = block.columns, block.paths
+        of_path = paths.of(columns)
+        c, m = _floats(of_path), _micro_batches(of_path, global_batch)
+        keyed = block.keyed.back[paths.first]
+        parts = self._tables.times_of(block.keyed.of(columns), keyed)
+        passes = self._with_weights(parts, of_path)
+        pipelines = np.stack([of_path[name] for name in layouts.KEY], axis=1)
         sizes = Devices(passes, self._layouts.layers(pipelines), c["pp"], c["vpp"])
-        stride = columns["tp"] * columns["cp"] * columns["dp"]
-        message = self._messages(stride, columns["pp"], sizes.border)
+        stride = of_path["tp"] * of_path["cp"] * of_path["dp"]
+        message = self._messages(stride, of_path["pp"], sizes.border)
         message = np.maximum(message - passes.before, 0.0)
         worked, slowest = pipeline(sizes, c, m.astype(float), message)
-        behind = self._around(sizes, columns, c, message, m, worked)
         work = m * slowest
         kernels = np.minimum(m * np.max(sizes.kernels, axis=0), work)
         bubble = worked - work
-        return Judged(worked + behind, need, kernels, work - kernels, bubble, behind)
+        behind = self._around(block, sizes, of_path, message, m, worked)
+        of_passes = (kernels, work - kernels, bubble, worked)
+        return *(one[paths.back] for one in of_passes), behind
 
     def _with_weights(self, parts: list[Part], columns: Columns) -> Passes:
         """Return the passes of the parts, with weights that they gather."""
@@ -190,53 +211,69 @@ class ClosedForm:
 
     def _around(
         self,
+        block: Block,
         sizes: Devices,
-        columns: Columns,
-        c: dict[str, np.ndarray],
+        of_path: Columns,
         message: np.ndarray,
         m: np.ndarray,
         worked: np.ndarray,
     ) -> np.ndarray:
-        """Return what comes on top of the passes: weights, gradients, the optimizer."""
-        level = columns["zero"]
-        copies = columns["dp"] * columns["cp"]
-        domains = [Domain(sizes.held(False), copies, groups_of(copies, columns["tp"]))]
-        if sizes.expert[0].any() or sizes.expert[2].any():
-            inside = columns["ep"] * columns["etp"]
-            size = copies * columns["tp"] // inside
-            domains.append(Domain(sizes.held(True), size, groups_of(size, inside)))
-        opening = closing = last = np.zeros(len(copies))
-        overlaps = columns["overlap"] > 0
+        """Return what comes on top of the passes: weights, gradients, the optimizer.
+
+        Sizes, messages, micro-batches and what all passes take are by path.
+        """
+        columns, paths, payers = block.columns, block.paths, block.payers()
+        of_payer, path_of = payers.of(columns), paths.back[payers.first]
+        owners = block.owners(of_payer)
+        of_owner = owners.of(of_payer)
+        domains = self._domains(sizes, of_owner, path_of[owners.first])
+        c, overlaps = _floats(of_path), columns["overlap"] > 0
+        opening = closing = last = np.zeros(len(overlaps))
         between = (c["pp"] - 1) * message
         late = np.maximum(message - sizes.lead, 0.0)
         arrival = (sizes.whole_forward - sizes.forward[2]) / c["vpp"] + between
         drain = (sizes.whole_backward - sizes.backward[2]) / c["vpp"] + between
-        gradients = self._gradients(columns)
-        weight = float(self._held[0].weight_bytes)
-        each = Each(weight, gradients, columns["gradient_dtype"], self._update)
+        each = Each(
+            float(self._held[0].weight_bytes),
+            self._gradients(of_owner),
+            of_owner["gradient_dtype"],
+            self._update,
+        )
         for device in (0, 1):
             passes = sizes.forward[2 * device], sizes.backward[2 * device]
-            costs = costs_of(self.machine, domains, columns, device, passes, late, each)
-            there = (c["pp"] > 1) | (device == 0)
-            # Without overlap weights are gathered behind the optimizer, which waits for all ranks.
-            gathers = np.where(level == WEIGHTS, 0.0, costs.gathers)  # which the passes have
-            before = np.where(overlaps, gathers - device * arrival, 0.0)
-            # Each bucket is gathered as soon as it is updated, so the first or the last is exposed.
-            both = gathers, costs.update
-            exposed = np.minimum(*both) / (c["vpp"] * len(domains))
-            after = np.where(overlaps, costs.update, np.maximum(*both) + exposed)
-            chain = _begins(passes, c, m, device) + m * costs.reduced
-            own = _reductions(costs, level, overlaps, m, chain - worked) + costs.norm
-            opening = np.maximum(opening, np.where(there, before, 0.0))
-            closing = np.maximum(closing, np.where(there, own - device * drain, 0.0))
-            last = np.maximum(last, np.where(there, after, 0.0))
+            both = passes[0][path_of], passes[1][path_of]
+            owed = owed_of(self.machine, domains, of_owner, device, each).at(owners.back)
+            costs = costs_of(owed, of_payer, device, both, late[path_of])
+            costs = Costs(*(one[payers.back] for one in costs))
+            waits = (m, _begins(passes, c, m, device), worked)
+            before, own, after = _exposed(costs, columns, len(domains), waits, paths.back)
+            if device:
+                before, own = before - arrival[paths.back], own - drain[paths.back]
+                there = columns["pp"] > 1
+                before, own, after = (np.where(there, one, 0.0) for one in (before, own, after))
+            opening = np.maximum(opening, np.where(overlaps, before, 0.0))
+            closing = np.maximum(closing, own)
+            last = np.maximum(last, after)
         # All ranks add up their norms, each a number it wrote, before any updates its weights.
         wrote, ranks = float(self._update[0].norm(1).bytes_written), self.machine.ranks
         norm = self.machine.collective_ns(CollectiveType.ALL_REDUCE, ranks, 1, wrote)
         result: np.ndarray = opening + closing + norm + last
         if sizes.tied.any():
-            result = result + self._tied(gradients * sizes.tied, columns)
+            tied = self._tied(self._gradients(of_path) * sizes.tied, of_path)
+            result = result + tied[paths.back]
         return result
+
+    def _domains(self, sizes: Devices, columns: Columns, path_of: np.ndarray) -> list[Domain]:
+        """Return the weights that plans share; `path_of` says which row of `sizes` a plan has."""
+        copies = columns["dp"] * columns["cp"]
+        groups = groups_of(copies, columns["tp"])
+        domains = [Domain(sizes.held(path_of, expert=False), copies, groups)]
+        if sizes.expert[0].any() or sizes.expert[2].any():
+            inside = columns["ep"] * columns["etp"]
+            size = copies * columns["tp"] // inside
+            held = sizes.held(path_of, expert=True)
+            domains.append(Domain(held, size, groups_of(size, inside)))
+        return domains
 
     def _tied(self, sizes: np.ndarray, columns: Columns) -> np.ndarray:
         """Return the sum of a tied embedding's gradient over the first and the last stage.
@@ -282,29 +319,38 @@ def _begins(
     return begins
 
 
-def _reductions(
-    costs: Costs, level: np.ndarray, overlaps: np.ndarray, m: np.ndarray, beyond: np.ndarray
-) -> np.ndarray:
-    """Return the reductions that nothing hides; `beyond` the passes one after the other end.
+def _exposed(
+    costs: Costs,
+    columns: Columns,
+    domains: int,
+    passes: tuple[np.ndarray, np.ndarray, np.ndarray],
+    path: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return gathers, reductions with the norm, and updates that nothing hides.
 
-    Where gradients are sharded each micro-batch has some; where weights are, its passes have them.
+    `passes` are micro-batches, when reductions begin and what all passes take, by path. Where
+    gradients are sharded each micro-batch has reductions; where weights are, its passes have them.
     """
-    if not (level > 1).any():
-        return costs.reductions
-    each = np.where(overlaps, np.maximum(costs.reductions, beyond), m * costs.reduced)
-    found: np.ndarray = np.where(level == WEIGHTS, 0.0, np.where(level > 1, each, costs.reductions))
-    return found
+    level, overlaps = columns["zero"], columns["overlap"] > 0
+    gathers = np.where(level == WEIGHTS, 0.0, costs.gathers)  # which the passes have
+    # Without overlap weights are gathered behind the optimizer, which waits for all ranks. Each
+    # bucket is gathered as soon as it is updated, so the first or the last is exposed.
+    both = gathers, costs.update
+    exposed = np.minimum(*both) / (columns["vpp"] * domains)
+    after = np.where(overlaps, costs.update, np.maximum(*both) + exposed)
+    own = costs.reductions
+    if (level > 1).any():
+        m, begins, worked = (one[path] for one in passes)
+        beyond = begins + m * costs.reduced - worked
+        each = np.where(overlaps, np.maximum(own, beyond), m * costs.reduced)
+        own = np.where(level == WEIGHTS, 0.0, np.where(level > 1, each, own))
+    return gathers, own + costs.norm, after
 
 
 def _floats(columns: Columns) -> dict[str, np.ndarray]:
-    return {name: column.astype(np.float64) for name, column in columns.items()}
+    return {name: columns[name].astype(np.float64) for name in ("pp", "vpp")}
 
 
 def _micro_batches(columns: Columns, global_batch: int) -> np.ndarray:
     count: np.ndarray = global_batch // (columns["micro_batch"] * columns["dp"])
     return count
-
-
-def _blocks(columns: Columns) -> Iterator[Columns]:
-    for at in range(0, len(columns["tp"]), _BLOCK):
-        yield {name: of[at : at + _BLOCK] for name, of in columns.items()}

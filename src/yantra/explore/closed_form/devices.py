@@ -112,8 +112,8 @@ class Devices:
             self.lead[rows],
         )
 
-    def held(self, expert: bool) -> tuple[Held, Held]:
-        """Return the weights of one domain that the first and the last device hold."""
+    def held(self, rows: np.ndarray, *, expert: bool) -> tuple[Held, Held]:
+        """Return the weights of one domain that the first and the last device of rows hold."""
         name = "expert" if expert else "dense"
         of = self.expert if expert else self.dense
         front = np.asarray(getattr(self.front, name))
@@ -131,4 +131,4 @@ class Devices:
             )
             for at in (0, 1)
         )
-        return first, last
+        return Held(*(one[rows] for one in first)), Held(*(one[rows] for one in last))

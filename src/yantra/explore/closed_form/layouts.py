@@ -15,7 +15,7 @@ Trade-off: times know three devices, the first, the last and one in the middle.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -73,6 +73,44 @@ class Holder(NamedTuple):
     at_tail: np.ndarray
 
 
+class _Devices:
+    """The different devices of pipelines, one behind the other, with what they hold.
+
+    Pipelines are `KEY` and micro-batches; those of place i have `counts[i]` devices from
+    `begins[i]` on. Of each device its `numbers` and `layers` (devices, kinds), and its moments,
+    `sizes` from `starts` on, which are rows of `_moments`.
+    """
+
+    def __init__(self, kinds: int) -> None:
+        self._places: dict[tuple[int, ...], int] = {}
+        self.begins = self.counts = self.numbers = self.starts = self.sizes = np.zeros(0, np.int64)
+        self.layers, self.moments = np.zeros((0, kinds), int), np.zeros((0, 2 * kinds + 4), int)
+
+    def places(
+        self, keys: list[tuple[int, ...]], make: Callable[[tuple[int, ...]], list[_Device]]
+    ) -> np.ndarray:
+        """Return the places of pipelines, those that are new made."""
+        new = {key: make(key) for key in keys if key not in self._places}
+        if new:
+            self._add(new)
+        return np.array([self._places[key] for key in keys])
+
+    def _add(self, new: dict[tuple[int, ...], list[_Device]]) -> None:
+        devices = [device for some in new.values() for device in some]
+        counts = np.array([len(some) for some in new.values()])
+        sizes = np.array([len(one.moments) for one in devices])
+        self._places |= {key: len(self.begins) + at for at, key in enumerate(new)}
+        begins = len(self.numbers) + counts.cumsum() - counts
+        starts = len(self.moments) + sizes.cumsum() - sizes
+        self.begins = np.concatenate([self.begins, begins])
+        self.counts = np.concatenate([self.counts, counts])
+        self.starts = np.concatenate([self.starts, starts])
+        self.sizes = np.concatenate([self.sizes, sizes])
+        self.numbers = np.concatenate([self.numbers, [one.number for one in devices]])
+        self.layers = np.concatenate([self.layers, [one.layers for one in devices]])
+        self.moments = np.concatenate([self.moments, *(one.moments for one in devices)])
+
+
 class _Device(NamedTuple):
     """A device that differs from those before it; `moments` are rows of `_moments`."""
 
@@ -90,7 +128,7 @@ class Layouts:
         self._until = np.concatenate([np.zeros((1, self._kinds), np.int64), each.cumsum(axis=0)])
         self._stages: dict[tuple[int, ...], np.ndarray] = {}
         self._layers: dict[tuple[int, ...], np.ndarray] = {}
-        self._devices: dict[tuple[int, ...], list[_Device]] = {}
+        self._devices = _Devices(self._kinds)
 
     def layers(self, rows: np.ndarray) -> Layers:
         """Return the layers of pipelines, rows of `KEY`."""
@@ -107,31 +145,26 @@ class Layouts:
         shown = np.minimum(m, np.where(v > 1, _GROUPS, 1) * p)
         keys = np.column_stack([rows, shown])
         first, back = distinct(keys)
-        made = [self._different(tuple(keys[at].tolist())) for at in first]
-        most = max(map(len, made))
-        return [self._holder(made, back, rows, number) for number in range(most)]
+        of_key = self._devices.places([tuple(key) for key in keys[first].tolist()], self._different)
+        place = of_key[back]
+        most = int(self._devices.counts[of_key].max())
+        return [self._holder(place, p, number) for number in range(most)]
 
-    def _holder(
-        self, made: list[list[_Device]], back: np.ndarray, rows: np.ndarray, number: int
-    ) -> Holder:
-        there = np.array([number < len(devices) for devices in made])
-        some = [devices[number] for devices in made if number < len(devices)]
-        place = there.cumsum() - 1
-        chosen = np.flatnonzero(there[back])
-        of = place[back[chosen]]
-        counts = np.array([len(one.moments) for one in some])
-        times = counts[of]
+    def _holder(self, place: np.ndarray, p: np.ndarray, number: int) -> Holder:
+        """Return the devices of that number of pipelines that have so many."""
+        every, kinds = self._devices, self._kinds
+        chosen = np.flatnonzero(every.counts[place] > number)
+        of = every.begins[place[chosen]] + number
+        times = every.sizes[of]
         ends = times.cumsum()
         begins = ends - times
-        at = np.arange(ends[-1]) + ((counts.cumsum() - counts)[of] - begins).repeat(times)
-        moments = np.concatenate([one.moments for one in some])[at].T
-        devices = np.array([one.number for one in some])[of]
-        kinds = self._kinds
+        moments = every.moments[np.arange(ends[-1]) + (every.starts[of] - begins).repeat(times)].T
+        devices = every.numbers[of]
         return Holder(
             chosen,
             devices == 0,
-            devices == rows[chosen, 0] - 1,
-            np.stack([one.layers for one in some], axis=1)[:, of],
+            devices == p[chosen] - 1,
+            every.layers[of].T,
             begins,
             moments[:kinds],
             moments[kinds],
@@ -174,15 +207,13 @@ class Layouts:
 
     def _different(self, key: tuple[int, ...]) -> list[_Device]:
         """Return the devices of a pipeline of `KEY` and micro-batches that differ."""
-        if key not in self._devices:
-            stages, m = self._of_stages(key[:-1]), key[-1]
-            p = stages.shape[1]
-            numbers = [0, *_differing(stages), *([p - 1] if p > 1 else [])]
-            self._devices[key] = [
-                _Device(int(at), stages[:, at].sum(axis=0), _moments(stages[:, at], int(at), p, m))
-                for at in numbers
-            ]
-        return self._devices[key]
+        stages, m = self._of_stages(key[:-1]), key[-1]
+        p = stages.shape[1]
+        numbers = [0, *_differing(stages), *([p - 1] if p > 1 else [])]
+        return [
+            _Device(int(at), stages[:, at].sum(axis=0), _moments(stages[:, at], int(at), p, m))
+            for at in numbers
+        ]
 
 
 def _differing(stages: np.ndarray) -> list[int]:

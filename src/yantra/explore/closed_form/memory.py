@@ -33,37 +33,54 @@ class Whole(NamedTuple):
     """Bytes of each element that is whole while a pass works on it, 0 where it always is.
 
     `gradients` of the weights of a pass, and of a layer at a time `layer_gradients` and `weights`.
-    `least` elements a bucket has, none where nothing is moved while a device computes, nor gathered
-    ahead. `experts` says whether experts are shared, too.
+    `hides` says whether anything is moved while a device computes, or gathered ahead.
     """
 
-    gradients: np.ndarray
-    layer_gradients: np.ndarray
-    weights: np.ndarray
+    gradients: float
+    layer_gradients: float
+    weights: float
+    hides: bool
+
+
+class Sharing(NamedTuple):
+    """Which of some ways of what is whole each plan has, None where nothing is sharded.
+
+    Of each shape `least` elements a bucket has, and `experts` says whether they are shared, too.
+    """
+
+    ways: list[Whole | None]
+    way: np.ndarray
     least: np.ndarray
     experts: np.ndarray
 
 
 def worst(
-    front: Part,
-    kinds: list[Part],
-    tail: Part,
-    holders: list[Holder],
-    fixed: Fixed,
-    whole: Whole | None,
+    parts: list[Part], holders: list[Holder], shape: np.ndarray, fixed: Fixed, sharing: Sharing
 ) -> np.ndarray:
-    """Return the most that any device of each plan needs, in bytes; parts are by plan."""
-    found = np.zeros_like(fixed.dense)
+    """Return the most that any device of each plan needs, in bytes.
+
+    Front, kinds of layers and tail, and what devices hold, are by shape; `shape` is that of each
+    plan.
+    """
+    front, *kinds, tail = parts
+    found = np.zeros(len(shape))
+    place = np.empty(len(tail.saves), np.intp)
     for one in holders:
-        need = activations(front, kinds, tail, one, whole)
+        place.fill(-1)
+        place[one.rows] = np.arange(len(one.rows))
+        of = place[shape]
+        plans = slice(None) if len(one.rows) == len(place) else np.flatnonzero(of >= 0)
+        of = of[plans]
+        need = activations(parts, one, sharing)[sharing.way[plans], of]
         for name, factor in (("dense", fixed.dense), ("expert", fixed.expert)):
             elements = _elements(name, front, kinds, tail, one)
             if name == "dense":
                 # A device with both ends of the model holds a tied embedding once.
                 elements -= np.where(one.is_first & one.is_last, tail.tied[one.rows], 0.0)
-            need += elements * factor[one.rows]
-        need += _elements("table", front, kinds, tail, one) * fixed.table
-        found[one.rows] = np.maximum(found[one.rows], need)
+            if elements.any():
+                need += elements[of] * factor[plans]
+        need += (_elements("table", front, kinds, tail, one) * fixed.table)[of]
+        found[plans] = np.maximum(found[plans], need)
     return found
 
 
@@ -75,31 +92,82 @@ def _elements(name: str, front: Part, kinds: list[Part], tail: Part, one: Holder
     return found
 
 
-def activations(
-    front: Part, kinds: list[Part], tail: Part, one: Holder, whole: Whole | None
-) -> np.ndarray:
-    """Return the most bytes of activations, and of what is whole for a time, on a device."""
+def activations(parts: list[Part], one: Holder, sharing: Sharing) -> np.ndarray:
+    """Return the most bytes of activations, and of what is whole for a time, on a device.
+
+    One row for each way of what is whole, one column for each shape that has the device.
+    """
+    front, *kinds, tail = parts
     moments = len(one.fronts)
     ends = np.append(one.begins[1:], moments)
     row = one.rows.repeat(ends - one.begins)
     saves = [kind.saves[row] for kind in kinds]
     held = reduce(np.add, (n * of for n, of in zip(one.held, saves, strict=True)))
-    held = held + one.fronts * front.saves[row] + one.tails * tail.saves[row]
+    of_tail = tail.saves[row]
+    held = held + one.fronts * front.saves[row] + one.tails * of_tail
     peaks = (
         np.where(n > 0, kind.peak[row], 0.0) for n, kind in zip(one.within, kinds, strict=True)
     )
-    of_layers, of_tail = reduce(np.maximum, peaks), tail.peak[row]
-    if whole is not None:
-        beside = _beside(front, kinds, tail, one, whole, row)
-        of_layers, of_tail = of_layers + beside.layers, of_tail + beside.tail
-    # The pass begins with the tail; what that had saved is gone when layers follow.
-    at_tail = np.maximum(of_tail, of_layers - tail.saves[row])
-    found = held + np.where(one.at_tail, at_tail, of_layers)
-    if whole is not None:
+    layers_peak, tail_peak = reduce(np.maximum, peaks), tail.peak[row]
+    some = [way for way in sharing.ways if way is not None]
+    if some:
         done = reduce(np.add, (n * of for n, of in zip(one.within, saves, strict=True)))
-        found = np.maximum(found, np.where(one.at_front, held - done + beside.front, 0.0))
-    most: np.ndarray = np.maximum.reduceat(found, one.begins)
+        units = _units(front, kinds, tail, one, sharing, row)
+    most = np.empty((len(sharing.ways), len(one.rows)))
+    for at, way in enumerate(sharing.ways):
+        layers, ends_with = layers_peak, tail_peak
+        if way is not None:
+            beside = _beside(units, one, way)
+            layers, ends_with = layers + beside.layers, ends_with + beside.tail
+        # The pass begins with the tail; what that had saved is gone when layers follow.
+        at_tail = np.maximum(ends_with, layers - of_tail)
+        found = held + np.where(one.at_tail, at_tail, layers)
+        if way is not None:
+            found = np.maximum(found, np.where(one.at_front, held - done + beside.front, 0.0))
+        np.maximum.reduceat(found, one.begins, out=most[at])
     return most
+
+
+class _Units(NamedTuple):
+    """Elements of the units that a backward pass has in each moment.
+
+    `dense` and `expert` of its largest layer, of `every` layer with the tail, of the `tail` and of
+    the `front`; `usual` are those of a bucket, and `several` says whether it has several layers.
+    """
+
+    dense: np.ndarray
+    expert: np.ndarray
+    every: np.ndarray
+    tail: np.ndarray
+    front: np.ndarray
+    usual: np.ndarray
+    several: np.ndarray
+
+
+def _units(
+    front: Part, kinds: list[Part], tail: Part, one: Holder, sharing: Sharing, row: np.ndarray
+) -> _Units:
+    shared = sharing.experts
+
+    def size(part: Part) -> np.ndarray:
+        found: np.ndarray = (part.dense + np.where(shared, part.expert, 0.0))[row]
+        return found
+
+    def most(name: str) -> np.ndarray:
+        pairs = zip(one.within, kinds, strict=True)
+        return reduce(np.maximum, (np.where(n > 0, getattr(k, name)[row], 0.0) for n, k in pairs))
+
+    of_tail = size(tail)
+    every = reduce(np.add, (n * size(kind) for n, kind in zip(one.within, kinds, strict=True)))
+    return _Units(
+        dense=most("dense"),
+        expert=np.where(shared[row], most("expert"), 0.0),
+        every=every + np.where(one.at_tail, of_tail, 0.0),
+        tail=of_tail,
+        front=np.where(one.at_front, size(front), 0.0),
+        usual=(sharing.least + kinds[-1].dense_grain)[row],
+        several=reduce(np.add, one.within) > 1,
+    )
 
 
 class _Beside(NamedTuple):
@@ -110,37 +178,22 @@ class _Beside(NamedTuple):
     front: np.ndarray
 
 
-def _beside(
-    front: Part, kinds: list[Part], tail: Part, one: Holder, whole: Whole, row: np.ndarray
-) -> _Beside:
-    shared = whole.experts[row]
-
-    def size(part: Part) -> np.ndarray:
-        found: np.ndarray = part.dense[row] + np.where(shared, part.expert[row], 0.0)
-        return found
-
-    def most(name: str) -> np.ndarray:
-        pairs = zip(one.within, kinds, strict=True)
-        return reduce(np.maximum, (np.where(n > 0, getattr(k, name)[row], 0.0) for n, k in pairs))
-
-    dense, expert = most("dense"), np.where(shared, most("expert"), 0.0)
-    largest = dense + expert
-    every = reduce(np.add, (n * size(kind) for n, kind in zip(one.within, kinds, strict=True)))
-    every = every + np.where(one.at_tail, size(tail), 0.0)
-    of_front = np.where(one.at_front, size(front), 0.0)
-    gradients, layer_gradients, weights = (of[row] for of in whole[:3])
+def _beside(units: _Units, one: Holder, way: Whole) -> _Beside:
+    dense, tail, front = units.dense, units.tail, units.front
+    largest, whole = dense + units.expert, units.every + units.front
+    gradients, layer_gradients, weights, hides = way
     # A bucket is cut anywhere: half a one more is whole in the mean, and one behind the tail.
-    usual = whole.least[row] + kinds[-1].dense_grain[row]
-    cut = np.minimum(every + of_front, largest + usual / 2)
-    reduced = gradients * np.where(one.at_front, cut, every)
-    at_tail = np.minimum(every + of_front, size(tail) + usual)
-    reduced_at_tail = gradients * np.where(one.at_front, at_tail, every)
+    cut, at_tail = whole, whole
+    if hides:
+        cut = np.minimum(whole, largest + units.usual / 2)
+        at_tail = np.minimum(whole, tail + units.usual)
+    reduced = gradients * np.where(one.at_front, cut, units.every)
+    reduced_at_tail = gradients * np.where(one.at_front, at_tail, units.every)
     # The unit ahead of the experts of a layer are its dense weights, so of these there are two.
-    several, ahead = reduce(np.add, one.within) > 1, np.isfinite(whole.least[row])
-    gathered = weights * (largest + np.where(several & ahead, dense, 0.0))
-    of_tail = layer_gradients * size(tail) + weights * (size(tail) + np.where(ahead, dense, 0.0))
+    gathered = weights * (largest + np.where(units.several & hides, dense, 0.0))
+    of_tail = layer_gradients * tail + weights * (tail + (dense if hides else 0.0))
     return _Beside(
         reduced + gathered + layer_gradients * largest,
         reduced_at_tail + of_tail,
-        layer_gradients * of_front + gradients * np.minimum(of_front, cut),
+        layer_gradients * front + gradients * np.minimum(front, cut),
     )

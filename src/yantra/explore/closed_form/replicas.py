@@ -126,29 +126,53 @@ class _Sums(NamedTuple):
     last: _Column
 
 
-def costs_of(
-    machine: Machine,
-    domains: list[Domain],
-    columns: Columns,
-    device: int,
-    passes: tuple[_Column, _Column],
-    late: _Column,
-    each: Each,
-) -> Costs:
-    """Return what the first (0) or the last (1) device of each plan pays.
+class Owed(NamedTuple):
+    """What devices owe for their weights, whatever their passes take, in ns.
 
-    `passes` are its forward and backward pass of one micro-batch over all its chunks, `late` by how
-    much a message keeps the next device waiting, in ns.
+    Of each domain `gathers`, the buckets `by_layer` that begin at a layer, and the share of its
+    time in which it uses each dimension's links, `uses`, None where nothing is shared. Those of all
+    domains together are `reduced` and `gathered`.
     """
-    p, v = columns["pp"], columns["vpp"]
+
+    reduced: _Sums
+    gathered: _Sums
+    gathers: list[_Sums]
+    by_layer: list[_Column]
+    uses: list[_Column] | None
+    norm: _Column
+    update: _Column
+
+    def at(self, rows: _Column) -> Owed:
+        """Return the same for some rows."""
+
+        def some(sums: _Sums) -> _Sums:
+            return _Sums(*(one[rows] for one in sums))
+
+        return Owed(
+            some(self.reduced),
+            some(self.gathered),
+            [some(one) for one in self.gathers],
+            [one[rows] for one in self.by_layer],
+            None if self.uses is None else [one[rows] for one in self.uses],
+            self.norm[rows],
+            self.update[rows],
+        )
+
+
+def owed_of(
+    machine: Machine, domains: list[Domain], columns: Columns, device: int, each: Each
+) -> Owed:
+    """Return what the first (0) or the last (1) device of each plan owes.
+
+    It does not depend on micro-batches, nor on what is computed again.
+    """
+    v = columns["vpp"]
     sharded = columns["zero"] >= 1
     reductions, gathers = [], []
     by_layer = []
-    updated, update_ns = np.zeros(len(p)), np.zeros(len(p))
-    copies = columns["dp"] * columns["cp"]
-    overlaps = columns["overlap"] > 0
-    least = least_of(copies) if device == 0 else np.inf
-    least = np.where(overlaps, least, np.inf)
+    updated, update_ns = np.zeros(len(v)), np.zeros(len(v))
+    least = least_of(columns["dp"] * columns["cp"]) if device == 0 else np.inf
+    least = np.where(columns["overlap"] > 0, least, np.inf)
     for domain in domains:
         held = domain.held[device]
         cut = _cut(held, v, least)
@@ -158,17 +182,36 @@ def costs_of(
         shares = np.where(sharded, domain.size, 1)
         updated = updated + held.all / shares
         update_ns += _update(machine, each, cut, v, shares)
-    reduced, gathered = (_together(machine, domains, of) for of in (reductions, gathers))
+    uses = _uses(machine, domains)
+    reduced, gathered = (_together(uses, of) for of in (reductions, gathers))
+    norm = each.times(machine, "norm", updated)
+    return Owed(reduced, gathered, gathers, by_layer, uses, norm, update_ns)
+
+
+def costs_of(
+    owed: Owed,
+    columns: Columns,
+    device: int,
+    passes: tuple[_Column, _Column],
+    late: _Column,
+) -> Costs:
+    """Return what the first (0) or the last (1) device of each plan pays.
+
+    `passes` are its forward and backward pass of one micro-batch over all its chunks, `late` by how
+    much a message keeps the next device waiting, in ns.
+    """
+    p, v, overlaps = columns["pp"], columns["vpp"], columns["overlap"] > 0
     forward, backward = (one / v for one in passes)
-    awaited = gathered
+    reduced, awaited = owed.reduced, owed.gathered
     if device == 0:
-        awaited = _together(machine, domains, _awaited(gathers, by_layer, forward))
+        awaited = _together(owed.uses, _awaited(owed.gathers, owed.by_layer, forward))
+    every = _all(reduced, v)
     return Costs(
-        np.where(overlaps, _all(awaited, v), _all(gathered, v)),
-        np.where(overlaps, _exposed(reduced, p, v, backward, late), _all(reduced, v)),
-        each.times(machine, "norm", updated),
-        update_ns,
-        _all(reduced, v),
+        np.where(overlaps, _all(awaited, v), _all(owed.gathered, v)),
+        np.where(overlaps, _exposed(reduced, p, v, backward, late), every),
+        owed.norm,
+        owed.update,
+        every,
     )
 
 
@@ -301,18 +344,25 @@ def _sums(
     )
 
 
-def _together(machine: Machine, domains: list[Domain], sums: list[_Sums]) -> _Sums:
-    """Return what the sums of all domains take: the dimension with most to do says how long."""
-    if len(domains) == 1:
-        return sums[0]
-    if machine.is_timed:
-        return _Sums(*(reduce(np.maximum, of) for of in zip(*sums, strict=True)))
-    most = [np.zeros_like(sums[0].first) for _ in _Sums._fields]
+def _uses(machine: Machine, domains: list[Domain]) -> list[_Column] | None:
+    """Return the share of its time in which each domain uses the links of each dimension."""
+    if len(domains) == 1 or machine.is_timed:
+        return None
     uses = []
     for domain in domains:
         each = np.array([machine.occupancy(*pair) for pair in domain.groups.pairs])
         uses.append(each[domain.groups.back])
-    for dimension in range(machine.dimensions):
+    return uses
+
+
+def _together(uses: list[_Column] | None, sums: list[_Sums]) -> _Sums:
+    """Return what the sums of all domains take: the dimension with most to do says how long."""
+    if len(sums) == 1:
+        return sums[0]
+    if uses is None:
+        return _Sums(*(reduce(np.maximum, of) for of in zip(*sums, strict=True)))
+    most = [np.zeros_like(sums[0].first) for _ in _Sums._fields]
+    for dimension in range(uses[0].shape[1]):
         for place, best in enumerate(most):
             busy = sum(one[place] * use[:, dimension] for one, use in zip(sums, uses, strict=True))
             np.maximum(best, busy, out=best)

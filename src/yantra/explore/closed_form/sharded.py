@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from yantra.explore.closed_form.machine import Machine
     from yantra.explore.closed_form.passes import Part
 
-WEIGHTS = 3
-"""The level of ZeRO that shards weights, too."""
-
 
 class Sharers(NamedTuple):
     """Who shares the dense weights of some plans, and who the experts: how many, which group."""

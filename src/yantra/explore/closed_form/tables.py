@@ -14,7 +14,7 @@ import numpy as np
 
 from yantra.compile.slowdown import least_times
 from yantra.explore.closed_form.amounts import Amounts
-from yantra.explore.closed_form.distinct import distinct, starts
+from yantra.explore.closed_form.distinct import distinct
 from yantra.explore.closed_form.passes import KEY, Key, Made, Part, Works, timed
 
 if TYPE_CHECKING:
@@ -51,12 +51,10 @@ class _Table:
         old = self.fields if begin else fields[..., :0]
         self.fields = np.concatenate([old, fields], axis=2)
 
-    def rows_of(self, keys: np.ndarray) -> np.ndarray:
-        """Return the place of each key, which are rows."""
-        first, back = distinct(keys)
-        places = [self.places[tuple(key)] for key in keys[first].tolist()]
-        rows: np.ndarray = np.array(places)[back]
-        return rows
+    def parts(self, keys: np.ndarray, rows: np.ndarray) -> list[Part]:
+        """Return the parts of some of these keys."""
+        places = np.array([self.places[tuple(key)] for key in keys.tolist()])[rows]
+        return [Part(*(field[places] for field in part)) for part in self.fields]
 
 
 class Tables:
@@ -69,39 +67,44 @@ class Tables:
 
     def meet(self, columns: Columns) -> None:
         """Make the bytes of all keys of some plans."""
-        new = [key for key in _rows(_keys(columns)) if key not in self._untimed.places]
+        self._meet(_different(_keys(columns)))
+
+    def _meet(self, keys: list[Key]) -> None:
+        new = [key for key in keys if key not in self._untimed.places]
         found = self._works.of(new, self._machine.dtype)
         if found:
-            keys = [made.keys[at] for made, places in found for at in places]
+            met = [made.keys[at] for made, places in found for at in places]
             parts = [made.untimed[:, :, places] for made, places in found]
-            self._untimed.add(keys, np.concatenate(parts, axis=2))
+            self._untimed.add(met, np.concatenate(parts, axis=2))
 
     def learn(self, columns: Columns) -> None:
-        """Find the times of all keys of some plans."""
+        """Find the times of all keys of some plans, and their bytes."""
         wanted: dict[int, list[Key]] = {}
-        for *numbers, width in _rows(self._with_widths(columns)):
+        for *numbers, width in _different(self._with_widths(columns)):
             if (*numbers, width) not in self._timed.places:
                 wanted.setdefault(width, []).append(tuple(numbers))
-        chosen = [
-            self._chosen(made, at, width)
-            for width, keys in wanted.items()
-            for made, at in self._works.of(keys, self._machine.dtype)
-        ]
-        if not chosen:
+        if not wanted:
             return
+        chosen = []
+        for width, keys in wanted.items():
+            self._meet(keys)
+            found = self._works.of(keys, self._machine.dtype)
+            chosen += [self._chosen(made, at, width) for made, at in found]
         kernels = self._kernels_of(chosen)
         fields = [self._part(*both) for both in zip(chosen, kernels, strict=True)]
-        keys = [(*one.made.keys[at], one.width) for one in chosen for at in one.at]
-        self._timed.add(keys, np.concatenate(fields, axis=2))
+        learnt = [(*one.made.keys[at], one.width) for one in chosen for at in one.at]
+        self._timed.add(learnt, np.concatenate(fields, axis=2))
 
-    def parts(self, columns: Columns, *, timed: bool) -> list[Part]:
-        """Return the front, the kinds of layers and the tail of every plan, with times or without.
+    def bytes_of(self, columns: Columns, rows: np.ndarray) -> list[Part]:
+        """Return the front, the kinds of layers and the tail of some rows, without times.
 
-        `learn` or `meet` knows the plans.
+        `columns` have every key once, and `meet` knows them.
         """
-        table = self._timed if timed else self._untimed
-        rows = table.rows_of(self._with_widths(columns) if timed else _keys(columns))
-        return [Part(*(field[rows] for field in part)) for part in table.fields]
+        return self._untimed.parts(_keys(columns), rows)
+
+    def times_of(self, columns: Columns, rows: np.ndarray) -> list[Part]:
+        """Return the same with times; `learn` knows the keys."""
+        return self._timed.parts(self._with_widths(columns), rows)
 
     def _with_widths(self, columns: Columns) -> np.ndarray:
         return np.column_stack([_keys(columns), self._widths[columns["gradient_dtype"]]])
@@ -195,8 +198,6 @@ def _keys(columns: Columns) -> np.ndarray:
     return np.stack([columns[name] for name in KEY], axis=1)
 
 
-def _rows(keys: np.ndarray) -> list[Key]:
-    """Return the different rows; neighbours are most often alike."""
-    some = keys[starts(keys)]
-    first, _ = distinct(some)
-    return [tuple(row) for row in some[first].tolist()]
+def _different(keys: np.ndarray) -> list[Key]:
+    first, _ = distinct(keys)
+    return [tuple(row) for row in keys[first].tolist()]
