@@ -16,6 +16,7 @@ from yantra.explore.closed_form.passes import KEY, Key, Works
 from yantra.explore.closed_form.scale import Scale
 from yantra.explore.closed_form.space import PlanSpace
 from yantra.workloads.models.catalogue import find
+from yantra.workloads.training.stage import Chunks
 
 
 def keys_of(**fields: Any) -> list[Key]:
@@ -176,3 +177,23 @@ def test_a_machine_that_takes_what_another_knows_judges_as_one_that_knows_nothin
     one = ClosedForm(model, taking, 1024, works).judge(columns, batch)
     other = ClosedForm(model, fresh, 1024).judge(columns, batch)
     assert all((of == own).all() for of, own in zip(one, other, strict=True))
+
+
+def test_parts_without_experts_are_made_once_for_all_splits_of_experts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of deepseek-v2 the ends and the dense layer, in all groups of its experts."""
+    made: list[tuple[int, ...]] = []
+    work = Chunks.work
+
+    def counted(self: Chunks, setting: Any, layers: Any, **ends: Any) -> Any:
+        made.append((layers, *ends.values()))
+        return work(self, setting, layers, **ends)
+
+    monkeypatch.setattr(Chunks, "work", counted)
+    works = Works(find("deepseek-v2"), 1024)
+    works.of(keys_of(ep=(1, 2, 8, 160), recompute=(0,)), "bf16")
+    asked = {part: made.count(part) for part in made}
+    assert asked[((0, 0), True, False)] == asked[((60, 60), False, True)] == 1
+    assert asked[((0, 1),)] == 1
+    assert asked[((1, 2),)] > 3

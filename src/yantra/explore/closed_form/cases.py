@@ -30,12 +30,10 @@ class Cases(np.ndarray[Any, Any]):
         return np.array(numbers, np.int64).view(Cases)
 
     def __bool__(self) -> bool:
-        holds = np.asarray(self) != 0
-        if holds.all():
-            return True
-        if holds.any():
-            raise DifferError(holds)
-        return False
+        count = np.count_nonzero(self)
+        if 0 < count < len(self):
+            raise DifferError(np.asarray(self) != 0)
+        return bool(count)
 
     def __index__(self) -> int:
         return int(self)

@@ -268,9 +268,12 @@ def _done(count: np.ndarray, p: int, v: int) -> np.ndarray:
 
 def _not_less(moments: np.ndarray) -> np.ndarray:
     """Leave out moments than which another has as much or more of everything."""
-    every = np.unique(moments, axis=0)
-    more = (every[:, None] <= every[None]).all(axis=2) & (
-        every[:, None, -2:] == every[None, :, -2:]
-    ).all(axis=2)
+    ordered = moments[np.lexsort(moments.T)]
+    every: np.ndarray = ordered[np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))]
+    if len(every) == 1:
+        return every
+    more = (every[:, None, -2:] == every[None, :, -2:]).all(axis=2)
+    for column in every.T[:-2]:
+        more &= column[:, None] <= column
     kept: np.ndarray = every[more.sum(axis=1) == 1]
     return kept

@@ -75,7 +75,6 @@ class Part(NamedTuple):
     table: Any
 
 
-_NONE: Any = ()
 Key = tuple[int, ...]
 """The values of `KEY`."""
 
@@ -92,6 +91,21 @@ class Made(NamedTuple):
     untimed: np.ndarray
 
 
+_Part = tuple["StageWork", Amounts, np.ndarray]
+"""The work of a part, with its amounts, and without times."""
+
+
+class _AsksForExpertsError(Exception):
+    """A part asks how experts are split."""
+
+
+class _WithoutExperts(dict[str, Any]):
+    """For parts that do not ask how experts are split."""
+
+    def __missing__(self, axis: str) -> Any:
+        raise _AsksForExpertsError(axis)
+
+
 class Works:
     """The works of a model's parts by key, without times, so clusters and speeds share them."""
 
@@ -99,7 +113,7 @@ class Works:
         self._chunks, self._sequence = Chunks(model), sequence
         self._adapters = adapters
         self._made: dict[str, dict[Key, tuple[Made, int]]] = {}
-        self._ends: dict[tuple[Any, ...], tuple[StageWork, StageWork]] = {}
+        self._shared: dict[tuple[Any, ...], _Part | None] = {}
         numbers: dict[Any, int] = {}
         self.kinds = [numbers.setdefault(one, len(numbers)) for one in model.layers]
         """Of each layer of the model, which kind it is."""
@@ -130,28 +144,51 @@ class Works:
                 yield from self._apart(some, dtype)
 
     def _together(self, keys: list[Key], dtype: Dtype) -> Made:
-        works = tuple(self.works(keys, dtype))
-        amounts = tuple(amounts_of(work, len(keys)) for work in works)
-        parts = [untimed(*both, len(keys)) for both in zip(works, amounts, strict=True)]
-        return Made(tuple(keys), works, amounts, np.stack(parts))
-
-    def works(self, keys: Sequence[Key], dtype: Dtype) -> list[StageWork]:
         """Return the works of front, each kind of layer, tail, with a number of each key.
 
         Raises DifferError where operations of the keys differ in more than numbers.
         """
+        parts = [self._part(number, keys, dtype) for number in range(max(self.kinds) + 3)]
+        works, amounts, fields = zip(*parts, strict=True)
+        return Made(tuple(keys), works, amounts, np.stack(fields))
+
+    def _part(self, number: int, keys: list[Key], dtype: Dtype) -> _Part:
+        """Return a part of keys, made for fewer where it asks for nothing of experts."""
+        is_end = number in (0, max(self.kinds) + 2)
+        alike = [_without_experts(key, is_end) for key in keys]
+        place = {key: at for at, key in enumerate(dict.fromkeys(alike))}
+        fewer, places = tuple(place), [place[key] for key in alike]
+        shared = number, fewer, dtype
+        if shared not in self._shared:
+            try:
+                self._shared[shared] = self._built(number, fewer, dtype, of_experts=False)
+            except _AsksForExpertsError:
+                self._shared[shared] = None
+            except DifferError as error:
+                raise DifferError(error.holds[places]) from error
+        made = self._shared[shared]
+        if made is None:
+            return self._built(number, keys, dtype)
+        work, amounts, fields = made
+        return work, amounts.at(places), fields[:, places]
+
+    def _built(
+        self, number: int, keys: Sequence[Key], dtype: Dtype, *, of_experts: bool = True
+    ) -> _Part:
         setting = self._setting(keys, dtype)
-        places = [self.kinds.index(kind) for kind in range(max(self.kinds) + 1)]
-        layers = [self._chunks.work(setting, (at, at + 1)) for at in places]
-        # The ends of a model are never computed again, so plans that differ in that share them.
-        axes = tuple(sorted(setting.axes.items()))
-        ends = setting._replace(recompute="none", axes=_NONE), axes
-        if ends not in self._ends:
-            count, work = len(self.kinds), self._chunks.work
-            front = work(setting, (0, 0), front=True)
-            self._ends[ends] = front, work(setting, (count, count), tail=True)
-        front, tail = self._ends[ends]
-        return [front, *layers, tail]
+        if not of_experts:
+            axes = {axis: setting.axes[axis] for axis in ("tp", "cp")}
+            setting = setting._replace(axes=_WithoutExperts(axes))
+        count, last = len(self.kinds), max(self.kinds) + 2
+        if number in (0, last):
+            at = count if number else 0
+            ends = {"front": number == 0, "tail": number == last}
+            work = self._chunks.work(setting, (at, at), **ends)
+        else:
+            at = self.kinds.index(number - 1)
+            work = self._chunks.work(setting, (at, at + 1))
+        amounts = amounts_of(work, len(keys))
+        return work, amounts, untimed(work, amounts, len(keys))
 
     def _setting(self, keys: Sequence[Key], dtype: Dtype) -> Setting:
         """Return how plans of keys split and compute a micro-batch, a number of each key."""
@@ -172,6 +209,12 @@ class Works:
 def _number(values: tuple[int, ...]) -> Any:
     """Return the number that all keys have, or one of each."""
     return values[0] if len(set(values)) == 1 else Cases.of(values)
+
+
+def _without_experts(key: Key, is_end: bool) -> Key:
+    """Return what of a key parts depend on that have no experts; ends are never computed again."""
+    left_out = {"ep": 1, "etp": 1} | ({"recompute": 0} if is_end else {})
+    return tuple(left_out.get(name, value) for name, value in zip(KEY, key, strict=True))
 
 
 def _likeness(key: Key) -> tuple[object, ...]:
