@@ -43,6 +43,7 @@ GROUPS = {
         "network",
         "transport",
         "memory",
+        "collective/exchange",
         "collective/runtime",
         "execution",
         "run",

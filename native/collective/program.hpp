@@ -44,6 +44,8 @@ struct Run {
     Share reduce{0, 1};         // local reduction charged after the hand-over; num 0: none
     bool from_memory = false;   // enters the shared bus at the memory side ("nz")
     bool back = false;          // crosses the shared bus twice
+
+    bool reduces() const { return reduce.num != 0; }
 };
 
 struct ExchangeProgram {

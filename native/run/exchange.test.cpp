@@ -1,9 +1,9 @@
-// Laws of collective/runtime/exchange.cpp that only whole runs show: a packet takes the way from its sender
+// Laws of collective/exchange/peers.cpp that only whole runs show: a packet takes the way from its sender
 // to its receiver, which need not be as long as the way back, and what counts packets is used again.
 //
 // needs: the parts of a run
 #include "base/vector.hpp"
-#include "collective/runtime/exchange.hpp"
+#include "collective/exchange/exchange.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -72,7 +72,7 @@ void counters_are_used_again_when_a_phase_is_over() {
         Simulation run(model);
         run.start();
         check(run.run_for(~u64{0}) && run.nodes_done() == u64{ranks} * repeats, "a run does not end", repeats);
-        const Exchange::State& state = run.collectives().exchange().state();
+        const exchange::State& state = run.collectives().exchange().state();
         check(before == 0 || state.counters.size() == before, "counters are not used again", repeats);
         check(std::ranges::all_of(state.counters, [](i32 count) { return count == 0; }), "a counter is left", 0);
         before = state.counters.size();

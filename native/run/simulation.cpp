@@ -84,9 +84,9 @@ void Simulation::start() { executor_.start(); }
     switch (event.kind.owner()) {
         case Owner::exchange:
             if (count > 1) {
-                return collectives_.exchange().handle_many(event, count);
+                return collectives_.exchange().in_step().handle_many(event, count);
             }
-            collectives_.exchange().handle(event);
+            collectives_.exchange().single().handle(event);
             return 1;
         case Owner::graph:
             collectives_.graph().handle(event);
@@ -121,7 +121,7 @@ void Simulation::start() { executor_.start(); }
     }
     switch (due->kind.owner()) {
         case Owner::exchange:
-            collectives_.exchange().handle(*due);
+            collectives_.exchange().single().handle(*due);
             return;
         case Owner::graph:
             collectives_.graph().handle(*due);
@@ -141,7 +141,7 @@ void Simulation::start() { executor_.start(); }
     switch (event.kind.owner()) {
         case Owner::rank_events:
             if (watcher_ == nullptr && engine_.of_ranks.begins_with(event.index, Owner::exchange)) [[likely]] {
-                collectives_.exchange().handle_of_rank(event.index);
+                collectives_.exchange().single().handle(engine_.of_ranks.begin(ActorId(event.index)));
                 if (!engine_.of_ranks.is_over()) [[unlikely]] {
                     finish_batch();
                 }
@@ -152,7 +152,7 @@ void Simulation::start() { executor_.start(); }
             });
             return;
         case Owner::exchange:
-            collectives_.exchange().handle(event);
+            collectives_.exchange().single().handle(event);
             return;
         case Owner::transport:
             ahead_.step();
@@ -188,11 +188,11 @@ u32 Simulation::handle_run(const EventRun& run, u32 until) {
         look_up();
         const u32 from = at;
         if (run.owner() == Owner::exchange) {
-            at = collectives_.exchange().handle_arrivals(run, at, until);
+            at = collectives_.exchange().in_step().handle_arrivals(run, at, until);
         } else if (run.owner() == Owner::network) {
             at = network_->handle_run(run, at, until);
         } else if (run.owner() == Owner::rank_events && watcher_ == nullptr) {
-            at = collectives_.exchange().handle_of_ranks(run, at, until);
+            at = collectives_.exchange().in_step().handle_of_ranks(run, at, until);
             if (engine_.of_ranks.is_running()) {
                 finish_batch();
                 ++at;
@@ -248,7 +248,7 @@ void Simulation::completed(const Completion& completion) {
     }
     switch (completion.kind.owner()) {
         case Owner::exchange:
-            collectives_.exchange().completed(completion);
+            collectives_.exchange().single().completed(completion);
             return;
         case Owner::graph:
             collectives_.graph().completed(completion);

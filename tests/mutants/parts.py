@@ -38,7 +38,11 @@ PARTS = {
         FOLDED,
     ),
     "closed forms": Part(
-        ("native/fold/shortcuts/closed_form.cpp", "native/fold/shortcuts/known_phases.hpp"),
+        (
+            "native/collective/exchange/closed.hpp",
+            "native/fold/shortcuts/closed_form.cpp",
+            "native/fold/shortcuts/known_phases.hpp",
+        ),
         FOLDED,
     ),
     "order guard": Part(
@@ -66,10 +70,13 @@ PARTS = {
     ),
     "exchange machine": Part(
         (
-            "native/collective/runtime/exchange.cpp",
-            "native/collective/runtime/exchange_round.cpp",
-            "native/collective/runtime/exchange_rounds.cpp",
-            "native/collective/runtime/exchange_start.cpp",
+            "native/collective/exchange/law.hpp",
+            "native/collective/exchange/exchange.cpp",
+            "native/collective/exchange/hand_overs.cpp",
+            "native/collective/exchange/in_step.cpp",
+            "native/collective/exchange/peers.cpp",
+            "native/collective/exchange/rounds.cpp",
+            "native/collective/exchange/single.cpp",
             "native/transport/peer_tables.hpp",
         ),
         (

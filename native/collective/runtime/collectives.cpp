@@ -294,7 +294,7 @@ void Collectives::start_waiting(ActorId actor, u32 queue) {
         return;
     }
     const Program& program = parameters_.programs[phase.program];
-    const Exchange::Beginning beginning{&program, phase.data, c.actor, c.plan, phase.level, c.communicator,
+    const exchange::Beginning beginning{&program, phase.data, c.actor, c.plan, phase.level, c.communicator,
                                         Chunks::phase_number(c), phase.clockwise, phase.fixed_hand_over};
     if (options_.times == nullptr && c.table != none &&
         exchange_.start_alike(chunk, beginning, {c.table, tag_of(c), c.id})) {

@@ -4,7 +4,7 @@
 
 #include "base/ensure.hpp"
 #include "base/vector.hpp"
-#include "collective/runtime/reduction.hpp"
+#include "collective/reduction.hpp"
 #include "transport/tags.hpp"
 
 namespace yantra {

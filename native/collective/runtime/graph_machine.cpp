@@ -1,7 +1,7 @@
 #include "collective/runtime/graph_machine.hpp"
 
 #include "base/ensure.hpp"
-#include "collective/runtime/reduction.hpp"
+#include "collective/reduction.hpp"
 
 namespace yantra {
 

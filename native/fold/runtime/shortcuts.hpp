@@ -5,7 +5,7 @@
 #include "base/ids.hpp"
 #include "base/never.hpp"
 #include "base/vector.hpp"
-#include "collective/runtime/phase_times.hpp"
+#include "collective/exchange/phase_times.hpp"
 #include "fold/runtime/order_guard.hpp"
 #include "network/network.hpp"
 #include "run/simulation.hpp"

@@ -13,7 +13,7 @@
 
 #include "base/vector.hpp"
 #include "collective/plan.hpp"
-#include "collective/runtime/phase_times.hpp"
+#include "collective/exchange/closed.hpp"
 #include "network/held_links.hpp"
 #include "network/network.hpp"
 #include "base/never.hpp"
@@ -39,23 +39,8 @@ struct LonePhase {
     std::function<u64(u64)> reduction_ticks;   // by bytes
 };
 
-inline constexpr u64 longest_phase = u64{1} << 60U;   // ticks; what the clock can still add to
-
-// For one member, with sizes, ways and counters.
-struct PhaseSteps {
-    u64 count = 0;       // hand-overs
-    u64 sends = 0;       // of them followed by a send
-    u64 hand_over = 0;   // ticks, of a packet
-    u64 reduction = 0;   // ticks
-    u64 message = 0;     // ticks
-    u32 link = none;     // over which it leaves, if others queue for it
-    u64 leaves = 0;      // ticks until that is free again
-    u32 to = 0;          // counter for the sender where the message arrives
-    u32 from = 0;        // counter for the sender of the message then awaited
-};
-
 // Empty if messages may wait for each other. Adds the sends to `form`.
-Vector<PhaseSteps> settle(const LonePhase& phase, NetworkModel& network, ClosedForm& form);
+Vector<exchange::Steps> settle(const LonePhase& phase, NetworkModel& network, ClosedForm& form);
 
 // None if order within a tick decides, the sum is no tick (events will find that), or messages may
 // wait for others, unless the network holds their links.

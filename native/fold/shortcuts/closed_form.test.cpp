@@ -1,16 +1,18 @@
 // A closed form is what the phase takes when all ranks of the level play it, message by message.
 //
-// The oracle plays every rank of the level with a counter for each pair. Programs, windows, barriers and
+// The oracle plays every rank of the level by the law of the exchange. Programs, windows, barriers and
 // times are random. Where a form is refused, the oracle can see the reason, too.
+//
+// needs: collective/make.cpp
 #include "base/vector.hpp"
 #include "fold/shortcuts/closed_form.hpp"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <utility>
 
 #include "base/test.hpp"
+#include "collective/exchange/test.hpp"
 
 namespace {
 
@@ -19,6 +21,7 @@ using test::check;
 
 constexpr u64 longest = u64{1} << 60U;
 
+// Every pair of ranks is another distance apart.
 class OddNetwork final : public NetworkModel, public KnownTimes {
 public:
     explicit OddNetwork(bool waits) : waits_(waits) {}
@@ -41,163 +44,14 @@ private:
 
 u64 reduction_ticks(u64 bytes) { return bytes / 3; }
 
-// All ranks of the level; each does what the one in question does.
-class AllRanks {
-public:
-    AllRanks(const LonePhase& phase) : phase_(phase), machine_(phase.machine), ranks_(phase.place.size) {}
-
-    // When the last rank has ended; never if none does.
-    u64 play() {
-        for (u32 rank = 0; rank < ranks_.size(); ++rank) {
-            ranks_[rank].left = machine_.sends;
-            for (u64 i = 0; i < machine_.window; ++i) {
-                inject(rank);
-            }
-        }
-        while (!events_.empty()) {
-            const Happening now = events_.begin()->second;
-            now_ = events_.begin()->first.first;
-            events_.erase(events_.begin());
-            if (now.handed_over) {
-                one_free(now.rank);
-            } else if (--ranks_[now.rank].missing[now.from] >= 0) {
-                receive(now.rank);
-            }
-        }
-        u64 end = 0;
-        for (const Rank& rank : ranks_) {
-            end = std::max(end, rank.end);
-        }
-        return end;
-    }
-    // A receipt and a look for it came in one tick.
-    bool met = false;
-    u64 bytes = 0;   // sent by the rank asked for
-
-private:
-    struct Rank {
-        u64 injected = 0, sent = 0, left = 0, free = 0, receipts = 0, end = never;
-        u64 last_receipt = never, last_look = never;
-        std::map<u32, i64> missing;   // by rank: receives that wait, less arrivals
+// All ranks of the level, of which each does what the one asked for does.
+test::ByLaw all_ranks(const LonePhase& phase) {
+    const auto ticks = [&](const exchange::PeersOf& of, u64 bytes) {
+        const exchange::PeersOf own{of.program, of.run, phase.place, of.clockwise};
+        return OddNetwork::ticks(phase.place.rank_at(phase.place.position), phase.place.rank_at(own.to()), bytes);
     };
-    struct Happening {
-        u32 rank;
-        bool handed_over;
-        u32 from = 0;
-    };
-
-    const Run& run_of(u64 packet) const {
-        for (const Run& run : machine_.runs) {
-            if (packet < run.count) {
-                return run;
-            }
-            packet -= run.count;
-        }
-        check(false, "more packets than the runs have", packet);
-        return machine_.runs.front();
-    }
-    void at(u64 delay, Happening what) { events_.emplace(std::pair{now_ + delay, number_++}, what); }
-    u32 peer(u32 rank, i32 offset, bool by_xor) const {
-        const i32 n = static_cast<i32>(ranks_.size());
-        const i32 by = phase_.clockwise ? offset : -offset;
-        return by_xor ? rank ^ static_cast<u32>(offset) : static_cast<u32>((static_cast<i32>(rank) + by + n) % n);
-    }
-
-    void inject(u32 rank) {
-        const Run& run = run_of(ranks_[rank].injected++);
-        const u64 reduced = run.reduce.of(phase_.data, phase_.round_up);
-        at(phase_.hand_over_ticks + (run.reduce.num != 0 ? reduction_ticks(reduced) : 0), {rank, true});
-    }
-    void receive(u32 rank) {
-        Rank& r = ranks_[rank];
-        ++r.receipts;
-        r.last_receipt = now_;
-        met |= counts_receipts() && r.last_look == now_;
-        inject(rank);
-    }
-    bool counts_receipts() const { return machine_.barrier_at > 0 && !machine_.barrier_counts_hand_overs; }
-
-    void one_free(u32 rank) {
-        Rank& r = ranks_[rank];
-        ++r.free;
-        u64 may_send = 1;
-        if (machine_.barrier_at > 0 && r.left <= machine_.barrier_at) {
-            const u64 handed_over = machine_.sends - r.left + r.free;   // since the start
-            const u64 wanted = machine_.barrier_receipts;
-            if (counts_receipts()) {
-                r.last_look = now_;
-                met |= r.last_receipt == now_;
-                may_send = r.receipts >= wanted ? machine_.window : 0;
-            } else {
-                may_send = handed_over >= wanted + machine_.window ? machine_.window : 0;
-            }
-        }
-        const bool looked_in_vain = may_send == 0;
-        for (; may_send > 0 && r.left > 0 && r.free > 0; --may_send) {
-            send(rank);
-        }
-        if (r.left == 0 && r.free == machine_.window && !looked_in_vain) {
-            r.end = now_;
-        }
-    }
-    void send(u32 rank) {
-        Rank& r = ranks_[rank];
-        --r.left;
-        --r.free;
-        const Run& run = run_of(r.sent++);
-        const u64 size = run.bytes.of(phase_.data, phase_.round_up);
-        const u32 own = phase_.place.position;
-        bytes += rank == own ? size : 0;
-        const u64 ticks = OddNetwork::ticks(phase_.place.rank_at(own),
-                                            phase_.place.rank_at(peer(own, run.out, run.by_xor)), size);
-        at(ticks, {peer(rank, run.out, run.by_xor), false, rank});
-        if (r.missing[peer(rank, run.into, run.by_xor)]++ < 0) {
-            ready(rank);
-        }
-    }
-    // What has arrived before its receive was posted.
-    void ready(u32 rank) {
-        ranks_[rank].missing[rank] += 1;
-        at(0, {rank, false, rank});
-    }
-
-    const LonePhase& phase_;
-    const ExchangeProgram& machine_;
-    Vector<Rank> ranks_;
-    std::map<std::pair<u64, u64>, Happening> events_;   // by tick and number
-    u64 now_ = 0;
-    u64 number_ = 0;
-};
-
-ExchangeProgram any_machine(test::Random& random, u32 size) {
-    ExchangeProgram machine;
-    machine.window = random.one_in(3) ? 1 : 1 + random.below(4);
-    machine.sends = 1 + random.below(6);
-    machine.neighbours_only = random.one_in(2);
-    const bool by_xor = (size & (size - 1)) == 0 && !machine.neighbours_only && random.one_in(2);
-    u64 packets = machine.sends + machine.window;
-    while (packets > 0) {
-        Run run;
-        run.count = 1 + random.below(packets + (random.one_in(3) ? 2 : 0));
-        packets -= std::min(packets, run.count);
-        run.by_xor = by_xor;
-        run.out = machine.neighbours_only ? 1 : 1 + static_cast<i32>(random.below(size - 1));
-        run.into = by_xor ? run.out : -run.out;
-        run.bytes = {random.below(3), 1 + random.below(3)};
-        run.reduce = random.one_in(2) ? Share{0, 1} : Share{1 + random.below(2), 1 + random.below(2)};
-        machine.runs.push_back(run);
-    }
-    // A message that is awaited need not be the one that is sent at the same time.
-    const std::size_t other = random.below(machine.runs.size());
-    if (machine.runs[0].count == machine.runs[other].count) {
-        std::swap(machine.runs[0].into, machine.runs[other].into);
-    }
-    if (random.one_in(2)) {
-        machine.barrier_at = 1 + random.below(machine.sends);
-        machine.barrier_receipts = random.below(machine.sends - machine.barrier_at + 1);
-        machine.barrier_counts_hand_overs = random.one_in(2);
-    }
-    return machine;
+    return test::ByLaw({phase.machine, Vector<u64>(phase.place.size), phase.data, phase.round_up, phase.clockwise,
+                        phase.hand_over_ticks, reduction_ticks, ticks});
 }
 
 void forms_are_what_all_ranks_take() {
@@ -207,25 +61,25 @@ void forms_are_what_all_ranks_take() {
     for (u32 seed = 0; seed < 20'000; ++seed) {
         test::Random random(seed);
         const u32 size = 2 + static_cast<u32>(random.below(5));
-        const ExchangeProgram machine = any_machine(random, size);
+        const ExchangeProgram machine = test::any_exchange(random, size);
         const Place place{.size = size, .stride = 2, .base = 1,
                           .position = static_cast<u32>(random.below(size))};
         const LonePhase phase{machine, place, random.below(20), random.one_in(2), random.one_in(2),
                               random.below(6), reduction_ticks};
-        AllRanks all(phase);
-        const u64 expected = all.play();
+        const test::ByLaw all = all_ranks(phase);
+        const u64 expected = std::ranges::max(all.ends);
         const std::optional<ClosedForm> form = closed_form(phase, network);
         if (!form) {
-            check(expected == never || all.met, "a form was refused", seed);
+            check(expected == never || all.order_decides, "a form was refused", seed);
             ++refused;
             continue;
         }
         ++found;
-        check(!all.met, "the order of a tick decides", seed);
+        check(!all.order_decides, "the order of a tick decides", seed);
         check(form->ticks == expected, "the phase takes another time", seed);
         check(form->messages == machine.sends, "a rank sends another number of messages", seed);
         check(form->use.size() == 1 && form->use[0].messages == machine.sends, "uses", seed);
-        check(form->use[0].bytes == all.bytes, "other bytes are sent", seed);
+        check(form->use[0].bytes * size == all.bytes, "other bytes are sent", seed);
     }
     check(found > 5000 && refused > 500, "too few forms are found or refused", found);
 }
@@ -265,7 +119,7 @@ void progress_is_where_the_packets_are() {
     for (u32 seed = 0; seed < 20'000; ++seed) {
         test::Random random(seed);
         const u32 size = 2 + static_cast<u32>(random.below(5));
-        ExchangeProgram machine = any_machine(random, size);
+        ExchangeProgram machine = test::any_exchange(random, size);
         machine.window = 1;
         machine.barrier_at = 0;
         const Place place{.size = size, .stride = 2, .base = 1,
@@ -289,7 +143,7 @@ void progress_is_where_the_packets_are() {
     check(asked[0] > 1000 && asked[1] > 1000 && asked[2] > 1000, "too few were asked", asked[0]);
 }
 
-// A phase whose first packet takes `hand_over` ticks, and whose messages take no time for their bytes.
+// A phase of which the first packet takes `hand_over` ticks, and no message takes any time of its bytes.
 std::optional<ClosedForm> of_length(u64 sends, u64 window, u64 hand_over, bool waits = false) {
     Run run;
     run.count = sends + window;

@@ -94,12 +94,12 @@ private:
         LonePhase own = phase_;
         own.place.position = position_[column];
         ClosedForm form;
-        const Vector<PhaseSteps> settled = settle(own, network_, form);
+        const Vector<exchange::Steps> settled = settle(own, network_, form);
         made_.messages_ = form.messages;
         made_.use_[column] = std::move(form.use);
         made_.steps_.resize(settled.size());
         for (std::size_t run = 0; run < settled.size(); ++run) {
-            const PhaseSteps& steps = settled[run];
+            const exchange::Steps& steps = settled[run];
             if (steps.to != steps.from || (steps.sends > 0 && steps.message == 0)) {
                 return false;
             }
@@ -148,12 +148,12 @@ private:
         for (const JointPhase::Steps& steps : made_.steps_) {
             const u64 message = *std::max_element(steps.message.begin(), steps.message.end());
             u64 taken = 0;
-            if (steps.work > longest_phase || message > longest_phase ||
-                __builtin_mul_overflow(steps.count, steps.work + message, &taken) || taken > longest_phase) {
+            if (steps.work > exchange::longest_phase || message > exchange::longest_phase ||
+                __builtin_mul_overflow(steps.count, steps.work + message, &taken) || taken > exchange::longest_phase) {
                 return false;
             }
             ticks += taken;
-            if (ticks > longest_phase) {
+            if (ticks > exchange::longest_phase) {
                 return false;
             }
         }

@@ -1,6 +1,6 @@
 // A joint phase is what the phase takes when every rank of the ring plays it, message by message, whenever the
-// classes start. Ranks of a class are placed equally on the ring; distances, programs and starts are random.
-// needs: fold/shortcuts/closed_form.cpp
+// classes start. Ranks of a class lie alike on the ring; distances, programs and starts are random.
+// needs: fold/shortcuts/closed_form.cpp, collective/make.cpp
 #include "base/vector.hpp"
 #include "fold/shortcuts/joint_phase.hpp"
 
@@ -8,12 +8,14 @@
 #include <numeric>
 
 #include "base/test.hpp"
+#include "collective/exchange/test.hpp"
 
 namespace {
 
 using namespace yantra;
 using test::check;
 
+// A message takes as long as its ends' classes say.
 class ByClass final : public NetworkModel, public KnownTimes {
 public:
     ByClass(u32 classes, u64 least) : classes_(classes), least_(least) {}
@@ -38,32 +40,15 @@ private:
 
 u64 reduction_ticks(u64 bytes) { return bytes / 3; }
 
-// Every rank on its own: it hands over, sends, and waits for the same message of its peer.
+// Every rank on its own, by the law of the exchange.
 Vector<u64> played(const LonePhase& phase, const KnownTimes& network, const Vector<u64>& starts) {
-    const u32 size = phase.place.size;
-    Vector<u64> at = starts;
-    u64 left = phase.machine.sends;
-    for (const Run& run : phase.machine.runs) {
-        for (u64 packet = 0; packet < run.count; ++packet) {
-            Vector<u64> gone(size);
-            Vector<u64> comes(size);
-            for (u32 rank = 0; rank < size; ++rank) {
-                Place place = phase.place;
-                place.position = rank;
-                const u64 reduced = run.reduce.num == 0 ? 0 : reduction_ticks(run.reduce.of(phase.data, false));
-                gone[rank] = at[rank] + phase.hand_over_ticks + reduced;
-                const u32 to = place.position_at(run.out, run.by_xor, phase.clockwise);
-                Vector<LinkUse> use;
-                const Message message{RankId(rank), RankId(to), run.bytes.of(phase.data, false)};
-                comes[to] = gone[rank] + network.alone(message, 1, use);
-            }
-            for (u32 rank = 0; rank < size; ++rank) {
-                at[rank] = left > 0 ? std::max(gone[rank], comes[rank]) : gone[rank];
-            }
-            left -= left > 0 ? 1 : 0;
-        }
-    }
-    return at;
+    const auto ticks = [&](const exchange::PeersOf& peers, u64 bytes) {
+        Vector<LinkUse> use;
+        return network.alone({RankId(peers.place.position), RankId(peers.to()), bytes}, 1, use);
+    };
+    return test::ByLaw({phase.machine, starts, phase.data, phase.round_up, phase.clockwise, phase.hand_over_ticks,
+                        reduction_ticks, ticks})
+        .ends;
 }
 
 ExchangeProgram ring(u32 size, bool reduces, u64 rounds) {

@@ -8,7 +8,7 @@
 
 #include "base/ensure.hpp"
 #include "base/vector.hpp"
-#include "collective/runtime/phase_times.hpp"
+#include "collective/exchange/phase_times.hpp"
 #include "fold/rank_classes.hpp"
 #include "fold/shortcuts/joint_phase.hpp"
 

@@ -12,8 +12,8 @@
 
 #include "base/ensure.hpp"
 #include "base/vector.hpp"
-#include "collective/runtime/phase_times.hpp"
-#include "collective/runtime/reduction.hpp"
+#include "collective/exchange/phase_times.hpp"
+#include "collective/reduction.hpp"
 #include "engine/actors.hpp"
 #include "fold/shortcuts/closed_form.hpp"
 #include "fold/shortcuts/joint_phases.hpp"
@@ -64,9 +64,9 @@ public:
     u64 most_alike(const PhaseInput& input) override {
         const Known known = look_up(input);
         if (known.used->form) {
-            return longest_phase / std::max<u64>(known.used->form->ticks, 1);
+            return exchange::longest_phase / std::max<u64>(known.used->form->ticks, 1);
         }
-        return known.held == nullptr ? 0 : longest_phase / std::max<u64>(known.held->form.most(), 1);
+        return known.held == nullptr ? 0 : exchange::longest_phase / std::max<u64>(known.held->form.most(), 1);
     }
 
     void stands_for(ChunkId chunk, std::span<const u64> more) override {
@@ -294,7 +294,7 @@ private:
     }
 
     const Vector<u64>& through_of(const ClosedForm& form, const PhaseMoment& at) {
-        first_of_turn(form, at.sent);
+        first_of_turn(form, form.messages - at.progress.left);
         for (const PhaseMoment::UnderWay& of : at.under_way) {
             u64 number = of.number;
             std::size_t group = 0;

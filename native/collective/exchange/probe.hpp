@@ -7,12 +7,12 @@
 #include "engine/rank_events.hpp"
 #include "record/recorder.hpp"
 
-namespace yantra::inline YANTRA_RUN {
+namespace yantra::exchange::inline YANTRA_RUN {
 
 #ifndef YANTRA_RECORDED
 
-struct ExchangeProbe {
-    explicit ExchangeProbe(Recorder&) {}
+struct Probe {
+    explicit Probe(Recorder&) {}
     void arrived(const Event&, u32) {}
     void arrived_early(const Event&) {}
     void receive_ready(const Event&, u32) {}
@@ -33,9 +33,9 @@ struct ExchangeProbe {
 #else
 
 // Nodes are numbered among those of all actors.
-class ExchangeProbe {
+class Probe {
 public:
-    explicit ExchangeProbe(Recorder& recorder) : recorder_(recorder) {}
+    explicit Probe(Recorder& recorder) : recorder_(recorder) {}
 
     void arrived(const Event& event, u32 node) {
         begin(event.time, event.trail.cause, Why::carried, event.trail.detail);
@@ -129,4 +129,4 @@ private:
 
 #endif
 
-}  // namespace yantra
+}  // namespace yantra::exchange

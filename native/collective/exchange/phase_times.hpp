@@ -10,7 +10,8 @@
 #include <span>
 
 #include "base/vector.hpp"
-#include "collective/runtime/phase_input.hpp"
+#include "collective/exchange/law.hpp"
+#include "collective/phase_input.hpp"
 
 namespace yantra {
 
@@ -33,13 +34,10 @@ struct PhaseMoment {
         u64 number = 0;       // in order of sending
         i64 since = 0;        // ticks since it began to leave; below 0, until it will
     };
-    u64 injected = 0;         // packets
-    u64 sent = 0;
-    u64 receipts = 0;
-    u64 free = 0;
+    exchange::Progress progress;
     Vector<HandOver> handed_over;
     Vector<UnderWay> under_way;   // in the order in which they were sent
-    Vector<i64> waiting;          // by counter: arrivals less receives posted
+    Vector<i32> waiting;          // by counter: arrivals less receives posted
 };
 
 struct KnownEnd {

@@ -1,0 +1,107 @@
+// The drivers of the exchange keep its law: in a whole run, at once or in slices of a few events,
+// every rank is done with its collective when the law alone says so.
+//
+// Programs, ranks, chunks, barriers, delays and who comes late are random.
+//
+// needs: the parts of a run
+#include <algorithm>
+#include <memory>
+
+#include "base/vector.hpp"
+#include "collective/exchange/test.hpp"
+#include "collective/reduction.hpp"
+#include "model/test.hpp"
+#include "run/simulation.hpp"
+
+namespace {
+
+using namespace yantra;
+using test::check;
+
+constexpr u64 bytes_of_chunk = 120;
+
+struct Case {
+    Model model;
+    Vector<u64> starts;   // by rank
+};
+
+Case any_case(test::Random& random) {
+    const u32 ranks = 2 + static_cast<u32>(random.below(random.one_in(3) ? 40 : 8));
+    const u64 chunks = 1 + random.below(4);
+    Case made;
+    Vector<std::shared_ptr<const Job>> jobs;
+    const bool are_together = random.one_in(3);
+    for (u32 rank = 0; rank < ranks; ++rank) {
+        made.starts.push_back(1 + (are_together || random.one_in(2) ? 0 : random.below(200)));
+        jobs.push_back(test::job_of({{test::timed(1, made.starts.back()), {}},
+                                     {test::collective(CollectiveKind::all_reduce, chunks * bytes_of_chunk), {0}}}));
+    }
+    const Block block = random.one_in(2) ? Block::fully_connected : Block::ring;
+    made.model = test::model_of({{block, ranks, 0.5 + static_cast<double>(random.below(4)),
+                                  0.01 * static_cast<double>(random.below(4)), 1.0}},
+                                jobs);
+    made.model.semantics.quirks.links_carry_anything = true;   // so that no message waits
+    CollectiveParameters& collectives = made.model.collectives;
+    collectives.system.chunks = chunks;
+    collectives.system.active_chunks = random.one_in(2) ? 1 : chunks;
+    collectives.system.endpoint_delay = random.one_in(4) ? 0 : 1 + random.below(20);
+    collectives.system.memory_bytes_per_s = random.one_in(4) ? 4e14 : 5e10;
+    for (Program& program : collectives.programs) {
+        program.machine = test::any_exchange(random, ranks);
+    }
+    return made;
+}
+
+// By the law: chunks at once, or each when the one before it is over.
+struct Expected {
+    explicit Expected(const Case& of) : ends(of.starts) {
+        const CollectiveParameters& collectives = of.model.collectives;
+        const Program& program = collectives.programs[0];
+        Simulation run(of.model);
+        const auto reduction = [&](u64 bytes) {
+            return reduction_ticks(collectives.system.memory_bytes_per_s, of.model.semantics.scale, bytes);
+        };
+        const auto message = [&](const exchange::PeersOf& peers, u64 bytes) {
+            FastPath& network = *run.network().capabilities().fast_path;
+            return network.fixed_way({RankId(peers.place.position), RankId(peers.to()), bytes}).ticks;
+        };
+        for (u64 in_turn = collectives.system.active_chunks == 1 ? collectives.system.chunks : 1; in_turn > 0; --in_turn) {
+            const test::ByLaw all({std::get<ExchangeProgram>(program.machine), ends, bytes_of_chunk, program.round_up, true,
+                                   collectives.system.endpoint_delay, reduction, message});
+            is_known = is_known && !all.order_decides && std::ranges::max(all.ends) != never;
+            ends = is_known ? all.ends : ends;
+        }
+    }
+
+    Vector<u64> ends;
+    bool is_known = true;   // all end, and order within a tick does not matter
+};
+
+Vector<u64> ends_by(const Model& model, u64 slice) {
+    Simulation run(model);
+    run.start();
+    while (!run.run_for(slice)) {
+    }
+    return run.executor().state().finish.values();
+}
+
+}  // namespace
+
+int main() {
+    u64 known = 0;
+    u64 with_barrier = 0;
+    for (u32 seed = 0; seed < 1500; ++seed) {
+        test::Random random(seed);
+        const Case any = any_case(random);
+        const Expected expected(any);
+        if (!expected.is_known) {
+            continue;
+        }
+        ++known;
+        with_barrier += std::get<ExchangeProgram>(any.model.collectives.programs[0].machine).barrier_at > 0;
+        for (const u64 slice : {~u64{0}, u64{1}, u64{7}}) {
+            check(ends_by(any.model, slice) == expected.ends, "a rank ends at another tick", seed);
+        }
+    }
+    check(known > 700 && with_barrier > 150, "too few cases are known", known);
+}
