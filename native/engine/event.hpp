@@ -23,6 +23,7 @@ enum class Owner : u8 {
     local_bandwidth,
     arrivals,
 };
+inline constexpr std::size_t owners = static_cast<std::size_t>(Owner::arrivals) + 1;
 
 // In one number. A kind has 28 bits, for some of its owner's data.
 class EventKind {

@@ -426,7 +426,7 @@ const Executor::Part& Executor::Parts::of_several(NodeId node) const {
     return after == later_.begin() ? first_ : *(after - 1);
 }
 
-void Executor::handle(ActorId actor, const RankEvent& event) {
+void Executor::handle_of_actor(ActorId actor, const RankEvent& event) {
     const NodeId node(event.a);
     probe_.node_done(event, engine_.now(), place(actor, node), op(actor, node).node_class);
     complete(actor, node, event.kind);

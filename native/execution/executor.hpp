@@ -14,6 +14,7 @@
 #include "base/vector.hpp"
 #include "collective/runtime/collectives.hpp"
 #include "engine/actors.hpp"
+#include "engine/component.hpp"
 #include "engine/engine.hpp"
 #include "engine/order_watcher.hpp"
 #include "execution/executor_probe.hpp"
@@ -27,7 +28,7 @@
 
 namespace yantra::inline YANTRA_RUN {
 
-class Executor {
+class Executor final : public Component {
 public:
     // An actor's job. What every node needs comes first, in one cache line instead of five.
     struct alignas(64) Part {
@@ -135,8 +136,8 @@ public:
     // Since the last call.
     Vector<u32> take_ended() { return std::exchange(ended_, {}); }
 
-    [[gnu::noinline]] void handle(ActorId actor, const RankEvent& event);
-    void completed(const Completion& completion);
+    void handle_of_actor(ActorId actor, const RankEvent& event) override;
+    void completed(const Completion& completion) override;
     void message_begins(const Completion& completion);
 
     // Prefetches what is read when a node ends: it, its slot, and the first that waits for it.

@@ -8,6 +8,7 @@
 
 #include "base/ids.hpp"
 #include "base/vector.hpp"
+#include "engine/component.hpp"
 #include "engine/engine.hpp"
 #include "memory/local_bandwidth.hpp"
 #include "memory/memory_probe.hpp"
@@ -16,7 +17,7 @@
 
 namespace yantra::inline YANTRA_RUN {
 
-class Memory {
+class Memory final : public Component {
 public:
     struct Access {
         ActorId actor;
@@ -56,7 +57,7 @@ public:
         }
     }
 
-    void handle(const RankEvent& event) {
+    void handle_of_actor(ActorId, const RankEvent& event) override {
         probe_.server_free(event, engine_.now());
         MemoryRequest request;
         if (servers_.next(event.a, request)) {
@@ -65,7 +66,7 @@ public:
     }
 
     // All of this tick have begun: those of equal bytes are a group, by rank.
-    void handle(const Event&) {
+    void handle(const Event&) override {
         std::stable_sort(begun_.begin(), begun_.end(), [](const Access& x, const Access& y) {
             return x.rank.index() < y.rank.index();
         });

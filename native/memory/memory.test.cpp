@@ -57,7 +57,7 @@ void accesses(u32 seed, RemoteMemoryKind kind) {
         }
         engine.of_ranks.run(event.index, [&](ActorId actor, const RankEvent& of, u32) {
             if (of.kind.owner() == Owner::memory) {
-                memory.handle(of);
+                memory.handle_of_actor(actor, of);
                 return 1u;
             }
             check(all[of.a].actor == actor && seen[of.a] == ~u64{0}, "another access ends", of.a);

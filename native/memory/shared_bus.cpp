@@ -76,7 +76,7 @@ void SharedBus::cross(const BusCrossing& crossing) {
     enqueue(crossing.actor, crossing.from_memory ? memory_side : rank_side, made);
 }
 
-void SharedBus::handle(ActorId actor, const RankEvent& event) {
+void SharedBus::handle_of_actor(ActorId actor, const RankEvent& event) {
     const Port& port = ports_[actor][event.a];
     switch (static_cast<Kind>(event.kind.kind())) {
         case sent:

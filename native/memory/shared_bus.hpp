@@ -11,6 +11,7 @@
 #include "base/clock.hpp"
 #include "base/cut_sizes.hpp"
 #include "base/ids.hpp"
+#include "engine/component.hpp"
 #include "engine/completion.hpp"
 #include "engine/engine.hpp"
 #include "memory/shared_bus_parameters.hpp"
@@ -28,14 +29,14 @@ struct BusCrossing {
     Completion then;
 };
 
-class SharedBus {
+class SharedBus final : public Component {
 public:
     SharedBus(Engine& engine, Completions& completions, const SharedBusParameters& parameters,
               TimeScale scale, bool sizes_of_32_bits, u32 actors);
 
     // Throws Unsupported for sizes that upstream's 32 bits make negative.
     void cross(const BusCrossing& crossing);
-    [[gnu::noinline]] void handle(ActorId actor, const RankEvent& event);
+    void handle_of_actor(ActorId actor, const RankEvent& event) override;
     const CutSizes& cut() const { return cut_; }
 
 private:

@@ -38,7 +38,7 @@ public:
         while (!engine_.queue.empty()) {
             engine_.of_ranks.run(engine_.queue.next().index, [&](ActorId actor, const RankEvent& of, u32) {
                 check(of.kind.owner() == Owner::bus, "an event of somebody else", crossed_);
-                bus_.handle(actor, of);
+                bus_.handle_of_actor(actor, of);
                 return 1u;
             });
         }

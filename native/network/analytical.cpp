@@ -68,6 +68,4 @@ void AnalyticalNetwork::repeat(const Vector<LinkUse>& before, u64 times) {
     repeat_use(use_, before, times);
 }
 
-void AnalyticalNetwork::handle(const Event&) { fail("the analytical network has no events of its own"); }
-
 }  // namespace yantra

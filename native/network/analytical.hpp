@@ -29,7 +29,6 @@ public:
           use_(grid.dimensions()) {}
 
     void send(const Message& message, Notice arrived, Notice departed) override;
-    void handle(const Event& event) override;
     NetworkCapabilities capabilities() override {
         return {.fast_path = this, .known_times = this, .recurring_state = this};
     }

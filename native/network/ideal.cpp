@@ -26,7 +26,6 @@ public:
         }
         queue_.schedule(queue_.now() + alone(message, message.ranks, use_), arrived);
     }
-    void handle(const Event&) override { fail("the ideal network has no events of its own"); }
     NetworkCapabilities capabilities() override { return {.known_times = this, .recurring_state = this}; }
 
     u64 alone(const Message& message, u64 times, Vector<LinkUse>& use) const override {

@@ -11,7 +11,7 @@
 #include "base/ensure.hpp"
 #include "base/ids.hpp"
 #include "base/vector.hpp"
-#include "engine/event.hpp"
+#include "engine/component.hpp"
 
 namespace yantra {
 
@@ -138,7 +138,7 @@ struct NetworkReport {
 inline namespace YANTRA_RUN {
 
 // At most eight virtual functions (tests/tidy): special ones go into separate interfaces.
-class NetworkModel {
+class NetworkModel : public Component {
 public:
     NetworkModel() = default;
     NetworkModel(const NetworkModel&) = delete;
@@ -146,12 +146,6 @@ public:
     virtual ~NetworkModel() = default;
 
     virtual void send(const Message& message, Notice arrived, Notice departed) = 0;
-    virtual void handle(const Event& event) = 0;
-    // Handles events from `at` on, at most to `until`; returns the first left.
-    virtual u32 handle_run(const EventRun& run, u32 at, u32 /*until*/) {
-        handle(run.event(at));
-        return at + 1;
-    }
     // Constant over the run.
     virtual NetworkCapabilities capabilities() { return {}; }
 

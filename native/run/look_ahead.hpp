@@ -9,18 +9,24 @@
 #include <array>
 
 #include "base/variant.hpp"
+#include "engine/component.hpp"
 #include "engine/engine.hpp"
 #include "execution/executor.hpp"
 #include "transport/transport.hpp"
 
 namespace yantra::inline YANTRA_RUN {
 
-class LookAhead {
+class LookAhead final : public Component {
 public:
-    LookAhead(const EventQueue& queue, const Transport& transport, const Executor& executor)
+    LookAhead(const EventQueue& queue, Transport& transport, const Executor& executor)
         : queue_(queue), transport_(transport), executor_(executor) {}
 
-    // Call at each transport event.
+    void handle(const Event& event) override {
+        step();
+        transport_.handle(event);
+    }
+
+private:
     [[gnu::always_inline]] void step() {
         const u64 now = queue_.now();
         if (now_ != now) {
@@ -46,7 +52,6 @@ public:
         coming_[1] = newest;
     }
 
-private:
     // With events. More would be evicted before use.
     static constexpr u32 most_ticks = 4;
 
@@ -73,7 +78,7 @@ private:
     static bool is_of_node(const Completion& then) { return then.kind.owner() == Owner::execution; }
 
     const EventQueue& queue_;
-    const Transport& transport_;
+    Transport& transport_;
     const Executor& executor_;
     u64 now_ = 0;
     u64 seen_until_ = 0;

@@ -14,14 +14,15 @@
 #include "collective/runtime/collectives.hpp"
 #include "engine/actors.hpp"
 #include "engine/engine.hpp"
-#include "engine/timers.hpp"
 #include "execution/executor.hpp"
 #include "memory/local_bandwidth.hpp"
 #include "memory/memory.hpp"
 #include "memory/shared_bus.hpp"
 #include "network/network.hpp"
 #include "model/model.hpp"
+#include "run/actor_batches.hpp"
 #include "run/charges.hpp"
+#include "run/job_arrivals.hpp"
 #include "run/look_ahead.hpp"
 #include "run/outcome.hpp"
 #include "transport/transport.hpp"
@@ -61,7 +62,7 @@ public:
     // Groups are the model's.
     u32 submit(const Jobs& jobs, u64 tick);
     // Whether jobs that had not begun were withdrawn.
-    bool withdraw(u32 arrival) { return timers_.cancel(arrivals_[arrival]); }
+    bool withdraw(u32 arrival) { return arrivals_.withdraw(arrival); }
     Vector<u32> take_ended() { return executor_.take_ended(); }
     const Executor::Arrival& arrival(u32 number) const { return executor_.arrival(number); }
 
@@ -86,13 +87,9 @@ private:
     Vector<JobOfRank> jobs() const;
     void completed(const Completion& completion) override;
     void begins(const Completion& completion) override;
-    [[gnu::noinline]] void finish_batch();
-    // At most `until`; returns how many.
-    u32 handle_run(const EventRun& run, u32 until);
-    u32 handle_few(const EventRun& run, u32 until);
     void handle(const Event& event);
-    u32 handle(ActorId actor, const RankEvent& event, u32 count);
-    void handle_due(ActorId actor, const RankEvent& event);
+    // At most `most`; returns how many.
+    u32 handle_run(const EventRun& run, u64 most);
     bool must_match_by_tag() const {
         return collectives_.mismatch() && model_.semantics.quirks.mismatched_collectives_meet;
     }
@@ -102,7 +99,6 @@ private:
     Actors actors_;
     Engine engine_;
     std::unique_ptr<NetworkModel> network_;
-    OrderWatcher* watcher_;
     Transport transport_;
     LocalBandwidth local_;
     Memory memory_;
@@ -110,8 +106,10 @@ private:
     Collectives collectives_;
     Executor executor_;
     LookAhead ahead_;
-    Timers timers_;
-    Vector<Timers::Handle> arrivals_;
+    JobArrivals arrivals_;
+    Components components_;
+    ActorBatches batches_;
+    DueWork due_;
 };
 
 }  // namespace yantra

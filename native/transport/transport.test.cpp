@@ -47,7 +47,6 @@ public:
             queue_.schedule(arrives + latency, departed);
         }
     }
-    void handle(const Event&) override { fail("a network without events of its own"); }
     Vector<LinkRecord> links() const override { return {}; }
     Vector<LinkUse> dimensions() const override { return {}; }
 

@@ -64,31 +64,6 @@ bool Exchange::start_alike(ChunkId chunk, const exchange::Beginning& beginning, 
     return true;
 }
 
-// Without what was counted when it was free.
-inline void Exchange::went(Packets& x) { peers_.went(x, x.send_at_once()); }
-
-void Exchange::play_on(ChunkId chunk, const PhaseInput& start, const PhaseProgress& at) {
-    Packets& x = prepare(chunk, start);
-    ensure(x.program->window == 1 && counts_arrivals(x.table), "a phase of which it is not known where it is");
-    for (u64 packet = 0; packet < at.packets; ++packet) {
-        x.hand_over();
-        x.receive();
-        went(x);
-    }
-    transport_.count(at.packets * x.ranks);
-    const u32 run = x.hand_over();
-    if (at.next != PhaseProgress::Next::arrival) {
-        const bool is_reduced = at.next == PhaseProgress::Next::reduction;
-        hand_overs_.go_on(chunk, x, run, at.ticks, is_reduced);
-        return;
-    }
-    transport_.pass_on(x.message(), peers_.notice(x), static_cast<i64>(at.ticks));
-    if (exchange::is_posted(peers_.counter(x, x.from_counter))) {
-        single_.has_message(chunk);
-    }
-    went(x);
-}
-
 void Exchange::play_on(ChunkId chunk, const PhaseInput& start, const PhaseMoment& at) {
     Packets& x = prepare(chunk, start);
     ensure(counts_arrivals(x.table), "a phase of which it is not known where it is");
@@ -100,7 +75,7 @@ void Exchange::play_on(ChunkId chunk, const PhaseInput& start, const PhaseMoment
         } else {
             transport_.count(x.ranks);
         }
-        went(x);
+        peers_.went(x, x.send_at_once());
     }
     static_cast<exchange::Progress&>(x) = at.progress;
     for (u32 slot = 0; slot < at.waiting.size(); ++slot) {

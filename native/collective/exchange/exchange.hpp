@@ -9,10 +9,11 @@
 #include "collective/exchange/in_step.hpp"
 #include "collective/phase_input.hpp"
 #include "collective/exchange/phase_times.hpp"
+#include "engine/component.hpp"
 
 namespace yantra::inline YANTRA_RUN {
 
-class Exchange {
+class Exchange final : public Component {
 public:
     // As in PhaseInput.
     struct OfChunk {
@@ -34,8 +35,7 @@ public:
     // If one of the actor's last phases began alike; else false, without effect. Precondition: the
     // chunk has joined its table.
     bool start_alike(ChunkId chunk, const exchange::Beginning& beginning, const OfChunk& own);
-    // Midway. The first overload: for one packet at a time.
-    void play_on(ChunkId chunk, const PhaseInput& start, const PhaseProgress& at);
+    // Midway.
     void play_on(ChunkId chunk, const PhaseInput& start, const PhaseMoment& at);
 
     // Without crossing the shared bus.
@@ -46,13 +46,23 @@ public:
         return x.started == none && x.early == none;
     }
 
-    exchange::Single& single() { return single_; }
-    exchange::InStep& in_step() { return in_step_; }
+    void handle(const Event& event) override { single_.handle(event); }
+    u32 handle_run(const EventRun& run, u32 at, u32 until) override {
+        in_step_.handle_arrivals(run, at, until);
+        return until;
+    }
+    void handle_of_actor(ActorId, const RankEvent& event) override { single_.handle(event); }
+    u32 handle_many(ActorId, const RankEvent& first, u32 count) override { return in_step_.handle_many(first, count); }
+    void completed(const Completion& completion) override { single_.completed(completion); }
+    void handle_first(ActorId actor) { single_.handle_first(actor); }
+    // Batches of actors that begin with its events; stops at any other, or a pause, or in a batch
+    // with further events.
+    u32 handle_of_ranks(const EventRun& run, u32 at, u32 until) { return in_step_.handle_of_ranks(run, at, until); }
+
     const exchange::State& state() const { return peers_.state(); }
 
 private:
     exchange::Packets& prepare(ChunkId chunk, const PhaseInput& start);
-    void went(exchange::Packets& x);
 
     const Actors& actors_;
     Engine& engine_;

@@ -23,29 +23,23 @@ u32 reduced_alike(const ExchangeProgram& program, u32 run, u32 count) {
 
 }  // namespace
 
-u32 InStep::handle_arrivals(const EventRun& run, u32 at, u32 until) {
-    constexpr EventKind first_early(Owner::exchange, Mark::early_arrival);
-    bool in_step = arrives_in_step_;
+void InStep::handle_arrivals(const EventRun& run, u32 at, u32 until) {
     const bool is_one_kind = run.kind_stride == 0;
-    const bool are_of_chunks = run.first_kind.packed() < first_early.packed();   // an early one has no chunk yet
-    if (in_step && is_one_kind && are_of_chunks && at == 0 && until == run.count && until > few && rounds_.go(run)) {
-        return until;
+    bool in_step = arrives_in_step_ && Mark::is_of_chunk(run.first_kind.kind());
+    if (in_step && is_one_kind && at == 0 && until == run.count && until > few && rounds_.go(run)) {
+        return;
     }
     for (; at < until; ++at) {
-        if (run.kind(at).packed() >= first_early.packed()) [[unlikely]] {
-            return at;
-        }
         if (in_step && until - at > few) {
             const u32 from = at;
             at = is_one_kind ? arrive<true>(run, at, until) : arrive<false>(run, at, until);
             if (at == until) {
-                return at;
+                return;
             }
             in_step = at - from > few;
         }
         single_.handle(run.event(at));
     }
-    return at;
 }
 
 // Counted at the first's counter, or each at its own.
@@ -60,10 +54,13 @@ u32 InStep::arrive(const EventRun& run, u32 at, u32 until) {
     for (; at < until; ++at) {
         const u32 chunk = chunks[at];
         fetch_ahead(packets, chunks, at, until);
-        Packets& x = packets[chunk];
         if constexpr (!is_one_kind) {
             mark = run.kind(at).kind();
+            if (!Mark::is_of_chunk(mark)) {
+                break;
+            }
         }
+        Packets& x = packets[chunk];
         if (x.started != Mark::phase(mark) || x.hand_over_ticks == 0) [[unlikely]] {
             break;
         }
@@ -94,7 +91,7 @@ u32 InStep::handle_of_ranks(const EventRun& run, u32 at, u32 until) {
             return at;
         }
         single_.phase_ended = false;
-        single_.handle(events.begin(ActorId(run.index(at))));
+        single_.handle_first(ActorId(run.index(at)));
         if (!events.is_over()) [[unlikely]] {
             return at;
         }

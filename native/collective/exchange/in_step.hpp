@@ -15,20 +15,15 @@ class InStep {
 public:
     InStep(Engine& engine, Transport& transport, Peers& peers, HandOvers& hand_overs, Single& single, Rounds& rounds,
            bool is_watched)
-        : engine_(engine),
-          transport_(transport),
-          peers_(peers),
-          hand_overs_(hand_overs),
-          single_(single),
-          rounds_(rounds),
-          arrives_in_step_(!is_watched && !hand_overs.cross_bus()) {}
+        : engine_(engine), transport_(transport), peers_(peers), hand_overs_(hand_overs), single_(single),
+          rounds_(rounds), arrives_in_step_(!is_watched && !hand_overs.cross_bus()) {}
 
-    // Handle events from `at` to at most `until`; return where they stopped: at another handler's
-    // event or, in the second, a pause. The second leaves a batch with further events running.
-    u32 handle_arrivals(const EventRun& run, u32 at, u32 until);
+    // Handle events from `at` to `until`. The second returns where it stopped: at another component's
+    // event, a pause, or a batch with further events, which it leaves running.
+    void handle_arrivals(const EventRun& run, u32 at, u32 until);
     u32 handle_of_ranks(const EventRun& run, u32 at, u32 until);
     // `count` events of a chunk's successive packets; returns how many were handled.
-    [[gnu::noinline]] u32 handle_many(const RankEvent& event, u32 count);
+    u32 handle_many(const RankEvent& event, u32 count);
 
 private:
     template <bool is_one_kind>

@@ -26,6 +26,7 @@ struct Mark {
     static constexpr u32 receive_ready = early_arrival + 1;
 
     static constexpr u32 of(u32 phase, u32 counter) { return phase << counter_bits | counter; }
+    static constexpr bool is_of_chunk(u32 mark) { return mark < early_arrival; }   // that is there
     static constexpr u32 phase(u32 mark) { return mark >> counter_bits; }
     static constexpr u32 counter(u32 mark) { return mark & most_counters; }
 };

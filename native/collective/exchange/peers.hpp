@@ -16,11 +16,7 @@ namespace yantra::exchange::inline YANTRA_RUN {
 class Peers {
 public:
     Peers(const Actors& actors, Engine& engine, Transport& transport, PeerTables& tables, Probe& probe)
-        : actors_(actors),
-          engine_(engine),
-          transport_(transport),
-          tables_(tables),
-          probe_(probe),
+        : actors_(actors), engine_(engine), transport_(transport), tables_(tables), probe_(probe),
           ways_are_alike_(transport.ways_are_alike()) {}
 
     Packets& of(ChunkId chunk) { return state_.chunks[chunk.index()]; }

@@ -3,7 +3,7 @@
 // Only in a run where all that take part do the same at the same time
 // (fold/shortcuts/closed_form.hpp) or it is known how others behave
 // (fold/shortcuts/joint_phase.hpp). A prediction may fail while the phase is under way: then it is
-// played from where it is (PhaseProgress), and the known end is void.
+// played from where it is (PhaseMoment), and the known end is void.
 #pragma once
 
 #include <optional>
@@ -15,15 +15,7 @@
 
 namespace yantra {
 
-// With one packet at a time, before the present tick.
-struct PhaseProgress {
-    enum class Next : u8 { hand_over, reduction, arrival };   // that ends next, of the current packet
-    u64 packets = 0;   // before it: all their messages are through
-    Next next = Next::hand_over;
-    u64 ticks = 0;     // until that; of an arrival, since the message was sent
-};
-
-// With several packets under way.
+// Before the present tick.
 struct PhaseMoment {
     struct HandOver {
         u64 ticks = 0;        // until it ends, or until the reduction after it does

@@ -41,9 +41,9 @@ bool Rounds::go(const EventRun& run) {
         return false;
     }
     queue.take_rest_of_tick();
-    const u64 of_actor = reduces ? 2 : 1;
-    chunks = pass(chunks, {mark, ticks, of_actor});
-    queue.pass(ticks, chunks.size() * of_actor);
+    const u64 events = reduces ? 2 : 1;
+    chunks = pass(chunks, mark, ticks, events);
+    queue.pass(ticks, chunks.size() * events);
     send(chunks, Mark::counter(mark));
     return true;
 }
@@ -98,7 +98,7 @@ void Rounds::send(std::span<const u32> chunks, u32 slot) {
     departures.leave_as_round();
 }
 
-std::span<const u32> Rounds::pass(std::span<const u32> chunks, const Round& round) {
+std::span<const u32> Rounds::pass(std::span<const u32> chunks, u32 mark, u64 ticks, u64 events) {
     if (!passes_) {
         return chunks;
     }
@@ -106,18 +106,18 @@ std::span<const u32> Rounds::pass(std::span<const u32> chunks, const Round& roun
     const u64 way = ticks_of_way(chunks.first(1));
     EventQueue& queue = engine_.queue;
     const u64 idle = queue.is_idle_until() - queue.now();
-    if (way == 0 || idle <= round.ticks) {
+    if (way == 0 || idle <= ticks) {
         return chunks;
     }
-    const u64 most = std::min((idle - 1 - round.ticks) / (round.ticks + way), most_messages / chunks.size());
-    if (std::min<u64>(most + 1, first.rounds()) < few_rounds || !send_to_each_other(chunks, round.mark) ||
+    const u64 most = std::min((idle - 1 - ticks) / (ticks + way), most_messages / chunks.size());
+    if (std::min<u64>(most + 1, first.rounds()) < few_rounds || !send_to_each_other(chunks, mark) ||
         ticks_of_way(chunks) != way) {
         return chunks;
     }
     const auto rounds = static_cast<u32>(std::min(most, rounds_alike(chunks) - 1));
-    const u64 events = 1 + round.of_actor + (first.way.use == nullptr ? 1 : 0);
+    events += first.way.use == nullptr ? 2 : 1;   // its arrival, and the link that is free
     count(chunks, rounds);
-    queue.pass(rounds * (round.ticks + way), rounds * chunks.size() * events);
+    queue.pass(rounds * (ticks + way), rounds * chunks.size() * events);
     return order_after(chunks, rounds);
 }
 

@@ -30,16 +30,12 @@ public:
     bool go(const EventRun& run);
 
 private:
-    struct Round {
-        u32 mark;       // of its arrivals
-        u64 ticks;      // from an arrival to the send
-        u64 of_actor;   // events of an actor
-    };
     bool are_alike(std::span<const u32> chunks, u32 mark);
     bool is_like(const Packets& first, Packets& x, u32 mark);
     void send(std::span<const u32> chunks, u32 slot);
-    // Returns the next arrivals in order.
-    std::span<const u32> pass(std::span<const u32> chunks, const Round& round);
+    // `mark`: of the arrivals; `ticks`: from one to the send, in which an actor has `events`. Returns
+    // the next arrivals in order.
+    std::span<const u32> pass(std::span<const u32> chunks, u32 mark, u64 ticks, u64 events);
     u64 ticks_of_way(std::span<const u32> chunks);
     bool send_to_each_other(std::span<const u32> chunks, u32 mark);
     u64 rounds_alike(std::span<const u32> chunks);

@@ -101,7 +101,7 @@ void Single::handle(const Event& event) {
         receive(chunk, peers_.of(chunk));
         return;
     }
-    if (mark < Mark::early_arrival) [[likely]] {
+    if (Mark::is_of_chunk(mark)) [[likely]] {
         probe_.arrived(event, peers_.of(chunk).node);
     } else {
         probe_.arrived_early(event);
@@ -115,7 +115,7 @@ void Single::handle(const Event& event) {
 }
 
 // By reference: a copy would stall on the stores of its fields.
-void Single::handle(const RankEvent& event) {
+[[gnu::always_inline]] inline void Single::step(const RankEvent& event) {
     const ChunkId chunk(event.a);
     Packets& x = peers_.of(chunk);
     if (event.kind.kind() == handed_over) {
@@ -128,6 +128,10 @@ void Single::handle(const RankEvent& event) {
     }
     is_free(chunk, x);
 }
+
+void Single::handle(const RankEvent& event) { step(event); }
+
+void Single::handle_first(ActorId actor) { step(engine_.of_ranks.begin(actor)); }
 
 void Single::completed(const Completion& completion) {
     const ChunkId chunk(completion.a);

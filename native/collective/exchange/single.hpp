@@ -11,18 +11,15 @@ class Single {
 public:
     Single(Engine& engine, Transport& transport, PhaseEnd& phases, PacketWatcher* watcher, Probe& probe, Peers& peers,
            HandOvers& hand_overs)
-        : engine_(engine),
-          transport_(transport),
-          phases_(phases),
-          watcher_(watcher),
-          probe_(probe),
-          peers_(peers),
+        : engine_(engine), transport_(transport), phases_(phases), watcher_(watcher), probe_(probe), peers_(peers),
           hand_overs_(hand_overs) {}
 
     void start(ChunkId chunk, Packets& x);
     // An arrival, or what else is no actor's.
     [[gnu::noinline]] void handle(const Event& event);
     void handle(const RankEvent& event);
+    // Of an actor's own batch.
+    [[gnu::noinline]] void handle_first(ActorId actor);
     void completed(const Completion& completion);
 
     [[gnu::noinline]] void is_free_apart(ChunkId chunk) { is_free(chunk, peers_.of(chunk)); }
@@ -33,6 +30,7 @@ public:
     bool phase_ended = false;   // since it was last reset
 
 private:
+    void step(const RankEvent& event);
     void is_free(ChunkId chunk, Packets& x);
     void looks(ChunkId chunk, const Packets& x);
     // Returns whether the posted receive has its message.

@@ -28,7 +28,8 @@ struct ExchangeOfAll {
 
 class ByLaw {
 public:
-    explicit ByLaw(const ExchangeOfAll& of)
+    // Without what happens from tick `until` on.
+    explicit ByLaw(const ExchangeOfAll& of, u64 until = never)
         : of_(of), members_(of.starts.size()) {
         const auto size = static_cast<u32>(members_.size());
         for (u32 at = 0; at < size; ++at) {
@@ -43,7 +44,7 @@ public:
                 }
             });
         }
-        while (!happenings_.empty()) {
+        while (!happenings_.empty() && happenings_.begin()->first < until) {
             const auto [tick, happens] = *happenings_.begin();
             happenings_.erase(happenings_.begin());
             now_ = tick;
@@ -58,25 +59,30 @@ public:
     bool order_decides = false;   // a receipt and a look for it came in one tick
     u64 bytes = 0;                // that all send
 
-private:
     struct Member {
         Place place;
         exchange::Progress progress;
+        u64 under_hand_over = 0;
+        u64 under_way = 0;          // messages
         Vector<i32> counters;
         Vector<u64> last_arrival;   // by counter of the receiver
         u64 end = never;
         u64 receipt = never;        // ticks of the last
         u64 look = never;
     };
+    const Member& member(u32 position) const { return members_[position]; }
 
+private:
     void in(u64 ticks, std::function<void()> happens) { happenings_.emplace(now_ + ticks, std::move(happens)); }
 
     void hand_over(Member& m) {
         const Run& run = of_.program.runs[m.progress.hand_over()];
         const u64 reduced = run.reduces() ? of_.reduction(run.reduce.of(of_.data, of_.round_up)) : 0;
+        ++m.under_hand_over;
         in(of_.hand_over + reduced, [this, &m] { is_free(m); });
     }
     void is_free(Member& m) {
+        --m.under_hand_over;
         if (m.progress.is_at_barrier() && m.progress.counts_receipts()) {
             m.look = now_;
             order_decides |= m.receipt == now_;
@@ -100,7 +106,9 @@ private:
         if (of_.program.returns) {
             arrival = exchange::in_order(m.last_arrival[peers.counter_of_to()], arrival);
         }
-        in(arrival - now_, [this, &to = members_[peers.to()], counter = peers.counter_there()] {
+        ++m.under_way;
+        in(arrival - now_, [this, &m, &to = members_[peers.to()], counter = peers.counter_there()] {
+            --m.under_way;
             if (exchange::arrives(to.counters[counter])) {
                 receive(to);
             }

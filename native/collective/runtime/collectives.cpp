@@ -363,7 +363,7 @@ void Collectives::start_timed(ChunkId chunk, const TimedProgram& program) {
     }
 }
 
-void Collectives::handle(const RankEvent& event) {
+void Collectives::handle_of_actor(ActorId, const RankEvent& event) {
     const ChunkId chunk(event.a);
     if (event.kind.kind() == timed_done) {
         probe_.time_is_over(event, engine_.now());

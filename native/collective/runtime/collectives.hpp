@@ -28,7 +28,7 @@ struct MismatchedNodes {
     NodeId other_node;
 };
 
-class Collectives final : private PhaseEnd {
+class Collectives final : public Component, private PhaseEnd {
 public:
     struct Options {
         bool match_by_tag = false;           // pair messages by tag and size alone, as upstream
@@ -49,13 +49,12 @@ public:
 
     void start(const CollectiveRequest& request);
 
-    [[gnu::noinline]] void handle(const RankEvent& event);
+    void handle_of_actor(ActorId actor, const RankEvent& event) override;
     // To play it from where it is if its known end is void (PhaseTimes).
     PhaseInput input_of(ChunkId chunk) const;
     // `turns` further in its series.
     void take_turns(ChunkId chunk, u32 turns);
     void play_on(ChunkId chunk, const PhaseMoment& moment) { exchange_.play_on(chunk, input_of(chunk), moment); }
-    void play_on(ChunkId chunk, const PhaseProgress& progress) { exchange_.play_on(chunk, input_of(chunk), progress); }
     Exchange& exchange() { return exchange_; }
     GraphMachine& graph() { return graph_; }
     CustomMachine& custom() { return custom_; }

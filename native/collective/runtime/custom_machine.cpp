@@ -86,7 +86,7 @@ void CustomMachine::start(ChunkId chunk) {
     issue(chunk);
 }
 
-void CustomMachine::handle(const RankEvent& event) {
+void CustomMachine::handle_of_actor(ActorId, const RankEvent& event) {
     const ChunkId chunk(event.a);
     if (event.kind.kind() == nothing_to_do) {
         probe_.nothing_done(event, engine_.now(), node_of(chunk));

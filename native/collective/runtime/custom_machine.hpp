@@ -10,6 +10,7 @@
 #include "collective/reduction.hpp"
 #include "collective/phase_end.hpp"
 #include "engine/actors.hpp"
+#include "engine/component.hpp"
 #include "engine/engine.hpp"
 #include "engine/semantics.hpp"
 #include "memory/local_bandwidth.hpp"
@@ -17,7 +18,7 @@
 
 namespace yantra::inline YANTRA_RUN {
 
-class CustomMachine {
+class CustomMachine final : public Component {
 public:
     CustomMachine(const CollectiveParameters& parameters, const Semantics& semantics, const Actors& actors,
                   Engine& engine, Transport& transport, LocalBandwidth& local, Chunks& chunks, PhaseEnd& phases)
@@ -31,8 +32,8 @@ public:
           probe_(engine.recorder()) {}
 
     void start(ChunkId chunk);
-    [[gnu::noinline]] void handle(const RankEvent& event);
-    void completed(const Completion& completion);
+    void handle_of_actor(ActorId actor, const RankEvent& event) override;
+    void completed(const Completion& completion) override;
 
     const Graph& trace_of(const Chunk& chunk) const { return *position_of(chunk).graph; }
     RankId rank_named(const Chunk& chunk, u32 number) const;

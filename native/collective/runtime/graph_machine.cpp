@@ -94,7 +94,7 @@ RankId GraphMachine::peer_of(const Phase& phase, u32 position) const {
                                                                    : graph.switches[peer - phase.place.size]);
 }
 
-void GraphMachine::handle(const RankEvent& event) {
+void GraphMachine::handle_of_actor(ActorId, const RankEvent& event) {
     const ChunkId chunk(event.a);
     switch (static_cast<Kind>(event.kind.kind())) {
         case handed_over:

@@ -16,6 +16,7 @@
 #include "collective/phase_end.hpp"
 #include "collective/phase_input.hpp"
 #include "engine/actors.hpp"
+#include "engine/component.hpp"
 #include "engine/engine.hpp"
 #include "engine/semantics.hpp"
 #include "memory/local_bandwidth.hpp"
@@ -24,7 +25,7 @@
 
 namespace yantra::inline YANTRA_RUN {
 
-class GraphMachine {
+class GraphMachine final : public Component {
 public:
     // `pairs_in_order`: the network keeps a pair's messages in order, so senders need not wait.
     GraphMachine(const CollectiveParameters& parameters, const Semantics& semantics, const Actors& actors,
@@ -41,8 +42,8 @@ public:
           sends_end_when_gone_(!semantics.quirks.send_completes_on_arrival && !pairs_in_order) {}
 
     void start(ChunkId chunk, const PhaseInput& input);
-    [[gnu::noinline]] void handle(const RankEvent& event);
-    void completed(const Completion& completion);
+    void handle_of_actor(ActorId actor, const RankEvent& event) override;
+    void completed(const Completion& completion) override;
 
 private:
     u64 ticks_of_reduction(u64 bytes) const {

@@ -91,33 +91,8 @@ std::optional<ClosedForm> closed_form(const LonePhase& phase, NetworkModel& netw
     if (!one_at_a_time && !order_is_known) {
         return std::nullopt;
     }
-    form.in_turn = one_at_a_time;
     form.ticks = one_at_a_time ? sum(steps) : exchange::Closed(machine, steps, phase.place.size).play();
     return form.ticks <= longest_phase ? std::optional(std::move(form)) : std::nullopt;
-}
-
-PhaseProgress progress_after(const LonePhase& phase, NetworkModel& network, u64 ticks) {
-    ClosedForm form;
-    u64 packets = 0;
-    for (const Steps& steps : settle(phase, network, form)) {
-        // What ends in the present tick has not ended.
-        const u64 each = steps.hand_over + steps.reduction + steps.message;
-        const u64 before = ticks == 0 ? 0 : std::min(steps.sends, (ticks - 1) / std::max<u64>(each, 1));
-        packets += before;
-        ticks -= before * each;
-        if (before == steps.count) {
-            continue;
-        }
-        if (ticks <= steps.hand_over) {
-            return {packets, PhaseProgress::Next::hand_over, steps.hand_over - ticks};
-        }
-        ticks -= steps.hand_over;
-        if (ticks <= steps.reduction) {
-            return {packets, PhaseProgress::Next::reduction, steps.reduction - ticks};
-        }
-        return {packets, PhaseProgress::Next::arrival, ticks - steps.reduction};
-    }
-    fail("a phase that is over");
 }
 
 PhaseMoment moment_after(const LonePhase& phase, NetworkModel& network, u64 ticks) {

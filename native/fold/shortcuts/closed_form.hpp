@@ -26,7 +26,6 @@ struct ClosedForm {
     Vector<LinkUse> use;    // of those, by dimension
     Vector<MessagesInTurn> on_links;   // if it holds only while no others meet them
     u32 learnt = none;           // number of these, by the network that holds links
-    bool in_turn = true;         // one packet at a time
 };
 
 struct LonePhase {
@@ -45,8 +44,6 @@ Vector<exchange::Steps> settle(const LonePhase& phase, NetworkModel& network, Cl
 // None if order within a tick decides, the sum is no tick (events will find that), or messages may
 // wait for others, unless the network holds their links.
 std::optional<ClosedForm> closed_form(const LonePhase& phase, NetworkModel& network);
-
-PhaseProgress progress_after(const LonePhase& phase, NetworkModel& network, u64 ticks);
 
 PhaseMoment moment_after(const LonePhase& phase, NetworkModel& network, u64 ticks);
 

@@ -20,7 +20,6 @@ class ByClass final : public NetworkModel, public KnownTimes {
 public:
     ByClass(u32 classes, u64 least) : classes_(classes), least_(least) {}
     void send(const Message&, Notice, Notice) override {}
-    void handle(const Event&) override {}
     NetworkCapabilities capabilities() override { return {.known_times = this}; }
     u64 alone(const Message& message, u64 times, Vector<LinkUse>& use) const override {
         use.resize(1);

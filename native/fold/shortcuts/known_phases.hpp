@@ -282,15 +282,9 @@ private:
         held.phases.clear();
         run_->collectives().take_turns(chunk, turn);
         const LonePhase phase = alone(run_->collectives().input_of(chunk));
-        if (used.form->in_turn) {
-            const PhaseProgress at = progress_after(phase, run_->network(), ticks);
-            links_->give_up(used.form->learnt, first_of_turn(*used.form, at.packets));
-            run_->collectives().play_on(chunk, at);
-        } else {
-            const PhaseMoment at = moment_after(phase, run_->network(), ticks);
-            links_->give_up(used.form->learnt, through_of(*used.form, at));
-            run_->collectives().play_on(chunk, at);
-        }
+        const PhaseMoment at = moment_after(phase, run_->network(), ticks);
+        links_->give_up(used.form->learnt, through_of(*used.form, at));
+        run_->collectives().play_on(chunk, at);
     }
 
     const Vector<u64>& through_of(const ClosedForm& form, const PhaseMoment& at) {

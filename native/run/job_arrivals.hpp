@@ -1,0 +1,37 @@
+// JobArrivals: jobs that begin later in a run.
+#pragma once
+
+#include "base/vector.hpp"
+#include "engine/component.hpp"
+#include "engine/engine.hpp"
+#include "engine/timers.hpp"
+#include "execution/executor.hpp"
+
+namespace yantra::inline YANTRA_RUN {
+
+class JobArrivals final : public Component {
+public:
+    JobArrivals(Engine& engine, Executor& executor) : engine_(engine), executor_(executor) {}
+
+    // The next of the executor's.
+    void expect(u32 arrival, u64 tick) {
+        handles_.push_back(timers_.set(arrival));
+        engine_.queue.schedule(tick, {Owner::arrivals, 0}, handles_.back().slot);
+    }
+    // Whether it had not begun.
+    bool withdraw(u32 arrival) { return timers_.cancel(handles_[arrival]); }
+
+    void handle(const Event& event) override {
+        if (const u32 arrival = timers_.expire(event.index); arrival != none) {
+            executor_.begin(arrival);
+        }
+    }
+
+private:
+    Engine& engine_;
+    Executor& executor_;
+    Timers timers_;
+    Vector<Timers::Handle> handles_;
+};
+
+}  // namespace yantra
