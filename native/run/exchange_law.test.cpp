@@ -30,9 +30,11 @@ Case any_case(test::Random& random) {
     const u64 chunks = 1 + random.below(4);
     Case made;
     Vector<std::shared_ptr<const Job>> jobs;
-    const bool are_together = random.one_in(3);
+    // Some begin together, so that they are in step.
+    const u64 starts[] = {1, 1 + random.below(200), 1 + random.below(200)};
+    const u64 different = 1 + random.below(3);
     for (u32 rank = 0; rank < ranks; ++rank) {
-        made.starts.push_back(1 + (are_together || random.one_in(2) ? 0 : random.below(200)));
+        made.starts.push_back(random.one_in(8) ? 1 + random.below(200) : starts[random.below(different)]);
         jobs.push_back(test::job_of({{test::timed(1, made.starts.back()), {}},
                                      {test::collective(CollectiveKind::all_reduce, chunks * bytes_of_chunk), {0}}}));
     }

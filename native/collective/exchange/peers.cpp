@@ -94,7 +94,7 @@ void Peers::find(Packets& x) {
         return;
     }
     x.way = transport_.fixed_way({RankId(x.rank), RankId(x.to_rank), x.send_bytes});
-    if (x.way.ticks == 0) [[unlikely]] {
+    if (x.way.ticks == 0 && !x.program->returns) [[unlikely]] {
         x.way = {};   // what takes no time comes in the present tick, between other events
     }
     x.link = x.way.use == nullptr ? transport_.only_link(RankId(x.rank), RankId(x.to_rank)) : none;
