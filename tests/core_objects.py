@@ -41,6 +41,7 @@ GROUPS = {
     RUN: [
         "collective",
         "network",
+        "network/flow/level",
         "transport",
         "memory",
         "collective/exchange",

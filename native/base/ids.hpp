@@ -79,6 +79,7 @@ using ClassId = Id<struct ClassTag>;      // of ranks that do the same
 using ActorId = Id<struct ActorTag>;      // who runs: a rank, or a class in a folded run
 using NodeId = Id<struct NodeTag>;        // of a trace, by ascending id
 using ChunkId = Id<struct ChunkTag>;
+using LinkId = Id<struct LinkTag>;
 
 using ProgramId = Id<struct ProgramTag>;
 using PhaseCounterId = Id<struct PhaseCounterTag>;   // of collectives that alternate programs

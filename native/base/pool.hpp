@@ -53,6 +53,7 @@ public:
         }
     }
     std::size_t taken() const { return items_.size() - free_count_; }
+    u32 made() const { return static_cast<u32>(items_.size()); }
     bool has_free() const { return free_count_ > 0; }
 
     void give_back(u32 index) {

@@ -69,7 +69,7 @@ void FabricQueues::handle(const Event& event) {
 void FabricQueues::free_link(u32 link) {
     Queue& of = queues_[link];
     of.busy = false;
-    if (!of.waiting.empty() && !changes_.is_down(link)) {
+    if (!of.waiting.empty() && !changes_.is_down(LinkId(link))) {
         const u32 transit = of.waiting.front();
         of.waiting.pop_front();
         of.waiting_bytes -= transits_[transit].bytes;
@@ -88,15 +88,15 @@ void FabricQueues::offer(u32 number) {
         return;
     }
     const u32 link = transit.path[transit.hop];
-    if (changes_.is_avoided(link) && take_another_way(number)) {
+    if (changes_.is_avoided(LinkId(link)) && take_another_way(number)) {
         offer(number);
         return;
     }
     Queue& of = queues_[link];
-    if (of.busy || changes_.is_down(link)) {
+    if (of.busy || changes_.is_down(LinkId(link))) {
         of.waiting.push_back(number);
         of.waiting_bytes += transit.bytes;
-        if (changes_.is_down(link)) {
+        if (changes_.is_down(LinkId(link))) {
             wait(number);
         }
     } else {

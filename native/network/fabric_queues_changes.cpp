@@ -127,7 +127,7 @@ void FabricQueues::reroute() {
     Vector<u32> moved;
     for (u32 link = 0; link < queues_.size(); ++link) {
         Queue& of = queues_[link];
-        if (!changes_.is_avoided(link) || (of.stopped == none && of.waiting.empty())) {
+        if (!changes_.is_avoided(LinkId(link)) || (of.stopped == none && of.waiting.empty())) {
             continue;
         }
         if (of.stopped != none) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/ids.hpp"
 #include "base/variant.hpp"
 #include "base/vector.hpp"
 #include "engine/engine.hpp"
@@ -32,17 +33,17 @@ public:
 
     bool any() const { return !changes_.empty(); }
     const Vector<LinkChange>& all() const { return changes_; }
-    bool is_down(u32 link) const { return !is_down_.empty() && is_down_[link]; }
-    bool is_avoided(u32 link) const { return !is_avoided_.empty() && is_avoided_[link]; }
+    bool is_down(LinkId link) const { return !is_down_.empty() && is_down_[link.index()]; }
+    bool is_avoided(LinkId link) const { return !is_avoided_.empty() && is_avoided_[link.index()]; }
     bool any_down() const { return std::find(is_down_.begin(), is_down_.end(), true) != is_down_.end(); }
     const std::vector<bool>& avoided() const { return is_avoided_; }
     template <class Links>
     bool is_cut(const Links& links) const {
-        return std::any_of(links.begin(), links.end(), [this](u32 link) { return is_down(link); });
+        return std::any_of(links.begin(), links.end(), [this](auto link) { return is_down(LinkId(link)); });
     }
     template <class Links>
     bool crosses_avoided(const Links& links) const {
-        return std::any_of(links.begin(), links.end(), [this](u32 link) { return is_avoided(link); });
+        return std::any_of(links.begin(), links.end(), [this](auto link) { return is_avoided(LinkId(link)); });
     }
 
     // Calls set(link, bytes per ns).

@@ -129,7 +129,7 @@ void PacketNetwork::send_by_formula(u32 number) {
     const u64 ends = now + scale_.ticks(transfer_ns);
     probe_.takes(scale_.ticks(way.stretch.latency_ns));
     for (u32 link : way.links) {
-        simulator_.crosses_by_formula(packet::LinkId(link), transit.bytes, now * own_ / theirs_);
+        simulator_.crosses_by_formula(LinkId(link), transit.bytes, now * own_ / theirs_);
         probe_.carried(number, link, now, ends, transit.bytes);
     }
     if (!transit.departed.kind.is_none()) {
@@ -327,7 +327,7 @@ Vector<LinkUse> PacketNetwork::use() const {
     Vector<LinkUse> found;
     for (u32 link = 0; link < simulator_.ports().size(); ++link) {
         const packet::Port& port = simulator_.ports()[link];
-        found.push_back({port.payload_bytes, port.packets, theirs(simulator_.watch().busy_ticks(packet::LinkId(link)))});
+        found.push_back({port.payload_bytes, port.packets, theirs(simulator_.watch().busy_ticks(LinkId(link)))});
     }
     return found;
 }

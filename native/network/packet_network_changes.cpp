@@ -42,7 +42,7 @@ void PacketNetwork::check_changes(const Vector<LinkChange>& changes) {
 void PacketNetwork::change_links() {
     simulator_.pass_to(queue_.now() * own_ / theirs_);
     changes_.apply(under_way_ == 0 && held_.empty(), [this](u32 link, double rate) {
-        simulator_.faults().change_link(packet::LinkId(link), bits_of(rate));
+        simulator_.faults().change_link(LinkId(link), bits_of(rate));
     });
     Vector<packet::SenderId> again;
     simulator_.senders().each_under_way([this, &again](u32 number, packet::SenderId sender) {

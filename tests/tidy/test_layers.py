@@ -58,6 +58,7 @@ NATIVE_LAYERS = [
     ("network/packet", "network/noc"),
     ("network/packet/cc", "network/packet/queue", "network/noc/routing"),
     ("network",),
+    ("network/flow/level",),
     ("memory", "transport"),
     ("collective",),
     ("collective/synthesis", "collective/exchange"),

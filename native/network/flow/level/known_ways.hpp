@@ -1,4 +1,4 @@
-// KnownWays: numbers distinct ways. Two arrays hold them, so a million take few allocations; a way
+// KnownWays: gives distinct ways ids. Two arrays hold them, so a million take few allocations; a way
 // is read piecewise.
 #pragma once
 
@@ -10,22 +10,31 @@
 #include "base/huge_pages.hpp"
 #include "base/number_map.hpp"
 #include "base/types.hpp"
+#include "base/variant.hpp"
 #include "fabric/way.hpp"
+#include "network/flow/level/ids.hpp"
 
-namespace yantra {
+namespace yantra::inline YANTRA_RUN::flow {
 
 class KnownWays {
 public:
     u32 size() const { return static_cast<u32>(ways_.size()); }
-    std::span<const u32> links(u32 way) const { return {links_.data() + ways_[way].first, ways_[way].hops}; }
-    Way::Part part(u32 way, std::size_t at) const {
-        const u64 first = ways_[way].first_part;
-        return first == no_parts ? Way::Part{} : parts_[first + at];
+    std::span<const LinkId> links(RouteId way) const {
+        const Known& of = ways_[way.index()];
+        return {links_.data() + of.first, of.hops};
     }
-    double latency_ns(u32 way) const { return ways_[way].latency_ns; }
+    // visit(link, part) each.
+    template <class Visit>
+    void visit(RouteId way, Visit&& visit) const {
+        const Known& of = ways_[way.index()];
+        for (u32 at = 0; at < of.hops; ++at) {
+            visit(links_[of.first + at], of.first_part == no_parts ? Way::Part{} : parts_[of.first_part + at]);
+        }
+    }
+    double latency_ns(RouteId way) const { return ways_[way.index()].latency_ns; }
 
-    // size() if the way is new.
-    u32 number(const Way& way) {
+    // That of size() if the way is new.
+    RouteId id(const Way& way) {
         u64 hash = way.links.size();
         for (u32 link : way.links) {
             hash = mix(hash, link);
@@ -34,7 +43,7 @@ public:
         u32* const first = first_of_hash_.find(hash);
         for (u32 at = first == nullptr ? none : *first; at != none; at = ways_[at].next) {
             if (is(at, way)) {
-                return at;
+                return RouteId(at);
             }
         }
         const u32 added = add(way);
@@ -43,7 +52,7 @@ public:
         } else {
             ways_[added].next = std::exchange(*first, added);
         }
-        return added;
+        return RouteId(added);
     }
 
 private:
@@ -59,7 +68,7 @@ private:
 
     bool is(u32 known, const Way& way) const {
         const Known& of = ways_[known];
-        return of.latency_ns == way.latency_ns && std::ranges::equal(links(known), way.links) &&
+        return of.latency_ns == way.latency_ns && std::ranges::equal(links(RouteId(known)), way.links, {}, &LinkId::index) &&
                (of.first_part == no_parts) == way.parts.empty() &&
                std::equal(way.parts.begin(), way.parts.end(), parts_.begin() + (way.parts.empty() ? 0 : of.first_part));
     }
@@ -69,7 +78,7 @@ private:
         known.hops = static_cast<u32>(way.links.size());
         known.latency_ns = way.latency_ns;
         for (u32 link : way.links) {
-            links_.push_back(link);
+            links_.push_back(LinkId(link));
         }
         known.first_part = way.parts.empty() ? no_parts : parts_.size();
         for (const Way::Part& part : way.parts) {
@@ -79,9 +88,9 @@ private:
     }
 
     HugeVector<Known> ways_;
-    HugeVector<u32> links_;
+    HugeVector<LinkId> links_;
     HugeVector<Way::Part> parts_;
     NumberMap<u32> first_of_hash_;
 };
 
-}  // namespace yantra
+}  // namespace yantra::inline YANTRA_RUN::flow

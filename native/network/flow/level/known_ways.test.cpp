@@ -1,5 +1,5 @@
 // A way keeps its number and what it is made of; what differs in anything has another.
-#include "network/known_ways.hpp"
+#include "network/flow/level/known_ways.hpp"
 
 #include "base/test.hpp"
 #include "base/vector.hpp"
@@ -7,7 +7,7 @@
 int main() {
     using namespace yantra;
     test::Random random(0);
-    KnownWays known;
+    flow::KnownWays known;
     Vector<Way> slow;
     for (u64 step = 0; step < 20'000; ++step) {
         Way way;
@@ -22,17 +22,21 @@ int main() {
         while (expected < slow.size() && !(slow[expected] == way)) {
             ++expected;
         }
-        test::check(known.number(way) == expected, "another number", step);
+        test::check(known.id(way).index() == expected, "another number", step);
         if (expected == slow.size()) {
             slow.push_back(way);
         }
     }
     test::check(known.size() == slow.size(), "another count", slow.size());
     for (u32 at = 0; at < known.size(); ++at) {
-        test::check(Vector<u32>(known.links(at).begin(), known.links(at).end()) == slow[at].links, "other links", at);
-        test::check(known.latency_ns(at) == slow[at].latency_ns, "another latency", at);
-        for (std::size_t hop = 0; hop < slow[at].links.size(); ++hop) {
-            test::check(known.part(at, hop) == slow[at].part(hop), "another part", at);
-        }
+        const flow::RouteId route(at);
+        test::check(std::ranges::equal(known.links(route), slow[at].links, {}, &LinkId::index), "other links", at);
+        test::check(known.latency_ns(route) == slow[at].latency_ns, "another latency", at);
+        std::size_t hop = 0;
+        known.visit(route, [&](LinkId link, const Way::Part& part) {
+            test::check(link.index() == slow[at].links[hop] && part == slow[at].part(hop), "another part", at);
+            ++hop;
+        });
+        test::check(hop == slow[at].links.size(), "another length", at);
     }
 }

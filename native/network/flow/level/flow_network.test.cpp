@@ -4,9 +4,10 @@
 //
 // needs: the parts of a run
 #include "base/vector.hpp"
-#include "network/flow_network.hpp"
+#include "network/flow/level/flow_network.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -28,7 +29,7 @@ struct Change {
 
 // Two ranks with so many switches between them; link 4 s goes from rank 0 to switch s, 4 s + 1 on to rank 1, and
 // the two behind them go back.
-NetworkParameters two_ranks(u32 switches, const Vector<Change>& changes, u64 delay_ns) {
+NetworkParameters two_ranks(u32 switches, const Vector<Change>& changes, u64 delay_ns, double bytes_per_ns = 10.0) {
     FabricColumns columns;
     columns.ranks = 2;
     columns.kinds = {0, 0};
@@ -39,7 +40,7 @@ NetworkParameters two_ranks(u32 switches, const Vector<Change>& changes, u64 del
         for (const auto& [from, to] : ends) {
             columns.from.push_back(from);
             columns.to.push_back(to);
-            columns.bytes_per_ns.push_back(10.0);
+            columns.bytes_per_ns.push_back(bytes_per_ns);
             columns.latency_ns.push_back(100.0);
             columns.buffer_bytes.push_back(0);
             columns.label.push_back(from < 2 ? 0 : 1);
@@ -64,7 +65,7 @@ Disturbance disturbance;   // of the last run
 
 // When messages of `bytes` from rank 0 to rank 1 arrive, in ns, that are sent at some times.
 Vector<u64> arrivals(const NetworkParameters& parameters, const Vector<u64>& sent_ns, u64 step,
-                          FlowNetwork::Options options = {}) {
+                          flow::Options options = {}) {
     const Grid grid(parameters.dimensions, parameters.tables);
     Engine engine(1);
     FlowNetwork network({parameters, semantics, grid, engine}, std::make_unique<Ways>(parameters, grid), options);
@@ -229,7 +230,7 @@ void links_by_formula_are_shared_by_nobody() {
 }
 
 void messages_in_order_follow_each_other() {
-    FlowNetwork::Options options;
+    flow::Options options;
     options.in_order = true;
     NetworkParameters parameters = two_ranks(1, {}, 0);
     const Vector<u64> one_after_the_other{100'200, 200'200, 300'200};
@@ -244,6 +245,9 @@ void messages_in_order_follow_each_other() {
     parameters = two_ranks(1, {{20'200, 0, 0.0}, {50'200, 0, 10.0}, {140'200, 0, 0.0}, {190'200, 0, 10.0}}, 0);
     check(arrivals(parameters, {0, 0}, 304, options) == Vector<u64>{130'200, 280'200}, "a failure in between", 304);
     check(disturbance.waited == 2 && disturbance.waited_ticks == 80'000'000, "what waits in line waits twice", 304);
+    parameters = two_ranks(1, {}, 0, std::numeric_limits<double>::infinity());
+    check(arrivals(parameters, {0, 0, 0}, 305, options) == Vector<u64>{200, 200, 200},
+          "over links without limit a message in line is lost, or takes time", 305);
 }
 
 }  // namespace

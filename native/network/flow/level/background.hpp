@@ -1,0 +1,47 @@
+// Background traffic in the flow network: it shares links, and nobody waits for it.
+//
+// A chain of events. After all work it begins nothing, and flows under way end with the bytes
+// carried, so that no link is used after the run.
+#pragma once
+
+#include "network/flow/level/flows.hpp"
+
+namespace yantra::inline YANTRA_RUN::flow {
+
+class Background {
+public:
+    Background(Common& all, Flows& flows, const NetworkSetup& setup)
+        : all_(all), flows_(flows), given_(setup.parameters.background), engine_(setup.engine) {
+        schedule();
+    }
+
+    // Begins those of this tick.
+    void start();
+    // There is work again.
+    void wake() {
+        if (rests_) [[unlikely]] {
+            wake_up();
+        }
+    }
+    void stop_with_work() {
+        if (!given_.empty() && !is_over_) [[unlikely]] {
+            stop_if_done();
+        }
+    }
+
+private:
+    void schedule();
+    void wake_up();
+    void stop_if_done();
+    void send(const BackgroundFlow& flow);
+
+    Common& all_;
+    Flows& flows_;
+    const Vector<BackgroundFlow>& given_;
+    const Engine& engine_;
+    std::size_t next_ = 0;
+    bool is_over_ = false;   // as all work is done
+    bool rests_ = false;     // and none is scheduled
+};
+
+}  // namespace yantra::inline YANTRA_RUN::flow

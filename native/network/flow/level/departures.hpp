@@ -1,0 +1,29 @@
+// Departures: when a message has left its sender, a latency before it arrives.
+//
+// Rates change, so a sender asks when the message would be through, and again if it is not. The
+// answers come behind all changes of a tick.
+#pragma once
+
+#include "network/flow/level/common.hpp"
+
+namespace yantra::inline YANTRA_RUN::flow {
+
+class Departures {
+public:
+    explicit Departures(Common& all) : all_(all) {}
+
+    void ask(TransitId transit);
+    void answer_all();
+    // The part has its line from now on, so its sender asks.
+    void ask_when_through(const Part& part);
+    void depart(Transit& transit);
+
+private:
+    void answer(TransitId transit);
+    double leaves_ns(const Part& part);
+
+    Common& all_;
+    Vector<TransitId> asking_;   // in this tick
+};
+
+}  // namespace yantra::inline YANTRA_RUN::flow
