@@ -66,15 +66,15 @@ inline void MaxMin::touch(u32 number) {
 
 void MaxMin::begin_changes() {
     if (std::exchange(is_solved_, false)) {
-        changed_classes_.clear();
-        changed_links_.clear();
+        changed_.classes.clear();
+        changed_.links.clear();
     }
 }
 
 inline void MaxMin::note(u32 number) {
     if (!classes_[number].is_changed) {
         classes_[number].is_changed = true;
-        changed_classes_.push_back(number);
+        changed_.classes.push_back(number);
     }
 }
 
@@ -87,7 +87,7 @@ inline void MaxMin::open(u32 number, double load) {
 inline void MaxMin::note_link(u32 number) {
     if (!links_[number].is_changed) {
         links_[number].is_changed = true;
-        changed_links_.push_back(number);
+        changed_.links.push_back(number);
     }
 }
 
@@ -204,8 +204,8 @@ void MaxMin::flush() {
             heap_.set(number, key);
         }
     }
-    if (keeps_touched_) {
-        touched_links_.insert(touched_links_.end(), dirty_.begin(), dirty_.end());
+    if (changed_.keeps_touched) {
+        changed_.touched.insert(changed_.touched.end(), dirty_.begin(), dirty_.end());
     }
     dirty_.clear();
 }
@@ -213,7 +213,7 @@ void MaxMin::flush() {
 void MaxMin::solve() {
     ++solves_;
     begin_changes();
-    touched_links_.clear();
+    changed_.touched.clear();
     if (fills_left_ > 0) {
         --fills_left_;
         fill();
@@ -221,10 +221,10 @@ void MaxMin::solve() {
         fill();
         fills_left_ = fills_in_a_row;
     }
-    for (u32 number : changed_classes_) {
+    for (u32 number : changed_.classes) {
         classes_[number].is_changed = false;
     }
-    for (u32 number : changed_links_) {
+    for (u32 number : changed_.links) {
         links_[number].is_changed = false;
     }
     is_solved_ = true;
@@ -419,8 +419,8 @@ void MaxMin::fill() {
         links_[number].is_dirty = false;
     }
     dirty_.clear();
-    for (u32 number = 0; keeps_touched_ && number < links(); ++number) {
-        touched_links_.push_back(number);
+    for (u32 number = 0; changed_.keeps_touched && number < links(); ++number) {
+        changed_.touched.push_back(number);
     }
 }
 

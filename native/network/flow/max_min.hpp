@@ -46,23 +46,21 @@ public:
     double rate(u32 of_class) const { return weight_of_[of_class] * classes_[of_class].level; }
     double level(u32 link) const { return links_[link].level; }
     u32 links() const { return static_cast<u32>(links_.size()); }
-    u64 flows_over(u32 link) const { return links_[link].flows; }
-    double capacity(u32 link) const { return links_[link].capacity; }
     double carried(u32 link) const {
         const Link& of = links_[link];
         return of.flows == 0 ? 0.0 : of.fixed + (of.own > 0.0 ? of.own * of.level : 0.0);
     }
     // Keeps the links whose carried() may have changed since the solve before last; see
     // touched_links().
-    void keep_touched() { keeps_touched_ = true; }
-    std::span<const u32> touched_links() const { return touched_links_; }
+    void keep_touched() { changed_.keeps_touched = true; }
+    std::span<const u32> touched_links() const { return changed_.touched; }
     std::span<const u32> links_of(u32 of_class) const {
         return {&link_of_[classes_[of_class].first], classes_[of_class].hops};
     }
 
     // Of the last solve(): classes that may have a new owner, and links that may have a new level.
-    std::span<const u32> changed_classes() const { return changed_classes_; }
-    std::span<const u32> changed_links() const { return changed_links_; }
+    std::span<const u32> changed_classes() const { return changed_.classes; }
+    std::span<const u32> changed_links() const { return changed_.links; }
     u64 solves() const { return solves_; }
     // Cost of solves: link members visited.
     u64 looks() const { return looks_; }
@@ -95,6 +93,13 @@ private:
         double open = 0.0;         // weights of flows without a rate
         double most = 0.0;         // of the levels of the others
         u32 waiting = 0;           // classes without a rate
+    };
+    // By the last solve.
+    struct Changed {
+        Vector<u32> classes;
+        Vector<u32> links;
+        Vector<u32> touched;   // links; may repeat
+        bool keeps_touched = false;
     };
     // Half a cache line.
     struct alignas(32) Class {
@@ -138,9 +143,7 @@ private:
     IndexedHeap heap_;             // links in question, by level
     Vector<u32> dirty_;
     Vector<u32> held_;        // classes held by the link being settled
-    Vector<u32> changed_classes_;
-    Vector<u32> changed_links_;
-    Vector<u32> touched_links_;   // may repeat
+    Changed changed_;
     double now_ = 0.0;             // all levels below are final
     Vector<Filling> filling_;
     HugeVector<u8> is_fixed_;          // by class, while filling
@@ -149,7 +152,6 @@ private:
     u64 looks_ = 0;
     u64 solves_ = 0;
     bool is_solved_ = false;
-    bool keeps_touched_ = false;
 };
 
 }  // namespace yantra
