@@ -119,7 +119,7 @@ public:
         const u32 links = shape.routers() * shape.first_local();
         probe_.keeps(links, grid_.dimensions(), [this](u32 link) { return dimension_of(link); });
         if (NocProbe::notes_crossings) {
-            simulator_.channels().keep_crossings();
+            simulator_.channels().crossings().keep();
         }
     }
 
@@ -235,28 +235,30 @@ private:
         if (!NocProbe::notes_crossings) {
             return;
         }
-        const u32 ports = simulator_.shape().ports();
-        for (const noc::Crossing& crossing : simulator_.channels().crossings()) {
-            probe_.crossed(crossing.tag, link_of(crossing.port_index / ports, crossing.port_index % ports),
+        const noc::Layout& layout = simulator_.channels().layout();
+        for (const noc::Crossing& crossing : simulator_.channels().crossings().kept()) {
+            const u32 router = layout.router_of(crossing.port).index();
+            probe_.crossed(crossing.tag, link_of(router, layout.within_router(crossing.port)),
                            tick_of(crossing.first), tick_of(crossing.last + 1),
                            u64{crossing.flits} * static_cast<u64>(chip_.flit_bytes));
         }
-        simulator_.channels().crossings().clear();
+        simulator_.channels().crossings().kept().clear();
     }
 
     // By number, in whole flits and packets.
     template <class Use>
     void each_link(Use&& use) const {
-        const noc::Channels& channels = simulator_.channels();
+        const noc::Layout& layout = simulator_.channels().layout();
+        const noc::Crossings& crossings = simulator_.channels().crossings();
         const noc::Shape& shape = simulator_.shape();
         for (u32 link = 0; link < shape.routers() * shape.first_local(); ++link) {
             const u32 router = link % (2 * shape.routers()) / 2;
             const u32 port = link / (2 * shape.routers()) * 2 + link % 2;
-            const u32 index = channels.port_index(router, port);
-            const u64 flits = channels.crossed(index);
+            const noc::PortId index = layout.port(noc::RouterId(router), port);
+            const u64 flits = crossings.flits(index);
             if (flits > 0) {
                 use(dimension_of(link), router, shape.neighbour(router, port),
-                    LinkUse{flits * static_cast<u64>(chip_.flit_bytes), channels.packets_crossed(index),
+                    LinkUse{flits * static_cast<u64>(chip_.flit_bytes), crossings.packets(index),
                             tick_of(flits)});
             }
         }

@@ -9,7 +9,7 @@ from tests.tidy.test_interfaces import classes
 
 NATIVE = Path(__file__).resolve().parents[2] / "native"
 # Rooms where the law holds; the others follow.
-ROOMS = ("collective/exchange", "engine", "network/flow", "network/packet")
+ROOMS = ("collective/exchange", "engine", "network/flow", "network/noc", "network/packet")
 MOST_METHODS = 40
 MOST_MEMBERS = 20
 SPECIFIERS = (

@@ -29,25 +29,28 @@ class InputQueued final : public Router {
 public:
     explicit InputQueued(Channels& channels)
         : channels_(channels),
-          vcs_(channels.vcs()),
-          ports_(channels.ports()),
-          input_pointers_(std::size_t{channels.shape().routers()} * ports_ * vcs_),
-          output_pointers_(input_pointers_.size()),
-          switch_(std::size_t{channels.shape().routers()} * ports_),
+          layout_(channels.layout()),
+          inputs_(channels.inputs()),
+          outputs_(channels.outputs()),
+          vcs_(layout_.vcs_of_port()),
+          ports_(layout_.ports_of_router()),
+          input_pointers_(layout_.vcs()),
+          output_pointers_(layout_.vcs()),
+          switch_(layout_.ports()),
           best_(std::size_t{ports_} * vcs_, none),
           asks_(ports_),
           asking_vc_(ports_) {}
 
     void step() override {
-        for (const u32 router : channels_.awake()) {
-            const u64 ports = channels_.busy_ports(router);
+        for (const RouterId router : inputs_.awake()) {
+            const u64 ports = inputs_.busy_ports(router);
             ask_for_vcs(router, ports);
             route_heads(router, ports);
             cross_switch(router, ports);
             grant_vcs(router);
-            channels_.settle(router, ports);
+            inputs_.settle(router, ports);
         }
-        channels_.step_done();
+        inputs_.step_done();
     }
 
 private:
@@ -58,26 +61,25 @@ private:
     };
 
     // Requests see VCs as at the cycle's start; grants come after the switch.
-    void ask_for_vcs(u32 router, u64 ports) {
+    void ask_for_vcs(RouterId router, u64 ports) {
         requests_.clear();
         for (u64 left = ports; left != 0; left &= left - 1) {
             const auto port = static_cast<u32>(std::countr_zero(left));
-            const u32 index = channels_.port_index(router, port);
-            for (u64 vcs = channels_.state(index).to_allocate; vcs != 0; vcs &= vcs - 1) {
+            for (u64 vcs = inputs_.state(layout_.port(router, port)).to_allocate; vcs != 0; vcs &= vcs - 1) {
                 const auto vc = static_cast<u32>(std::countr_zero(vcs));
                 ask_for_vc(router, port, vc);
             }
         }
     }
 
-    void ask_for_vc(u32 router, u32 port, u32 vc) {
-        const u32 input = channels_.vc_index(channels_.port_index(router, port), vc);
+    void ask_for_vc(RouterId router, u32 port, u32 vc) {
+        const VcId input = layout_.vc(layout_.port(router, port), vc);
         const u32 wanted = wanted_vc(router, input);
         if (wanted == none) {
             return;
         }
         const u32 own = port * vcs_ + vc;
-        const u32 pointer = output_pointers_[std::size_t{router} * ports_ * vcs_ + wanted];
+        const u32 pointer = output_pointers_[output_vc(router, wanted)];
         const u32 before = best_[wanted];
         if (before == none || behind(own, pointer) < behind(before, pointer)) {
             best_[wanted] = own;
@@ -85,18 +87,20 @@ private:
         requests_.push_back({port, vc, wanted});
     }
 
+    VcId output_vc(RouterId router, u32 within) const { return VcId(router.index() * ports_ * vcs_ + within); }
+
     // Cyclic distance.
     u32 behind(u32 own, u32 pointer) const { return own >= pointer ? own - pointer : own + ports_ * vcs_ - pointer; }
 
     // Among free output VCs by priority, then round-robin.
-    u32 wanted_vc(u32 router, u32 input) const {
-        const Offer* offers = channels_.offers(input);
+    u32 wanted_vc(RouterId router, VcId input) const {
+        const Offer* offers = inputs_.offers(input);
         const u32 pointer = input_pointers_[input];
         u32 wanted = none;
         u32 priority = 0;
-        for (u32 at = 0; at < channels_.input(input).offers; ++at) {
+        for (u32 at = 0; at < inputs_[input].offers; ++at) {
             const Offer& offer = offers[at];
-            const u64 free = offer.vcs & channels_.output(channels_.port_index(router, offer.port)).free;
+            const u64 free = offer.vcs & outputs_[layout_.port(router, offer.port)].free;
             if (free == 0 || (wanted != none && offer.priority < priority)) {
                 continue;
             }
@@ -110,72 +114,60 @@ private:
         return wanted;
     }
 
-    void grant_vcs(u32 router) {
+    void grant_vcs(RouterId router) {
         for (const VcRequest& request : requests_) {
             const u32 own = request.port * vcs_ + request.vc;
             if (best_[request.wanted] != own) {
                 continue;
             }
-            const u32 port = channels_.port_index(router, request.port);
-            const u32 input = channels_.vc_index(port, request.vc);
+            const VcId input = layout_.vc(layout_.port(router, request.port), request.vc);
             const u32 all = ports_ * vcs_;
-            channels_.take(input, channels_.port_index(router, request.wanted / vcs_), request.wanted % vcs_);
+            channels_.allocate(router, request.port, request.vc, request.wanted / vcs_, request.wanted % vcs_);
             input_pointers_[input] = static_cast<u16>(request.wanted + 1 == all ? 0 : request.wanted + 1);
-            output_pointers_[std::size_t{router} * all + request.wanted] = static_cast<u16>(own + 1 == all ? 0 : own + 1);
-            PortState& state = channels_.state(port);
-            const u64 bit = u64{1} << request.vc;
-            state.to_allocate &= ~bit;
-            state.to_switch |= bit;
+            output_pointers_[output_vc(router, request.wanted)] = static_cast<u16>(own + 1 == all ? 0 : own + 1);
         }
         for (const VcRequest& request : requests_) {
             best_[request.wanted] = none;
         }
     }
 
-    void route_heads(u32 router, u64 ports) {
+    void route_heads(RouterId router, u64 ports) {
         for (u64 left = ports; left != 0; left &= left - 1) {
-            const auto port = static_cast<u32>(std::countr_zero(left));
-            PortState& state = channels_.state(channels_.port_index(router, port));
-            for (u64 vcs = state.to_route; vcs != 0; vcs &= vcs - 1) {
-                channels_.route(router, port, static_cast<u32>(std::countr_zero(vcs)));
-            }
-            state.to_allocate |= state.to_route;
-            state.to_route = 0;
+            channels_.route_heads(router, static_cast<u32>(std::countr_zero(left)));
         }
     }
 
-    void cross_switch(u32 router, u64 ports) {
+    void cross_switch(RouterId router, u64 ports) {
         u64 asked = 0;
         for (u64 left = ports; left != 0; left &= left - 1) {
             asked |= ask_for_output(router, static_cast<u32>(std::countr_zero(left)));
         }
         for (; asked != 0; asked &= asked - 1) {
             const auto out = static_cast<u32>(std::countr_zero(asked));
-            const u32 out_index = channels_.port_index(router, out);
-            const u32 port = first_from(asks_[out], switch_[out_index].input_of_output);
+            const PortId out_port = layout_.port(router, out);
+            const u32 port = first_from(asks_[out], switch_[out_port].input_of_output);
             asks_[out] = 0;
             const u32 vc = asking_vc_[port];
-            SwitchPointers& pointers = switch_[channels_.port_index(router, port)];
+            SwitchPointers& pointers = switch_[layout_.port(router, port)];
             pointers.output_of_input = static_cast<u16>(out + 1 == ports_ ? 0 : out + 1);
             pointers.vc = static_cast<u16>(vc + 1 == vcs_ ? 0 : vc + 1);
-            switch_[out_index].input_of_output = static_cast<u16>(port + 1 == ports_ ? 0 : port + 1);
+            switch_[out_port].input_of_output = static_cast<u16>(port + 1 == ports_ ? 0 : port + 1);
             channels_.cross(router, port, vc);
         }
     }
 
     // As a bit: round-robin over VCs of each output, then over outputs.
-    u64 ask_for_output(u32 router, u32 port) {
-        const u32 index = channels_.port_index(router, port);
-        const SwitchPointers& pointers = switch_[index];
+    u64 ask_for_output(RouterId router, u32 port) {
+        const PortId in_port = layout_.port(router, port);
+        const SwitchPointers& pointers = switch_[in_port];
         u64 outputs = 0;
-        u64 left = channels_.state(index).to_switch;
+        u64 left = inputs_.state(in_port).to_switch;
         while (left != 0) {
             const u32 vc = first_from(left, pointers.vc);
             left &= ~(u64{1} << vc);
-            const InputVc& input = channels_.input(channels_.vc_index(index, vc));
+            const InputVc& input = inputs_[layout_.vc(in_port, vc)];
             const u64 bit = u64{1} << input.out_port;
-            const u64 credits = channels_.output(channels_.port_index(router, input.out_port)).credits;
-            if ((outputs & bit) == 0 && (credits >> input.out_vc & 1U) != 0) {
+            if ((outputs & bit) == 0 && outputs_.has_credit(layout_.port(router, input.out_port), input.out_vc)) {
                 outputs |= bit;
                 vc_for_[input.out_port] = static_cast<u16>(vc);
             }
@@ -190,11 +182,14 @@ private:
     }
 
     Channels& channels_;
+    const Layout layout_;
+    Inputs& inputs_;
+    const Outputs& outputs_;
     const u32 vcs_;
     const u32 ports_;
-    Vector<u16> input_pointers_;    // by input VC: next output VC of its router
-    Vector<u16> output_pointers_;   // by output VC: next input VC
-    Vector<SwitchPointers> switch_;   // by port
+    IdVector<VcId, u16> input_pointers_;    // by input VC: next output VC of its router
+    IdVector<VcId, u16> output_pointers_;   // by output VC: next input VC
+    IdVector<PortId, SwitchPointers> switch_;
     // Of the router being stepped:
     Vector<VcRequest> requests_;
     Vector<u32> best_;              // by output VC: the input VC that gets it

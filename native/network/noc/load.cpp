@@ -183,7 +183,7 @@ private:
         made.is_stable = is_stable;
         made.packets = sums_.packets;
         made.cycles = simulator_.now();
-        made.flit_hops = simulator_.channels().flit_hops();
+        made.flit_hops = simulator_.channels().crossings().flit_hops();
         return made;
     }
 

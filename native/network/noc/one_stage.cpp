@@ -22,28 +22,29 @@ class OneStage final : public Router {
 public:
     explicit OneStage(Channels& channels)
         : channels_(channels),
-          vcs_(channels.vcs()),
-          ports_(channels.ports()),
-          vc_pointers_(std::size_t{channels.shape().routers()} * ports_),
-          input_pointers_(vc_pointers_.size()),
-          asks_(ports_),
-          asking_(ports_) {}
+          layout_(channels.layout()),
+          inputs_(channels.inputs()),
+          outputs_(channels.outputs()),
+          vc_pointers_(layout_.ports()),
+          input_pointers_(layout_.ports()),
+          asks_(layout_.ports_of_router()),
+          asking_(layout_.ports_of_router()) {}
 
     void step() override {
-        for (const u32 router : channels_.awake()) {
-            const u64 ports = channels_.busy_ports(router);
+        for (const RouterId router : inputs_.awake()) {
+            const u64 ports = inputs_.busy_ports(router);
             u64 asked = 0;
             for (u64 left = ports; left != 0; left &= left - 1) {
                 const auto port = static_cast<u32>(std::countr_zero(left));
-                route_heads(router, port);
+                channels_.route_heads(router, port);
                 asked |= ask_for_output(router, port);
             }
             for (; asked != 0; asked &= asked - 1) {
                 grant(router, static_cast<u32>(std::countr_zero(asked)));
             }
-            channels_.settle(router, ports);
+            inputs_.settle(router, ports);
         }
-        channels_.step_done();
+        inputs_.step_done();
     }
 
 private:
@@ -53,27 +54,18 @@ private:
         u32 out_vc = none;
     };
 
-    void route_heads(u32 router, u32 port) {
-        PortState& state = channels_.state(channels_.port_index(router, port));
-        for (u64 vcs = state.to_route; vcs != 0; vcs &= vcs - 1) {
-            channels_.route(router, port, static_cast<u32>(std::countr_zero(vcs)));
-        }
-        state.to_allocate |= state.to_route;
-        state.to_route = 0;
-    }
-
-    u64 ask_for_output(u32 router, u32 port) {
-        const u32 index = channels_.port_index(router, port);
-        const PortState& state = channels_.state(index);
+    u64 ask_for_output(RouterId router, u32 port) {
+        const PortId in_port = layout_.port(router, port);
+        const PortState& state = inputs_.state(in_port);
         u64 left = state.to_allocate | state.to_switch;
         while (left != 0) {
-            const u32 vc = first_from(left, vc_pointers_[index]);
+            const u32 vc = first_from(left, vc_pointers_[in_port]);
             left &= ~(u64{1} << vc);
-            const u32 out = (state.to_switch >> vc & 1U) != 0 ? body_output(router, index, vc)
-                                                            : head_output(router, index, vc, asking_[port].out_vc);
+            const u32 out = (state.to_switch >> vc & 1U) != 0 ? body_output(router, in_port, vc)
+                                                            : head_output(router, in_port, vc, asking_[port].out_vc);
             if (out != none) {
                 asking_[port].vc = vc;
-                vc_pointers_[index] = static_cast<u16>(vc + 1 == vcs_ ? 0 : vc + 1);
+                vc_pointers_[in_port] = static_cast<u16>(vc + 1 == layout_.vcs_of_port() ? 0 : vc + 1);
                 asks_[out] |= u64{1} << port;
                 return u64{1} << out;
             }
@@ -81,18 +73,17 @@ private:
         return 0;
     }
 
-    u32 body_output(u32 router, u32 index, u32 vc) const {
-        const InputVc& input = channels_.input(channels_.vc_index(index, vc));
-        const u64 credits = channels_.output(channels_.port_index(router, input.out_port)).credits;
-        return (credits >> input.out_vc & 1U) != 0 ? input.out_port : none;
+    u32 body_output(RouterId router, PortId in_port, u32 vc) const {
+        const InputVc& input = inputs_[layout_.vc(in_port, vc)];
+        return outputs_.has_credit(layout_.port(router, input.out_port), input.out_vc) ? input.out_port : none;
     }
 
-    u32 head_output(u32 router, u32 index, u32 vc, u32& out_vc) const {
-        const u32 own = channels_.vc_index(index, vc);
-        const Offer* offers = channels_.offers(own);
+    u32 head_output(RouterId router, PortId in_port, u32 vc, u32& out_vc) const {
+        const VcId own = layout_.vc(in_port, vc);
+        const Offer* offers = inputs_.offers(own);
         const Offer* best = nullptr;
-        for (u32 at = 0; at < channels_.input(own).offers; ++at) {
-            const u64 free = offers[at].vcs & channels_.output(channels_.port_index(router, offers[at].port)).free;
+        for (u32 at = 0; at < inputs_[own].offers; ++at) {
+            const u64 free = offers[at].vcs & outputs_[layout_.port(router, offers[at].port)].free;
             if (free != 0 && (best == nullptr || offers[at].priority > best->priority)) {
                 best = &offers[at];
                 out_vc = static_cast<u32>(std::countr_zero(free));
@@ -101,28 +92,24 @@ private:
         return best == nullptr ? none : best->port;
     }
 
-    void grant(u32 router, u32 out) {
-        const u32 out_index = channels_.port_index(router, out);
-        const u32 port = first_from(asks_[out], input_pointers_[out_index]);
+    void grant(RouterId router, u32 out) {
+        const PortId out_port = layout_.port(router, out);
+        const u32 port = first_from(asks_[out], input_pointers_[out_port]);
         asks_[out] = 0;
-        input_pointers_[out_index] = static_cast<u16>(port + 1 == ports_ ? 0 : port + 1);
+        input_pointers_[out_port] = static_cast<u16>(port + 1 == layout_.ports_of_router() ? 0 : port + 1);
         const auto [vc, out_vc] = asking_[port];
-        const u32 index = channels_.port_index(router, port);
-        PortState& state = channels_.state(index);
-        const u64 bit = u64{1} << vc;
-        if ((state.to_allocate & bit) != 0) {
-            channels_.take(channels_.vc_index(index, vc), out_index, out_vc);
-            state.to_allocate &= ~bit;
-            state.to_switch |= bit;
+        if ((inputs_.state(layout_.port(router, port)).to_allocate >> vc & 1U) != 0) {
+            channels_.allocate(router, port, vc, out, out_vc);
         }
         channels_.cross(router, port, vc);
     }
 
     Channels& channels_;
-    const u32 vcs_;
-    const u32 ports_;
-    Vector<u16> vc_pointers_;      // by port: of its VCs
-    Vector<u16> input_pointers_;   // by output port: of the inputs
+    const Layout layout_;
+    Inputs& inputs_;
+    const Outputs& outputs_;
+    IdVector<PortId, u16> vc_pointers_;      // of its VCs
+    IdVector<PortId, u16> input_pointers_;   // by output port: of the inputs
     // Of the router being stepped:
     Vector<u64> asks_;             // by output: the inputs that ask, as bits
     Vector<Asking> asking_;        // by input

@@ -1,9 +1,11 @@
 // Packet, and its flits, which name it.
 #pragma once
 
-#include "base/types.hpp"
+#include "base/id_pool.hpp"
 
 namespace yantra::noc {
+
+using PacketId = Id<struct PacketTag>;
 
 struct Packet {
     u64 created = 0;       // cycle in which its source had it
@@ -17,14 +19,16 @@ struct Packet {
     u8 half = 0;           // of the VCs of a ring (network/noc/routing.hpp)
 };
 
+using PacketPool = IdPool<PacketId, Packet>;
+
 // Packet number, first and last, in one word.
 class Flit {
 public:
     Flit() = default;
-    Flit(u32 packet, bool is_head, bool is_tail)
-        : bits_(packet << 2U | (is_head ? 2u : 0u) | (is_tail ? 1u : 0u)) {}
+    Flit(PacketId packet, bool is_head, bool is_tail)
+        : bits_(packet.index() << 2U | (is_head ? 2u : 0u) | (is_tail ? 1u : 0u)) {}
 
-    u32 packet() const { return bits_ >> 2U; }
+    PacketId packet() const { return PacketId(bits_ >> 2U); }
     bool is_head() const { return (bits_ & 2U) != 0; }
     bool is_tail() const { return (bits_ & 1U) != 0; }
 

@@ -31,6 +31,8 @@ public:
 
     u32 router_of(u32 node) const { return node / nodes_per_router_; }
     u32 port_of(u32 node) const { return first_local() + node % nodes_per_router_; }
+    // Precondition: a port of a node.
+    u32 node_at(u32 router, u32 port) const { return router * nodes_per_router_ + port - first_local(); }
     u32 coordinate(u32 router, u32 dimension) const {
         return coordinates_[std::size_t{router} * dimensions_.size() + dimension];
     }

@@ -75,23 +75,23 @@ void Simulator::begin_packet(u32 node, Source& source) {
 }
 
 bool Simulator::find_vc(u32 node, Source& source) {
-    const OutputPort& port = channels_.output(channels_.source_port(node));
+    const OutputPort& port = channels_.outputs()[channels_.layout().source(node)];
     const u64 ready = port.free & port.credits;
     if (ready == 0) {
         return false;
     }
-    source.vc = first_from(ready, source.vc + 1 >= channels_.vcs() ? 0 : source.vc + 1);
+    source.vc = first_from(ready, source.vc + 1 >= channels_.layout().vcs_of_port() ? 0 : source.vc + 1);
     source.has_vc = true;
     channels_.packets()[source.packet].injected = now();
     return true;
 }
 
 void Simulator::step_source(u32 node, Source& source) {
-    if (source.packet == none) {
+    if (source.packet.is_none()) {
         begin_packet(node, source);
     }
     if (!source.has_vc ? !find_vc(node, source)
-                       : (channels_.output(channels_.source_port(node)).credits >> source.vc & 1U) == 0) {
+                       : !channels_.outputs().has_credit(channels_.layout().source(node), source.vc)) {
         return;
     }
     const Packet& packet = channels_.packets()[source.packet];
@@ -99,7 +99,7 @@ void Simulator::step_source(u32 node, Source& source) {
     const bool is_tail = --source.flits_left == 0;
     channels_.inject(node, {source.packet, is_head, is_tail}, source.vc);
     if (is_tail) {
-        source.packet = none;
+        source.packet = PacketId::none;
         const auto [destination, tag, flits_left, created] = source.messages.front();
         if (flits_left == 0) {
             source.messages.pop_front();
@@ -124,7 +124,7 @@ void Simulator::eject(u32 node, Flit flit) {
 void Simulator::idle_until(u64 cycle) {
     ensure(is_idle(), "flits on their way when the clock was moved");
     // What is left are returning credits.
-    for (u64 left = channels_.patience(); left > 0 && now() < cycle && !channels_.is_quiet(); --left) {
+    for (u64 left = channels_.wires().patience(); left > 0 && now() < cycle && !channels_.is_quiet(); --left) {
         step();
     }
     if (now() < cycle) {
@@ -141,7 +141,7 @@ u64 Simulator::alone_cycles(u32 source, u32 destination, u64 flits) const {
 }
 
 void Simulator::check_progress() {
-    const bool is_still = now() - channels_.last_progress() > channels_.patience();
+    const bool is_still = channels_.is_still();
     if (!is_still && (now() & (cycles_between_looks - 1)) != 0) {
         return;
     }
@@ -161,14 +161,13 @@ void Simulator::check_progress() {
 }
 
 // The one stuck longest, or none.
-u32 Simulator::oldest_input(u64& waited) const {
-    u32 oldest = none;
+VcId Simulator::oldest_input(u64& waited) const {
+    VcId oldest;
     waited = 0;
-    const u32 ports = shape_.routers() * shape_.ports();
-    for (u32 at = 0; at < ports * channels_.vcs(); ++at) {
-        const InputVc& input = channels_.input(at);
-        if (input.flits > 0 && (oldest == none || now() - input.since > waited)) {
-            oldest = at;
+    for (u32 at = 0; at < channels_.layout().vcs(); ++at) {
+        const InputVc& input = channels_.inputs()[VcId(at)];
+        if (input.flits > 0 && (oldest.is_none() || now() - input.since > waited)) {
+            oldest = VcId(at);
             waited = now() - input.since;
         }
     }
@@ -177,44 +176,44 @@ u32 Simulator::oldest_input(u64& waited) const {
 
 // The input VC that blocks another's front; none if it only waits its turn. The last of several
 // offers counts: the escape.
-u32 Simulator::blocker(u32 vc_index) const {
-    const u32 router = vc_index / channels_.vcs() / shape_.ports();
-    const InputVc& input = channels_.input(vc_index);
+VcId Simulator::blocker(VcId vc) const {
+    const Layout& layout = channels_.layout();
+    const Outputs& outputs = channels_.outputs();
+    const RouterId router = layout.router_of(layout.port_of(vc));
+    const auto behind = [&](PortId out, u32 out_vc) {
+        const PortId far = channels_.wires().far_end(out);
+        return far.is_none() ? VcId::none : layout.vc(far, out_vc);
+    };
+    const InputVc& input = channels_.inputs()[vc];
     if (input.is_held) {
-        const u32 out = channels_.port_index(router, input.out_port);
-        const bool has_credit = (channels_.output(out).credits >> input.out_vc & 1U) != 0;
-        const u32 far = channels_.far_end(out);
-        return has_credit || far == none ? none : channels_.vc_index(far, input.out_vc);
+        const PortId out = layout.port(router, input.out_port);
+        return outputs.has_credit(out, input.out_vc) ? VcId::none : behind(out, input.out_vc);
     }
-    const Offer* offers = channels_.offers(vc_index);
+    const Offer* offers = channels_.inputs().offers(vc);
     for (u32 at = 0; at < input.offers; ++at) {
-        if ((offers[at].vcs & channels_.output(channels_.port_index(router, offers[at].port)).free) != 0) {
-            return none;
+        if ((offers[at].vcs & outputs[layout.port(router, offers[at].port)].free) != 0) {
+            return VcId::none;
         }
     }
     if (input.offers == 0) {
-        return none;
+        return VcId::none;
     }
     const Offer& last = offers[input.offers - 1];
-    const u32 out = channels_.port_index(router, last.port);
+    const PortId out = layout.port(router, last.port);
     const auto out_vc = static_cast<u32>(std::countr_zero(last.vcs));
-    if ((channels_.output(out).to_drain >> out_vc & 1U) == 0) {
-        return channels_.owner(channels_.vc_index(out, out_vc));
-    }
-    const u32 far = channels_.far_end(out);
-    return far == none ? none : channels_.vc_index(far, out_vc);
+    return (outputs[out].to_drain >> out_vc & 1U) == 0 ? outputs.owner(layout.vc(out, out_vc)) : behind(out, out_vc);
 }
 
 std::optional<Stuck> Simulator::stuck() const {
-    const bool is_still = now() - channels_.last_progress() > channels_.patience();
+    const bool is_still = channels_.is_still();
     u64 waited = 0;
-    u32 at = oldest_input(waited);
-    if (at == none || (!is_still && waited < cycles_between_looks)) {
+    VcId at = oldest_input(waited);
+    if (at.is_none() || (!is_still && waited < cycles_between_looks)) {
         return std::nullopt;
     }
     Stuck found{channels_.flits_inside(), waited, false, {}};
-    Vector<u32> way;
-    while (at != none) {
+    Vector<VcId> way;
+    while (!at.is_none()) {
         const auto before = std::find(way.begin(), way.end(), at);
         if (before != way.end()) {
             found.is_circle = true;
@@ -227,15 +226,15 @@ std::optional<Stuck> Simulator::stuck() const {
     if (!is_still && !found.is_circle) {
         return std::nullopt;
     }
-    for (const u32 vc_index : way) {
-        found.ports.push_back(port_name(vc_index / channels_.vcs()));
+    for (const VcId vc : way) {
+        found.ports.push_back(port_name(channels_.layout().port_of(vc)));
     }
     return found;
 }
 
-std::string Simulator::port_name(u32 port_index) const {
-    const u32 router = port_index / shape_.ports();
-    const u32 port = port_index % shape_.ports();
+std::string Simulator::port_name(PortId of) const {
+    const u32 router = channels_.layout().router_of(of).index();
+    const u32 port = channels_.layout().within_router(of);
     std::string name = "router (";
     for (u32 dimension = 0; dimension < shape_.dimensions().size(); ++dimension) {
         name.append(dimension == 0 ? "" : ", ").append(std::to_string(shape_.coordinate(router, dimension)));

@@ -79,7 +79,7 @@ private:
     };
     struct Source {
         std::deque<Message> messages;
-        u32 packet = none;      // being sent
+        PacketId packet;        // being sent
         u32 flits_left = 0;     // of it
         u32 vc = none;          // of it; before, of the one before
         bool has_vc = false;
@@ -91,9 +91,9 @@ private:
     void begin_packet(u32 node, Source& source);
     void eject(u32 node, Flit flit);
     void check_progress();
-    u32 oldest_input(u64& waited) const;
-    u32 blocker(u32 vc_index) const;
-    std::string port_name(u32 port_index) const;
+    VcId oldest_input(u64& waited) const;
+    VcId blocker(VcId vc) const;
+    std::string port_name(PortId of) const;
 
     Shape shape_;
     const u32 packet_flits_;

@@ -61,13 +61,12 @@ void check_at_rest(const Simulator& simulator, u32 vcs) {
     const u64 all = (u64{1} << vcs) - 1;
     check(channels.is_quiet() && channels.flits_inside() == 0, "something is on its way", 0);
     check(simulator.flits_under_way() == 0 && simulator.created_under_way() == 0, "what is under way", 0);
-    const u32 ports = simulator.shape().routers() * simulator.shape().ports();
-    for (u32 port = 0; port < ports + simulator.shape().nodes(); ++port) {
-        const OutputPort& output = channels.output(port);
+    for (u32 port = 0; port < channels.layout().ports_with_sources(); ++port) {
+        const OutputPort& output = channels.outputs()[PortId(port)];
         check(output.free == all && output.credits == all && output.to_drain == 0, "VCs and credits come back", port);
     }
-    for (u32 port = 0; port < ports; ++port) {
-        check(channels.state(port).is_idle(), "a port with nothing to do", port);
+    for (u32 port = 0; port < channels.layout().ports(); ++port) {
+        check(channels.inputs().state(PortId(port)).is_idle(), "a port with nothing to do", port);
     }
 }
 
@@ -216,9 +215,9 @@ u64 run_random(const Settings& settings, u32 seed) {
     check(simulator.flits_arrived() == flits && arrivals.departures.size() == sent.size(), "all flits", flits);
     u64 through = 0;
     for (u32 port = 0; port < simulator.shape().routers() * simulator.shape().ports(); ++port) {
-        through += simulator.channels().crossed(port);
+        through += simulator.channels().crossings().flits(PortId(port));
     }
-    check(through == simulator.channels().flit_hops(), "each flit through a router is counted at a port", through);
+    check(through == simulator.channels().crossings().flit_hops(), "each flit through a router is counted at a port", through);
     return simulator.now() * 1000003 + through;
 }
 
