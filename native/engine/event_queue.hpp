@@ -1,12 +1,9 @@
-// EventQueue: the one clock and queue: a wheel for the near future, a radix heap for the rest.
+// EventQueue: the clock and queue of a run: a hierarchical timing wheel.
 //
 // Order is total: by time, then by scheduling; events for the present run in the same pass, last.
 // Time is cut into blocks of half a wheel. The wheel (engine/event_wheel.hpp) holds the present
-// block and the next, a stable monotone radix heap the others (Ahuja, Mehlhorn, Orlin and Tarjan,
-// "Faster algorithms for the shortest path problem", JACM 1990, section 2): 64 buckets by the
-// highest bit in which a block differs from the wheel's last. Events move down once or twice, by
-// sequential copying; equal times stay together, so stability is free. The price: nothing may be
-// scheduled in the past. A moment beyond the clock is TooLong (base/too_long.hpp), at the latest
+// block and the next, levels above it (engine/later_levels.hpp) the others. The price: nothing may
+// be scheduled in the past. A moment beyond the clock is TooLong (base/too_long.hpp), at the latest
 // when it comes.
 //
 // Where ranks run in step, consecutive events of one owner and time are one entry: kinds and
@@ -17,16 +14,15 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 
 #include "base/ensure.hpp"
-#include "base/growing.hpp"
 #include "base/too_long.hpp"
 #include "base/types.hpp"
 #include "base/variant.hpp"
 #include "base/vector.hpp"
 #include "engine/event.hpp"
 #include "engine/event_wheel.hpp"
+#include "engine/later_levels.hpp"
 #include "record/recorder.hpp"
 
 namespace yantra::inline YANTRA_RUN {
@@ -40,7 +36,7 @@ class EventQueue {
 public:
     u64 now() const { return now_; }
     u64 processed() const { return processed_; }
-    bool empty() const { return wheel_.empty() && used_ == 0; }
+    bool empty() const { return wheel_.empty() && later_.empty(); }
 
     void schedule(u64 time, EventKind kind, u32 index) {
         if (time - now_ < near_) [[likely]] {
@@ -111,9 +107,8 @@ public:
         u64 until = latest_tick + 1;
         if (!wheel_.empty()) {
             until = std::min(until, wheel_.next(now_));
-        } else if (used_ != 0) {
-            const auto bit = static_cast<u32>(std::countr_zero(used_)) - 1;   // in which the earliest blocks differ
-            until = std::min(until, (last_block_ >> bit | 1) << (bit + block_bits));
+        } else if (!later_.empty()) {
+            until = std::min(until, later_.next_turn() << block_bits);
         }
         return until;
     }
@@ -121,11 +116,11 @@ public:
     void pass(u64 ticks, u64 events) {
         processed_ += events;
         now_ += ticks;
-        if (block_of(now_) > last_block_) {
+        if (block_of(now_) > last_block()) {
             reach(block_of(now_));
         }
-        if (block_of(now_) == last_block_) {
-            reach(last_block_ + 1);
+        if (block_of(now_) == last_block()) {
+            reach(last_block() + 1);
         }
         measure_near();
     }
@@ -153,7 +148,7 @@ public:
         if (!wheel_.empty_at(now_)) {
             return now_;
         }
-        return wheel_.empty() ? earliest_far() : wheel_.next(now_);
+        return wheel_.empty() ? later_.next_time() : wheel_.next(now_);
     }
 
     // The next near tick with events, and its first one; null if none.
@@ -169,9 +164,7 @@ public:
             }
         };
         wheel_.for_each(add);
-        for (const Growing<EventRun>& bucket : buckets_) {
-            std::for_each(bucket.begin(), bucket.end(), add);
-        }
+        later_.for_each(add);
         std::stable_sort(all.begin(), all.end(),
                          [](const Event& a, const Event& b) { return a.time < b.time; });
         return all;
@@ -181,13 +174,9 @@ public:
     void leap(u64 ticks) {
         const Vector<Event> all = pending();
         wheel_.clear();
-        for (Growing<EventRun>& bucket : buckets_) {
-            bucket.clear();
-        }
         newest_ = {};
-        used_ = 0;
         now_ += ticks;
-        last_block_ = block_of(now_) + 1;
+        later_.clear(block_of(now_) + 1);
         measure_near();
         for (const Event& event : all) {
             schedule(event.time + ticks, event.kind, event.index);
@@ -196,23 +185,26 @@ public:
 
 private:
     static constexpr u32 block_bits = EventWheel::tick_bits - 1;
+    static constexpr u32 level_bits = 11;   // four million ticks in the lowest level
+    static constexpr u32 later_bytes = 1024;   // of a block: 25 runs
+    using Later = LaterLevels<EventRun, block_bits, level_bits, later_bytes>;
 
-    // The last heap entry of its time; no two have one time.
+    // The last entry of its time behind the wheel; no two have one time.
     struct Newest {
         u64 time = 0;
-        u32 bucket = none;
-        u32 entry = 0;
+        Later::Place place;
     };
 
     static u64 block_of(u64 time) { return time >> block_bits; }
-    void measure_near() { near_ = ((last_block_ + 1) << block_bits) - now_; }
+    u64 last_block() const { return later_.turn(); }   // that the wheel holds
+    void measure_near() { near_ = ((last_block() + 1) << block_bits) - now_; }
 
     [[gnu::noinline]] void schedule_far(u64 time, EventKind kind, u32 index) {
         Newest* of_time = nullptr;
         for (Newest& newest : newest_) {
-            if (newest.bucket != none && newest.time == time) {
+            if (newest.place.block != none && newest.time == time) {
                 of_time = &newest;
-                if (buckets_[newest.bucket][newest.entry].goes_on(kind, index)) {
+                if (later_[newest.place].goes_on(kind, index)) {
                     return;
                 }
             }
@@ -220,20 +212,12 @@ private:
         if (time < now_) [[unlikely]] {
             not_later();
         }
-        const u32 bucket = bucket_of(block_of(time));
-        used_ |= u64{1} << bucket;
-        buckets_[bucket].grow_by_one().begin(time, kind, index, recorder_.trail);
+        const Later::Place place = later_.add(time);
+        later_[place].begin(time, kind, index, recorder_.trail);
         if (of_time == nullptr) {
             of_time = &newest_[replace_ ^= 1];
         }
-        *of_time = {time, bucket, static_cast<u32>(buckets_[bucket].size() - 1)};
-    }
-
-    // Precondition: the block is behind the wheel's.
-    u32 bucket_of(u64 block) const { return static_cast<u32>(std::bit_width(block ^ last_block_)); }
-    void push_far(u32 bucket, const EventRun& run) {
-        used_ |= u64{1} << bucket;
-        buckets_[bucket].push(run);
+        *of_time = {time, place};
     }
 
     // Now plus a duration overflowed 64 bits: use the last moment.
@@ -248,7 +232,7 @@ private:
     [[gnu::always_inline]] void advance() {
         if (!wheel_.empty()) [[likely]] {
             const u64 time = wheel_.next(now_);
-            if (block_of(time) < last_block_ && time <= latest_tick) [[likely]] {
+            if (block_of(time) < last_block() && time <= latest_tick) [[likely]] {
                 near_ -= time - now_;
                 now_ = time;
                 return;
@@ -259,48 +243,25 @@ private:
     [[gnu::noinline]] void advance_far() {
         u64 from = now_;
         if (wheel_.empty()) [[unlikely]] {
-            ensure(used_ != 0, "next() on an empty event queue");
-            reach(block_of(earliest_far()));
-            from = last_block_ << block_bits;
+            reach(block_of(later_.next_time()));
+            from = last_block() << block_bits;
         }
         const u64 time = wheel_.next(from);
         if (time > latest_tick) [[unlikely]] {
             throw TooLate(wheel_.take_first(time).event(0));
         }
         now_ = time;
-        if (block_of(now_) == last_block_) {
-            reach(last_block_ + 1);
+        if (block_of(now_) == last_block()) {
+            reach(last_block() + 1);
         }
         measure_near();
     }
 
-    u64 earliest_far() const {
-        u64 earliest = ~u64{0};
-        for (const EventRun& run : buckets_[static_cast<u32>(std::countr_zero(used_))]) {
-            earliest = std::min(earliest, run.time);
-        }
-        return earliest;
-    }
-
-    // `block` becomes the wheel's last. Only the bucket of the highest changed bit matters: lower
-    // blocks would have passed, higher ones keep their highest bit.
+    // `block` becomes the wheel's last.
     void reach(u64 block) {
-        const u32 bucket = bucket_of(block);
-        last_block_ = block;
-        if ((used_ >> bucket & 1) == 0) {
-            return;
+        if (later_.reach(block, [this](const EventRun& run) { wheel_.append(run); })) {
+            newest_ = {};
         }
-        used_ &= ~(u64{1} << bucket);
-        newest_ = {};
-        for (const EventRun& run : buckets_[bucket]) {
-            const u64 of_run = block_of(run.time);
-            if (of_run == block) {
-                wheel_.append(run);
-            } else {
-                push_far(bucket_of(of_run), run);
-            }
-        }
-        buckets_[bucket].clear();
     }
 
     [[no_unique_address]] Recorder recorder_;
@@ -308,11 +269,9 @@ private:
     u64 near_ = EventWheel::ticks;   // ticks that the wheel holds from now on
     u64 processed_ = 0;
     EventWheel wheel_;
-    u64 last_block_ = 1;             // that the wheel holds
-    u64 used_ = 0;                   // buckets that are not empty
+    Later later_{1};                 // behind this block
     std::array<Newest, 2> newest_;
     u32 replace_ = 0;                // the one written last
-    std::array<Growing<EventRun>, 64> buckets_;
 };
 
 }  // namespace yantra

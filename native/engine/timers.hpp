@@ -1,61 +1,45 @@
-// Timers: events that can be cancelled until they come.
+// Timers: events that can be stopped until they come.
 //
-// The queue forgets nothing: a cancelled event stays in it and finds, at its time, that its slot's
-// generation has moved on. Trade-off: it occupies the queue until then.
+// A queue forgets nothing: the event of a stopped timer comes, and is ignored then. Trade-off: it
+// occupies the queue until then. Whoever keeps the number of a timer forgets it when that comes.
 #pragma once
 
-#include "base/ensure.hpp"
+#include <optional>
+
 #include "base/pool.hpp"
 #include "base/types.hpp"
 
 namespace yantra {
 
+template <class Payload>
 class Timers {
 public:
-    struct Handle {
-        u32 slot = none;
-        u32 generation = 0;
-    };
+    // Queue an event with this number as index; `payload` is what it is for.
+    u32 set(const Payload& payload) { return timers_.take({payload, false}); }
 
-    // Queue an event with the handle's slot as index; `payload` is what it is for.
-    Handle set(u32 payload) {
-        const u32 slot = slots_.take_as_left();
-        Slot& s = slots_[slot];
-        s.payload = payload;
-        s.pending = true;
-        return {slot, s.generation};
-    }
-
-    // False if it came or was cancelled before.
-    bool cancel(Handle handle) {
-        if (handle.slot == none) {
+    // Whether there was one, which is forgotten.
+    bool stop(u32& timer) {
+        if (timer == none) {
             return false;
         }
-        Slot& s = slots_[handle.slot];
-        if (!s.pending || s.generation != handle.generation) {
-            return false;
-        }
-        s.pending = false;
+        timers_[timer].is_stopped = true;
+        timer = none;
         return true;
     }
 
-    // What the slot's event is for, or none if cancelled.
-    u32 expire(u32 slot) {
-        Slot& s = slots_[slot];
-        const u32 payload = s.pending ? s.payload : none;
-        s.pending = false;
-        ++s.generation;
-        slots_.give_back(slot);
-        return payload;
+    // What the timer of an event is for; nothing if it was stopped.
+    std::optional<Payload> expire(u32 timer) {
+        const Timer expired = timers_[timer];
+        timers_.give_back(timer);
+        return expired.is_stopped ? std::nullopt : std::optional(expired.payload);
     }
 
 private:
-    struct Slot {
-        u32 payload = none;
-        u32 generation = 0;
-        bool pending = false;
+    struct Timer {
+        Payload payload;
+        bool is_stopped = false;
     };
-    Pool<Slot, Freed::readable> slots_;   // generations
+    Pool<Timer> timers_;
 };
 
 }  // namespace yantra

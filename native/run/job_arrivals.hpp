@@ -15,23 +15,24 @@ public:
 
     // The next of the executor's.
     void expect(u32 arrival, u64 tick) {
-        handles_.push_back(timers_.set(arrival));
-        engine_.queue.schedule(tick, {Owner::arrivals, 0}, handles_.back().slot);
+        timers_of_.push_back(timers_.set(arrival));
+        engine_.queue.schedule(tick, {Owner::arrivals, 0}, timers_of_.back());
     }
     // Whether it had not begun.
-    bool withdraw(u32 arrival) { return timers_.cancel(handles_[arrival]); }
+    bool withdraw(u32 arrival) { return timers_.stop(timers_of_[arrival]); }
 
     void handle(const Event& event) override {
-        if (const u32 arrival = timers_.expire(event.index); arrival != none) {
-            executor_.begin(arrival);
+        if (const std::optional<u32> arrival = timers_.expire(event.index)) {
+            timers_of_[*arrival] = none;
+            executor_.begin(*arrival);
         }
     }
 
 private:
     Engine& engine_;
     Executor& executor_;
-    Timers timers_;
-    Vector<Timers::Handle> handles_;
+    Timers<u32> timers_;          // of arrivals
+    Vector<u32> timers_of_;       // by arrival; none once it has begun or was withdrawn
 };
 
 }  // namespace yantra

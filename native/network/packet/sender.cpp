@@ -109,22 +109,9 @@ void Senders::change_rate(SenderId number, u64 rate) {
 }
 
 u32 Senders::start_timer(TimerKind kind, u32 index, u64 delay, u32 own) {
-    const u32 timer = timers_.take({kind, index, own, false});
+    const u32 timer = timers_.set({kind, index, own});
     wheel.schedule(now() + delay, event(EventKind::timer, timer));
     return timer;
-}
-
-void Senders::stop_timer(u32& timer) {
-    if (timer != none) {
-        timers_[timer].is_void = true;
-        timer = none;
-    }
-}
-
-bool Senders::take_timer(u32 timer, Timer& into) {
-    into = timers_[timer];
-    timers_.give_back(timer);
-    return !into.is_void;
 }
 
 void Senders::wake(PortId port, u64 tick) {

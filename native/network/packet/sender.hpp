@@ -11,6 +11,7 @@
 #include "base/pool.hpp"
 #include "base/types.hpp"
 #include "base/vector.hpp"
+#include "engine/timers.hpp"
 #include "network/packet/ids.hpp"
 #include "network/packet/packet.hpp"
 #include "network/packet/ready.hpp"
@@ -43,7 +44,6 @@ struct Timer {
     TimerKind kind = TimerKind::nic;
     u32 index = none;      // a port or a sender
     u32 own = 0;           // kind, of a scheme's
-    bool is_void = false;
 };
 
 // In lines of the cache, by who reads them: a million flows do not fit in it, so each line that an event touches is a
@@ -185,9 +185,9 @@ public:
     u32 start_timer(TimerKind kind, Id<Tag> of, u64 delay, u32 own = 0) {
         return start_timer(kind, of.index(), delay, own);
     }
-    void stop_timer(u32& timer);
-    // The timer of an event; false if it was stopped. It is given back.
-    bool take_timer(u32 timer, Timer& into);
+    void stop_timer(u32& timer) { timers_.stop(timer); }
+    // The timer of an event; nothing if it was stopped.
+    std::optional<Timer> expire_timer(u32 timer) { return timers_.expire(timer); }
 
     // Wakes a NIC at a tick, unless it is to wake earlier.
     void wake(PortId port, u64 tick);
@@ -207,7 +207,7 @@ private:
     void look(Sender& sender);
 
     IdPool<SenderId, Sender, Freed::readable> senders_;   // serials
-    Pool<Timer> timers_;
+    Timers<Timer> timers_;
     Pool<Scoreboard> boards_;
     u64 longest_silence_ = 0;
     std::size_t places_ = 0;

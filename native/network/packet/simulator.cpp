@@ -153,18 +153,18 @@ void Simulator::step() {
 }
 
 void Simulator::fire(u32 number) {
-    Timer timer;
-    if (!all_.senders.take_timer(number, timer)) {
+    const std::optional<Timer> timer = all_.senders.expire_timer(number);
+    if (!timer) {
         return;
     }
-    switch (timer.kind) {
+    switch (timer->kind) {
         case TimerKind::nic:
-            all_.senders.wake_timers[PortId(timer.index)] = none;
-            transmitter_.transmit(PortId(timer.index));
+            all_.senders.wake_timers[PortId(timer->index)] = none;
+            transmitter_.transmit(PortId(timer->index));
             break;
-        case TimerKind::pause_ends: switches_.end_pause(PortId(timer.index)); break;
-        case TimerKind::retransmits: recovery_.time_out(SenderId(timer.index)); break;
-        case TimerKind::of_scheme: all_.control->timer(SenderId(timer.index), timer.own); break;
+        case TimerKind::pause_ends: switches_.end_pause(PortId(timer->index)); break;
+        case TimerKind::retransmits: recovery_.time_out(SenderId(timer->index)); break;
+        case TimerKind::of_scheme: all_.control->timer(SenderId(timer->index), timer->own); break;
     }
 }
 
