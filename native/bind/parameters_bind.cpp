@@ -104,6 +104,7 @@ void bind_system(nb::module_& module) {
         .setting("units_of_collectives", &SystemParameters::units_of_collectives)
         .setting("units_of_all_to_alls", &SystemParameters::units_of_all_to_alls)
         .setting("bytes_per_s_of_collectives", &SystemParameters::bytes_per_s_of_collectives)
+        .setting("takes_units_alone", &SystemParameters::takes_units_alone)
         .setting("rendezvous", &SystemParameters::rendezvous)
         .setting("custom_work_takes_no_time", &SystemParameters::custom_work_takes_no_time)
         .setting("bus", &SystemParameters::bus)

@@ -33,6 +33,7 @@ struct SystemParameters {
     double units_of_collectives = 0.0;          // share of a rank's that its collectives take
     double units_of_all_to_alls = -1.0;         // the same of all-to-alls; below 0: as all others
     double bytes_per_s_of_collectives = 0.0;    // of the shared ones
+    bool takes_units_alone = false;  // nothing shares `shared_bytes_per_s`
     bool rendezvous = false;
     bool custom_work_takes_no_time = false;   // what if: of collectives given by traces
     SharedBusParameters bus;

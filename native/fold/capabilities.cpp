@@ -141,7 +141,7 @@ FoldingCapabilities capabilities_of(const Model& model) {
     if (system.bus.enabled) {
         why.bus = "the shared bus serves what comes first, which can depend on the numbers of ranks";
     }
-    if (system.shared_bytes_per_s > 0.0) {
+    if (system.shared_bytes_per_s > 0.0 && !system.takes_units_alone) {
         why.local_bandwidth =
             "what shares the bandwidth of a rank's memory is scheduled anew as others come and go";
     }

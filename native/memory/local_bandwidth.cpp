@@ -83,7 +83,7 @@ void LocalBandwidth::share(ActorId actor, OfActor& of) {
             waiting = false;
         }
         const double fair = left / (others + (waiting ? 1.0 : 0.0));
-        work.speed = speed(work, fair, of);
+        work.speed = speed(work, taken_.alone ? work.wanted : fair, of);
         left -= std::min(work.wanted, fair);
     }
     for (const u32 number : of.works) {

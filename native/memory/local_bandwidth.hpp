@@ -24,6 +24,7 @@ struct TakenByCollectives {
     double units = 0.0;             // share of all
     double bytes_per_tick = 0.0;
     double units_of_all_to_all = -1.0;  // below 0: as all others
+    bool alone = false;             // nothing shares the bandwidth: it says what waits for bytes
 
     bool any_units() const { return units > 0.0 || units_of_all_to_all > 0.0; }
     bool anything() const { return any_units() || bytes_per_tick > 0.0; }
@@ -33,7 +34,7 @@ class LocalBandwidth {
 public:
     static constexpr double memory_bound = 0.8;
 
-    // With 0 bytes per tick nothing is shared or taken.
+    // With 0 bytes per tick nothing is shared or taken, with units alone nothing is shared.
     LocalBandwidth(Engine& engine, double bytes_per_tick, TimeScale scale, u32 actors,
                    TakenByCollectives taken = {})
         : engine_(engine),
@@ -45,7 +46,7 @@ public:
     bool enabled() const { return bytes_per_tick_ > 0.0; }
 
     void schedule(ActorId actor, u64 ticks, u64 bytes, EventKind done, u32 a, u32 b = none) {
-        if (!enabled() || ticks == 0 || bytes == 0) [[likely]] {
+        if (!enabled() || taken_.alone || ticks == 0 || bytes == 0) [[likely]] {
             engine_.of_ranks.schedule(actor, ticks, done, a, b);
             return;
         }

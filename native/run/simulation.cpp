@@ -26,7 +26,8 @@ double per_tick(double bytes_per_s, const TimeScale& scale) {
 TakenByCollectives taken_of(const Model& model) {
     return {model.collectives.system.units_of_collectives,
             per_tick(model.collectives.system.bytes_per_s_of_collectives, model.semantics.scale),
-            model.collectives.system.units_of_all_to_alls};
+            model.collectives.system.units_of_all_to_alls,
+            model.collectives.system.takes_units_alone};
 }
 
 Actors all_ranks(const Model& model, const Grid& grid) {

@@ -12,7 +12,8 @@ from yantra.base.errors import ConfigError
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.compile import compile
 from yantra.compute.interference import slowdown
-from yantra.scenario import Device, Interference
+from yantra.run.simulate import run as simulated
+from yantra.scenario import Device, Interference, Stack
 from yantra.scenario.interference import all_to_all_sms
 from yantra.scenario.text import loads, to_yaml
 
@@ -96,6 +97,58 @@ def test_without_a_collective_or_without_taking_nothing_changes(ops: int, size: 
 
 def test_a_collective_takes_as_long_as_without_kernels() -> None:
     assert ran(10**9, 1000).span(0, 1) == ran(10**9, 1000, taken=None).span(0, 1)
+
+
+def beside(ops: int, size: int, *, shares: bool = False, **given: object) -> list[float]:
+    """Return the ends of a kernel and of the all-to-all beside it, each in ns."""
+
+    def write(trace: TraceBuilder, rank: int) -> None:
+        trace.compute(num_ops=ops, tensor_size=size)
+        trace.collective(CollectiveType.ALL_TO_ALL, LONG)
+
+    found = run(TWO, write, device=DEVICE.replace(share_bandwidth=shares), **given)
+    return [float(found.span(0, node)[1]) for node in (0, 1)]
+
+
+@given(st.integers(10**3, 10**10), st.integers(10**2, 10**8))
+@settings(max_examples=20, deadline=None)
+def test_a_stack_takes_units_as_interference_does_and_shares_nothing(ops: int, size: int) -> None:
+    direct = collectives("direct")
+    units = collectives("direct", interference=Interference(sms=32, of=128))
+    ours = beside(ops, size, collectives=direct, stack=Stack(taken=0.25))
+    assert ours == beside(ops, size, collectives=units, shares=True)
+    bare = beside(ops, size, collectives=direct)
+    assert ours[1] == bare[1] and bare[0] <= ours[0] <= bare[0] / 0.75 + 1e-3
+    assert beside(ops, size, collectives=direct, stack=Stack(taken=0.0)) == bare
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 10**6), st.integers(1, 10**6)), min_size=1, max_size=4),
+    st.sampled_from(["serial", "overlapped"]),
+)
+@settings(max_examples=20, deadline=None)
+def test_ranks_whose_collectives_take_units_alone_fold(
+    kernels: list[tuple[int, int]], reductions: str
+) -> None:
+    def write(trace: TraceBuilder, rank: int) -> None:
+        for ops, size in kernels:
+            trace.compute(num_ops=ops, tensor_size=size)
+            trace.collective(CollectiveType.ALL_REDUCE, 50_000)
+
+    plain = DEVICE.replace(share_bandwidth=False)
+    given = {"device": plain, "collectives": collectives("ring", reductions=reductions)}
+    model = compile(
+        scenario(cluster(("ring", 4, 1.0, 0.0)), write, stack=Stack(taken=0.25), **given)
+    )
+    folded, whole = (simulated(model, fold=fold) for fold in ("require", "off"))
+    assert folded.finish_ps.tolist() == whole.finish_ps.tolist()
+    assert folded.nodes.values("end_ns") == whole.nodes.values("end_ns")
+
+
+def test_an_interference_goes_before_what_a_stack_takes() -> None:
+    units = collectives("direct", interference=Interference(sms=64, of=128))
+    given = {"collectives": units, "shares": True}
+    assert beside(10**8, 1, stack=Stack(taken=0.1), **given) == beside(10**8, 1, **given)
 
 
 def test_all_to_alls_take_units_of_their_own_where_they_have_some() -> None:

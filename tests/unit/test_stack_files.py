@@ -13,6 +13,8 @@ from yantra.accuracy.predict import given_of
 from yantra.accuracy.rows import UNKNOWN, Row
 from yantra.accuracy.suite import recorded, recorded_runs
 from yantra.fabric import clusters, stacks
+from yantra.fabric.clusters.types import Number
+from yantra.fabric.stacks.types import NOTHING
 
 
 def row(stack: str, cluster: str, plan: str = "{}", dtype: str = "bf16") -> Row:
@@ -59,3 +61,18 @@ def test_a_row_is_run_with_what_the_file_of_its_stack_gives() -> None:
     nobody = row("mine", "hgx-h100", experts)
     assert nobody.file.name == UNKNOWN
     assert given_of(nobody) == given_of(nobody._replace(cluster="dgx-a100-80gb"))
+
+
+def test_a_row_is_run_with_the_sms_that_its_stack_states_and_no_built_in_one_states_any(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in stacks.names():
+        stack = stacks.load(name)
+        assert all(terms.taken == NOTHING for _, terms in stack.machines)
+        assert all("taken" not in stack.scenario_part(cluster) for cluster, _ in stack.machines)
+    one = row("megatron-2022", "dgx-a100-80gb")
+    stated = Number(value=0.222, unit="", written="0.222", source="24 of 108 SMs")
+    file = one.file
+    machines = tuple((key, terms.replace(taken=stated)) for key, terms in file.machines)
+    monkeypatch.setattr(Row, "file", file.replace(machines=machines))
+    assert given_of(one).taken == 0.222

@@ -207,6 +207,8 @@ def test_a_wrong_file_is_named_with_its_key(tmp_path: Path) -> None:
         ("old_attention: {value: 1.8, source: mine}", "did you mean 'older_attention'"),
         ("launch: {value: -1 us, source: mine}", "launch.value: must be at least 0 ns; got -1 us"),
         ("launch: {value: 65, source: mine}", "launch.value"),
+        ("taken: {value: 24, source: mine}", r"any.taken.value: expected a share .*, got 24"),
+        ("taken: {value: 0.2}", "taken.source: missing"),
     ],
 )
 def test_what_is_known_of_a_framework_is_read_or_refused(
@@ -259,6 +261,22 @@ def test_a_launch_of_nothing_is_stated_and_changes_nothing(tmp_path: Path) -> No
     assert stated.scenario_part() == plain.scenario_part()  # `attention` has that of older kernels
     assert "any: launch" not in report(plain)
     assert "any: launch" in report(stated) and "any: older_attention" in report(stated)
+
+
+def test_sms_that_a_file_states_make_a_step_longer_by_no_more_than_their_share(
+    tmp_path: Path,
+) -> None:
+    workload = train("llama3-8b", Plan(dp=8, zero=3, global_batch=8))
+    path, parts, times = tmp_path / "mine.yaml", [], []
+    for line in ("", "    taken: {value: 0.2, source: mine}\n"):
+        path.write_text(FILE + line)
+        stack = stacks.load(path)
+        assert ("any: taken" in report(stack)) == bool(line)
+        parts.append(stack.scenario_part())
+        on = cluster_parts("hgx-h100", 8, stack=str(path))
+        times.append(simulate(Scenario(workload=Templates(workload=workload), **on)).makespan_ns)
+    assert parts[1] == parts[0] | {"taken": 0.2}
+    assert times[0] < times[1] < times[0] / 0.8
 
 
 def test_the_command_line_names_a_stack(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,7 +21,7 @@ from yantra.base.errors import ConfigError
 from yantra.base.text import count
 from yantra.fabric.clusters.types import Number
 from yantra.fabric.stacks.find import parsed
-from yantra.fabric.stacks.types import ANY, EIGHT_BITS, FACTORS, NOTHING, Stack, Terms
+from yantra.fabric.stacks.types import ANY, EIGHT_BITS, FACTORS, GIVEN, NOTHING, Stack, Terms
 
 UNMOVED = Moved((0.0, 0.0, 0.0), S0, 0.0, S0)
 ROUNDS = 3  # in which a stack is moved, each from where the last led
@@ -179,7 +179,7 @@ def _terms(key: str, terms: Terms, moves: Moved, rows: Sequence[Row], start: str
         lines.append(
             f"    {name}: {{value: {value:.6g}, basis: derived, source: {json.dumps(why)}}}"
         )
-    for name in ("communication", "older_attention", "launch", "straggling"):
+    for name in ("communication", *GIVEN):
         if (number := getattr(terms, name)) != NOTHING:
             lines.append(f"    {name}: {_number(number)}")
     width, why = moves.interval, f"own steps scatter by {moves.scatter:.1%} [own]"

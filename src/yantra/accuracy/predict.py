@@ -14,7 +14,8 @@ The sum serves to find factors. What they are judged by are runs with them (`ran
 those of `yantra run --stack`.
 
 What the file of a row's stack gives beside factors is in all of these runs: launches, stragglers,
-the attention of older kernels, and how often a token is sent to a node.
+the attention of older kernels, what collectives take from kernels beside them, and how often a
+token is sent to a node.
 """
 
 from __future__ import annotations
@@ -64,6 +65,7 @@ def given_of(row: Row) -> Stack:
         attention=(is_known and given.older_attention.value) or 1.0,
         launch_ns=given.launch.value,
         straggling=given.straggling.value,
+        taken=given.taken.value,
         host_waits=row.file.host_waits is not None,
     )
 

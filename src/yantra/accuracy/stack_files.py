@@ -2,8 +2,8 @@
 
 Each machine that a stack was measured on has its own factors; `any` has those of all of its rows
 together. A stack's own rows are all fitted: what the accuracy page reports are fits without them.
-What is not fitted, the title, `copies`, `older_attention`, `launch` and `straggling` with their
-sources, is as the file of the stack has it, or that of `unknown` for a stack that has none yet.
+What is not fitted, the title, `copies`, `older_attention`, `launch`, `straggling` and `taken` with
+their sources, is as the file of the stack has it, or that of `unknown` for a stack that has none.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from yantra.accuracy.splits import (
 from yantra.base.output import write_text
 from yantra.fabric import stacks
 from yantra.fabric.clusters.types import Number
-from yantra.fabric.stacks.types import DENSE, NOTHING, SHAPE, Stack, Terms
+from yantra.fabric.stacks.types import DENSE, GIVEN, NOTHING, SHAPE, Stack, Terms
 
 FOLDER = paths.join(paths.dirname(stacks.__file__), "files")
 
@@ -169,7 +169,7 @@ def _terms(key: str, factors: Factors, width: float, given: Terms, profile: str 
             continue
         source = known if profile and name in ("products", "attention") else on
         lines.append(f'    {name}: {{value: {value:.3f}, basis: derived, source: "{source}"}}')
-    for name in ("older_attention", "launch", "straggling"):
+    for name in GIVEN:
         number = getattr(given, name)
         if number != NOTHING:
             lines.append(f"    {name}: {_number(number)}")

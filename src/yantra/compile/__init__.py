@@ -25,7 +25,14 @@ from yantra.compile.limits import check_limits, check_sizes
 from yantra.compile.memory import set_memory, tell_accesses
 from yantra.compile.network import add_dimensions, needs_fabric, set_network
 from yantra.compile.plans import Chosen, Planner
-from yantra.compile.removal import NOTHING, Without, checked, reduction_rate, shared_rate
+from yantra.compile.removal import (
+    NOTHING,
+    Without,
+    checked,
+    memory_rate,
+    reduction_rate,
+    shared_rate,
+)
 from yantra.compile.schedule import StartOrder, collective_order
 from yantra.compile.slowdown import slowdown_of
 from yantra.compile.templates import TemplateGraphs
@@ -429,6 +436,11 @@ def _system(scenario: Scenario, ticks_per_ns: int, without: Without) -> _core.Sy
         if own is not None:
             system.units_of_all_to_alls = own / taken.of
         system.bytes_per_s_of_collectives = taken.memory_bytes_per_s
+    elif by_stack := slowdown_of(scenario).taken:
+        system.units_of_collectives = by_stack
+        if not scenario.device.share_bandwidth:
+            system.takes_units_alone = True
+            system.shared_bytes_per_s = memory_rate(scenario, without)
     system.custom_work_takes_no_time = no_reductions
     system.rendezvous = collectives.rendezvous
     bus = collectives.shared_bus

@@ -12,6 +12,7 @@ from yantra.compile.plans import Planner
 from yantra.compile.problems import refuse
 from yantra.compile.removal import Without, free_classes
 from yantra.compile.schedule import StartOrder
+from yantra.compile.slowdown import slowdown_of
 from yantra.compile.templates import TemplateGraphs
 from yantra.scenario import Scenario
 from yantra.scenario.quirks import Quirk
@@ -139,7 +140,8 @@ def lowering(
     options.resources = builder.slots
     options.dimensions = len(scenario.topology.dimensions)
     options.tracks_tensors = scenario.track_local_memory
-    options.kernels_share_bandwidth = scenario.device.share_bandwidth
+    taken = slowdown_of(scenario).taken  # from kernels that memory does not bound
+    options.kernels_share_bandwidth = scenario.device.share_bandwidth or taken > 0.0
     options.set_custom_by_node(planner.custom_by_node)
     for kind in planner.offered:
         options.offer(kind, sorted(planner.covered.get(kind, ())))

@@ -96,6 +96,11 @@ def shared_rate(scenario: Scenario, without: Without) -> float:
     return device.memory_bytes_per_s if is_shared else 0.0
 
 
+def memory_rate(scenario: Scenario, without: Without) -> float:
+    """Bytes per second of a rank's memory; unlimited where none is known."""
+    return ("memory_bandwidth" not in without and scenario.device.memory_bytes_per_s) or inf
+
+
 def free_classes(without: Without) -> list[_core.NodeClass]:
     """Classes of nodes whose durations take no time.
 

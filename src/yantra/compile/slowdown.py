@@ -56,6 +56,7 @@ class Slowdown(NamedTuple):
     Stragglers are in all of them, and `rest` is in the time of a launch: equal factors make all of
     a run as much longer. With `graphs` only jobs that train have launches, and attention that takes
     `older` times as long: engines of inference replay CUDA graphs of the kernels of the tables.
+    `taken` is the share of a device's units that its collectives take from kernels beside them.
     """
 
     products: float = 1.0
@@ -66,11 +67,12 @@ class Slowdown(NamedTuple):
     graphs: bool = False
     older: float = 1.0
     waits: bool = False
+    taken: float = 0.0
 
     @property
     def changes_kernels(self) -> bool:
         """Whether kernel times change."""
-        return self._replace(communication=1.0) != Slowdown()
+        return self._replace(communication=1.0, taken=0.0) != Slowdown()
 
     def factor(self, op_class: str) -> float:
         """The factor of a class's kernels."""
@@ -148,4 +150,5 @@ def slowdown_on(stack: Stack | None, topology: Topology, *, hosted: bool = False
         graphs=stack.graphs == "inference",
         older=stack.older_attention,
         waits=stack.host_waits,
+        taken=stack.taken,
     )

@@ -592,6 +592,11 @@ STACK = StackSection(
             Number(at_least=0),
             "share by which each doubling of the nodes beyond 64 makes a step longer",
         ),
+        "taken": (
+            "taken",
+            Number(at_least=0, at_most=0.9),
+            "share of a device's SMs that its collectives take from kernels beside them",
+        ),
         "interval": (
             "interval",
             Number(at_least=0),

@@ -368,11 +368,12 @@ class Stack(Record):
     factors make a run as much longer; with `graphs: inference` that is so in jobs that train alone,
     as those of inference replay CUDA graphs, and have attention without the part `older_attention`
     of its factor. Where `host_waits` for the device in every layer, each kernel takes no less than
-    its launch. All of it grows by `straggling` with each doubling of
-    the nodes beyond 64, as the slowest of them counts. `interval` is half of the 90 % interval of
-    the logarithm of a step's time; 0 where none is known. `graphs_interval` is that of an
-    iteration of jobs of `graphs`, where it is not 0. `plans` have their own: the one that says
-    the most of a plan counts.
+    its launch. All of it grows by `straggling` with each doubling of the nodes beyond 64, as the
+    slowest of them counts. Collectives take the share `taken` of the SMs of a device from kernels
+    beside them, as `Interference` has it. `interval` is half of the 90 % interval of the logarithm
+    of a step's time; 0 where none is known. `graphs_interval` is that of an iteration of jobs of
+    `graphs`, where it is not 0. `plans` have their own: the one that says the most of a plan
+    counts.
     """
 
     name: str | None = None
@@ -386,6 +387,7 @@ class Stack(Record):
     graphs_interval: float = 0.0
     host_waits: bool = False
     straggling: float = 0.0
+    taken: float = 0.0
     interval: float = 0.0
     plans: tuple[PlanInterval, ...] = ()
 

@@ -165,6 +165,9 @@ def _terms(place: Place, tree: Any) -> Terms:
             read[key] = place.key(key).quantity(given[key], "time", "ns", least=0)
         else:
             read[key] = place.key(key).ratio(given[key])
+    if read["taken"].value >= 1:
+        asked = "a share of the device's SMs (24 of 132 are 0.182)"
+        raise place.key("taken.value").error(expected_got(asked, read["taken"].value))
     return Terms(
         rows=place.key("rows").whole(given["rows"]),
         models=place.key("models").whole(given["models"]),

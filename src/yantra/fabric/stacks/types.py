@@ -24,8 +24,9 @@ NOTHING = Number(value=0.0, unit="", written="0", source="none known")
 EIGHT_BITS = ("fp8", "int8", "fp4")
 
 FACTORS = ("products", "attention", "rest")
-OTHERS = ("communication", "older_attention", "launch", "straggling", "interval")
-"""The terms that a stack must state on every machine, and those that it may."""
+GIVEN = ("older_attention", "launch", "straggling", "taken")
+OTHERS = ("communication", *GIVEN, "interval")
+"""The terms that a stack must state on every machine, those not fitted, and all that it may."""
 
 DENSE, MOE = "dense", "moe"
 """Kinds of models: without experts, and mixtures of experts."""
@@ -50,9 +51,10 @@ class Terms(Record):
 
     `rows` is how many measured steps they rest on, `models` of how many models. They were fitted
     beside the kernels of `profile`, by its name or path, or beside tables alone. What is not fitted
-    but known of the framework is where a fit starts: `launch`, `straggling`, and `older_attention`,
-    how much longer attention takes with the kernels of its year than with those of the tables.
-    `attention` has that in it.
+    but known of the framework is where a fit starts: `launch`, `straggling`, `taken`, the share of
+    a device that its collectives take from kernels beside them, and `older_attention`, how much
+    longer attention takes with the kernels of its year than with those of the tables. `attention`
+    has that in it.
     """
 
     products: Number
@@ -63,6 +65,7 @@ class Terms(Record):
     communication: Number
     older_attention: Number
     straggling: Number
+    taken: Number
     rows: int
     models: int
     profile: str = ""
@@ -179,6 +182,7 @@ class Stack(Record):
             **self._engines(terms),
             **({} if self.host_waits is None else {"host_waits": True}),
             "straggling": terms.straggling.value,
+            **({"taken": terms.taken.value} if terms.taken.value else {}),
             "communication": terms.communication.value or 1.0,
             "interval": terms.interval.value,
         }
