@@ -62,10 +62,15 @@ def small(layers: int = 2) -> Any:
     return model_of(Transformer(name="small", source="test", **sizes))
 
 
-def written(folder: Path, factor: float = 1.0, launch: str = "0 us") -> str:
+def written(
+    folder: Path, factor: float = 1.0, launch: str = "0 us", taken: float | None = None
+) -> str:
     numbers = dict.fromkeys(("products", "attention", "rest"), LINE.format(factor))
+    text = FILE.format(**numbers, launch=LINE.format(launch))
+    if taken is not None:
+        text += f"    taken: {LINE.format(taken)}\n"
     path = folder / "mine.yaml"
-    path.write_text(FILE.format(**numbers, launch=LINE.format(launch)))
+    path.write_text(text)
     return str(path)
 
 
@@ -105,6 +110,26 @@ def test_a_plan_takes_what_its_run_takes(
     run = ran(small(), space, columns, row, parts_for(cluster, ranks, "bf16", stack))
     # What begins and ends layers of a group together is no part of the closed form.
     assert times[row] == pytest.approx(run, rel=2e-3 if tp == 1 else 1e-2)
+
+
+@pytest.mark.parametrize("zero", [0, 1, 2, 3])
+def test_sms_that_collectives_take_make_what_hides_them_longer(zero: int, tmp_path: Path) -> None:
+    """As long as in a run, by no more than their share; nothing where nothing is hidden."""
+    model = find("llama3-8b")
+    space = PlanSpace(
+        ranks=16, global_batch=32, most_tp=8, sequence=2048, zero=(zero,), overlap=(True, False)
+    )
+    _, bare = closed(model, space, "hgx-h100", written(tmp_path))
+    stack = written(tmp_path, taken=0.2)
+    columns, times = closed(model, space, "hgx-h100", stack)
+    assert (bare <= times).all() and (times <= bare / 0.8 * (1 + 1e-9)).all()
+    alone = (columns["overlap"] == 0) & (columns["tp"] * columns["pp"] == 1)
+    assert (times[alone] == bare[alone]).all() and (times > bare)[~alone].any()
+    parts = parts_for("hgx-h100", 16, "bf16", stack)
+    rows = np.random.default_rng(zero).permutation(np.flatnonzero(columns["overlap"]))[:6]
+    runs = [ran(model, space, columns, int(row), parts) for row in rows]
+    errors = abs(times[rows] / runs - 1)
+    assert np.median(errors) < 0.03 and max(errors) < 0.1
 
 
 @pytest.mark.parametrize("cluster", CLUSTERS)

@@ -239,14 +239,15 @@ class ClosedForm:
             of_owner["gradient_dtype"],
             self._update,
         )
+        taken = self.machine.taken
         for device in (0, 1):
             passes = sizes.forward[2 * device], sizes.backward[2 * device]
             both = passes[0][path_of], passes[1][path_of]
             owed = owed_of(self.machine, domains, of_owner, device, each).at(owners.back)
-            costs = costs_of(owed, of_payer, device, both, late[path_of])
+            costs = costs_of(owed, of_payer, device, both, late[path_of], taken)
             costs = Costs(*(one[payers.back] for one in costs))
             waits = (m, _begins(passes, c, m, device), worked)
-            before, own, after = _exposed(costs, columns, len(domains), waits, paths.back)
+            before, own, after = _exposed(costs, columns, len(domains), waits, paths.back, taken)
             if device:
                 before, own = before - arrival[paths.back], own - drain[paths.back]
                 there = columns["pp"] > 1
@@ -325,11 +326,13 @@ def _exposed(
     domains: int,
     passes: tuple[np.ndarray, np.ndarray, np.ndarray],
     path: np.ndarray,
+    taken: float,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return gathers, reductions with the norm, and updates that nothing hides.
 
     `passes` are micro-batches, when reductions begin and what all passes take, by path. Where
-    gradients are sharded each micro-batch has reductions; where weights are, its passes have them.
+    gradients are sharded each micro-batch has reductions, which take the share `taken` of the
+    device from the passes that hide them; where weights are, its passes have them.
     """
     level, overlaps = columns["zero"], columns["overlap"] > 0
     gathers = np.where(level == WEIGHTS, 0.0, costs.gathers)  # which the passes have
@@ -342,7 +345,8 @@ def _exposed(
     if (level > 1).any():
         m, begins, worked = (one[path] for one in passes)
         beyond = begins + m * costs.reduced - worked
-        each = np.where(overlaps, np.maximum(own, beyond), m * costs.reduced)
+        longer = own + taken * (m - 1) * costs.reduced
+        each = np.where(overlaps, np.maximum(longer, beyond), m * costs.reduced)
         own = np.where(level == WEIGHTS, 0.0, np.where(level > 1, each, own))
     return gathers, own + costs.norm, after
 

@@ -140,6 +140,7 @@ class Machine:
         self._slower = slower.communication
         self.launch_ns = slower.launch_ns / self._scale.latency
         self.host_waits = slower.waits
+        self.taken = slower.taken
         self._kernels: KernelTimes | None = None
         self._selection = None
         if terms is None:

@@ -264,14 +264,17 @@ def untimed(work: StageWork, amounts: Amounts, keys: int) -> np.ndarray:
     return np.stack([np.broadcast_to(np.asarray(one, float), keys) for one in part])
 
 
-def timed(work: StageWork, times: list[np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the times of a part by field; `times` are of its operations."""
+def timed(work: StageWork, times: list[np.ndarray], taken: float) -> dict[str, np.ndarray]:
+    """Return the times of a part by field; `times` are of its operations.
+
+    `taken` is the share of a device that its collectives take from kernels beside them.
+    """
     count, none = len(work.forward.operations), np.zeros(len(times[0]) if times else 1)
     there, back = times[:count], times[count:]
     lead = min(work.backward.entries, default=0)
     return {
-        "forward": _steady(work.forward, there, none),
-        "backward": _steady(work.backward, back, none),
+        "forward": _steady(work.forward, there, none, taken),
+        "backward": _steady(work.backward, back, none, taken),
         "kernels": none + _kernels(work.forward, there) + _kernels(work.backward, back),
         "lead": none + _kernels(work.backward, back, lead),
     }
@@ -293,7 +296,7 @@ def _grain(weights: list[Any], keys: int) -> np.ndarray:
     return found
 
 
-def _steady(one: Pass, times: list[np.ndarray], none: np.ndarray) -> np.ndarray:
+def _steady(one: Pass, times: list[np.ndarray], none: np.ndarray, taken: float) -> np.ndarray:
     """Return what a second copy of a pass adds behind a first; `times` are of its operations."""
     if not one.operations:
         return none
@@ -326,7 +329,16 @@ def _steady(one: Pass, times: list[np.ndarray], none: np.ndarray) -> np.ndarray:
         exit_end = ends[one.exit] if one.exit is not None else ends[-1]
         spans.append(_later(exit_end, chains.get("", none), none))
     steady: np.ndarray = spans[1] - spans[0]
-    return steady
+    if not taken:
+        return steady
+    moves = (
+        time
+        for operation, time in zip(one.operations, times, strict=True)
+        if operation.communicates and not operation.peer
+    )
+    beside = _kernels(one, times) + sum(moves, none) - steady
+    longer: np.ndarray = steady + taken * np.maximum(beside, 0.0)
+    return longer
 
 
 def _later(one: np.ndarray, other: np.ndarray, none: np.ndarray) -> np.ndarray:

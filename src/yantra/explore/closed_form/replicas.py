@@ -194,21 +194,27 @@ def costs_of(
     device: int,
     passes: tuple[_Column, _Column],
     late: _Column,
+    taken: float,
 ) -> Costs:
     """Return what the first (0) or the last (1) device of each plan pays.
 
     `passes` are its forward and backward pass of one micro-batch over all its chunks, `late` by how
-    much a message keeps the next device waiting, in ns.
+    much a message keeps the next device waiting, in ns, `taken` the share of a device that its
+    collectives take from kernels beside them.
     """
     p, v, overlaps = columns["pp"], columns["vpp"], columns["overlap"] > 0
     forward, backward = (one / v for one in passes)
     reduced, awaited = owed.reduced, owed.gathered
     if device == 0:
         awaited = _together(owed.uses, _awaited(owed.gathers, owed.by_layer, forward))
-    every = _all(reduced, v)
+    every, whole = _all(reduced, v), _all(owed.gathered, v)
+    behind, before = _exposed(reduced, p, v, backward, late), _all(awaited, v)
+    if taken:
+        behind = behind + taken * np.maximum(every - behind, 0.0)
+        before = before + taken * np.maximum(whole - before, 0.0)
     return Costs(
-        np.where(overlaps, _all(awaited, v), _all(owed.gathered, v)),
-        np.where(overlaps, _exposed(reduced, p, v, backward, late), every),
+        np.where(overlaps, before, whole),
+        np.where(overlaps, behind, every),
         owed.norm,
         owed.update,
         every,

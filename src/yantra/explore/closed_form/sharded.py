@@ -2,9 +2,10 @@
 
 The weights of a layer are gathered while the layer before works, and in the backward pass its
 gradients are reduced behind that, by the same ranks one after the other; a layer takes as long as
-the longer of both. Experts are gathered when their layer begins, as one unit is gathered ahead, and
-the dense weights of the layer are that one. The first layer of a pass has nothing before it, and
-the last has nothing behind it that hides its reduction. Without overlap all of it is exposed
+the longer of both, where kernels are longer by what collectives take of the device from them.
+Experts are gathered when their layer begins, as one unit is gathered ahead, and the dense weights
+of the layer are that one. The first layer of a pass has nothing before it, and the last has nothing
+behind it that hides its reduction. Without overlap all of it is exposed
 (`yantra.workloads.training.step.gather`, `reduce`).
 
 Trade-off: a chunk's first and last layer are as the most usual one; nothing contends.
@@ -72,6 +73,8 @@ def sharded(
     """
     none = np.zeros(len(parts[-1].forward))
     moves = [_moves(machine, part, rows, sharers, weight, gradient) for part in parts]
+    if taken := machine.taken:
+        parts = [_beside(*both, rows, hides, taken) for both in zip(parts, moves, strict=True)]
     made = [_layer(part, of, rows, hides) for part, of in zip(parts, moves, strict=True)]
     usual, own = parts[-2], moves[-2]
     forward, backward = usual.forward[rows], usual.backward[rows]
@@ -130,6 +133,16 @@ def _with(part: Part, rows: np.ndarray, forward: np.ndarray, backward: np.ndarra
     there, back = np.array(part.forward), np.array(part.backward)
     there[rows], back[rows] = forward, backward
     return part._replace(forward=there, backward=back)
+
+
+def _beside(part: Part, of: _Moves, rows: np.ndarray, hides: np.ndarray, taken: float) -> Part:
+    """A part whose kernels are longer beside the weights and gradients that move."""
+    there, back = part.forward[rows], part.backward[rows]
+    works = part.kernels[rows] / np.maximum(there + back, 1e-9)  # the rest is exposed messages
+    share = np.where(hides, taken * np.minimum(works, 1.0), 0.0)
+    there = there + np.minimum(share * of.gathers, there * share / (1.0 - share))
+    back = back + np.minimum(share * (of.gathers + of.reduces), back * share / (1.0 - share))
+    return _with(part, rows, there, back)
 
 
 def _layer(part: Part, of: _Moves, rows: np.ndarray, hides: np.ndarray) -> Part:

@@ -146,7 +146,7 @@ class Tables:
         parts = zip(fields, one.made.works, one.amounts, kernels, strict=True)
         for part, work, of, own in parts:
             times = self._times(of, own, least, groups)
-            for name, values in timed(work, times).items():
+            for name, values in timed(work, times, self._machine.taken).items():
                 part[_PLACE[name]] = values
         return fields
 
