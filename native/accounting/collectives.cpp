@@ -66,7 +66,7 @@ private:
             default:
                 break;
         }
-        // Not a message: a timer in a collective's place, counted as bytes for want of better.
+        // Not a message but a timer in a collective's place, counted as bytes.
         u64 bytes_from = from;
         if (moment.why() == Why::carried) {
             const u64 latency = delays_.latency(moment.subject(), moment.time - cause);

@@ -1,8 +1,7 @@
 // Where each collective's time went on each rank, from issue to completion.
 //
-// Steps back from the completion count by kind if of the same collective, on any rank; others on
-// its queue or link count as queued. All before its issue on another rank was waiting for that
-// peer.
+// A step back from the completion counts by its kind if it belongs to the collective, on any rank,
+// and else as queued. Time before a peer issued the collective is waiting for it.
 #pragma once
 
 #include "base/vector.hpp"
@@ -12,7 +11,7 @@
 
 namespace yantra {
 
-// In ticks, a row for each collective that ended, by place; the last six add up to its time.
+// In ticks, by place, of each collective that ended; the last six add up to its time.
 struct CollectiveParts {
     Vector<u32> place;
     Vector<u64> waiting_peers;

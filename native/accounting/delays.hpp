@@ -14,7 +14,7 @@ class Delays {
 public:
     Delays(const Model& model, const Recording& recording);
 
-    // `ticks` of a moment with Why::carried after its cause.
+    // `ticks`: between a moment with Why::carried and its cause.
     u64 latency(u32 subject, u64 ticks) const;
     // Of a hop, or the lowest that a message crosses.
     u32 dimension(u32 subject) const;

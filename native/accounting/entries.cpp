@@ -11,7 +11,7 @@ namespace yantra {
 
 namespace {
 
-// By start: (tick, place).
+// By tick, then place.
 struct Entered {
     u32 name;
     Vector<std::pair<u64, u32>> at;
@@ -107,7 +107,7 @@ private:
         return entries;
     }
 
-    // `never` if not all entered.
+    // `never` if some member did not enter.
     const Vector<u64>& last_of(u32 communicator) {
         const auto [found, is_new] = last_.try_emplace(communicator);
         Vector<u64>& last = found->second;

@@ -14,12 +14,12 @@ namespace yantra {
 
 namespace {
 
-// Or its class's in a folded run, which spans already name.
+// In a folded run, that of its class, which spans already name.
 u32 number_of(const Recording& recording, u32 link) {
     return recording.by_span || recording.link_class.empty() ? link : recording.link_class[link];
 }
 
-// With one message at a time a link has its full rate or none. By class in a folded run.
+// With one message at a time, a link runs at its full rate or not at all. By class in a folded run.
 LinkSeries series_of_crossings(const Model& model, const Recording& recording, u32 numbers) {
     LinkSeries series(numbers);
     const auto ticks_per_ns = static_cast<double>(model.semantics.scale.ticks_per_ns());
@@ -135,7 +135,7 @@ LinkRates rates_of_messages(const Model& model, const Recording& recording) {
         numbers = number == none ? numbers : std::max(numbers, number + 1);
     }
     const bool is_shared = !recording.series.is_empty();
-    const bool may_overlap = !model.network.formula_groups.empty();   // messages on links by formula are there together
+    const bool may_overlap = !model.network.formula_groups.empty();   // messages on links by formula overlap
     const LinkSeries made = is_shared     ? LinkSeries()
                             : may_overlap ? series_of_sums(model, recording, std::vector<bool>(numbers, true))
                                           : series_of_crossings(model, recording, numbers);

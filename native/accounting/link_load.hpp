@@ -1,8 +1,7 @@
 // Link load: what crossed each link of a recorded run, and its rates over time.
 //
 // Exact, from change to change (accounting/utilisation.hpp has equal bins), by row of
-// Outcome::links. A folded run has the hops of one link and rank of each class; only a run of all
-// ranks knows who sent what over a given link.
+// Outcome::links. A folded run has only the hops of one link and rank of each class.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +14,7 @@
 
 namespace yantra {
 
-// Calls visit(link, message, start, end, bytes), in ticks, by end for each link; nothing on a
-// network without links.
+// Calls visit(link, message, start, end, bytes), in ticks, by end for each link.
 template <class Visit>
 void for_each_crossing(const Model& model, const Recording& recording, Visit&& visit) {
     for (std::size_t at = 0; at < recording.spans.size(); ++at) {
@@ -53,8 +51,8 @@ struct LinkRates {
 
 LinkRates link_rates(const Model& model, const Outcome& outcome, const Recording& recording);
 
-// What crossed some rows (of a folded run, one of each class): ranks, the sending node, ticks and
-// bytes; by row, then start. Includes collectives of known time.
+// What crossed some rows (of a folded run, one of each class), by row, then start, with the sending
+// node; includes collectives of known time.
 struct LinkCrossings {
     Vector<u32> row;
     Vector<u32> sender;

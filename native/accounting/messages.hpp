@@ -16,10 +16,10 @@ struct Messages {
     Vector<u32> dimension;   // the lowest it crosses
     Vector<u64> sent;
     Vector<u64> arrived;
-    Vector<u64> queued;      // of that, the ticks for which links were busy with others
+    Vector<u64> queued;      // ticks in which it waited for busy links
     Vector<u64> node;        // ids; `never` where nobody received it
     Vector<u64> peer_node;
-    Vector<u64> alike;       // messages of other ranks that it represents, and itself
+    Vector<u64> alike;       // messages that it represents, itself included
 };
 
 Messages messages(const Model& model, const Recording& recording);

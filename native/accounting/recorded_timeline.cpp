@@ -88,7 +88,7 @@ Overlap overlap_of(Vector<u64>& starts, Vector<u64>& ends) {
     return found;
 }
 
-// On the way to `node`, back to what ended last; of ties, to the one that is no delay.
+// On the way to `node`, back to what ended last; on ties, to a node that is no delay.
 u64 delays_before(const Graph& graph, u32 node, const Vector<u64>& end) {
     u64 sum = 0;
     while (node != none) {

@@ -1,8 +1,8 @@
 // A recorded graph's time by dependencies alone, and with few slots per rank; the difference is the
 // cost of serialising threads and streams.
 //
-// The lowest ready node goes first, as in a run. Communication and memory take their recorded time
-// and no slot: a run computes these, and overlapping recordings contain link sharing.
+// The lowest ready node goes first, as in a run. Communication and memory take their recorded time,
+// which includes link sharing, and no slot.
 #pragma once
 
 #include "base/types.hpp"
@@ -10,7 +10,7 @@
 
 namespace yantra {
 
-// Nodes of a kind that a rank runs at once; 0: any number.
+// How many nodes of a kind a rank runs at once; 0: any number.
 struct SlotCounts {
     u32 cpu = 0, compute = 0;
 };
@@ -28,7 +28,7 @@ struct RecordedTimeline {
     Overlap cpu, compute;
 };
 
-// In whole microseconds. Nodes on or behind cycles do not count.
+// In whole microseconds. Nodes on or behind cycles are left out.
 RecordedTimeline recorded_timeline(const Graph& graph, const SlotCounts& slots);
 
 }  // namespace yantra

@@ -1,8 +1,8 @@
 // Slack: how much later each node could have ended without changing the makespan.
 //
-// In recorded order at slots, queues, links and memories. It is the minimum of waiting over all
-// ways to the deciding end, in one pass from last to first moment (backward pass of the critical
-// path method, Kelley and Walker, 1959).
+// The order at slots, queues, links and memories stays as recorded. Slack is the least waiting over
+// all ways to the deciding end, found in one pass from the last moment to the first (backward pass
+// of the critical path method, Kelley and Walker, 1959).
 #pragma once
 
 #include "base/vector.hpp"

@@ -13,7 +13,7 @@ namespace {
 
 using Interval = std::pair<u64, u64>;
 
-// Ascending and apart.
+// Disjoint and ascending.
 Vector<Interval> union_of(Vector<Interval> intervals) {
     if (!std::is_sorted(intervals.begin(), intervals.end())) {
         std::sort(intervals.begin(), intervals.end());
@@ -30,7 +30,7 @@ Vector<Interval> union_of(Vector<Interval> intervals) {
     return intervals;
 }
 
-// Keeps their order instead of sorting anew.
+// Keeps their order instead of sorting again.
 Vector<Interval> union_of(const Vector<Interval>& a, const Vector<Interval>& b) {
     Vector<Interval> both(a.size() + b.size());
     std::merge(a.begin(), a.end(), b.begin(), b.end(), both.begin());
@@ -118,7 +118,7 @@ Ran nodes_that_ran(const Graph& graph, const Outcome& outcome, u32 rank) {
     return issued;
 }
 
-// Whether the order of nodes matters: the first class met is printed first, and sums of fractions
+// Whether the order of nodes matters: upstream prints classes as first met, and sums of fractions
 // depend on it.
 bool has_an_order(const Vector<u32>& nodes, const Job& job, const Roofline& roofline) {
     return roofline.enabled || std::any_of(nodes.begin(), nodes.end(), [&](u32 node) {
@@ -126,7 +126,7 @@ bool has_an_order(const Vector<u32>& nodes, const Job& job, const Roofline& roof
            });
 }
 
-// As upstream's hash map of statistics has them, filled as they start.
+// In the order of upstream's hash map of statistics, which is filled as nodes start.
 Vector<u32> in_upstream_order(Vector<Interval> started, const Graph& graph) {
     if (!std::is_sorted(started.begin(), started.end())) {
         std::sort(started.begin(), started.end());

@@ -24,8 +24,8 @@ struct RankStatistics {
 };
 
 // Each moment counts for the first of these under way, so the parts add up to the rank's finish. A
-// posted message waits until its first byte moves, a collective until its last member has entered;
-// then they are communication.
+// message counts as waiting until its first byte moves, a collective until its last member enters;
+// then as communication.
 struct Breakdown {
     u64 compute = 0;                 // on the device
     u64 exposed_communication = 0;

@@ -1,6 +1,6 @@
 // Steps: what something waited for, back along the causes.
 //
-// At every join the walk takes the cause that came last, so steps have no gaps and add up exactly.
+// At a join the walk takes the last cause, so steps have no gaps and add up exactly.
 #pragma once
 
 #include "base/vector.hpp"
@@ -17,7 +17,7 @@ enum class StepKind : u8 {
 struct Step {
     u64 start;
     u64 end;
-    u32 rank;        // none at the start of the run; as are those below
+    u32 rank;        // none at the start of the run, as those below
     u32 node;        // its place in the rank's trace
     u32 peer;
     u32 dimension;

@@ -143,7 +143,7 @@ Utilisation by_every_link(const Utilisation& by_class, const Vector<u32>& class_
     return by_link;
 }
 
-// By row_of(link), a group or the link's own row, times_of(link) over.
+// By row_of(link), weighted by times_of(link).
 template <class RowOf, class TimesOf>
 Utilisation of_spans(const Model& model, const Outcome& outcome, const Recording& recording, u32 bins,
                      std::size_t rows, const RowOf& row_of, const TimesOf& times_of) {
@@ -161,7 +161,7 @@ Utilisation of_spans(const Model& model, const Outcome& outcome, const Recording
         LinkStretch stretch = series.stretches()[at];
         stretch.bytes_per_ns *= static_cast<double>(times_of(stretch.link));
         has_rate[stretch.link] = true;
-        if (row_of(stretch.link) != none) {   // else what it carried has not arrived
+        if (row_of(stretch.link) != none) {   // else the bytes did not arrive
             real.add(row_of(stretch.link), stretch);
         }
     }
@@ -317,7 +317,6 @@ Utilisation dimension_utilisation(const Model& model, const Outcome& outcome,
     return found;
 }
 
-// Links that carried no message come last, as in Outcome::links.
 Utilisation link_utilisation(const Model& model, const Outcome& outcome, const Recording& recording, u32 bins) {
     Utilisation found = links_of_messages(model, outcome, recording, bins);
     if (!Charges::are_in(model)) {

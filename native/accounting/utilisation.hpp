@@ -1,7 +1,7 @@
 // Utilisation: bytes of each dimension or link in equal bins of a run.
 //
-// By rates where messages share links, else spread evenly over a message's time. Whole bytes, with
-// exact sums.
+// By rates where messages share links, else spread evenly over a message's time. Bytes are whole
+// and their sums exact.
 #pragma once
 
 #include "base/vector.hpp"

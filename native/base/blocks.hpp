@@ -1,8 +1,8 @@
 // Blocks: an array that only grows, in blocks of 65,536 items that never move.
 //
-// Trade-off: one more load per access than a vector; but growth copies nothing, which counts for
-// gigabytes. From the fifth on, four blocks are allocated at once, in large pages if possible: page
-// faults cost more than the writes.
+// Trade-off: an access takes one more load than in a vector, but growth copies nothing. From the
+// fifth on, four blocks are allocated at once, in large pages if possible, as page faults cost more
+// than the writes.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,7 @@ private:
     static constexpr u32 bits = 16;
     static constexpr std::size_t mask = (std::size_t{1} << bits) - 1;
 
-    static constexpr std::size_t most_single = 4;   // allocated singly
+    static constexpr std::size_t most_single = 4;
 
     struct GiveBack {
         void operator()(T* items) const { std::free(items); }

@@ -1,11 +1,10 @@
 // TimeScale: from a real duration in nanoseconds to whole ticks.
 //
 // Native scenarios round to the nearest picosecond; the astra-sim semantics truncate to
-// nanoseconds, as upstream's conversion from double. With ticks as the engine's unit, upstream's
-// numbers are exact by construction.
+// nanoseconds, as upstream's conversion from double does.
 //
-// Durations above `longest_ticks` are refused here; no moment exceeds `latest_tick`, so their sum
-// fits 64 bits and the event queue needs one comparison.
+// Durations above `longest_ticks` are refused here; no moment exceeds `latest_tick`, so the event
+// queue needs one comparison.
 #pragma once
 
 #include <cmath>
@@ -70,7 +69,7 @@ public:
 private:
     explicit TimeScale(u64 ticks_per_ns) : ticks_per_ns_(ticks_per_ns) {}
 
-    // A rate of 0 or none means no limit, so no time; NaN lasts for ever; as in upstream's
+    // A rate of 0 or none means no limit, so no time; NaN lasts for ever, as in upstream's
     // conversion. Rates with infinite times are refused before the run.
     [[gnu::noinline, gnu::cold]] u64 outside(double ticks) const {
         if (std::isnan(ticks)) {

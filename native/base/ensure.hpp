@@ -1,5 +1,5 @@
-// `ensure`: an assertion that throws, in every build, for one predictable branch. A violation is
-// our defect, never the user's; Python shows it as InternalError.
+// `ensure`: an assertion that throws, in every build. A violation is our defect, never the user's;
+// Python shows it as InternalError.
 #pragma once
 
 #include <stdexcept>

@@ -1,7 +1,7 @@
 // Growing: an array that grows at its end, of items copied as bytes.
 //
-// Trade-off against Vector: it can do less, but push() is a leaf: growth is a tail call, so callers
-// save no registers for it.
+// Trade-off: it can do less than Vector, but growth is a tail call of push(), so callers save no
+// registers for it.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,6 @@ public:
         items_[size_++] = item;
     }
 
-    // To be filled in place.
     T& grow_by_one() {
         if (size_ == capacity_) [[unlikely]] {
             grow();
@@ -49,7 +48,6 @@ public:
     }
 
     void clear() { size_ = 0; }
-    // Precondition: it has that many.
     void drop_first(std::size_t items) {
         std::copy(begin() + items, end(), items_.get());
         size_ -= items;
@@ -64,7 +62,6 @@ public:
     const T& operator[](std::size_t index) const { return items_[index]; }
     std::size_t size() const { return size_; }
     bool empty() const { return size_ == 0; }
-    // Precondition: not empty().
     const T& back() const { return items_[size_ - 1]; }
     const T* begin() const { return items_.get(); }
     const T* end() const { return items_.get() + size_; }

@@ -1,8 +1,8 @@
 // HugePages: memory in pages of 2 MB where it is large enough.
 //
-// In a pool of millions of objects, read at random, looking up pages of 4 kB can take longer than
-// the access. Linux gives large ones on request ("madvise" of transparent huge pages, its default).
-// Trade-off: up to 2 MB of a block may be unused.
+// In a pool of millions of objects read at random, looking up 4 kB pages can take longer than the
+// access. Linux gives large ones on request (transparent huge pages, "madvise"). Trade-off: up to 2
+// MB of a block may be unused.
 #pragma once
 
 #include <cstddef>

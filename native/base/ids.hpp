@@ -1,5 +1,5 @@
 // Typed ids, so that a rank cannot be passed for a link, and vectors indexed by one kind.
-// Trade-off: plain containers need `index()`. An id compiles to the code of its u32.
+// Trade-off: plain containers need `index()`.
 #pragma once
 
 #include <compare>
@@ -50,7 +50,7 @@ public:
         values_.push_back(std::move(value));
         return IdType(static_cast<u32>(values_.size() - 1));
     }
-    // That add() gives next.
+    // The id that add() gives next.
     IdType next() const { return IdType(static_cast<u32>(values_.size())); }
     bool has(IdType id) const { return id.index() < values_.size(); }
 

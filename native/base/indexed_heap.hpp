@@ -15,7 +15,6 @@ public:
     bool empty() const { return heap_.empty(); }
     bool has(u32 number) const { return place_[number] != none; }
     double key(u32 number) const { return key_[number]; }
-    // Precondition: not empty().
     u32 top() const { return heap_.front(); }
 
     void set(u32 number, double key) {

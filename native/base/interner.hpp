@@ -1,7 +1,7 @@
 // Interner: gives equal strings one small number, in order of first appearance.
 //
-// Trade-off: open addressing, at most half full; strings are never removed. The hash multiply-mixes
-// eight bytes at a time and is not keyed: a hostile file can make lookups linear, never wrong.
+// Trade-off: open addressing, at most half full; strings are never removed. The hash is not keyed:
+// a hostile file can make lookups linear, never wrong.
 #pragma once
 
 #include <bit>

@@ -1,7 +1,7 @@
 // Interruption: how a long loop of the core notices a signal.
 //
-// A handler sets `has_come`; loops check it between steps, for one load. The embedder decides:
-// `answer` returns to go on and throws to stop. So no loop has to guess how long a step takes.
+// A handler sets `has_come`, which loops check between steps for one load. The embedder's `answer`
+// returns to go on and throws to stop.
 #pragma once
 
 #include <atomic>

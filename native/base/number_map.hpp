@@ -1,9 +1,9 @@
 // NumberMap: from 64-bit numbers to small values.
 //
 // Open addressing with linear probing, at most half full. Trade-off: one number cannot be a key (it
-// marks free slots), and values move on insertion and removal; but a million entries are one
-// allocation. Removal closes the gap (Knuth, "The Art of Computer Programming", volume 3, section
-// 6.4, algorithm R).
+// marks free slots), and values move on insertion and removal; but all entries are one allocation.
+// Removal closes the gap (Knuth, "The Art of Computer Programming", volume 3, section 6.4,
+// algorithm R).
 #pragma once
 
 #include <bit>

@@ -2,7 +2,7 @@
 //
 // A debug build (YANTRA_POISON) overwrites it with a pattern that is no index, kind or time; under
 // AddressSanitizer a read ends the program. Trade-off: items that are not plain bytes keep their
-// contents, needed for reuse, so only AddressSanitizer catches these.
+// contents for reuse, so only AddressSanitizer catches reads of these.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // Pool: objects with a 32-bit index; freed indices are reused, last freed first.
 //
-// Trade-off: an index costs one more load than a pointer, but is half as wide, survives growth, and
+// Trade-off: an index costs one more load than a pointer, but is half as wide, survives growth and
 // cannot dangle into unmapped memory. Free indices are a stack, whose end is cached, unlike links
 // through free objects. Debug builds poison freed objects (base/poison.hpp), since a stale index
 // shows only on reuse.
@@ -29,8 +29,8 @@ public:
         return index;
     }
 
-    // take() without clearing, for callers that set every field in place. Hot paths do: a value
-    // built on the stack and copied stalls on its own stores.
+    // take() without clearing, for hot paths that set every field in place: a value built on the
+    // stack and copied stalls on its own stores.
     u32 take_as_left() {
         if (free_count_ == 0) [[unlikely]] {
             return grow();

@@ -1,7 +1,7 @@
 // QuickReader: reads the wire format like WireReader, without saying what is wrong.
 //
-// Trade-off: it keeps two pointers and no offsets, so it stays in registers. Where WireReader
-// throws it returns false; read again with that for the message. Source: protobuf encoding guide,
+// Trade-off: it keeps no offsets, so it stays in registers. Where WireReader throws it returns
+// false; read again with WireReader for the message. Source: protobuf encoding guide,
 // https://protobuf.dev/programming-guides/encoding.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Shared: a vector or text that copies on write: graphs of a job's ranks mostly differ in a column
-// or two. Trade-off: reads take one more step; an unshared one is not copied.
+// Shared: a vector or text that copies on write, as graphs of a job's ranks mostly differ in a
+// column or two. Trade-off: reads take one more step.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +41,7 @@ public:
         } else if (values_.use_count() > 1) {
             values_ = std::make_shared<Values>(*values_);
         } else {
-            std::atomic_thread_fence(std::memory_order_acquire);   // who held it too has read it
+            std::atomic_thread_fence(std::memory_order_acquire);   // whoever shared it has read it
         }
         return *values_;
     }

@@ -1,7 +1,7 @@
 // Finds the first byte of a text that is not valid UTF-8.
 //
-// Trade-off: ASCII is passed eight bytes at a time, the rest byte by byte; trace text is almost
-// always ASCII. Source: RFC 3629, section 4 (table of well-formed sequences).
+// ASCII is passed eight bytes at a time, the rest byte by byte, as trace text is mostly ASCII.
+// Source: RFC 3629, section 4 (table of well-formed sequences).
 #pragma once
 
 #include <cstddef>

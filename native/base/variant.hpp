@@ -1,8 +1,8 @@
 // A run is compiled twice: plain, and recorded with the cause of every event.
 //
-// The recording is in the components' probes. In a plain run a probe is an empty type with empty
-// functions and costs no instruction. Types that differ are in an inline namespace; CMakeLists.txt
-// lists the folders that are compiled twice. Trade-off: these take twice as long to build.
+// Components record through probes, which in a plain run are empty types and cost no instruction.
+// Types that differ are in an inline namespace. Trade-off: the folders that are compiled twice
+// (CMakeLists.txt) take twice as long to build.
 #pragma once
 
 #ifdef YANTRA_RECORDED

@@ -1,10 +1,9 @@
 // WireReader: a bounds-checked reader of the protobuf wire format; the one class that touches raw
 // bytes.
 //
-// Trade-off: every read is checked against the end of its message (one predictable branch), so no
-// broken input is read past its end. Groups (wire types 3 and 4, withdrawn from protobuf before
-// Chakra) are refused, so no nesting is tracked. Source: protobuf encoding guide,
-// https://protobuf.dev/programming-guides/encoding.
+// Trade-off: every read is checked against the end of its message (one predictable branch). Groups
+// (wire types 3 and 4, withdrawn from protobuf before Chakra) are refused, so no nesting is
+// tracked. Source: protobuf encoding guide, https://protobuf.dev/programming-guides/encoding.
 #pragma once
 
 #include <cstddef>
@@ -115,7 +114,7 @@ public:
         return WireReader(bytes, offset() - bytes.size());
     }
 
-    // Prefetches four cache lines that far ahead; readers of many files need it.
+    // Prefetches four cache lines so far ahead; readers of many files need it.
     void fetch(std::size_t ahead) const {
         constexpr std::size_t line = 64;
         if (left() > ahead + 4 * line) {

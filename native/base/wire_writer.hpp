@@ -1,7 +1,7 @@
 // WireWriter: appends the protobuf wire format to a string.
 //
-// Trade-off: a nested message is written twice (alone, then into its parent), which keeps lengths
-// exact without a sizing pass. Source: protobuf encoding guide.
+// Trade-off: a nested message is written twice (alone, then into its parent), which saves a sizing
+// pass. Source: protobuf encoding guide.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Python tables as a stream of the Arrow C data interface, for other libraries.
 //
 // Readers may keep batches beyond the interpreter, so a batch owns its memory and is released
-// without Python; only fetching the next calls it. Trade-off: one copy. Source:
+// without Python. Trade-off: one copy. Source:
 // https://arrow.apache.org/docs/format/CDataInterface.html and CStreamInterface.html
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -142,7 +142,7 @@ struct TableSource {
 
 TableSource& source_of(ArrowArrayStream* stream) { return *static_cast<TableSource*>(stream->private_data); }
 
-// Exceptions of `act` as the consumer's error codes, as C has none.
+// Runs `act` and turns exceptions into the consumer's error codes.
 template <class Act>
 int told(ArrowArrayStream* stream, Act act) {
     try {

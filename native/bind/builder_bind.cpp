@@ -39,7 +39,7 @@ namespace {
 
 constexpr u64 comm_types = 32;   // that a set of them as bits holds
 
-// Comm_types, as bits, that graphs use in communicators of each layout; and those of groups named
+// Comm_types, as bits, that graphs use in communicators of each layout, and those of groups named
 // differently from their communicator.
 std::pair<Vector<std::pair<LayoutId, u64>>, Vector<UsedCollective>> used_in_layouts(
     const ModelBuilder& builder, const Vector<std::shared_ptr<const Graph>>& graphs,

@@ -1,8 +1,8 @@
 // Enumerations as Python classes made without `enum`.
 //
-// nb::enum_ lets Python's `enum` make each class, a tenth of a small command's time. A choice is
-// one object per name, found as attribute or by subscription, with a `name` and a `value` from 0.
-// To type checkers it is an enum.Enum (native/bind/stub.py).
+// nb::enum_ lets Python's `enum` make each class, which takes a tenth of a small command's time. A
+// choice is one object per name, found as attribute or by subscription, with a `name` and a `value`
+// from 0. To type checkers it is an enum.Enum (native/bind/stub.py).
 //
 // Trade-off: each enumeration is listed here with its Python name.
 #pragma once
@@ -49,7 +49,7 @@ void register_choices(nanobind::module_& module);
 ChoiceClass make_choices(nanobind::handle scope, const char* name);
 void add_choice(ChoiceClass& to, const char* name, u32 value);
 
-// As nb::enum_: Choices<Priority>(module, "Priority").value("LIFO", Priority::lifo)...
+// Used as nb::enum_: Choices<Priority>(module, "Priority").value("LIFO", Priority::lifo)...
 template <class Enum>
 class Choices {
 public:

@@ -76,7 +76,7 @@ std::string text_of(nb::handle value) {
     return {bytes, static_cast<std::size_t>(size)};
 }
 
-// Throws Python's OverflowError beyond 63 bits.
+// Raises Python's OverflowError beyond 63 bits.
 std::int64_t number_of(nb::handle value) {
     const long long number = PyLong_AsLongLong(value.ptr());
     if (number == -1 && PyErr_Occurred() != nullptr) {

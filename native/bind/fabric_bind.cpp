@@ -98,13 +98,13 @@ struct Router {
     }
 };
 
-// Concatenated, and where each begins.
+// Concatenated paths, and where each begins.
 struct Paths {
     Vector<u64> first;
     Vector<u32> links;
 };
 
-// `packets`: how many ways of each flow, those of its packets 0, 1, ...
+// `packets`: how many ways of each flow, one for each of its first packets.
 Paths paths_of(Router& router, const Array<i32>& from, const Array<i32>& to, const Array<i64>& number, u32 packets) {
     if (from.size() != to.size() || from.size() != number.size()) {
         throw std::invalid_argument("flows: columns of different lengths");

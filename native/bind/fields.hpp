@@ -2,7 +2,7 @@
 //
 // nanobind's def_ro and def_rw make functions per class and type, a tenth of the bindings' compile
 // time. Trade-off: fields are found by offset, so the function checks the object's class itself.
-// Define fields first: what nb::class_ defines afterwards returns an nb::class_.
+// Define fields first, as nb::class_'s own functions return an nb::class_.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -17,7 +17,7 @@ struct FieldPlace {
     nanobind::handle type;
     std::size_t offset;
 
-    // nb::type_error if the object is not of the class, or not initialised.
+    // Throws nb::type_error if the object is of another class or not initialised.
     void* in(nanobind::handle object) const;
 };
 

@@ -1,10 +1,10 @@
 // Interruptible: a call without Python's lock that Ctrl-C and SIGTERM can end between two steps.
 //
 // Python acts on a signal only at its next line. During such a call a handler in front of Python's
-// also notes it for the core (base/interruption.hpp), which lets Python act, and ends if that
-// raises. Handlers are restored after the last such call; the system's default stays. Trade-off:
-// four system calls, so for long calls. Python acts only in the main thread; others end by a Stop
-// that they hear.
+// also notes the signal for the core (base/interruption.hpp), which lets Python act, and ends if
+// that raises. Handlers are restored after the last such call; the system's default is left alone.
+// Trade-off: it takes four system calls, so it is for long calls. As Python acts only in the main
+// thread, others end by a Stop that they hear.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -17,7 +17,7 @@
 
 namespace yantra {
 
-// Call once, in the importing thread: Python acts on signals in no other.
+// Call once, in the importing thread.
 void hear_signals_in_this_thread();
 
 class SignalsHeard {
@@ -54,7 +54,7 @@ struct InterruptibleCall {
     nanobind::gil_scoped_release released;
 };
 
-// For a call proportional to bytes; with few, it is not worth the system calls.
+// For work proportional to bytes: short work is not worth the system calls.
 struct InterruptibleWork {
     std::optional<SignalsHeard> heard;
     nanobind::gil_scoped_release released;

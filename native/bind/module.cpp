@@ -13,8 +13,8 @@
 
 namespace {
 
-// glibc returns free memory beyond twice the largest piece freed so far, at first 128 KiB.
-// Successive short runs would get every page anew, which takes longer than filling it.
+// glibc returns free memory beyond twice the largest piece freed so far, at first 128 KiB, so
+// successive short runs would get every page anew, which takes longer than filling it.
 void keep_free_memory() {
     constexpr std::size_t most = std::size_t{4} << 20U;
     void* volatile piece = std::malloc(most);   // never written, so it costs no page
@@ -28,7 +28,7 @@ NB_MODULE(_core, module) {
     keep_free_memory();
     yantra::hear_signals_in_this_thread();
     module.doc() = "Native core of Yantra; an implementation detail.";
-    nb::set_leak_warnings(false);  // an ending command collects no garbage, so objects are left
+    nb::set_leak_warnings(false);  // an ending command leaves its objects uncollected
     nb::exception<yantra::InternalFault>(module, "InternalFault", PyExc_RuntimeError);
     nb::exception<yantra::Unsupported>(module, "Unsupported");
     nb::exception<yantra::TooLong>(module, "TooLong");

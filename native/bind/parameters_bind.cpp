@@ -1,6 +1,4 @@
 // Python's view of a model's parameters: choices, records and quirks.
-//
-// SystemParameters and Quirks have many fields, set by name and then copied by the builder.
 
 #include "base/vector.hpp"
 #include "bind/choices.hpp"

@@ -1,5 +1,5 @@
 // Python's view of copies of blocks: the stamper of a trace, and the player of a device's passes.
-// std::invalid_argument becomes ValueError, for Python to reword.
+// Python rewords ValueError (std::invalid_argument).
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>

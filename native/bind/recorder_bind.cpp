@@ -137,8 +137,8 @@ public:
                              trace_.add_text(types)});
     }
 
-    // As io(), from the JSON of {"values": […], "shapes": […], "types": […]}, as Python writes
-    // lists; false, without effect, if that takes Python itself.
+    // As io(), from the JSON of {"values": […], "shapes": […], "types": […]}; false, without
+    // effect, if that needs Python.
     bool io_json(bool outputs, nb::handle json) {
         Py_buffer buffer;
         if (PyObject_GetBuffer(json.ptr(), &buffer, PyBUF_SIMPLE) != 0) {

@@ -1,4 +1,4 @@
-// Python's view of templates. std::invalid_argument becomes ValueError, for Python to reword.
+// Python's view of templates. Python rewords ValueError (std::invalid_argument).
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unordered_map.h>

@@ -1,7 +1,6 @@
 // Python's view of Trace: counts, rows as plain objects, columns as read-only memoryviews.
 //
-// Columns are shared and keep their owner alive. It works without numpy, and numpy.asarray() of a
-// column is free.
+// Columns keep their owner alive. It works without numpy, and numpy.asarray() of a column is free.
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
