@@ -1,8 +1,7 @@
 // Communicator: a lowest rank, and a layout of offsets that many communicators share.
 //
-// The groups of a training job have equal offsets. A layout holds them once (a stride if evenly
-// spaced), with their plans; a communicator is two numbers. Trade-off: finding a member takes an
-// addition.
+// The groups of a training job have equal offsets, so a layout holds these once (a stride if evenly
+// spaced), with their plans. Trade-off: finding a member takes an addition.
 #pragma once
 
 #include <array>
@@ -41,7 +40,7 @@ private:
 
 // From so many bytes on.
 struct PlanFrom {
-    std::size_t kind;   // of collective
+    std::size_t kind;
     u64 bytes;
     u32 plan;
 };

@@ -22,8 +22,8 @@ u64 custom_bytes(const Graph& graph, u32 node, u64 collective_bytes) {
     return collective_bytes / total * chunks + (rest + total - 1) / total;
 }
 
-// Builds the sets as upstream's dependency resolver does: the free set is filled by walking a map
-// of all nodes seen, as node or parent, in file order.
+// Builds the sets as upstream's dependency resolver does: it fills the free set from a map of all
+// nodes seen, as node or parent, in file order.
 CustomPosition prepare_custom(std::shared_ptr<const Graph> graph) {
     CustomPosition position;
     UnorderedOrder seen;

@@ -1,9 +1,9 @@
 // CustomCollective: a collective given as Chakra graphs, one for each position in the group.
 //
-// A node has its size (comm_size) or a share of the running collective's: msg_chunk_cnt of
+// A node has a size (comm_size) or a share of the running collective's: msg_chunk_cnt of
 // total_chunk_cnt chunks, rounded up to bytes (refused upstream). Nodes are sends, receives and
-// timed compute; every ready node starts at once, in the order of upstream's hash sets or, without
-// that quirk, by ascending id (astra-sim-semantics 8, 9.1).
+// timed compute; all ready ones start at once, in the order of upstream's hash sets or, without
+// that quirk, by id (astra-sim-semantics 8, 9.1).
 #pragma once
 
 #include <memory>
@@ -29,7 +29,7 @@ struct CustomCollective {
 
 bool has_chunks(const Graph& graph, u32 node);
 
-// Of a send, receive or reduction. The node must have a comm_size or chunks.
+// Of a send, receive or reduction, which must have a comm_size or chunks.
 u64 custom_bytes(const Graph& graph, u32 node, u64 collective_bytes);
 
 CustomPosition prepare_custom(std::shared_ptr<const Graph> graph);

@@ -92,7 +92,7 @@ inline u32 queues_per_set(const CollectiveParameters& parameters) {
     return static_cast<u32>(most) * parameters.system.queues_per_dimension;
 }
 
-// The period, in chunks, of queues, programs, lanes and orders of levels.
+// The period, in chunks, of queues, programs, lanes and level orders.
 inline u64 turns_of_chunks(const CollectiveParameters& parameters) {
     u64 turns = 2 * u64{parameters.system.queues_per_dimension};
     const bool rotates = parameters.system.inter_dimension == InterDimension::round_robin;

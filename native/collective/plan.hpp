@@ -1,8 +1,7 @@
 // Plan: the levels over which a communicator runs a kind of collective, and their programs.
 //
-// A level is a ring: along a dimension of the grid all members of the dimension, or those in the
-// communicator; or the whole communicator. Levels are dimensions, innermost first, or stages in
-// order.
+// A level is a ring: all members along a dimension of the grid, those in the communicator, or the
+// whole communicator. Levels are dimensions, innermost first, or stages in order.
 #pragma once
 
 #include <array>

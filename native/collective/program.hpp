@@ -1,7 +1,7 @@
 // Programs: what the core executes for a phase of a collective, independent of sizes and time.
 //
 // Python describes each algorithm once per (kind, n) (src/yantra/collectives). Sizes are fractions
-// of the phase's data and peers are relative, so one program serves all ranks, chunks and sizes.
+// of the phase's data and peers relative, so one program serves all ranks, chunks and sizes.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ inline u32 partner_of(u32 position, u32 distance, u32 size) {
 }
 
 // The exchange machine: a window of packets is handed over at the start and one more for every
-// receipt; each hand-over is followed by a send and the posting of a receive while sends are left
+// receipt; each hand-over is followed by a send and by posting a receive while sends are left
 // (astra-sim-semantics 5.3 to 5.5). A run is `count` equal packets.
 struct Run {
     u64 count = 0;
@@ -91,24 +91,24 @@ struct GraphProgram {
     Vector<u32> first_op;  // of each position; one more at the end
     Vector<GraphOp> ops;   // successors are numbered from the position's first op
     Vector<u32> successors;
-    // Positions after the ranks' are fabric switches. For each: the number under which it
-    // communicates, and the position of the rank with which it starts.
+    // Positions after the ranks' are fabric switches: the number under which each communicates, and
+    // the position of the rank with which it starts.
     Vector<u32> switches;
     Vector<u32> hosts;
     u64 step = 0;               // ticks of a hand-over of received data beside the endpoint delay
 };
 
 // A phase measured as a whole: all members end together, that long after the last has come. One or
-// more `points`, ascending in bytes; linear between them and, beyond, with the nearest slope, not
-// below the first. `charges`: what the measured algorithm puts on links (run/charges.hpp).
+// more `points` ascend in bytes; between them, and beyond with the nearest slope (not below the
+// first), time is linear. `charges`: what the measured algorithm puts on links (run/charges.hpp).
 struct TimedProgram {
     struct Point {
         u64 bytes;
         u64 ticks;
     };
-    // What members send in all, as a share of the phase's data. Members, ascending, are nodes of
-    // `local` each; (node, place) sends to (node + `node`, place + `place`), modulo the counts.
-    // With `from_node` only that node sends, and `node` is the receiver.
+    // What members send in all, as a share of the phase's data. Members, ascending, are in nodes of
+    // `local`; (node, place) sends to (node + `node`, place + `place`), modulo the counts. With
+    // `from_node` only that node sends, and `node` is the receiver.
     struct Charge {
         u32 from_node = none;
         u32 node = 0;

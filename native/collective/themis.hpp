@@ -1,10 +1,9 @@
 // Themis: the order in which a collective's chunks visit the dimensions, by balancing load.
 //
 // (Rashidi et al., "Themis: a network bandwidth-aware collective scheduling policy for distributed
-// training of DL models", ISCA 2022, algorithm 1.) In upstream's form (OfflineGreedy and
-// OfflineGreedyFlex), oddities included (astra-sim-semantics 4.7): one load table for all members,
-// reset when the lowest starts a collective at a new time; whichever rank asks first decides for
-// all.
+// training of DL models", ISCA 2022, algorithm 1.) As upstream's OfflineGreedy and
+// OfflineGreedyFlex (astra-sim-semantics 4.7): one load table for all members, reset when the
+// lowest starts a collective at a new time; the rank that asks first decides for all.
 #pragma once
 
 #include <unordered_map>
@@ -31,7 +30,7 @@ public:
     Themis(Vector<Along> dimensions, u32 members, bool flexible);
 
     bool is_next(u64 id) const { return id >= next_; }
-    // Call when the first member starts a collective: upstream the lowest number, else whoever
+    // Call when the first member starts a collective: upstream the lowest-numbered, else whoever
     // comes first.
     void collective_starts(u64 now);
 

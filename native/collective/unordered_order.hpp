@@ -1,8 +1,8 @@
 // UnorderedOrder: a set of 64-bit keys walked in the order of libstdc++'s unordered_set.
 //
-// Upstream starts a custom collective's ready nodes in that order, and under congestion the order
-// decides the result. It is reimplemented (astra-sim-semantics 9.1), so that results do not depend
-// on the C++ library.
+// Upstream starts a custom collective's ready nodes in that order, which decides the result under
+// congestion. It is reimplemented (astra-sim-semantics 9.1), so that results do not depend on the
+// C++ library.
 #pragma once
 
 #include "base/types.hpp"

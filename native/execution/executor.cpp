@@ -191,8 +191,8 @@ void Executor::put_back(OfActor& a, NodeId node) { make_ready(a, part_of(a, node
 
 // Issues every ready node with a free slot, by position (by id unless scheduled), older jobs first.
 // A skipped node that does not wake its rank leaves its children to the next pass; with nothing in
-// flight that follows at once (upstream stalls for good). `child`, if not none, is ready too; most
-// often it starts without queueing.
+// flight that follows at once (upstream stalls for good). `child`, if any, is ready too, and mostly
+// starts without queueing.
 [[gnu::always_inline]] inline void Executor::issue_ready(ActorId actor, OfActor& a, NodeId child) {
     const auto is_open = [&](u32 slot) {
         return ready_sets_tell_ ? a.ready.is_open(slot) : slot_open(actor, slot);
@@ -236,7 +236,7 @@ void Executor::put_back(OfActor& a, NodeId node) { make_ready(a, part_of(a, node
     a.issuing = false;
 }
 
-// Whether a ready node and its slot stay so while another starts: a message, so nothing ends.
+// Whether a ready node keeps its slot free while another starts: a message ends nothing.
 inline bool Executor::waits_aside(const OfActor& a, NodeId node, const Op& other) {
     return part_of(a, node).op(node).resource == unlimited && is_message(other);
 }
@@ -294,8 +294,8 @@ void Executor::count_arrival(const Part& part) {
     }
 }
 
-// When nothing runs and nothing is ready. Nodes on a cycle never become ready; astra-sim semantics
-// drop them, as upstream (the reader warns).
+// Nodes on a cycle never become ready; astra-sim semantics drop them, as upstream (the reader
+// warns).
 [[gnu::always_inline]] inline void Executor::finish_if_done(ActorId actor, OfActor& a) {
     if (a.in_flight == 0 && !a.finished && a.ready.empty()) [[unlikely]] {
         finish(actor, a);
@@ -436,7 +436,7 @@ void Executor::completed(const Completion& completion) {
     complete(ActorId(completion.a), NodeId(completion.b), completion.kind);
 }
 
-// Messages whose other half came first never wait, so most runs of collectives keep no column.
+// Messages whose other half came first never wait, so most runs of collectives need no column.
 void Executor::message_begins(const Completion& completion) {
     const u32 at = place(ActorId(completion.a), NodeId(completion.b));
     if (state_.begun.size() <= at) {
@@ -463,7 +463,7 @@ void Executor::enter_collective(ActorId actor, const Part& part, NodeId node, co
                         .then = {done(op), actor.index(), node.index()}});
 }
 
-// A node without time: no slot and, with the quirk, no issue pass.
+// A node without time takes no slot and, with the quirk, no issue pass.
 void Executor::skip(ActorId actor, const Part& part, NodeId node) {
     OfActor& a = state_.actors[actor];
     const u32 at = part.place(node);

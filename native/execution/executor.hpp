@@ -1,7 +1,7 @@
 // Executor: nodes of the execution graphs: when they are ready, their slots, what they do
 // (astra-sim-semantics 6).
 //
-// An actor starts with its job of the model. Later arrivals are numbered on and share the actor's
+// An actor starts with its job of the model. Later arrivals continue the numbers and share its
 // slots.
 #pragma once
 
@@ -30,7 +30,7 @@ namespace yantra::inline YANTRA_RUN {
 
 class Executor final : public Component {
 public:
-    // An actor's job. What every node needs comes first, in one cache line instead of five.
+    // An actor's job. What every node needs comes first, in one cache line.
     struct alignas(64) Part {
         const Op* ops = nullptr;
         const u32* only_child = nullptr;
@@ -84,8 +84,8 @@ public:
         Part first_;
         Vector<Part> later_;
     };
-    // Ending a node and starting the next reads three cache lines: the first of the part, and the
-    // two from the ready set on.
+    // Ending a node and starting the next reads three cache lines: the part's first, and two from
+    // the ready set on.
     struct alignas(64) OfActor {
         Parts parts;
         ReadySet ready{0};
@@ -110,7 +110,7 @@ public:
         Vector<u32> occupied;     // by actor, then by slot
         Vector<u64> start;        // by place
         Vector<u64> end;
-        Vector<u64> begun;        // of posted messages that waited: their first byte; grows when needed
+        Vector<u64> begun;        // first byte of posted messages that waited; grows when needed
         IdVector<ActorId, u64> finish;
         Vector<ActorId> finish_order;
         u64 nodes_done = 0;
@@ -128,12 +128,11 @@ public:
 
     void start();
 
-    // They do nothing before `begin`. Precondition: actors are ranks.
+    // The jobs do nothing before `begin`. Precondition: actors are ranks.
     u32 accept(Vector<std::pair<ActorId, std::shared_ptr<const Job>>> jobs);
     void begin(u32 arrival);
     const Arrival& arrival(u32 arrival) const { return arrivals_[arrival]; }
     std::optional<u64> done_at() const;
-    // Since the last call.
     Vector<u32> take_ended() { return std::exchange(ended_, {}); }
 
     void handle_of_actor(ActorId actor, const RankEvent& event) override;
@@ -186,7 +185,7 @@ public:
     State& state() { return state_; }
 
 private:
-    // The kind has the slot and whether it was a collective, which saves a look-up of a node read
+    // The kind holds the slot and whether it was a collective, which saves looking up a node read
     // long ago. Of an actor's events, a: the node; of completions, a: the actor, b: the node.
     static EventKind done(const Op& op) {
         return {Owner::execution, u32{op.resource} | (op.kind == OpKind::collective ? of_collective : 0)};

@@ -1,4 +1,4 @@
-// Happening: an entry of a run's log, noted in order, which ticks alone do not give.
+// Happening: an entry of a run's log, noted in order, which ticks do not give.
 #pragma once
 
 #include "base/types.hpp"

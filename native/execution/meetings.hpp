@@ -3,7 +3,7 @@
 // As in the ASTRA-sim branch of the artifact of Chakra's MLSys 2026 paper (quirk
 // collectives-start-together): calls of equal kind, size, tag and group name meet, in each rank's
 // order. When the last member comes or a collective ends, all that can start do, in the order of
-// its (libstdc++'s) hash maps.
+// libstdc++'s hash maps.
 //
 // Trade-off: actors must be ranks, so such runs are not folded.
 #pragma once

@@ -1,9 +1,8 @@
 // ReadySet: a rank's nodes that wait for a slot, by kind, smallest position first.
 //
 // A position (the node's number unless scheduled) is above the number in one word, to compare both
-// at once. Upstream walks all ready nodes at every completion; this takes a few steps. Nodes come
-// nearly in order, to a list; late ones are inserted near the end or go to a heap. A word marks
-// kinds waited for.
+// at once. Nodes come nearly in order, to a list; late ones are inserted near the end or go to a
+// heap. A word marks the kinds waited for.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +31,7 @@ public:
         filled_ |= bit_of(slot);
     }
 
-    // Removes the smallest among the kinds with `open(slot)`, or none.
+    // Removes the smallest among the kinds with `open(slot)`, or returns none.
     template <class Open>
     u32 take_first(Open&& open) {
         return take_before(nobody, open);
@@ -64,10 +63,9 @@ public:
         return static_cast<u32>(best);
     }
 
-    // If the slot will soon be free.
+    // Call if the slot will soon be free.
     void fetch(u32 slot) const { __builtin_prefetch(&slots_[slot], 1); }
     bool empty() const { return filled_ == 0; }
-    // False if nobody waits for a kind that is not shut.
     bool may_have_open() const { return (filled_ & ~shut_) != 0; }
 
     // A hint: `open` is false for this kind until it reopens.

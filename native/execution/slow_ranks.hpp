@@ -1,8 +1,7 @@
 // SlowRanks: kernel times on ranks that are slower for a while.
 //
-// Within a spell a kernel is slower by the spell's factor, so for that part alone. Messages, memory
-// and the host are not. Trade-off: spells are known beforehand, so a kernel's end is known at its
-// start.
+// Only the part of a kernel within a spell is slower, by its factor; messages, memory and the host
+// are not. Spells are known beforehand, so a kernel's end is known at its start.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +14,7 @@ namespace yantra {
 
 class SlowRanks {
 public:
-    // By rank, then time, without overlap. They outlive this.
+    // By rank, then time, without overlap. They must outlive this.
     explicit SlowRanks(std::span<const SlowSpell> spells) : spells_(spells) {}
 
     bool any() const { return !spells_.empty(); }

@@ -1,8 +1,8 @@
 // Cells: a table's column, and its values as text for CSV or JSON.
 //
-// Numbers are written as in Python: whole ones as digits, real ones in the shortest form that reads
-// back, with a decimal point. Columns come in parts of some ten thousand rows, so no table is whole
-// in memory. Source: RFC 4180 (CSV), RFC 8259 (JSON).
+// Numbers are written as in Python: real ones in the shortest form that reads back, with a decimal
+// point. Columns come in parts, so no table is whole in memory. Source: RFC 4180 (CSV), RFC 8259
+// (JSON).
 #pragma once
 
 #include <span>

@@ -1,8 +1,8 @@
 // ChromeWriter: a timeline as JSON for chrome://tracing and Perfetto.
 //
 // Slices are pairs of events B and E, not complete ones (X), so that a message at a slice's last
-// moment still belongs to it. Times are microseconds with three decimals. Source: the Trace Event
-// Format of Chromium (duration, flow, counter and metadata events).
+// moment belongs to it. Times are microseconds with three decimals. Source: the Trace Event Format
+// of Chromium (duration, flow, counter and metadata events).
 #pragma once
 
 #include <string>

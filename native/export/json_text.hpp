@@ -1,7 +1,7 @@
 // Appends JSON to a string: escaped texts, and numbers that read back the same.
 //
-// Trade-off: whole numbers above 2^53 are written as texts, since readers keep doubles. Source: RFC
-// 8259; shortest round-trip form of doubles (std::to_chars).
+// Trade-off: whole numbers above 2^53 are texts, since readers keep doubles. Source: RFC 8259;
+// shortest round-trip form of doubles (std::to_chars).
 #pragma once
 
 #include <array>

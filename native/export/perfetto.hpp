@@ -2,8 +2,7 @@
 //
 // One sequence of packets, so each text is written once and then referenced. Trade-off: a slice is
 // two packets (the format has no duration), some 75 bytes. Source: Perfetto's protos/perfetto/trace
-// (trace_packet, track_event, track_descriptor, debug_annotation, interned_data); field numbers are
-// in the .cpp.
+// (trace_packet, track_event, track_descriptor, debug_annotation, interned_data).
 #pragma once
 
 #include <string>

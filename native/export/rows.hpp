@@ -1,8 +1,7 @@
 // Rows: overlapping slices of a track go to the first free row.
 //
-// First-fit by time needs only as many rows as slices overlap, and keeps rows stable; two heaps
-// make it O(n log n). Source: interval partitioning (Kleinberg and Tardos, Algorithm Design,
-// section 4.1).
+// First-fit by time needs only as many rows as slices overlap; two heaps make it O(n log n).
+// Source: interval partitioning (Kleinberg and Tardos, Algorithm Design, section 4.1).
 #pragma once
 
 #include <span>

@@ -1,7 +1,6 @@
 // A timeline as columns: slices on tracks, and messages that leave and arrive in them.
 //
-// Every column has 64 bits, so writers have one loop and callers one kind of array; they pass some
-// thousand slices at a time, so the width costs little.
+// Trade-off: every column has 64 bits, so that writers have one loop and callers one kind of array.
 #pragma once
 
 #include <span>

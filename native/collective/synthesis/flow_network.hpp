@@ -1,7 +1,7 @@
 // Maximum flows between devices, exact: the maximum flow equals the minimum cut.
 //
-// Trade-off: every question starts from zero flow; capacities change between questions, and
-// repairing the last flow is slower.
+// Every question starts from zero flow: capacities change in between, and repairing the last flow
+// is slower.
 //
 // Source: Dinic, "Algorithm for solution of a problem of maximum flow in networks with power
 // estimation", Soviet Mathematics Doklady 11 (1970).
@@ -21,7 +21,7 @@ public:
     void set(u32 arc, Amount capacity) { capacity_[arc] = capacity; }
     [[nodiscard]] Amount capacity(u32 arc) const { return capacity_[arc]; }
 
-    // Or `enough`, if at least that.
+    // Returns `enough` if the flow is at least that.
     Amount flow(u32 source, u32 sink, Amount enough = unlimited);
 
     // After a flow that reached no `enough`: the source's side of a minimum cut.

@@ -116,7 +116,7 @@ private:
         return bearable_beside(from, to, most);
     }
 
-    // The same with other trees begun: each is a device that reaches what it has.
+    // The same with other trees begun: each is a device that reaches what the tree has.
     Amount bearable_beside(u32 from, u32 to, Amount most) {
         const u32 source = ranks_ + static_cast<u32>(growing_.size());
         FlowNetwork network(source + 1);

@@ -134,7 +134,7 @@ private:
 };
 
 // What each block of every rank holds: which block's data, summed over which ranks. Set 0 is empty,
-// set r + 1 rank r alone.
+// set r + 1 is rank r alone.
 class Held {
 public:
     Held(const Steps& of, Promise promise)
@@ -263,7 +263,7 @@ private:
 };
 
 // Whether conflicting accesses of a rank are ordered: every lane has a clock, and a step knows
-// those of the lanes it waits for (Fidge and Mattern's vector clocks).
+// those of the lanes it waits for (vector clocks of Fidge and Mattern).
 class Races {
 public:
     Races(const Steps& of, const Vector<u32>& order) : of_(of) {

@@ -6,8 +6,8 @@
 // rank are ordered by its own dependencies; every rank ends with what the collective promises. Then
 // the order of steps does not matter.
 //
-// Trade-off: stricter than needed, as messages could order steps too. `steps_of` satisfies it;
-// other correct programs may be refused. A set takes a bit for each rank.
+// Trade-off: messages could order steps too, so correct programs other than those of `steps_of` may
+// be refused. A set takes a bit for each rank.
 #pragma once
 
 #include "base/types.hpp"

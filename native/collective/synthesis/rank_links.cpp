@@ -77,7 +77,8 @@ private:
         network_.set(held.arc, held.capacity);
     }
 
-    // Only capacities, so that a split can be tried. What would return to its origin is dropped.
+    // Changes only capacities, so that a split can be tried. What would return to its origin is
+    // dropped.
     void shift(u32 gone, const Split& split, Amount amount) {
         change(split.from, gone, -amount);
         change(gone, split.to, -amount);
@@ -86,7 +87,7 @@ private:
         }
     }
 
-    // At the worst rank.
+    // What the worst rank lacks.
     Amount missing() {
         const Amount needed = trees_ * ranks_;
         Amount worst = 0;
@@ -147,7 +148,7 @@ private:
         return true;
     }
 
-    // To those with most room, a share at a time.
+    // Gives to those with most room, a share at a time.
     template <class Wanted>
     void spread(Part& from, Vector<Part>& out, Vector<Split>& splits, Wanted wanted) {
         const auto count = std::max<Amount>(1, static_cast<Amount>(out.size()) - 1);
@@ -250,7 +251,7 @@ private:
 
 Vector<RankLink> rank_links(u32 ranks, u32 devices, const Vector<Link>& links, Amount trees) {
     Splitter splitter(ranks, devices, links, trees);
-    for (u32 gone = devices; gone-- > ranks;) {  // those far from the ranks have the higher numbers
+    for (u32 gone = devices; gone-- > ranks;) {  // devices far from the ranks have higher numbers
         splitter.remove(gone);
     }
     return splitter.result();

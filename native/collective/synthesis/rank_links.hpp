@@ -1,9 +1,9 @@
 // A fabric without its switches: links between ranks, each with its ways through the switches.
 //
 // A switch is split off: what comes from u and goes to t becomes a link from u to t, as much as
-// leaves every rank able to be sent `trees` from each. So no all-gather becomes slower, no switch
-// multicasts, and its total load stays. First in proportion, ranks before switches, which keeps
-// trees low and fabrics even; where that costs bandwidth, pair by pair.
+// still lets every rank be sent `trees` from each. So no all-gather becomes slower, no switch
+// multicasts, and its total load stays. Splits are first in proportion, ranks before switches,
+// which keeps trees low and fabrics even; where that costs bandwidth, pair by pair.
 //
 // Source: ForestColl (arXiv 2402.06787), removal of switches; Frank, "On connectivity properties of
 // Eulerian digraphs" (1988), for splitting off. Switches must send as much as they receive.

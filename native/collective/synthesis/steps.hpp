@@ -2,9 +2,8 @@
 // and way.
 //
 // Data is in one buffer of blocks. A step waits for its predecessor in the thread block and the
-// last step that wrote what it touches; a write also for reads since. Each step has one such
-// dependency, and a nop before it for each further one. So a message is sent as soon as its data is
-// there.
+// last step that wrote what it touches; a write also for reads since. A step has one such
+// dependency, and a nop before it for each further one.
 //
 // Source: thread blocks and dependencies of MSCCL programs (docs/reference/msccl.md).
 #pragma once
