@@ -1,8 +1,8 @@
 // FabricGraph: a cluster's devices and the directed links between them, as columns.
 //
 // Ranks come first, then switches, NICs and others. Links may be parallel; each has a label for
-// counting. Trade-off: about 60 bytes a link; plain topologies stay products of dimensions
-// (fabric/grid.hpp), which take none.
+// counting. Trade-off: about 60 bytes a link; plain topologies stay grids (fabric/grid.hpp), which
+// take none.
 #pragma once
 
 #include <span>
@@ -39,10 +39,10 @@ struct FabricColumns {
 
 class FabricGraph {
 public:
-    // std::invalid_argument for an invalid link or device, with its name.
+    // Throws std::invalid_argument for an invalid link or device, with its name.
     explicit FabricGraph(FabricColumns columns);
 
-    // By link; the links left are renumbered.
+    // By link; the remaining links are renumbered.
     FabricGraph without(const std::vector<bool>& links) const;
 
     u32 ranks() const { return columns_.ranks; }
@@ -67,7 +67,6 @@ public:
     std::span<const u32> out(u32 device) const { return part(out_begin_, out_, device); }
     std::span<const u32> in(u32 device) const { return part(in_begin_, in_, device); }
 
-    // Or none.
     u32 box(u32 device) const { return box_.empty() ? none : box_[device]; }
     bool has_boxes() const { return !box_.empty(); }
     u32 dimensions() const { return columns_.dimensions; }
@@ -75,7 +74,7 @@ public:
         return columns_.coordinates[std::size_t{device} * columns_.dimensions + dimension];
     }
 
-    // "rank 3", "leaf 1"; "switch 17" of one without a name.
+    // "rank 3", "leaf 1", or "switch 17" without a name.
     std::string name(u32 device) const;
     // "link 5 (rank 3 to leaf 1)".
     std::string link_name(u32 link) const;

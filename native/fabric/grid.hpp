@@ -1,8 +1,8 @@
 // Grid: ranks as points of a product of one-dimensional blocks, dimension 0 innermost.
 //
 // rank = sum over d of coordinate[d] * product of the sizes below d. Blocks are rings, fully
-// connected graphs or switches (ASTRA-sim 2.0, ISPASS 2023, section IV-B, table I), without tables,
-// or any others by table.
+// connected graphs or switches (ASTRA-sim 2.0, ISPASS 2023, section IV-B, table I), or any others
+// by table.
 #pragma once
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // Links: a grid's directed links by number, and a message's way over them, hop by hop.
 //
-// Per group of a dimension, a ring has two links per rank, a fully connected block one per ordered
-// pair, a switch one up and one down per rank, others those of their table. Messages cross
+// In each group of a dimension, a ring has two links per rank, a fully connected block one per
+// ordered pair, a switch one up and one down per rank, others those of their table. Messages cross
 // dimensions in ascending order; on one dimension this is upstream's model (astra-sim-semantics
-// 2.4). Ways come from coordinates or one group's table, so memory does not grow with ranks.
+// 2.4). Memory does not grow with ranks.
 #pragma once
 
 #include <string>
@@ -23,8 +23,8 @@ public:
 
         bool is(u32 rank) const { return at == rank && in_switch_of == none; }
     };
-    // Ranks, or none for the one switch of the other end's group; several switches are numbered on
-    // from the last rank.
+    // Ranks, or none for the one switch of the other end's group; several switches are numbered
+    // from the last rank on.
     struct Ends {
         u32 from;
         u32 to;

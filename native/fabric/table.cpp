@@ -35,7 +35,7 @@ BlockTable::BlockTable(u32 ranks, u32 devices, Vector<u32> from, Vector<u32> to,
     }
 }
 
-// A route is followed only until it meets a counted one.
+// Follows a route only until it meets a counted one.
 void BlockTable::count_hops(u32 to) {
     Vector<u32> hops(devices_, none);
     Vector<u32> passed;

@@ -1,8 +1,7 @@
 // BlockTable: a dimension's block as tables of links and next hops.
 //
-// For any devices, links and routes by position and destination. Devices 0..ranks-1 are a group's
-// ranks, the others its switches. Costs devices x ranks entries; blocks that `Grid` knows by name
-// cost none.
+// Routes are by position and destination. Devices 0..ranks-1 are a group's ranks, the others its
+// switches. Trade-off: devices x ranks entries, where blocks that `Grid` knows by name cost none.
 #pragma once
 
 #include "base/types.hpp"

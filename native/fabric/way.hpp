@@ -1,5 +1,5 @@
-// Way: what a flow holds at once: a path whose links carry all of it, or parts where the flow is
-// divided or links represent several.
+// Way: what a flow holds at once: a path whose links carry all of it, or parts if it is divided or
+// links represent several.
 #pragma once
 
 #include "base/types.hpp"
@@ -9,9 +9,9 @@ namespace yantra {
 
 struct Way {
     struct Part {
-        double carried = 1.0;      // of the bytes of one flow, over the link
-        double shared = 1.0;       // of the flow's rate, by all flows alike
-        u32 flows = 1;             // that are, over the link
+        double carried = 1.0;      // share of one flow's bytes over the link
+        double shared = 1.0;       // of the flow's rate, summed over these flows
+        u32 flows = 1;             // how many such flows cross the link
         bool operator==(const Part&) const = default;
     };
     Vector<u32> links;

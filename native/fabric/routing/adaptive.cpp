@@ -1,5 +1,5 @@
-// Adaptive: at every device the least loaded of the links on a cheapest way, as of the flow's
-// start; ties by hash. Trade-off: switches that look only at their own ports see different loads.
+// Adaptive: at every device the least loaded link on a cheapest way, as of the flow's start; ties
+// by hash. Trade-off: real switches see only the load of their own ports.
 #include <algorithm>
 
 #include "base/vector.hpp"

@@ -1,10 +1,9 @@
 // D-mod-k: of the cheapest ways, one by destination number: at the first device with n choices,
 // link number destination mod n; at the next, with the quotient, and so on. In a fat tree all flows
-// to a host come down one way, and a leaf's hosts spread evenly over the switches above, as with
-// InfiniBand's subnet managers (Zahavi, "D-Mod-K routing providing non-blocking traffic for shift
-// permutations on real life fat trees", CCIT report 776, Technion 2010). Trade-off: shifts by whole
-// leaves never collide and equal ranks fare equally, so jobs fold; other patterns may always
-// collide.
+// to a host come down one way, and a leaf's hosts spread evenly over the switches above (Zahavi,
+// "D-Mod-K routing providing non-blocking traffic for shift permutations on real life fat trees",
+// CCIT report 776, Technion 2010). Trade-off: shifts by whole leaves never collide and equal ranks
+// fare equally, so jobs fold; other patterns may always collide.
 #include "base/vector.hpp"
 #include "fabric/routing/hop_by_hop.hpp"
 

@@ -1,7 +1,7 @@
-// Dimension-ordered: corrects one coordinate after the other, first to last, the shorter way round
-// (Dally and Seitz, "Deadlock-free message routing in multiprocessor interconnection networks",
-// IEEE Trans. Computers 1987), by a direct link, else through a switch of the dimension (coordinate
-// -1 there), else by one step. Needs a fabric with coordinates.
+// Dimension-ordered: corrects coordinates first to last, the shorter way round (Dally and Seitz,
+// "Deadlock-free message routing in multiprocessor interconnection networks", IEEE Trans. Computers
+// 1987), by a direct link, else through a switch of the dimension (coordinate -1 there), else by
+// one step. Needs a fabric with coordinates.
 #include <algorithm>
 #include <stdexcept>
 #include <string>

@@ -1,8 +1,7 @@
 // Even spray: divides a flow among all cheapest ways, evenly at every device: the average of
 // spraying packets (Dixit, Prakash, Hu and Kompella, "On the impact of packet spraying in data
-// center networks", INFOCOM 2013). Without hashes, flows that look equal in the fabric fare
-// equally. Packet networks, which cannot divide, spray by hash. Trade-off: no chance collisions,
-// and flows with many links.
+// center networks", INFOCOM 2013). Packet networks, which cannot divide, spray by hash. Trade-off:
+// no chance collisions, but flows with many links.
 #include <functional>
 #include <map>
 #include <utility>
@@ -24,7 +23,7 @@ public:
         into = {};
         Region& region = region_of(flow);
         u32 from = flow.from;
-        while (from != flow.to) {   // as long as there is one way on
+        while (from != flow.to) {   // as long as only one link leads on
             const std::span<const u32> next = region.next(from, flow.to);
             if (next.size() != 1) {
                 break;

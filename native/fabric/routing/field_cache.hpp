@@ -1,7 +1,7 @@
 // FieldCache: routing data by destination, in bounded memory.
 //
-// First in, first out, as destinations are asked for about equally often. Dropped ones are
-// recomputed, so the bound costs only time.
+// First in, first out, as destinations are asked for about equally often; dropped ones are
+// recomputed.
 #pragma once
 
 #include <cstddef>

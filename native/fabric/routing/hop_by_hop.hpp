@@ -1,9 +1,9 @@
 // HopByHop: cheapest ways chosen device by device; and the policy "stay in the box".
 //
-// A message within a box uses the box's links if they join its ends, even if others are cheaper, so
-// that traffic within a server stays off the network (`stay_in_box` = 1; 0: boxes do not matter).
-// If unset and an outside way costs as much, the flow stays where a switch joins exactly the box's
-// ranks; otherwise, as where outside is cheaper, the flow is refused, since the answers differ.
+// A message within a box uses the box's links if they join its ends, even if others are cheaper
+// (`stay_in_box` = 1; 0: boxes do not matter). If unset and an outside way costs as much, the flow
+// stays if a switch joins exactly the box's ranks; otherwise, as where outside is cheaper, it is
+// refused, since the answers differ.
 #pragma once
 
 #include <memory>
@@ -25,7 +25,7 @@ public:
     static RoutingOption stay_in_box();
 
 protected:
-    // Index among `links` (two or more) at a device.
+    // Returns an index among two or more `links` at a device.
     virtual u32 choose(const Flow& flow, u32 device, std::span<const u32> links, const LinkLoads* loads) = 0;
 
     Region& region_of(const Flow& flow);
@@ -44,7 +44,7 @@ private:
     Region whole_;
     std::unordered_map<u32, std::unique_ptr<Region>> boxes_;
     std::unordered_map<u32, Vector<u32>> devices_of_;   // by box
-    std::unordered_map<u32, bool> has_own_switch_;      // the same
+    std::unordered_map<u32, bool> has_own_switch_;      // likewise
 };
 
 }  // namespace yantra

@@ -2,9 +2,9 @@
 //
 // Cost is the sum of link weights. A field has all distances to one destination; it is computed on
 // demand, backwards (breadth-first for equal weights, else Dijkstra, Numerische Mathematik 1959),
-// and cached. Breadth-first fields grow only as far as needed. Ranks with one neighbour are left
-// out and share their switch's field: 100,000 hosts of a fat tree need 2,700 fields of 7,000
-// numbers. Ranks with a few neighbours, all switches, derive theirs.
+// and cached. Breadth-first fields grow only as far as needed. Ranks with one neighbour share their
+// switch's field: 100,000 hosts of a fat tree need 2,700 fields of 7,000 numbers. Ranks with a few
+// neighbours, all switches, derive theirs.
 #pragma once
 
 #include <memory>
@@ -32,7 +32,7 @@ public:
     // Infinite without a way.
     double cost(u32 from, u32 to);
     // Links that begin a cheapest way, ascending; valid until the next call; empty without a way.
-    // Precondition: the two differ.
+    // Precondition: `from` and `to` differ.
     std::span<const u32> next(u32 from, u32 to);
     // The last link of every cheapest way; none if there are several, or no way. Precondition: as
     // above.
@@ -77,7 +77,7 @@ private:
     const FabricGraph& graph_;
     Vector<u32> relays_;      // ascending
     Vector<u32> number_;      // by device, only of the whole fabric
-    Vector<u32> hangs_on_;    // the same
+    Vector<u32> hangs_on_;    // likewise
     Vector<u32> out_begin_;
     Vector<Hop> out_;
     Vector<u32> in_begin_;

@@ -1,8 +1,8 @@
 // Routing: which links a flow takes through a fabric, by name.
 //
 // A path is a pure function of the seed, the flow (source, destination, number), by packet the
-// packet's number, and by load the loads shown. So it does not depend on earlier queries and can be
-// recomputed. Each routing registers itself in its own file (`const RegisteredRouting`).
+// packet's number, and by load the loads shown, so it can be recomputed. Each routing registers
+// itself in its own file (`const RegisteredRouting`).
 #pragma once
 
 #include <map>
@@ -32,7 +32,7 @@ protected:
     ~LinkLoads() = default;
 };
 
-// Links, each behind those leading to it, and each link's share.
+// Links, each after those leading to it, and each link's share.
 struct Division {
     Vector<u32> links;
     Vector<double> parts;
@@ -45,9 +45,10 @@ public:
     Routing& operator=(const Routing&) = delete;
     virtual ~Routing() = default;
 
-    // In order. Unsupported without a way. `loads` null: no load. Not const, as ways are cached.
+    // In order. Throws Unsupported without a way. `loads`: null for none. Not const, as ways are
+    // cached.
     virtual void route(const Flow& flow, const LinkLoads* loads, Vector<u32>& path) = 0;
-    // For a routing that divides. Unsupported without a way.
+    // For a routing that divides. Throws Unsupported without a way.
     virtual void divide(const Flow& /*flow*/, Division& /*into*/) { fail("a routing that divides no flows"); }
 };
 
@@ -71,7 +72,7 @@ struct RoutingChoice {
 };
 
 struct RoutingKind {
-    // std::invalid_argument if the fabric lacks what the routing needs.
+    // Throws std::invalid_argument if the fabric lacks what the routing needs.
     using Make = std::unique_ptr<Routing> (*)(const FabricGraph&, const RoutingChoice&);
 
     std::string name;
@@ -87,7 +88,7 @@ struct RoutingKind {
 const Vector<RoutingKind>& routing_kinds();
 // Null if unknown.
 const RoutingKind* find_routing(std::string_view name);
-// std::invalid_argument for an unknown name or option.
+// Throws std::invalid_argument for an unknown name or option.
 std::unique_ptr<Routing> make_routing(const FabricGraph& graph, const RoutingChoice& choice);
 
 struct RegisteredRouting {

@@ -64,7 +64,6 @@ FabricGraph trial_star() {
     return fabric.on_grid(1, coordinates).graph();
 }
 
-// Two spines over two leaves of three ranks each.
 FabricGraph trial_leaves() {
     constexpr u32 ranks = 6;
     TrialFabric fabric(ranks, 4);
@@ -91,7 +90,6 @@ FabricGraph trial_torus() {
     return fabric.on_grid(2, coordinates).graph();
 }
 
-// A spanning tree and extra links, of several weights.
 FabricGraph trial_random(u32 seed) {
     std::mt19937_64 random(seed);
     const auto ranks = static_cast<u32>(2 + random() % 6);
@@ -152,7 +150,7 @@ private:
         if (!joins(flow, path)) {
             return;
         }
-        // Three times, after others, and of a new instance.
+        // Asked three times, after others, and of a new instance.
         const std::unique_ptr<Routing> other = make();
         path_of(*other, {flow.to, flow.from, 1, 0});
         for (u32 times = 0; times < 3; ++times) {

@@ -1,8 +1,8 @@
 // Up/down: up from the ranks, then down, never up again, so that no cycle of links can deadlock
-// (Autonet; Schroeder et al., "Autonet: a high-speed, self-configuring local area network", IEEE
-// JSAC 1991, with the ranks as bottom instead of one root). Up is further from the nearest rank or,
-// at equal height, to a lower number. Of the ways with fewest hops, one by a hash of the flow;
-// weights are ignored. In a tree these are the shortest ways; elsewhere a way may not exist.
+// (Schroeder et al., "Autonet: a high-speed, self-configuring local area network", IEEE JSAC 1991,
+// with the ranks as bottom instead of one root). Up is further from the nearest rank or, at equal
+// height, to a lower number. Of the ways with fewest hops, one by a hash of the flow; weights are
+// ignored. In a tree these are the shortest ways; elsewhere a way may not exist.
 #include <unordered_map>
 #include <utility>
 

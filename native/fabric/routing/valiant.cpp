@@ -52,7 +52,6 @@ private:
         }
     }
 
-    // The flow went in a circle, which is cut out.
     void cut_link_taken_twice(Vector<u32>& path, std::size_t there) const {
         for (std::size_t later = path.size(); later-- > there;) {
             for (std::size_t before = 0; before < there; ++before) {
