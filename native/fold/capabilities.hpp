@@ -1,8 +1,8 @@
 // FoldingCapabilities: what folding may rely on in a model's components.
 //
 // Folding is sound only if every component is known to treat equal ranks equally. Networks declare
-// it (network/level.hpp); other kinds are listed by name in capabilities.cpp only. Trade-off:
-// unknown components are run whole, with the reason given here.
+// it (network/level.hpp); other kinds are listed in capabilities.cpp. Trade-off: models with
+// unknown components are run whole, for the reason given here.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ struct FoldingCapabilities {
         bool shares_by_class = false;
         bool lowest_dimension_only = false;
     };
-    // Empty if foldable.
+    // Each is empty if foldable.
     struct WhyNot {
         std::string network;
         std::string dimension_order;     // the scheduler that orders a collective's dimensions

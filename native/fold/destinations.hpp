@@ -1,6 +1,6 @@
 // Destinations: the ranks to which a rank may send, in collectives and by itself.
 //
-// In job order, so destinations of ranks of one class correspond. May repeat.
+// They may repeat, and are in job order, so those of ranks of one class correspond.
 #pragma once
 
 #include "base/vector.hpp"

@@ -1,5 +1,4 @@
-// FlowClasses: links with the same flows, one kept per class. Found by fold/flow_partition.hpp,
-// used by fold/runtime/folded_ways.hpp.
+// FlowClasses: links with the same flows, one kept per class (fold/flow_partition.hpp).
 #pragma once
 
 #include <unordered_map>

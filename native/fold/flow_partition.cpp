@@ -50,7 +50,7 @@ bool FlowPartition::list_pairs() {
     return true;
 }
 
-// By hashes; reduce_ways() proves it.
+// By hashes; reduce_ways() verifies them.
 bool FlowPartition::make_bundles() {
     Vector<std::pair<u64, u64>> hash(ways_->links());
     Way way;
@@ -151,7 +151,7 @@ bool FlowPartition::divide(const Vector<u32>& class_of_rank, u32 classes) {
 }
 
 // The k-th destination belongs to the class's k-th class of flows. Where members differ, their
-// signatures will tell.
+// signatures will show it.
 void FlowPartition::record_crossings(u32 classes) {
     Vector<Vector<u32>> members(classes);
     for (u32 rank = 0; rank < class_of_rank_.size(); ++rank) {
@@ -192,7 +192,7 @@ void FlowPartition::record_crossings(u32 classes) {
     }
 }
 
-// Within each, flows are already ordered.
+// Flows are already ordered within each.
 void FlowPartition::sort_crossings() {
     first_crossing_.assign(links_in_.size() + 1, 0);
     for (const Crossing& crossing : crossings_) {

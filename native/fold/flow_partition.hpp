@@ -4,12 +4,12 @@
 // class if they have equal rate and label and each class of flows crosses them equally often, with
 // the same share of bytes; ranks, if their flows cross the same classes of links with equal shares
 // and times. Then members have equal rates: in progressive filling (Bertsekas and Gallager, "Data
-// Networks", 2nd ed. 1992, section 6.5.2) links of a class fill at one level, by induction, and
-// max-min fair rates are unique.
+// Networks", 2nd ed. 1992, section 6.5.2) links of a class fill at one level, and max-min fair
+// rates are unique.
 //
-// Links crossed together by every flow with equal shares (from a leaf to all spines under even
-// routing) become one bundle. Contents are compared, not only hashes. Trade-off: memory for each
-// pair of ranks; the search gives up on too many.
+// Links that every flow crosses together with equal shares (from a leaf to all spines under even
+// routing) are one bundle. Trade-off: memory for each pair of ranks; the search gives up on too
+// many.
 #pragma once
 
 #include <functional>
@@ -32,13 +32,13 @@ public:
 
     FlowPartition(const Model& model, const Grid& grid, Flows flows);
 
-    // False if it cannot, see why_not().
+    // False if it cannot; see why_not().
     bool divide(const Vector<u32>& class_of_rank, u32 classes);
     // Equal for ranks of one class.
     Vector<u64> signature(u32 rank) const;
     // One rank of each class.
     FlowClasses classes_for(const Vector<u32>& representatives) const;
-    // Empty if there are just too many flows.
+    // Empty if there are only too many flows.
     const std::string& why_not() const { return why_not_; }
 
 private:

@@ -42,7 +42,7 @@ std::string refusal_of_communicators(const Folding& folding) {
     return "";
 }
 
-// Ranks of one class on one link are served one by one, so do not do the same.
+// Ranks of one class on one link are served one by one, so they differ.
 std::string refusal_of_links(const LinkPartition& links) {
     const LinkPartition::Shared shared = links.shared_link();
     if (shared.link == none) {

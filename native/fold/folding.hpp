@@ -4,8 +4,8 @@
 // communicators and distances to neighbours, and exchange messages with the same classes: an
 // equitable partition (Paige and Tarjan, "Three partition refinement algorithms", SIAM J. Comput.
 // 1987). Why such ranks are indistinguishable: Boldi and Vigna, "Fibrations of graphs", Discrete
-// Math. 2002. So a representative's message represents its class's. Trade-off: only neighbours that
-// programs name are compared, so two ranks can share a class without a symmetry of the cluster.
+// Math. 2002. Trade-off: only neighbours that programs name are compared, so two ranks can share a
+// class without a symmetry of the cluster.
 #pragma once
 
 #include <string>
@@ -25,7 +25,7 @@ struct Folding : ActorClasses {
     FlowClasses flows;                  // where messages share links
     Vector<Split> splits;          // why ranks are in different classes
     // Classes meet in so many collectives that their messages are most of the run. fold/shortcuts
-    // saves these, which pays however few ranks a class has.
+    // saves these, however few ranks a class has.
     bool spares_messages = false;
 
     // Messages wait only for links of ranks; classes are those of `links` or, if none, of the

@@ -34,7 +34,7 @@ bool LinkPartition::divide(const Vector<u32>& class_of_rank, u32 classes) {
     return true;
 }
 
-// Once, as no division changes routes; false if there are too many crossings.
+// Called once, as divisions do not change routes; false if there are too many crossings.
 bool LinkPartition::record_hops() {
     crossed_.assign(routes_.count(), 0);
     u64 total = 0;
@@ -56,7 +56,7 @@ bool LinkPartition::record_hops() {
 }
 
 // Ranks of a class number crossings from the same start: if their routes correspond, equal numbers
-// are the same hop of the same flow; if not, the classes on their routes will differ.
+// are the same hop of the same flow; else the classes on their routes will differ.
 void LinkPartition::record_crossings(const Vector<u32>& class_of_rank, u32 classes) {
     Vector<u64> first(classes, 0);   // by class: at first the most hops of a rank
     for (u32 rank = 0; rank < class_of_rank.size(); ++rank) {

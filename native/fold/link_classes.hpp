@@ -2,9 +2,8 @@
 //
 // A flow is a message that all ranks of a class send, each over its own route. Links are of one
 // class if the same flows cross them at the same hops, each once; ranks stay in one class if their
-// routes cross the same classes of links, hop by hop. Trade-off: crossings are stored and compared,
-// not only hashed, and routes are stored, as no division changes them; the search gives up on too
-// many crossings.
+// routes cross the same classes of links, hop by hop. Trade-off: crossings and routes are stored,
+// not only hashed; the search gives up on too many.
 #pragma once
 
 #include <functional>
@@ -19,7 +18,7 @@ namespace yantra {
 class LinkPartition {
 public:
     using VisitDestination = std::function<void(u32 dst)>;
-    // A rank's destinations; equally many and in one order within a class.
+    // A rank's destinations, equally many and in one order within a class.
     using Flows = std::function<void(u32 rank, const VisitDestination&)>;
 
     // Two ranks of one class send the same flow over this link at the same hop.
@@ -35,7 +34,8 @@ public:
     bool divide(const Vector<u32>& class_of_rank, u32 classes);
     // Hop by hop; `none` between flows.
     Vector<u32> classes_on_routes(u32 rank) const;
-    // `link` is none if there is none. Dividing ranks by classes on their routes cannot remove it.
+    // `link` is none if there is none. Dividing ranks by classes on their routes cannot remove a
+    // shared link.
     Shared shared_link() const;
 
     const Links& routes() const { return routes_; }

@@ -1,7 +1,7 @@
 // Neighbourhoods: the positions that a plan's programs name on a level, and their distances.
 //
-// Plans are numbered without their members, and distances by hops in each dimension, so ranks of
-// different communicators compare.
+// Plans are numbered without their members, and distances by hops in each dimension, so that ranks
+// of different communicators can be compared.
 #pragma once
 
 #include <map>
@@ -25,8 +25,8 @@ u32 neighbour(const Place& place, const Offset& offset);
 
 struct Neighbourhood {
     Vector<Offset> offsets;
-    bool waits_for_all = false; // sends nothing; ends so long after its last member comes
-    bool by_position = false;   // operations are listed for each position, so none are equal
+    bool waits_for_all = false; // sends nothing; ends this long after its last member comes
+    bool by_position = false;   // operations are listed by position, so none are equal
 };
 
 class Neighbourhoods {

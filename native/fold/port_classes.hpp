@@ -2,7 +2,7 @@
 //
 // True if each message crosses only links of its sender and receiver: up to a switch and down, or
 // to a ring neighbour in a common direction. Else links must be divided (link_classes.hpp).
-// Trade-off: judges plans, not messages, so it refuses some that would do.
+// Trade-off: it judges plans, not messages, so it refuses some that would do.
 #pragma once
 
 #include "base/vector.hpp"

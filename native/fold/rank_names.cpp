@@ -28,7 +28,7 @@ u64 index_in(const JobNames& names, const Op& op) {
                                          : 0;
 }
 
-// Equal hashes are verified, so it suffices that every number counts.
+// Equal hashes are verified, so collisions do no harm.
 u64 hash_of(u64 hash, const JobNames& names, const Op& op) {
     constexpr u64 odd = 0x9e3779b97f4a7c15U;
     const u64 kinds = u64{static_cast<u8>(op.kind)} | u64{static_cast<u8>(op.node_class)} << 8U |

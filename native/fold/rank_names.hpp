@@ -1,7 +1,7 @@
 // RankNames: communicators and peers that each rank's operations name, and which jobs are equal
-// apart from them.
+// except for these.
 //
-// A name is replaced by its index in the job's order of first use; ranks are compared by indices.
+// Ranks are compared by the names' indices in their job's order of first use.
 #pragma once
 
 #include <vector>
@@ -42,7 +42,7 @@ public:
     u32 communicator_index(u32 rank, u32 communicator) const;
     u32 peer_index(u32 rank, u32 peer) const;
 
-    // By job, apart from names.
+    // By job, ignoring names.
     Vector<u32> first_equal_job() const;
 
 private:

@@ -1,8 +1,8 @@
 // Refinement: divides ranks until members of each class have equal signatures.
 //
 // From one class per job, in rounds (Paige and Tarjan); where links are folded, ranks and links in
-// turn. Trade-off: a round visits all ranks, not only those near a change: simpler, and rounds are
-// few.
+// turn. Trade-off: a round visits all ranks, not only those near a change; this is simpler, and
+// rounds are few.
 #pragma once
 
 #include <memory>
@@ -29,7 +29,7 @@ public:
     Refinement(const Refinement&) = delete;
     Refinement& operator=(const Refinement&) = delete;
 
-    // False if it takes too long or finds too many classes to be of use.
+    // False if it takes too long or finds too many classes to help.
     bool run();
     bool takes_too_long() const { return budget_.is_spent(); }
 

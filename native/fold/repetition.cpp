@@ -51,7 +51,7 @@ Vector<u32> equal_ahead(const Vector<u64>& all, u32 first) {
 
 }  // namespace
 
-// From an eighth, a quarter and half of the job: its ends warm up and run out.
+// From an eighth, a quarter and half of the job, as its ends warm up and run out.
 Repeats find_repeats(const Job& job) {
     const Vector<u64> all = prints(job);
     Repeats best;

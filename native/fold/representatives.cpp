@@ -24,7 +24,7 @@ void add_lowest_ranks(Folding& out, u32 classes) {
 }
 
 // Messages match if they go between the same classes, and each side names the other by the same
-// index as the other message's.
+// index.
 void add_channels(Folding& out, const RankNames& names) {
     std::map<std::array<u32, 4>, u32> numbers;
     auto number = [&numbers](u32 from, u32 index, u32 to, u32 index_back) {

@@ -1,7 +1,6 @@
 // Representatives: what each class's representative needs to run.
 //
-// It exchanges messages with classes, so pairs of classes have channels and communicators form
-// classes.
+// Messages go between classes, so pairs of classes have channels and communicators form classes.
 #pragma once
 
 #include "fold/folding.hpp"

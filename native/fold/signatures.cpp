@@ -9,7 +9,7 @@ namespace yantra {
 namespace {
 
 constexpr u64 mixed = ~u64{0};   // members of a level that are not all of one class
-constexpr u64 of_members = u64{1} << 63U;   // set in numbers of members, so that no class has them
+constexpr u64 of_members = u64{1} << 63U;   // set in numbers of members, so no class equals one
 
 }  // namespace
 
@@ -62,7 +62,7 @@ void Signatures::add_communicator(u32 rank, u32 index) {
     }
 }
 
-// If all members are of one class and equally far from each other, that class suffices; else each
+// If all members are of one class and equally far from each other, the class suffices; else each
 // neighbour counts.
 void Signatures::add_level(u32 rank, u32 communicator, u32 plan_index, u32 level_index) {
     const Plan& plan = model_.collectives.plans[plan_index];
@@ -75,7 +75,7 @@ void Signatures::add_level(u32 rank, u32 communicator, u32 plan_index, u32 level
     }
     const u64 common = common_class_and_index(communicator, plan_index, level_index, place);
     if (neighbourhood.waits_for_all) {
-        // Which members count, not where.
+        // Which members count, not where they are.
         put(common != mixed ? common : members_number(communicator, place), Difference::neighbours,
             communicator);
         if (neighbourhood.offsets.empty()) {

@@ -1,6 +1,6 @@
 // Signatures: what the ranks of a class must have in common, as numbers.
 //
-// They depend on others' classes, so hold for one round. What each number is about is kept, to
+// They depend on others' classes, so hold for one round. The subject of each number is kept, to
 // explain differences.
 #pragma once
 
@@ -23,8 +23,8 @@ public:
         : model_(model), names_(names), classes_(classes), grid_(grid),
           neighbourhoods_(neighbourhoods), budget_(budget) {}
 
-    // Before a round's first signature. Distances never change, so only the first round compares
-    // them.
+    // Before a round's first signature. Only the first round compares distances, which never
+    // change.
     void start_round(bool compares_distances);
     // Valid until the next call.
     const Vector<u64>& of(u32 rank);
@@ -58,7 +58,7 @@ private:
     bool compares_distances_ = true;
     Vector<u64> values_;
     Vector<Subject> subjects_;   // of the values
-    std::unordered_map<u64, u64> common_;   // of the round, as are the next two
+    std::unordered_map<u64, u64> common_;   // of the round, like the next two
     std::unordered_map<u64, u64> number_of_members_;   // by communicator and base
     std::map<Vector<u64>, u64> numbers_;
 };

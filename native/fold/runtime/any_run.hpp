@@ -1,7 +1,7 @@
 // AnyRun: a run, whole or folded, plain or recorded, from outside.
 //
 // Hides the two variants (base/variant.hpp), so bind/ compiles once without their headers.
-// Trade-off: virtual calls, one per some hundred thousand events.
+// Trade-off: a virtual call per some hundred thousand events.
 #pragma once
 
 #include <memory>
@@ -24,11 +24,11 @@ namespace yantra {
 struct Tie {
     std::string reason;
     u32 rank_class = none;
-    u32 node = none;         // that it is about, and another
+    u32 node = none;         // the node that it is about, and another
     u32 other_node = none;
 };
 
-// And where their nodes' times are.
+// And where the times of their nodes are.
 struct ArrivedJobs {
     u64 begun = never;
     u64 ended = never;
@@ -42,7 +42,7 @@ struct RunProgress {
 };
 
 struct RunStop {
-    std::optional<Late> late;   // if the clock would overflow; TooLong was thrown there
+    std::optional<Late> late;   // TooLong was thrown there, as the clock would overflow
     std::optional<Mismatch> mismatch;
     std::optional<Tie> tie;
 };
@@ -68,7 +68,7 @@ public:
     AnyRun& operator=(const AnyRun&) = delete;
     virtual ~AnyRun() = default;
 
-    // A folded run notes nothing: it does not know the order within a class.
+    // A folded run notes nothing, as it does not know the order within a class.
     virtual void note(Notes notes) = 0;
     virtual void start() = 0;
     // As Simulation::run_for and FoldedRun::run_for.
@@ -83,7 +83,7 @@ public:
 class AnyRecordedRun : public AnyRun {
 public:
     virtual void limit(u64 bytes) = 0;
-    // Once.
+    // Call once.
     virtual Recording take_recording() = 0;
 };
 

@@ -1,10 +1,10 @@
 // FoldedLinks: store-and-forward of a folded run, one link for each class (found by
 // fold/link_classes.hpp).
 //
-// Valid while all links of a class serve in one order. Two messages of one tick do if their rank
-// sends them in order (send_order.hpp) or their last hops began in different ticks. Others are a
-// clash, as rank numbers would decide. A message that comes as the link becomes free is none: it
-// leaves in this tick either way.
+// Valid while all links of a class serve in one order. Two messages of one tick are ordered if
+// their rank sends them in order (send_order.hpp) or their last hops began in different ticks.
+// Others clash, as rank numbers would decide. A message that comes as the link becomes free does
+// not: it leaves in this tick either way.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ inline namespace YANTRA_RUN {
 class FoldedLinks final : public StoreAndForwardNetwork {
 public:
     using Clash = std::function<void(const Links& links, u32 link)>;
-    // Whether all ranks of a class send what two causes name in this order.
+    // Whether all ranks of a class send the messages of two causes in this order.
     using InOneOrder = std::function<bool(u64 first, u64 second)>;
 
     static constexpr u64 unknown = ~u64{0};

@@ -1,9 +1,9 @@
 // FoldedRun: a run of one rank for each class.
 //
-// It gives a run the classes as actors, a network with one link per class, a guard over order
-// within a tick and, unless recorded, shortcuts. A representative's message to rank p represents
-// its class's and reaches the representative of p's class as that of its own peer: the same class
-// and distance, so the same tick.
+// Its actors are classes, its network has one link per class, a guard watches order within a tick,
+// and shortcuts save events unless it is recorded. A representative's message to rank p reaches the
+// representative of p's class as that of its own peer: the same class and distance, so the same
+// tick.
 #pragma once
 
 #include <memory>
@@ -23,8 +23,8 @@ public:
               std::unique_ptr<Shortcuts> shortcuts);
 
     void start() { run_.start(); }
-    // At most `events`. True at the end, or if ranks entered different collectives or an order may
-    // differ within a class.
+    // Runs at most `events`. True at the end, or if ranks entered different collectives or an order
+    // may differ within a class.
     bool run_for(u64 events);
 
     Outcome outcome() const { return of_all(run_.outcome()); }

@@ -1,8 +1,8 @@
 // FoldedWays: one link for each class of links, for a network that shares them.
 //
-// On it are as many of a class's messages, and as much of their bytes, as the search found
-// (fold/flow_partition.hpp). Messages of one pair in one tick, of which one follows the other, are
-// a clash, as rank numbers would decide. Trade-off: only pairs that the search knew have ways.
+// It carries as many of a class's messages, and as much of their bytes, as the search found
+// (fold/flow_partition.hpp). Messages of one pair in one tick, one following the other, clash, as
+// rank numbers would decide. Trade-off: only pairs that the search knew have ways.
 #pragma once
 
 #include <functional>

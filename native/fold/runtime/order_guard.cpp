@@ -38,7 +38,7 @@ void OrderGuard::messages_come_at_once(u32 from, u32 to) {
                 none);
 }
 
-// Then all that wait have one priority, and what enters is last.
+// With one at a time, all that wait have one priority and what enters is last.
 bool OrderGuard::has_one_collective_at_a_time() const {
     const ResourceMap& slots = model_.work.resources;
     const bool in_one_slot = std::all_of(
@@ -60,7 +60,7 @@ void OrderGuard::actor_changes(ActorId actor) {
         [&](u32 queue) { return queues_->waits(actor, queue); });
 }
 
-// As bits: slots that the node frees or its children want, and those left open although wanted (the
+// As bits: slots that the node frees or its children want, and slots left open although wanted (the
 // quirk of skipped nodes).
 u64 OrderGuard::slots_around(ActorId actor, NodeId node) {
     const Executor::OfActor& a = executor_->state().actors[actor];

@@ -1,8 +1,7 @@
-// OrderGuard: watches that order within a tick matters to no rank of a class; else the folded run
-// ends.
+// OrderGuard: ends a folded run where order within a tick matters to some rank of a class.
 //
-// Reads executor and queues; nodes and chunks are judged in tick_order.hpp, messages on
-// store-and-forward links in send_order.hpp.
+// Nodes and chunks are judged in tick_order.hpp, messages on store-and-forward links in
+// send_order.hpp.
 #pragma once
 
 #include <string>
@@ -27,7 +26,7 @@ public:
 
     const TickOrder& found() const { return ticks_; }
 
-    // Of a pair in one tick, one following the other.
+    // Messages of a pair in one tick, one following the other.
     void messages_come_at_once(u32 from, u32 to);
 
     void event_begins() override { ticks_.next_event(); }

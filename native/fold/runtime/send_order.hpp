@@ -3,7 +3,7 @@
 // An actor's events of a tick run in order of registration. So two chunks are ordered if their
 // packets were handed over, or began to be reduced, in different ticks; or in one event (chunks
 // that start together) if nothing else changed the actor's queues or nodes then. A chunk sends in
-// program order, an event in node order. All else is unknown. Conservative, like TickOrder.
+// program order, an event in node order. All else counts as unknown.
 #pragma once
 
 #include <algorithm>

@@ -24,7 +24,7 @@ public:
 
     virtual NextLook watch(Simulation& run, OrderGuard& guard) = 0;
     virtual PhaseTimes& times() = 0;
-    // Between ticks only; may move the run on.
+    // Called between ticks only; may move the run on.
     virtual NextLook look() = 0;
     virtual void add_to(u64& messages, Vector<LinkUse>& dimensions) const = 0;
     virtual u64 nodes_skipped() const = 0;

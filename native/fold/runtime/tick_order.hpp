@@ -1,10 +1,10 @@
 // TickOrder: whether order within a tick could matter to an actor of a folded run.
 //
-// Events of a tick run in order of scheduling, which differs within a class. Most commute: they
-// touch one chunk or count. Noted here are those that may not: ends of nodes that want the same
-// slots, chunks that enter a queue or overtake in it, collectives with a common counter,
-// interchangeable messages. Slots and queues matter only if somebody still waits at the end of the
-// tick. What matters ends the folded run. Conservative.
+// Events of a tick run in order of scheduling, which differs within a class. Noted here are those
+// that may not commute: ends of nodes that want the same slots, chunks that enter a queue or
+// overtake in it, collectives with a common counter, interchangeable messages. Slots and queues
+// matter only if somebody still waits at the end of the tick. Conservative: a doubt ends the folded
+// run.
 #pragma once
 
 #include <algorithm>
@@ -45,7 +45,7 @@ public:
         t.ends.push_back({event_, slots, node});
     }
 
-    // `behind`: all that wait. `strict`: the order of the running ones counts too.
+    // `behind`: after all that wait. `strict`: the order of the running ones counts too.
     void enters(u32 actor, u64 tick, u32 queue, bool behind, bool strict) {
         if (visit(at(actor, tick), {event_, queue, true, behind, false}) && strict) {
             note("two chunks move in one queue in one tick", actor);
@@ -56,7 +56,7 @@ public:
         visit(at(actor, tick), {event_, queue, false, true, false});
     }
 
-    // Those of one `counter` take numbers and queues in order.
+    // Collectives of one `counter` take numbers and queues in order.
     void collective_starts(u32 actor, u64 tick, u32 counter) {
         Touched& t = at(actor, tick);
         for (const auto& [event, other] : t.starts) {
@@ -77,7 +77,7 @@ public:
         touched_[actor].barriers.emplace_back(stream, looks);
     }
 
-    // Others with its key could be mistaken for it.
+    // Other messages with its key could be mistaken for it.
     void posts(u32 actor, u64 tick, const MatchKey& key) {
         Touched& t = at(actor, tick);
         for (const Post& post : t.posts) {
@@ -198,8 +198,8 @@ private:
             alike = before.is_like(now) ? &before : alike;
             const bool both_enter = now.enters && before.enters;
             const bool passes = now.enters != before.enters && !(now.behind && before.behind);
-            // Which of a collective's last chunks ends it, and starts the next in its event, is
-            // open: so entering may overtake leaving even in one event.
+            // It is open which of a collective's last chunks ends it and starts the next: entering
+            // may overtake leaving even in one event.
             const bool apart = before.several || before.event != now.event;
             contested |= before.queue == now.queue && (passes || (both_enter && apart));
         }

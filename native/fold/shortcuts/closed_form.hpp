@@ -1,10 +1,9 @@
 // Closed forms: the time of an exchange phase among ranks that do the same, without its messages.
 //
 // If a rank hears only from its class, each message it sends has a twin that reaches it in the same
-// tick, so program, bytes, distances and delays decide. With one packet at a time it is the sum of
-// hand-overs, reductions and messages (Patarasuk and Yuan, J. Parallel Distrib. Comput. 69 (2009),
-// section 3, for the ring), rounded as in the run; with several, one rank's packets are played on
-// their own clock.
+// tick. With one packet at a time the phase takes the sum of hand-overs, reductions and messages
+// (Patarasuk and Yuan, J. Parallel Distrib. Comput. 69 (2009), section 3, for the ring), rounded as
+// in the run; with several, one rank's packets are played on their own clock.
 #pragma once
 
 #include <functional>

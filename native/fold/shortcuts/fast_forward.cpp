@@ -12,7 +12,7 @@ namespace yantra {
 
 namespace {
 
-constexpr u32 fewest_nodes = 24;      // of a job, for its repetition to be looked for
+constexpr u32 fewest_nodes = 24;      // of a job, to look for its repetition
 constexpr u64 words_per_event = 4;    // cost of looking, before it waits for more events
 constexpr u64 words_for_nothing = 10'000;
 
@@ -338,7 +338,7 @@ u64 FastForward::times() const {
     return fewest == never ? 0 : fewest;
 }
 
-// Before the clock ends; events then report who is too late.
+// Stops before the clock ends; events then report who is too late.
 u64 FastForward::times_before_the_end(u64 now) const {
     return (latest_tick - now) / std::max<u64>(now - kept_->tick, 1);
 }

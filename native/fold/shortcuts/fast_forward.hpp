@@ -1,13 +1,13 @@
-// FastForward: a folded run that returns to a former state, some nodes on, repeats itself, as often
-// as its jobs do; these times are written without events.
+// FastForward: a folded run that returns to a former state, some nodes on, repeats itself as often
+// as its jobs do; repetitions are written without events.
 //
 // A state is all that the future depends on, described by each component (engine/state.hpp) with
 // times relative to now, nodes to those ended, and chunks, priorities and tags to the latest. If
 // two states are equal and the second's remaining operations are the first's, shifted, so is its
-// future, by induction, up to the first node that differs (for receives posted early, compared that
-// far). States are compared whole. When to look is guessed from the longest job
-// (fold/repetition.hpp); how far back by Brent ("An improved Monte Carlo factorization algorithm",
-// BIT 20, 1980, section 2): one state is kept and replaced after 1, 2, 4, ... others.
+// future, up to the first node that differs (for receives posted early, compared that far). When to
+// look is guessed from the longest job (fold/repetition.hpp); how far back by Brent ("An improved
+// Monte Carlo factorization algorithm", BIT 20, 1980, section 2): one state is kept and replaced
+// after 1, 2, 4, ... others.
 #pragma once
 
 #include <optional>

@@ -1,12 +1,10 @@
 // JointPhase: the time of an exchange phase among different classes, known once all have come.
 //
-// The ring of a member names, position by position, the classes involved. With one packet at a
-// time, a member's next begins when its own has gone and its peer's has come: a recurrence over
-// classes, linear over (max, +) (Baccelli et al., Synchronization and Linearity, 1992, section
-// 2.3).
+// With one packet at a time, a member's next begins when its own has gone and its peer's has come:
+// a recurrence over the ring's classes, linear over (max, +) (Baccelli et al., Synchronization and
+// Linearity, 1992, section 2.3).
 //
-// Trade-off: only if every member's end waits for every other's start, so that none is over before
-// the last has come.
+// Trade-off: only where every member's end waits for every other's start.
 #pragma once
 
 #include <functional>
@@ -50,7 +48,7 @@ private:
     Vector<Vector<LinkUse>> use_;
 };
 
-// None if only events can tell or all are of one class.
+// None if only events can decide or all are of one class.
 std::optional<JointPhase> joint_phase(const LonePhase& phase, NetworkModel& network,
                                const std::function<u32(u32 rank)>& class_of);
 

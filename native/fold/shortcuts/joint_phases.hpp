@@ -40,7 +40,7 @@ public:
         return found;
     }
 
-    // Adds the ends of all to `ends` if the chunk is the last.
+    // If the chunk is the last, adds the ends of all to `ends`.
     void come(Held& held, const PhaseInput& input, ChunkId chunk, u64 now, Vector<KnownEnd>& ends) {
         const JointPhase& form = held.form;
         const u32 at = open(input, form);
@@ -114,7 +114,7 @@ private:
         u32 lowest = none;          // of the classes
     };
 
-    // Opens it for the first chunk.
+    // Opens the phase for the first chunk.
     u32 open(const PhaseInput& input, const JointPhase& form) {
         if (of_table_.size() <= input.table) {
             of_table_.resize(input.table + std::size_t{1});
@@ -158,7 +158,7 @@ private:
 
     std::unordered_map<ClosedForms::Key, Held*, ClosedForms::Hash> known_;
     std::unordered_map<ClosedForms::Key, std::unique_ptr<Held>, ClosedForms::Hash> held_;
-    Vector<Open> opened_;                 // and, of them, those that are over
+    Vector<Open> opened_;                 // and those of them that are over
     Vector<u32> free_;
     Vector<Vector<u32>> of_table_;   // those of a table that are open
     Vector<u64> ticks_;

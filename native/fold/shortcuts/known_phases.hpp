@@ -1,7 +1,7 @@
 // KnownPhases: times of phases by closed form, among ranks that do the same or wait for each other.
 //
-// If messages share links, a form holds only while nobody else sends over them. They are held
-// (network/held_links.hpp); when somebody does, the phase is simulated from where it is.
+// If messages share links, these are held (network/held_links.hpp); when somebody else sends over
+// them, the phase is simulated from where it is.
 #pragma once
 
 #include <algorithm>
@@ -78,8 +78,8 @@ public:
 
     bool somebody_waits() const { return joint_.somebody_waits(); }
 
-    // Once, at the known tick. A chunk may have several ends at one tick: of all its turns, and of
-    // the last.
+    // Call once, at the known tick. A chunk may have several ends at one tick: of all its turns,
+    // and of the last.
     bool is_void(ChunkId chunk) override {
         const auto found = void_.find({run_->now(), chunk});
         if (found == void_.end()) {
@@ -165,7 +165,7 @@ private:
         JointPhases::Held* held = nullptr;
     };
 
-    // A cache: an actor's collectives alternate.
+    // A cache, as an actor's collectives alternate.
     static constexpr u32 kept = 8;
     static u32 place_of(const ClosedForms::Key& key) {
         constexpr u32 top_bits = 61;

@@ -1,5 +1,5 @@
-// The two visitors of a run's state: one writes what its future depends on, one moves it on.
-// Fields: engine/state.hpp.
+// The two visitors of a run's state (engine/state.hpp): one writes what its future depends on, one
+// moves it on.
 #pragma once
 
 #include <algorithm>
@@ -184,7 +184,7 @@ public:
     bool comes_to_table(u32 at) { return tables_seen_.insert(at).second; }
 
     std::size_t counted() const { return counted_; }
-    Vector<std::pair<u32, u64>> tables;   // and by how many chunks they move
+    Vector<std::pair<u32, u64>> tables;   // and how many chunks each moves
 
 private:
     const Moves& moves_;
