@@ -1,13 +1,13 @@
 // LocalBandwidth: kernels, reductions and copies of a rank share its memory bandwidth.
 //
-// Each wants bytes / time alone. Shares are max-min fair: under a share b a kernel of Q bytes with
-// arithmetic time W takes max(W, Q / b), as by the roofline (Williams, Waterman, Patterson, CACM
-// 2009; specs of memory models, contention). Trade-off: a fluid model with one rate per piece of
-// work; each begin or end reschedules.
+// Shares are max-min fair: with a share b a kernel of Q bytes and arithmetic time W takes max(W, Q
+// / b), as by the roofline (Williams, Waterman, Patterson, CACM 2009; specs of memory models,
+// contention). Trade-off: a fluid model with one rate per piece of work; each begin or end
+// reschedules.
 //
-// Collectives may take units (SMs), whose share s slows arithmetic-bound kernels to 1 - s, and
-// bandwidth, as one more piece of work. Kernels that want `memory_bound` of it are memory-bound.
-// All-to-alls may have their own units, as in token-exchange libraries.
+// Collectives may take bandwidth, as one more piece of work, and units (SMs), whose share s slows
+// arithmetic-bound kernels to 1 - s; those that want `memory_bound` of the bandwidth are
+// memory-bound. All-to-alls may have their own units, as in token-exchange libraries.
 #pragma once
 
 #include <optional>
@@ -71,7 +71,7 @@ public:
         }
     }
 
-    // Of one of its own events: the event that is due, or none if the end has moved.
+    // The rank's event that is due with one of its own events, or none if the end has moved.
     std::optional<RankEvent> due(ActorId actor, const RankEvent& event);
 
 private:

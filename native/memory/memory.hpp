@@ -1,7 +1,7 @@
 // Memory: nodes' accesses to the memory behind their rank (astra-sim-semantics 7.1).
 //
-// Shared memories serve one request at a time, first come first served; others at once. Times and
-// sharing: remote.hpp. A pipeline gathers a tick's accesses and serves groups: pipeline.hpp.
+// Shared memories serve one request at a time, first come first served; others at once
+// (remote.hpp). A pipeline serves groups of a tick's accesses (pipeline.hpp).
 #pragma once
 
 #include <algorithm>

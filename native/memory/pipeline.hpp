@@ -1,11 +1,11 @@
 // A pipelined memory: accesses cross its hops in chunks, which queue first come first served.
 //
 // Equal accesses of one tick are a group: on a shared hop a chunk of each member passes before
-// anyone's next. Later groups queue behind, chunk by chunk, in the same order of hops, so no chunk
-// needs an event: in (max, +), chunk k of times t leaves hop h at the maximum over j <= h of free_j
-// + t_j + ... + t_h + (k - 1) max(t_j, ..., t_h), with free_j when the hop is free, and the arrival
-// for the first. Source: Won et al., "ASTRA-sim2.0", ISPASS 2023, section IV-D, for the hops;
-// Baccelli et al., "Synchronization and linearity" (1992), for tandem queues in (max, +).
+// anyone's next. Later groups queue behind, in the same order of hops, so no chunk needs an event:
+// in (max, +), chunk k of times t leaves hop h at the maximum over j <= h of free_j + t_j + ... +
+// t_h + (k - 1) max(t_j, ..., t_h), with free_j when the hop is free, and the arrival for the
+// first. Source: Won et al., "ASTRA-sim2.0", ISPASS 2023, section IV-D, for the hops; Baccelli et
+// al., "Synchronization and linearity" (1992), for tandem queues in (max, +).
 #pragma once
 
 #include <algorithm>

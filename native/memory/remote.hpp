@@ -2,7 +2,7 @@
 //
 // (astra-sim-semantics 7.1; ASTRA-sim 2.0, section IV-D.) An access takes latency + bytes /
 // bandwidth, or its own time. Private memories serve at once; a node's or the pool's one request at
-// a time, first come first served. Pipelines: pipeline.hpp.
+// a time, first come first served.
 #pragma once
 
 #include <deque>

@@ -37,7 +37,7 @@ SharedBus::SharedBus(Engine& engine, Completions& completions, const SharedBusPa
     }
 }
 
-// On the inner bus, for `outer`, which it continues when done.
+// A request on the inner bus for `outer`, which it continues when done.
 SharedBus::Request SharedBus::inner_request(const Request& outer, Request::Then then, bool back) {
     Request inner = outer;
     inner.outer_process = outer.process;

@@ -1,7 +1,7 @@
 // ModelBuilder: takes a model's parts, checks them, and makes the immutable Model.
 //
-// Ids are typed. What it refuses is a mistake of the compiler (src/yantra/compile), never the
-// user's. Trade-off: ids are checked here, so a model holds plain indices and a run checks nothing.
+// What it refuses is a mistake of the compiler (src/yantra/compile), never the user's. Trade-off:
+// ids are checked here, so a model holds plain indices and a run checks nothing.
 #pragma once
 
 #include <map>
@@ -81,11 +81,11 @@ public:
     void set_quirks(const Quirks& quirks) { model().semantics.quirks = quirks; }
     void set_system(const SystemParameters& system) { model().collectives.system = system; }
     void set_network(NetworkChoice network) { model().network.choice = std::move(network); }
-    // Placement: the device of each rank; empty: in order. std::invalid_argument for a routing that
-    // the fabric does not allow, or an invalid placement.
+    // `placement`: the device of each rank; empty: in order. Throws std::invalid_argument for a
+    // routing that the fabric does not allow, or an invalid placement.
     void set_fabric(std::shared_ptr<const FabricGraph> graph, RoutingChoice routing, Vector<u32> placement);
-    // Changes of links at ticks, and the delay until ways follow. std::invalid_argument for an
-    // unknown link, or times out of order.
+    // Changes of links at ticks, and the delay until ways follow. Throws std::invalid_argument for
+    // an unknown link, or times out of order.
     void set_link_changes(Vector<LinkChange> changes, u64 reroute_delay);
     // The number of a device, not a rank, in programs. Set the fabric first.
     u32 add_switch(u32 device);
@@ -106,7 +106,7 @@ public:
     CommunicatorId add_communicator(LayoutId layout, u32 base, u64 first_chunk);
     void add_family(const AddedFamily& family);
     LayoutId layout_of(CommunicatorId communicator) const;
-    // Families have one for each of theirs.
+    // Communicators of families have numbers, too.
     CommunicatorId communicator(u32 index) const;
 
     // As in layout.hpp; or all communicators share one.
@@ -133,7 +133,7 @@ public:
     std::optional<RankProblems> check_ranks() const;
     Vector<Problem> check_job(const Job& job, u32 rank) const;
 
-    // Checks that indices are in range and nothing is missing. No further calls.
+    // Checks that indices are in range and nothing is missing. No further calls are allowed.
     std::shared_ptr<const Model> build();
 
 private:

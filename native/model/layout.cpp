@@ -186,7 +186,7 @@ u32 number_queue_sets(Model& model) {
         while (lowest < words * word_bits && (used[lowest / word_bits] >> lowest % word_bits & 1) != 0) {
             ++lowest;
         }
-        if (lowest == words * word_bits) {   // all of them are: one word more for each rank
+        if (lowest == words * word_bits) {   // all are: one word more for each rank
             Vector<u32> wider(ranks * (words + 1));
             for (std::size_t at = 0; at < taken.size(); ++at) {
                 wider[at / words * (words + 1) + at % words] = taken[at];

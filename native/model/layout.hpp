@@ -1,4 +1,4 @@
-// Layout: how a model's communicators lie on its ranks. Each function is a pass over ranks or
+// Layout: where a model's communicators are on its ranks. Each function is a pass over ranks or
 // members.
 #pragma once
 
@@ -50,7 +50,7 @@ void add_communicators(Model& model, const Family& family);
 // returns the count. Communicator 0 (all ranks) has number 0.
 u32 number_queue_sets(Model& model);
 
-// What of a template decides which of its ranks share a job.
+// What in a template decides which of its ranks share a job.
 struct TemplateUse {
     std::shared_ptr<const RankRules> rules;
     // Place of the communicator, and the comm_types used there as bits.

@@ -7,7 +7,7 @@ namespace yantra {
 
 void check_jobs(const Model& model);
 
-// Also the jobs. Both throw InternalFault: a wrong model is the compiler's mistake.
+// Includes the jobs. Both throw InternalFault: a wrong model is the compiler's mistake.
 void check_model(const Model& model);
 
 }  // namespace yantra

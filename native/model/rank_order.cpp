@@ -108,8 +108,8 @@ private:
         }
     }
 
-    // Splits places by a key; returns how many there are. Established order is kept, so that a
-    // pair's does not depend on how often others are visited.
+    // Splits places by a key; returns how many there are. Keeps established order, so that a pair's
+    // does not depend on how often others are visited.
     template <class Key>
     u32 tell_apart_by(const Vector<Key>& keys) {
         Vector<u32> ranks(places_.size());

@@ -3,9 +3,8 @@
 // If numbers ordered two packets of one tick at a queue, times would depend on the numbering. So
 // ranks are distinguished by a hash of their work, then repeatedly by their peers' (colour
 // refinement: Weisfeiler and Leman, 1968), and finally by whose work takes longer, as hashes of
-// times would depend on units. Unrelated ranks never decide. Trade-off: colours can miss a
-// difference, and later work may decide an earlier tie; a pass over all operations, and a few over
-// communicating pairs.
+// times would depend on units. Trade-off: colours can miss a difference, and later work may decide
+// an earlier tie; a pass over all operations, and a few over communicating pairs.
 #pragma once
 
 #include "base/types.hpp"

@@ -1,8 +1,8 @@
 // Work: how much a run will do, computed beforehand.
 //
 // From sizes, chunks and programs, once for each distinct collective. Trade-off: exact only up to
-// what the run decides (which chunks wait where); `bytes_needed` is a lower bound: nodes, queues,
-// and the chunks of each rank's largest collective. Real numbers, so nothing overflows.
+// what the run decides (which chunks wait where); `bytes_needed` is a lower bound. Real numbers, so
+// nothing overflows.
 #pragma once
 
 #include <optional>
