@@ -16,7 +16,7 @@ constexpr u32 trial_receiver = 0;
 constexpr double trial_gbps = 100.0;
 constexpr u64 trial_bits_per_s = 100000000000;
 constexpr double latency_ns = 1000.0;
-constexpr u64 trial_patience = 200;        // times what the line takes
+constexpr u64 trial_patience = 200;        // times the time on the line
 constexpr u64 most_left = 100000;    // events after the last flow
 constexpr u64 most_apart = 8;
 constexpr u64 trial_bytes = 400000;
@@ -25,10 +25,10 @@ constexpr u64 long_bytes = 20000000;
 constexpr u64 most_slowed = 3;
 constexpr u32 many_flows = 128;
 constexpr u64 most_endured = 100000;   // events
-constexpr double kmin_bytes = 10000.0;   // of marks, where a scheme brings none along
+constexpr double kmin_bytes = 10000.0;   // of marks, where a scheme sets none
 constexpr double kmax_bytes = 20000.0;
 
-// Hosts on a switch: link 2 h goes from host h to it, link 2 h + 1 comes back.
+// Hosts on a switch: link 2 h goes from host h to it, link 2 h + 1 back.
 FabricSpec star_of(const Settings& settings) {
     FabricSpec fabric;
     fabric.is_host.assign(trial_hosts + 1, true);
@@ -46,8 +46,8 @@ public:
     explicit FlowTrial(const Settings& settings)
         : ticks_per_ns_(settings.ticks_per_ns()), simulator_(star_of(settings), settings, *this) {}
 
-    // So many flows, each from a host of its own to the trial_receiver, from now on; their times in ns. Sets `broken` where a law
-    // is broken before all have ended.
+    // So many flows from now on, each from its own host to the trial_receiver; returns their times
+    // in ns. Sets `broken` if a law is broken before all have ended.
     Vector<u64> send(u32 count) {
         const u64 start = simulator_.now();
         const u32 first = static_cast<u32>(ends_.size());
@@ -62,7 +62,8 @@ public:
         return took;
     }
 
-    // A long flow and others into its port, which end first. Sets `broken` where the rest of it takes too long.
+    // A long flow and others into its port, which end first. Sets `broken` if the rest of the long
+    // one takes too long.
     void outlast() {
         add(1, long_bytes);
         for (u32 host = 2; host < trial_hosts; ++host) {
@@ -83,8 +84,8 @@ public:
         }
     }
 
-    // So many flows that a packet of each fills the line, and all are marked: what they make of that is their own matter,
-    // but for the laws of rates and windows.
+    // So many marked flows that a packet of each fills the line; only the laws of rates and windows
+    // must hold.
     void endure() {
         for (u32 flow = 0; flow < many_flows; ++flow) {
             add(1 + flow % (trial_hosts - 1), trial_bytes);
@@ -96,7 +97,7 @@ public:
         }
     }
 
-    // Goes on until nothing is left to happen.
+    // Goes on until no event is left.
     void settle() {
         u64 events = 0;
         for (; !simulator_.empty() && events < most_left; ++events) {
@@ -134,7 +135,7 @@ private:
 
     void breaks(const std::string& what) { broken = broken.empty() ? what : broken; }
 
-    // Until so many flows are left, or the tick has come.
+    // Until only `left` flows are left, or the tick has come.
     void run_until(u64 tick, u32 left = 0) {
         for (u64 events = 0; left_ > left && broken.empty(); ++events) {
             if (simulator_.empty() || simulator_.now() > tick) {
@@ -184,7 +185,7 @@ private:
     u32 left_ = 0;
 };
 
-// Flows after each other on one simulator: `counts` of them at a time.
+// Successive flows on one simulator, `counts` of them at a time.
 std::string run_flows(const Settings& settings, const Vector<u32>& counts, Vector<Vector<u64>>& took) {
     FlowTrial trial(settings);
     for (const u32 count : counts) {
@@ -254,7 +255,7 @@ std::string broken_law(const Scheme& scheme) {
         return broken;
     }
     settings.pauses = false;
-    settings.buffer_bytes = 100000;   // what comes beyond is lost
+    settings.buffer_bytes = 100000;   // packets beyond that are lost
     return run_flows(settings, {trial_hosts - 1}, took);
 }
 

@@ -20,7 +20,8 @@ const Scheme& scheme_of(const Settings& settings) {
     return *find_scheme(settings.congestion_control);
 }
 
-// Whether switches may drop. With pauses none does: each port has head room for what comes after it asked for one.
+// Whether switches may drop. With pauses none does: each port has head room for what comes after it
+// asked for one.
 bool may_lose(const Settings& settings) {
     return !settings.pauses || settings.has(Quirk::headroom_wraps) || settings.has(Quirk::thin_headroom);
 }

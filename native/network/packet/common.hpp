@@ -1,4 +1,4 @@
-// What all parts of the simulator share: flows and the clock, links, packets, routes, and how far the run is.
+// What all parts of the simulator share: flows and the clock, links, packets, routes, and progress.
 #pragma once
 
 #include <memory>
@@ -16,14 +16,14 @@ namespace yantra::packet {
 
 struct Progress {
     u32 active = 0;        // flows that have begun and have not ended
-    u32 unfinished = 0;    // those, and flows that were sent and have not begun
-    u64 last = 0;          // tick at which something was acknowledged last
-    u64 drops = 0;         // until then
+    u32 unfinished = 0;    // the active ones, and flows sent that have not begun
+    u64 last = 0;          // tick of the last progress in acknowledgements
+    u64 drops = 0;         // up to that tick
     u32 cut = 0;           // senders whose ways are all down
 };
 
 struct Common {
-    // std::invalid_argument for settings that cannot be, with the number that could.
+    // Throws std::invalid_argument for impossible settings, with the number that is allowed.
     Common(const FabricSpec& fabric, const Settings& settings, Observer& observer);
 
     u64 now() const { return senders.now(); }
@@ -40,8 +40,8 @@ struct Common {
     const std::unique_ptr<CongestionControl> control;
     Totals totals;
     Progress progress;
-    bool can_lose = false;         // packets: else silence is no loss
-    bool links_change = false;     // some has
+    bool can_lose = false;         // packets; else silence is no loss
+    bool links_change = false;     // some link has changed
 };
 
 }  // namespace yantra::packet

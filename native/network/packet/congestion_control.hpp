@@ -1,8 +1,8 @@
-// CongestionControl: how fast a flow may send, from what its ACKs tell.
+// CongestionControl: how fast a flow may send, judged by its ACKs.
 //
-// Each scheme registers itself in its own file of network/packet/cc (`const RegisteredScheme`), so a new one is a file
-// and nothing else. It keeps its state by sender; `begin` is called when a place is used by a new flow. It is called
-// after an ACK has moved the window and before the NIC looks for work.
+// Each scheme registers itself in its own file of network/packet/cc (`const RegisteredScheme`). It
+// keeps its state by sender; `begin` is called when a new flow takes a place. It is called after an
+// ACK has moved the window and before the NIC looks for work.
 #pragma once
 
 #include <memory>
@@ -28,12 +28,12 @@ public:
     virtual void begin(SenderId sender) = 0;
     virtual void acknowledged(SenderId sender, const Feedback& feedback) = 0;
     virtual void timer(SenderId /*sender*/, u32 /*own*/) {}
-    // It is connected; asking took a round trip of so many ticks.
+    // The connection is open; asking took a round trip of so many ticks.
     virtual void opened(SenderId /*sender*/, u64 /*round_trip*/) {}
-    // Its silence is taken for a loss; what is under way is sent again next.
+    // Silence counts as a loss; what is under way is sent again next.
     virtual void timed_out(SenderId /*sender*/) {}
     virtual void end(SenderId /*sender*/) {}
-    // The receiver of a marked packet: whether its ACK says so now.
+    // The receiver of a marked packet: whether its ACK reports it now.
     virtual bool tells_mark(SenderId /*sender*/, bool is_marked) { return is_marked; }
     // Bytes that it adds to each data packet and ACK; `links` is the most that a flow crosses.
     virtual u32 header_bytes(u32 /*links*/) const { return 0; }
@@ -60,16 +60,16 @@ struct Scheme {
     TelemetryKind telemetry = TelemetryKind::none;
     bool needs_window = false;
     Vector<SchemeOption> options;
-    std::optional<RecoveryKind> recovery = {};   // that it goes with; else what the settings say
-    bool connects = false;              // a round trip goes before data
-    // The window, the marks and the ACKs that go with it, for hosts of a rate, as a preset of its name; null: those of
-    // `static_window`.
+    std::optional<RecoveryKind> recovery = {};   // the scheme's own; else that of the settings
+    bool connects = false;              // a round trip precedes data
+    // Sets the window, marks and ACKs that go with the scheme, for hosts of this rate, as a preset
+    // of its name; null: those of `static_window`.
     void (*beside)(Settings& settings, double host_gbps) = nullptr;
 };
 
 // All schemes, by name.
 const Vector<Scheme>& schemes();
-// Null if there is none of that name.
+// Null if unknown.
 const Scheme* find_scheme(std::string_view name);
 
 struct RegisteredScheme {

@@ -1,5 +1,5 @@
-// Why flows do not end: ports that pause each other in a circle, packets lost again and again, or a loss that nobody
-// notices.
+// Why flows do not end: ports that pause each other in a circle, packets lost again and again, or
+// an unnoticed loss.
 #include <algorithm>
 
 #include "base/vector.hpp"
@@ -48,8 +48,8 @@ std::optional<Stuck> Watch::stuck(bool has_events) const {
     return found;
 }
 
-// A paused port waits for the device behind its link to pass on what came over it: for the paused ports there in
-// whose queues that lies.
+// A paused port waits for the device behind its link to pass on what came over it, so for the
+// paused ports there that queue it.
 Vector<PortId> Watch::pause_cycle() const {
     IdVector<PortId, u8> met(all_.ports.size());   // 0 no, 1 on the path, 2 done
     Vector<PortId> path;

@@ -13,7 +13,7 @@ namespace yantra::packet {
 
 namespace {
 
-// Of a link without end of rate, as for the question what a run would take without bandwidth: 8 ps for a packet.
+// For a link of unlimited rate, as in what-ifs without bandwidth: 8 ps for a packet.
 constexpr double free_bits_per_s = 1e15;
 
 u64 bits_of(const FabricGraph& graph, u32 link) {

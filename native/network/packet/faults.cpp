@@ -39,7 +39,7 @@ void Faults::flush(PortId number) {
     }
     while (!port.waits.empty()) {
         const PacketId packet = port.waits.pop(all_.packets.pool);
-        if (!port.is_host) {   // else it is an ACK of the host
+        if (!port.is_host) {   // else it is the host's ACK
             switches_.leave_unsent(number, packet);
         }
         lose(packet);

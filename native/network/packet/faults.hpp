@@ -1,9 +1,9 @@
-// Faults: links that fail, return or change their rate, and senders that go another way since.
+// Faults: links that fail, return or change their rate, and senders that change their way.
 //
-// A link that goes down loses what is on it and what waits for it, as a switch drops what it has for a dead port; what
-// comes for it until others know is lost, too. Senders notice by what is always there: answers of the receiver, and
-// silence. Pauses that were said over the link are forgotten with it. Trade-off: a sender of whom all ways are down
-// waits, and begins again with a fresh congestion control, where a real one would try now and then and give up at last.
+// A link that goes down loses what is on it, what waits for it, and what comes for it until others
+// know. Senders notice by the receiver's answers and by silence. Pauses sent over the link are
+// forgotten. Trade-off: a sender whose ways are all down waits, and begins again with a fresh
+// congestion control, where a real one would retry and finally give up.
 #pragma once
 
 #include "network/packet/common.hpp"
@@ -13,7 +13,7 @@ namespace yantra::packet {
 
 class Recovery;
 
-// What links that went down took with them.
+// What links lost as they went down.
 struct Lost {
     u64 packets = 0;   // of data
     u64 bytes = 0;     // of their payload, which is sent again
@@ -31,10 +31,10 @@ public:
           hosts_(hosts),
           recovery_(recovery) {}
 
-    // From now on; 0: it is down. What waits for it and is on it then is lost.
+    // From now on; 0: it is down, which loses what waits for it and is on it.
     void change_link(LinkId link, u64 bits_per_s);
-    // To be called before the first flow, for each rate that a link will have; 0: it will be down.
-    // std::invalid_argument for one that it could not have.
+    // Call before the first flow for each rate that a link will have; 0: it will be down. Throws
+    // std::invalid_argument for an impossible rate.
     void allow_rate(u64 bits_per_s) {
         all_.ports.table_of(bits_per_s);
         all_.can_lose = true;
@@ -46,13 +46,14 @@ public:
     void lose(PacketId packet);
     const Lost& lost() const { return lost_; }
 
-    // Packets, answers and what is sent again go these ways from now on; a sender that was cut begins again.
+    // Packets, answers and resent packets take these ways from now on; a sender that was cut begins
+    // again.
     void take_ways(SenderId sender, const FlowSpec& ways);
-    // It has no way: it sends nothing until it has.
+    // It has no way, and sends nothing until it has.
     void cut(SenderId sender);
     bool is_cut(SenderId sender) const { return all_.senders[sender].is_cut; }
     u32 cut_senders() const { return all_.progress.cut; }
-    // Its ways are up again: what is not acknowledged is sent again.
+    // Its ways are up again: all that is not acknowledged is sent again.
     void go_on_again(SenderId sender);
 
 private:

@@ -1,14 +1,13 @@
-// What the simulator is given to send, and who wants to know of it.
+// What the simulator is given to send, and who observes it.
 #pragma once
 
 #include "base/types.hpp"
 
 namespace yantra::packet {
 
-// Who wants to know of flows.
 class Observer {
 public:
-    // The receiver has all of it.
+    // The receiver has all bytes.
     virtual void received(u32 flow) = 0;
     // The sender has the last ACK.
     virtual void completed(u32 flow) = 0;
@@ -28,8 +27,8 @@ struct FlowSpec {
     u32 ways = 0;
     u32 source = none;     // the caller's numbers of its ends
     u32 destination = none;
-    u32 seen = none;       // its row in Seen; set by send()
-    u16 order = 0;         // the least goes first of those whose packets come to a queue in one tick; of equal ones, any
+    u32 seen = none;       // its row in Seen, which send() sets
+    u16 order = 0;         // the least goes first of those that come to a queue in one tick; of equal ones, any
 };
 
 }  // namespace yantra::packet

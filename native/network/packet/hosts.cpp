@@ -24,8 +24,8 @@ Hosts::Hosts(Common& all, Watch& watch, Transmitter& transmitter, Recovery& reco
     });
 }
 
-// Two events lie between "send" and the first packet, as an application is made and started: they decide which of
-// the flows that start in the same tick comes first.
+// Two events precede the first packet, as an application is made and started: they decide which of
+// the flows that start in one tick comes first.
 void Hosts::send(const FlowSpec& flow, u64 tick) {
     FlowSpec sent = flow;
     watch_.is_sent(sent, tick);
@@ -141,7 +141,7 @@ void Hosts::transmit(PortId number) {
     }
 }
 
-// When the first sender may send that has to wait for its time.
+// When the first sender that waits for its time may send.
 void Hosts::wake_later(PortId number) {
     const Port& port = all_.ports[number];
     Senders& senders = all_.senders;
@@ -177,7 +177,7 @@ PacketId Hosts::next_packet(SenderId number) {
         const u32 way = next_way(sender);
         packet.route = all_.routes.way(sender.first_way + way) + 1;
         all_.routes.read_on(packet);
-        packet.hops = static_cast<u16>(way);   // its ACK has that, too
+        packet.hops = static_cast<u16>(way);   // its ACK has it, too
     }
     packet.stamp = all_.scheme.telemetry == TelemetryKind::power ? 0 : all_.now();
     if (sender.any_order && sender.resends != 0) [[unlikely]] {
@@ -196,7 +196,7 @@ PacketId Hosts::next_packet(SenderId number) {
     return made;
 }
 
-// Ways take turns; one whose last ACK told of a mark is passed over once.
+// Ways take turns; one whose last ACK reported a mark is passed over once.
 u32 Hosts::next_way(Sender& sender) {
     Scoreboard& board = all_.senders.board(sender);
     board.was_marked.resize(sender.ways);
@@ -244,7 +244,7 @@ void Hosts::has_all(const Sender& receiver) {
     all_.observer.received(receiver.flow);
 }
 
-// First the window, then the end of the flow, what was lost, the congestion control, and at last the NIC.
+// First the window, then the end of the flow, losses, the congestion control, and finally the NIC.
 void Hosts::receive_ack(PacketId packet) {
     const Packet of = all_.packets[packet];
     Sender& sender = all_.senders[of.sender];
@@ -356,7 +356,7 @@ void Hosts::receive_opening(PacketId packet) {
 void Hosts::go_on(SenderId number, u64 asked_at) {
     Sender& sender = all_.senders[number];
     if (sender.is_open || sender.is_cut) {
-        return;   // it asked twice, or has no way for what comes next
+        return;   // it asked twice, or has no way
     }
     sender.is_open = true;
     sender.timeouts = 0;

@@ -16,11 +16,10 @@ public:
 
     void send(const FlowSpec& flow, u64 tick);
     u16 order_of(u32 waiting) const { return waiting_[waiting].order; }
-    // A flow that was sent begins.
     void start(u32 waiting);
-    // The port of a host is free: what it relays and its own flows take turns.
+    // A host's port is free: relayed packets and its own flows take turns.
     void transmit(PortId port);
-    // Who sends next there, or none; a guess.
+    // A guess at who sends next there, or none.
     SenderId likely_next(PortId port) const {
         return nics_[all_.ports[port].nic].likely_next(all_.senders.ready[port]);
     }
@@ -32,10 +31,9 @@ public:
     void answer(Sender& to, PacketId packet, PacketKind kind, u32 beyond = none);
     void has_all(const Sender& receiver);
 
-    // A packet without payload goes ahead, and data follows its answer (RFC 9293, section 3.5, without the third
-    // packet).
+    // A packet without payload goes first, and data follows its answer (RFC 9293, section 3.5,
+    // without the third packet).
     void connect(SenderId sender);
-    // It goes another way from now on.
     void set_ways(Sender& sender, const FlowSpec& ways);
     void move_to(SenderId sender, PortId port);
     void enlist(SenderId sender) { nic_of(all_.senders[sender]).add(all_.senders, sender); }

@@ -1,10 +1,10 @@
 // A NIC's list of senders, served in turn.
 //
-// Round robin from the one behind that served last. Senders that have ended leave the list when the search comes
-// across one: those behind close up, and the place served last keeps its number, as in the ns-3 fork. A search looks at
-// those alone that may send by now (network/packet/ready.hpp): senders that wait for ACKs are out of it until something
-// happens to them, those that wait for their time are in a heap. So memory is a few bytes a sender, and time goes with
-// what is sent.
+// Round robin from the one after the last served. When the search meets a sender that has ended, it
+// leaves the list: those behind close up, and the place served last keeps its number, as in the
+// ns-3 fork. A search looks only at those that may send (network/packet/ready.hpp): senders that
+// wait for ACKs are out of it until something happens to them, and those that wait for their time
+// are in a heap.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ public:
         all.touch(sender);
     }
 
-    // It is in the list no more. Precondition: it is, and has not ended.
+    // Takes it out of the list. Precondition: it is there, and has not ended.
     void remove(Senders& all, Ready& ready, SenderId sender) {
         const u32 count = static_cast<u32>(senders_.size());
         const u32 place = all.place_of(sender);
@@ -41,12 +41,12 @@ public:
         }
     }
 
-    // The sender whose turn it is, or none: none sends while data is paused. `ended` is called for each that leaves
-    // the list.
+    // The sender whose turn it is, or none, as while data is paused. `ended` is called for each
+    // that leaves the list.
     template <class Ended>
     SenderId next(Senders& all, Ready& ready, bool is_paused, Ended&& ended) {
         const u32 count = static_cast<u32>(senders_.size());
-        // In a pause nobody sends, and there is nothing to look for but who has ended.
+        // In a pause nobody sends; only senders that have ended matter.
         if (count == 0 || (is_paused && ready.ended == 0)) {
             return SenderId::none;
         }
@@ -67,7 +67,7 @@ public:
         return senders_[found];
     }
 
-    // When the earliest of them may send: of all, or of those that only wait for their time. ~0 for never.
+    // When the earliest may send: of all, or of those that only wait for their time. ~0: never.
     u64 next_available(const Senders& all, const Ready& ready, bool of_all) {
         u64 least = ~u64{0};
         if (of_all) {
@@ -90,7 +90,7 @@ public:
         return least;
     }
 
-    // Who will probably be next, or none; only a guess.
+    // A guess at who will be next, or none.
     SenderId likely_next(const Ready& ready) const {
         const u32 count = static_cast<u32>(senders_.size());
         const u32 begin = last_ + 1 < count ? last_ + 1 : 0;
@@ -128,7 +128,7 @@ private:
         }
     }
 
-    // The first from `at` on, before `end`, that sends now, and of those that have ended the first.
+    // The first in [at, end) that sends now, or has ended.
     u32 search(Senders& all, Ready& ready, u32 at, u32 end, bool is_paused, u32& first_ended) {
         const u64 now = all.now();
         for (at = ready.from(at, end); at < end; at = ready.from(at + 1, end)) {
@@ -156,7 +156,7 @@ private:
         for (u32 at = from; at < count; ++at) {
             const SenderId sender = senders_[at];
             const bool is_ready = ready.has(at);
-            if (is_ready && all[sender].has_ended) {   // who has ended is ready
+            if (is_ready && all[sender].has_ended) {   // those that have ended are ready
                 --ready.ended;
                 ended(sender);
                 continue;

@@ -118,7 +118,7 @@ void check_least(const SchemeOption& option, double value) {
     }
 }
 
-// Marks of ports of some rates, as NAME@GBPS; ports of other rates have those of the nearest of them.
+// Marks of ports of some rates, as NAME@GBPS; other ports have those of the nearest rate.
 void change_limits(Settings& settings, const std::map<std::string, double>& options) {
     constexpr double open_pmax = 1.0;
     std::map<double, MarkLimits> by_rate;
@@ -178,7 +178,7 @@ void change(Settings& settings, const std::map<std::string, double>& options) {
         throw std::invalid_argument("no congestion control is named '" + settings.congestion_control + "'");
     }
     change_limits(settings, options);
-    if (const auto queue = options.find("queue"); queue != options.end()) {   // its options are known by it
+    if (const auto queue = options.find("queue"); queue != options.end()) {   // its options depend on it
         const auto own = named(setters(), queue->first, [](const Setter& s) { return s.option.name; });
         check_least(own->option, queue->second);
         own->set(settings, queue->second);

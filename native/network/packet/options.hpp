@@ -1,4 +1,4 @@
-// Options: settings by name as numbers, those of the network and those of its congestion control.
+// Options: settings by name as numbers, of the network and of its congestion control.
 #pragma once
 
 #include <map>
@@ -10,14 +10,14 @@
 
 namespace yantra::packet {
 
-// Those of the network.
 const Vector<SchemeOption>& network_options();
 
-// Settings with some of them changed, by name: of the network, or of the congestion control that is chosen.
-// std::invalid_argument for one that neither has, or below its least.
+// Settings with some changed by name, of the network or the chosen congestion control. Throws
+// std::invalid_argument for an unknown one, or one below its least.
 void change(Settings& settings, const std::map<std::string, double>& options);
 
-// std::invalid_argument for a congestion control that is none, or that cannot be with the other settings.
+// Throws std::invalid_argument for an unknown congestion control, or one incompatible with the
+// other settings.
 void check_scheme(const Settings& settings);
 
 }  // namespace yantra::packet

@@ -1,7 +1,7 @@
 // A packet, and the queue of packets that it waits in.
 //
-// A data packet becomes its own acknowledgement where it is received, so telemetry need not be copied. Queues are
-// lists through the packets themselves: memory is that of the packets under way.
+// A data packet becomes its own acknowledgement where it is received, so telemetry need not be
+// copied. Queues are lists through the packets themselves.
 #pragma once
 
 #include <array>
@@ -17,29 +17,29 @@ inline constexpr u32 most_priorities = 8;
 // `open` asks for a connection, `opened` is the answer.
 enum class PacketKind : u8 { data, ack, nack, open, opened, pause, resume };
 
-// The links that come next, as far as one looks ahead: then none at the end of a route, else not_read.
+// The next links of the route, ended by none at its end, else by not_read.
 using LinksAhead = std::array<LinkId, 3>;
 inline constexpr LinkId not_read(none - 1);
 
-// A line of the cache, with the next links in it: with a million flows, each look at their routes would be a miss.
+// One cache line, with the next links in it: with a million flows, each look at a route would miss.
 struct alignas(64) Packet {
     PacketId next;        // of its queue
-    u32 route = 0;        // into the hops of routes: behind those that were read
-    LinkId link;          // that it crosses, or came by
+    u32 route = 0;        // into the hops of routes: after those already read
+    LinkId link;          // that it crosses, or came over
     u32 bytes = 0;        // with headers
     SenderId sender;
-    u32 serial = 0;       // of the sender, as places of senders are used again
-    u32 payload = 0;      // of an ACK: how far the packet that it answers begins beyond `sequence`; none: before it
+    u32 serial = 0;       // of the sender, as senders' places are reused
+    u32 payload = 0;      // of an ACK: how far the answered packet begins beyond `sequence`; none: before it
     PacketKind kind = PacketKind::data;
     bool is_marked : 1 = false;   // of an ACK: that its data was
-    u8 priority : 3 = 0;      // class of its message; 0 goes first where a queue discipline looks at it
+    u8 priority : 3 = 0;      // class of its message; 0 goes first if a queue discipline uses it
     bool is_all_ahead : 1 = false;   // its route ends with `ahead`
     u16 hops = 0;         // with telemetry
-    u64 sequence = 0;     // of its first byte; of an ACK, the next that is expected
-    u64 stamp = 0;        // tick at which its data was sent, or what schemes write in it
+    u64 sequence = 0;     // of its first byte; of an ACK, the next byte expected
+    u64 stamp = 0;        // tick at which its data was sent, or what schemes write
     LinksAhead ahead;
     u16 failures = 0;     // of the link that it crosses, when it began to
-    u16 order = 0;        // of its message: which of two goes first that come in one tick
+    u16 order = 0;        // of its message: which of two that come in one tick goes first
 };
 static_assert(sizeof(Packet) == 64, "a packet is a line of the cache");
 

@@ -119,7 +119,7 @@ private:
     void add_routes() {
         RouteTable table(simulator_);
         if (columns_.ways > 0) {
-            simulator_.add_ways({});   // refuses, with the reason, what cannot be sprayed
+            simulator_.add_ways({});   // throws, with the reason, if it cannot be sprayed
         }
         for (std::size_t flow = 0; flow < routes_.size(); ++flow) {
             const u64 from = columns_.first_ack_hop[flow];

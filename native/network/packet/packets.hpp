@@ -1,4 +1,4 @@
-// Packets: those under way, what switches write in them, and how many bytes their headers are.
+// Packets: those under way, what switches write in them, and the size of their headers.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace yantra::packet {
 
 inline constexpr u32 plain_header = 36;   // of data, without what a congestion control adds
-inline constexpr u32 pause_bytes = 31;    // of a pause frame
+inline constexpr u32 pause_bytes = 31;
 
 class Packets {
 public:
@@ -22,7 +22,7 @@ public:
 
     Packet& operator[](PacketId packet) { return pool[packet]; }
     const Packet& operator[](PacketId packet) const { return pool[packet]; }
-    // One to be filled in.
+    // To be filled in.
     PacketId take() {
         const PacketId made = pool.take_as_left();
         if (made.index() >= made_) [[unlikely]] {
@@ -39,15 +39,15 @@ public:
     Telemetry& telemetry_at(PacketId packet, u32 hop) {
         return telemetry_[std::size_t{packet.index()} * hops_kept_ + hop % hops_kept_];
     }
-    // Of a packet that switches wrote in so often.
+    // Of a packet that so many switches wrote in.
     std::span<const Telemetry> telemetry_of(PacketId packet, u32 hops) const {
         return {telemetry_.data() + std::size_t{packet.index()} * hops_kept_, std::min(hops, hops_kept_)};
     }
     u32 data_header() const { return data_header_; }
     u32 ack_bytes() const { return ack_bytes_; }
-    // Whether what events will read is worth asking for ahead of their time. Where flows and packets fill more than
-    // the cache next to a core, all pairs of 128 hosts take 1.5 times as long without, and a permutation of 16 takes
-    // 1.14 times as long with it.
+    // Whether prefetching for events pays. If flows and packets fill more than the cache next to a
+    // core, all pairs of 128 hosts take 1.5 times as long without; a permutation of 16 takes 1.14
+    // times as long with it.
     bool fetches() const { return fetches_; }
 
     PacketPool pool;

@@ -1,7 +1,7 @@
-// A port: the queue and transmitter that feed a directed link, and the account of what came over it.
+// A port: the queue and transmitter that feed a directed link, and counts of what came over it.
 //
-// Two priorities: control, which is never paused, and data. `waits` is data that a device passes on; at a host,
-// which has flows of its own, its ACKs are in `waits` and what it relays is in `relayed`.
+// Two priorities: control, which is never paused, and data. `waits` is data that a device passes
+// on; at a host it has the host's ACKs, and relayed packets are in `relayed`.
 #pragma once
 
 #include "base/types.hpp"
@@ -10,7 +10,7 @@
 
 namespace yantra::packet {
 
-// In lines of the cache, by who reads them.
+// In cache lines, by reader.
 struct alignas(64) Port {
     // What the transmitter reads for each packet.
     PacketQueue control;
@@ -18,16 +18,16 @@ struct alignas(64) Port {
     PacketQueue relayed;
     bool is_busy = false;
     bool is_paused = false;
-    bool is_host = false;      // it is a NIC's
-    bool relays_next = false;  // whose turn it is at a host, of what it relays and its own flows
-    bool has_paused = false;   // it told the other end to pause
+    bool is_host = false;
+    bool relays_next = false;  // whether relayed packets have the next turn at a host
+    bool has_paused = false;   // it made the other end pause
     bool is_down = false;
     bool by_formula = false;   // its packets take no time on the wire, so none waits
     u8 threshold_shift = 0;
     u32 of_rate = 0;           // table of transmission times
     u64 delay = 0;
     u64 queue_bytes = 0;       // that wait, of all priorities
-    u64 next_look = ~u64{0};   // tick from which on a change is noted first (network/packet/seen.hpp)
+    u64 next_look = ~u64{0};   // tick from which a change is noted (network/packet/seen.hpp)
 
     // What it writes for each packet.
     u64 sent_bytes = 0;        // with headers, of all packets
@@ -41,15 +41,16 @@ struct alignas(64) Port {
     u32 to = none;
     u32 nic = none;            // of the host it is at
 
-    // What a switch reads: marks, and what came over its link and is still in the device at its end.
-    u64 data_bytes = 0;        // that wait to leave, of the data's
+    // What a switch reads: marks, and what came over its link and is still in the device at its
+    // end.
+    u64 data_bytes = 0;        // of data waiting to leave
     u64 kmin = 0;
     u64 kmax = 0;
     u64 ingress_bytes = 0;
     u64 headroom_used = 0;
     u64 headroom = 0;
     double pmax = 0.0;
-    PortId twin;               // the port back; none if there is none
+    PortId twin;               // the port back, or none
     u32 pause_timer = none;    // that ends the pause
 
     u64 bits_per_s = 0;
@@ -65,7 +66,7 @@ struct alignas(64) Port {
     u64 marks = 0;
     u64 drops = 0;             // of what came over its link
 
-    // As it was noted last, with what it sends left out.
+    // As last noted, without what it sends.
     u64 noted_queue = 0;
     u64 noted_events = 0;      // marks and drops
     bool noted_pause = false;

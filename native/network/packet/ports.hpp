@@ -1,4 +1,4 @@
-// Ports: all of them, by the link that each feeds, and how long packets take on links.
+// Ports: all ports, by the link each feeds, and how long packets take on links.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace yantra::packet {
 
 class Ports {
 public:
-    // Tells senders the rates of their lines.
+    // Sets senders' line rates.
     Ports(const FabricSpec& fabric, const Settings& settings, Senders& senders);
 
     Port& operator[](PortId port) { return ports_[port.index()]; }
@@ -27,15 +27,14 @@ public:
             visit(PortId(port));
         }
     }
-    // Those that leave a device.
     const Vector<PortId>& leaving(u32 device) const { return leaving_[device]; }
     u32 devices() const { return static_cast<u32>(is_host_.size()); }
     bool is_host(u32 device) const { return is_host_[device]; }
 
-    // The transmission times of a rate; 0 is that of links by formula: packets take no time on them.
-    // std::invalid_argument for a rate that is too low.
+    // The transmission times of a rate; 0 is for links by formula, on which packets take no time.
+    // Throws std::invalid_argument if the rate is too low.
     u32 table_of(u64 bits_per_s);
-    // Tables have what most packets are; telemetry of many hops makes them longer.
+    // Tables cover the usual sizes; telemetry of many hops extends them.
     u64 ticks_of(const Port& port, u32 bytes) const {
         const Vector<u32>& table = tables_[port.of_rate];
         if (bytes < table.size()) {

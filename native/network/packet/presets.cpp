@@ -10,7 +10,7 @@ namespace yantra::packet {
 
 namespace {
 
-constexpr double base_gbps = 25.0;   // for which the generator's numbers are
+constexpr double base_gbps = 25.0;   // to which the generator's numbers belong
 constexpr double megabit = 1e6;
 
 void mark_between(Settings& to, double gbps, double kmin_kb, double kmax_kb, double pmax) {
@@ -49,7 +49,7 @@ void use_swift(Settings& to) {
     without_window(to);
 }
 
-// As in Ethernet without pauses; silences as data centres set them.
+// As Ethernet without pauses; silences as data centres set them.
 void use_tcp(Settings& to, const char* scheme) {
     constexpr double silence_ns = 5e6;
     to.congestion_control = scheme;
@@ -201,7 +201,7 @@ std::string preset_of(std::string_view scheme) {
     if (find_scheme(scheme) == nullptr) {
         throw std::invalid_argument("no congestion control is named '" + std::string(scheme) + "'");
     }
-    return "static_window";   // with another congestion control
+    return "static_window";   // if another congestion control is chosen
 }
 
 Settings settings_of(std::string_view preset, double host_gbps, const std::string& scheme,
@@ -212,7 +212,7 @@ Settings settings_of(std::string_view preset, double host_gbps, const std::strin
         throw std::invalid_argument("no preset is named '" + std::string(preset) + "'");
     }
     Settings made;
-    // 16 MB at 50 Gb/s, as the generator has it.
+    // 16 MB at 50 Gb/s, as in the generator.
     made.buffer_bytes = static_cast<u64>(16.0 * host_gbps / 50.0 * 1024.0 * 1024.0);
     found->make(made, host_gbps);
     if (!scheme.empty() && scheme != made.congestion_control) {

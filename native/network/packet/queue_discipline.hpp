@@ -1,10 +1,10 @@
-// QueueDiscipline: which of the packets that wait at a port of a switch leaves next.
+// QueueDiscipline: which of the packets waiting at a switch's port leaves next.
 //
-// Each registers itself in its own file of network/packet/queue (`const RegisteredDiscipline`), so a new one is a file
-// and nothing else. A port has one object of it, for data: control frames, and ACKs that overtake data, have a queue
-// of their own that goes first. Buffers, pauses and marks are the port's, whatever the discipline. What each keeps is
-// in network/packet/queue_laws.hpp. Trade-off: a virtual call for each packet and switch; the plain list, `fifo`, is
-// served without.
+// Each registers itself in its own file of network/packet/queue (`const RegisteredDiscipline`) and
+// keeps the laws of network/packet/queue_laws.hpp. A port has one object of it, for data: control
+// frames, and ACKs that overtake data, have their own queue, which goes first. Buffers, pauses and
+// marks are the port's. Trade-off: a virtual call for each packet and switch; the plain list,
+// `fifo`, needs none.
 #pragma once
 
 #include <memory>
@@ -25,8 +25,8 @@ public:
     QueueDiscipline& operator=(const QueueDiscipline&) = delete;
     virtual ~QueueDiscipline() = default;
 
-    // A packet waits from now on. Of it `bytes`, `priority` (0 goes first where that counts), `sender` and `serial` are
-    // there to read; `next` is the discipline's until the packet has left.
+    // A packet waits from now on. Its `bytes`, `priority` (0 goes first where that counts),
+    // `sender` and `serial` may be read; `next` is the discipline's until the packet has left.
     virtual void push(PacketId packet) = 0;
     // Takes the one that leaves next; none if none waits.
     virtual PacketId pop() = 0;
@@ -49,14 +49,14 @@ struct Discipline {
     std::string name;
     std::string help;   // one line
     Make make = nullptr;
-    // Packets of one message leave in the order in which they came.
+    // Packets of one message leave in order of arrival.
     bool keeps_order = true;
     Vector<SchemeOption> options = {};
 };
 
 // All, by name.
 const Vector<Discipline>& disciplines();
-// Null if there is none of that name.
+// Null if unknown.
 const Discipline* find_discipline(std::string_view name);
 
 struct RegisteredDiscipline {

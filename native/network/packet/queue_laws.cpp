@@ -87,7 +87,7 @@ private:
     Rng random_;
     PacketPool packets_;
     std::unique_ptr<QueueDiscipline> queue_;
-    Vector<PacketId> waiting_;   // in the order in which they came
+    Vector<PacketId> waiting_;   // in order of arrival
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Queues: the disciplines of ports of switches.
+// Queues: the disciplines of switches' ports.
 #pragma once
 
 #include <memory>
@@ -25,7 +25,6 @@ public:
     }
 
     bool empty() const { return by_port_.empty(); }
-    // Null for a plain list.
     QueueDiscipline* of(PortId port) const { return by_port_.empty() ? nullptr : by_port_[port].get(); }
 
 private:

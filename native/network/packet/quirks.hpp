@@ -1,4 +1,4 @@
-// What the ns-3 fork does that one would not want. Each is off by default; `semantics: ns3-fork` turns all on.
+// Faults of the ns-3 fork. Each is off by default; `semantics: ns3-fork` turns all on.
 #pragma once
 
 #include <array>

@@ -39,7 +39,7 @@ void Recovery::receive_in_order(PacketId packet) {
     all_.packets.give_back(packet);
 }
 
-// The answer says up to where all is there, and how far beyond that this packet is.
+// The answer says up to where all is there, and how far beyond that this packet begins.
 void Recovery::receive_in_any_order(PacketId packet) {
     const Packet& of = all_.packets[packet];
     Sender& to = all_.senders[of.sender];
@@ -67,7 +67,7 @@ u64 Recovery::note_answer(Sender& sender, const Packet& answer) {
     Scoreboard& board = all_.senders.board(sender);
     if (sender.is_sprayed) {
         board.was_marked.resize(sender.ways);
-        if (answer.hops < sender.ways) {   // else it came by a way that it takes no more
+        if (answer.hops < sender.ways) {   // else its way is no longer used
             board.was_marked[answer.hops] = answer.is_marked;
         }
     }
@@ -110,7 +110,7 @@ bool Recovery::find_lost(SenderId number) {
     return found;
 }
 
-// Silence: all that is not known to have arrived is lost.
+// On silence, all that is not known to have arrived counts as lost.
 void Recovery::lose_all(SenderId number) {
     Sender& sender = all_.senders[number];
     Scoreboard& board = all_.senders.board(sender);
@@ -147,8 +147,9 @@ void Recovery::lose_under_way(SenderId number) {
     }
 }
 
-// Silence is counted from a packet that is sent while nothing is under way, and from each progress; it doubles with each
-// that was a loss (RFC 6298, section 5). Where nothing can be lost, silence is a queue or a pause, however long.
+// Silence counts from a packet sent while nothing is under way, and from each progress; it doubles
+// with each loss (RFC 6298, section 5). If nothing can be lost, silence is a queue or a pause,
+// however long.
 void Recovery::expect_answer(SenderId number) {
     if (!all_.can_lose) {
         return;
@@ -176,7 +177,7 @@ void Recovery::time_out(SenderId number) {
     sender.retransmission = none;
     const bool waits = !sender.is_open || sender.next > sender.acknowledged;
     if (!waits) {
-        return;   // the next packet that is sent counts on
+        return;   // the next packet sent restarts it
     }
     const u64 due = sender.heard_at + all_.senders.silence_of(sender);
     if (all_.now() < due) {

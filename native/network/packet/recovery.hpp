@@ -1,4 +1,4 @@
-// Recovery: how losses are found, by what answers say and by silence, and what is sent again
+// Recovery: how losses are found, by answers and by silence, and what is sent again
 // (network/packet/recovery_kind.hpp).
 #pragma once
 
@@ -12,15 +12,15 @@ public:
     Recovery(Common& all, Transmitter& transmitter, Hosts& hosts)
         : all_(all), transmitter_(transmitter), hosts_(hosts) {}
 
-    // Of the receiver: whether a packet is new, and the answer.
+    // At the receiver: whether a packet is new, and the answer.
     void receive_in_order(PacketId packet);
     void receive_in_any_order(PacketId packet);
 
-    // Of the sender: what an answer says beyond its cumulative part. Returns the bytes that were not known to have
-    // arrived.
+    // At the sender: what an answer says beyond its cumulative part. Returns the bytes newly known
+    // to have arrived.
     u64 note_answer(Sender& sender, const Packet& answer);
-    // Packets that others have overtaken by more than is usual. Returns whether there are any; brings what is under
-    // way up to date.
+    // Finds packets that others have overtaken by more than is usual, and updates what is under
+    // way. Returns whether there are any.
     bool find_lost(SenderId sender);
     // A NACK: all from the gap on is sent again.
     void go_back(Sender& sender) {
@@ -29,13 +29,12 @@ public:
     }
     // All that is not known to have arrived is sent again.
     void lose_under_way(SenderId sender);
-    // Where the next packet to be sent again begins; from then on it is under way.
+    // Where the next packet to be sent again begins; it then counts as under way.
     u64 next_lost(Sender& sender);
 
-    // Silence is counted from now on.
     void expect_answer(SenderId sender);
     void time_out(SenderId sender);
-    // The first packet is lost that no rule foresaw: from now on silence may be another.
+    // The first packet is lost against expectation: from now on the time of silence may differ.
     void begins_to_lose();
 
 private:

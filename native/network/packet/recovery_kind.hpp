@@ -1,9 +1,10 @@
 // RecoveryKind: how lost packets are found and sent again.
 //
-// `go_back_n`: the receiver takes packets in order alone, answers a gap with a NACK, and the sender goes back to it.
-// `selective_repeat`: the receiver takes them in any order and says which it has, and only what is lost is sent again
-// (network/packet/scoreboard.hpp). `duplicate_acks`: the receiver takes them in any order and says only up to where it has
-// all; the congestion control counts ACKs that say nothing new, as TCP does (network/packet/tcp.hpp).
+// `go_back_n`: the receiver takes packets only in order and answers a gap with a NACK, to which the
+// sender goes back. `selective_repeat`: the receiver takes them in any order and says which it has,
+// and only lost ones are sent again (network/packet/scoreboard.hpp). `duplicate_acks`: the receiver
+// takes them in any order and says up to where it has all; the congestion control counts ACKs that
+// say nothing new, as TCP does (network/packet/tcp.hpp).
 #pragma once
 
 #include "base/types.hpp"

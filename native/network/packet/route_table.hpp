@@ -1,7 +1,7 @@
-// RouteTable: routes that are alike are added to a simulator once.
+// RouteTable: adds equal routes to a simulator once.
 //
-// A hash of their links, by open addressing, over the routes that the simulator has, so a million of them cost 8 bytes each
-// while they are added. Trade-off: none is ever taken out.
+// A hash of links, by open addressing, over the simulator's routes, so each costs 8 bytes while
+// they are added. Trade-off: none is ever removed.
 #pragma once
 
 #include <algorithm>

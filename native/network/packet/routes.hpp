@@ -1,4 +1,4 @@
-// Routes: links one behind the other, for as many flows as one likes, and what a flow over them has.
+// Routes: sequences of links, for any number of flows, and what a flow over them takes.
 #pragma once
 
 #include <span>
@@ -19,14 +19,14 @@ public:
     // Routes over which packets of one message may be sprayed. Returns the number of the first.
     u32 add_ways(std::span<const u32> routes);
     u32 way(u32 number) const { return ways_[number]; }
-    // The links of a route. No longer good when another is added.
+    // The links of a route; valid until another is added.
     std::span<const u32> links_of(u32 route) const;
     // The link at a place of the routes; none at the end of each.
     LinkId operator[](u32 place) const { return LinkId(links_[place]); }
 
     // Reads the links at a place of the routes; returns whether the route ends with them.
     bool read(u32 place, LinksAhead& into) const;
-    // What comes behind the links that a packet was told.
+    // Reads the links after those that a packet knows.
     void read_on(Packet& packet) const;
     bool has_next_link(Packet& packet) const {
         if (packet.ahead[0] == not_read) [[unlikely]] {
@@ -39,10 +39,9 @@ public:
     u64 latency(u32 route) const;
     u64 base_rtt(u32 route) const;      // ticks
     u64 window_of(u32 route) const;     // bytes
-    // Ticks of a flow with nothing else under way: a packet on each link and the others behind it on the narrowest,
+    // Ticks of a flow alone: one packet on each link and the others behind it on the narrowest,
     // with the headers that all have.
     u64 alone(u64 bytes, u32 route) const;
-    // Of all routes.
     u32 most_links() const { return most_links_; }
     u64 largest_rtt() const { return largest_rtt_; }
     u64 largest_window() const { return largest_window_; }

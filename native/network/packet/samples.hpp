@@ -1,10 +1,11 @@
-// Samples: what many subjects were at every multiple of an interval, or from change to change, in bounded memory.
+// Samples: states of many subjects at every multiple of an interval, or from change to change, in
+// bounded memory.
 //
-// A subject is looked at when it is about to change and a sampled time has come since its last change: it was what it is
-// at that time, and at all later ones up to now. So what does not change costs nothing, and no events are needed. A
-// sample is the state before anything else of its tick. Where the rows become too many the interval is doubled and
-// every other sample dropped, so memory is bounded whatever the run. With an interval of 0 every change is a row: what
-// the subject was from that tick on. Trade-off: the exact times of changes between two samples are lost.
+// A subject is sampled when it is about to change after a sampled time has passed: its state then
+// was its present one. So what does not change costs nothing, and no events are needed. A sample is
+// the state before anything else of its tick. If there are too many rows, the interval is doubled
+// and every other sample dropped. With an interval of 0 every change is a row: the state from that
+// tick on. Trade-off: the exact times of changes between two samples are lost.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +19,7 @@
 
 namespace yantra::packet {
 
-// `Row` has a `tick`, a `subject`, and `at(tick)`, which says at which tick it is what it says.
+// `Row` has a `tick`, a `subject`, and `at(tick)`, the row for that tick.
 template <class Row>
 class Samples {
 public:
@@ -26,7 +27,7 @@ public:
     // `every` is 0 for all changes; then more than `most_rows` end the run (Unsupported).
     Samples(u64 every, std::size_t most_rows) : every_(every), most_rows_(most_rows) {}
 
-    // When the first change of a subject that begins now is to be noted.
+    // When to note the first change of a subject that begins now.
     u64 begin(u32 subject, u64 now) {
         if (label_.size() <= subject) {
             label_.resize(subject + std::size_t{1}, 0);
@@ -35,12 +36,12 @@ public:
         return moved(label_[subject], now);
     }
 
-    // The subject is about to change from what `row` says. Returns the tick from which on a
-    // change is to be noted again.
+    // The subject is about to change from what `row` says. Returns the tick from which to note a
+    // change again.
     u64 note(Row row, u64 now) {
         u64& label = label_[row.subject];
         if (every_ != 0) {
-            label = (label + every_ - 1) / every_ * every_;   // it may have been doubled since
+            label = (label + every_ - 1) / every_ * every_;   // it may have been doubled meanwhile
             if (now < label) {
                 return label;
             }
@@ -51,16 +52,16 @@ public:
         return next;
     }
 
-    // The same of a subject that is still what its last row says.
+    // The same for a subject that is still as in its last row.
     u64 pass(u32 subject, u64 now) { return moved(label_[subject], now); }
 
-    // The row of what a subject is now, which may change yet.
+    // The row of a subject's present state, which may yet change.
     Row present(Row row, u64 now) const {
         row.at(std::min(label_[row.subject], now));
         return row;
     }
 
-    // The last of a subject, of what it is now.
+    // The last row of a subject.
     void end(Row row, u64 now) {
         row.at(std::min(label_[row.subject], now));
         label_[row.subject] = ~u64{0};
@@ -90,8 +91,8 @@ private:
         }
     }
 
-    // A row holds until the next of its subject: one at an odd multiple moves to the even one behind it, unless
-    // the next row is there already.
+    // A row holds until the next of its subject: one at an odd multiple moves to the next even one,
+    // unless the next row is there already.
     void thin() {
         const u64 before = every_;
         every_ *= 2;

@@ -1,10 +1,11 @@
-// Scoreboard: of one flow whose receiver takes packets in any order, what each end has beyond the first gap.
+// Scoreboard: what each end of a flow has beyond the first gap, if the receiver takes packets in
+// any order.
 //
-// The receiver keeps what came out of order; the sender what it was told of, and which packets it takes for lost. A packet
-// is lost when one that is `reordering` packets further has arrived, or by silence (Mittal et al., "Revisiting network
-// support for RDMA", SIGCOMM 2018, section 3.1: selective retransmission; RFC 6675 with more than one packet of
-// patience). One that was sent again and is lost again is found by silence. Switches cut no packets to their headers.
-// Only such flows have one, so all others stay small.
+// The receiver keeps what came out of order; the sender what it knows of that, and which packets it
+// takes for lost. A packet is lost when one that is `reordering` packets further has arrived, or by
+// silence (Mittal et al., "Revisiting network support for RDMA", SIGCOMM 2018, section 3.1:
+// selective retransmission; RFC 6675 with more than one packet of patience). A packet lost again is
+// found by silence. Switches cut no packets to their headers.
 #pragma once
 
 #include <algorithm>
@@ -17,11 +18,11 @@ namespace yantra::packet {
 
 struct Scoreboard {
     Stretches received;      // by the receiver, beyond what it expects next
-    Stretches told;          // to the sender, beyond what is acknowledged
-    Vector<u64> lost;   // where packets to be sent again begin, the next last
-    Vector<u8> was_marked;   // by way, that its last ACK told of a mark
+    Stretches told;          // that the sender knows of, beyond what is acknowledged
+    Vector<u64> lost;   // where packets to be sent again begin, the next one last
+    Vector<u8> was_marked;   // by way: whether its last ACK reported a mark
     u32 turn = 0;            // of ways
-    u64 looked_to = 0;       // all packets before it that are missing were sent again, or are in `lost`
+    u64 looked_to = 0;       // all missing packets before it were sent again, or are in `lost`
 
     void clear() {
         received.clear();
@@ -40,7 +41,6 @@ struct Scoreboard {
         lost.insert(at, sequence);
         return true;
     }
-    // Packets that have arrived after all.
     void forget_arrived(u64 acknowledged) {
         erase_if(lost, [this, acknowledged](u64 sequence) { return sequence < acknowledged || told.has(sequence); });
     }

@@ -1,7 +1,7 @@
-// Seen: what a run of packets leaves to look at: ports and rates over time, and each flow from end to end.
+// Seen: what a run of packets records: ports and rates over time, and each flow from end to end.
 //
-// Ports and rates are samples (network/packet/samples.hpp), flows are rows of 64 bytes, counts of ports are those
-// that the ports keep anyway. Times are ticks of the simulator, of which there are `ticks_per_ns`.
+// Ports and rates are samples (network/packet/samples.hpp), flows are rows of 64 bytes. Times are
+// the simulator's ticks, `ticks_per_ns` in a nanosecond.
 #pragma once
 
 #include <algorithm>
@@ -15,12 +15,11 @@
 
 namespace yantra::packet {
 
-// A port and what it has done so far.
 struct PortRow {
     u64 tick = 0;
     u64 sent_bytes = 0;    // with headers, of packets whose transmission has begun
     u64 paused_ticks = 0;
-    u64 paused_since = ~u64{0};   // that: it is not
+    u64 paused_since = ~u64{0};   // ~0: it is not paused
     u32 queue_bytes = 0;   // that wait, up to 4 GB
     u32 subject = none;    // link
     u32 marks = 0;
@@ -33,7 +32,6 @@ struct PortRow {
     }
 };
 
-// What a flow may send.
 struct RateRow {
     u64 tick = 0;
     u64 bits_per_s = 0;
@@ -43,7 +41,7 @@ struct RateRow {
     void at(u64 now) { tick = now; }
 };
 
-// What waited at a port of a switch when all were looked at.
+// What waited at a switch's port when all were looked at.
 struct SweepRow {
     u64 tick = 0;
     u32 link = none;
@@ -57,7 +55,7 @@ struct SeenFlow {
     u64 start = 0;
     u64 arrived = ~u64{0}; // the receiver had all of it
     u64 completed = ~u64{0};   // the sender had the last ACK
-    u64 alone = 0;         // ticks from start to arrival, alone at the rate of the line and with no scheme's headers
+    u64 alone = 0;         // ticks from start to arrival, alone at the line's rate and without a scheme's headers
     u64 resent = 0;        // bytes
 };
 
@@ -112,7 +110,7 @@ public:
     const Vector<PortCount>& counts() const { return counts_; }
     const Totals& totals() const { return totals_; }
 
-    // From now on a port, or a sender, is looked at.
+    // From now on a port, or a sender, is recorded.
     void begin(Port& port, u32 link, u64 now) {
         if (looks_) {
             port.next_look = ports_.begin(link, now);
@@ -136,7 +134,7 @@ public:
         }
     }
 
-    // They are about to change, and are to be looked at before.
+    // Call before they change.
     void note(Port& port, u32 link, u64 now) {
         if (ports_.every() == 0 && port.is_as_noted()) {
             port.next_look = ports_.pass(link, now);
@@ -167,7 +165,7 @@ public:
         }
         sender.next_look = ~u64{0};
     }
-    // Takes what all are now; how long each was busy is given where the run is over.
+    // Takes their present states; busy times are known when the run is over.
     void update(const HugeVector<Port>& ports, const Totals& totals, u64 now, const Vector<u64>& busy_ticks) {
         totals_ = totals;
         counts_.clear();
@@ -216,7 +214,7 @@ private:
     Blocks<SeenFlow> flows_;
     Blocks<SweepRow> sweeps_;
     Vector<PortCount> counts_;   // by link
-    Vector<PortRow> present_;    // behind the rows of `ports_`
+    Vector<PortRow> present_;    // after the rows of `ports_`
     Totals totals_;
 };
 

@@ -1,8 +1,8 @@
 // Senders: the flows under way, their windows and rates, and what a congestion control may do to them.
 //
-// A message is one queue pair: it begins at the rate of the line with a fresh state, and nothing is kept for the next
-// message between the same two hosts. Both ends are here, as one run sees both. A place is used again when its flow has
-// ended; `serial` tells flows of one place apart.
+// A message is one queue pair: it begins at the line's rate with a fresh state, and nothing is kept
+// for the next message between the same hosts. A place is reused when its flow has ended; `serial`
+// distinguishes flows of one place.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ constexpr u32 event(EventKind kind, Id<Tag> of) {
 
 constexpr EventKind kind_of(u32 what) { return static_cast<EventKind>(what >> event_index_bits); }
 
-// Who a timer wakes. Kinds from `of_scheme` on are the congestion control's own.
+// Whom a timer wakes. Kinds from `of_scheme` on are the congestion control's own.
 enum class TimerKind : u32 { nic, pause_ends, retransmits, of_scheme };
 
 struct Timer {
@@ -46,8 +46,8 @@ struct Timer {
     u32 own = 0;           // kind, of a scheme's
 };
 
-// In lines of the cache, by who reads them: a million flows do not fit in it, so each line that an event touches is a
-// miss.
+// In cache lines, by reader: a million flows do not fit in the cache, so each line that an event
+// touches is a miss.
 struct alignas(64) Sender {
     // What a NIC looks at.
     u64 size = 0;
@@ -64,20 +64,20 @@ struct alignas(64) Sender {
     bool has_ended = true;
     bool is_open : 1 = true;   // it may send data
     bool was_looked_at : 1 = false;
-    bool any_order : 1 = false;   // its receiver takes packets in any order: it has a board
+    bool any_order : 1 = false;   // its receiver takes packets in any order, so it has a board
     bool is_sprayed : 1 = false;  // over `ways`
     bool is_cut : 1 = false;      // all its ways are down: it waits, in no list
     bool data_is_all_ahead : 1 = false;
 
-    // What each packet and answer needs beyond.
+    // What each packet and answer needs besides.
     u64 heard_at = 0;          // tick of its last progress, from which silence is counted
-    u64 next_look = ~u64{0};   // tick from which on a change of its rate is noted first
+    u64 next_look = ~u64{0};   // tick from which a change of its rate is noted
     u64 elsewhere = 0;         // bytes before `next` that are not under way: arrived out of order, or known to be lost
     u64 line_rate = 0;
     LinksAhead data_ahead;     // behind the first link
-    u32 resends = 0;           // packets of it that are to be sent again
+    u32 resends = 0;           // its packets that are to be sent again
     PortId port;               // of its NIC
-    u32 place = none;          // in the list of its NIC; none: it is in none
+    u32 place = none;          // in its NIC's list; none: in no list
     u32 last_bytes = 0;        // of its last packet, with headers
     u32 seen = none;           // its row in Seen
 
@@ -85,7 +85,7 @@ struct alignas(64) Sender {
     u64 expected = 0;
     u64 whole = 0;             // bytes
     u32 receives = 0;          // the serial, until all is acknowledged
-    u32 board = none;          // of a flow whose receiver takes any order
+    u32 board = none;          // if its receiver takes any order
     u32 ack_route = 0;
     PortId ack_port;
     LinksAhead ack_ahead;
@@ -96,8 +96,8 @@ struct alignas(64) Sender {
     // What some schemes and rare events need.
     u64 window = 0;            // bytes; 0 for none
     u64 base_rtt = 0;          // ticks
-    u64 silence = 0;           // ticks of it that are a loss, as the scheme says; 0: it says nothing
-    u64 round_trip = 0;        // of its packets, smoothed (RFC 6298), and how far they are from it; ticks
+    u64 silence = 0;           // ticks of silence that are a loss by the scheme; 0: it does not say
+    u64 round_trip = 0;        // smoothed, and its mean deviation (RFC 6298); ticks
     u64 round_trip_varies = 0;
     u64 resent = 0;            // bytes
     u32 first_way = 0;         // of those over which its packets are sprayed
@@ -113,14 +113,14 @@ struct alignas(64) Sender {
 };
 static_assert(sizeof(Sender) == 4 * 64, "a sender is four lines of the cache");
 
-// What an ACK tells.
+// What an ACK reports.
 struct Feedback {
-    u64 acknowledged = 0;      // it says; may be old
-    u64 newly = 0;             // bytes that were not known to have arrived, before
+    u64 acknowledged = 0;      // as it says; may be old
+    u64 newly = 0;             // bytes newly known to have arrived
     u64 stamp = 0;             // tick at which the data was sent; of PINT, the power
     bool is_marked = false;
-    bool is_nack = false;      // it tells of a loss that was not known
-    bool is_duplicate = false; // it tells of nothing new, while data is under way
+    bool is_nack = false;      // it reports a loss that was not known
+    bool is_duplicate = false; // it reports nothing new, while data is under way
     std::span<const Telemetry> hops;
     u32 hop_count = 0;
 };
@@ -142,17 +142,17 @@ public:
     SenderId add();
     void end(SenderId sender);
     Scoreboard& board(const Sender& sender) { return boards_[sender.board]; }
-    // The packet that begins at a byte is to be sent again, whatever the window.
+    // The packet that begins at this byte is to be sent again, whatever the window.
     void resend(SenderId sender, u64 sequence);
-    // Silence of so many ticks is a loss, doubled each time.
+    // So many ticks of silence are a loss, doubled each time.
     void set_silence(SenderId sender, u64 ticks);
-    // A packet and its answer took so long. Without a silence of the scheme's own, what follows from them is a loss (RFC
-    // 6298, section 2), but not less than the settings say.
+    // A packet and its answer took so long. Unless the scheme sets a silence, this sets it (RFC
+    // 6298, section 2), at least to that of the settings.
     void took(SenderId sender, u64 round_trip);
     u64 silence_of(const Sender& sender) const;
     u64 longest_silence() const { return longest_silence_; }
     u32 count() const { return static_cast<u32>(places_); }
-    // Calls visit(flow, sender) for each that has begun and has not ended.
+    // Calls visit(flow, sender) for each active flow.
     template <class Visit>
     void each_under_way(Visit&& visit) const {
         for (u32 at = 0; at < places_; ++at) {
@@ -163,9 +163,8 @@ public:
         }
     }
 
-    // Its place in the list of its NIC; none if it is in none.
     u32& place_of(SenderId sender) { return senders_[sender].place; }
-    // Something happened to it: its NIC is to look at it again.
+    // Something happened to it, so its NIC must look at it again.
     void touch(SenderId sender) {
         const Sender& of = senders_[sender];
         if (of.place != none) {
@@ -173,9 +172,9 @@ public:
         }
     }
 
-    // The pause that is under way stays.
+    // The present pause stays.
     void set_rate(SenderId sender, u64 rate);
-    // The pause becomes what it would be at this rate.
+    // The present pause becomes what it would be at this rate.
     void change_rate(SenderId sender, u64 rate);
     // Bytes that may be under way, whatever the rate.
     void set_window(SenderId sender, u64 bytes);
@@ -189,7 +188,7 @@ public:
     // The timer of an event; nothing if it was stopped.
     std::optional<Timer> expire_timer(u32 timer) { return timers_.expire(timer); }
 
-    // Wakes a NIC at a tick, unless it is to wake earlier.
+    // Wakes a NIC at a tick, unless it will wake earlier.
     void wake(PortId port, u64 tick);
 
     const Settings& settings;
@@ -197,10 +196,10 @@ public:
     const u64 ticks_per_ns;
     Wheel wheel;
     IdVector<PortId, Ready> ready;       // by port: the senders of its NIC to look at
-    IdVector<LinkId, u64> line_rates;    // by link
-    IdVector<PortId, u32> wake_timers;   // by port
+    IdVector<LinkId, u64> line_rates;
+    IdVector<PortId, u32> wake_timers;
     IdVector<PortId, u64> wake_ticks;
-    Seen* seen = nullptr;           // where changes of rates are noted
+    Seen* seen = nullptr;           // records changes of rates
 
 private:
     u64 window_at(const Sender& sender) const;

@@ -1,7 +1,7 @@
-// Settings: what a packet network is told: sizes, windows, buffers, marks, and the quirks of the ns-3 fork.
+// Settings of a packet network: sizes, windows, buffers, marks, and the quirks of the ns-3 fork.
 //
-// Sizes are those of RoCE v2 as the fork has them. Rates are whole bits per second and times are ticks, of which
-// there are `ticks_per_ns`.
+// Sizes are those of RoCE v2 as in the fork. Rates are whole bits per second, and times are ticks,
+// `ticks_per_ns` in a nanosecond.
 #pragma once
 
 #include <cmath>
@@ -17,7 +17,7 @@
 
 namespace yantra::packet {
 
-// Marks of a port of a rate; those of other rates are those of the nearest entry, in proportion to the rate.
+// Marks of ports of a rate; other rates have those of the nearest entry, in proportion to the rate.
 struct MarkLimits {
     double gbps = 0.0;
     double kmin_bytes = 0.0;
@@ -25,36 +25,36 @@ struct MarkLimits {
     double pmax = 0.0;
 };
 
-// What is kept of queues, pauses, marks and rates over time (network/packet/seen.hpp).
+// What is recorded of queues, pauses, marks and rates over time (network/packet/seen.hpp).
 enum class Look : u8 { nothing, samples, changes };
 
 struct Settings {
     std::string congestion_control = "none";
-    std::map<std::string, double> options;   // of the congestion control; those that are given
+    std::map<std::string, double> options;   // of the congestion control, as given
     u32 quirks = 0;
     u64 seed = 0;
 
     u32 payload_bytes = 1000;
-    bool has_window = true;          // a window of one bandwidth-delay product; or what the congestion control says
+    bool has_window = true;          // one bandwidth-delay product, or as the congestion control says
     bool variable_window = false;    // in proportion to the rate
-    bool one_window = false;         // all have the largest window and round trip of the network
-    bool paces_at_rate = true;       // else at the rate of the line
+    bool one_window = false;         // all have the network's largest window and round trip
+    bool paces_at_rate = true;       // else at the line's rate
     bool acks_first = false;         // ACKs overtake data and are never paused
     RecoveryKind recovery = RecoveryKind::go_back_n;
     u32 reordering = 1;              // with selective repeat: packets beyond a gap that prove a loss; 0: none do
-    u32 entropies = 16;              // ways over which packets of a message are sprayed, where the routing does so
+    u32 entropies = 16;              // ways over which a message's packets are sprayed, if the routing does so
     std::string queue = "fifo";      // discipline of switches
-    u64 short_message = 0;           // messages of up to so many bytes are of class 0, all others of class 1
-    u64 buffer_bytes = u64{32} << 20;   // of a switch, where its links do not say
+    u64 short_message = 0;           // messages of up to so many bytes are of class 0, others of class 1
+    u64 buffer_bytes = u64{32} << 20;   // of a switch, if its links do not say
     bool pauses = true;              // PFC
     bool marks = true;               // ECN
     Vector<MarkLimits> limits;
     double retransmission_ns = 1e6;  // after which silence is a loss
-    double pause_ns = 1e6;           // after which a pause is over, unless it is said again
-    bool tells_crossings = false;    // each data packet on each link, to the observer
+    double pause_ns = 1e6;           // after which a pause ends, unless it is renewed
+    bool tells_crossings = false;    // the observer hears of each data packet on each link
     Look look = Look::nothing;
-    double look_every_ns = 0.0;      // 0: what keeps samples few
-    double sweep_every_ns = 0.0;     // between two looks at all queues of switches; 0: none
+    double look_every_ns = 0.0;      // 0: chosen to keep samples few
+    double sweep_every_ns = 0.0;     // between two looks at all switches' queues; 0: none
     double sweep_from_ns = 0.0;      // the first
     u64 window_bytes = 0;            // of each message; 0: its bandwidth-delay product
     double base_rtt_ns = 0.0;        // of each message; 0: that of its way
@@ -85,7 +85,6 @@ inline MarkLimits Settings::limits_of(u64 bits_per_s) const {
     return {gbps, nearest->kmin_bytes * scale, nearest->kmax_bytes * scale, nearest->pmax};
 }
 
-// A directed link, and the port that feeds it.
 struct LinkSpec {
     u32 from = 0;   // devices
     u32 to = 0;
@@ -97,7 +96,7 @@ struct LinkSpec {
 
 struct FabricSpec {
     std::vector<bool> is_host;          // by device
-    Vector<u64> buffer_bytes;      // by device: 0 for that of the settings
+    Vector<u64> buffer_bytes;      // by device; 0: as in the settings
     Vector<LinkSpec> links;
     std::function<std::string(u32)> name = [](u32 device) { return "switch " + std::to_string(device); };
 };

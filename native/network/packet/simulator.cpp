@@ -40,9 +40,9 @@ u32 Simulator::add_ways(std::span<const u32> routes) {
     return all_.routes.add_ways(routes);
 }
 
-// What an event will read is asked for before its time: a packet or port some ns ahead, and by then what they name.
-// All is inlined, and asking has an effect in the eyes of GCC, which else takes what only asks for a function without
-// any and leaves its calls out.
+// Prefetches what an event will read: a packet or port some ns ahead, and by then what they name.
+// All is inlined, and fetching has an effect in the eyes of GCC, which otherwise drops calls that
+// only prefetch.
 struct Simulator::Ahead {
     const Simulator& of;
 
@@ -74,7 +74,7 @@ struct Simulator::Ahead {
 
     [[gnu::always_inline]] void fetch_for_arrival(const Packet& packet) const {
         if (!packet.ahead[0].is_none() || packet.sender.is_none()) {
-            return;   // it goes on, or is of a port
+            return;   // it goes on, or is for a port
         }
         const Sender& sender = of.all_.senders[packet.sender];
         if (packet.kind == PacketKind::data) {
@@ -83,7 +83,7 @@ struct Simulator::Ahead {
             fetch_lines(&sender);
         }
     }
-    // Who the port sends next: what waits, or a flow of its host.
+    // What the port sends next: what waits, or a flow of its host.
     [[gnu::always_inline]] void fetch_for_next(PortId number) const {
         const Port& port = of.all_.ports[number];
         if (!port.waits.first.is_none()) {
@@ -104,7 +104,8 @@ struct Simulator::Ahead {
     });
 }
 
-// Of events of one tick, packets go on in the order of their messages. As quirks have it, all go in that of scheduling.
+// Of events of one tick, packets go on in the order of their messages; with the quirk, all go in
+// order of scheduling.
 inline u32 Simulator::next_event() {
     if (!at_once_.empty()) [[unlikely]] {
         return at_once_.next();

@@ -1,11 +1,10 @@
 // Simulator: packets over switches with shared buffers, from NICs with a queue pair for each message.
 //
-// The rules are those of the ns-3 fork of the HPCC authors (Li et al., "HPCC: High precision congestion control",
-// SIGCOMM 2019, and its published simulator), in docs/concepts/packet-network.md; what the fork does wrong is a quirk
-// (network/packet/settings.hpp). It has a clock of its own, so it runs alone or beside an engine that asks when its
-// next event is. Two events a packet and hop; memory is that of ports, flows and packets under way.
-//
-// Here are the parts and the loop that gives each event to one of them.
+// The rules are those of the ns-3 fork of the HPCC authors (Li et al., "HPCC: High precision
+// congestion control", SIGCOMM 2019, and its published simulator), in
+// docs/concepts/packet-network.md; the fork's faults are quirks (network/packet/settings.hpp). It
+// has its own clock, so it runs alone or beside an engine that asks when its next event is. Two
+// events a packet and hop; memory is that of ports, flows and packets under way.
 #pragma once
 
 #include <span>
@@ -24,32 +23,32 @@ namespace yantra::packet {
 
 class Simulator {
 public:
-    // std::invalid_argument for settings that cannot be, with the number that could.
+    // Throws std::invalid_argument for impossible settings, with the number that is allowed.
     Simulator(const FabricSpec& fabric, const Settings& settings, Observer& observer);
     Simulator(const Simulator&) = delete;
     Simulator& operator=(const Simulator&) = delete;
 
     u32 add_route(std::span<const u32> links);
-    // Remembers routes over which packets of one message may be sprayed, which all begin with one link. Returns the
-    // number of the first. std::invalid_argument where receivers take packets in order alone.
+    // Remembers routes over which packets of one message may be sprayed; all begin with one link.
+    // Returns the number of the first. Throws std::invalid_argument if receivers take packets only
+    // in order.
     u32 add_ways(std::span<const u32> routes);
     const Routes& routes() const { return all_.routes; }
-    // Sends at a tick, not before now.
+    // Precondition: `tick` is not before now.
     void send(const FlowSpec& flow, u64 tick) { hosts_.send(flow, tick); }
-    // A message crosses a link by formula, from a tick on.
     void crosses_by_formula(LinkId link, u64 bytes, u64 tick) { transmitter_.crosses_by_formula(link, bytes, tick); }
 
     bool empty() const { return at_once_.empty() && all_.senders.wheel.empty(); }
     u64 now() const { return all_.now(); }
     u64 next_time() const { return at_once_.empty() ? all_.senders.wheel.next_time() : now(); }
     void advance_to(u64 tick) { all_.senders.wheel.advance_to(tick); }
-    // The same for a tick that may be past.
+    // Moves on to a tick that may be past.
     void pass_to(u64 tick) {
         if (tick > now()) {
             advance_to(tick);
         }
     }
-    // Handles the next event. Precondition: not empty().
+    // Precondition: not empty().
     void step();
     u64 events() const { return all_.senders.wheel.processed(); }
 
@@ -58,7 +57,7 @@ public:
     const Totals& totals() const { return all_.totals; }
     u32 flows_under_way() const { return all_.progress.active; }
     u64 buffer_used(u32 device) const { return switches_.buffer_used(device); }
-    // Of flows of which some have not ended, with no event left or no progress for long.
+    // If some flows have not ended, with no event left or no progress for long.
     std::optional<Stuck> stuck() const { return watch_.stuck(!empty()); }
 
     Watch& watch() { return watch_; }
@@ -74,7 +73,7 @@ private:
     void arrive(PacketId packet);
     void fire(u32 timer);
 
-    // Parts call each other, but none does as it is made.
+    // Parts call each other, but not while they are constructed.
     Common all_;
     Queues queues_;
     Watch watch_;

@@ -1,7 +1,7 @@
-// Stretches: which bytes of a flow are there, as ranges in their order, apart from each other.
+// Stretches: which bytes of a flow are there, as disjoint ranges in order.
 //
-// Most flows have none or a few, so they are a vector that is searched by halves. Trade-off: a range in the middle moves
-// those behind it.
+// Most flows have none or a few, so they are in a vector. Trade-off: inserting a range moves those
+// behind it.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,6 @@ public:
     };
 
     bool empty() const { return all_.empty(); }
-    // How many bytes are there.
     u64 bytes() const { return bytes_; }
     // The end of the last. Precondition: not empty().
     u64 end() const { return all_.back().to; }
@@ -30,10 +29,10 @@ public:
         return at != all_.end() && at->from <= byte;
     }
 
-    // Returns how many of these were not there. Precondition: from < to.
+    // Returns how many of these bytes are new. Precondition: from < to.
     u64 add(u64 from, u64 to) {
         auto at = std::lower_bound(all_.begin(), all_.end(), from, [](const Stretch& s, u64 f) { return s.to < f; });
-        u64 there = 0;   // bytes of those that it touches
+        u64 there = 0;   // bytes of the ranges that it touches
         auto last = at;
         const u64 first = from;
         for (; last != all_.end() && last->from <= to; ++last) {
@@ -52,7 +51,6 @@ public:
         return added;
     }
 
-    // What is before a byte is forgotten.
     void forget_before(u64 byte) {
         auto at = all_.begin();
         for (; at != all_.end() && at->to <= byte; ++at) {

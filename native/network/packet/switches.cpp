@@ -37,7 +37,7 @@ Switches::Switches(Common& all, const FabricSpec& fabric, Watch& watch, Transmit
     }
 }
 
-// The head room of a port takes what is under way when it tells its neighbour to pause.
+// A port's head room takes what is under way when its neighbour is asked to pause.
 void Switches::add_buffer(const FabricSpec& fabric, u32 device, const Vector<LinkId>& incoming) {
     const Settings& settings = all_.settings;
     const u64 own = fabric.buffer_bytes.empty() ? 0 : fabric.buffer_bytes[device];
@@ -56,7 +56,7 @@ void Switches::add_buffer(const FabricSpec& fabric, u32 device, const Vector<Lin
         const auto bits = static_cast<unsigned __int128>(port.bits_per_s) * port.delay;
         const u64 flight = static_cast<u64>(bits / 8 / (u64{1000000000} * all_.senders.ticks_per_ns));
         if (port.by_formula && settings.pauses) {
-            port.headroom = no_end;   // more may be under way than a link holds
+            port.headroom = no_end;   // more may be under way than a link carries
             needed += reserve_bytes;
             continue;
         }
@@ -158,7 +158,8 @@ void Switches::leave_unsent(PortId number, PacketId packet) {
     }
 }
 
-// By what is left in the queue: random early detection (Floyd and Jacobson, 1993) on the present length.
+// By what is left in the queue: random early detection (Floyd and Jacobson, 1993) on the present
+// length.
 bool Switches::draws_mark(const Port& port, PortId number, const Packet& packet) {
     if (port.data_bytes > port.kmax) {
         return true;
@@ -167,9 +168,8 @@ bool Switches::draws_mark(const Port& port, PortId number, const Packet& packet)
     return draw(number, packet, port.data_bytes) < port.pmax * share;
 }
 
-// A number that depends on the packet, on what it finds and on when, and on no number of a device: two ports that see
-// the same at the same time draw the same, so who is where changes nothing. As quirks have it, each port has its own
-// numbers, one after the other.
+// Depends on the packet, its state and the time, and on no device's number: two ports that see the
+// same at the same time draw the same. With the quirk, each port draws from its own sequence.
 double Switches::draw(PortId number, const Packet& packet, u64 state) {
     if (all_.settings.quirks != 0) {
         return random_[number].uniform();
@@ -242,7 +242,7 @@ void Switches::start_pause(PortId number) {
         all_.senders.start_timer(TimerKind::pause_ends, number, all_.senders.ticks(all_.settings.pause_ns));
 }
 
-// Whoever asked for a pause says so again as long as it wants one.
+// A port that asked for a pause renews it as long as it wants one.
 void Switches::end_pause(PortId number) {
     Port& port = all_.ports[number];
     port.pause_timer = none;

@@ -1,4 +1,4 @@
-// Switches: what devices do with packets that go on: buffers, pauses, marks, telemetry.
+// Switches: what devices do with packets that they pass on: buffers, pauses, marks, telemetry.
 #pragma once
 
 #include <string>
@@ -15,17 +15,18 @@ class Recovery;
 
 class Switches {
 public:
-    // std::invalid_argument for a buffer that its ports' head room fills.
+    // Throws std::invalid_argument for a buffer that its ports' head room fills.
     Switches(Common& all, const FabricSpec& fabric, Watch& watch, Transmitter& transmitter, Recovery& recovery,
              Faults& faults);
 
-    // A switch, or a host on the way, passes a packet on.
+    // A switch, or a relaying host, passes a packet on.
     void forward(PacketId packet);
-    // A packet leaves the queue of a switch: its buffer is free, it is marked, its neighbour may go on.
+    // A packet leaves a switch's queue: frees its buffer, marks it, and may end its neighbour's
+    // pause.
     void depart(PortId port, PacketId packet);
-    // A packet is lost that waited at a port: its buffer is free, and its neighbour may go on.
+    // A waiting packet is lost: frees its buffer, and may end its neighbour's pause.
     void leave_unsent(PortId port, PacketId packet);
-    // What the other end of its link says to a port.
+    // What the other end of its link asks of a port.
     void obey(PortId port, PacketKind kind);
     void end_pause(PortId port);
     u64 buffer_used(u32 device) const { return buffers_[device].used; }
@@ -47,7 +48,7 @@ private:
     Recovery& recovery_;
     Faults& faults_;
     Vector<SharedBuffer> buffers_;   // by device
-    IdVector<PortId, Rng> random_;       // by port
+    IdVector<PortId, Rng> random_;
 };
 
 }  // namespace yantra::packet

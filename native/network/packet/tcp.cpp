@@ -81,7 +81,7 @@ void Tcp::advance(SenderId sender, Flow& of, const Feedback& feedback) {
     }
 }
 
-// RFC 5681, section 3.2; a loss of what was sent again already (RFC 6582, step 2) is left to silence.
+// RFC 5681, section 3.2; losing a resent packet again (RFC 6582, step 2) is left to silence.
 void Tcp::duplicate(SenderId sender, Flow& of) {
     const Sender& flow = senders_[sender];
     if (of.recovers) {

@@ -1,13 +1,14 @@
-// Tcp: what TCPs have in common: a connection first, losses by duplicate ACKs and by silence, slow start, recovery.
+// Tcp: the common part of TCPs: a connection first, losses by duplicate ACKs and by silence, slow
+// start, recovery.
 //
-// RFC 5681 (slow start, fast retransmit), RFC 6582 (NewReno's recovery, in its slow-but-steady form: every partial ACK
-// puts the timer off), RFC 6298 (the timer), RFC 6928 (the first window). A congestion control derives from it and says how
-// the window grows beyond ssthresh, and what a loss leaves of it: network/packet/cc/newreno.cpp,
-// network/packet/cc/cubic.cpp.
+// RFC 5681 (slow start, fast retransmit), RFC 6582 (NewReno's recovery, in its slow-but-steady
+// form: every partial ACK puts the timer off), RFC 6298 (the timer), RFC 6928 (the first window).
+// Derived classes say how the window grows beyond ssthresh, and what a loss leaves of it:
+// network/packet/cc/newreno.cpp, network/packet/cc/cubic.cpp.
 //
-// A segment is a full packet, and every packet has an ACK with the time at which it was sent, so round trips are
-// measured once for each ACK that says something new (RFC 7323, without Karn's exception). Left out: delayed ACKs, SACK,
-// limited transmit (RFC 3042), HyStart, ECN, and the receiver's window.
+// A segment is a full packet, and every packet has an ACK with its time of sending, so each ACK
+// that says something new measures a round trip (RFC 7323, without Karn's exception). Left out:
+// delayed ACKs, SACK, limited transmit (RFC 3042), HyStart, ECN, and the receiver's window.
 #pragma once
 
 #include <limits>
@@ -28,7 +29,7 @@ public:
     void opened(SenderId sender, u64 round_trip) override;
     void acknowledged(SenderId sender, const Feedback& feedback) override;
     void timed_out(SenderId sender) override;
-    // Bytes, not rounded to the whole packets that are sent.
+    // In bytes, not rounded to whole packets.
     double cwnd(SenderId sender) const { return flows_[sender].cwnd; }
 
 protected:
@@ -37,7 +38,7 @@ protected:
     struct Flow {
         double cwnd = 0.0;       // bytes
         double ssthresh = never_cut;
-        u64 recover = 0;         // byte that was to be sent next when a loss was found last
+        u64 recover = 0;         // byte to be sent next when the last loss was found
         u32 duplicates = 0;
         bool recovers = false;
         double rtt_ns = 0.0;     // smoothed; 0: none yet
@@ -47,11 +48,11 @@ protected:
     double segment() const { return senders_.settings.payload_bytes; }
     double option(const char* name, double fallback) const { return senders_.settings.option(name, fallback); }
 
-    // A new flow has the place.
+    // A new flow takes the place.
     virtual void begin_growth(SenderId sender) = 0;
     // The window beyond ssthresh after an ACK of so many new bytes, in bytes.
     virtual double grown(SenderId sender, const Flow& of, u64 newly) = 0;
-    // What a loss leaves: ssthresh, in bytes, of what is in flight.
+    // What a loss leaves: ssthresh, in bytes, from the bytes in flight.
     virtual double after_loss(SenderId sender, const Flow& of, double in_flight, bool by_silence) = 0;
 
 private:
@@ -63,10 +64,10 @@ private:
     double first_window_;        // bytes
     double least_silence_ns_;
     double first_silence_ns_;
-    IdVector<SenderId, Flow> flows_;    // by sender
+    IdVector<SenderId, Flow> flows_;
 };
 
-// Options that all have.
+// Options of every TCP.
 Vector<SchemeOption> tcp_options(Vector<SchemeOption> own);
 
 }  // namespace yantra::packet

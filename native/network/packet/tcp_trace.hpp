@@ -1,4 +1,4 @@
-// For tests: a TCP connection whose ACKs a test says one by one, over no network.
+// For tests: a TCP connection whose ACKs the test gives one by one, without a network.
 #pragma once
 
 #include <cmath>
@@ -27,13 +27,13 @@ public:
     double cwnd() const { return static_cast<const Tcp&>(*control_).cwnd(sender_); }
     u64 window() const { return senders_[sender_].window_now; }
     double silence_us() const { return senders_.ns(senders_[sender_].silence) / 1000; }
-    // The packets that it sent again since this was asked last.
+    // The packets resent since the last call.
     Vector<u64> resent() { return std::exchange(senders_.board(senders_[sender_]).lost, {}); }
 
     void opened(double rtt_us) { control_->opened(sender_, senders_.ticks(rtt_us * 1000)); }
     void sends_to(u64 byte) { senders_[sender_].next = byte; }
     void at(double seconds) { senders_.wheel.advance_to(senders_.ticks(seconds * 1e9)); }
-    // An ACK up to a byte, of data that was sent a round trip before.
+    // An ACK up to a byte, for data sent one round trip before.
     void ack(u64 byte, double rtt_us) {
         Sender& flow = senders_[sender_];
         Feedback feedback;
@@ -72,7 +72,7 @@ private:
     std::unique_ptr<CongestionControl> control_;
 };
 
-// The mean window in packets where one of every so many packets is lost, over a thousand losses.
+// The mean window in packets if one of every so many packets is lost, over a thousand losses.
 inline double mean_window(TcpTrace& trace, u64 packets_of_a_loss, double rtt_us) {
     double sum = 0.0;
     double seconds = 1.0;

@@ -4,7 +4,7 @@
 
 namespace yantra::packet {
 
-// Those of a kind, in the places that they have among the others.
+// Sorts the events of a kind within the places that they have among the others.
 void TickOrder::put_in_order(EventKind kind) {
     std::sort(keys_.begin(), keys_.end());
     const Vector<u32> before = events_;

@@ -1,9 +1,9 @@
 // TickOrder: which events of one tick go first.
 //
-// The wheel keeps the order of scheduling, which follows the numbers of ranks. Where two packets come to a switch in one
-// tick, or two flows begin, that would decide who waits. So they go in the order that their messages were given
-// (`FlowSpec::order`); all others keep their places. Trade-off: ticks with several events are copied and looked through
-// first; where they are in order already, as they mostly are, nothing is sorted.
+// The wheel keeps the order of scheduling, which follows rank numbers. Where two packets come to a
+// switch in one tick, or two flows begin, it would decide who waits. So they go in their messages'
+// order (`FlowSpec::order`); all others keep their places. Trade-off: ticks with several events are
+// copied and checked first; mostly they are in order already.
 #pragma once
 
 #include "base/vector.hpp"
@@ -15,7 +15,8 @@ class TickOrder {
 public:
     bool empty() const { return done_ == events_.size(); }
     u32 next() { return events_[done_++]; }
-    // Takes the other events of the tick, and returns the first. `order_of(kind, index)` is that of their messages.
+    // Takes the other events of the tick, and returns the first. `order_of(kind, index)`: their
+    // messages' order.
     template <class OrderOf>
     u32 take(u32 what, Wheel& wheel, OrderOf&& order_of) {
         events_.clear();
@@ -46,7 +47,7 @@ private:
 
     Vector<u32> events_;   // of this tick, in their order
     std::size_t done_ = 0;
-    Vector<u64> keys_;     // of those of a kind: the order and the place
+    Vector<u64> keys_;     // of the events of a kind: the order and the place
 };
 
 }  // namespace yantra::packet

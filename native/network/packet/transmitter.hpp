@@ -1,4 +1,4 @@
-// Transmitter: of each port, what leaves it next, and the link that this holds.
+// Transmitter: what leaves each port next, and how long it holds the link.
 #pragma once
 
 #include "network/packet/common.hpp"
@@ -16,7 +16,7 @@ public:
     Transmitter(Common& all, Queues& queues, Watch& watch, Switches& switches, Hosts& hosts, Faults& faults)
         : all_(all), queues_(queues), watch_(watch), switches_(switches), hosts_(hosts), faults_(faults) {}
 
-    // Whether a packet goes before data, and is never paused.
+    // Whether a packet precedes data and is never paused.
     bool is_control(const Packet& packet, bool at_host) const {
         if (packet.kind == PacketKind::pause || packet.kind == PacketKind::resume) {
             return true;
@@ -24,17 +24,15 @@ public:
         return packet.kind != PacketKind::data && all_.settings.acks_first &&
                (at_host || !all_.settings.has(Quirk::acks_among_data));
     }
-    // Behind what waits in a queue of the port.
     void enqueue(PortId port, PacketId packet, PacketQueue& queue);
-    // The next packet of a port, if it is free: control, then data if that is not paused.
+    // Sends the next packet of a port that is free: control, then data unless it is paused.
     void transmit(PortId port);
     void is_free(PortId port) {
         all_.ports[port].is_busy = false;
         transmit(port);
     }
-    // A packet that is in no queue any more holds the link.
+    // A packet that is in no queue holds the link.
     void begin(PortId port, PacketId packet);
-    // A message crosses a link by formula, from a tick on.
     void crosses_by_formula(LinkId link, u64 bytes, u64 tick);
 
 private:

@@ -54,7 +54,7 @@ void Watch::begin_sweeps() {
     sweeps_ = true;
 }
 
-// What waits in a queue of a switch, without control frames, as the monitor of the ns-3 fork takes it.
+// What waits in a switch's queue, without control frames, as the ns-3 fork's monitor counts it.
 void Watch::sweep() {
     constexpr u64 least_bytes = 1000;
     bool is_idle = all_.progress.active == 0;
@@ -76,7 +76,7 @@ std::shared_ptr<const Seen> Watch::seen() {
     return seen_;
 }
 
-// Of what is on a link then, the part before it counts.
+// Of what is then on a link, the part before it counts.
 void Watch::note_end(u64 tick) {
     busy_at_end_.clear();
     for (const Port& port : all_.ports.all()) {

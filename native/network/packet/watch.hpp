@@ -1,4 +1,4 @@
-// Watch: what a run leaves to look at (network/packet/seen.hpp), and why flows do not end.
+// Watch: what a run records (network/packet/seen.hpp), and why flows do not end.
 #pragma once
 
 #include <memory>
@@ -13,11 +13,11 @@ namespace yantra::packet {
 // Why a run cannot go on; flows and links as the caller numbers them.
 struct Stuck {
     Vector<u32> cycle;          // links whose ports pause each other; else
-    u64 drops = 0;              // since a byte was acknowledged last: packets are lost again and again; else
-    u32 flow = none;            // one that waits for ever,
-    u64 acknowledged = 0;       // and what of it was acknowledged
+    u64 drops = 0;              // since the last acknowledged byte: packets are lost again and again; else
+    u32 flow = none;            // a flow that waits for ever,
+    u64 acknowledged = 0;       // and how much of it was acknowledged
     u64 bytes = 0;
-    u32 dropped_on = none;      // the link behind which most are dropped
+    u32 dropped_on = none;      // the link after which most are dropped
     u64 since = 0;              // tick of the last progress
     u32 flows = 0;              // that have not ended
 };
@@ -26,35 +26,34 @@ class Watch {
 public:
     Watch(Common& all, const Queues& queues);
 
-    // A port is about to change. It is in place, as two looks at each packet are too many for calls.
+    // A port is about to change. Inlined, as two looks at each packet are too many for calls.
     [[gnu::always_inline]] void look(PortId port) {
         if (all_.now() >= all_.ports[port].next_look) [[unlikely]] {
             note(port);
         }
     }
 
-    // A flow, as it goes on.
     void is_sent(FlowSpec& flow, u64 tick);
     void begins(Sender& sender);
     void has_arrived(const Sender& sender) { seen_->arrived(sender, all_.now()); }
     void has_completed(Sender& sender) { seen_->completed(sender, all_.now()); }
 
-    // Notes the bytes that wait at a port at every multiple of `every` ticks, as long as flows are under way.
+    // Notes the bytes that wait at a port at every multiple of `every` ticks while flows are under
+    // way.
     void sample(LinkId link, u64 every, Vector<u64>& into);
     void note_sample();
-    // Looks at what waits in queues of switches, among the other events of its tick.
+    // Looks at switches' queues, in order with the other events of its tick.
     void sweep();
 
-    // All that is known by now.
     std::shared_ptr<const Seen> seen();
-    // How long a link carried something; what crossed it after note_end() is left out, until more is sent.
+    // How long a link carried something; what crosses it after note_end() is left out, until more
+    // is sent.
     u64 busy_ticks(LinkId link) const {
         return busy_at_end_.empty() ? all_.ports[link].busy_ticks : busy_at_end_[link.index()];
     }
     void note_end(u64 tick);
     void goes_on() { busy_at_end_.clear(); }
 
-    // Of flows of which some have not ended, with no event left or no progress for long.
     std::optional<Stuck> stuck(bool has_events) const;
 
 private:
@@ -62,7 +61,7 @@ private:
     u64 sweep_ticks() const;
     void begin_sweeps();
 
-    // Of diagnosis.cpp.
+    // In diagnosis.cpp.
     Vector<PortId> pause_cycle() const;
     bool follow(PortId port, IdVector<PortId, u8>& met, Vector<PortId>& path) const;
     bool holds(PortId port, LinkId from) const;
@@ -73,7 +72,7 @@ private:
     LinkId sampled_;
     u64 sample_every_ = 0;
     Vector<u64>* samples_ = nullptr;
-    bool sweeps_ = false;           // the next sweep is to come
+    bool sweeps_ = false;           // a sweep is scheduled
     Vector<u64> busy_at_end_;       // by link
 };
 

@@ -30,13 +30,13 @@ public:
         ++pending_;
     }
 
-    // Who is told of events ahead of their time, so what they need is in the cache by then.
+    // Hears of events ahead of their time, to prefetch what they need.
     struct Careless {
         void is_near(u32 /*what*/) const {}   // in this turn
         void is_far(u32 /*what*/) const {}    // in the next one that has some
     };
 
-    // The next event, with the clock moved to it. Precondition: not empty().
+    // The next event; moves the clock to it. Precondition: not empty().
     u32 next() { return next(Careless{}); }
     template <class Ahead>
     u32 next(const Ahead& ahead) {

@@ -3,12 +3,14 @@
 // In segments and seconds, with t since this growth began from cwnd_epoch (section 4.2):
 //     W(t) = C (t - K)^3 + W_max,  K = cbrt((W_max - cwnd_epoch) / C),
 //     target = W(t + RTT), at least cwnd and at most 1.5 cwnd;  an ACK adds (target - cwnd) / cwnd.
-// Where W(t) is below W_est, which an ACK raises by alpha acked / cwnd with alpha = 3 (1 - beta) / (1 + beta), and 1 once it
-// is at the window before the last loss, the window is W_est (section 4.3, Reno-friendly). A loss leaves beta of what
-// is in flight (4.6), and W_max is the window before it, or (1 + beta) / 2 of that where it is below the W_max
-// before (4.7, fast convergence). After silence K is 0 and W_max the window with which growth begins (4.8).
-// Laws: at round trips of a data centre it is in its Reno-friendly region, so alone it has NewReno's window for a
-// share p of losses, sqrt(3 / (2 p)) segments; flows into one port share it. Beyond, W grows whatever the round trip.
+// Where W(t) is below W_est, which an ACK raises by alpha acked / cwnd with alpha = 3 (1 - beta) /
+// (1 + beta), and 1 once it is at the window before the last loss, the window is W_est (section
+// 4.3, Reno-friendly). A loss leaves beta of what is in flight (4.6), and W_max is the window
+// before it, or (1 + beta) / 2 of that if it is below the last W_max (4.7, fast convergence). After
+// silence K is 0 and W_max the window with which growth begins (4.8). Laws: at round trips of a
+// data centre CUBIC is in its Reno-friendly region, so alone it has NewReno's window for a share p
+// of losses, sqrt(3 / (2 p)) segments; flows into one port share it. Beyond, W grows whatever the
+// round trip.
 #include <algorithm>
 #include <cmath>
 
@@ -31,7 +33,7 @@ private:
         double k_s = 0.0;
         double estimate = 0.0;  // W_est
         u64 began = 0;          // tick
-        bool is_new = true;     // it begins with the next ACK
+        bool is_new = true;     // growth begins with the next ACK
         bool after_silence = false;
     };
 
@@ -85,7 +87,7 @@ private:
     double c_;
     double beta_;
     bool converges_;
-    IdVector<SenderId, Growth> growths_;   // by sender
+    IdVector<SenderId, Growth> growths_;
 };
 
 const RegisteredScheme registered_cubic({

@@ -1,11 +1,12 @@
 // DCQCN: the rate is cut by marks and recovers by a timer (Zhu et al., "Congestion control for large-scale RDMA
 // deployments", SIGCOMM 2015).
 //
-// alpha estimates how much is marked; a cut is r (1 - alpha / 2), and the rate then goes half way to the target each
-// time, the target rising after some steps (section 5). With `by_timer` it is the form of NICs, as in the ns-3 fork:
-// cuts at the ticks of a timer of their own, no byte counter. Without, it is as published: the receiver tells of marks
-// at most once per `cnp_interval` and the cut is at once; increases by a counter of bytes as well. Marks come back with
-// ACKs; `cnp_delay` is what NICs take beyond that, from the marked packet to the cut, where a CNP is a packet of its own.
+// alpha estimates how much is marked; a cut is r (1 - alpha / 2), and the rate then goes half way
+// to the target each time, the target rising after some steps (section 5). With `by_timer`, as NICs
+// and the ns-3 fork do, cuts come with a timer and there is no byte counter. Without, as published,
+// the receiver reports marks at most once per `cnp_interval`, the cut is at once, and a byte
+// counter increases the rate, too. Marks come back with ACKs; `cnp_delay` is what NICs take beyond
+// that, from the marked packet to the cut, as they send a CNP apart.
 #include <algorithm>
 
 #include "base/vector.hpp"
@@ -205,7 +206,7 @@ private:
     u64 counter_bytes_;
     bool clamps_;
     bool by_timer_;
-    IdVector<SenderId, State> states_;   // by sender
+    IdVector<SenderId, State> states_;
 };
 
 const RegisteredScheme registered_dcqcn({

@@ -74,7 +74,7 @@ private:
     double gain_;
     u64 additive_;
     u64 least_;
-    IdVector<SenderId, State> states_;   // by sender
+    IdVector<SenderId, State> states_;
 };
 
 const RegisteredScheme registered_dctcp({

@@ -1,9 +1,10 @@
 // HPCC: the rate follows the utilisation that switches write in each packet (Li et al., "HPCC: High precision
 // congestion control", SIGCOMM 2019, algorithm 1, as in the simulator that its authors published).
 //
-// Of each hop: u = rate sent / line + min(queue now, queue before) / (line T). The largest counts, in a moving average
-// over a round trip T: U = (U (T - tau) + u tau) / T. At or above the target, or after some additive steps: r = Rc U_t /
-// U + AI; else r = Rc + AI. Rc moves once per round trip. With `per_hop`, each hop has U and Rc of its own.
+// Of each hop: u = rate sent / line + min(queue now, queue before) / (line T). The largest counts,
+// in a moving average over a round trip T: U = (U (T - tau) + u tau) / T. At or above the target,
+// or after some additive steps: r = Rc U_t / U + AI; else r = Rc + AI. Rc moves once per round
+// trip. With `per_hop`, each hop has its own U and Rc.
 #include <algorithm>
 
 #include "base/vector.hpp"
@@ -29,7 +30,7 @@ public:
           multiple_(static_cast<u64>(option("telemetry_units", 1.0))),
           is_narrow_(senders.settings.has(Quirk::narrow_telemetry)) {}
 
-    // 8 bytes a hop and a count; five hops at least have room.
+    // 8 bytes a hop and a count, with room for at least five hops.
     u32 header_bytes(u32 hops) const override { return 2 + 8 * std::max(hops, narrow_hops); }
 
     void begin(SenderId sender) override {
@@ -90,7 +91,7 @@ private:
 
     double option(const char* name, double fallback) const { return senders_.settings.option(name, fallback); }
 
-    // Since the last time, as fields of the header tell: with the quirk they are narrow and in units.
+    // Since the last time, from the header's fields, which with the quirk are narrow and in units.
     u64 difference(u64 now, u64 before, u64 unit, u32 bits) const {
         if (!is_narrow_) {
             return now - before;
@@ -102,7 +103,7 @@ private:
         return is_narrow_ ? (hop.queue_bytes / (80 * multiple_) & 0x1ffff) * 80 * multiple_ : hop.queue_bytes;
     }
 
-    // How much a hop is used, and over how long that is, in ns.
+    // How much a hop is used, and over how long, in ns.
     double use_of(const Sender& flow, const Telemetry& now, const Telemetry& before, double& over_ns) const {
         over_ns = senders_.ns(difference(now.tick, before.tick, 1, 24));
         const double duration = over_ns * 1e-9;
@@ -139,7 +140,7 @@ private:
             if (samples_ && !is_full && queue_of(now) == 0) {
                 continue;
             }
-            if (of.hops[hop].last.link != now.link) {   // it goes another way since
+            if (of.hops[hop].last.link != now.link) {   // it takes another way now
                 of.hops[hop].last = now;
                 continue;
             }
@@ -178,7 +179,7 @@ private:
                 least = std::min(least, hop.rate);
                 continue;
             }
-            if (hop.last.link != now.link) {   // it goes another way since
+            if (hop.last.link != now.link) {   // it takes another way now
                 hop.last = now;
                 hop.rate = of.rate;
                 continue;
@@ -211,7 +212,7 @@ private:
     bool samples_;
     u64 multiple_;
     bool is_narrow_;
-    IdVector<SenderId, State> states_;   // by sender
+    IdVector<SenderId, State> states_;
 };
 
 const RegisteredScheme registered_hpcc({

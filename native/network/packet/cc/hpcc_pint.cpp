@@ -1,8 +1,9 @@
-// HPCC over PINT: as HPCC, of one number per packet, the largest utilisation of its hops as a power of a base (Ben
-// Basat et al., "PINT: Probabilistic in-band network telemetry", SIGCOMM 2020, section 4).
+// HPCC over PINT: HPCC from one number per packet, the largest utilisation of its hops as a power
+// of a base (Ben Basat et al., "PINT: Probabilistic in-band network telemetry", SIGCOMM 2020,
+// section 4).
 //
-// Switches keep the moving average (network/packet/switches.cpp), so the sender has none. With a probability an ACK is
-// looked at at all. The rounding of the power is random.
+// Switches keep the moving average (network/packet/switches.cpp), so the sender has none. An ACK is
+// read with a probability, and the power is rounded at random.
 #include <algorithm>
 #include <cmath>
 
@@ -14,7 +15,7 @@ namespace yantra::packet {
 
 namespace {
 
-constexpr double concurrent = 512.0;   // flows at once that the encoding allows for
+constexpr double concurrent = 512.0;   // concurrent flows that the encoding allows for
 
 class HpccPint final : public CongestionControl {
 public:
@@ -87,7 +88,7 @@ private:
     double base_;
     double share_;
     Rng random_;
-    IdVector<SenderId, State> states_;   // by sender
+    IdVector<SenderId, State> states_;
 };
 
 const RegisteredScheme registered_hpcc_pint({

@@ -1,20 +1,22 @@
-// NSCC: a window from marks and delay together, as the transport of Ultra Ethernet has it, for packets over many ways.
+// NSCC: a window from marks and delay, as in the transport of Ultra Ethernet, for packets over many
+// ways.
 //
-// A model of it and not the specification: the four cases follow public descriptions of the Ultra Ethernet
-// Specification 1.0 (2025) and of SMaRTT (Bonato et al., arXiv 2404.01630, 2024), and the constants are ours. Queueing delay
-// is the round trip less the least one seen; its mean moves by `delay_gain`. For an ACK of n new bytes, packets of m:
+// A model, not the specification: the four cases follow public descriptions of the Ultra Ethernet
+// Specification 1.0 (2025) and of SMaRTT (Bonato et al., arXiv 2404.01630, 2024), and the constants
+// are ours. Queueing delay is the round trip less the least one seen; its mean moves by
+// `delay_gain`. For an ACK of n new bytes, packets of m:
 //
 //               delay below target                                  at or above it
 //     no mark   cwnd += proportional (1 - delay / target) m n / cwnd   cwnd += fair m n / cwnd
 //     mark      nothing: what is marked is one way of many             cwnd *= max(1 - cut (mean - target) / mean, 1 - most_cut)
 //
-// The last needs the mean above target, and comes at most once in a base round trip; so does a loss, which cuts by
-// most_cut. Silence leaves a packet. The window is never above `largest` bandwidth-delay products, with which it begins,
-// so all are sent at once and the first round trip decides. Law: flows into one port hold a queue of about the target
-// and share the port, as the increase is one for all and the cut in proportion.
+// The last needs the mean above target, and comes at most once in a base round trip; so does a
+// loss, which cuts by most_cut. Silence leaves a packet. The window begins at its maximum,
+// `largest` bandwidth-delay products. Law: flows into one port hold a queue of about the target and
+// share the port, as the increase is equal for all and the cut in proportion.
 //
-// Left out: trimming and quick adaptation to it, the receiver's credits (RCCC), its penalty for slow memory, coalesced
-// ACKs, and increases that are gathered for eight packets.
+// Left out: trimming and quick adaptation to it, the receiver's credits (RCCC), its penalty for
+// slow memory, coalesced ACKs, and increases gathered over eight packets.
 #include <algorithm>
 
 #include "base/vector.hpp"
@@ -111,7 +113,7 @@ private:
     double cut_;
     double most_cut_;
     double largest_;
-    IdVector<SenderId, State> states_;   // by sender
+    IdVector<SenderId, State> states_;
 };
 
 const RegisteredScheme registered_nscc({

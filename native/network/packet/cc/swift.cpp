@@ -1,12 +1,14 @@
 // Swift: a window that follows a target of delay (Kumar et al., "Swift: Delay is simple and effective for congestion
 // control in the datacenter", SIGCOMM 2020, algorithms 1 and 2).
 //
-// Per ACK, with the delay from a packet's departure to its ACK: target = base + hops hop_scale + min(max(a / sqrt(cwnd) +
-// b, 0), range), a = range / (1 / sqrt(fs_min) - 1 / sqrt(fs_max)), b = -a / sqrt(fs_max). Below it cwnd += ai acked / cwnd,
-// or ai acked where cwnd < 1; else, once a round trip, cwnd *= max(1 - beta (delay - target) / delay, 1 - most_cut). A
-// loss cuts by most_cut. A window below a packet is one packet every round trip / cwnd. Trade-off: hosts here take no
-// time, so there is one window, that of the fabric; that of the endpoint never binds. Constants are csg-htsim's, whose
-// author calls them guesses; the base target of 5/4 of the base round trip is our own, as messages differ in theirs.
+// Per ACK, with the delay from a packet's departure to its ACK: target = base + hops hop_scale +
+// min(max(a / sqrt(cwnd) + b, 0), range), a = range / (1 / sqrt(fs_min) - 1 / sqrt(fs_max)), b = -a
+// / sqrt(fs_max). Below it cwnd += ai acked / cwnd, or ai acked where cwnd < 1; else, once a round
+// trip, cwnd *= max(1 - beta (delay - target) / delay, 1 - most_cut). A loss cuts by most_cut. A
+// window below a packet is one packet every round trip / cwnd. Hosts here take no time, so there is
+// only the fabric's window and not the endpoint's. Constants are csg-htsim's, whose author calls
+// them guesses; the base target of 5/4 of the base round trip is ours, as messages differ in
+// theirs.
 #include <algorithm>
 #include <cmath>
 
@@ -37,7 +39,7 @@ public:
 
     u32 header_bytes(u32) const override { return 8; }
 
-    // A new flow begins with a bandwidth-delay product, as all do.
+    // A new flow begins with a bandwidth-delay product.
     void begin(SenderId sender) override {
         if (!states_.has(sender)) {
             states_.resize(sender.index() + std::size_t{1});
@@ -133,7 +135,7 @@ private:
     double least_;
     double largest_;
     u32 resets_after_;
-    IdVector<SenderId, State> states_;   // by sender
+    IdVector<SenderId, State> states_;
 };
 
 const RegisteredScheme registered_swift({

@@ -85,7 +85,7 @@ private:
     u64 additive_;
     u64 hyper_;
     u64 least_;
-    IdVector<SenderId, State> states_;   // by sender
+    IdVector<SenderId, State> states_;
 };
 
 const RegisteredScheme registered_timely({

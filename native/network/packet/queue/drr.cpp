@@ -1,11 +1,12 @@
 // Deficit round robin: messages share a port by bytes, whatever the size of their packets and how many they send.
 //
-// Shreedhar and Varghese, "Efficient fair queuing using deficit round robin", SIGCOMM 1995. Messages are spread over
-// `queues` lists by their number; those that are not empty take turns, and each turn is worth `quantum` bytes, of which
-// what is not used counts on while the list is not empty. With a `short_weight` w other than 1, short messages have as
-// many lists of their own, whose turns are worth w quanta. Law: of two lists that never empty, what left of either
-// differs by less than a quantum and a packet for each turn in progress, whenever one looks. Trade-off: messages of one
-// list share its part first in, first out; more lists part them better.
+// Shreedhar and Varghese, "Efficient fair queuing using deficit round robin", SIGCOMM 1995.
+// Messages are spread over `queues` lists by their number; those that are not empty take turns, and
+// each turn is worth `quantum` bytes; what is left over counts while the list is not empty. With a
+// `short_weight` w other than 1, short messages have as many lists of their own, whose turns are
+// worth w quanta. Law: at any time, the bytes served from two lists that never empty differ by less
+// than a quantum and a packet for each turn in progress. Trade-off: messages of one list share its
+// part first in, first out; more lists separate them better.
 #include <algorithm>
 #include <deque>
 #include <utility>
@@ -19,7 +20,8 @@ namespace {
 
 class DeficitRoundRobin final : public QueueDiscipline {
 public:
-    // By class, what a turn is worth: one for all, or one for short messages and one for the others.
+    // What a turn is worth, by class: one for all, or one for short messages and one for the
+    // others.
     DeficitRoundRobin(PacketPool& packets, u32 queues, Vector<u64> quanta)
         : QueueDiscipline(packets), queues_(queues), lists_(queues * quanta.size()), quanta_(std::move(quanta)) {}
 
@@ -78,7 +80,7 @@ private:
 
     u32 queues_;
     Vector<List> lists_;   // by class
-    std::deque<u32> turns_;   // lists that are not empty, the one whose turn it is first
+    std::deque<u32> turns_;   // lists that are not empty, in the order of their turns
     bool is_begun_ = false;
     Vector<u64> quanta_;
 };

@@ -1,4 +1,4 @@
-// First in, first out: packets leave in the order in which they came. A port serves its own list so, without a call.
+// First in, first out: a port serves its own list so, without a call.
 #include "base/vector.hpp"
 #include "network/packet/queue_discipline.hpp"
 

@@ -1,7 +1,8 @@
-// Strict priority: a packet leaves only where none of a smaller class waits; in a class, first in, first out.
+// Strict priority: a packet leaves only if none of a smaller class waits; in a class, first in,
+// first out.
 //
-// Classes are those of messages (`short_message`): with two, short messages pass long ones, of which those under way
-// slow down. Trade-off: what is of the last class may wait for ever while others go on.
+// Classes are those of messages (`short_message`): short ones pass long ones. Trade-off: the last
+// class may wait for ever.
 #include <algorithm>
 #include <array>
 
