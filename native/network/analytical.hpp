@@ -2,8 +2,7 @@
 // (analytical_formula.hpp).
 //
 // ASTRA-sim's congestion-unaware network, to the tick; the cheapest level, one event per message.
-// Without the quirk `links-carry-anything`, so natively, ranks' links are taken in turns:
-// network/ports.hpp.
+// Without the quirk `links-carry-anything`, messages take turns on ranks' links: network/ports.hpp.
 #pragma once
 
 #include "base/clock.hpp"

@@ -34,8 +34,7 @@ public:
         return first;
     }
 
-    // Memoised: collectives repeat a size thousands of times; messages between nodes have few
-    // sizes.
+    // Memoised, as messages have few sizes.
     u64 known_ticks(u32 dimension, u32 hops, u64 bytes) {
         const u64 mixed = (bytes + (u64{hops} << 40U)) * 0x9e3779b97f4a7c15u;
         Known& known = known_[(std::size_t{dimension} << known_bits) + (mixed >> (64 - known_bits))];

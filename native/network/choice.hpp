@@ -1,8 +1,7 @@
 // NetworkChoice: the network that a model names: a level of the core or one from outside.
 //
-// A network from outside is a Python class or another program. It hears of messages and reports
-// arrivals through a NetworkPort. Trade-off: two calls a message across the border, so it is for
-// trying ideas.
+// A network from outside is a Python class or another program, which reports arrivals through a
+// NetworkPort. Trade-off: two calls a message across the border, so it is for trying ideas.
 #pragma once
 
 #include <map>
@@ -14,7 +13,7 @@
 
 namespace yantra {
 
-// Ticks are the run's.
+// Its ticks are the run's.
 class NetworkPort {
 public:
     virtual u64 now() const = 0;

@@ -2,8 +2,7 @@
 //
 // As network/store_and_forward.hpp, on the path that the routing gives at sending (by packet: as
 // one packet). Links by formula (network/formula_tiers.hpp) have no queue; consecutive ones are
-// crossed at once. Links may change or fail (fabric_queues_changes.cpp). Costs two events per hop,
-// and a path per message under way.
+// crossed at once. Trade-off: two events per hop, and a path per message under way.
 #pragma once
 
 #include <deque>

@@ -2,7 +2,7 @@
 //
 // A message on a link goes on at the new rate with its remaining bytes; on a failed link it stops
 // and others queue. Once the failure is known, all take another way, if any, from where they are
-// stored; what was on the link is sent again whole.
+// stored, and the stopped message is sent again whole.
 #include <algorithm>
 #include <cmath>
 #include <utility>

@@ -49,7 +49,7 @@ public:
     }
 
     // For bytes sent as they come: formula links add only latency if no narrower than the others;
-    // else Unsupported.
+    // else throws Unsupported.
     void check(const Ways& ways, std::span<const u32> way) const {
         double formula = std::numeric_limits<double>::infinity();
         double others = std::numeric_limits<double>::infinity();

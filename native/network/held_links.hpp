@@ -1,8 +1,8 @@
 // HeldLinks: links reserved for messages in turn, whose times are then known ahead.
 //
-// Messages that nobody disturbs need not be simulated. As soon as somebody sends over a held link,
-// the holder gives up every link of that hold and sends what is left normally. Trade-off: a holder
-// must know its messages' progress at any tick.
+// Messages that nobody disturbs need not be simulated. When somebody else sends over a held link,
+// the holder gives up all links of that hold and sends the rest normally. Trade-off: a holder must
+// know its messages' progress at any tick.
 #pragma once
 
 #include <span>

@@ -1,7 +1,7 @@
 // Ideal network: bytes over bandwidth; links are not shared, and hops take no time.
 //
 // The bound for what-if: the most a job could gain without latency and contention. The narrowest
-// dimension crossed counts, times `speedup`. Trade-off: no real network reaches it.
+// dimension crossed counts, times `speedup`.
 #include <algorithm>
 #include <limits>
 

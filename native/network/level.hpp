@@ -1,7 +1,6 @@
-// NetworkLevel: what a network says of itself, and how it is made.
+// NetworkLevel: what a network declares, and how it is made.
 //
-// Each level registers in its own file (`const RegisteredNetwork`) at load time; the list never
-// changes afterwards.
+// Each level registers in its own file (`const RegisteredNetwork`) at load time.
 #pragma once
 
 #include <map>
@@ -23,7 +22,7 @@ namespace yantra {
 enum class NetworkFolding : u8 {
     unknown,
     messages_never_wait,       // time depends only on ends and size
-    ports_by_class,            // the same if links carry anything at once; else messages take turns on links of ranks
+    ports_by_class,            // the same if links carry anything at once; else messages take turns on ranks' links
     links_by_class,            // messages wait only for links: fold/runtime/folded_links.hpp keeps them
     shares_links,              // messages share links, in any order: make_over() has one of a class
 };
@@ -52,12 +51,12 @@ struct NetworkLevel {
     MakeOver make_over = nullptr;   // with `shares_links`: over these links and ways
     NetworkFolding folding = NetworkFolding::unknown;
     NetworkTraits traits{};
-    // Higher is nearer to a real network. 0 is a bound.
+    // Higher is nearer to a real network; 0 is a bound.
     u32 detail = 0;
     FlowLists flow_lists = FlowLists::as_messages;
     Vector<NetworkOption> options{};
     Vector<NetworkOption> (*later_options)() = nullptr;   // that depend on what others register
-    // std::invalid_argument for incompatible options, before a run.
+    // Throws std::invalid_argument for incompatible options, before a run.
     void (*check)(const std::map<std::string, double>& options) = nullptr;
 };
 

@@ -1,7 +1,7 @@
 // LinkChanges: a network's chain of events for links that fail, return or change rate.
 //
-// It rests while no message is under way and nothing else is pending, so that changes after a run
-// cost nothing. Routings learn of failures `reroute_delay` later.
+// It rests while nothing else is pending, so that changes after a run cost nothing. Routings learn
+// of failures `reroute_delay` later.
 #pragma once
 
 #include <algorithm>
@@ -69,7 +69,7 @@ public:
     }
     void becomes_known() { is_avoided_ = is_down_; }
 
-    // Then a sender must call apply().
+    // If so, a sender must call apply().
     bool rests() const { return rests_; }
 
 private:

@@ -1,8 +1,7 @@
 // NetworkModel: takes messages and later reports arrivals.
 //
 // A sender names the events it wants: when the last byte arrives and, optionally, when it has left.
-// The model schedules them, and its own under Owner::network. It knows nothing of collectives. The
-// implementations are the fidelity ladder.
+// The model schedules them, and its own under Owner::network.
 #pragma once
 
 #include <memory>
@@ -15,7 +14,7 @@
 
 namespace yantra {
 
-// A message; `count` ranks send one like it, and counters are for all.
+// A message; `count` ranks send one like it, and counters are for all of these.
 struct Message {
     RankId src;
     RankId dst;
@@ -86,8 +85,8 @@ public:
     }
     // The same if nothing else happens in this tick and ranks are distinct.
     virtual void send_round(std::span<const OverLink> many, u64 bytes) { send_over_links(many, bytes); }
-    // Ticks of one such round, repeated back to back, if equal for all over distinct links, free by
-    // then. Else 0.
+    // Ticks of one such round, repeated back to back, if equal for all over distinct links that are
+    // free by then; else 0.
     virtual u64 ticks_of_rounds(std::span<const OverLink> /*many*/, u64 /*bytes*/) { return 0; }
     virtual void pass_rounds(std::span<const OverLink> /*many*/, u64 /*bytes*/, u64 /*rounds*/) {
         fail("a network that named no ticks of rounds");

@@ -11,7 +11,7 @@ namespace yantra {
 struct NetworkOption {
     std::string name;
     std::string unit;          // "ns", "GB/s", "bit/s", "B" or "" for a plain number
-    double fallback = 0.0;     // NaN: none; left out unless given
+    double fallback = 0.0;     // NaN: none, so left out unless given
     double least = 0.0;
     std::string help;
     Vector<std::string> choices = {};   // names of the numbers; of `fallback` too

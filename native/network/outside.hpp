@@ -1,8 +1,8 @@
 // OutsideNetwork: connects a network from outside the core.
 //
 // Counts bytes for every dimension crossed, like the analytical network; over a fabric for every
-// link of the route, busy for the bytes' time, or none if the network has its own ways. It promises
-// nothing, so runs are never folded.
+// link of the route, busy for the bytes' time, or none if the network has its own ways. Such runs
+// are never folded.
 #pragma once
 
 #include <memory>

@@ -32,7 +32,7 @@ public:
         }
         sender_[message] = recorder_.trail;
     }
-    // What is scheduled until arrival_scheduled() is the sender's doing.
+    // What is scheduled until arrival_scheduled() is caused by the sender.
     void arrives(u32 message) { present_ = std::exchange(recorder_.trail, sender_[message]); }
     void arrival_scheduled() { recorder_.trail = present_; }
 

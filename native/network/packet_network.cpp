@@ -73,7 +73,7 @@ PacketNetwork::PacketNetwork(const NetworkSetup& setup)
       own_(settings_.ticks_per_ns()),
       theirs_(setup.semantics.scale.ticks_per_ns()) {
     if (ways_.by_packet()) {
-        simulator_.add_ways({});   // refuses, with the reason, what cannot be sprayed
+        simulator_.add_ways({});   // throws, with the reason, if it cannot be sprayed
     }
     if (tiers_.any() && settings_.quirks != 0) {
         throw Unsupported("tier_networks: network.semantics ns3_fork is what that simulator does, which sends all "
@@ -219,7 +219,7 @@ void PacketNetwork::end_spans() {
     }
 }
 
-// Timers, and the last packets.
+// Handles timers, and the last packets.
 void PacketNetwork::catch_up() {
     while (under_way_ == 0 && !simulator_.empty() && theirs(simulator_.next_time()) < queue_.now()) {
         simulator_.step();
@@ -309,11 +309,11 @@ void PacketNetwork::arrive(u32 number) {
 void PacketNetwork::completed(u32 number) {
     const Transit& transit = transits_[number];
     if (!transit.departed.kind.is_none()) {
-        probe_.arrives(number);   // it is the sender's doing, too
+        probe_.arrives(number);   // caused by the sender, too
         queue_.schedule(queue_.now(), transit.departed);
         probe_.arrival_scheduled();
     }
-    if (is_late_) {   // the receiver hears after the sender, of the same ACK
+    if (is_late_) {   // the receiver hears of the ACK after the sender
         arrive(number);
     }
     if (transit.waits_since != never) {
@@ -332,7 +332,7 @@ Vector<LinkUse> PacketNetwork::use() const {
     return found;
 }
 
-// Unsupported, with the reason, if flows cannot end.
+// Throws Unsupported, with the reason, if flows cannot end.
 void PacketNetwork::look() const {
     const std::optional<packet::Stuck> stuck = simulator_.stuck();
     if (!stuck || changes_.any_down()) {

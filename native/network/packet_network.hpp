@@ -3,9 +3,8 @@
 // Runs network/packet/simulator.hpp beside the engine, one event for each tick with packet
 // activity. A message is its own queue pair; it has arrived with its last byte, and left when the
 // sender has the last ACK. Formula tiers, no narrower than the other links, add only latency; a
-// message over them alone is no packets. Links may change or fail (packet_network_changes.cpp).
-// Trade-off: two events a packet and hop, so for one step of dozens of ranks or one collective of a
-// thousand.
+// message over them alone has no packets. Trade-off: two events a packet and hop, so for one step
+// of dozens of ranks or one collective of a thousand.
 #pragma once
 
 #include <memory>
@@ -29,8 +28,8 @@ namespace yantra::inline YANTRA_RUN {
 
 class PacketNetwork final : public NetworkModel, private packet::Observer {
 public:
-    // std::invalid_argument for what packets cannot cross, Unsupported for what these settings do
-    // not cover.
+    // Throws std::invalid_argument for what packets cannot cross, Unsupported for what these
+    // settings do not cover.
     explicit PacketNetwork(const NetworkSetup& setup);
 
     void send(const Message& message, Notice arrived, Notice departed) override;

@@ -1,8 +1,7 @@
 // Messages as packets when links fail, return or change rate.
 //
 // Packets on or queued for a failed link are lost (network/packet/faults.hpp). Once that is known,
-// messages take other ways or pause until one exists. So all bytes arrive, and lost ones crossed
-// links twice.
+// messages take other ways or pause until one exists.
 #include <cmath>
 #include <limits>
 #include <stdexcept>

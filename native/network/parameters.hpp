@@ -1,4 +1,4 @@
-// NetworkParameters: which network, and what it is made of. Read-only during a run.
+// NetworkParameters: which network, and what it is made of.
 #pragma once
 
 #include <functional>
@@ -42,7 +42,7 @@ struct NetworkParameters {
 
 namespace yantra::inline YANTRA_RUN {
 
-// All of it outlives the network.
+// All of these outlive the network.
 struct NetworkSetup {
     const NetworkParameters& parameters;
     const Semantics& semantics;

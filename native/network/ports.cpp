@@ -202,7 +202,7 @@ void PortNetwork::handle(const Event& event) {
     fail("an event that the ports do not know");
 }
 
-// Once the tick's messages are known.
+// Call once the tick's messages are known.
 void PortNetwork::settle() {
     if (!queue_.tick_is_over()) {
         queue_.schedule(queue_.now(), {Owner::network, settles}, 0);
@@ -456,7 +456,7 @@ NetworkReport PortNetwork::report() {
     return found;
 }
 
-// Of a folded run only on demand: see records().
+// In a folded run only on demand: see records().
 Vector<LinkRecord> PortNetwork::links() const {
     Vector<LinkRecord> records;
     if (is_over_classes_) {

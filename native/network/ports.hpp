@@ -4,12 +4,12 @@
 // of a rank's link, carries one stream at its rate. A message holds each port for its bytes. Its
 // head moves on once it has crossed (cut-through switching: Kermani and Kleinrock, "Virtual
 // cut-through", Computer Networks 3, 1979) and queues in order of arrival. In one tick, a rank's
-// messages go by tag, then by sending, and heads of several ranks share a port evenly, so no time
-// depends on rank numbers. At a port faster than the last, a message starts when it can pass
-// without gaps. Trade-off: one more event for each tick with messages. Links between switches are
-// unlimited, buffers endless, and senders never held back.
+// messages go by tag, then by sending, and heads of several ranks share a port evenly, so that no
+// time depends on rank numbers. At a port faster than the last, a message starts when it can pass
+// without gaps. Trade-off: one more event for each tick with messages. Links between switches and
+// buffers are unlimited, and senders never held back.
 //
-// In a folded run a port stands for its class and may be held for messages in turn
+// In a folded run a port represents its class and may be held for messages in turn
 // (network/held_links.hpp).
 #pragma once
 
@@ -88,7 +88,7 @@ public:
     Vector<LinkRecord> links() const override;
     Vector<LinkUse> dimensions() const override;
     NetworkReport report() override;
-    // Including holds.
+    // Includes holds.
     Vector<LinkUse> uses() const;
     static Vector<LinkRecord> records(const Grid& grid, const PortClasses& classes, const Vector<LinkUse>& uses);
 
@@ -96,26 +96,26 @@ private:
     enum Kind : u32 { settles, begins, comes };
 
     struct Port {
-        u64 free = 0;        // tick at which all that came is through
+        u64 free = 0;        // tick at which all messages that came are through
         u64 held_until = 0;  // tick
         u32 held_by = none;
         u32 dimension = 0;
         u32 link = none;     // of a run of all ranks
-        u32 coming = 0;      // messages sent that have yet to come to it
+        u32 coming = 0;      // messages sent that have not yet come to it
         u32 newcomers = 0;   // of this tick
         LinkUse use;
     };
     struct Transit {
         u64 bytes = 0;
         u64 arrives = 0;       // tick at which it arrives uncontended
-        u64 ideal_begin = 0;   // and at which its head and tail would cross the current port
+        u64 ideal_begin = 0;   // tick at which its head and tail would cross the current port
         u64 ideal_tail = 0;
         u64 comes = 0;         // tick from which it may cross that port
         Links::Stop stop;      // where that port leads
         u32 dst = none;
         u32 port = none;
         u64 order = 0;
-        bool passes = false;   // its first port is behind it
+        bool passes = false;   // it has left its first port
         Notice arrived;
         Notice departed;
     };
@@ -191,7 +191,7 @@ private:
     Gathered coming_;              // to their current ports
     Gathered landing_;             // began to cross to a switch; ports down to ranks are next
     Vector<u32> served_;
-    Vector<Hops> hops_;            // of are_alone()
+    Vector<Hops> hops_;            // for are_alone()
     bool is_settling_ = false;
     Vector<Turn> turns_;
     Holder* holder_ = nullptr;

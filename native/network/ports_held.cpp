@@ -1,8 +1,8 @@
-// Ports held for a phase among equal ranks (network/held_links.hpp), and what a recurring folded
-// run needs of them.
+// Ports held for a phase among equal ranks (network/held_links.hpp), and their state for a
+// recurring folded run.
 //
-// Only over classes of ports, for messages over one link of the sender and at most one of the
-// receiver, with nothing else under way on them.
+// Only for classes of ports, and messages over one link of the sender and at most one of the
+// receiver, with nothing else under way there.
 #include <algorithm>
 
 #include "base/ensure.hpp"
@@ -152,7 +152,7 @@ bool PortNetwork::describe(Vector<u64>& words) const {
     return true;
 }
 
-// The clock has moved already.
+// The clock has already moved.
 void PortNetwork::leap(u64 ticks) {
     const u64 then = queue_.now() - ticks;
     for (Port& port : ports_) {

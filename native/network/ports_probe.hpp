@@ -1,5 +1,5 @@
-// What a recorded run notes of messages that take turns on ports: the sender, which is the cause of
-// the arrival, and when bytes held which port.
+// What a recorded run notes of messages that take turns on ports: the sender, as the cause of the
+// arrival, and when bytes held which port.
 #pragma once
 
 #include <algorithm>

@@ -137,7 +137,7 @@ u64 StoreAndForwardNetwork::ticks_of_rounds(std::span<const OverLink> many, u64 
         if (link.busy || times.hop != ticks || times.busy >= ticks) {
             break;
         }
-        link.busy = true;   // for whoever names it again
+        link.busy = true;   // in case it is named again
     }
     for (const OverLink& one : many.first(alike)) {
         links_[one.link].busy = false;
@@ -213,7 +213,8 @@ void StoreAndForwardNetwork::transmit(u32 index, u32 at) {
         queue_.schedule(now + times.busy, transit.departed);
         transit.departed = {};
     }
-    // Arrival before the link: with no latency the next message finds the link still busy.
+    // Arrival comes before the freed link: with no latency the next message finds the link still
+    // busy.
     if (transit.stop.is(transit.dst)) {
         queue_.schedule(now + times.hop, transit.arrived);
         transits_.give_back(at);

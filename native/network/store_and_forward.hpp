@@ -2,7 +2,7 @@
 // congestion-aware network.
 //
 // Each hop takes latency + size / bandwidth; the link is free after size / bandwidth
-// (astra-sim-semantics 2.4). Links and paths: fabric/links.hpp. Costs two events per hop.
+// (astra-sim-semantics 2.4). Trade-off: two events per hop.
 #pragma once
 
 #include "base/clock.hpp"

@@ -1,4 +1,4 @@
-// Traits: what a network says of itself, so that others name no network.
+// Traits: what a network declares, so that others name no network.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// Ways: the links that messages can cross, and each message's path: of the fabric, if any, by
-// routing and placement; else of the dimensions (fabric/links.hpp).
+// Ways: the links that messages can cross, and each message's path: over the fabric, if any, by
+// routing and placement; else over the dimensions (fabric/links.hpp).
 #pragma once
 
 #include <memory>
@@ -24,7 +24,7 @@ public:
     Ways& operator=(const Ways&) = delete;
 
     virtual u32 links() const { return fabric_ == nullptr ? grid_links_.count() : fabric_->links(); }
-    // If links stand for classes: one of the class. Else itself.
+    // If links represent classes, one of the class; else itself.
     virtual u32 one_of(u32 link) const { return link; }
     double bytes_per_ns(u32 link) const {
         const u32 one = one_of(link);
@@ -40,7 +40,7 @@ public:
     bool by_packet() const { return routing_ != nullptr && kind_->by_packet; }
     bool by_load() const { return routing_ != nullptr && kind_->by_load; }
     bool divides() const { return routing_ != nullptr && kind_->divides; }
-    // A rank's device of the fabric; without one, itself.
+    // A rank's device of the fabric; without a fabric, the rank.
     virtual u32 place(RankId rank) const {
         return fabric_ == nullptr ? rank.index() : parameters_.placement[rank.index()];
     }
@@ -53,12 +53,12 @@ public:
     bool has_fabric() const { return fabric_ != nullptr; }
     u32 start_of(u32 link) const { return fabric_->from(link); }
 
-    // By link of the cluster, a class or none. Null where links stand for themselves.
+    // By link of the cluster, a class or none. Null where links represent themselves.
     virtual const Vector<u32>* class_of() const { return nullptr; }
-    // The first goes first.
+    // Two messages came in one tick; the first goes first.
     virtual void came_at_once(u32 /*from*/, u32 /*to*/) {}
 
-    // Of each group, its busiest link, and every used link.
+    // The busiest link of each group, and every used link.
     virtual Vector<LinkUse> uses(const Vector<LinkUse>& of_links) const;
     Vector<u64> busiest(const Vector<LinkUse>& of_links) const;
     virtual Vector<LinkRecord> records(const Vector<LinkUse>& of_links) const;

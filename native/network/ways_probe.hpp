@@ -1,5 +1,5 @@
-// What a recorded run notes of messages that share links: the sender, which is the cause of the
-// arrival, uncontended time, and when bytes held which links, at what rate if shared.
+// What a recorded run notes of messages that share links: the sender, as the cause of the arrival,
+// uncontended time, and when bytes held which links, at what rate if shared.
 #pragma once
 
 #include <algorithm>
