@@ -1,5 +1,5 @@
 // Gate: admits a limited number (a slot or a queue), in recorded runs. Beyond the initial free
-// places, who enters waits for one that left.
+// places, whoever enters waits for one that left.
 #pragma once
 
 #ifdef YANTRA_RECORDED
@@ -9,7 +9,7 @@
 namespace yantra::recorded {
 
 struct Gate {
-    MomentList freed;      // ends of those that left, with their place untaken
+    MomentList freed;      // ends of those that left, whose places are untaken
     u64 taken = 0;         // of the places free from the start
 
     void pass(Recorder& recorder, Recorder::Join& join, u64 capacity) {

@@ -1,7 +1,7 @@
 // LinkSeries: each link's rate from change to change.
 //
 // Adjacent stretches of equal rate (up to rounding) are one. Trade-off: 40 bytes a link and 32 a
-// change, however many flows.
+// change.
 #pragma once
 
 #include <algorithm>
@@ -44,7 +44,7 @@ public:
 
     bool is_empty() const { return links_.empty(); }
     u32 links() const { return static_cast<u32>(links_.size()); }
-    // After finish(): those of one link in the order of time.
+    // After finish(): those of one link in order of time.
     const Blocks<LinkStretch>& stretches() const { return stretches_; }
     u64 bytes() const { return links_.size() * sizeof(OfLink) + stretches_.bytes(); }
 
@@ -52,7 +52,7 @@ private:
     struct OfLink {
         double rate = 0.0;         // since then
         double since_ns = 0.0;
-        double before = 0.0;       // the stretch before, which may go on; no bytes: none
+        double before = 0.0;       // the stretch before, which may continue; no bytes: none
         double before_from_ns = 0.0;
         double before_to_ns = 0.0;
     };

@@ -1,8 +1,7 @@
-// Recorder: writes a Recording during a run; nothing in a plain run.
+// Recorder: writes a Recording during a run; empty in a plain run.
 //
-// A scheduled event has a trail: the moment of scheduling and, of a message, its number.
-// Prerequisites are collected in lists of moments in one pool. Moments are numbered as handled, so
-// earlier ones have lower numbers.
+// A scheduled event has a trail: the moment of scheduling and, for a message, its number. Moments
+// are numbered as handled, so earlier ones have lower numbers.
 #pragma once
 
 #include <algorithm>
@@ -93,7 +92,7 @@ public:
                 with(recorder_.pop(list));
             }
         }
-        // In any case.
+        // Makes a new moment in any case.
         void apart() {
             recorder_.begin(time_, recorder_.trail.cause, Why::nothing, subject_, false);
             made_ = true;
@@ -119,7 +118,7 @@ public:
         pure_ = pure;
     }
 
-    // To the present moment, the newest.
+    // Adds an edge to the present moment, the newest.
     void edge(u32 from) { recording_.edges.push_back({trail.cause, from}); }
 
     void push(MomentList& list, u32 moment) {

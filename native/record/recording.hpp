@@ -1,11 +1,11 @@
 // Recording: why everything in a run happened when it did.
 //
-// A run is a graph of moments: handled events, and joins, where several prerequisites had come. A
-// moment has its cause (where it was scheduled) and the reason of the delay; edges from other
-// prerequisites, which came in time. So its time is the maximum of its cause's plus delay and its
-// edges': a max-plus system (Baccelli, Cohen, Olsder and Quadrat, "Synchronization and linearity",
-// 1992). Causes give the longest path; one backward pass over all edges gives slack. Trade-off: 16
-// bytes a moment, 32 a message, 8 an edge; subjects have 28 bits.
+// A run is a graph of moments: handled events, and joins of several prerequisites. A moment has its
+// cause (where it was scheduled), the reason of the delay, and edges from other prerequisites. So
+// its time is the maximum of its cause's plus delay and its edges': a max-plus system (Baccelli,
+// Cohen, Olsder and Quadrat, "Synchronization and linearity", 1992). Causes give the longest path;
+// one backward pass over all edges gives slack. Trade-off: 16 bytes a moment, 32 a message, 8 an
+// edge; subjects have 28 bits.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace yantra {
 
-// Between a moment and its cause.
+// What passes between a moment and its cause.
 enum class Why : u8 {
     nothing,       // no time: a join, or an event for the present
     compute,       // subject: a node; so are the next four
@@ -30,7 +30,7 @@ enum class Why : u8 {
     link,          // subject: a hop, whose bytes crossed the link that another message waited for
     server,        // subject: a node, whose request kept a memory busy
     other,         // subject: a node
-    timed,         // the same: a phase of known time, since the last member came
+    timed,         // the same: a phase of known time since the last member came
 };
 
 struct Moment {
@@ -87,7 +87,7 @@ struct LinkSpan {
 struct Recording {
     bool by_hop = false;           // subjects of messages are hops
     bool by_span = false;          // links' loads are in `spans`
-    bool by_port = false;          // loads of ranks' links are in `port_spans`, others are not kept
+    bool by_port = false;          // loads are in `port_spans`, only for ranks' links
     u32 span_groups = 0;
     Vector<u32> span_group;   // by link: its dimension, or its label in a fabric
     Blocks<LinkSpan> spans;

@@ -1,7 +1,6 @@
 // Counts equal files: most of a large job's trace files are.
 //
-// Trade-off: it stops at a file that is missing or not regular; the caller reads that one and
-// reports.
+// Trade-off: it stops at a file that is missing or not regular, and leaves that one to the caller.
 #pragma once
 
 #include <cstddef>

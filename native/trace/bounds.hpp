@@ -1,7 +1,7 @@
 // Limits of sizes and durations in a trace, for `check` and for runs.
 //
-// Exporters write negative numbers for skewed clocks or unknown sizes; read as unsigned they are
-// enormous. Trade-off: the tighter limit of picoseconds is the run's.
+// Exporters write negative numbers for skewed clocks or unknown sizes, which are enormous when read
+// as unsigned. The tighter limit of picoseconds is the run's.
 #pragma once
 
 #include <cstdint>

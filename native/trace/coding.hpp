@@ -1,7 +1,6 @@
 // The wire coding of each attribute kind, for decoder and encoder.
 //
-// A table in place of thirty cases in each. Source: protobuf encoding guide (zigzag for sint, sign
-// extension for int32, little-endian fixed).
+// Source: protobuf encoding guide (zigzag for sint, sign extension for int32, little-endian fixed).
 #pragma once
 
 #include <array>

@@ -1,8 +1,8 @@
 // Which computations of a recording are communication: kernels that communicate, without sizes.
 //
 // Linked recordings mark them with the attribute `communication` (its text is the kind); other
-// converters leave the kernel names of NCCL, RCCL and others. Trade-off: names are believed only in
-// recordings, which declare a complete order; elsewhere a computation is one.
+// converters leave the kernel names of NCCL, RCCL and others. Trade-off: names count only in
+// recordings, which declare a complete order.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Peels off what can run, then walks backwards through the rest.
+// Removes what can run, then walks backwards through the rest.
 #include "trace/cycle.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ std::span<const std::uint32_t> parents_of(const Graph& graph, std::uint32_t node
         .subspan(graph.parent_begin[node], graph.parent_begin[node + 1] - graph.parent_begin[node]);
 }
 
-// Most traces number a node after its parents; then there is nothing to peel.
+// Most traces number a node after its parents; then nothing is stuck.
 bool parents_come_first(const Graph& graph) {
     for (std::uint32_t node = 0; node < graph.size(); ++node) {
         for (const std::uint32_t parent : parents_of(graph, node)) {

@@ -1,6 +1,6 @@
 // Finds nodes that can never run, and names one cycle.
 //
-// Trade-off: only one, since users fix one and retry. Source: A. B. Kahn, "Topological sorting of
+// It names only one, since users fix one and retry. Source: A. B. Kahn, "Topological sorting of
 // large networks", CACM 5(11), 1962.
 #pragma once
 
@@ -14,10 +14,10 @@ namespace yantra {
 
 struct CycleReport {
     Vector<std::uint32_t> cycle;  // each node is a parent of the next, the last of the first
-    std::uint32_t stuck = 0;           // nodes on cycles or behind them
+    std::uint32_t stuck = 0;           // nodes on or behind cycles
 };
 
-// An empty cycle when the graph is acyclic.
+// The cycle is empty if the graph is acyclic.
 CycleReport find_cycle(const Graph& graph);
 
 // "nodes 3 -> 5 -> 3 wait for each other; 4 nodes can never run".

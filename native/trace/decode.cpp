@@ -83,7 +83,7 @@ private:
         trace_.type.reserve(nodes);
     }
 
-    // Growing copies; so sizes are estimated from the first nodes. Untouched memory costs only
+    // Growing copies, so sizes are estimated from the first nodes. Untouched memory costs only
     // address space.
     void reserve_pools(double growth) {
         const auto grow = [growth](auto& pool) {

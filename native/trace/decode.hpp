@@ -2,9 +2,9 @@
 //
 // Trade-off: stricter than protobuf: a known field of another wire type is a fault, as this reveals
 // older layouts. Unknown fields are skipped or, reading everything, kept. A record of length 0 has
-// default values. A file that today's layout fully explains is read as that; others are tried
-// against older ones (trace/legacy.hpp). Source: MLCommons Chakra schema 0.0.4; framing = a varint
-// length before each message.
+// default values. A file that today's layout does not fully explain is tried against older ones
+// (trace/legacy.hpp). Source: MLCommons Chakra schema 0.0.4; framing = a varint length before each
+// message.
 #pragma once
 
 #include <cstdint>

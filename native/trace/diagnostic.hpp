@@ -1,6 +1,6 @@
 // Diagnostic: a finding about a trace, and a list that stays readable.
 //
-// Trade-off: of each kind the first few are kept and the rest, maybe a million, counted.
+// Trade-off: the first few of each kind are kept and the rest counted.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ class DiagnosticList {
 public:
     static constexpr std::uint64_t kept_per_code = 20;
 
-    // Counts a finding; true if it is kept. Saves wording the others.
+    // Counts a finding; true if it is kept, so that others need no wording.
     bool has_room(std::string_view code) {
         for (Tally& tally : tallies_) {
             if (tally.code == code) {

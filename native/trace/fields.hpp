@@ -53,7 +53,7 @@ inline std::string_view text(WireReader& in, WireTag tag, std::uint64_t at, cons
     return utf8(in, what);
 }
 
-// Adds the record. Record 0 is the metadata; id 0 is unknown (or the default).
+// Adds the record to the message. Record 0 is the metadata; id 0 is unknown (or the default).
 [[noreturn]] inline void fail_in_record(const TraceFault& fault, std::size_t record, std::uint64_t id) {
     std::string where = record > 0 ? "node record " + std::to_string(record) : "metadata record";
     if (id != 0) {

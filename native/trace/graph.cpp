@@ -1,5 +1,5 @@
-// Builds a Graph: order by id, resolve and reverse dependencies, lift attributes. Linear (except
-// sorting) and iterative, for chains of any length.
+// Builds a Graph: orders by id, resolves and reverses dependencies, lifts attributes. Linear
+// (except sorting) and iterative, for chains of any length.
 #include "trace/graph.hpp"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // Graph: the dependency graph of one trace, ready to execute.
 //
 // Nodes are numbered 0 … n-1 by ascending id, so issuing in id order is index order. Attributes for
-// execution are typed columns; the Trace may be dropped. Trade-off: a column exists only if used; a
-// wrong type is marked, as only the executor knows whether it matters. Source: MLCommons Chakra
-// schema 0.0.4; attribute names as its converters write them.
+// execution are typed columns; the Trace may be dropped. A column exists only if used; a wrong type
+// is only marked, as it may not matter. Source: MLCommons Chakra schema 0.0.4; attribute names as
+// its converters write them.
 #pragma once
 
 #include <array>
@@ -52,7 +52,7 @@ struct Graph {
     std::string_view name(std::uint32_t node) const;
     std::string_view name_there(std::uint32_t at) const;   // a place in name_bytes
 
-    // In nanoseconds, if given and wanted; else that of whole microseconds.
+    // In nanoseconds, if given and wanted; else from whole microseconds.
     std::uint64_t recorded_ns(std::uint32_t node, bool whole_microseconds) const {
         const bool exact = !whole_microseconds && duration_ns.kind_of(node) == IntColumn::integer;
         return exact ? duration_ns.value[node] : duration_micros[node] * 1000;
@@ -97,7 +97,7 @@ struct Graph {
     Vector<std::string> tensor_names;
 
     SharedVector<std::uint32_t> name_at;  // where the name is in name_bytes, after its length in 4 bytes
-    Shared<std::string> name_bytes;       // a frequent name is there a few times only
+    Shared<std::string> name_bytes;       // a frequent name is there only a few times
 
     Vector<Diagnostic> diagnostics;
 

@@ -20,7 +20,7 @@ inline constexpr std::size_t max_count = std::numeric_limits<std::uint32_t>::max
 
 // Stores names, one node after the other.
 //
-// Names recur (micro-batches, layers), so large traces reuse the last name of the same hash.
+// Names recur, so large traces reuse the last name of the same hash.
 class NamePool {
 public:
     NamePool(Graph& graph, std::size_t nodes)

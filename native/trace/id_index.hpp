@@ -1,7 +1,6 @@
 // IdIndex: from a node id to its index among ascending ids.
 //
-// Trade-off: a table over the range of ids if at most `spread` words a node (ids are nearly dense),
-// else binary search.
+// A table over the range of ids if it takes at most `spread` words a node, else binary search.
 #pragma once
 
 #include <algorithm>

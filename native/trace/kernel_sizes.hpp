@@ -1,5 +1,5 @@
-// Whole-number attributes of kernels, for models of compute. A new one is a line here, one in
-// Kernels (src/yantra/compute/model.py), and in whoever writes it.
+// Whole-number attributes of kernels, for models of compute. A new one also needs a line in Kernels
+// (src/yantra/compute/model.py), and in whatever writes it.
 #pragma once
 
 #include <array>

@@ -15,7 +15,7 @@ KnownFiles::Read KnownFiles::read(const std::string& prefix, std::uint64_t first
     for (std::uint64_t rank = first; rank < first + count; ++rank) {
         look_up();
         std::string path = prefix + '.' + std::to_string(rank) + ".et";
-        // Equal ones are often adjacent, and comparing is cheaper than hashing.
+        // Equal files are often adjacent, and comparing is cheaper than hashing.
         if (was_known && file_.is_same(path)) {
             made.numbers.push_back(made.numbers.back());
             continue;

@@ -2,7 +2,7 @@
 //
 // By a hash of all bytes, as ranks may differ only in a few group names; equal hashes are verified
 // by reading again, unless kept. Trade-off: only small plain files (trace/small_file.hpp) are read
-// here; the caller reads and judges the others.
+// here; others are left to the caller.
 #pragma once
 
 #include <cstddef>

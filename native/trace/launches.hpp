@@ -1,10 +1,9 @@
 // Launches: the host thread's work before the device may start, as nodes of the trace.
 //
 // One thread launches kernels, collectives, messages and copies in id order, never waiting for the
-// device. A launch is a host node that waits for the previous one; its work waits for it. So runs,
-// timelines and what-ifs see host work, without a mechanism in the core. Trade-off: one more node
-// per launch. Source: CUDA C++ Programming Guide, "Asynchronous Concurrent Execution" and "CUDA
-// Graphs".
+// device. A launch is a host node that waits for the previous one, and its work waits for it, so
+// the core needs no mechanism. Trade-off: one more node per launch. Source: CUDA C++ Programming
+// Guide, "Asynchronous Concurrent Execution" and "CUDA Graphs".
 #pragma once
 
 #include <cstdint>

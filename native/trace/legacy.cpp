@@ -188,7 +188,7 @@ private:
         }
     }
 
-    // Only lists repeat, none of them packed.
+    // Only lists repeat, and none is packed.
     void note(WireTag tag, u64 at) {
         const std::uint32_t list = layout_ == Layout::v0_0_1 ? 14 : 11;
         if (tag.field > 20) {
@@ -220,7 +220,7 @@ private:
     }
 
     std::int32_t node_type(u64 old, u64 at) const {
-        const bool shifted = layout_ < Layout::v0_0_3a;  // metadata nodes came in between
+        const bool shifted = layout_ < Layout::v0_0_3a;  // metadata nodes were inserted later
         if (old > coll_before_0_0_3 + (shifted ? 0 : 1)) {
             throw TraceFault(at, "node type " + std::to_string(old) + " is not in layout " +
                                      layout_name(layout_));
@@ -353,7 +353,7 @@ private:
         return out;
     }
 
-    // If the member that is set contradicts the stated type, the member wins.
+    // If the member set contradicts the stated type, the member wins.
     void value(WireReader& in, WireTag tag, u64 at, AttributeKind kind, OldAttribute& out) {
         const Coding& coding = coding_of(kind);
         expect(tag, coding.wire, at, kind_name(kind));
@@ -372,7 +372,7 @@ private:
         }
     }
 
-    // Writers write 0 and 1; another number shows that the member is not bool.
+    // Writers write 0 and 1; another number shows that the member is no bool.
     static u64 truth(WireReader& in) {
         const u64 at = in.offset();
         const u64 bits = in.varint();

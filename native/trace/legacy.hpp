@@ -3,9 +3,9 @@
 // Files do not state their layout. One fits if it explains every field of every record by number
 // and wire type, with all that its writers always write and no unexpected repetition. The result
 // has today's meaning: renumbered types and collectives, `parent` as data dependencies, run times
-// as durations in microseconds, properties as attributes. Trade-off: stricter than protobuf, which
-// would skip unknown fields silently. Source: MLCommons Chakra, eg_def.proto of January 2023 and
-// et_def.proto of June to August 2023.
+// as durations in microseconds, properties as attributes. Trade-off: unlike in protobuf, unknown
+// fields are not skipped. Source: MLCommons Chakra, eg_def.proto of January 2023 and et_def.proto
+// of June to August 2023.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // Numbers names that recur in nearly the same order, like attributes'.
 //
-// Trade-off: a name is first compared with the one that last followed its predecessor, which is
-// cheaper than a hash; only a mismatch is looked up.
+// A name is first compared with the one that last followed its predecessor, which is cheaper than a
+// hash; only a mismatch is looked up.
 #pragma once
 
 #include <algorithm>

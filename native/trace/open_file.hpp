@@ -1,4 +1,4 @@
-// A regular file open for reading, or none. Trade-off: without a reason.
+// A regular file open for reading, or none, without a reason.
 #pragma once
 
 #include <fcntl.h>

@@ -1,7 +1,6 @@
 // Attribute names and the graph columns that they fill.
 //
-// One table for both ways to build a graph, from a Trace or straight from bytes. Source: attribute
-// names of MLCommons Chakra's converters.
+// Source: attribute names of MLCommons Chakra's converters.
 #pragma once
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // The Chakra schema, layout 0.0.4 (October 2023, still today's): numbers of fields, types and
 // kinds.
 //
-// Trade-off: constants instead of generated classes; the schema is small and stable. Source:
-// MLCommons Chakra, protobuf package ChakraProtoMsg.
+// Trade-off: constants, not generated classes, as the schema is small and stable. Source: MLCommons
+// Chakra, protobuf package ChakraProtoMsg.
 #pragma once
 
 #include <cstdint>

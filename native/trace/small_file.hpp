@@ -1,7 +1,7 @@
 // Small trace files, read one after the other into the same memory.
 //
-// A large job has as many files of some 100 kB; keeping or allocating each costs more than
-// decoding. Trade-off: only plain .et files; others are left to the caller without a reason.
+// Allocating for each costs more than decoding. Trade-off: only plain .et files; others are left to
+// the caller without a reason.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,6 @@ public:
 
     std::string_view content() const { return {content_.room.get(), size_}; }
 
-    // Whether another file holds exactly the same bytes.
     bool is_same(const std::string& path);
 
     std::shared_ptr<Graph> usual_graph(bool kernels);   // as the function of that name
@@ -40,12 +39,12 @@ private:
     Buffer other_;
     std::size_t size_ = 0;
 
-    // Whose graph was made last: the next one may be like it.
+    // The file whose graph was made last: the next one may resemble it.
     Buffer known_;
     std::size_t known_size_ = 0;
     std::shared_ptr<const Graph> known_graph_;
     bool known_with_kernels_ = false;
-    bool is_known_ = false;   // it is the one that is loaded
+    bool is_known_ = false;   // it is the current file
     UsualRoom usual_room_;
 };
 

@@ -28,7 +28,7 @@ constexpr std::array<LabelColumn, 5> label_columns{{{&Graph::pg_name, &Graph::pg
                                                     {&Graph::dtype, &Graph::dtypes},
                                                     {&Graph::phase, &Graph::phases}}};
 
-// With its labels and names in the whole.
+// A block's graph, and its labels and names in the whole.
 struct BlockGraph {
     Graph graph;
     std::array<Vector<std::int32_t>, label_columns.size()> label;

@@ -1,7 +1,7 @@
 // Stamps: a long trace as copies of short blocks, before it is written.
 //
 // A copy is its block, two numbers and dependencies, so a step of many micro-batches costs its
-// distinct passes; a run's graph is assembled from the blocks' graphs, and bytes only on request.
+// distinct passes; a graph is assembled from the blocks' graphs, and bytes only on request.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // Trace: one rank's Chakra trace as columns, one row per node record, in file order.
 //
 // Trade-off: it keeps everything (reading and writing give the same trace) and resolves nothing;
-// `Graph` is the form to run. Text and lists are in shared pools, so a million nodes take some
-// twenty allocations. Source: MLCommons Chakra schema 0.0.4 (trace/schema.hpp).
+// `Graph` is the form to run. Text and lists are in shared pools, so allocations are few. Source:
+// MLCommons Chakra schema 0.0.4 (trace/schema.hpp).
 #pragma once
 
 #include <cstddef>

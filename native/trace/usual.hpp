@@ -1,8 +1,8 @@
 // A graph straight from a usual file's bytes.
 //
 // Trade-off: a second way to the same graph, without a Trace, in half the time and a third of the
-// memory. It accepts today's layout, distinct ids, known fields and expected types; for anything
-// else it gives up, and decoder and builder start over.
+// memory. It accepts only today's layout, distinct ids, known fields and expected types; else
+// decoder and builder start over.
 #pragma once
 
 #include <cstddef>

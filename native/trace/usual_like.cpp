@@ -83,7 +83,7 @@ public:
         known_ = room_.places;
         const bool are_alike = compare_records(before, now);
         if (!are_alike) {
-            room_.new_places.clear();   // they are places in a file that will not be the next one's before
+            room_.new_places.clear();   // they are places in a file that will not precede the next one
         }
         std::swap(room_.places, room_.new_places);
         return are_alike;

@@ -48,7 +48,7 @@ public:
         make_room(nodes);
     }
 
-    // For a copied graph of which some nodes are read anew.
+    // For a copied graph, some of whose nodes are read anew.
     UsualReader(Graph& copy, UsualRoom& room, bool kernels)
         : graph_(copy), room_(room), nodes_(copy.size()), kernels_(kernels), is_sorted_(false) {
         const auto learn = [](Interner& labels, const Vector<std::string>& names) {
@@ -363,7 +363,7 @@ private:
         nodes_ = nodes;
         const auto widen = [nodes](auto& shared, auto absent) {
             auto& column = shared.own();
-            column.reserve(nodes);   // no more than that, as growing would
+            column.reserve(nodes);   // exactly, as growing would take more
             column.resize(nodes, absent);
         };
         widen(graph_.id, std::uint64_t{0});
@@ -476,7 +476,7 @@ private:
 
     Graph& graph_;
     UsualRoom& room_;
-    std::optional<NamePool> names_;     // these two where nodes are read, not where they are known
+    std::optional<NamePool> names_;     // these two where nodes are read, not known
     std::optional<NodeBodies> bodies_;
     std::size_t nodes_ = 0;   // that the columns have room for; in the end the actual count
     std::size_t at_ = 0;      // column index of the current node
@@ -485,7 +485,7 @@ private:
     NameOrder order_;
     Interner known_;
     Vector<AttributeRole> roles_;  // by the number of a name
-    Vector<IntColumn*> present_;   // of a copy: those that some node has
+    Vector<IntColumn*> present_;   // those of a copy that some node has
     bool are_names_text_ = true;
     Interner groups_, peers_, op_classes_, dtypes_, phases_;
 };

@@ -158,7 +158,7 @@ private:
         }
     }
 
-    // Of the last record of the id, which gave the body. Searched, as findings are few.
+    // From the last record of the id, which gave the body. Searched, as findings are few.
     std::uint64_t byte_offset(std::uint64_t id) const {
         for (std::size_t record = trace_.size(); record-- > 0;) {
             if (trace_.id[record] == id) {

@@ -1,8 +1,8 @@
 // Checks that every node has what a simulator needs.
 //
-// Trade-off: independent of the run: a missing attribute is an error even if recorded durations
-// would make it unneeded. Structure (ids, dependencies, types) is judged by the Graph. Source:
-// MLCommons Chakra schema 0.0.4 and its feeder; ASTRA-sim 2's workload layer.
+// Trade-off: a missing attribute is an error even if a run with recorded durations would not need
+// it. Structure (ids, dependencies, types) is judged by the Graph. Source: MLCommons Chakra schema
+// 0.0.4 and its feeder; ASTRA-sim 2's workload layer.
 #pragma once
 
 #include "base/vector.hpp"

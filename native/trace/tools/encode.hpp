@@ -1,7 +1,7 @@
 // Encodes a Trace as a Chakra file (layout 0.0.4, not compressed).
 //
-// Trade-off: one fixed form: ascending fields, no default values, packed lists, unknown fields
-// last: protobuf's own bytes. Source: MLCommons Chakra schema 0.0.4; framing = a varint length
+// Trade-off: one fixed form, as protobuf writes it: ascending fields, no default values, packed
+// lists, unknown fields last. Source: MLCommons Chakra schema 0.0.4; framing = a varint length
 // before each message.
 #pragma once
 

@@ -41,7 +41,7 @@ private:
 };
 
 void write_computation(AttributeWriter& out, const PassOperation& one) {
-    out.number("num_ops", std::max<std::int64_t>(one.flops(), 1));   // a kernel of none never ends upstream
+    out.number("num_ops", std::max<std::int64_t>(one.flops(), 1));   // none never ends upstream
     out.number("tensor_size", std::max<std::int64_t>(one.moved(), 1), AttributeKind::uint64);   // none is skipped
     out.on_device();
     out.number("bytes_read", one.bytes_read);
@@ -158,7 +158,7 @@ private:
         }
     }
 
-    // Its predecessor on its chain, whose last it becomes.
+    // Its predecessor on its chain, which it then ends.
     std::optional<std::uint64_t> predecessor(const PassOperation& one, std::uint64_t place) {
         if (one.computes()) {
             const std::optional<std::uint64_t> before = std::exchange(made_.last_compute, place);
@@ -210,7 +210,7 @@ private:
 EncodedPass encode_pass(const Vector<Vector<PassItem>>& parts, std::optional<std::int64_t> chunk) {
     EncodedPass made;
     for (std::uint32_t number = 0; number < parts.size(); ++number) {
-        // A part may wait for what is behind in it, not for a later part.
+        // A part may wait for a later node of its own, not for a later part.
         for (std::size_t place = 0; place < parts[number].size(); ++place) {
             const std::uint32_t key = parts[number][place].key;
             if (made.places.size() <= key) {

@@ -1,8 +1,7 @@
 // encode_pass: a pass's operations as blocks of Chakra nodes, encoded once and copied many times.
 //
 // Within a block, control dependencies chain the device's computations, and each communicator's
-// collectives, in program order. Dependencies on earlier blocks and other passes are listed for the
-// player.
+// collectives. Dependencies on earlier blocks and other passes are listed for the player.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +16,7 @@
 
 namespace yantra {
 
-// Of one rank: bytes, and floating-point operations. A collective has a `comm_type`, a send or
+// Bytes and floating-point operations are of one rank. A collective has a `comm_type`, a send or
 // receive a `peer`; anything else computes, or moves bytes to or from memory beyond the device
 // (`mem_load`, `mem_store`).
 struct PassOperation {
@@ -82,7 +81,7 @@ struct PassTotals {
     std::int64_t most_held = 0;
     bool stores = false;                     // whether it moves activations beyond the device
     Vector<std::uint32_t> messages;     // places of sends and receives
-    std::optional<std::uint32_t> too_early;  // a place that waits for one that is not before it
+    std::optional<std::uint32_t> too_early;  // a place that waits for one not before it
 };
 
 // Not yet placed: its segments, and where each key is.

@@ -2,10 +2,9 @@
 //
 // A pass is segments, contiguous blocks of nodes. A copy is tied to earlier ones by control
 // dependencies, which chain the device's computations and each communicator's collectives, and by
-// dependencies on other passes of the same micro-batch.
+// dependencies on other passes of its micro-batch.
 //
-// Trade-off: passes refer to each other by keys, looked up for each copy, so callers make no
-// copies.
+// Trade-off: passes refer to each other by keys, which are looked up for each copy.
 #pragma once
 
 #include <cstdint>
@@ -60,7 +59,7 @@ struct PassCopy {
     Vector<Segment> segments;
     Vector<PlaceInPass> places;        // by key
     Vector<std::uint32_t> blocking;    // keys of what the device waits for after the pass
-    std::optional<PassSource> direction;    // as what others look for it: forward or backward
+    std::optional<PassSource> direction;    // by which others look for it: forward or backward
     std::optional<PassSource> neighbour;    // the direction of the pass that makes its tensor on this device,
     std::optional<std::uint32_t> beside;    // and its chunk
     std::uint32_t chunk = 0;
@@ -80,7 +79,7 @@ public:
     // each turn. Throws std::invalid_argument if a pass waits for one not played.
     void play(std::span<const std::uint32_t> passes, std::span<const std::int64_t> microbatches,
               std::span<const std::pair<std::uint32_t, std::uint32_t>> turns, std::int64_t tags_each);
-    // Plays what comes once a step, behind its passes; another step may follow.
+    // Plays what comes once a step, after its passes; another step may follow.
     void finish(std::uint32_t pass);
 
     Stamper& stamper() { return stamper_; }

@@ -40,7 +40,7 @@ Trace relabelled(const Trace& block, const Relabel& by) {
     const std::uint32_t layer = block.attribute_names.find("layer");
     const std::uint32_t chunk = block.attribute_names.find("chunk");
     const std::uint32_t tag = block.attribute_names.find("comm_tag");
-    std::string_view before;   // the previous node's layer, and that text moved on
+    std::string_view before;   // the previous node's layer, and its replacement
     Text moved;
     for (Attribute& item : made.attributes) {
         if (item.name == layer && item.kind == AttributeKind::string) {

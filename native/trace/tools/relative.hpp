@@ -1,6 +1,6 @@
 // Relative traces: templates for many ranks, with names for groups and expressions for peers.
 //
-// Trade-off: both are plain text here; the caller supplies ids and ranks.
+// Both are plain text here; the caller supplies ids and ranks.
 #pragma once
 
 #include <cstdint>

@@ -57,7 +57,7 @@ private:
         std::size_t attribute = 0;
     };
     struct Changes {
-        std::shared_ptr<const Trace> block;  // so that no other takes its address
+        std::shared_ptr<const Trace> block;  // held, so that no other block takes its address
         Vector<Changed> all;
     };
 

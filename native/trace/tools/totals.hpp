@@ -1,7 +1,7 @@
 // Totals of a trace: computation by class and phase, communication by kind and group, and live
 // activations.
 //
-// Trade-off: activations are counted in file order, the order of issue; a run may overlap them.
+// Trade-off: activations are counted in file order, while a run may overlap them.
 #pragma once
 
 #include <cstdint>
