@@ -1,8 +1,7 @@
 // Matcher: pairs the k-th send with the k-th receive of the same (tag, source, destination, size).
 //
-// The hash table holds only waiting keys, the traffic in flight (upstream's counters grow
-// throughout). A bucket is four bytes: the last waiting message of a key; the rest is in the
-// messages, which are touched anyway, so a key changes one link. Trade-off: many more buckets than
+// The hash table holds only waiting keys. A bucket is four bytes: the last waiting message of a
+// key; the rest is in the messages, which are touched anyway. Trade-off: many more buckets than
 // keys, to keep chains short. Different sizes never meet (astra-sim-semantics 0.3).
 #pragma once
 
@@ -66,7 +65,7 @@ public:
         return {bucket, before, last};
     }
 
-    // Of the side opposite `side`, longest first, or none.
+    // The message of the other side that waits longest, or none.
     template <class At>
     [[gnu::always_inline]] u32 take(const Place& place, Side side, At&& at) {
         if (place.last == none || at(place.last).side == side) {
@@ -106,7 +105,7 @@ public:
         }
     }
 
-    // visit(first message).
+    // Calls visit(first message) for each key.
     template <class At, class Visit>
     void for_each(At&& at, Visit&& visit) const {
         for (u32 last : buckets_) {
@@ -116,7 +115,7 @@ public:
         }
     }
 
-    // By key in order.
+    // Calls visit for each message, by key and in order.
     template <class At, class Visit>
     void for_each_message(At&& at, Visit&& visit) const {
         for (u32 last : buckets_) {

@@ -2,8 +2,8 @@
 //
 // In an exchange the k-th message from a peer meets the k-th receive posted for it, so a counter
 // per peer (arrivals less receives posted) replaces matching. (The exchange keeps smaller messages
-// to a peer from overtaking.) Exact if all members run the same phases; so a table is shared by
-// equal communicator, chunk number and phases. Chunks that differ share none, and the run
+// to a peer from overtaking.) This is exact if all members run the same phases, so a table is
+// shared by equal communicator, chunk number and phases. Chunks that differ share none, and the run
 // deadlocks; upstream pairs by tag and size alone, so they may complete each other: with that quirk
 // the run restarts with tags.
 #pragma once
@@ -36,7 +36,7 @@ public:
         Vector<ChunkId> chunk;      // by member; none before it joins and after it leaves
         Vector<u32> early;          // by member: newest early arrival; may be empty
     };
-    // For a chunk that has not reached its phase, or does not exist yet.
+    // An arrival for a chunk that has not reached its phase, or does not exist yet.
     struct Early {
         u32 table = none;
         u32 member = none;

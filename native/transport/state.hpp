@@ -47,7 +47,7 @@ void visit_flight(Visitor& v, Transport::State& state, u32 at) {
 }
 
 // Flights that wait for their receive, sorted, as tables have no order of keys; tags last. Waiting
-// receives are the comparer's business.
+// receives are left to the comparer.
 inline Vector<std::pair<MatchKey, u32>> sends_in_order(Transport::State& state) {
     Vector<std::pair<MatchKey, u32>> waiting;
     state.matcher.for_each_message(state.waiting(), [&](u32 at) {

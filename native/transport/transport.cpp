@@ -41,7 +41,7 @@ void Transport::offer_to_receive(const Actors::Ends& ends, RankId at, RankId fro
              {{Owner::transport, may_receive}, waiting, none});
 }
 
-// What upstream's rendezvous keeps of a size, at either end: a signed 32-bit value.
+// A size as upstream's rendezvous keeps it, at either end: a signed 32-bit value.
 u64 Transport::carried(u64 bytes, RankId from, RankId to) const {
     const i64 kept = in_32_bits(bytes);
     if (!parameters_.sizes_of_32_bits || static_cast<u64>(kept) == bytes) {
@@ -94,7 +94,7 @@ void Transport::arrive(u32 flight) {
     probe_.delivered(flight);
     Flight& f = state_.flights[flight];
     const bool receive_posted = f.receive_posted;
-    const Completion sent = f.sent;   // copies, as who completes may post the next message in its place
+    const Completion sent = f.sent;   // copies, as completing may post the next message in its place
     const Completion received = f.received;
     if (receive_posted) {
         ends(flight);
@@ -106,7 +106,7 @@ void Transport::arrive(u32 flight) {
         probe_.send_ends(flight, engine_.now());
         complete(sent);
         if (watcher_ != nullptr) [[unlikely]] {
-            watcher_->event_begins();   // this end and the next are of different messages
+            watcher_->event_begins();   // this end and the next belong to different messages
         }
     }
     if (receive_posted) {

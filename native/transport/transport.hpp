@@ -1,7 +1,7 @@
 // Transport: messages between ranks: matching, and the rendezvous protocol.
 //
 // The k-th send pairs with the k-th receive of its key (astra-sim-semantics 0.3). Under rendezvous
-// the sender first waits for a control message that the receive is posted (5.9). Messages whose
+// the sender first waits for a control message from the posted receive (5.9). Messages whose
 // receiver counts arrivals (peer_tables.hpp) only pass through.
 #pragma once
 
@@ -83,7 +83,7 @@ public:
                                    Completion then) {
         post(ends, at, from, bytes, tag, then, false, 0);
     }
-    // Either half; `order` is the message's. Whether it is a receive whose message is there.
+    // Posts either half; `order` is the message's. True for a receive whose message is there.
     // Inlined down to the table, per half: fields combined in memory for a call and read as wider
     // words would stall on earlier stores.
     [[gnu::always_inline]] bool post(const Actors::Ends& ends, RankId rank, RankId peer, u64 bytes,
@@ -145,7 +145,7 @@ public:
     [[gnu::noinline]] void handle(const Event& event);
 
     bool is_rendezvous() const { return parameters_.rendezvous; }
-    // Of a completion that waits for a control message: the send behind it; else null.
+    // The send behind a completion that waits for a control message; else null.
     const Rendezvous* send_behind(const Completion& completion) const;
     const CutSizes& cut() const { return cut_; }
     const State& state() const { return state_; }
@@ -176,7 +176,7 @@ private:
     const Actors& actors_;
     NetworkModel& network_;
     FastPath* const fast_path_;      // null where the network has none
-    HeldLinks* const held_links_;    // the same
+    HeldLinks* const held_links_;    // likewise
     Completions& completions_;
     TransportParameters parameters_;
     OrderWatcher* watcher_;
@@ -185,7 +185,7 @@ private:
     CutSizes cut_;
 };
 
-// That of the other half if it waits, else a new one that waits.
+// The other half's flight if it waits, else a new one that waits.
 [[gnu::always_inline]] inline u32 Transport::meet(const MatchKey& key, Matcher::Side side, bool& fresh) {
     const auto waiting = state_.waiting();
     const Matcher::Place place = state_.matcher.find(key, waiting);

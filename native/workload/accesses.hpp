@@ -1,7 +1,7 @@
 // Accesses: a job's distinct accesses to remote memory as columns, and their times.
 //
-// For memory models in Python, asked once for all. The core's own compute latency + bytes /
-// bandwidth when an access begins (memory/remote.hpp).
+// For memory models in Python, which are asked once for all. The core computes latency + bytes /
+// bandwidth itself when an access begins (memory/remote.hpp).
 #pragma once
 
 #include <map>

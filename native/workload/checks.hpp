@@ -9,14 +9,14 @@
 
 namespace yantra {
 
-// If this rank runs the job: peers, its own number, membership of communicators.
+// For a rank that runs the job: peers, its own number, membership of communicators.
 Vector<Problem> check_rank(const Job& job, u32 rank, u32 ranks,
                                 const std::function<bool(u32)>& is_member);
 
 // Of a trace for a collective among `positions` ranks.
 Vector<Problem> check_custom(const Graph& graph, u32 positions, bool whole_microseconds);
 
-// And within the run's clock; appends problems.
+// Whether it is there and within the run's clock; appends problems.
 bool check_duration(const Graph& graph, u32 node, bool whole_microseconds, u64 longest_ns,
                     Vector<Problem>& problems);
 

@@ -24,7 +24,7 @@ inline constexpr u32 node_classes = 5;
 // A kind of slot without limit.
 inline constexpr u8 unlimited = 0xff;
 
-// Kept small, as there may be one per node and rank: members of collectives share their place with
+// Kept small, as there may be one per node and rank: members for collectives share their place with
 // those that collectives lack. The members named first are compared.
 struct Op {
     OpKind kind = OpKind::skip;
@@ -44,7 +44,7 @@ struct Op {
         i64 priority;            // of a collective
     };
     union {
-        u64 busy_ticks = 0;      // of the ticks, counted as compute
+        u64 busy_ticks = 0;      // the part of `ticks` counted as compute
         u64 involved;            // of a collective: bit set of its dimensions
     };
 };
@@ -70,7 +70,7 @@ struct ResourceMap {
 
     // Whether all communication is in the slots of memory accesses.
     bool communicates_in_one() const { return capacity.size() == memory + std::size_t{1}; }
-    // Whether no communication slot has room for two.
+    // Whether every communication slot holds only one.
     bool communicates_one_by_one() const {
         for (std::size_t slot = 0; slot < capacity.size(); ++slot) {
             const bool is_other = slot == cpu || slot == compute || (slot == memory && !communicates_in_one());
@@ -94,7 +94,7 @@ struct Job {
     Vector<Op> ops;
     // Order of starting, by node; empty if that of nodes.
     Vector<u32> position;
-    // By node: its only child, if that has no other parent, so is ready when the node ends; else
+    // By node: its only child, if that has no other parent and so is ready when the node ends; else
     // none.
     SharedVector<u32> only_child;
 };

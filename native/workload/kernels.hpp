@@ -1,8 +1,7 @@
 // Kernels: a job's distinct computations as columns, and their times.
 //
-// A Python compute model is asked once for all rows, so cost follows distinct kernels. Trade-off:
-// each node of a distinct graph is hashed once. The roofline needs none of this
-// (lower_compute.cpp).
+// A Python compute model is asked once for all rows. Trade-off: each node of a distinct graph is
+// hashed once. The roofline needs none of this (lower_compute.cpp).
 #pragma once
 
 #include <array>
@@ -27,7 +26,7 @@ public:
         bool bytes = true;
         bool missing_is_cpu_op_means_cpu = false;
         bool whole_microseconds = false;
-        bool may_communicate = false;   // then those of a recording that do have no row
+        bool may_communicate = false;   // if so, those of a recording that do have no row
     };
 
     explicit KernelTable(Needs needs) : needs_(needs) {}
@@ -67,7 +66,7 @@ private:
         std::size_t operator()(const Row& row) const;
     };
     struct OfGraph {
-        std::shared_ptr<const Graph> graph;   // kept, so that its address is no other's
+        std::shared_ptr<const Graph> graph;   // held, so that no other graph takes its address
         Vector<u32> rows;
     };
 

@@ -27,7 +27,8 @@ std::optional<CollectiveKind> collective_kind(u64 comm_type) {
     return comm_type < 10 ? std::optional(kinds[comm_type]) : std::nullopt;
 }
 
-// A ring performs four of the kinds; those are shown how a scenario, or ASTRA-sim's system file, names it.
+// A ring performs four of the kinds; their message shows how a scenario, or ASTRA-sim's system
+// file, names it.
 std::string no_algorithm(u64 comm_type, bool named_by_system_file) {
     const CollectiveKind kind = *collective_kind(comm_type);
     const char* key = kind == CollectiveKind::all_reduce       ? "all_reduce"
@@ -50,7 +51,7 @@ std::string no_algorithm(u64 comm_type, bool named_by_system_file) {
            "-implementation\": [\"ring\"] in the system file or " + in_scenario + " in a scenario";
 }
 
-// Returns whether the group of the node is there.
+// Whether the node's group exists.
 bool set_communicator(NodeReader& reader, Op& op) {
     const Graph& graph = reader.graph;
     const i32 group = graph.pg_name[reader.node];
@@ -101,8 +102,8 @@ void lower_message(NodeReader& reader, Op& op) {
     op.peer = static_cast<u32>(peer.value_or(0));
 }
 
-// Takes the dimensions that a collective of all ranks asks for, or those of one that asks for none. A group names its ranks itself, and
-// traces that give a collective say what every rank does in it.
+// Takes the dimensions that a collective of all ranks asks for, or the default. A group names its
+// ranks itself, and traces that give a collective say what every rank does in it.
 void set_involved(NodeReader& reader, Op& op) {
     const Graph& graph = reader.graph;
     const LowerOptions& options = reader.options;
@@ -196,7 +197,7 @@ void lower_communication(NodeReader& reader, Op& op, bool on_cpu) {
         return;
     }
     if (!set_communicator(reader, op)) {
-        return;   // what else is wrong follows from it
+        return;   // other errors follow from it
     }
     if (reader.type() == NodeType::comm_coll) {
         lower_collective(reader, op);

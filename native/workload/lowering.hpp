@@ -1,8 +1,7 @@
 // Lowering: turns a trace's nodes into operations for a rank.
 //
 // Names, attributes, units and quirks are resolved once per trace. A node that cannot run is a
-// Problem; the pass goes on, to find all. Compute nodes: lower_compute.cpp; communication:
-// lower_communication.cpp.
+// Problem; the pass goes on, to find all.
 #pragma once
 
 #include <array>
@@ -53,7 +52,7 @@ struct LowerOptions {
     std::array<u64, collective_kinds> covered{};    // by kind: bit set of the dimensions its plan covers
     // By kind, dimension and whether it is visited last: why the algorithm cannot run there.
     std::map<std::tuple<u32, u32, bool>, std::string> impossible;
-    bool named_by_system_file = false;   // so that advice names the keys of ASTRA-sim's system file, too
+    bool named_by_system_file = false;   // advice names the keys of ASTRA-sim's system file, too
     // Quirks (see docs/concepts/quirks.md).
     bool missing_is_cpu_op_means_cpu = false;
     bool skipped_nodes_do_not_wake = false;

@@ -20,7 +20,7 @@ struct NodeReader {
     const LowerOptions& options;
     Vector<Problem>& problems;
     const Vector<u32>* kernel_rows = nullptr;   // by node, where a table has kernel times
-    // By group name number in the graph, then of all ranks; none: undefined.
+    // By group name number in the graph, then for all ranks; none: undefined.
     Vector<u32> communicators;
     u32 node = 0;
 

@@ -1,8 +1,8 @@
 // Rank rules: what a template's names mean for each rank, by arithmetic.
 //
-// Ranks are points of a grid, and groups and peers follow from coordinates: a sum with one term per
-// axis instead of a table as long as the job. Trade-off: a division per axis, so a run tabulates
-// the ranks that it runs.
+// Groups and peers follow from a rank's coordinates on a grid: a sum with one term per axis instead
+// of a table as long as the job. Trade-off: a division per axis, so a run tabulates the ranks that
+// it runs.
 #pragma once
 
 #include "base/types.hpp"

@@ -1,5 +1,5 @@
-// Adds to a job which ready node, and which collective, goes first. Priorities become positions at
-// compile time.
+// Adds to a job which ready node, and which collective, goes first. Priorities become positions
+// beforehand.
 #pragma once
 
 #include <memory>
