@@ -1,4 +1,4 @@
-// An id compares with its own kind, converts into nothing, and alone indexes the vector of its kind.
+// An id compares only with its own kind, converts into nothing, and alone indexes its vector.
 #include "base/ids.hpp"
 
 #include <concepts>

@@ -1,4 +1,4 @@
-// For the tests beside the parts: repeatable random numbers, and a check that says where.
+// For tests: repeatable random numbers, and a check that says where it failed.
 #pragma once
 
 #include <cstdio>

@@ -67,7 +67,7 @@ void comes_back(const Vector<Field>& fields, const std::string& bytes, u64 step)
     check(reader.at_end() && reader.left() == 0, "something is left", step);
 }
 
-// The fields that can be read of a text that is cut off.
+// The fields that can be read from a text that is cut off.
 void a_prefix_is_refused(const Vector<Field>& fields, const std::string& bytes, u64 step) {
     for (std::size_t size = 0; size < bytes.size(); ++size) {
         WireReader reader(std::string_view(bytes).substr(0, size));

@@ -1,4 +1,4 @@
-// Shape answers as a list of offsets searched from the front, strided or not, ascending or not.
+// Shape answers like a list of offsets searched from the front, strided or not, ascending or not.
 #include "base/vector.hpp"
 #include "collective/communicator.hpp"
 

@@ -1,5 +1,5 @@
-// Programs and plans of small networks for tests of collectives: all ranks are one communicator,
-// with a ring on each dimension.
+// Programs and plans of small networks for tests: all ranks are one communicator, with a ring on
+// each dimension.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace yantra::test {
 
-// `sends` packets to the next position, each when the one before it has come.
+// `sends` packets to the next position, each when the last has come.
 inline Program ring(u64 sends, Share bytes, Share result) {
     Run run;
     run.count = sends + 1;

@@ -31,9 +31,9 @@ void a_kernel_is_slow_for_the_part_within_a_spell() {
         {1000, 100, 300},    // all within
         {1000, 110, 310},    // 100 in 300, then 10 between the spells
         {1000, 120, 330},    // and 20 ticks in the second for 10 more
-        {1000, 121, 331},    // and one behind it
-        {1150, 100, 210},    // 50 within, 10 between, 10 in the second, 30 behind
-        {1330, 100, 100},    // behind
+        {1000, 121, 331},    // and one after it
+        {1150, 100, 210},    // 50 within, 10 between, 10 in the second, 30 after
+        {1330, 100, 100},    // after both
         {1000, 0, 0},        // nothing to do
     };
     for (const Case& of : cases) {

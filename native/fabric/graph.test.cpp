@@ -1,4 +1,4 @@
-// A graph lists every link once where it begins and once where it ends, and refuses what is none.
+// A graph lists every link once where it begins and once where it ends, and refuses invalid ones.
 #include "base/vector.hpp"
 #include "fabric/graph.hpp"
 

@@ -1,4 +1,4 @@
-// Ranks and coordinates, and ranks and members of groups, are two names of the same; hops are a distance.
+// Ranks convert to coordinates and to members of groups and back; hops are a distance.
 //
 // needs: fabric/table.cpp
 #include "base/vector.hpp"

@@ -1,7 +1,7 @@
-// A message arrives by the links it takes: each begins where the one before it ended, and there are as
-// many as the grid says, the fewest there can be.
+// A message arrives by the links it takes, each beginning where the last ended, as many as the grid
+// says and the fewest possible.
 //
-// The oracle of hops is a search of each block in breadth.
+// The oracle of hops is a breadth-first search of each block.
 //
 // needs: fabric/grid.cpp, fabric/table.cpp
 #include "base/vector.hpp"
@@ -23,7 +23,7 @@ Grid any_grid(test::Random& random) {
     return Grid(dimensions);
 }
 
-// Hops from the first coordinate of a block to another; a switch is one device more.
+// Hops within a block from its first coordinate; a switch is one more device.
 u32 slow_hops(const Dimension& dimension, u32 from, u32 to) {
     const u32 size = dimension.size;
     Vector<u32> hops(size + 1, none);

@@ -32,7 +32,6 @@ inline Program line_of(u32 size) {
     return {graph, {1, 1}, true};
 }
 
-// From each position to the one two ahead.
 inline Program step_of_two() {
     GraphProgram graph;
     graph.symmetry = Symmetry::add;
@@ -54,7 +53,7 @@ inline Program exclusive(i32 bits) {
     return {machine, {1, 1}, true};
 }
 
-// Peers are named by differing bits; what names ranks without its own, all ranks do.
+// Peers are named by differing bits; names of ranks without their own job are those of all.
 inline std::shared_ptr<const Job> any_job(Random random, u32 rank) {
     Vector<Node> nodes;
     for (u64 left = 1 + random.below(4); left > 0; --left) {

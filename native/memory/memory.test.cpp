@@ -1,6 +1,5 @@
-// A memory that ranks share serves them first come first served; others serve at once.
+// Memories that ranks share serve first come first served; others at once.
 //
-// The oracle keeps, for each server, when it is free.
 // needs: memory/local_bandwidth.cpp
 #include "base/vector.hpp"
 #include "memory/memory.hpp"

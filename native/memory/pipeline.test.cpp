@@ -1,4 +1,4 @@
-// Accesses to a pipelined memory end when chunks that queue at every hop, one by one, have passed.
+// Accesses to a pipelined memory end when their chunks, queueing at every hop, have passed.
 //
 // The oracle moves single chunks: a group's chunk k enters a hop when the hop is free and the chunk has
 // left the hop before.

@@ -1,5 +1,5 @@
-// The stretches of a link follow each other, none is empty, neighbours differ, and at every time the rate is the
-// one that was set last.
+// Stretches of a link adjoin, none is empty, neighbours differ, and at every time the rate is the
+// last one set.
 #include "base/vector.hpp"
 #include "record/link_series.hpp"
 

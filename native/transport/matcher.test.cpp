@@ -1,7 +1,6 @@
 // Matcher pairs the k-th send with the k-th receive of a key, whatever else waits.
 //
-// The oracle is a map from keys to what waits for them. Few keys make long queues, many keys make the
-// table grow and its probes wrap around.
+// Few keys make long queues, many keys make the table grow and its probes wrap around.
 #include "base/vector.hpp"
 #include "transport/matcher.hpp"
 

@@ -1,4 +1,4 @@
-// Every routing that is registered keeps the laws, and wrong ones are caught by the name of the law.
+// Every registered routing keeps the laws, and wrong ones break the law named.
 //
 // needs: fabric, fabric/routing
 #include "fabric/routing/routing_laws.hpp"

@@ -1,5 +1,5 @@
-// Shortest: the cheapest way; of several, the first link at every device. One way for each pair, so
-// parallel links idle, as in a network without multipath.
+// Shortest: the cheapest way; of several, the first link at every device. Parallel links idle, as
+// in a network without multipath.
 #include "fabric/routing/hop_by_hop.hpp"
 
 namespace yantra {

@@ -1,4 +1,4 @@
-// Ready has the places that a set has, whatever is set and cleared.
+// Ready holds what a set of places holds, whatever is set and cleared.
 #include "network/packet/ready.hpp"
 
 #include <set>

@@ -1,4 +1,4 @@
-// Stretches have the bytes that a set of bytes has, whatever comes in which order.
+// Stretches hold the bytes that a set of bytes holds, in whatever order they come.
 #include "network/packet/stretches.hpp"
 
 #include <set>

@@ -1,4 +1,4 @@
-// CUBIC on five traces of ACKs, each worked by hand from RFC 9438, with the numbers beside.
+// CUBIC on five traces of ACKs, each worked by hand from RFC 9438.
 //
 // Packets of 1,000 bytes, C = 0.4, beta = 0.7, alpha = 3 (0.3) / 1.7 = 0.529412. Windows below are in packets.
 // needs: network/packet/sender.cpp, network/packet/congestion_control.cpp, network/packet/tcp.cpp
@@ -11,7 +11,8 @@ using test::check;
 
 namespace {
 
-// A loss with so many packets in the window and in flight, found at a second, and a full ACK of it.
+// A loss with so many packets in the window and in flight, found at second `from`, and a full ACK
+// of it.
 void lose(TcpTrace& trace, u64 from, u64 packets) {
     trace.sends_to(from + packets * 1000);
     trace.duplicates(3);

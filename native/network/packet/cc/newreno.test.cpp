@@ -1,4 +1,4 @@
-// NewReno on five traces of ACKs, each worked by hand from RFC 5681, 6582 and 6298, with the numbers beside.
+// NewReno on five traces of ACKs, each worked by hand from RFC 5681, 6582 and 6298.
 //
 // Packets of 1,000 bytes; the first window is min(10 MSS, max(2 MSS, 14,600)) = 10,000 bytes.
 // needs: network/packet/sender.cpp, network/packet/congestion_control.cpp, network/packet/tcp.cpp

@@ -1,4 +1,4 @@
-// NSCC's window on five traces of ACKs, each worked by hand from the equations of its file, with the numbers beside.
+// NSCC's window on five traces of ACKs, each worked by hand from the equations of its file.
 //
 // Packets of 1,000 bytes, base round trip 8,000 ns at 100 Gb/s: a bandwidth-delay product of 100,000 bytes, so the window
 // begins with 150,000. The target is 6,000 ns; the mean is the last delay (delay_gain 1).
