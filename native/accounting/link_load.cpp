@@ -163,7 +163,7 @@ LinkRates rates_of_messages(const Model& model, const Recording& recording) {
     return rates;
 }
 
-// By row, then time.
+// Ordered by row, then time.
 LinkRates summed(const LinkRates& rates, Vector<LinkStretch>&& charged) {
     struct Change {
         u32 row;
@@ -268,7 +268,7 @@ LinkCrossings link_crossings(const Model& model, const Outcome& outcome, const R
                              const Vector<u32>& rows) {
     const Vector<u32> row_of_link = rows_of_links(model, recording);
     Vector<u32> row_of = row_of_link;
-    if (recording.by_span && !recording.link_class.empty()) {   // of a class that of its first link
+    if (recording.by_span && !recording.link_class.empty()) {   // for a class, its first link
         row_of.clear();
         for (u32 link = static_cast<u32>(row_of_link.size()); link-- > 0;) {
             const u32 of_class = recording.link_class[link];

@@ -38,7 +38,7 @@ void for_each_crossing(const Model& model, const Recording& recording, Visit&& v
 // A link's or class's place among those used.
 Vector<u32> numbers_in_use(const Model& model, const Recording& recording);
 
-// By link; none where it carried nothing.
+// By link; none for a link that carried nothing.
 Vector<u32> rows_of_links(const Model& model, const Recording& recording);
 
 // By row, then time. Crossings without a tick are left out.

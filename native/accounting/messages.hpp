@@ -24,7 +24,7 @@ struct Messages {
 
 Messages messages(const Model& model, const Recording& recording);
 
-// `never` for none.
+// `never` for no node.
 u64 id_of(const Model& model, const Recording& recording, u32 place);
 
 }  // namespace yantra

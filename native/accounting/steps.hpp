@@ -35,7 +35,7 @@ StepKind kind_of(Why why);
 
 bool is_of_message(Why why);
 
-// Among the nodes of all ranks that ran.
+// The node's place among the nodes of all ranks that ran.
 u32 place_of(const Outcome& outcome, u32 rank, u32 node);
 
 }  // namespace yantra

@@ -23,7 +23,7 @@ public:
         result_.bytes.resize(rows * count);
     }
 
-    // Spread over [start, end).
+    // Spreads them over [start, end).
     void add(std::size_t row, u64 start, u64 end, u64 bytes, u64 times) {
         const Vector<u64>& edges = result_.edges;
         const auto found = std::upper_bound(edges.begin(), edges.end() - 1, start) - edges.begin();
@@ -216,7 +216,7 @@ Utilisation dimensions_of_messages(const Model& model, const Outcome& outcome, c
     return filled.take();
 }
 
-// In the order of links.
+// By port, in the order of links.
 Utilisation port_utilisation(const Outcome& outcome, const Recording& recording, u32 bins) {
     Vector<u32> row;   // by link, or class
     for (std::size_t i = 0; i < recording.port_spans.size(); ++i) {

@@ -19,7 +19,7 @@ struct Utilisation {
 Utilisation dimension_utilisation(const Model& model, const Outcome& outcome,
                                   const Recording& recording, u32 bins);
 
-// In the order of Outcome::links.
+// By link, in the order of Outcome::links.
 Utilisation link_utilisation(const Model& model, const Outcome& outcome, const Recording& recording,
                              u32 bins);
 

@@ -8,8 +8,8 @@ namespace yantra {
 
 struct CutSizes {
     u64 count = 0;
-    u64 bytes = 0;   // of the first
-    u64 kept = 0;    // of it
+    u64 bytes = 0;   // of the first such message
+    u64 kept = 0;    // how many of these are kept
 
     void note(u64 whole, u64 part) {
         if (count++ == 0) {

@@ -21,7 +21,7 @@ struct HugePages {
     static constexpr std::size_t least = 2 * page;   // bytes from which they are requested
     static constexpr std::size_t line = 64;          // of the cache; allocations are aligned to it
 
-    // For std::free; nullptr if out of memory.
+    // To be freed by std::free; nullptr if out of memory.
     static void* room(std::size_t bytes, std::size_t alignment) {
         if (bytes < least) {
             return vectors::aligned_room(bytes, alignment > line ? alignment : line);

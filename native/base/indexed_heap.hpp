@@ -33,7 +33,7 @@ public:
         }
     }
 
-    // No-op if absent.
+    // Does nothing if it is absent.
     void remove(u32 number) {
         const u32 place = std::exchange(place_[number], none);
         if (place == none) {

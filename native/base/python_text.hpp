@@ -66,7 +66,7 @@ inline std::size_t python_number(std::string_view json, std::size_t at, std::str
         return std::string_view::npos;
     }
     const std::size_t point = at;
-    std::size_t end = at;  // of what is written
+    std::size_t end = at;  // end of what is written
     if (at < json.size() && json[at] == '.') {
         while (++at < json.size() && is_digit(json[at])) {
         }

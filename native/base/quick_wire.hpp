@@ -86,7 +86,7 @@ public:
 private:
     std::uint64_t next() { return static_cast<std::uint8_t>(*cursor_++); }
 
-    // For a number whose first byte exists.
+    // Reads the rest of a number whose first byte exists.
     bool rest_of_varint(std::uint64_t& value) {
         value &= 0x7fU;
         for (unsigned shift = 7; cursor_ != end_; shift += 7) {

@@ -95,7 +95,7 @@ void release_owned(Struct* released) {
     released->release = nullptr;
 }
 
-// Owns the children.
+// The schema owns the children.
 ArrowSchema schema_of(std::string format, std::string name, int64_t flags, Vector<ArrowSchema> children) {
     auto owned = std::make_unique<Owned<ArrowSchema>>();
     owned->texts = {std::move(format), std::move(name)};

@@ -37,7 +37,7 @@ namespace yantra {
 
 namespace {
 
-constexpr u64 comm_types = 32;   // that a set of them as bits holds
+constexpr u64 comm_types = 32;   // bits in a set of them
 
 // Comm_types, as bits, that graphs use in communicators of each layout, and those of groups named
 // differently from their communicator.

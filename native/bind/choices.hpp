@@ -31,7 +31,7 @@ struct Choice {
     u32 value;
 };
 
-// By value. They live as long as the process.
+// Members are by value. They live as long as the process.
 struct ChoiceClass {
     nanobind::handle type;
     Vector<nanobind::handle> members;

@@ -22,7 +22,7 @@ struct Calls {
     std::array<struct sigaction, heard_signals.size()> handlers_before{};
     std::array<bool, heard_signals.size()> is_heard{};
     std::thread::id main_thread;   // the only one in which Python acts on signals
-    std::atomic<u32> stops_said{0};   // that are still there
+    std::atomic<u32> stops_said{0};   // Stops that still exist
 };
 
 // Per process, as handlers are.

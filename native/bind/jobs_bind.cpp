@@ -128,7 +128,7 @@ void set_custom_by_node(LowerOptions& options, const std::unordered_map<u64, Cus
     }
 }
 
-// Over all ranks, on these dimensions.
+// Offers a kind over all ranks, on these dimensions.
 void offer(LowerOptions& options, CollectiveKind kind, const Vector<u32>& covered) {
     options.offered_kinds |= 1u << static_cast<u32>(kind);
     for (u32 dimension : covered) {

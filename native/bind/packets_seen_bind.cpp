@@ -42,7 +42,7 @@ struct SeenSweeps {
     Vector<u32> link, bytes;
 };
 
-// Those that sent anything.
+// Links that sent anything.
 struct LinkCounts {
     Vector<u32> link;
     Vector<u64> packets, bytes, queue_max_bytes, pauses, resumes, marks, drops;

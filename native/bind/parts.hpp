@@ -8,7 +8,7 @@ namespace yantra {
 void register_trace(nanobind::module_& module);
 void register_graph(nanobind::module_& module);
 void register_recorder(nanobind::module_& module);
-void register_encoder(nanobind::module_& module);   // of passes, for the player
+void register_encoder(nanobind::module_& module);   // for passes of the player
 void register_player(nanobind::module_& module);
 void register_templates(nanobind::module_& module);
 void register_parameters(nanobind::module_& module);

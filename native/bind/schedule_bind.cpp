@@ -20,7 +20,7 @@ namespace yantra {
 
 namespace {
 
-// By node. A slot of `unlimited` is none.
+// By node. A slot of `unlimited` means no slot.
 struct OpColumns {
     Vector<u8> kind;
     Vector<u8> slot;

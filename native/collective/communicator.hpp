@@ -28,7 +28,7 @@ public:
     bool ascends() const { return sorted_.empty(); }
     // None if no member has the offset; likewise below.
     u32 position(u32 offset) const;
-    // Ascending.
+    // The offset's place in ascending order.
     u32 place(u32 offset) const;
 
 private:
@@ -38,7 +38,7 @@ private:
     Vector<std::pair<u32, u32>> sorted_;   // (offset, position), if not ascending
 };
 
-// From so many bytes on.
+// A plan that applies from so many bytes on.
 struct PlanFrom {
     std::size_t kind;
     u64 bytes;
@@ -68,7 +68,7 @@ struct GroupLayout {
         }
         return found;
     }
-    // With the bytes from which they apply.
+    // Visits each plan with the bytes from which it applies.
     template <class Visit>
     void for_each_plan(std::size_t kind, Visit&& visit) const {
         visit(plan[kind], 0);

@@ -32,7 +32,7 @@ void add_position(GraphProgram& program, const Vector<Operation>& operations) {
     }
 }
 
-// As in halving and doubling.
+// Messages of several sizes to one peer, as in halving and doubling.
 bool returns(const Vector<Run>& runs) {
     std::map<std::pair<i32, bool>, std::pair<u64, u64>> size_for;
     return std::any_of(runs.begin(), runs.end(), [&](const Run& run) {

@@ -6,7 +6,7 @@ namespace yantra {
 
 namespace {
 
-// In the ring of the whole communicator.
+// The rank's place in the ring of the whole communicator.
 Place place_among(const CollectiveParameters& parameters, u32 communicator, u32 rank) {
     const Communicator& among = parameters.communicators[communicator];
     const Shape& shape = *parameters.layouts[among.layout].shape;

@@ -55,7 +55,7 @@ struct Place {
     const u32* offsets = nullptr;    // of the positions from `base`, if no stride gives them,
     u32 unit = 1;                    // in so many ranks
 
-    // Or the partner at that distance.
+    // With `by_xor`, the partner at that distance.
     u32 position_at(i32 offset, bool by_xor, bool clockwise) const {
         if (by_xor) {
             return partner_of(position, static_cast<u32>(offset), size);

@@ -54,7 +54,7 @@ struct ExchangeProgram {
     u64 sends = 0;
     u64 barrier_at = 0;         // sends left from which on `barrier_receipts` must have arrived
     u64 barrier_receipts = 0;
-    bool barrier_counts_hand_overs = false;  // and been handed over
+    bool barrier_counts_hand_overs = false;  // they must also have been handed over
     bool neighbours_only = true;  // every peer is one position away and gets messages of one size
     bool returns = false;         // some peer gets messages of several sizes
 
@@ -116,7 +116,7 @@ struct TimedProgram {
         double share = 0.0;
         u64 messages = 0;
     };
-    // From so many bytes on.
+    // Charges from so many bytes on.
     struct Charges {
         u64 bytes = 0;
         Vector<Charge> of;

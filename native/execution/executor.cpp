@@ -278,7 +278,7 @@ NodeId Executor::release_several(OfActor& a, const Part& part, NodeId node) {
     return freed;
 }
 
-// So that the sender notices.
+// Counts it, so that the arrival's submitter can notice.
 [[gnu::always_inline]] inline void Executor::node_of_arrival_ends(const Part& part) {
     if (part.arrival != none) [[unlikely]] {
         count_arrival(part);

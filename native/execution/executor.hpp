@@ -38,9 +38,9 @@ public:
         const Graph* graph = nullptr;
         u32 first = 0;                      // number of its first node at the actor
         u32 first_place = 0;                // and among the nodes of all actors
-        u32 arrival = none;                 // that brought it
+        u32 arrival = none;                 // the arrival that brought it
         bool is_template = false;
-        bool is_alone = true;               // of its actor; valid in the first
+        bool is_alone = true;               // the actor's only job; valid in the first
         std::shared_ptr<const Job> job;
         RankTables tables;                  // of a template
 
@@ -48,7 +48,7 @@ public:
         const Op& op(NodeId node) const { return ops[node.index() - first]; }
         u32 communicator(u32 name) const { return is_template ? tables.communicators[name] : name; }
         RankId peer(u32 name) const { return RankId(is_template ? tables.peers[name] : name); }
-        // As Job has it.
+        // As in Job.
         u32 only_child_of(NodeId node) const { return only_child[node.index() - first]; }
         u64 turn(NodeId node) const {
             const u32 own = node.index();

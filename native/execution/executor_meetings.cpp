@@ -3,7 +3,7 @@
 
 namespace yantra {
 
-// Without a slot.
+// The call waits without a slot.
 void Executor::come_together(ActorId actor, const Part& part, NodeId node) {
     const Op& op = part.op(node);
     const u64 key = Meetings::key_of(*part.graph, node.index() - part.first, op.bytes);

@@ -47,7 +47,7 @@ public:
         recorder_.recording().ended.resize(nodes, none);
         recorder_.recording().instance.resize(nodes, none);
     }
-    // In order.
+    // Call in order of actors.
     void plays(u32 first_node, RankId rank, u64 ranks) {
         recorder_.recording().first_node.push_back(first_node);
         recorder_.recording().rank.push_back(rank.index());

@@ -24,7 +24,7 @@ public:
     static u64 turn_of(u32 node, u32 position) { return u64{position} << 32U | node; }
 
     void insert(u32 slot, u32 node) { insert(slot, node, node); }
-    // Positions are distinct.
+    // Precondition: positions are distinct.
     void insert(u32 slot, u32 node, u32 position) { insert_turn(slot, turn_of(node, position)); }
     void insert_turn(u32 slot, u64 turn) {
         slots_[slot].insert(turn);
@@ -201,7 +201,7 @@ private:
         u64 first_ = nobody;
         Growing<u64> in_order_;       // ascending
         Vector<u64> heap_;
-        u32 next_ = 0;   // of the list
+        u32 next_ = 0;   // next entry of the list
     };
 
     Vector<Slot> slots_;

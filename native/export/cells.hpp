@@ -34,10 +34,10 @@ public:
 
     void add_texts(u64 number, const Vector<std::string>& texts);
 
-    // Of CSV.
+    // As lines of CSV.
     std::string rows(const Vector<Cells>& columns) const;
 
-    // Of a JSON list, with commas between.
+    // As elements of a JSON list, with commas between.
     std::string elements(const Cells& column) const;
 
 private:
@@ -50,7 +50,7 @@ private:
 // Quoted if it holds a comma, a quote or an end of line.
 void append_field(std::string& out, std::string_view text);
 
-// As repr() of Python's float.
+// Written like repr() of Python's float.
 void append_real(std::string& out, double value);
 
 }  // namespace yantra

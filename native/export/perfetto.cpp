@@ -123,7 +123,7 @@ void PerfettoWriter::event(u64 type, u64 track) {
     WireWriter(event_).number(event_field::track_uuid, track);
 }
 
-// From 1, as 0 means "not set".
+// Numbers start from 1, as 0 means "not set".
 u64 PerfettoWriter::known(u64 text, Space space) {
     ensure(text < texts_.names().size(), "perfetto: no such text");
     known_.resize(texts_.names().size());

@@ -18,7 +18,7 @@ class PerfettoWriter {
 public:
     PerfettoWriter();
 
-    // Its number in columns.
+    // The text's number in columns.
     u64 text(std::string_view words) { return texts_.intern(words); }
 
     // Ordered by `place`.
@@ -28,7 +28,7 @@ public:
     void slices(const Slices& slices, const MessageEnds& ends);
     void values(u64 track, std::span<const u64> time, std::span<const double> value);
 
-    // Since the last call.
+    // What was written since the last call.
     std::string take();
     void finish() {}
 

@@ -17,7 +17,7 @@ namespace yantra {
 
 enum class DeviceKind : u8 { rank, switched, nic, host, memory };
 
-// By link unless stated.
+// Columns are by link unless stated.
 struct FabricColumns {
     u32 ranks = 0;
     Vector<u8> kinds;               // by device: DeviceKind

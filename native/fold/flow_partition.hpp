@@ -36,7 +36,7 @@ public:
     bool divide(const Vector<u32>& class_of_rank, u32 classes);
     // Equal for ranks of one class.
     Vector<u64> signature(u32 rank) const;
-    // One rank of each class.
+    // `representatives`: one rank of each class.
     FlowClasses classes_for(const Vector<u32>& representatives) const;
     // Empty if there are only too many flows.
     const std::string& why_not() const { return why_not_; }
@@ -80,7 +80,7 @@ private:
     std::string why_not_;
     bool is_prepared_ = false;
     Vector<u32> class_of_rank_;
-    // By source.
+    // By source:
     Vector<u32> first_pair_;        // by rank, and the end
     Vector<u32> destination_;       // by pair
     Vector<u32> pattern_;           // by rank: which of its destinations are equal
@@ -92,7 +92,7 @@ private:
     Vector<u32> bundle_of_;         // by link
     Vector<u32> links_in_;          // by bundle
     Vector<u32> link_in_;           // by bundle: one of them
-    // Of the last division.
+    // Of the last division:
     Vector<u32> first_flow_;        // by class of ranks, and the end
     Vector<Crossing> crossings_;    // by bundle, then flow
     Vector<u32> first_crossing_;    // by bundle, and the end

@@ -36,7 +36,7 @@ public:
 
     u32 plan_number(u32 plan);
     const Neighbourhood& of(u32 plan, u32 level);
-    // If it is all of one uniform dimension.
+    // Whether the level is all of one uniform dimension.
     bool looks_same_from_each(const Plan& plan, const Level& level) const;
     // Equal for pairs of ranks with equal message times.
     u64 distance(u32 from, u32 to);

@@ -47,7 +47,7 @@ bool PortRule::plan_does(const Plan& plan, u32 communicator, u32 kind) const {
                        [&](const Level& level) { return level.size <= 1 || level_does(level, kind); });
 }
 
-// The same from each member.
+// The answer is the same from each member.
 bool PortRule::level_does(const Level& level, u32 kind) const {
     for (u32 d = 0; d < grid_.dimensions(); ++d) {
         const Dimension& dimension = grid_.dimension(d);

@@ -33,7 +33,7 @@ public:
     void note(const Split& split) { splits_.push_back(split); }
     const Vector<Split>& splits() const { return splits_; }
 
-    // With the splits noted since the last.
+    // Splits noted since the last call get the new count.
     void replace(Vector<u32> class_of, u32 count) {
         class_of_ = std::move(class_of);
         count_ = count;

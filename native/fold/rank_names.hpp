@@ -38,7 +38,7 @@ public:
     }
     u32 peer(u32 rank, u32 index) const { return model_.work.peer_at(rank, of(rank).peers[index]); }
 
-    // The lowest, or none.
+    // The lowest index, or none.
     u32 communicator_index(u32 rank, u32 communicator) const;
     u32 peer_index(u32 rank, u32 peer) const;
 

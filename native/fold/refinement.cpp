@@ -33,12 +33,12 @@ RankClasses classes_by_job(const Model& model, const RankNames& names) {
     return classes;
 }
 
-// In the order found.
+// Classes in the order found.
 struct ClassesBySignature {
     Vector<Vector<u64>> signature;   // by new class
     std::unordered_multimap<u64, u32> by_hash;
 
-    // And whether it is new.
+    // The class, and whether it is new.
     std::pair<u32, bool> find_or_add(const Vector<u64>& wanted) {
         u64 hash = 0;
         for (u64 value : wanted) {

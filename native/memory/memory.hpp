@@ -26,7 +26,7 @@ public:
         u32 place = none;   // of the node, among those of all actors
         EventKind done;
         u32 a = none;       // handed on to it
-        u64 ticks = 0;      // it takes alone, where accesses say so
+        u64 ticks = 0;      // that it takes alone, where accesses say so
     };
 
     Memory(Engine& engine, const RemoteMemory& memory, u32 ranks, TimeScale scale, LocalBandwidth& local)

@@ -123,7 +123,7 @@ public:
     PlanId add_plan(const AddedPlan& plan);
     // A kind's first plan is for all sizes; later ones apply from more bytes on.
     void set_plan(LayoutId layout, CollectiveKind kind, PlanId plan, u64 from_bytes);
-    // For nodes that involve only some dimensions, if different.
+    // Sets the plan for nodes that involve only some dimensions, if it differs.
     void set_partial_plan(LayoutId layout, CollectiveKind kind, PlanId plan);
 
     Assignment assign(const Vector<TemplateUse>& templates,

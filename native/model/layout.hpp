@@ -15,7 +15,7 @@ struct Span {
     u32 lowest = none;           // of those dimensions
     // By dimension, if members at 0 are exactly a product of coordinates.
     Vector<Vector<u32>> coordinates;
-    // As bits, if members have no partial dimension.
+    // The dimensions as bits, if members have no partial one.
     std::optional<u64> whole;
 };
 

@@ -16,7 +16,6 @@ constexpr u32 time_rounds = 2;
 constexpr u64 weights = 0xff;   // of summands, so that their order counts
 __extension__ using Time = unsigned __int128;
 
-// As seen by one.
 struct RankPair {
     u32 rank = 0;
     u32 peer = 0;
@@ -60,7 +59,7 @@ public:
     }
 
 private:
-    // Without tags, whose values mean nothing.
+    // Reads operations without tags, whose values mean nothing.
     void read(u32 rank) {
         const Job& job = model_.work.job(rank);
         u64& colour = colours_[rank];

@@ -85,7 +85,7 @@ class Counter {
 public:
     explicit Counter(const Model& model) : model_(model), ranks_(model.ranks()) {}
 
-    // Of one rank; notes the largest data and where.
+    // The cost of one rank; notes the largest data and where it is.
     Cost job(u32 at, u32 rank, Work& work) {
         const Job& job = *model_.work.distinct_jobs[at];
         Cost whole;

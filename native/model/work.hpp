@@ -31,7 +31,7 @@ struct Work {
     std::optional<TooLarge> too_large;
 };
 
-// Of some ranks; empty: all.
+// `ranks`: some ranks; empty: all.
 Work work_of(const Model& model, const Vector<u32>& ranks = {});
 
 }  // namespace yantra

@@ -66,7 +66,7 @@ private:
         u32 stopped = none;          // is stopped because it is down
     };
 
-    // Waiting bytes over the rate.
+    // The time that waiting bytes take.
     double load(u32 link) const override {
         return static_cast<double>(queues_[link].waiting_bytes) / ways_.bytes_per_ns(link);
     }

@@ -95,7 +95,7 @@ void FabricQueues::is_through(u32 number) {
 void FabricQueues::end_event(u32 number) {
     Crossing& crossing = crossings_[number];
     if (!crossing.is_void && !crossing.departed.kind.is_none()) {
-        probe_.arrives(crossing.transit);   // it is the sender's doing
+        probe_.arrives(crossing.transit);   // caused by the sender
         queue_.schedule(queue_.now(), std::exchange(crossing.departed, Notice{}));
         probe_.arrival_scheduled();
     }

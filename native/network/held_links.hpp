@@ -20,7 +20,7 @@ struct MessagesInTurn {
 
 class HeldLinks {
 public:
-    // Names its holds.
+    // A holder of links, which names its holds.
     class Holder {
     public:
         // Somebody sends over a held link. The hold must be given up before returning.

@@ -79,7 +79,7 @@ public:
     virtual u32 only_link(RankId /*src*/, RankId /*dst*/) { return none; }
     // `link` is from only_link().
     virtual void send_over(u32 /*link*/, const Message&, Notice /*arrived*/) { fail("a network that named no link"); }
-    // In order, of `bytes` each.
+    // Sends them in order, `bytes` each.
     virtual void send_over_links(std::span<const OverLink> /*many*/, u64 /*bytes*/) {
         fail("a network that named no link");
     }
@@ -130,7 +130,7 @@ struct NetworkReport {
     Vector<u64> busiest;       // how long the busiest link of each dimension carried bytes; may be empty
     Disturbance disturbance;
     u64 under_way = 0;         // messages that it may keep for ever
-    // Null without packets.
+    // Null for a network without packets.
     std::shared_ptr<const packet::Seen> packets;
 };
 
@@ -150,7 +150,7 @@ public:
 
     // Links that carried something, by dimension.
     virtual Vector<LinkRecord> links() const = 0;
-    // Of hops or crossings, depending on the model.
+    // Use by hops or crossings, depending on the model.
     virtual Vector<LinkUse> dimensions() const = 0;
     virtual NetworkReport report() { return {}; }
     // Unless more is sent, later traffic is not counted.

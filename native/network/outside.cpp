@@ -108,7 +108,7 @@ void OutsideNetwork::arrives(u32 message, u64 tick, u64 departed) {
     queue_.schedule(tick, transit.arrived);
     probe_.arrival_scheduled();
     for (u32 link : transit.path) {
-        // At some time while under way.
+        // It was there at some time while under way.
         probe_.carried(message, link, transit.sent_at, tick, transit.bytes);
         if (!loads_.empty()) {
             loads_[link] -= transit.bytes;

@@ -58,7 +58,7 @@ Vector<NetworkOption> own_network_options() {
     };
 }
 
-// A preset's value unless given.
+// The preset's value unless one is given.
 NetworkOption change_of(const packet::SchemeOption& option, const std::string& of) {
     constexpr double not_given = std::numeric_limits<double>::quiet_NaN();
     std::string help = option.help.substr(0, option.help.find_last_not_of('.') + 1);

@@ -119,7 +119,7 @@ private:
         Notice arrived;
         Notice departed;
     };
-    // Remembers the last size.
+    // The times of the last size.
     struct Times {
         u64 bytes = ~u64{0};
         u64 busy = 0;

@@ -50,7 +50,7 @@ protected:
         bool busy = false;
         LinkUse use;
     };
-    // Remembers the last size.
+    // The times of the last size.
     struct Times {
         u64 bytes = ~u64{0};
         u64 hop = 0;
@@ -85,7 +85,7 @@ protected:
 private:
     enum Kind : u32 { hop_done, link_free };
 
-    // By default, to the next link.
+    // By default, sends it to the next link.
     virtual void take_on(u32 transit);
     void transmit(u32 link, u32 transit);
     void cross(u32 link, u64 bytes, Notice arrived);

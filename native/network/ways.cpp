@@ -144,7 +144,7 @@ Vector<u64> Ways::busiest(const Vector<LinkUse>& of_links) const {
     return most;
 }
 
-// Of the cluster's links, even where others represent them.
+// By the cluster's links, even where others represent them.
 Vector<LinkRecord> Ways::records(const Vector<LinkUse>& of_links) const {
     Vector<LinkRecord> records;
     for (u32 link = 0; link < of_links.size(); ++link) {

@@ -46,9 +46,9 @@ public:
     }
     // Precondition: the places differ.
     void route(u32 from, u32 to, u32 packet, const LinkLoads* loads, Vector<u32>& path);
-    // Divided if the routing divides.
+    // The way is divided if the routing divides.
     virtual void find(u32 from, u32 to, u32 packet, const LinkLoads* loads, Way& way);
-    // By link, where possible; only over a fabric.
+    // Avoids these links, where possible; only over a fabric.
     void avoid(const std::vector<bool>& is_down);
     bool has_fabric() const { return fabric_ != nullptr; }
     u32 start_of(u32 link) const { return fabric_->from(link); }

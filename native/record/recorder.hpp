@@ -40,7 +40,7 @@ struct Trail {
     u32 detail = none;
 };
 
-// Oldest first.
+// A list of moments, oldest first.
 struct MomentList {
     u32 first = none;
     u32 last = none;

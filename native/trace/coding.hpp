@@ -57,7 +57,7 @@ constexpr std::uint64_t sign_extend32(std::uint64_t bits) {
         static_cast<std::int64_t>(static_cast<std::int32_t>(static_cast<std::uint32_t>(bits))));
 }
 
-// From wire bits to a Trace's.
+// From bits on the wire to a Trace's number.
 inline std::uint64_t number_of(std::uint64_t bits, const Coding& coding) {
     if (coding.narrow) {
         bits &= 0xffffffffU;

@@ -37,7 +37,7 @@ public:
               bool kernels);
 
     Vector<Known> alike(std::uint64_t hash) const;
-    // Returns its number.
+    // Adds a file; returns its number.
     std::uint32_t add(std::uint64_t hash, std::string path, std::optional<std::string> kept);
 
 private:

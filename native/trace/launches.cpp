@@ -74,7 +74,7 @@ private:
         return static_cast<std::uint32_t>(place->second);
     }
 
-    // Direction, micro-batch, chunk.
+    // A pass by direction, micro-batch and chunk.
     using Pass = std::tuple<int, std::uint64_t, std::uint64_t>;
 
     Pass pass_of(std::uint32_t record) const {
@@ -89,7 +89,7 @@ private:
         return {direction, number(record, microbatch_), number(record, chunk_)};
     }
 
-    // 0: absent.
+    // Returns 0 if it is absent.
     std::uint64_t number(std::uint32_t record, std::uint32_t name) const {
         const Attribute* const found = attribute(record, name);
         return found == nullptr ? 0 : found->value + 1;

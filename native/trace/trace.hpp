@@ -17,7 +17,7 @@
 
 namespace yantra {
 
-// In the text pool.
+// A place in the text pool.
 struct Text {
     std::uint64_t begin = 0;
     std::uint64_t size = 0;
@@ -146,11 +146,11 @@ struct Trace {
         text.append(piece);
         return added;
     }
-    // To be filled in before the next is added.
+    // The caller fills it in before the next is added.
     Attribute& add_attribute() { return attributes.emplace_back(); }
     void set_doc(std::string_view doc);  // of the attribute added last
 
-    // In pieces and file order.
+    // Fields in pieces, in file order.
     std::span<const ForeignFields> foreign_of(MessageKind of, std::uint64_t number) const;
     // Call sort_foreign() after a series, before any look-up.
     void add_foreign(MessageKind of, std::uint64_t number, std::string_view field) {

@@ -46,7 +46,7 @@ struct UsualRoom {
 // build_graph(decode(bytes, Reading::execution), false, kernels), or null.
 std::shared_ptr<Graph> usual_graph(std::string_view bytes, bool kernels, UsualRoom& room);
 
-// With its usual_graph().
+// A file with its usual_graph().
 struct KnownFile {
     std::string_view bytes;
     const Graph& graph;

@@ -12,7 +12,7 @@ namespace yantra {
 
 namespace {
 
-// By id, name and dependencies.
+// Whether id, name and dependencies are the node's.
 bool is_of_node(QuickReader record, const Graph& graph, std::uint32_t node, UsualRoom& room) {
     RecordFields fields;
     room.deps.clear();
@@ -145,7 +145,7 @@ private:
         return before.at_end() && now.at_end();
     }
 
-    // Of the present record, or null.
+    // The place in the present record, or null.
     const ValuePlace* known_place() {
         if (known_.empty() || known_.front().record != record_) {
             return nullptr;

@@ -420,7 +420,7 @@ private:
         }
     }
 
-    // From file order to first use by nodes.
+    // Renumbers labels from file order to first use by nodes.
     Vector<std::string> in_order(SharedVector<std::int32_t>& column, Vector<std::string> labels) const {
         if (is_sorted_) {
             return labels;
@@ -440,7 +440,7 @@ private:
         return ordered;
     }
 
-    // From ids to numbers, each parent once.
+    // Turns parents' ids into numbers, each parent once.
     bool resolve() {
         if (room_.deps.size() > max_count) {
             return false;

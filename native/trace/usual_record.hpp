@@ -16,7 +16,7 @@ namespace yantra {
 
 inline bool is_valid_text(std::string_view bytes) { return first_bad_utf8(bytes) == bytes.size(); }
 
-// Except attributes and dependencies.
+// All fields except attributes and dependencies.
 struct RecordFields {
     std::uint64_t id = 0;
     std::uint64_t type = 0;
@@ -24,7 +24,7 @@ struct RecordFields {
     std::string_view name;
 };
 
-// Writable.
+// Columns that can be written.
 struct NodeBodies {
     explicit NodeBodies(Graph& graph)
         : id(graph.id.own()), type(graph.type.own()), duration_micros(graph.duration_micros.own()) {}

@@ -39,7 +39,7 @@ public:
         u8 ends_to_come = 1;   // the receiver's, and the sender's if the network reports it
     };
     static_assert(sizeof(Flight) == 64);
-    // At either end.
+    // A rendezvous, at either end.
     struct Rendezvous {
         u64 bytes = 0;
         Actors::Ends ends{};

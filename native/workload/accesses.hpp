@@ -19,7 +19,7 @@ namespace yantra {
 
 class AccessTable {
 public:
-    // Of a graph that so many ranks run.
+    // Adds the accesses of a graph that so many ranks run.
     void add(const Graph& graph, u64 ranks) {
         for (u32 node = 0; node < graph.size(); ++node) {
             const auto type = static_cast<NodeType>(graph.type[node]);
@@ -38,7 +38,7 @@ public:
         }
     }
 
-    // Of each row alone, in nanoseconds.
+    // Sets the time of each row alone, in nanoseconds.
     void set_ns(std::span<const double> ns, TimeScale scale) {
         ensure(ns.size() == count.size(), "accesses: one duration for each row");
         ticks_.clear();

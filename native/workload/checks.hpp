@@ -13,7 +13,7 @@ namespace yantra {
 Vector<Problem> check_rank(const Job& job, u32 rank, u32 ranks,
                                 const std::function<bool(u32)>& is_member);
 
-// Of a trace for a collective among `positions` ranks.
+// Checks a trace for a collective among `positions` ranks.
 Vector<Problem> check_custom(const Graph& graph, u32 positions, bool whole_microseconds);
 
 // Whether it is there and within the run's clock; appends problems.

@@ -16,7 +16,7 @@ namespace yantra {
 
 enum class OpKind : u8 { timed, collective, send, receive, memory, skip };
 
-// For statistics; upstream's groups.
+// Upstream's groups, for statistics.
 enum class NodeClass : u8 { gpu, cpu, communication, memory, invalid };
 
 inline constexpr u32 node_classes = 5;
@@ -50,7 +50,7 @@ struct Op {
 };
 static_assert(sizeof(Op) == 40);
 
-// Over all dimensions, by its kind's algorithm.
+// A collective over all dimensions, by its kind's algorithm.
 inline void make_collective(Op& op) {
     op.kind = OpKind::collective;
     op.custom = none;

@@ -31,10 +31,10 @@ public:
 
     explicit KernelTable(Needs needs) : needs_(needs) {}
 
-    // Of a graph that so many ranks run.
+    // Adds the kernels of a graph that so many ranks run.
     Vector<Problem> add(const std::shared_ptr<const Graph>& graph, u64 ranks);
 
-    // By row, in nanoseconds.
+    // Sets times by row, in nanoseconds.
     void set_ns(std::span<const double> ns, TimeScale scale);
 
     // By node, none where it is no kernel; null for a graph that was not added.

@@ -47,7 +47,7 @@ struct NodeReader {
              (kind == IntColumn::other ? "' is not an integer" : "' is missing"));
     }
 
-    // Of bytes or operations, not negative.
+    // A number of bytes or operations, not negative.
     [[gnu::always_inline]] std::optional<u64> size(const IntColumn& column, const char* name, bool required) {
         const std::optional<u64> value = integer(column, name, required);
         if (value && !is_size(*value)) [[unlikely]] {

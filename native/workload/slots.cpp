@@ -4,7 +4,7 @@ namespace yantra {
 
 namespace {
 
-// Although its trace orders all threads and streams itself.
+// Some nodes need one although the trace orders all threads and streams itself.
 bool needs_slot_in_complete_order(const NodeReader& reader, bool on_cpu) {
     if (reader.options.replay_only) {
         return false;

@@ -62,7 +62,7 @@ bool FlowNetwork::climb(u32 source, u32 sink) {
     return false;
 }
 
-// 0 if none is left.
+// Returns 0 if none is left.
 Amount FlowNetwork::push(u32 source, u32 sink, Amount most) {
     way_.clear();
     u32 at = source;

@@ -67,7 +67,7 @@ private:
         }
     }
 
-    // Nearest to the root.
+    // Takes the link nearest to the root.
     bool take_link(Growing& tree, Vector<u8>& inside, Vector<u8>& failed) {
         for (const u32 from : tree.reached) {
             const Vector<u32>& leaving = leaving_[from];

@@ -202,7 +202,7 @@ private:
         }
     }
 
-    // Capacities are already changed.
+    // Precondition: capacities are already changed.
     void lead(u32 gone, const Split& split) {
         Vector<Way> first = take(links_[split.from].at(gone).ways, split.amount);
         Vector<Way> second = take(links_[gone].at(split.to).ways, split.amount);

@@ -126,7 +126,7 @@ private:
         made_.push_back({link, chunk, now, end});
     }
 
-    // Uniformly random, or none.
+    // A uniformly random chunk, or none.
     u32 chosen(u32 link) {
         return choice_ == Choice::rarest ? chosen_of_rarest(link) : chosen_of_all(link);
     }
@@ -193,7 +193,7 @@ private:
     Rng rng_;
     std::size_t words_;
     Vector<u64> held_;      // of each rank, its chunks as bits
-    Vector<u64> promised_;  // and with them those on their way
+    Vector<u64> promised_;  // likewise, with those on their way
     Vector<u32> lacking_;   // how many chunks are not promised to a rank
     Vector<u32> copies_;
     Vector<i64> free_at_;

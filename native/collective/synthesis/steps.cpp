@@ -11,7 +11,7 @@ namespace yantra::synthesis {
 
 namespace {
 
-// Numbers within the rank.
+// Numbers are within the rank.
 struct Place {
     u32 lane;
     u32 number;

@@ -147,7 +147,7 @@ Region::Field Region::by_weight(u32 to) const {
     return field;
 }
 
-// Through the field of `to`; infinite if above `most`.
+// The distance by the field of `to`; infinite if above `most`.
 double Region::to_field(u32 from, u32 to, double most) {
     Field& of = field(to);
     if (!of.weight.empty()) {

@@ -29,7 +29,7 @@ public:
     // Some devices, ascending, and the links between them.
     Region(const FabricGraph& graph, Vector<u32> devices);
 
-    // Infinite without a way.
+    // Infinite if there is no way.
     double cost(u32 from, u32 to);
     // Links that begin a cheapest way, ascending; valid until the next call; empty without a way.
     // Precondition: `from` and `to` differ.
@@ -53,7 +53,7 @@ private:
         Vector<u16> hops;       // with equal weights, as far as needed
         Vector<u32> frontier;   // devices at `grown` hops; empty when complete
         u16 grown = 0;
-        Vector<double> weight;  // else
+        Vector<double> weight;  // with other weights
         std::size_t bytes() const {
             return hops.size() * (sizeof(u16) + sizeof(u32)) + weight.size() * sizeof(double);
         }

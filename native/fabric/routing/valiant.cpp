@@ -42,7 +42,7 @@ private:
         return candidates[pick(seed_, {flow.from, flow.to, flow.number, 0}, none, candidates.size())];
     }
 
-    // If there are no candidates yet.
+    // Collects candidates if there are none yet.
     template <class IsSort>
     static void collect(const Region& region, Vector<u32>& candidates, IsSort&& is_sort) {
         for (u32 at = 0, others = candidates.empty() ? region.relays() : 0; at < others; ++at) {

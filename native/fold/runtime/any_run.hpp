@@ -47,7 +47,7 @@ struct RunStop {
     std::optional<Tie> tie;
 };
 
-// Only where every rank runs.
+// Only if every rank runs.
 class ArrivingWork {
 public:
     // Jobs that begin at a tick; returns their number.

@@ -36,7 +36,7 @@ public:
     Vector<LinkRecord> links() const override { return {}; }
     Vector<LinkUse> dimensions() const override;
 
-    // By class.
+    // By class of links.
     Vector<LinkUse> uses() const;
     static Vector<LinkRecord> records(const Links& links, const LinkClasses& classes,
                                            const Vector<LinkUse>& uses);

@@ -115,7 +115,7 @@ private:
     };
     struct Sender {
         u32 actor;
-        bool is_chunk;             // and `name` its name, else that of the event
+        bool is_chunk;             // `name` is its name, else that of the event
         bool on_time;              // `packet` is what it sends
         u64 name;
         Packet packet;

@@ -246,7 +246,7 @@ void FastForward::count_down(ActorId actor) {
     counted_down_[actor] = first_open_[actor];
 }
 
-// Since the kept state.
+// Follows what happened since the kept state.
 void FastForward::follow(ActorId actor) {
     const Graph& graph = *job(actor).graph;
     const u64* const start = starts(actor);

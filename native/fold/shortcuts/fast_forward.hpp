@@ -53,7 +53,7 @@ private:
         IdVector<ActorId, Vector<u32>> waiting;         // of kept states
         Vector<LinkUse> use;
     };
-    // Between the states.
+    // What changed between the two states.
     struct Shift {
         u32 by = 0;
         i64 more_in_flight = 0;

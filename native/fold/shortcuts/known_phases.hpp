@@ -133,7 +133,7 @@ private:
         return static_cast<u32>(&input.program - model_.collectives.programs.data());
     }
 
-    // Resets them.
+    // Returns the series and resets it.
     const Vector<u64>& taken_series(ChunkId chunk) {
         taken_.clear();
         if (chunk.index() < series_.size()) {
@@ -189,7 +189,7 @@ private:
         return latest;
     }
 
-    // By chunk.
+    // Of each chunk:
     struct Held {
         Vector<ClosedForms::Used*> phases;
         u64 began = 0;   // tick

@@ -23,7 +23,7 @@ inline constexpr LinkId not_read(none - 1);
 
 // One cache line, with the next links in it: with a million flows, each look at a route would miss.
 struct alignas(64) Packet {
-    PacketId next;        // of its queue
+    PacketId next;        // in its queue
     u32 route = 0;        // into the hops of routes: after those already read
     LinkId link;          // that it crosses, or came over
     u32 bytes = 0;        // with headers

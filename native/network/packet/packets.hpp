@@ -22,7 +22,7 @@ public:
 
     Packet& operator[](PacketId packet) { return pool[packet]; }
     const Packet& operator[](PacketId packet) const { return pool[packet]; }
-    // To be filled in.
+    // The caller fills it in.
     PacketId take() {
         const PacketId made = pool.take_as_left();
         if (made.index() >= made_) [[unlikely]] {
@@ -39,7 +39,7 @@ public:
     Telemetry& telemetry_at(PacketId packet, u32 hop) {
         return telemetry_[std::size_t{packet.index()} * hops_kept_ + hop % hops_kept_];
     }
-    // Of a packet that so many switches wrote in.
+    // What switches wrote in a packet, `hops` times.
     std::span<const Telemetry> telemetry_of(PacketId packet, u32 hops) const {
         return {telemetry_.data() + std::size_t{packet.index()} * hops_kept_, std::min(hops, hops_kept_)};
     }

@@ -10,7 +10,7 @@
 
 namespace yantra::packet {
 
-// In cache lines, by reader.
+// In cache lines, by who reads them.
 struct alignas(64) Port {
     // What the transmitter reads for each packet.
     PacketQueue control;
@@ -66,7 +66,7 @@ struct alignas(64) Port {
     u64 marks = 0;
     u64 drops = 0;             // of what came over its link
 
-    // As last noted, without what it sends.
+    // As last noted, except for what it sends.
     u64 noted_queue = 0;
     u64 noted_events = 0;      // marks and drops
     bool noted_pause = false;

@@ -21,7 +21,7 @@ struct Scoreboard {
     Stretches told;          // that the sender knows of, beyond what is acknowledged
     Vector<u64> lost;   // where packets to be sent again begin, the next one last
     Vector<u8> was_marked;   // by way: whether its last ACK reported a mark
-    u32 turn = 0;            // of ways
+    u32 turn = 0;            // counts the turns of ways
     u64 looked_to = 0;       // all missing packets before it were sent again, or are in `lost`
 
     void clear() {

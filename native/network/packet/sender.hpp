@@ -172,7 +172,7 @@ public:
         }
     }
 
-    // The present pause stays.
+    // The present pause is not changed.
     void set_rate(SenderId sender, u64 rate);
     // The present pause becomes what it would be at this rate.
     void change_rate(SenderId sender, u64 rate);

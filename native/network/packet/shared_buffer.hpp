@@ -34,7 +34,7 @@ struct SharedBuffer {
         return used < sharable ? (sharable - used) >> in.threshold_shift : 0;
     }
 
-    // False if it is dropped.
+    // False if the packet is dropped.
     bool admit(Port& in, u64 bytes) {
         const u64 limit = threshold(in);
         if (bytes + in.headroom_used > in.headroom && bytes + shared_of(in) > limit) {

@@ -28,9 +28,9 @@ public:
     void identity(std::size_t record, std::string& out);  // name and type
     void ctrl_deps(std::span<const std::uint64_t> ids, std::string& out);
     void data_deps(std::span<const std::uint64_t> ids, std::string& out);
-    void times(std::size_t record, std::string& out);  // and inputs and outputs
+    void times(std::size_t record, std::string& out);  // also inputs and outputs
     void attribute(const Attribute& item, std::string& out);
-    // With another value for a number.
+    // Writes the attribute with another number.
     void attribute(const Attribute& item, std::uint64_t value, std::string& out);
 
     void foreign(std::size_t record, std::string& out);  // fields that the schema does not know

@@ -38,7 +38,7 @@ struct Segment {
         std::uint32_t key = 0;
         bool is_control = false;
     };
-    // Of a communicator.
+    // A communicator's chain: its first and last collective.
     struct Chain {
         std::string group;
         std::uint64_t first = 0;
@@ -52,7 +52,7 @@ struct Segment {
     Vector<Outer> outer;
 };
 
-// Segment and place in it.
+// A segment, and a place in it.
 using PlaceInPass = std::pair<std::uint32_t, std::uint64_t>;
 
 struct PassCopy {

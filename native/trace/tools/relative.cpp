@@ -85,7 +85,7 @@ private:
         }
     }
 
-    // Of the attribute added last.
+    // Keeps the rest of the attribute added last.
     void keep_rest(const Attribute& item) {
         if (!trace_.docs.empty()) {
             out_.set_doc(trace_.doc_of(item));

@@ -14,7 +14,7 @@ namespace yantra {
 
 inline constexpr const char* peer_attribute = "comm_peer";
 
-// In order of first appearance.
+// Names in order of first appearance.
 struct RelativeNames {
     Vector<std::string> groups;  // "pg_name" of collectives, sends and receives
     Vector<std::string> peers;   // "comm_peer" of sends and receives
@@ -22,7 +22,7 @@ struct RelativeNames {
 
 RelativeNames relative_names(const Trace& trace);
 
-// For one rank.
+// What names mean for one rank.
 struct Meaning {
     std::uint32_t rank = 0;
     std::unordered_map<std::string, std::string> groups;  // name to id

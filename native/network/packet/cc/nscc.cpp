@@ -91,7 +91,7 @@ private:
     double option(const char* name, double fallback) const { return senders_.settings.option(name, fallback); }
     double payload() const { return senders_.settings.payload_bytes; }
 
-    // At most once in a base round trip.
+    // Cuts at most once in a base round trip.
     void cut(SenderId sender, State& of, double kept) {
         if (of.has_cut && senders_.ns(senders_.now() - of.cut_at) < of.base_ns) {
             return;

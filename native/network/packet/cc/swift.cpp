@@ -103,7 +103,7 @@ private:
         return base + flow.data_links * hop_ns_ + of_flows;
     }
 
-    // At most once a round trip.
+    // Cuts at most once in a round trip.
     void cut(SenderId sender, State& of, double kept) {
         if (of.has_cut && senders_.ns(senders_.now() - of.cut_at) < of.rtt_ns) {
             return;
