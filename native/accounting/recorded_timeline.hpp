@@ -1,8 +1,7 @@
 // A recorded graph's time by dependencies alone, and with few slots per rank; the difference is the
 // cost of serialising threads and streams.
 //
-// The lowest ready node goes first, as in a run. Communication and memory take their recorded time,
-// which includes link sharing, and no slot.
+// Communication and memory take their recorded time, which includes link sharing, and no slot.
 #pragma once
 
 #include "base/types.hpp"

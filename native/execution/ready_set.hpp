@@ -2,7 +2,7 @@
 //
 // A position (the node's number unless scheduled) is above the number in one word, to compare both
 // at once. Nodes come nearly in order, to a list; late ones are inserted near the end or go to a
-// heap. A word marks the kinds waited for.
+// heap.
 #pragma once
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // Fabric queues: store-and-forward over a fabric: whole messages, one FIFO per directed link.
 //
 // As network/store_and_forward.hpp, on the path that the routing gives at sending (by packet: as
-// one packet). Links by formula (network/formula_tiers.hpp) have no queue; consecutive ones are
-// crossed at once. Trade-off: two events per hop, and a path per message under way.
+// one packet). Links by formula (network/formula_tiers.hpp) have no queue. Trade-off: two events
+// per hop, and a path per message under way.
 #pragma once
 
 #include <deque>

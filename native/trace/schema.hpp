@@ -1,5 +1,4 @@
-// The Chakra schema, layout 0.0.4 (October 2023, still today's): numbers of fields, types and
-// kinds.
+// The Chakra schema, layout 0.0.4 (October 2023, today's): numbers of fields, types and kinds.
 //
 // Trade-off: constants, not generated classes, as the schema is small and stable. Source: MLCommons
 // Chakra, protobuf package ChakraProtoMsg.

@@ -2,9 +2,8 @@
 //
 // Cost is the sum of link weights. A field has all distances to one destination; it is computed on
 // demand, backwards (breadth-first for equal weights, else Dijkstra, Numerische Mathematik 1959),
-// and cached. Breadth-first fields grow only as far as needed. Ranks with one neighbour share their
-// switch's field: 100,000 hosts of a fat tree need 2,700 fields of 7,000 numbers. Ranks with a few
-// neighbours, all switches, derive theirs.
+// and cached. Ranks with one neighbour share their switch's field: 100,000 hosts of a fat tree need
+// 2,700 fields of 7,000 numbers.
 #pragma once
 
 #include <memory>

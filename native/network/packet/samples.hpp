@@ -4,8 +4,8 @@
 // A subject is sampled when it is about to change after a sampled time has passed: its state then
 // was its present one. So what does not change costs nothing, and no events are needed. A sample is
 // the state before anything else of its tick. If there are too many rows, the interval is doubled
-// and every other sample dropped. With an interval of 0 every change is a row: the state from that
-// tick on. Trade-off: the exact times of changes between two samples are lost.
+// and every other sample dropped. Trade-off: the exact times of changes between two samples are
+// lost.
 #pragma once
 
 #include <algorithm>

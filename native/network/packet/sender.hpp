@@ -1,8 +1,7 @@
 // Senders: the flows under way, their windows and rates, and what a congestion control may do to them.
 //
-// A message is one queue pair: it begins at the line's rate with a fresh state, and nothing is kept
-// for the next message between the same hosts. A place is reused when its flow has ended; `serial`
-// distinguishes flows of one place.
+// A message is one queue pair: it begins at the line's rate with a fresh state. A place is reused
+// when its flow has ended; `serial` distinguishes flows of one place.
 #pragma once
 
 #include <algorithm>

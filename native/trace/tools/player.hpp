@@ -1,8 +1,7 @@
 // Player: the template of a pipeline device, as copies of the passes that it plays.
 //
 // A pass is segments, contiguous blocks of nodes. A copy is tied to earlier ones by control
-// dependencies, which chain the device's computations and each communicator's collectives, and by
-// dependencies on other passes of its micro-batch.
+// dependencies, as in encode_pass.hpp, and by dependencies on other passes of its micro-batch.
 //
 // Trade-off: passes refer to each other by keys, which are looked up for each copy.
 #pragma once

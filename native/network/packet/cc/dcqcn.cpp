@@ -2,11 +2,11 @@
 // deployments", SIGCOMM 2015).
 //
 // alpha estimates how much is marked; a cut is r (1 - alpha / 2), and the rate then goes half way
-// to the target each time, the target rising after some steps (section 5). With `by_timer`, as NICs
-// and the ns-3 fork do, cuts come with a timer and there is no byte counter. Without, as published,
-// the receiver reports marks at most once per `cnp_interval`, the cut is at once, and a byte
-// counter increases the rate, too. Marks come back with ACKs; `cnp_delay` is what NICs take beyond
-// that, from the marked packet to the cut, as they send a CNP apart.
+// to the target each time, the target rising after some steps (section 5). With `by_timer`, as in
+// NICs and the ns-3 fork, cuts come with a timer and no byte counter increases the rate. Without,
+// as published, the receiver reports marks at most once per `cnp_interval`, and the cut is at once.
+// Marks come back with ACKs; `cnp_delay` is what NICs take beyond that, from the marked packet to
+// the cut, as they send a CNP apart.
 #include <algorithm>
 
 #include "base/vector.hpp"

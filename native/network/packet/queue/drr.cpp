@@ -1,4 +1,5 @@
-// Deficit round robin: messages share a port by bytes, whatever the size of their packets and how many they send.
+// Deficit round robin: messages share a port by bytes, whatever the size and number of their
+// packets.
 //
 // Shreedhar and Varghese, "Efficient fair queuing using deficit round robin", SIGCOMM 1995.
 // Messages are spread over `queues` lists by their number; those that are not empty take turns, and
