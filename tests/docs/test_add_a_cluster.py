@@ -16,6 +16,6 @@ def test_the_guide_prints_what_it_shows(tmp_path: Path, monkeypatch: pytest.Monk
     folder.mkdir()
     monkeypatch.chdir(folder)
     outputs = list(run(GUIDE, folder))
-    assert len(outputs) == 10
+    assert len(outputs) == 8
     for where, printed, shown in outputs:
         assert printed == shown, where

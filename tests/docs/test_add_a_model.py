@@ -29,7 +29,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_guide_prints_what_it_shows(folder: Path) -> None:
     outputs = list(run(GUIDE, folder))
-    assert len(outputs) == 6
+    assert len(outputs) == 5
     for where, printed, shown in outputs:
         assert printed == shown, where
 

@@ -28,7 +28,7 @@ def test_the_guide_prints_what_it_shows(tmp_path: Path, monkeypatch: pytest.Monk
     folder.mkdir()
     monkeypatch.chdir(folder)
     outputs = list(pages.run(GUIDE, folder))
-    assert len(outputs) == 5
+    assert len(outputs) == 4
     for where, printed, shown in outputs:
         assert printed == shown, where
 

@@ -38,7 +38,7 @@ def test_the_guide_prints_what_it_shows(tmp_path: Path, monkeypatch: pytest.Monk
     folder.mkdir()
     monkeypatch.chdir(folder)
     outputs = list(pages.run(GUIDE, folder))
-    assert len(outputs) == 10
+    assert len(outputs) == 7
     for where, printed, shown in outputs:
         assert printed == shown, where
 
