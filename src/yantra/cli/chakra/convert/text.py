@@ -116,17 +116,10 @@ def _save_workload(
     how: tuple[int, TimeUnit, Updates, bool],
     as_json: bool,
 ) -> None:
-    from math import prod
-
     from yantra.cli.typed import as_typed
-    from yantra.cli.workload.convert import save
-    from yantra.workloads.importers.text import Settings, from_text, parse_dims
+    from yantra.cli.workload.convert import ranks_and_dims, save
+    from yantra.workloads.importers.text import Settings, from_text
 
     with as_typed({"ranks": "--ranks", "dims": "--dims"}):
-        sizes = parse_dims(dims) if dims else None
-        if sizes is None and ranks is None:
-            raise ConfigError("ranks", "give the number of ranks, or the network's dims")
-        every = prod(sizes or ()) if ranks is None else ranks
-        if every < 1:
-            raise ConfigError("ranks", f"expected at least 1, got {every}")
+        every, sizes = ranks_and_dims(ranks, dims)
         save(from_text(workload, every, sizes, Settings(*how)), output, as_json)

@@ -49,3 +49,22 @@ def save(workload: Workload, output: str, as_json: bool) -> None:
         return
     what = f"{count(len(names), 'template')}, {count(nodes, 'node')}"
     click.echo(f"wrote {output}: {count(workload.ranks, 'rank')}, {what}")
+
+
+def ranks_and_dims(ranks: int | None, dims: str | None) -> tuple[int, tuple[int, ...] | None]:
+    """Return the number of ranks, by default the product of `dims`, and these sizes.
+
+    Raises ConfigError, at `ranks` or `dims`, without either or for fewer than one rank.
+    """
+    from math import prod
+
+    from yantra.base.errors import ConfigError
+    from yantra.workloads.importers.text import parse_dims
+
+    sizes = parse_dims(dims) if dims else None
+    if sizes is None and ranks is None:
+        raise ConfigError("ranks", "give the number of ranks, or the network's dims")
+    every = prod(sizes or ()) if ranks is None else ranks
+    if every < 1:
+        raise ConfigError("ranks", f"expected at least 1, got {every}")
+    return every, sizes

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
-
 import click
 
 from yantra.base.errors import ConfigError
@@ -47,17 +45,12 @@ def command(
 ) -> int:
     """Make a workload file of WORKLOAD, a text workload of COMET in either of its forms."""
     from yantra.base import units
-    from yantra.cli.workload.convert import save
+    from yantra.cli.workload.convert import ranks_and_dims, save
     from yantra.workloads.importers.comet import Roofline, read
-    from yantra.workloads.importers.text import Settings, from_layers, parse_dims
+    from yantra.workloads.importers.text import Settings, from_layers
 
     with as_typed({"ranks": "--ranks", "dims": "--dims"}):
-        sizes = parse_dims(dims) if dims else None
-        if sizes is None and ranks is None:
-            raise ConfigError("ranks", "give the number of ranks, or the network's dims")
-        every = prod(sizes or ()) if ranks is None else ranks
-        if every < 1:
-            raise ConfigError("ranks", f"expected at least 1, got {every}")
+        every, sizes = ranks_and_dims(ranks, dims)
         roofline = None
         if peak is not None:
             rate = units.parse(peak, "flops", "FLOP/s", "--peak")
