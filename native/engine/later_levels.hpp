@@ -76,8 +76,10 @@ public:
     void clear(u64 turn) {
         for (u32 level = 0; level < levels; ++level) {
             for (u32 at = marks_[level].from(0); at != none; at = next_slot(level, at)) {
-                for (u32 number = slots_[level][at].first; number != none; number = blocks_[number].next) {
+                for (u32 number = slots_[level][at].first; number != none;) {
+                    const u32 next = blocks_[number].next;
                     blocks_.give_back(number);
+                    number = next;
                 }
             }
             marks_[level] = {};

@@ -37,7 +37,7 @@ PYTHON_PARTS = {
             "tests/property/test_closed_form_layouts.py",
             "tests/property/test_closed_form_adapters.py",
             "tests/property/test_closed_form_on_stack.py",
-            "tests/property/test_micro_batches.py",
+            "tests/property/test_closed_form_cases.py",
             "tests/property/test_closed_form.py",
         ),
     ),

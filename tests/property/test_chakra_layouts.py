@@ -165,7 +165,7 @@ def test_a_file_without_a_telling_field_is_refused() -> None:
     assert str(error.value) == (
         "trace: byte 0: the file fits layout 0.0.2 as well as 0.0.3, in which it means different "
         "things, and holds nothing that tells them apart; say which one it is: yantra chakra "
-        "upgrade --layout"
+        "rewrite --layout"
     )
     assert chakra.read(bare("0.0.2", 3), layout="0.0.2")[0].type is chakra.NodeType.COMP
     assert chakra.read(bare("0.0.3", 4), layout="0.0.3")[0].type is chakra.NodeType.COMP

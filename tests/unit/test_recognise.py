@@ -133,7 +133,7 @@ WRONG = {
     "--system-configuration=system.json and the others (yantra astra-sim --help)",
     "network.yml": "the network file of an ASTRA-sim run, which has four files: yantra astra-sim "
     "--network-configuration=network.yml and the others (yantra astra-sim --help)",
-    "loop.txt": "a text workload of ASTRA-sim 1.0; make it a workload first: yantra workload "
+    "loop.txt": "a text workload of ASTRA-sim 1.0; make it a workload first: yantra chakra "
     "convert text loop.txt -o step.yw",
     "bytes": "neither a scenario, a result nor a workload (.yw): not UTF-8 text",
 }

@@ -106,8 +106,10 @@ def file_of(
     if copies is not None:
         lines += [f"copies: {_number(copies)}", ""]
     lines += [*before[0].lines(), "machines:"]
+    widest = 0.0
     for key, own in machines.items():
         width = pooled(own[0].row, known)
+        widest = max(widest, width if isfinite(width) else 0.0)
         factors = nearest(own[0].row, every)[0]
         if not own[0].row.profile:  # beside one they rest on both kinds of models
             factors = factors._replace(rows=len(own))
@@ -115,6 +117,7 @@ def file_of(
         lines += _plans([one.row for one in own], known)
     elsewhere = parts[0].row._replace(profile="")
     width = pooled(elsewhere, [(row._replace(profile=""), one) for row, one in strange])
+    width = max(width, widest)  # nothing is better known of a machine that no step was measured on
     lines += _terms("any", fitted(parts, elsewhere=True), width, before[0].terms()[1])
     return "\n".join(lines) + "\n"
 

@@ -83,6 +83,9 @@ _CLICKS: Mapping[str, Callable[..., str]] = {
     r"Invalid value for '(.*)': (.*) is not in the range (\S+)<=x<=(\S+)": (
         lambda name, value, low, high: f"{name}: expected {low} to {high}, got {value}"
     ),
+    r"Invalid value for '(.*)': (.*) is not in the range x>=(\S+)": (
+        lambda name, value, least: f"{name}: expected {least} or more, got {value}"
+    ),
     r"Option '(.*)' requires an argument": lambda name: f"{name}: expected a value after it",
     r"Got unexpected extra arguments? \((.*)\)": lambda word: f"unexpected argument: {word}",
 }

@@ -8,7 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from tests.workloads.importers.test_simai import TEXT
-from yantra.cli.workload.convert import command
+from yantra.cli.chakra.convert import command as of_chakra
+from yantra.cli.workload.convert import command as of_workloads
 from yantra.workloads.templates import load
 
 LAYERS = "DATA\n1\nonly -1 5 NONE 0 4 NONE 0 3 ALLREDUCE 1024 1\n"
@@ -32,6 +33,7 @@ def test_a_file_becomes_a_workload(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("in.txt").write_text(content)
+    command = of_chakra if words[0] == "text" else of_workloads
     done = CliRunner().invoke(command, [*words, "in.txt", "-o", "out.yw"], catch_exceptions=False)
     assert done.stdout == said
     first = Path("out.yw").read_bytes()

@@ -27,7 +27,7 @@ class _Sources(Commands):
     cls=_Sources,
     examples=[
         "yantra workload convert simai gpt13b.txt -o gpt13b.yw",
-        "yantra workload convert stg --model_type gpt --dp 2 --num_stacks 4 --batch 8 -o g.yw",
+        "yantra workload convert stg --model_type gpt --num_stacks 4 --batch 8 -o g.yw",
     ],
 )
 def command() -> None:
