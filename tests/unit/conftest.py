@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import resource
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -68,16 +69,19 @@ def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Read:
 def full_disk() -> Callable[..., AbstractContextManager[None]]:
     """Let no file of this process grow beyond some bytes, none if not given, within a block.
 
-    Writes fail then as on a full disk, but for the name of the error.
+    Writes fail then as on a full disk, but for the name of the error. No byte code is written, as
+    Python would leave it cut off.
     """
 
     @contextmanager
     def full(most_bytes: int = 0) -> Iterator[None]:
         soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        writes_none, sys.dont_write_bytecode = sys.dont_write_bytecode, True
         resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, hard))
         try:
             yield
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+            sys.dont_write_bytecode = writes_none
 
     return full
