@@ -27,6 +27,7 @@ PYTHON_LAYERS = [
     ("export", "demo"),
     ("explain", "accuracy"),
     ("explore",),
+    ("serving",),
     ("kinds", "asked", "plugin"),
     ("ui", "service"),
     ("cli",),

@@ -1,0 +1,28 @@
+"""Poisson arrivals: gaps are independent and exponential, as of many users who do not know of each
+other.
+"""
+
+from __future__ import annotations
+
+from yantra.base.fields import Section
+from yantra.base.records import Record
+from yantra.serving.requests.arrivals.lengths import Rate
+from yantra.serving.requests.arrivals.rule import Rule, at_rate
+from yantra.serving.requests.types import Requests
+
+
+class Options(Record):
+    rate: float
+
+
+class Poisson(Rule):
+    """Gaps of mean 1 / rate; the first request comes after one."""
+
+    options = Section(Options, {"rate": ("rate", Rate(), "requests a second")})
+
+    def requests(self) -> Requests:
+        gaps = self.arrivals.exponential(1 / self.given.rate, self.common.count)
+        return self.made(at_rate(gaps, "poisson.rate"))
+
+
+PLUGIN = Poisson
