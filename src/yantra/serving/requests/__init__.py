@@ -16,23 +16,21 @@ from yantra.base.late import late
 
 if TYPE_CHECKING:
     from yantra.serving.requests.arrivals import generate, load
-    from yantra.serving.requests.hits import ideal_hits
-    from yantra.serving.requests.join import concatenated, repeated
-    from yantra.serving.requests.read import Log, read, read_log
-    from yantra.serving.requests.statistics import Lengths, Statistics, statistics
+    from yantra.serving.requests.join import concatenated
+    from yantra.serving.requests.reading import Log, of_rows, read, read_log
+    from yantra.serving.requests.statistics import Lengths, Statistics
     from yantra.serving.requests.types import OWN, Requests
-    from yantra.serving.requests.write import write
+    from yantra.serving.requests.writing import write
 else:
     __getattr__, __dir__ = late(
         __name__,
         {
             "arrivals": "generate load",
-            "hits": "ideal_hits",
-            "join": "concatenated repeated",
-            "read": "Log read read_log",
-            "statistics": "Lengths Statistics statistics",
+            "join": "concatenated",
+            "reading": "Log of_rows read read_log",
+            "statistics": "Lengths Statistics",
             "types": "OWN Requests",
-            "write": "write",
+            "writing": "write",
         },
     )
 
@@ -44,11 +42,9 @@ __all__ = [
     "Statistics",
     "concatenated",
     "generate",
-    "ideal_hits",
     "load",
+    "of_rows",
     "read",
     "read_log",
-    "repeated",
-    "statistics",
     "write",
 ]

@@ -59,17 +59,17 @@ class Cells:
         values = _whole(cells)
         if values is not None and _within(values, least, most):
             return values
-        found = []
+        found, of_what = [], f" of {what}" if what else ""
         for row, cell in enumerate(cells):
             if _is_empty(cell) and default is not None:
                 found.append(default)
                 continue
             number = decimal(cell)
             if number is None or number != number.to_integral_value():
-                raise self.wrong(row, name, f"a whole number of {what}", cell)
+                raise self.wrong(row, name, f"a whole number{of_what}", cell)
             if not least <= number <= most:
                 wanted = f"at least {least}" if number < least else f"at most {most}"
-                raise self.wrong(row, name, f"{wanted} {what}", cell)
+                raise self.wrong(row, name, f"{wanted} {what}".rstrip(), cell)
             found.append(int(number))
         return np.array(found, np.int64)
 

@@ -2,8 +2,8 @@
 
 A block hits if an earlier request, in its prompt or its output, began with the same tokens up to
 the block's end. The last block of a prompt may be short, as those are that Mooncake's traces hash
-(Qin et al., "Mooncake", FAST 2025, section 4). Trade-off: a loop over blocks of spans in Python,
-1 us each.
+(Qin et al., "Mooncake", FAST 2025, section 4); it hits one that ends where it does. Trade-off: a
+loop over blocks of spans in Python, 1 us each.
 """
 
 from __future__ import annotations

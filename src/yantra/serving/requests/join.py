@@ -62,11 +62,7 @@ def _names(part: Requests, size: int, seen: list[int], *, shares: bool) -> dict[
 def repeated(
     once: Requests, times: int, period_ns: int | None = None, *, shares: bool = False
 ) -> Requests:
-    """Return the requests `times` times, a period apart.
-
-    By default that is the time that keeps the rate: span * n / (n - 1). With `shares` all copies
-    have the content of the first, so that caches hit; else each has its own. Raises ConfigError.
-    """
+    """Do what `Requests.repeated` says; the period that keeps the rate is span * n / (n - 1)."""
     if times < 1:
         raise ConfigError("requests.repeated", f"expected at least 1 time, got {times}")
     if period_ns is None:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from yantra.serving.requests.statistics import Statistics
+
     Whole = NDArray[np.int64]
 
 OWN = 2**62
@@ -178,6 +180,30 @@ class Requests:
         if len(self) and arrival[-1] >= 2.0**63:
             raise ConfigError("requests.scaled", f"arrivals end beyond 2^63 ns at {factor} x")
         return self.replaced(arrival_ns=arrival.astype(np.int64))
+
+    def repeated(
+        self, times: int, period_ns: int | None = None, *, shares: bool = False
+    ) -> Requests:
+        """Return the requests `times` times, a period apart, by default one that keeps the rate.
+
+        With `shares` all copies have the content of the first, so that caches hit; else each has
+        its own. Raises ConfigError.
+        """
+        from yantra.serving.requests.join import repeated
+
+        return repeated(self, times, period_ns, shares=shares)
+
+    def statistics(self) -> Statistics:
+        """Return count, rate and lengths. Raises ConfigError if there are no requests."""
+        from yantra.serving.requests.statistics import statistics
+
+        return statistics(self)
+
+    def ideal_hits(self, block: int = 512) -> float:
+        """Return the share of blocks of prompts that a cache without end would hold."""
+        from yantra.serving.requests.hits import ideal_hits
+
+        return ideal_hits(self, block)
 
     def replaced(self, **columns: NDArray[Any]) -> Requests:
         """Return a copy with some columns replaced, checked like a new one."""

@@ -45,7 +45,7 @@ def load(text: str, *, sort: bool = False) -> Requests:
 
     found = options_of(text)
     if found is None:
-        from yantra.serving.requests.read import read
+        from yantra.serving.requests.reading import read
 
         return read(text, sort=sort)
     kind, options = found

@@ -71,7 +71,7 @@ class Rule(ABC):
         """Return tokens that a prompt adds to the common ones, and tokens of the output."""
         common = self.common
         if common.like:
-            from yantra.serving.requests.read import read
+            from yantra.serving.requests.reading import read
 
             trace = read(common.like)
             drawn = self._prompts.integers(0, len(trace), count)

@@ -39,6 +39,8 @@ class Form:
     """Whether the file is one JSON value, and no table."""
     unit_ns: ClassVar[int] = 10**9
     """The unit of times, where they are numbers."""
+    has_all: ClassVar[bool] = False
+    """Whether the form names every column, so that any other is one misspelled."""
     fails: ClassVar[bool] = False
     """Whether requests without output are those that failed, which are left out."""
 

@@ -41,9 +41,10 @@ class Own(Form):
             "limit", "priority", "user", "session", "after", "delay_ns", "prefix", "prefix_tokens"
         )
     }  # fmt: skip
+    has_all = True
 
     def __init__(self, names: Mapping[str, str]) -> None:
-        super().__init__(names)
+        super().__init__({**names, "span_source": "prefix", "span_end": "prefix_tokens"})
         self._rows = 0
         self._spans: list[Spans] = []  # of all rows so far
         self._lengths: list[int] = []  # prompt and output
@@ -133,6 +134,7 @@ class Own(Form):
     def finish(self, columns: Columns) -> None:
         """Let those without an arrival of their own have that of the request before."""
         arrival = columns["arrival_ns"]
+        columns["implied"] = arrival < 0
         for at in np.flatnonzero(arrival < 0).tolist():
             arrival[at] = arrival[columns["after"][at]]
 

@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from yantra.base.documents import note_unknown
 from yantra.base.errors import ConfigError, did_you_mean, show
 from yantra.base.notes import note
 from yantra.base.text import count
 from yantra.serving.requests.forms import forms
 from yantra.serving.requests.forms.form import Columns, Form, spans_of
-from yantra.serving.requests.source import Source
+from yantra.serving.requests.source import JsonItems, Source, open_source
 from yantra.serving.requests.types import PER_REQUEST, SPANS, Requests, reordered_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -51,7 +52,18 @@ def read(path: Path, *, sort: bool = False, only: Mapping[str, str] | None = Non
 
 def read_log(path: Path, *, sort: bool = False, only: Mapping[str, str] | None = None) -> Log:
     """Return the requests of a file as `read` does, with what an engine measured of each."""
-    source = Source(path)
+    return _read(open_source(path), sort=sort, only=only or {})
+
+
+def of_rows(rows: Iterable[Mapping[str, Any]]) -> Requests:
+    """Return the requests of mappings: `{"arrival_s": 0.5, "prompt": 100, "output": 7}`.
+
+    Their keys are the columns of Yantra's own files. Raises ConfigError, with the item.
+    """
+    return _read(JsonItems("requests", map(dict, rows)), sort=False, only={}).requests
+
+
+def _read(source: Source, *, sort: bool, only: Mapping[str, str]) -> Log:
     form = _form_of(source)
     if form.is_document:
         if only:
@@ -59,7 +71,7 @@ def read_log(path: Path, *, sort: bool = False, only: Mapping[str, str] | None =
         columns = form.document(source.objects(), source.where)
         keep = np.ones(len(columns["arrival_ns"]), bool)
     else:
-        columns, keep = _table(source, form, only or {})
+        columns, keep = _table(source, form, only)
     form.finish(columns)
     if form.fails:
         whole = (columns["output"] > 0) & (columns["prompt"] > 0)
@@ -77,6 +89,8 @@ def read_log(path: Path, *, sort: bool = False, only: Mapping[str, str] | None =
 
 def _form_of(source: Source) -> Form:
     """Return the form whose columns a file has."""
+    if not source.names:
+        raise ConfigError(source.where, "has no requests; expected at least one")
     closest: tuple[int, str, type[Form] | None] = (0, "", None)
     for name in forms.names():
         form = forms.get(name)
@@ -85,7 +99,12 @@ def _form_of(source: Source) -> Form:
             for role, names in (*form.needs.items(), *form.may.items(), *form.measures.items())
         }
         if all(found[role] for role in form.needs):
-            return form({role: name for role, name in found.items() if name})
+            used = {role: name for role, name in found.items() if name}
+            if form.has_all:
+                note_unknown(
+                    [one for one in source.names if one not in used.values()], source.where
+                )
+            return form(used)
         has = sum(bool(found[role]) for role in form.needs)
         if has > closest[0]:
             closest = has, name, form
@@ -97,7 +116,7 @@ def _unknown(source: Source, name: str, form: type[Form] | None) -> str:
     if form is None:
         shown = ", ".join(map(show, source.names[:8]))
         known = ", ".join(forms.names())
-        return f"no known form of requests: has {shown or 'no columns'}; known are {known}"
+        return f"no known form of requests: has {shown}; known are {known}"
     lacking = next(names for names in form.needs.values() if not set(names) & set(source.names))
     near = did_you_mean(lacking[0], source.names) if len(lacking) == 1 else ""
     others = f" (or {', '.join(lacking[1:])})" if lacking[1:] else ""
@@ -129,11 +148,16 @@ def _table(
 def _log(source: Source, form: Form, columns: Columns, rows: Whole, *, sort: bool) -> Log:
     """Return the requests of some rows, by arrival."""
     arrival = columns["arrival_ns"][rows]
+    stated = rows
+    if "implied" in columns:  # of those that follow another, which may be anywhere behind it
+        stated = rows[~columns["implied"][rows]]
     if not sort:
-        _check_order(source, form, arrival, rows)
+        _check_order(source, form, columns["arrival_ns"][stated], stated)
     if arrival.min() >= _DATES_NS:
         columns["arrival_ns"] = columns["arrival_ns"] - arrival.min()
-    order = rows if not sort else rows[np.argsort(arrival, kind="stable")]
+    order = (
+        rows if not sort and len(stated) == len(rows) else rows[np.argsort(arrival, kind="stable")]
+    )
     measured = {name: columns[name][order] for name in form.measures if name in columns}
     given = _filled(columns)
     try:
@@ -172,7 +196,7 @@ def _numbered(texts: NDArray[Any], empty: int, most: int) -> Whole:
     place: dict[str, int] = {}
     found = np.array([place.setdefault(text, len(place)) for text in texts.tolist()], np.int64)
     plain = all(
-        name.isascii() and name.isdecimal() and len(name) < 19 and str(int(name)) == name
+        name.isascii() and name.isdecimal() and len(name) < 20 and str(int(name)) == name
         for name in place
         if name
     )
@@ -202,5 +226,5 @@ def _check_order(source: Source, form: Form, arrival: Whole, rows: Whole) -> Non
     raise ConfigError(source.place(int(rows[at])), problem)
 
 
-def _told(only: Mapping[str, str] | None) -> str:
-    return ", ".join(f"{name}={text}" for name, text in (only or {}).items())
+def _told(only: Mapping[str, str]) -> str:
+    return ", ".join(f"{name}={text}" for name, text in only.items())
