@@ -112,6 +112,20 @@ def traffic_kinds() -> str:
     return _table(("kind", *_KEYS), ((name, f"`{key}`", *rest) for name, key, *rest in rows))
 
 
+def request_rules() -> str:
+    """Return a row for each option of each rule of arrivals, then those of all rules."""
+    from yantra.serving.requests.arrivals import rules
+    from yantra.serving.requests.arrivals.rule import COMMON
+
+    kinds = [(f"`{name}`", rules.get(name).options) for name in rules.names()]
+    rows = (
+        (name, f"`{key.strip('`.')}`", *rest)
+        for name, section in [*kinds, ("all", COMMON)]
+        for key, *rest in _rows(section, "")
+    )
+    return _table(("rule", *_KEYS), rows)
+
+
 def routing_kinds() -> str:
     """Return a row for each routing."""
     from yantra.network import routings
@@ -146,6 +160,7 @@ def part(name: str) -> str:
         "algorithms": algorithm_names,
         "fabrics": fabric_kinds,
         "traffic": traffic_kinds,
+        "request rules": request_rules,
         "routings": routing_kinds,
         "compute models": lambda: plug_ins(compute_models),
         "memory models": lambda: plug_ins(memory_models),

@@ -51,7 +51,8 @@ class Requests:
     """
 
     arrival_ns: Whole
-    """When it arrives; of one that follows another, the earliest time that it may."""
+    """When it arrives; one that follows another, no earlier: the later of this and `delay_ns`
+    behind that one's finish."""
     prompt: Whole
     """Tokens of the prompt."""
     output: Whole

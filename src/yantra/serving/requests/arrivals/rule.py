@@ -30,7 +30,7 @@ class Common(Record):
     count: int
     isl: Drawn | None = None
     osl: Drawn | None = None
-    like: str = ""
+    like: str | None = None
     system: int = 0
     limit: int = 0
     seed: int = 0
