@@ -21,7 +21,7 @@ from yantra.serving.requests.source import JsonItems, Source, open_source
 from yantra.serving.requests.types import PER_REQUEST, SPANS, Requests, reordered_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     Whole = NDArray[np.int64]
 
+_OFTEN = ("azure", "mooncake", "own", "vllm")
 _DATES_NS = 10**17
 """Times from 1973 on, in ns: those of dates, which count from the first request."""
 
@@ -92,7 +93,7 @@ def _form_of(source: Source) -> Form:
     if not source.names:
         raise ConfigError(source.where, "has no requests; expected at least one")
     closest: tuple[int, str, type[Form] | None] = (0, "", None)
-    for name in forms.names():
+    for name in _names():
         form = forms.get(name)
         found = {
             role: next((one for one in names if one in source.names), "")
@@ -109,6 +110,12 @@ def _form_of(source: Source) -> Form:
         if has > closest[0]:
             closest = has, name, form
     raise ConfigError(source.where, _unknown(source, closest[1], closest[2]))
+
+
+def _names() -> Iterator[str]:
+    """Yield the names of forms: those of other packages last, as finding them takes 50 ms."""
+    yield from _OFTEN
+    yield from (name for name in forms.names() if name not in _OFTEN)
 
 
 def _unknown(source: Source, name: str, form: type[Form] | None) -> str:
