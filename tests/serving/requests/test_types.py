@@ -127,6 +127,8 @@ def _spans() -> tuple[list[int], list[int]]:
         ({"session": -2}, "requests[0].session: expected -1 or a number, got -2"),
         ({"after": [-1, 1, 0]}, "requests[1].after: expected -1 or an earlier request, got 1"),
         ({"delay_ns": [0, 0, -1]}, "requests[2].delay_ns: expected a time from 0 on, got -1"),
+        ({"delay_ns": [0, 1.5, 0]}, "requests: expected whole numbers below 2^63 in every column"),
+        ({"prompt": [1, 2**64, 3]}, "requests: expected whole numbers below 2^63 in every col"),
         ({"prompt": [1, 2]}, "requests.prompt: expected 3 numbers, got shape (2,)"),
         (
             {"spans": ([0, 1, 1, 1], [3], [101])},

@@ -107,7 +107,7 @@ class Requests:
             _column(priority, size),
             _column(user, size).astype(np.int32),
             *(_column(one, size) for one in (session, after, delay_ns)),
-            *(np.asarray(one, np.int64) for one in (start, source, end)),
+            *(_column(one) for one in (start, source, end)),
         )
 
     def __post_init__(self) -> None:
@@ -252,7 +252,15 @@ def _renamed(source: Whole, now: Whole, before: Whole) -> Whole:
 
 
 def _column(values: ArrayLike, size: int | None = None) -> Whole:
-    column = np.asarray(values, np.int64)
+    given = np.asarray(values)
+    try:
+        with np.errstate(invalid="ignore"):  # of what is no number, which is not equal then
+            column = given.astype(np.int64)
+        is_whole = given.dtype == np.int64 or np.array_equal(column, given)
+    except (OverflowError, TypeError, ValueError):
+        is_whole = False
+    if not is_whole:
+        raise ConfigError("requests", "expected whole numbers below 2^63 in every column")
     if column.ndim == 0 and size is not None:
         return np.full(size, column)
     return column
