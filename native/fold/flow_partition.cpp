@@ -27,7 +27,7 @@ bool FlowPartition::list_pairs() {
     std::map<Vector<u32>, u32> patterns;
     for (u32 rank = 0; rank < class_of_rank_.size(); ++rank) {
         look_up();
-        first_pair_.push_back(static_cast<u32>(destination_.size()));
+        pairs_.first.push_back(static_cast<u32>(pairs_.destination.size()));
         Vector<u32> pattern;
         std::unordered_map<u32, u32> known;
         visit_(rank, [&](u32 dst) {
@@ -38,15 +38,16 @@ bool FlowPartition::list_pairs() {
             const auto [found, is_new] = known.try_emplace(dst, static_cast<u32>(known.size()));
             pattern.push_back(found->second);
             if (is_new) {
-                destination_.push_back(dst);
+                pairs_.destination.push_back(dst);
             }
         });
-        pattern_.push_back(patterns.try_emplace(std::move(pattern), static_cast<u32>(patterns.size())).first->second);
-        if (destination_.size() > most_crossings / 4) {
+        const auto number = static_cast<u32>(patterns.size());
+        pairs_.pattern.push_back(patterns.try_emplace(std::move(pattern), number).first->second);
+        if (pairs_.destination.size() > most_crossings / 4) {
             return false;
         }
     }
-    first_pair_.push_back(static_cast<u32>(destination_.size()));
+    pairs_.first.push_back(static_cast<u32>(pairs_.destination.size()));
     return true;
 }
 
@@ -56,15 +57,15 @@ bool FlowPartition::make_bundles() {
     Way way;
     std::pair<double, u64> known{1.0, exact(1.0)};   // links of a way often carry the same
     u64 crossings = 0;
-    for (u32 rank = 0; rank + 1 < first_pair_.size(); ++rank) {
+    for (u32 rank = 0; rank < pairs_.ranks(); ++rank) {
         look_up();
-        for (u32 pair = first_pair_[rank]; pair < first_pair_[rank + 1]; ++pair) {
-            ways_->find(ways_->place(RankId(rank)), ways_->place(RankId(destination_[pair])), 0, nullptr, way);
+        for (u32 pair = pairs_.begin(rank); pair < pairs_.end(rank); ++pair) {
+            ways_->find(ways_->place(RankId(rank)), ways_->place(RankId(pairs_.destination[pair])), 0, nullptr, way);
             if (way.latency_ns * static_cast<double>(model_.semantics.scale.ticks_per_ns()) < 1.0) {
                 why_not_ = "messages that have no latency meet in one tick, in an order that follows the numbers of ranks";
                 return false;
             }
-            latency_ns_.push_back(way.latency_ns);
+            pairs_.latency_ns.push_back(way.latency_ns);
             crossings += way.links.size();
             if (crossings > most_crossings) {
                 return false;
@@ -82,59 +83,60 @@ bool FlowPartition::make_bundles() {
     for (u32 link = 0; link < hash.size(); ++link) {
         const auto [one, other] = hash[link];
         if (one == 0 && other == 0) {
-            bundle_of_.push_back(none);
+            bundles_.of.push_back(none);
             continue;
         }
         const u64 rate = std::bit_cast<u64>(ways_->bytes_per_ns(link));
-        const auto [found, is_new] = numbers.try_emplace({one, other, rate, ways_->group(link)}, links_in_.size());
-        bundle_of_.push_back(found->second);
+        const auto [found, is_new] = numbers.try_emplace({one, other, rate, ways_->group(link)}, bundles_.count());
+        bundles_.of.push_back(found->second);
         if (is_new) {
-            links_in_.push_back(0);
-            link_in_.push_back(link);
+            bundles_.links.push_back(0);
+            bundles_.one.push_back(link);
         }
-        ++links_in_[found->second];
+        ++bundles_.links[found->second];
     }
     return true;
 }
 
 bool FlowPartition::reduce_ways() {
     Way way;
-    crossed_.resize(links_in_.size());
-    for (u32 rank = 0; rank + 1 < first_pair_.size(); ++rank) {
+    Vector<Crossed> crossed(bundles_.count());   // by bundle: on the current way
+    for (u32 rank = 0; rank < pairs_.ranks(); ++rank) {
         look_up();
-        for (u32 pair = first_pair_[rank]; pair < first_pair_[rank + 1]; ++pair) {
-            first_entry_.push_back(entries_.size());
-            ways_->find(ways_->place(RankId(rank)), ways_->place(RankId(destination_[pair])), 0, nullptr, way);
-            if (!add_entries(way)) {
+        for (u32 pair = pairs_.begin(rank); pair < pairs_.end(rank); ++pair) {
+            entries_.first.push_back(entries_.all.size());
+            ways_->find(ways_->place(RankId(rank)), ways_->place(RankId(pairs_.destination[pair])), 0, nullptr, way);
+            if (!add_entries(way, crossed)) {
                 return false;
             }
         }
     }
-    first_entry_.push_back(entries_.size());
+    entries_.first.push_back(entries_.all.size());
     return true;
 }
 
 // False if a bundle is not crossed as one (hashes collided).
-bool FlowPartition::add_entries(const Way& way) {
-    bundles_.clear();
+bool FlowPartition::add_entries(const Way& way, Vector<Crossed>& crossed) {
+    const std::size_t begin = entries_.all.size();
     bool as_one = true;
     for (std::size_t at = 0; at < way.links.size(); ++at) {
-        const u32 bundle = bundle_of_[way.links[at]];
+        const u32 bundle = bundles_.of[way.links[at]];
         const double part = way.part(at).carried;
-        Crossed& crossed = crossed_[bundle];
-        if (crossed.links++ == 0) {
-            bundles_.push_back(bundle);
-            crossed.part = part;
-        } else if (part != crossed.part) {
-            as_one &= exact(part) == exact(crossed.part);
-            crossed.part = std::min(part, crossed.part);
+        Crossed& of = crossed[bundle];
+        if (of.links++ == 0) {
+            entries_.all.push_back({bundle, part});
+            of.part = part;
+        } else if (part != of.part) {
+            as_one &= exact(part) == exact(of.part);
+            of.part = std::min(part, of.part);
         }
     }
-    std::sort(bundles_.begin(), bundles_.end());
-    for (u32 bundle : bundles_) {
-        const Crossed crossed = std::exchange(crossed_[bundle], {});
-        as_one &= crossed.links == links_in_[bundle];
-        entries_.push_back({bundle, crossed.part});
+    const std::span<Entry> fresh = std::span<Entry>(entries_.all).subspan(begin);
+    std::ranges::sort(fresh, {}, &Entry::bundle);
+    for (Entry& entry : fresh) {
+        const Crossed of = std::exchange(crossed[entry.bundle], {});
+        as_one &= of.links == bundles_.links[entry.bundle];
+        entry.part = of.part;
     }
     return as_one;
 }
@@ -157,101 +159,100 @@ void FlowPartition::record_crossings(u32 classes) {
     for (u32 rank = 0; rank < class_of_rank_.size(); ++rank) {
         members[class_of_rank_[rank]].push_back(rank);
     }
-    crossings_.clear();
-    first_flow_.assign(1, 0);
-    Vector<u32> at(links_in_.size(), none);   // by bundle: its crossing by the present flow
+    Vector<Crossing>& all = crossings_.all;
+    all.clear();
+    crossings_.first_flow.assign(1, 0);
+    Vector<u32> at(bundles_.count(), none);   // by bundle: its crossing by the present flow
     for (const Vector<u32>& ranks : members) {
         u32 most = 0;
         for (u32 rank : ranks) {
-            most = std::max(most, first_pair_[rank + 1] - first_pair_[rank]);
+            most = std::max(most, pairs_.count(rank));
         }
         for (u32 k = 0; k < most; ++k) {
-            const std::size_t begin = crossings_.size();
+            const std::size_t begin = all.size();
+            const u32 flow = crossings_.first_flow.back() + k;
             for (u32 rank : ranks) {
-                const u32 pair = first_pair_[rank] + k;
-                if (pair >= first_pair_[rank + 1]) {
+                if (k >= pairs_.count(rank)) {
                     continue;
                 }
-                for (u64 entry = first_entry_[pair]; entry < first_entry_[pair + 1]; ++entry) {
-                    const auto [bundle, part] = entries_[entry];
+                for (const auto& [bundle, part] : entries_.of(pairs_.begin(rank) + k)) {
                     if (at[bundle] == none) {
-                        at[bundle] = static_cast<u32>(crossings_.size());
-                        crossings_.push_back({bundle, first_flow_.back() + k, 0, 0, 0.0});
+                        at[bundle] = static_cast<u32>(all.size());
+                        all.push_back({bundle, flow, 0, 0, 0.0});
                     }
-                    Crossing& crossing = crossings_[at[bundle]];
+                    Crossing& crossing = all[at[bundle]];
                     ++crossing.flows;
                     crossing.parts += exact(part);
                     crossing.shared += part;
                 }
             }
-            for (std::size_t done = begin; done < crossings_.size(); ++done) {
-                at[crossings_[done].bundle] = none;
+            for (std::size_t done = begin; done < all.size(); ++done) {
+                at[all[done].bundle] = none;
             }
         }
-        first_flow_.push_back(first_flow_.back() + most);
+        crossings_.first_flow.push_back(crossings_.first_flow.back() + most);
     }
 }
 
 // Flows are already ordered within each.
 void FlowPartition::sort_crossings() {
-    first_crossing_.assign(links_in_.size() + 1, 0);
-    for (const Crossing& crossing : crossings_) {
-        ++first_crossing_[crossing.bundle + 1];
+    Vector<u32>& first = crossings_.first;
+    first.assign(bundles_.count() + 1, 0);
+    for (const Crossing& crossing : crossings_.all) {
+        ++first[crossing.bundle + 1];
     }
-    std::partial_sum(first_crossing_.begin(), first_crossing_.end(), first_crossing_.begin());
-    Vector<u32> next(first_crossing_.begin(), first_crossing_.end() - 1);
-    Vector<Crossing> sorted(crossings_.size());
-    for (const Crossing& crossing : crossings_) {
+    std::partial_sum(first.begin(), first.end(), first.begin());
+    Vector<u32> next(first.begin(), first.end() - 1);
+    Vector<Crossing> sorted(crossings_.all.size());
+    for (const Crossing& crossing : crossings_.all) {
         sorted[next[crossing.bundle]++] = crossing;
     }
-    crossings_ = std::move(sorted);
+    crossings_.all = std::move(sorted);
 }
 
 void FlowPartition::group_bundles() {
-    class_of_bundle_.clear();
-    bundle_in_.clear();
+    classes_ = {};
     std::unordered_multimap<u64, u32> by_hash;
-    for (u32 bundle = 0; bundle < links_in_.size(); ++bundle) {
+    for (u32 bundle = 0; bundle < bundles_.count(); ++bundle) {
         u64 hash = 0;
-        for (u32 at = first_crossing_[bundle]; at < first_crossing_[bundle + 1]; ++at) {
-            hash = mix(mix(mix(hash, crossings_[at].flow), crossings_[at].flows), crossings_[at].parts);
+        for (const Crossing& crossing : crossings_.of(bundle)) {
+            hash = mix(mix(mix(hash, crossing.flow), crossing.flows), crossing.parts);
         }
         u32 found = none;
         const auto [begin, end] = by_hash.equal_range(hash);
         for (auto it = begin; it != end && found == none; ++it) {
-            found = crossed_alike(bundle, bundle_in_[it->second]) ? it->second : none;
+            found = crossed_alike(bundle, classes_.one[it->second]) ? it->second : none;
         }
         if (found == none) {
-            found = static_cast<u32>(bundle_in_.size());
+            found = static_cast<u32>(classes_.one.size());
             by_hash.emplace(hash, found);
-            bundle_in_.push_back(bundle);
+            classes_.one.push_back(bundle);
         }
-        class_of_bundle_.push_back(found);
+        classes_.of.push_back(found);
     }
 }
 
 bool FlowPartition::crossed_alike(u32 bundle, u32 other) const {
-    const u32 link = link_in_[bundle];
-    const u32 other_link = link_in_[other];
+    const u32 link = bundles_.one[bundle];
+    const u32 other_link = bundles_.one[other];
     return ways_->bytes_per_ns(link) == ways_->bytes_per_ns(other_link) &&
            ways_->group(link) == ways_->group(other_link) &&
-           std::equal(crossings_.begin() + first_crossing_[bundle], crossings_.begin() + first_crossing_[bundle + 1],
-                      crossings_.begin() + first_crossing_[other], crossings_.begin() + first_crossing_[other + 1],
-                      [](const Crossing& a, const Crossing& b) {
-                          return a.flow == b.flow && a.flows == b.flows && a.parts == b.parts;
-                      });
+           std::ranges::equal(crossings_.of(bundle), crossings_.of(other),
+                              [](const Crossing& a, const Crossing& b) {
+                                  return a.flow == b.flow && a.flows == b.flows && a.parts == b.parts;
+                              });
 }
 
 Vector<u64> FlowPartition::signature(u32 rank) const {
-    Vector<u64> found{pattern_[rank]};
+    Vector<u64> found{pairs_.pattern[rank]};
     Vector<std::pair<u32, u64>> crossed;
-    for (u32 pair = first_pair_[rank]; pair < first_pair_[rank + 1]; ++pair) {
+    for (u32 pair = pairs_.begin(rank); pair < pairs_.end(rank); ++pair) {
         crossed.clear();
-        for (u64 entry = first_entry_[pair]; entry < first_entry_[pair + 1]; ++entry) {
-            crossed.emplace_back(class_of_bundle_[entries_[entry].bundle], exact(entries_[entry].part));
+        for (const auto& [bundle, part] : entries_.of(pair)) {
+            crossed.emplace_back(classes_.of[bundle], exact(part));
         }
         std::sort(crossed.begin(), crossed.end());
-        found.push_back(std::bit_cast<u64>(latency_ns_[pair]));
+        found.push_back(std::bit_cast<u64>(pairs_.latency_ns[pair]));
         found.push_back(crossed.size());
         for (const auto& [of_class, part] : crossed) {
             found.insert(found.end(), {of_class, part});
@@ -262,21 +263,21 @@ Vector<u64> FlowPartition::signature(u32 rank) const {
 
 FlowClasses FlowPartition::classes_for(const Vector<u32>& representatives) const {
     FlowClasses found;
-    found.count.assign(bundle_in_.size(), 0);
-    for (u32 bundle : bundle_of_) {
-        const u32 of_class = bundle == none ? none : class_of_bundle_[bundle];
+    found.count.assign(classes_.one.size(), 0);
+    for (u32 bundle : bundles_.of) {
+        const u32 of_class = bundle == none ? none : classes_.of[bundle];
         found.class_of.push_back(of_class);
         if (of_class != none) {
             ++found.count[of_class];
         }
     }
-    for (u32 bundle : bundle_in_) {
-        found.one_of.push_back(link_in_[bundle]);
+    for (u32 bundle : classes_.one) {
+        found.one_of.push_back(bundles_.one[bundle]);
     }
     for (u32 rank : representatives) {
-        for (u32 pair = first_pair_[rank]; pair < first_pair_[rank + 1]; ++pair) {
-            const u32 flow = first_flow_[class_of_rank_[rank]] + pair - first_pair_[rank];
-            found.ways.emplace(FlowClasses::pair(rank, destination_[pair]), way_of(pair, flow));
+        for (u32 pair = pairs_.begin(rank); pair < pairs_.end(rank); ++pair) {
+            const u32 flow = crossings_.first_flow[class_of_rank_[rank]] + pair - pairs_.begin(rank);
+            found.ways.emplace(FlowClasses::pair(rank, pairs_.destination[pair]), way_of(pair, flow));
         }
     }
     return found;
@@ -284,17 +285,17 @@ FlowClasses FlowPartition::classes_for(const Vector<u32>& representatives) const
 
 Way FlowPartition::way_of(u32 pair, u32 flow) const {
     std::map<u32, Way::Part> parts;
-    for (u64 entry = first_entry_[pair]; entry < first_entry_[pair + 1]; ++entry) {
-        const auto [bundle, part] = entries_[entry];
-        const auto crossing = std::lower_bound(
-            crossings_.begin() + first_crossing_[bundle], crossings_.begin() + first_crossing_[bundle + 1], flow,
-            [](const Crossing& a, u32 wanted) { return a.flow < wanted; });
-        ensure(crossing->bundle == bundle && crossing->flow == flow, "a flow over a link that it does not cross");
-        Way::Part& of_class = parts.try_emplace(class_of_bundle_[bundle], Way::Part{0.0, 0.0, 0}).first->second;
+    for (const auto& [bundle, part] : entries_.of(pair)) {
+        const std::span<const Crossing> crossings = crossings_.of(bundle);
+        const auto crossing = std::ranges::lower_bound(crossings, flow, {}, &Crossing::flow);
+        ensure(crossing != crossings.end() && crossing->flow == flow,
+               "a flow over a link that it does not cross");
+        const auto made = parts.try_emplace(classes_.of[bundle], Way::Part{0.0, 0.0, 0}).first;
+        Way::Part& of_class = made->second;
         of_class = {std::max(of_class.carried, part), crossing->shared, crossing->flows};
     }
     Way way;
-    way.latency_ns = latency_ns_[pair];
+    way.latency_ns = pairs_.latency_ns[pair];
     for (const auto& [of_class, part] : parts) {
         way.links.push_back(of_class);
         way.parts.push_back(part);

@@ -14,6 +14,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "base/vector.hpp"
@@ -42,7 +43,27 @@ public:
     const std::string& why_not() const { return why_not_; }
 
 private:
-    // With the share on each link.
+    // Who sends to whom.
+    struct Pairs {
+        Vector<u32> first;           // by rank, and the end
+        Vector<u32> destination;
+        Vector<double> latency_ns;
+        Vector<u32> pattern;         // by rank: which of its destinations are equal
+
+        u32 ranks() const { return static_cast<u32>(first.size() - 1); }
+        u32 count(u32 rank) const { return end(rank) - begin(rank); }
+        u32 begin(u32 rank) const { return first[rank]; }
+        u32 end(u32 rank) const { return first[rank + 1]; }
+    };
+    // Links that are crossed together.
+    struct Bundles {
+        Vector<u32> of;      // by link
+        Vector<u32> links;   // by bundle: how many
+        Vector<u32> one;     // by bundle: one of them
+
+        u32 count() const { return static_cast<u32>(links.size()); }
+    };
+    // What a pair crosses, with the share on each link.
     struct Entry {
         u32 bundle;
         double part;
@@ -50,6 +71,15 @@ private:
     struct Crossed {
         u32 links = 0;
         double part = 0.0;
+    };
+    struct Entries {
+        Vector<u64> first;   // by pair, and the end
+        Vector<Entry> all;
+
+        std::span<const Entry> of(u32 pair) const {
+            const auto count = static_cast<std::size_t>(first[pair + 1] - first[pair]);
+            return {all.data() + first[pair], count};
+        }
     };
     // Flows of a class, and their total share.
     struct Crossing {
@@ -59,6 +89,19 @@ private:
         u64 parts;      // in units of 1 / `whole`, so sums are exact
         double shared;
     };
+    struct Crossings {
+        Vector<u32> first_flow;   // by class of ranks, and the end
+        Vector<Crossing> all;     // by bundle, then flow
+        Vector<u32> first;        // by bundle, and the end
+
+        std::span<const Crossing> of(u32 bundle) const {
+            return {all.data() + first[bundle], first[bundle + 1] - first[bundle]};
+        }
+    };
+    struct LinkGroups {
+        Vector<u32> of;    // by bundle: its class
+        Vector<u32> one;   // by class: one of its bundles
+    };
     static constexpr u64 most_crossings = 100'000'000;
     static constexpr double whole = 1099511627776.0;   // 2^40
 
@@ -67,7 +110,7 @@ private:
     bool list_pairs();
     bool make_bundles();
     bool reduce_ways();
-    bool add_entries(const Way& way);
+    bool add_entries(const Way& way, Vector<Crossed>& crossed);
     void record_crossings(u32 classes);
     void sort_crossings();
     void group_bundles();
@@ -80,24 +123,12 @@ private:
     std::string why_not_;
     bool is_prepared_ = false;
     Vector<u32> class_of_rank_;
-    // By source:
-    Vector<u32> first_pair_;        // by rank, and the end
-    Vector<u32> destination_;       // by pair
-    Vector<u32> pattern_;           // by rank: which of its destinations are equal
-    Vector<double> latency_ns_;     // by pair
-    Vector<u64> first_entry_;       // by pair, and the end
-    Vector<Entry> entries_;
-    Vector<Crossed> crossed_;       // by bundle: on the current way
-    Vector<u32> bundles_;           // that it crosses
-    Vector<u32> bundle_of_;         // by link
-    Vector<u32> links_in_;          // by bundle
-    Vector<u32> link_in_;           // by bundle: one of them
+    Pairs pairs_;
+    Bundles bundles_;
+    Entries entries_;
     // Of the last division:
-    Vector<u32> first_flow_;        // by class of ranks, and the end
-    Vector<Crossing> crossings_;    // by bundle, then flow
-    Vector<u32> first_crossing_;    // by bundle, and the end
-    Vector<u32> class_of_bundle_;
-    Vector<u32> bundle_in_;         // by class of links: one of them
+    Crossings crossings_;
+    LinkGroups classes_;
 };
 
 }  // namespace yantra

@@ -69,9 +69,8 @@ PacketNetwork::PacketNetwork(const NetworkSetup& setup)
       simulator_(packet::spec_of(graph_, settings_, tiers_.links()), settings_, *this),
       changes_(setup.parameters, ways_.links(), setup.engine.queue, changes, known),
       orders_(settings_.quirks == 0 ? setup.rank_order() : Vector<u16>()),
-      is_late_(settings_.has(packet::Quirk::late_receiver)),
-      own_(settings_.ticks_per_ns()),
-      theirs_(setup.semantics.scale.ticks_per_ns()) {
+      clock_{settings_.ticks_per_ns(), setup.semantics.scale.ticks_per_ns()},
+      routes_(ways_, tiers_, simulator_, settings_.entropies) {
     if (ways_.by_packet()) {
         simulator_.add_ways({});   // throws, with the reason, if it cannot be sprayed
     }
@@ -92,14 +91,14 @@ void PacketNetwork::send(const Message& message, Notice arrived, Notice departed
     const u32 number = transits_.take_as_left();
     const u32 from = ways_.place(message.src);
     const u32 to = ways_.place(message.dst);
-    const Routes routes = routes_of(from, to);
+    const PacketRoutes::OfPair routes = routes_.between(from, to);
     transits_[number] = {arrived, departed, message.bytes, from, to, message.src.index(), message.dst.index(), routes};
     probe_.sent(number);
     if (routes.formula != none) {
         send_by_formula(number);
         return;
     }
-    probe_.takes(theirs(simulator_.routes().latency(routes.data)));
+    probe_.takes(clock_.of_engine(simulator_.routes().latency(routes.data)));
     if (changes_.any()) {
         watch(number);
         if (crosses_avoided(routes)) {
@@ -112,8 +111,8 @@ void PacketNetwork::send(const Message& message, Notice arrived, Notice departed
 
 void PacketNetwork::send_packets(u32 number) {
     const Transit& transit = transits_[number];
-    const Routes& routes = transit.routes;
-    const u64 now = (queue_.now() * own_ + theirs_ - 1) / theirs_;
+    const PacketRoutes::OfPair& routes = transit.routes;
+    const u64 now = clock_.next_of_packets(queue_.now());
     simulator_.send({number, std::max<u64>(transit.bytes, 1), routes.data, routes.acks, routes.first_way, routes.ways,
                      transit.source, transit.destination, none, order_of(transit.source)},
                     std::max(now, simulator_.now()));
@@ -123,13 +122,13 @@ void PacketNetwork::send_packets(u32 number) {
 
 void PacketNetwork::send_by_formula(u32 number) {
     const Transit& transit = transits_[number];
-    const FormulaWay& way = formula_ways_[transit.routes.formula];
+    const PacketRoutes::FormulaWay& way = routes_.by_formula(transit.routes);
     const double transfer_ns = static_cast<double>(transit.bytes) / way.stretch.bytes_per_ns;
     const u64 now = queue_.now();
     const u64 ends = now + scale_.ticks(transfer_ns);
     probe_.takes(scale_.ticks(way.stretch.latency_ns));
     for (u32 link : way.links) {
-        simulator_.crosses_by_formula(LinkId(link), transit.bytes, now * own_ / theirs_);
+        simulator_.crosses_by_formula(LinkId(link), transit.bytes, clock_.of_packets(now));
         probe_.carried(number, link, now, ends, transit.bytes);
     }
     if (!transit.departed.kind.is_none()) {
@@ -175,7 +174,7 @@ void PacketNetwork::wake_to_now() {
 }
 
 void PacketNetwork::run_to_now() {
-    while (!simulator_.empty() && theirs(simulator_.next_time()) <= queue_.now()) {
+    while (!simulator_.empty() && clock_.of_engine(simulator_.next_time()) <= queue_.now()) {
         simulator_.step();
         if ((++since_look_ & (look_every - 1)) == 0) {
             look();
@@ -200,7 +199,8 @@ void PacketNetwork::crosses(u32 number, u32 link, u64 start, u64 end, u32 payloa
 void PacketNetwork::end_span(u32 link) {
     OpenSpan& open = open_[link];
     if (open.bytes > 0) {
-        probe_.span({theirs(open.start), theirs(open.end), open.bytes, link, open.message});
+        probe_.span({clock_.of_engine(open.start), clock_.of_engine(open.end), open.bytes, link,
+                     open.message});
         open = {};
     }
 }
@@ -221,7 +221,7 @@ void PacketNetwork::end_spans() {
 
 // Handles timers, and the last packets.
 void PacketNetwork::catch_up() {
-    while (under_way_ == 0 && !simulator_.empty() && theirs(simulator_.next_time()) < queue_.now()) {
+    while (under_way_ == 0 && !simulator_.empty() && clock_.of_engine(simulator_.next_time()) < queue_.now()) {
         simulator_.step();
     }
 }
@@ -237,65 +237,15 @@ void PacketNetwork::wake() {
         look();
         fail("a packet network with flows under way and nothing to do");
     }
-    const u64 next = std::max(theirs(simulator_.next_time()), queue_.now());
+    const u64 next = std::max(clock_.of_engine(simulator_.next_time()), queue_.now());
     if (next < wake_at_) {
         wake_at_ = next;
         queue_.schedule(next, {Owner::network, wakes}, ++wake_number_);
     }
 }
 
-const PacketNetwork::Routes& PacketNetwork::routes_of(u32 from, u32 to) {
-    const u64 pair = u64{from} << 32U | to;
-    const auto found = routes_.find(pair);
-    if (found != routes_.end()) {
-        return found->second;
-    }
-    Routes made;
-    ways_.route(from, to, 0, nullptr, path_);
-    if (is_by_formula(made)) {
-        return routes_[pair] = made;
-    }
-    ways_.route(to, from, 0, nullptr, path_);
-    made.acks = simulator_.add_route(path_);
-    ways_.route(from, to, 0, nullptr, path_);
-    made.data = simulator_.add_route(path_);
-    if (ways_.by_packet()) {
-        spray(from, to, made);
-    }
-    return routes_[pair] = made;
-}
-
-bool PacketNetwork::is_by_formula(Routes& made) {
-    if (!tiers_.any()) {
-        return false;
-    }
-    const FormulaTiers::Stretch stretch = tiers_.stretch(ways_, path_);
-    if (stretch.links < path_.size()) {
-        tiers_.check(ways_, path_);
-        return false;
-    }
-    made.formula = static_cast<u32>(formula_ways_.size());
-    formula_ways_.push_back({stretch, path_});
-    return true;
-}
-
-// Distinct ways; those that leave by another port than the first are left out.
-void PacketNetwork::spray(u32 from, u32 to, Routes& made) {
-    std::map<Vector<u32>, u32> found = {{path_, made.data}};
-    Vector<u32> routes = {made.data};
-    const u32 port = path_[0];
-    for (u32 packet = 1; packet < settings_.entropies; ++packet) {
-        ways_.route(from, to, packet, nullptr, path_);
-        if (path_[0] == port && found.emplace(path_, 0).second) {
-            routes.push_back(simulator_.add_route(path_));
-        }
-    }
-    made.first_way = simulator_.add_ways(routes);
-    made.ways = static_cast<u32>(routes.size());
-}
-
 void PacketNetwork::received(u32 number) {
-    if (!is_late_) {
+    if (!settings_.has(packet::Quirk::late_receiver)) {
         arrive(number);
     }
 }
@@ -313,7 +263,8 @@ void PacketNetwork::completed(u32 number) {
         queue_.schedule(queue_.now(), transit.departed);
         probe_.arrival_scheduled();
     }
-    if (is_late_) {   // the receiver hears of the ACK after the sender
+    // The receiver hears of the ACK after the sender.
+    if (settings_.has(packet::Quirk::late_receiver)) {
         arrive(number);
     }
     if (transit.waits_since != never) {
@@ -327,7 +278,8 @@ Vector<LinkUse> PacketNetwork::use() const {
     Vector<LinkUse> found;
     for (u32 link = 0; link < simulator_.ports().size(); ++link) {
         const packet::Port& port = simulator_.ports()[link];
-        found.push_back({port.payload_bytes, port.packets, theirs(simulator_.watch().busy_ticks(LinkId(link)))});
+        const u64 busy_ticks = simulator_.watch().busy_ticks(LinkId(link));
+        found.push_back({port.payload_bytes, port.packets, clock_.of_engine(busy_ticks)});
     }
     return found;
 }

@@ -9,7 +9,6 @@
 
 #include <memory>
 #include <span>
-#include <unordered_map>
 
 #include "base/clock.hpp"
 #include "base/never.hpp"
@@ -21,6 +20,8 @@
 #include "network/link_changes.hpp"
 #include "network/network.hpp"
 #include "network/packet/simulator.hpp"
+#include "network/packet_clock.hpp"
+#include "network/packet_routes.hpp"
 #include "network/ways.hpp"
 #include "network/ways_probe.hpp"
 
@@ -39,7 +40,7 @@ public:
     NetworkReport report() override;
     void ranks_end() override {
         catch_up();
-        simulator_.watch().note_end(queue_.now() * own_ / theirs_);
+        simulator_.watch().note_end(clock_.of_packets(queue_.now()));
     }
 
 private:
@@ -53,17 +54,6 @@ private:
         u64 end = 0;
         u64 bytes = 0;
     };
-    struct Routes {
-        u32 data = 0;
-        u32 acks = 0;
-        u32 first_way = 0;
-        u32 ways = 0;
-        u32 formula = none;      // of formula_ways_, if all its links go by formula
-    };
-    struct FormulaWay {
-        FormulaTiers::Stretch stretch;
-        Vector<u32> links;
-    };
     struct Transit {
         Notice arrived;
         Notice departed;
@@ -72,13 +62,12 @@ private:
         u32 to = 0;
         u32 source = 0;          // ranks
         u32 destination = 0;
-        Routes routes;
+        PacketRoutes::OfPair routes;
         u64 waits_since = never;     // tick, for a link that is down
         bool was_rerouted = false;
         bool has_waited = false;
     };
 
-    u64 theirs(u64 own) const { return (own * theirs_ + own_ - 1) / own_; }
     void crosses(u32 number, u32 link, u64 start, u64 end, u32 payload) override;
     void end_span(u32 link);
     void end_spans();
@@ -86,10 +75,7 @@ private:
     void run_to_now();
     void wake_to_now();
     void wake();
-    const Routes& routes_of(u32 from, u32 to);
     u16 order_of(u32 rank) const { return rank < orders_.size() ? orders_[rank] : u16{0xffff}; }
-    bool is_by_formula(Routes& made);
-    void spray(u32 from, u32 to, Routes& made);
     void send_by_formula(u32 number);
     void send_packets(u32 number);
     void received(u32 number) override;
@@ -103,10 +89,8 @@ private:
     void reroute();
     void send_held();
     void watch(u32 number);
-    template <class Crosses>
-    bool any_of(const Routes& routes, Crosses&& crosses) const;
-    bool is_cut(const Routes& routes) const;
-    bool crosses_avoided(const Routes& routes) const;
+    bool is_cut(const PacketRoutes::OfPair& routes) const;
+    bool crosses_avoided(const PacketRoutes::OfPair& routes) const;
 
     const packet::Settings settings_;
     const FabricGraph& graph_;
@@ -118,14 +102,10 @@ private:
     packet::Simulator simulator_;
     LinkChanges changes_;
     const Vector<u16> orders_;   // of ranks; not of switches that take part
-    const bool is_late_;  // the quirk late_receiver
-    const u64 own_;       // ticks of the simulator per ns
-    const u64 theirs_;    // and of the engine
+    const PacketClock clock_;
+    PacketRoutes routes_;
     Pool<Transit> transits_;
-    std::unordered_map<u64, Routes> routes_;   // by ends
-    Vector<FormulaWay> formula_ways_;
     Vector<OpenSpan> open_;   // by link, of a recorded run
-    Vector<u32> path_;
     u64 under_way_ = 0;            // as packets
     Vector<u32> held_;        // messages without a way when sent
     u64 since_look_ = 0;

@@ -39,7 +39,7 @@ void PacketNetwork::check_changes(const Vector<LinkChange>& changes) {
 }
 
 void PacketNetwork::change_links() {
-    simulator_.pass_to(queue_.now() * own_ / theirs_);
+    simulator_.pass_to(clock_.of_packets(queue_.now()));
     changes_.apply(under_way_ == 0 && held_.empty(), [this](u32 link, double rate) {
         simulator_.faults().change_link(LinkId(link), bits_of(rate));
     });
@@ -68,10 +68,10 @@ void PacketNetwork::send_held() {
 }
 
 void PacketNetwork::reroute() {
-    simulator_.pass_to(queue_.now() * own_ / theirs_);
+    simulator_.pass_to(clock_.of_packets(queue_.now()));
     changes_.becomes_known();
     ways_.avoid(changes_.avoided());
-    routes_.clear();
+    routes_.forget();
     Vector<std::pair<u32, packet::SenderId>> cut;   // messages and their senders
     simulator_.senders().each_under_way([this, &cut](u32 number, packet::SenderId sender) {
         if (crosses_avoided(transits_[number].routes)) {
@@ -80,7 +80,7 @@ void PacketNetwork::reroute() {
     });
     for (const auto& [number, sender] : cut) {
         Transit& transit = transits_[number];
-        const Routes other = routes_of(transit.from, transit.to);
+        const PacketRoutes::OfPair other = routes_.between(transit.from, transit.to);
         if (!crosses_avoided(other)) {
             transit.routes = other;
             watch(number);
@@ -93,7 +93,7 @@ void PacketNetwork::reroute() {
     }
     for (u32 number : held_) {
         Transit& transit = transits_[number];
-        transit.routes = routes_of(transit.from, transit.to);
+        transit.routes = routes_.between(transit.from, transit.to);
     }
     send_held();
 }
@@ -112,21 +112,12 @@ void PacketNetwork::watch(u32 number) {
     disturbance_.waited += std::exchange(transit.has_waited, true) ? 0 : 1;
 }
 
-template <class Crosses>
-bool PacketNetwork::any_of(const Routes& routes, Crosses&& crosses) const {
-    bool found = crosses(simulator_.routes().links_of(routes.data)) || crosses(simulator_.routes().links_of(routes.acks));
-    for (u32 way = 0; way < routes.ways && !found; ++way) {
-        found = crosses(simulator_.routes().links_of(simulator_.routes().way(routes.first_way + way)));
-    }
-    return found;
+bool PacketNetwork::is_cut(const PacketRoutes::OfPair& routes) const {
+    return routes_.any_of(routes, [this](std::span<const u32> links) { return changes_.is_cut(links); });
 }
 
-bool PacketNetwork::is_cut(const Routes& routes) const {
-    return any_of(routes, [this](std::span<const u32> links) { return changes_.is_cut(links); });
-}
-
-bool PacketNetwork::crosses_avoided(const Routes& routes) const {
-    return any_of(routes, [this](std::span<const u32> links) { return changes_.crosses_avoided(links); });
+bool PacketNetwork::crosses_avoided(const PacketRoutes::OfPair& routes) const {
+    return routes_.any_of(routes, [this](std::span<const u32> links) { return changes_.crosses_avoided(links); });
 }
 
 NetworkReport PacketNetwork::report() {

@@ -9,81 +9,17 @@
 
 namespace yantra {
 
-namespace {
-
-constexpr u32 few_links = u32{1} << 22U;
-
-}  // namespace
-
 PortNetwork::PortNetwork(const Grid& grid, TimeScale scale, Engine& engine, bool lowest_dimension_only,
                          const PortClasses& classes)
     : grid_(grid),
       scale_(scale),
       queue_(engine.queue),
       formula_(grid, scale, lowest_dimension_only),
-      routes_(grid),
-      first_link_(routes_.first_of_dimensions()),
-      times_(grid.dimensions()),
-      classes_(classes),
-      is_over_classes_(classes.are_given()),
+      ports_(grid, scale, classes),
       use_(grid.dimensions()),
       probe_(engine.recorder()) {
-    for (u32 d = 0; d < grid.dimensions(); ++d) {
-        latency_.push_back(scale.ticks(grid.dimension(d).latency_ns));
-    }
-    if (classes.of_links != nullptr) {
-        ports_.resize(classes.of_links->dimension.size());
-        for (u32 port = 0; port < ports_.size(); ++port) {
-            ports_[port].dimension = classes.of_links->dimension[port];
-        }
-    } else if (classes.of_ranks != nullptr) {
-        ports_.resize(grid.dimensions() * 2 * classes.ranks->size());
-        for (u32 port = 0; port < ports_.size(); ++port) {
-            ports_[port].dimension = static_cast<u32>(port / (2 * classes.ranks->size()));
-        }
-    } else if (routes_.count() <= few_links) {
-        number_.assign(routes_.count(), none);
-    }
-    probe_.keeps(routes_.count(), is_over_classes_, [this](u32 link) { return class_of(link); });
-}
-
-// --- Ports and ways
-
-inline u32 PortNetwork::port_of(u32 link) {
-    if (!is_over_classes_) [[likely]] {
-        if (!number_.empty() && number_[link] != none) [[likely]] {
-            return number_[link];
-        }
-        return numbered(link);
-    }
-    const u32 port = class_of(link);
-    ensure(port != none, "a message on a link that none was to pass");
-    return port;
-}
-
-u32 PortNetwork::class_of(u32 link) const {
-    const u32 d = routes_.dimension_of(link);
-    return classes_.of(link, d, link - first_link_[d], grid_.dimension(d).block);
-}
-
-[[gnu::noinline]] u32 PortNetwork::numbered(u32 link) {
-    const auto fresh = static_cast<u32>(ports_.size());
-    u32& number = number_.empty() ? numbers_.try_emplace(link, fresh).first->second : number_[link];
-    if (number == none) {
-        number = fresh;
-    }
-    if (number == fresh) {
-        Port port;
-        port.dimension = routes_.dimension_of(link);
-        port.link = link;
-        ports_.push_back(port);
-    }
-    return number;
-}
-
-bool PortNetwork::is_at_rank(u32 link) const {
-    const auto [from, to] = routes_.ends_of(link);
-    return std::min(from, to) < grid_.ranks();
+    probe_.keeps(ports_.links().count(), ports_.are_classes(),
+                 [this](u32 link) { return ports_.class_of(link); });
 }
 
 u32 PortNetwork::routed_to(const Message& message) const {
@@ -95,33 +31,11 @@ u32 PortNetwork::routed_to(const Message& message) const {
     return message.src.index() + (to - from) * grid_.stride(d);
 }
 
-PortNetwork::Hops PortNetwork::hops_of(const Message& message) {
-    const u32 dst = routed_to(message);
-    Links::Stop stop{message.src.index(), none};
-    const u32 out = routes_.next(stop, dst);
-    const u32 d = grid_.lowest_difference(message.src.index(), dst);
-    if (stop.is(dst)) {
-        return {d, port_of(out), none};
-    }
-    if (grid_.dimension(d).block != Block::switched) {
-        return {};
-    }
-    const u32 in = routes_.next(stop, dst);
-    return stop.is(dst) ? Hops{d, port_of(out), port_of(in)} : Hops{};
-}
-
 u32 PortNetwork::only_link(RankId src, RankId dst) {
-    if (is_over_classes_ || !hops_of({src, dst}).is_simple()) {
+    if (ports_.are_classes() || !hops_of({src, dst}).is_simple()) {
         return none;
     }
     return 0;   // its number is never read
-}
-
-inline void PortNetwork::carry(u32 port, u64 bytes, u64 times) {
-    Port& of = ports_[port];
-    of.use.bytes += bytes * times;
-    of.use.messages += times;
-    of.use.busy_ticks += busy_ticks(of.dimension, bytes) * times;
 }
 
 // --- Messages
@@ -129,9 +43,9 @@ inline void PortNetwork::carry(u32 port, u64 bytes, u64 times) {
 // Holders of ports on the way must report what is under way.
 void PortNetwork::foresee(const Message& message, u32 dst) {
     for (Links::Stop stop{message.src.index(), none}; !stop.is(dst);) {
-        const u32 link = routes_.next(stop, dst);
-        if (is_port(link, routes_.dimension_of(link))) {
-            const u32 port = port_of(link);
+        const u32 link = ports_.links().next(stop, dst);
+        if (ports_.has(link, ports_.links().dimension_of(link))) {
+            const u32 port = ports_.of(link);
             meet(port);
             ++ports_[port].coming;
         }
@@ -147,7 +61,7 @@ void PortNetwork::meet(u32 port) {
 
 void PortNetwork::send(const Message& message, Notice arrived, Notice departed) {
     const u32 dst = routed_to(message);
-    if (is_over_classes_) {
+    if (ports_.are_classes()) {
         foresee(message, dst);
     }
     const u32 at = take_transit(message, dst, queue_.now());
@@ -166,11 +80,12 @@ inline u32 PortNetwork::take_transit(const Message& message, u32 dst, u64 begins
     transit.dst = dst;
     transit.order = message.order;
     transit.passes = false;
-    transit.port = port_of(routes_.next(transit.stop, dst));
+    transit.port = ports_.of(ports_.links().next(transit.stop, dst));
     transit.arrives = begins_at + formula_.ticks(message, message.ranks, use_);
     transit.comes = begins_at;
     transit.ideal_begin = begins_at;
-    transit.ideal_tail = begins_at + busy_ticks(ports_[transit.port].dimension, message.bytes);
+    const u32 dimension = ports_[transit.port].dimension;
+    transit.ideal_tail = begins_at + ports_.busy_ticks(dimension, message.bytes);
     return at;
 }
 
@@ -252,10 +167,10 @@ inline void PortNetwork::serve_one(u32 at) {
     Transit& transit = transits_[at];
     Port& port = ports_[transit.port];
     const u64 begin = std::max(transit.comes, port.free);
-    const u64 tail = begin + busy_ticks(port.dimension, transit.bytes);
+    const u64 tail = begin + ports_.busy_ticks(port.dimension, transit.bytes);
     port.free = tail;
-    carry(transit.port, transit.bytes, 1);
-    probe_.holds(at, recorded(transit.port), begin, tail, transit.bytes);
+    ports_.carry(transit.port, transit.bytes, 1);
+    probe_.holds(at, ports_.recorded(transit.port), begin, tail, transit.bytes);
     go_on(at, begin, tail);
 }
 
@@ -274,8 +189,8 @@ void PortNetwork::share(std::span<const u32> transits) {
         const u64 tail = begin + scale_.ticks(static_cast<double>(up_to) / bytes_per_ns);
         ports_[port].free = tail;
         through += bytes;
-        carry(port, bytes, 1);
-        probe_.holds(by_size[i], recorded(port), begin, tail, bytes);
+        ports_.carry(port, bytes, 1);
+        probe_.holds(by_size[i], ports_.recorded(port), begin, tail, bytes);
         go_on(by_size[i], begin, tail);
     }
 }
@@ -283,7 +198,7 @@ void PortNetwork::share(std::span<const u32> transits) {
 void PortNetwork::go_on(u32 at, u64 begins_at, u64 tail) {
     Transit& transit = transits_[at];
     const u32 d = ports_[transit.port].dimension;
-    if (is_over_classes_) {
+    if (ports_.are_classes()) {
         --ports_[transit.port].coming;
     }
     probe_.arrives(at);
@@ -291,17 +206,17 @@ void PortNetwork::go_on(u32 at, u64 begins_at, u64 tail) {
         queue_.schedule(tail, transit.departed);
         transit.departed = {};
     }
-    u64 lead = latency_[d];
+    u64 lead = ports_.latency(d);
     while (!transit.stop.is(transit.dst)) {
-        const u32 link = routes_.next(transit.stop, transit.dst);
-        const u32 next = routes_.dimension_of(link);
-        if (!is_port(link, next)) {
-            lead += latency_[next];
+        const u32 link = ports_.links().next(transit.stop, transit.dst);
+        const u32 next = ports_.links().dimension_of(link);
+        if (!ports_.has(link, next)) {
+            lead += ports_.latency(next);
             continue;
         }
-        transit.port = port_of(link);
+        transit.port = ports_.of(link);
         transit.passes = true;
-        const u64 busy = busy_ticks(next, transit.bytes);
+        const u64 busy = ports_.busy_ticks(next, transit.bytes);
         const auto reached = [&](u64 head, u64 all) {
             return std::max(head + lead, all + lead - std::min(busy, all + lead));
         };
@@ -338,7 +253,7 @@ void PortNetwork::send_over_links(std::span<const OverLink> many, u64 bytes) {
 bool PortNetwork::are_alone(std::span<const OverLink> many, u64 bytes) {
     const u64 now = queue_.now();
     hops_.clear();
-    bool alone = !is_settling_ && !is_over_classes_;
+    bool alone = !is_settling_ && !ports_.are_classes();
     for (std::size_t i = 0; i < many.size() && alone; ++i) {
         const Hops hops = hops_of({many[i].src, many[i].dst, bytes});
         if (!hops.is_simple()) {
@@ -349,7 +264,7 @@ bool PortNetwork::are_alone(std::span<const OverLink> many, u64 bytes) {
         alone = out.newcomers++ == 0 && out.free <= now;
         if (hops.in != none) {
             Port& in = ports_[hops.in];
-            alone = in.newcomers++ == 0 && in.free <= now + lead_to(hops) && alone;
+            alone = in.newcomers++ == 0 && in.free <= now + ports_.lead_to(hops) && alone;
         }
         hops_.push_back(hops);
     }
@@ -371,12 +286,12 @@ void PortNetwork::send_round(std::span<const OverLink> many, u64 bytes) {
     EventRow row(queue_, static_cast<u32>(many.size()));
     for (std::size_t i = 0; i < many.size(); ++i) {
         const Hops& hops = hops_[i];
-        const u64 busy = busy_ticks(hops.dimension, bytes);
+        const u64 busy = ports_.busy_ticks(hops.dimension, bytes);
         ports_[hops.out].free = now + busy;
-        carry(hops.out, bytes, 1);
+        ports_.carry(hops.out, bytes, 1);
         if (hops.in != none) {
-            ports_[hops.in].free = now + lead_to(hops) + busy;
-            carry(hops.in, bytes, 1);
+            ports_[hops.in].free = now + ports_.lead_to(hops) + busy;
+            ports_.carry(hops.in, bytes, 1);
         }
         const u64 ticks = formula_.ticks({many[i].src, many[i].dst, bytes}, 1, use_);
         row.schedule(now + ticks, many[i].arrived.kind, many[i].arrived.index);
@@ -399,17 +314,14 @@ u64 PortNetwork::ticks_of_rounds(std::span<const OverLink> many, u64 bytes) {
             return 0;
         }
     }
-    return lead_to(first) + busy_ticks(first.dimension, bytes) <= ticks ? ticks : 0;
+    return ports_.lead_to(first) + ports_.busy_ticks(first.dimension, bytes) <= ticks ? ticks : 0;
 }
 
 void PortNetwork::pass_rounds(std::span<const OverLink> many, u64 bytes, u64 rounds) {
     for (const OverLink& one : many) {
         const Hops hops = hops_of({one.src, one.dst, bytes});
         count(use_[hops.dimension], bytes, rounds);
-        carry(hops.out, bytes, rounds);
-        if (hops.in != none) {
-            carry(hops.in, bytes, rounds);
-        }
+        ports_.carry(hops, bytes, rounds);
     }
 }
 
@@ -454,40 +366,6 @@ NetworkReport PortNetwork::report() {
         most = std::max(most, all[port].busy_ticks);
     }
     return found;
-}
-
-// In a folded run only on demand: see records().
-Vector<LinkRecord> PortNetwork::links() const {
-    Vector<LinkRecord> records;
-    if (is_over_classes_) {
-        return records;
-    }
-    Vector<u32> by_link(ports_.size());
-    std::iota(by_link.begin(), by_link.end(), 0u);
-    std::sort(by_link.begin(), by_link.end(), [this](u32 a, u32 b) { return ports_[a].link < ports_[b].link; });
-    for (const u32 at : by_link) {
-        const Port& port = ports_[at];
-        if (port.use.messages > 0) {
-            const auto [from, to] = routes_.ends_of(port.link);
-            records.push_back({port.dimension, from, to, port.use});
-        }
-    }
-    return records;
-}
-
-Vector<LinkRecord> PortNetwork::records(const Grid& grid, const PortClasses& classes, const Vector<LinkUse>& uses) {
-    const Links links(grid);
-    const Vector<u32> first = links.first_of_dimensions();
-    Vector<LinkRecord> records;
-    for (u32 link = 0; link < links.count(); ++link) {
-        const u32 d = links.dimension_of(link);
-        const u32 port = classes.of(link, d, link - first[d], grid.dimension(d).block);
-        if (port != none && uses[port].messages > 0) {
-            const auto [from, to] = links.ends_of(link);
-            records.push_back({d, from, to, uses[port]});
-        }
-    }
-    return records;
 }
 
 }  // namespace yantra

@@ -13,7 +13,7 @@
 // (network/held_links.hpp).
 #pragma once
 
-#include <unordered_map>
+#include <span>
 
 #include "base/clock.hpp"
 #include "base/pool.hpp"
@@ -25,28 +25,10 @@
 #include "network/analytical_formula.hpp"
 #include "network/held_links.hpp"
 #include "network/network.hpp"
+#include "network/port_table.hpp"
 #include "network/ports_probe.hpp"
 
 namespace yantra::inline YANTRA_RUN {
-
-// Which ports are one in a folded run: by the classes of their ranks if messages cross only links
-// of source and destination; else by classes of links.
-struct PortClasses {
-    const Vector<u32>* of_ranks = nullptr;   // by rank
-    const Vector<u64>* ranks = nullptr;      // by class of ranks: how many
-    const LinkClasses* of_links = nullptr;
-    bool are_given() const { return of_ranks != nullptr || of_links != nullptr; }
-    // `none` where no message passes.
-    u32 of(u32 link, u32 dimension, u32 at, Block block) const {
-        if (of_links != nullptr) {
-            return of_links->class_of[link];
-        }
-        if (block != Block::ring && block != Block::switched) {
-            return none;
-        }
-        return (dimension * static_cast<u32>(ranks->size()) + (*of_ranks)[at / 2]) * 2 + at % 2;
-    }
-};
 
 class PortNetwork final : public NetworkModel, public FastPath, public HeldLinks, public RecurringState {
 public:
@@ -57,7 +39,7 @@ public:
     void handle(const Event& event) override;
     NetworkCapabilities capabilities() override {
         NetworkCapabilities found{.fast_path = this};
-        if (is_over_classes_) {
+        if (ports_.are_classes()) {
             found.recurring_state = this;
             found.held_links = this;
         }
@@ -85,26 +67,20 @@ public:
     bool describe(Vector<u64>& words) const override;
     void leap(u64 ticks) override;
 
-    Vector<LinkRecord> links() const override;
+    // In a folded run only on demand: see PortTable::records_of().
+    Vector<LinkRecord> links() const override {
+        return ports_.are_classes() ? Vector<LinkRecord>() : ports_.records();
+    }
     Vector<LinkUse> dimensions() const override;
     NetworkReport report() override;
     // Includes holds.
     Vector<LinkUse> uses() const;
-    static Vector<LinkRecord> records(const Grid& grid, const PortClasses& classes, const Vector<LinkUse>& uses);
 
 private:
+    using Hops = PortTable::Hops;
+
     enum Kind : u32 { settles, begins, comes };
 
-    struct Port {
-        u64 free = 0;        // tick at which all messages that came are through
-        u64 held_until = 0;  // tick
-        u32 held_by = none;
-        u32 dimension = 0;
-        u32 link = none;     // of a run of all ranks
-        u32 coming = 0;      // messages sent that have not yet come to it
-        u32 newcomers = 0;   // of this tick
-        LinkUse use;
-    };
     struct Transit {
         u64 bytes = 0;
         u64 arrives = 0;       // tick at which it arrives uncontended
@@ -119,18 +95,6 @@ private:
         Notice arrived;
         Notice departed;
     };
-    // The times of the last size.
-    struct Times {
-        u64 bytes = ~u64{0};
-        u64 busy = 0;
-    };
-    // Over one link of the source and, with a switch, one of the destination.
-    struct Hops {
-        u32 dimension = none;
-        u32 out = none;
-        u32 in = none;        // none where one link is the whole way
-        bool is_simple() const { return dimension != none; }
-    };
     struct Gathered {
         Vector<u32> transits;
         bool several = false;   // to one port
@@ -143,22 +107,10 @@ private:
         u64 holds = 0;        // not given up
     };
 
-    u32 port_of(u32 link);
-    u32 numbered(u32 link);
-    u32 class_of(u32 link) const;
-    u32 recorded(u32 port) const { return is_over_classes_ ? port : ports_[port].link; }
-    bool is_port(u32 link, u32 dimension) const { return grid_.table(dimension) == nullptr || is_at_rank(link); }
-    bool is_at_rank(u32 link) const;
     u32 routed_to(const Message& message) const;
-    Hops hops_of(const Message& message);
-    u64 busy_ticks(u32 dimension, u64 bytes) {
-        Times& times = times_[dimension];
-        if (times.bytes != bytes) [[unlikely]] {
-            times = {bytes, scale_.ticks(static_cast<double>(bytes) / grid_.dimension(dimension).bytes_per_ns)};
-        }
-        return times.busy;
+    Hops hops_of(const Message& message) {
+        return ports_.hops(message.src.index(), routed_to(message));
     }
-    void carry(u32 port, u64 bytes, u64 times);
     void foresee(const Message& message, u32 dst);
     void meet(u32 port);
     void comes_new(u32 transit, Gathered& to);
@@ -169,22 +121,13 @@ private:
     void share(std::span<const u32> transits);
     void go_on(u32 transit, u64 begins_at, u64 tail);
     u32 take_transit(const Message& message, u32 dst, u64 begins_at);
-    u64 lead_to(const Hops& hops) const { return hops.in == none ? 0 : latency_[hops.dimension]; }
     bool are_alone(std::span<const OverLink> many, u64 bytes);
 
     const Grid& grid_;
     TimeScale scale_;
     EventQueue& queue_;
     AnalyticalFormula formula_;
-    Links routes_;
-    Vector<u32> first_link_;       // by dimension
-    Vector<u64> latency_;          // by dimension: ticks
-    Vector<Times> times_;          // by dimension
-    PortClasses classes_;
-    bool is_over_classes_;
-    Vector<Port> ports_;
-    Vector<u32> number_;           // by link, if few: its port, of a run of all ranks
-    std::unordered_map<u32, u32> numbers_;   // the same if many
+    PortTable ports_;
     Vector<LinkUse> use_;          // by dimension
     Pool<Transit> transits_;
     PortsProbe probe_;

@@ -21,7 +21,7 @@ u64 PortNetwork::undisturbed(const Message& message) {
 
 HeldLinks::Departure PortNetwork::departure(const Message& message) {
     const Hops hops = hops_of(message);
-    return {hops.out, busy_ticks(hops.dimension, message.bytes)};
+    return {hops.out, ports_.busy_ticks(hops.dimension, message.bytes)};
 }
 
 u32 PortNetwork::learn(std::span<const MessagesInTurn> messages) {
@@ -30,7 +30,7 @@ u32 PortNetwork::learn(std::span<const MessagesInTurn> messages) {
         const Hops hops = hops_of(of.message);
         turn.messages.push_back(of);
         turn.hops.push_back(hops);
-        turn.busy.push_back(busy_ticks(hops.dimension, of.message.bytes));
+        turn.busy.push_back(ports_.busy_ticks(hops.dimension, of.message.bytes));
         for (const u32 port : {hops.out, hops.in}) {
             if (port != none && std::find(turn.ports.begin(), turn.ports.end(), port) == turn.ports.end()) {
                 turn.ports.push_back(port);
@@ -68,10 +68,7 @@ void PortNetwork::give_up(u32 learnt, std::span<const u64> through) {
         const MessagesInTurn& of = turn.messages[i];
         const u64 times = through[i];
         count(use_[turn.hops[i].dimension], of.message.bytes, of.message.ranks * times);
-        carry(turn.hops[i].out, of.message.bytes, times);
-        if (turn.hops[i].in != none) {
-            carry(turn.hops[i].in, of.message.bytes, times);
-        }
+        ports_.carry(turn.hops[i], of.message.bytes, times);
     }
 }
 
@@ -80,7 +77,7 @@ void PortNetwork::carry_on(const Message& message, Notice arrived, i64 since) {
     const u64 now = queue_.now();
     const u64 begun = now - static_cast<u64>(since);
     const Hops hops = hops_of(message);
-    const u64 busy = busy_ticks(hops.dimension, message.bytes);
+    const u64 busy = ports_.busy_ticks(hops.dimension, message.bytes);
     Port& out = ports_[hops.out];
     out.free = std::max(out.free, begun + busy);
     if (since <= 0 && hops.in != none) {
@@ -89,15 +86,15 @@ void PortNetwork::carry_on(const Message& message, Notice arrived, i64 since) {
         transits_[at].departed = {};
         ++out.coming;
         ++ports_[hops.in].coming;
-        carry(hops.out, message.bytes, 1);
+        ports_.carry(hops.out, message.bytes, 1);
         probe_.sent(at);
         go_on(at, begun, begun + busy);
         return;
     }
-    carry(hops.out, message.bytes, 1);
+    ports_.carry(hops.out, message.bytes, 1);
     if (hops.in != none) {
-        ports_[hops.in].free = std::max(ports_[hops.in].free, begun + lead_to(hops) + busy);
-        carry(hops.in, message.bytes, 1);
+        ports_[hops.in].free = std::max(ports_[hops.in].free, begun + ports_.lead_to(hops) + busy);
+        ports_.carry(hops.in, message.bytes, 1);
     }
     queue_.schedule(std::max(begun + formula_.ticks(message, message.ranks, use_), now), arrived);
 }

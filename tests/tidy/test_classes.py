@@ -8,8 +8,12 @@ from pathlib import Path
 from tests.tidy.test_interfaces import classes
 
 NATIVE = Path(__file__).resolve().parents[2] / "native"
-# Rooms where the law holds; the others follow.
-ROOMS = ("collective/exchange", "engine", "network/flow", "network/noc", "network/packet")
+# A container has the methods of std::vector; the other two are not yet in parts.
+LARGER = {
+    "base/vector.hpp: Vector",
+    "collective/runtime/collectives.hpp: Collectives",
+    "execution/executor.hpp: Executor",
+}
 MOST_METHODS = 40
 MOST_MEMBERS = 20
 SPECIFIERS = (
@@ -75,16 +79,16 @@ def test_what_counts_is_what_a_class_declares_itself() -> None:
 def test_a_class_is_read_as_a_whole() -> None:
     methods: dict[str, int] = {}
     members: dict[str, int] = {}  # of classes: a struct is a record, as wide as its facts
-    for room in ROOMS:
-        for path in sorted((NATIVE / room).rglob("*.[ch]pp")):
-            text = re.sub(r"//[^\n]*", "", path.read_text())
-            guarded = set(re.findall(r"\bclass (\w+)[^;{]*\{", text))
-            for name, body in classes(text):
-                where = f"{path.relative_to(NATIVE)}: {name}"
-                methods[where], fields = _sizes(body)
-                if name in guarded:
-                    members[where] = fields
+    for path in sorted(NATIVE.rglob("*.[ch]pp")):
+        text = re.sub(r"//[^\n]*", "", path.read_text())
+        guarded = set(re.findall(r"\bclass (\w+)[^;{]*\{", text))
+        for name, body in classes(text):
+            where = f"{path.relative_to(NATIVE)}: {name}"
+            methods[where], fields = _sizes(body)
+            if name in guarded:
+                members[where] = fields
     assert methods["network/packet/simulator.hpp: Simulator"] > 20  # it finds them
     assert members["network/packet/sender.hpp: Senders"] > 10
-    assert {name: count for name, count in methods.items() if count > MOST_METHODS} == {}
-    assert {name: count for name, count in members.items() if count > MOST_MEMBERS} == {}
+    large = {name for name, count in methods.items() if count > MOST_METHODS}
+    large |= {name for name, count in members.items() if count > MOST_MEMBERS}
+    assert large == LARGER

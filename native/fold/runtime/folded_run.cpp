@@ -117,7 +117,7 @@ void FoldedRun::write_links(Outcome& out) const {
     if (ports_ != nullptr) {
         out.links_on_demand = [folding = folding_, classes = port_classes(), uses = ports_->uses(),
                                dimensions = model_.network.dimensions, tables = model_.network.tables] {
-            return PortNetwork::records(Grid(dimensions, tables), classes, uses);
+            return PortTable::records_of(Grid(dimensions, tables), classes, uses);
         };
     }
 }
