@@ -25,20 +25,42 @@ struct Case {
     Vector<u64> starts;   // by rank
 };
 
+// Packets among ranks that begin together, then any: messages of those who began first have come
+// before those who began last wait for them, all in step.
+ExchangeProgram exchange_across(test::Random& random, u32 ranks, u32 apart) {
+    const u64 sends = 2 + random.below(5);
+    Vector<Run> runs;
+    for (u64 packet = 0; packet <= sends; ++packet) {
+        Run run;
+        run.count = 1;
+        run.out = random.one_in(2) ? static_cast<i32>(apart * (1 + random.below(ranks / apart - 1)))
+                                   : 1 + static_cast<i32>(random.below(ranks - 1));
+        run.into = -run.out;
+        run.bytes = {1, 2};
+        runs.push_back(run);
+    }
+    return make_exchange(runs, 1, sends, {});
+}
+
 Case any_case(test::Random& random) {
-    const u32 ranks = 2 + static_cast<u32>(random.below(random.one_in(3) ? 40 : 8));
+    // Every so many ranks begin together; 0: any.
+    const u32 apart = random.one_in(4) ? 2 + static_cast<u32>(random.below(2)) : 0;
+    const u32 ranks = apart > 0 ? apart * (6 + static_cast<u32>(random.below(6)))
+                                : 2 + static_cast<u32>(random.below(random.one_in(3) ? 40 : 8));
     const u64 chunks = 1 + random.below(4);
     Case made;
     Vector<std::shared_ptr<const Job>> jobs;
     // Some begin together, so that they are in step.
-    const u64 starts[] = {1, 1 + random.below(200), 1 + random.below(200)};
+    const u64 latest = apart > 0 ? 200'000 : 200;   // a message takes some 50'000
+    const u64 starts[] = {1, 1 + random.below(latest), 1 + random.below(latest)};
     const u64 different = 1 + random.below(3);
     for (u32 rank = 0; rank < ranks; ++rank) {
-        made.starts.push_back(random.one_in(8) ? 1 + random.below(200) : starts[random.below(different)]);
+        const u64 start = apart > 0 ? starts[rank % apart] : starts[random.below(different)];
+        made.starts.push_back(apart == 0 && random.one_in(8) ? 1 + random.below(200) : start);
         jobs.push_back(test::job_of({{test::timed(1, made.starts.back()), {}},
                                      {test::collective(CollectiveKind::all_reduce, chunks * bytes_of_chunk), {0}}}));
     }
-    const Block block = random.one_in(2) ? Block::fully_connected : Block::ring;
+    const Block block = apart > 0 || random.one_in(2) ? Block::fully_connected : Block::ring;
     made.model = test::model_of({{block, ranks, 0.5 + static_cast<double>(random.below(4)),
                                   0.01 * static_cast<double>(random.below(4)), 1.0}},
                                 jobs);
@@ -49,7 +71,8 @@ Case any_case(test::Random& random) {
     collectives.system.endpoint_delay = random.one_in(4) ? 0 : 1 + random.below(20);
     collectives.system.memory_bytes_per_s = random.one_in(4) ? 4e14 : 5e10;
     for (Program& program : collectives.programs) {
-        program.machine = test::any_exchange(random, ranks);
+        program.machine = apart > 0 ? exchange_across(random, ranks, apart)
+                                    : test::any_exchange(random, ranks);
     }
     return made;
 }
