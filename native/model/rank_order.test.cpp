@@ -1,6 +1,6 @@
 // An order of ranks by their work: numbers of ranks change nothing, and any difference shows.
 //
-// needs: model/layout.cpp, workload/rank_rules.cpp
+// needs: workload/rank_rules.cpp
 #include "model/rank_order.hpp"
 
 #include <algorithm>
