@@ -26,6 +26,7 @@ from yantra.fabric.clusters import Number, describe
 from yantra.fabric.clusters.types import DTYPES
 from yantra.fabric.topologies import topologies
 from yantra.memory import models as memory_models
+from yantra.scenario.astra_sim_keys import FILES, Key
 from yantra.scenario.layout import DOCUMENT, TEMPLATES, MemorySection
 from yantra.scenario.named_layout import NAMED
 from yantra.scenario.quirk_stories import STORIES
@@ -43,6 +44,16 @@ _SHORT = {
     ", at least ": " ≥ ",
     ", above ": " > ",
     ", at most ": ", ≤ ",
+}
+_READ_AS = {
+    "int": "integer",
+    "unsigned": "integer ≥ 0",
+    "double": "number ≥ 0",
+    "float": "number ≥ 0",
+    "switch": "0 or 1",
+    "text": "text",
+    "texts": "list",
+    "list": "list",
 }
 _PART = re.compile(r"(?<=<!-- generated: )([^>]+?)( -->\n)(.*?)(?=<!-- end -->)", re.DOTALL)
 
@@ -177,6 +188,9 @@ def part(name: str) -> str:
         "keys of a named cluster": keys_of_a_named_cluster,
         "keys of a training step": lambda: _table(_KEYS, _rows(STEP, "workload")),
         "keys of templates": lambda: _table(_KEYS, _rows(TEMPLATES, "workload")),
+        "keys of ASTRA-sim's network file": lambda: astra_sim_keys("network"),
+        "keys of ASTRA-sim's system file": lambda: astra_sim_keys("system"),
+        "keys of ASTRA-sim's memory file": lambda: astra_sim_keys("memory"),
         "plan fields": plan_fields,
         "plan names": plan_names,
         "model names": model_sizes,
@@ -203,6 +217,34 @@ def quirks() -> str:
     """Return the table of quirks."""
     rows = ((f"`{quirk}`", *story) for quirk, story in STORIES.items())
     return _table(("quirk", "ASTRA-sim 2", "Yantra without it", "why"), rows)
+
+
+def astra_sim_keys(file: str) -> str:
+    """Return the keys of one of ASTRA-sim's files."""
+    rows = ((f"`{key.name}`", _read(key), _unless_given(key), key.meaning) for key in FILES[file])
+    return _table(_KEYS, rows)
+
+
+def _read(key: Key) -> str:
+    if key.names:
+        return _same(key.names)
+    bound = "" if key.at_least is None else f" ≥ {key.at_least}"
+    return f"{_READ_AS[key.reads]}{bound}"
+
+
+def _unless_given(key: Key) -> str:
+    if isinstance(key.default, str):
+        return f"`{key.default}`" if key.default else "none"
+    is_number = key.reads not in ("list", "texts", "choice") and not key.is_of_1_0
+    return str(key.default) if is_number and key.default >= (key.at_least or 0) else "none"
+
+
+def _same(names: Mapping[str, str]) -> str:
+    """Return names, those of one choice together."""
+    together: dict[str, list[str]] = {}
+    for name, own in names.items():
+        together.setdefault(own, []).append(f"`{name}`")
+    return ", ".join(" = ".join(same) for same in together.values())
 
 
 def topology_names() -> str:

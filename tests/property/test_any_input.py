@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yantra import scenario as scenarios
-from yantra.astra_sim import flags, from_files, system
+from yantra.astra_sim import flags, from_files
 from yantra.base.documents import parse_yaml
 from yantra.base.errors import ConfigError, UnsupportedError
 from yantra.scenario import Scenario
+from yantra.scenario.astra_sim_keys import SYSTEM
 
 scalars = (
     st.none()
@@ -31,7 +32,7 @@ trees = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
     max_leaves=6,
 )
-system_keys = st.sampled_from(system._KEYS + system._KEYS_OF_1_0)
+system_keys = st.sampled_from([key.name for key in SYSTEM])
 numbers = st.sampled_from(["0", "8", "010", "0x4", "-1", "1e3", ".5", "1_0", "x", "~", "[1]"])
 
 GOOD_SYSTEM = {"scheduling-policy": "LIFO", "preferred-dataset-splits": 4}

@@ -1,6 +1,7 @@
-"""Typed access to a JSON object with the conversions of nlohmann::json 3.10 to C++ types.
+"""Typed access to ASTRA-sim's JSON files, with nlohmann::json 3.10's conversions to C++ types.
 
-An `int` or `float` takes any number or truth value (fractions are cut off), a `double` or unsigned
+How a key is read, its default and its bounds are in `yantra.scenario.astra_sim_keys`. An `int` or
+`float` takes any number or truth value (fractions are cut off), a `double` or unsigned
 64-bit integer numbers only. What C++ leaves undefined, such as overflow, is an error.
 """
 
@@ -12,24 +13,24 @@ from yantra.base.documents import Path, parse_json, read_text
 from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
+
+    from yantra.scenario.astra_sim_keys import Key
 
 
 class Keys:
-    """The keys of one JSON file; collects warnings about what is converted or ignored."""
+    """The keys of one file; collects warnings about what is unknown, converted or ignored."""
 
-    def __init__(self, tree: Any, name: str, warnings: list[str]) -> None:
+    def __init__(self, path: Path, known: Sequence[Key]) -> None:
+        self.name = str(path)
+        tree, self.warnings = parse_json(read_text(path), self.name)
         if not isinstance(tree, dict):
-            raise ConfigError(name, expected_got("a JSON object", tree))
+            raise ConfigError(self.name, expected_got("a JSON object", tree))
         self.tree: dict[str, Any] = tree
-        self.name = name
-        self.warnings = warnings
-
-    @classmethod
-    def read(cls, path: Path) -> Keys:
-        name = str(path)
-        tree, warnings = parse_json(read_text(path), name)
-        return cls(tree, name, warnings)
+        self.known = {key.name: key for key in known}
+        for key in tree:
+            if key not in self.known:
+                self.warn(key, unknown(key, known))
 
     def __contains__(self, key: str) -> bool:
         return key in self.tree
@@ -43,22 +44,15 @@ class Keys:
     def warn(self, key: str, problem: str) -> None:
         self.warnings.append(str(self.error(key, problem)))
 
-    def warn_unknown(self, known: Sequence[str], silent: Sequence[str] = ()) -> None:
-        """Warn of each key that ASTRA-sim does not read, but for the `silent` ones."""
-        for key in self.tree:
-            if key not in known and key not in silent:
-                hint = did_you_mean(key, known)
-                self.warn(key, f"unknown key, ignored as ASTRA-sim does{hint}")
-
     def text(self, key: str) -> str:
         value = self._required(key, "a text")
         if not isinstance(value, str):
             raise self.error(key, expected_got("a text", value))
         return value
 
-    def choice(self, key: str, names: Iterable[str]) -> str:
-        """A required text that is one of `names`."""
-        names = list(names)
+    def choice(self, key: str) -> str:
+        """A required text that is one of the key's names."""
+        names = list(self.known[key].names)
         value = self.tree.get(key)
         if isinstance(value, str) and value in names:
             return value
@@ -75,24 +69,22 @@ class Keys:
             raise self.error(key, expected_got('a list of texts such as ["ring"]', values))
         return values
 
-    def int32(self, key: str, default: int, at_least: int | None = None) -> int:
-        """A C++ `int`: a fraction is cut off, a truth value is 0 or 1."""
-        value = self._number(key, default, or_bool=True)
-        return self._whole(key, value, at_least, 2**31)
+    def whole(self, key: str, at_least: int | None = None) -> int:
+        """An integer: a fraction is cut off. A C++ `int` takes a truth value as 0 or 1."""
+        of = self.known[key]
+        is_int = of.reads == "int"
+        value = self._number(of, or_bool=is_int)
+        if not is_int:
+            return self._whole(key, value, 0, 2**64)
+        return self._whole(key, value, of.at_least if at_least is None else at_least, 2**31)
 
-    def uint64(self, key: str, default: int) -> int:
-        """An unsigned 64-bit integer: a fraction is cut off."""
-        return self._whole(key, self._number(key, default, or_bool=False), 0, 2**64)
-
-    def double(self, key: str, default: float) -> float:
-        """A C++ `double` that is not negative."""
-        return self._not_negative(key, float(self._number(key, default, or_bool=False)))
-
-    def float32(self, key: str, default: float) -> float:
-        """A C++ `float` that is not negative, as the double of equal value."""
-        value = self._not_negative(key, float(self._number(key, default, or_bool=True)))
+    def number(self, key: str) -> float:
+        """A number that is not negative; a C++ `float` as the double of equal value."""
+        of = self.known[key]
+        is_single = of.reads == "float"
+        value = self._not_negative(key, float(self._number(of, or_bool=is_single)))
         try:
-            return _single(value)
+            return _single(value) if is_single else value
         except OverflowError:
             raise self.error(key, expected_got("a 32-bit float", value)) from None
 
@@ -109,8 +101,9 @@ class Keys:
             raise self.error(key, f"missing; expected {expected}")
         return self.tree[key]
 
-    def _number(self, key: str, default: float, or_bool: bool) -> int | float:
-        value = self.tree.get(key, default)
+    def _number(self, of: Key, or_bool: bool) -> int | float:
+        key = of.name
+        value = self.tree.get(key, of.default)
         if isinstance(value, bool) and or_bool:
             self.warn(key, f"{show(value)} counts as {int(value)}, as in ASTRA-sim")
             return int(value)
@@ -132,6 +125,12 @@ class Keys:
         if value < 0:
             raise self.error(key, f"must be at least 0; got {show(value)}")
         return value
+
+
+def unknown(key: str, known: Sequence[Key]) -> str:
+    """What to say of a key that ASTRA-sim does not read."""
+    hint = did_you_mean(key, [of.name for of in known if not of.is_of_1_0])
+    return f"unknown key, ignored as ASTRA-sim does{hint}"
 
 
 def _single(value: float) -> float:

@@ -7,34 +7,20 @@ from __future__ import annotations
 
 from yantra.astra_sim.keys import Keys
 from yantra.base.documents import Path
+from yantra.scenario.astra_sim_keys import MEMORIES, MEMORY
 from yantra.scenario.types import RemoteMemory
-
-_KINDS: dict[str, str] = {
-    "NO_MEMORY_EXPANSION": "none",
-    "PER_NPU_MEMORY_EXPANSION": "per_npu",
-    "PER_NODE_MEMORY_EXPANSION": "per_node",
-    "MEMORY_POOL": "pool",
-}
-_KEYS = (
-    "memory-type",
-    "remote-mem-latency",
-    "remote-mem-bw",
-    "num-nodes",
-    "num-npus-per-node",
-)
 
 
 def read_memory(path: Path, ranks: int) -> tuple[RemoteMemory, list[str]]:
     """Read a memory file for a cluster of `ranks`; also return the warnings."""
-    keys = Keys.read(path)
-    keys.warn_unknown(_KEYS)
+    keys = Keys(path, MEMORY)
     if "memory-type" in keys:
-        kind = _KINDS[keys.choice("memory-type", _KINDS)]
+        kind = MEMORIES[keys.choice("memory-type")]
     else:
         kind = "none"
         keys.warn("memory-type", "missing, so there is no remote memory, as in ASTRA-sim")
-    latency_ns = keys.uint64("remote-mem-latency", 0)
-    gb_per_s = keys.uint64("remote-mem-bw", 0)
+    latency_ns = keys.whole("remote-mem-latency")
+    gb_per_s = keys.whole("remote-mem-bw")
     if kind == "none":
         return RemoteMemory(), keys.warnings
     if gb_per_s == 0:
@@ -51,8 +37,8 @@ def read_memory(path: Path, ranks: int) -> tuple[RemoteMemory, list[str]]:
 
 
 def _nodes(keys: Keys, ranks: int) -> tuple[int, int]:
-    nodes = keys.int32("num-nodes", 0)
-    ranks_per_node = keys.int32("num-npus-per-node", 0, at_least=1)
+    nodes = keys.whole("num-nodes")
+    ranks_per_node = keys.whole("num-npus-per-node")
     needed = -(-ranks // ranks_per_node)
     if nodes < needed:
         raise keys.error(

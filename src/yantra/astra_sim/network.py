@@ -7,21 +7,17 @@ hexadecimal (`0x10`), and the first of repeated keys or documents counts.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from os import path as paths
 from typing import Any
 
+from yantra.astra_sim.keys import unknown
 from yantra.astra_sim.numbers import LARGEST, read_integer, read_number, read_rate
 from yantra.base.documents import Path, parse_lenient_yaml, read_text
 from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
 from yantra.base.fields.plugin_names import read_name
+from yantra.scenario.astra_sim_keys import LISTS, NETWORK, TOPOLOGIES
 from yantra.scenario.types import Dimension, Topology
-
-_KINDS = {
-    "Ring": "ring",
-    "FullyConnected": "fully_connected",
-    "Switch": "switch",
-}
-_LISTS = ("topology", "npus_count", "bandwidth", "latency")
 
 
 def read_network(path: Path, network: str) -> tuple[Topology, list[str]]:
@@ -35,12 +31,10 @@ def read_network(path: Path, network: str) -> tuple[Topology, list[str]]:
     if "npus_count" not in tree:
         _refuse_version_one(tree, name)
     warnings += [
-        f"{name}: {show(key)}: unknown key, ignored as ASTRA-sim does{did_you_mean(key, _LISTS)}"
-        for key in tree
-        if key not in _LISTS
+        f"{name}: {show(key)}: {unknown(key, NETWORK)}" for key in tree if key not in LISTS
     ]
-    columns = [_column(tree, key, name) for key in _LISTS]
-    for key, column in zip(_LISTS, columns, strict=True):
+    columns = [_column(tree, key, name) for key in LISTS]
+    for key, column in zip(LISTS, columns, strict=True):
         if len(column) != len(columns[0]):
             entry = "entry" if len(column) == 1 else "entries"
             raise ConfigError(
@@ -61,6 +55,11 @@ def _refuse_version_one(tree: dict[str, Any], name: str) -> None:
     problem = version_one.network(tree)
     if problem is not None:
         raise ConfigError(name, problem)
+
+
+def written(columns: Mapping[str, Sequence[str]]) -> str:
+    """The text of a network file: an entry of each list per dimension."""
+    return "".join(f"{key}: [ {', '.join(columns[key])} ]\n" for key in LISTS)
 
 
 def bytes_per_ns(gigabytes_per_s: float) -> float:
@@ -84,10 +83,11 @@ def _dimension(name: str, at: int, kind: str, size: str, gb_per_s: str, ns: str)
     def where(key: str) -> str:
         return f'{name}: "{key}[{at}]"'
 
-    own = _KINDS.get(kind) or _added(kind, name)
+    own = TOPOLOGIES.get(kind) or _added(kind, name)
     if own is None:
-        expected = expected_got("Ring, FullyConnected or Switch", kind)
-        hint = did_you_mean(kind, _KINDS)
+        *most, last = TOPOLOGIES
+        expected = expected_got(f"{', '.join(most)} or {last}", kind)
+        hint = did_you_mean(kind, TOPOLOGIES)
         raise ConfigError(where("topology"), f"unknown topology; {expected}{hint}")
     ranks = read_integer(size, where("npus_count"), octal=True)
     if ranks < 2:

@@ -20,6 +20,7 @@ from yantra.base.documents import read_text
 from yantra.base.errors import ConfigError, UnsupportedError, did_you_mean, expected_got
 from yantra.base.fields import Plugin
 from yantra.fabric.graphs import files
+from yantra.scenario.astra_sim_keys import LOGICAL
 from yantra.scenario.types import Dimension, Topology
 
 if TYPE_CHECKING:
@@ -171,9 +172,8 @@ def outputs(config: str) -> Outputs:
 
 
 def _logical_dims(path: str, warnings: list[str]) -> list[int]:
-    keys = Keys.read(path)
+    keys = Keys(path, LOGICAL)
     warnings += keys.warnings
-    keys.warn_unknown(("logical-dims",))
     texts = keys.texts("logical-dims")
     where = f'{path}: "logical-dims"'
     if not texts:

@@ -14,6 +14,7 @@ from yantra.astra_sim.numbers import LARGEST
 from yantra.base.documents import Path, read_text
 from yantra.base.errors import ConfigError, UnsupportedError
 from yantra.base.records import Record
+from yantra.scenario.astra_sim_keys import INTER, INTRA, PRIORITIES, SHAPES, SYSTEM
 from yantra.scenario.types import (
     AllReduceShape,
     Collectives,
@@ -26,49 +27,9 @@ from yantra.scenario.types import (
 
 SchedulingKeys = Literal["ignore", "honour"]
 
-_PRIORITIES: dict[str, Priority] = {"LIFO": "lifo", "FIFO": "fifo", "EXPLICIT": "explicit"}
-_SHAPES: dict[str, AllReduceShape] = {"baseline": "baseline", "localBWAware": "local_bw_aware"}
-_INTRA: dict[str, IntraDimension] = {
-    "FIFO": "fifo",
-    "RG": "rg",
-    "smallestFirst": "smallest_first",
-    "SCF": "smallest_first",
-    "lessRemainingPhaseFirst": "less_remaining_phase_first",
-}
-_INTER: dict[str, InterDimension] = {
-    "ascending": "ascending",
-    "baseline": "ascending",
-    "roundRobin": "round_robin",
-    "offlineGreedy": "themis",
-    "themis": "themis",
-    "offlineGreedyFlex": "themis_flex",
-    "themisFlex": "themis_flex",
-}
 _LOG_GP = ("L", "o", "g", "G")
-_TYPES = ("all-reduce", "reduce-scatter", "all-gather", "all-to-all")
-_KEYS = (
-    "scheduling-policy",
-    "collective-optimization",
-    "endpoint-delay",
-    "local-reduction-delay",
-    "active-chunks-per-dimension",
-    "preferred-dataset-splits",
-    "local-mem-bw",
-    "peak-perf",
-    "roofline-enabled",
-    "replay-only",
-    "trace-enabled",
-    "track-local-mem",
-    "local-mem-trace-filename",
-    "model-shared-bus",
-    *_LOG_GP,
-    *(f"{kind}-implementation" for kind in _TYPES),
-    *(f"{kind}-implementation-custom" for kind in _TYPES),
-    "per-node-custom-implementation",
-)
 _INTRA_KEY = "intra-dimension-scheduling"
 _INTER_KEY = "inter-dimension-scheduling"
-_KEYS_OF_1_0 = ("boost-mode", "seed", _INTRA_KEY, _INTER_KEY)
 
 
 class System(Record):
@@ -96,11 +57,10 @@ class SystemOptions(Record):
 def read_system(path: Path, options: SystemOptions) -> tuple[System, list[str]]:
     """Read a system file for a network of `options.dimensions`; also return the warnings."""
     try:
-        keys = Keys.read(path)
+        keys = Keys(path, SYSTEM)
     except ConfigError:
         _refuse_version_one(path)
         raise
-    keys.warn_unknown(_KEYS, silent=_KEYS_OF_1_0)
     if keys.tree.get("boost-mode", 0) not in (0, False):
         keys.warn("boost-mode", "has no effect in ASTRA-sim 2")
     system = System(
@@ -112,7 +72,7 @@ def read_system(path: Path, options: SystemOptions) -> tuple[System, list[str]]:
         local_memory_trace=(
             keys.text("local-mem-trace-filename")
             if "local-mem-trace-filename" in keys
-            else "local_mem_trace"
+            else str(keys.known["local-mem-trace-filename"].default)
         ),
     )
     return system, keys.warnings
@@ -129,7 +89,7 @@ def _refuse_version_one(path: Path) -> None:
 def _device(keys: Keys) -> Device:
     roofline = keys.not_zero("roofline-enabled")
     peak_tflops = _peak_tflops(keys, roofline)
-    memory_gb_per_s = keys.double("local-mem-bw", 0.0)
+    memory_gb_per_s = keys.number("local-mem-bw")
     for key, value in (("peak-perf", peak_tflops), ("local-mem-bw", memory_gb_per_s)):
         if roofline and value == 0:
             keys.warn(key, "absent or 0 with the roofline on: kernels take 0 ns, as in ASTRA-sim")
@@ -151,7 +111,7 @@ def _peak_tflops(keys: Keys, roofline: bool) -> float:
     ):
         keys.warn(key, f"{value} does nothing without the roofline, as in ASTRA-sim")
         return 0.0
-    return keys.double(key, 0.0)
+    return keys.number(key)
 
 
 def _collectives(keys: Keys, options: SystemOptions) -> Collectives:
@@ -168,12 +128,12 @@ def _collectives(keys: Keys, options: SystemOptions) -> Collectives:
         all_reduce_shape=_shape(keys, shape_matters),
         priority=_priority(keys, used),
         chunks=_chunks(keys, used, algorithms.any_custom()),
-        active_chunks=keys.int32("active-chunks-per-dimension", 1, at_least=1),
+        active_chunks=keys.whole("active-chunks-per-dimension"),
         queues_per_dimension=options.num_queues_per_dim,
         inter_dimension=inter,
         intra_dimension=intra,
         endpoint_delay_ns=_endpoint_delay_ns(keys, options.injection_scale),
-        local_reduction_delay_ns=keys.int32("local-reduction-delay", 1, at_least=0),
+        local_reduction_delay_ns=keys.whole("local-reduction-delay"),
         reductions="serial",
         shared_bus=_shared_bus(keys),
         rendezvous=options.rendezvous,
@@ -183,20 +143,20 @@ def _collectives(keys: Keys, options: SystemOptions) -> Collectives:
 def _priority(keys: Keys, used: bool) -> Priority:
     if not used and "scheduling-policy" not in keys:
         return "lifo"
-    return _PRIORITIES[keys.choice("scheduling-policy", _PRIORITIES)]
+    return PRIORITIES[keys.choice("scheduling-policy")]
 
 
 def _shape(keys: Keys, matters: bool) -> AllReduceShape:
     if not matters and "collective-optimization" not in keys:
         return "baseline"
-    return _SHAPES[keys.choice("collective-optimization", _SHAPES)]
+    return SHAPES[keys.choice("collective-optimization")]
 
 
 def _chunks(keys: Keys, used: bool, custom: bool) -> int:
     key = "preferred-dataset-splits"
     if used and key not in keys:
         raise keys.error(key, "missing; expected the number of chunks of a collective, such as 4")
-    chunks = keys.int32(key, 1, at_least=1 if used else 0)
+    chunks = keys.whole(key, at_least=None if used else 0)
     if custom and chunks > 1:
         keys.warn(key, f"a collective from traces completes in ASTRA-sim only with 1; got {chunks}")
     return max(chunks, 1)
@@ -207,8 +167,8 @@ def _endpoint_delay_ns(keys: Keys, injection_scale: float) -> int:
     if key not in keys:
         if injection_scale != 1:
             keys.warn(key, "absent, so the injection scale has no effect, as in ASTRA-sim")
-        return 10
-    delay = int(keys.int32(key, 10, at_least=0) * injection_scale)
+        return keys.whole(key)
+    delay = int(keys.whole(key) * injection_scale)
     if delay >= 2**31:
         raise keys.error(key, f"times the injection scale is beyond 2^31 - 1 ns; got {delay}")
     return delay
@@ -216,10 +176,10 @@ def _endpoint_delay_ns(keys: Keys, injection_scale: float) -> int:
 
 def _shared_bus(keys: Keys) -> SharedBus | None:
     key = "model-shared-bus"
-    model = keys.int32(key, 0)
+    model = keys.whole(key)
     if model not in (0, 1):
         keys.warn(key, f"{model} counts as off, as in ASTRA-sim; write 0 or 1")
-    latency, overhead, gap, gap_per_byte = (keys.float32(name, 0.0) for name in _LOG_GP)
+    latency, overhead, gap, gap_per_byte = (keys.number(name) for name in _LOG_GP)
     if model != 1:
         return None
     return SharedBus(
@@ -229,7 +189,8 @@ def _shared_bus(keys: Keys) -> SharedBus | None:
 
 def _scheduling(keys: Keys, mode: SchedulingKeys) -> tuple[IntraDimension, InterDimension]:
     if mode == "ignore":
-        for key, names in ((_INTRA_KEY, _INTRA), (_INTER_KEY, _INTER)):
+        for key in (_INTRA_KEY, _INTER_KEY):
+            names = keys.known[key].names
             built_in = next(iter(names))
             value = keys.tree.get(key, built_in)
             if not isinstance(value, str) or names.get(value) != names[built_in]:
@@ -243,6 +204,6 @@ def _scheduling(keys: Keys, mode: SchedulingKeys) -> tuple[IntraDimension, Inter
         raise UnsupportedError(
             f'{keys.name}: "{_INTER_KEY}": onlineGreedy is not modelled; use offlineGreedy'
         )
-    intra = _INTRA[keys.choice(_INTRA_KEY, _INTRA)] if _INTRA_KEY in keys else "fifo"
-    inter = _INTER[keys.choice(_INTER_KEY, _INTER)] if _INTER_KEY in keys else "ascending"
+    intra = INTRA[keys.choice(_INTRA_KEY)] if _INTRA_KEY in keys else "fifo"
+    inter = INTER[keys.choice(_INTER_KEY)] if _INTER_KEY in keys else "ascending"
     return intra, inter

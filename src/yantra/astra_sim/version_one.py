@@ -11,6 +11,7 @@ from typing import Any
 from yantra.base.documents import read_text
 from yantra.base.errors import ConfigError
 from yantra.base.records import Record
+from yantra.scenario.astra_sim_keys import LISTS, SYSTEM
 
 _POLICIES = (
     *("DATA", "MODEL", "MICRO", "HYBRID_DATA_MODEL", "HYBRID_MODEL_DATA", "HYBRID_CUSTOMIZED"),
@@ -18,8 +19,8 @@ _POLICIES = (
     *("HYBRID_DLRM", "HYBRID_DLRM_ENHANCED"),
 )
 _OF_GARNET = ("num-packages", "flit-width", "local-rings")
-_OF_SYSTEM = ("scheduling-policy:", "endpoint-delay:", "all-reduce-implementation:")
-_WITHOUT_USE = ("boost-mode", "seed")
+_OF_SYSTEM = tuple(f"{key.name}:" for key in SYSTEM if key.marks)
+_WITHOUT_USE = tuple(key.name for key in SYSTEM if key.is_of_1_0 and not key.names)
 _PAGE = "docs/reference/astra-sim.md, Files of ASTRA-sim 1.0"
 
 
@@ -60,10 +61,9 @@ def _as_yaml(tree: dict[str, Any]) -> str | None:
         sizes = [int(size) for _, size, *_ in rows]
     except (KeyError, TypeError, ValueError):
         return None
-    return (
-        f"topology: [{', '.join(map(str, columns[0]))}]\nnpus_count: {sizes}\n"
-        f"bandwidth: {rates}\nlatency: {latencies}"
-    )
+    lists: list[tuple[str, list[Any]]]
+    lists = list(zip(LISTS, (columns[0], sizes, rates, latencies), strict=True))
+    return "\n".join(f"{key}: [{', '.join(map(str, values))}]" for key, values in lists)
 
 
 def system(text: str) -> str | None:

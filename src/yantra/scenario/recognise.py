@@ -12,21 +12,13 @@ from yantra.base.documents import Path, parse_yaml, read_text
 from yantra.base.errors import ConfigError
 from yantra.base.regular import open_regular
 from yantra.base.trust import Reading
+from yantra.scenario.astra_sim_keys import file_with
 from yantra.scenario.origin import is_result
 
 Kind = Literal["scenario", "result", "workload", "traces", "job", "jobs"]
 
 _ZIP = b"PK\x03\x04"
 _LOOP_WORDS = ("DATA", "MODEL", "MICRO", "HYBRID_", "TRANSFORMER", "DISTRIBUTED_INFERENCE")
-_ASTRA_SIM = {
-    "npus_count": "network",
-    "npus-count": "network",
-    "memory-type": "remote-memory",
-    "scheduling-policy": "system",
-    "endpoint-delay": "system",
-    "all-reduce-implementation": "system",
-    "collective-optimization": "system",
-}
 _CALLED = {
     "scenario": "a scenario, which names its own cluster",
     "result": "a result, which holds its own cluster",
@@ -91,8 +83,8 @@ def _kind_of(tree: Any, name: str) -> Kind:
         raise ConfigError(name, problem)
     if not isinstance(tree, dict) or not tree.keys().isdisjoint(("workload", "cluster")):
         return "scenario"
-    part = next((part for key, part in _ASTRA_SIM.items() if key in tree), None)
-    if part is not None:
+    if kind := file_with(tree):
+        part = "remote-memory" if kind == "memory" else kind
         raise ConfigError(
             name,
             f"the {part} file of an ASTRA-sim run, which has four files: yantra astra-sim "

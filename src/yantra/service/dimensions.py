@@ -14,9 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from yantra.astra_sim.network import written
 from yantra.base.errors import UnsupportedError
 from yantra.fabric.graphs import files as graph_files
 from yantra.fabric.graphs.graph import Graph
+from yantra.scenario.astra_sim_keys import LISTS
 from yantra.service.networks import ANALYTICAL
 
 _MOST_DIMENSIONS = 3
@@ -34,17 +36,15 @@ class Shape(NamedTuple):
 
 def write_network(path: str) -> str:
     shapes = shapes_of(graph_files.read(path), os.path.basename(path))
-    columns = {
-        "topology": [shape.kind for shape in shapes],
-        "npus_count": [str(shape.size) for shape in shapes],
-        "bandwidth": [repr(shape.bytes_per_ns / _GIB_PER_NS) for shape in shapes],
-        "latency": [repr(shape.latency_ns) for shape in shapes],
-    }
-    written = os.path.join(os.path.dirname(path), ANALYTICAL)
-    with open(written, "w", encoding="utf-8") as file:
-        for key, column in columns.items():
-            file.write(f"{key}: [ {', '.join(column)} ]\n")
-    return written
+    rows = [
+        (of.kind, str(of.size), repr(of.bytes_per_ns / _GIB_PER_NS), repr(of.latency_ns))
+        for of in shapes
+    ]
+    columns = dict(zip(LISTS, map(list, zip(*rows, strict=True)), strict=True))
+    target = os.path.join(os.path.dirname(path), ANALYTICAL)
+    with open(target, "w", encoding="utf-8") as file:
+        file.write(written(columns))
+    return target
 
 
 def own_speed(graph: Graph) -> tuple[float, float]:

@@ -11,7 +11,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from yantra.astra_sim.network import written
 from yantra.base.errors import ConfigError, expected_got
+from yantra.scenario.astra_sim_keys import LISTS, TOPOLOGIES
 
 ANALYTICAL = "analytical_network.yml"
 NS3_NETWORK, NS3_TOPOLOGY, NS3_LOGICAL = (
@@ -21,8 +23,7 @@ NS3_NETWORK, NS3_TOPOLOGY, NS3_LOGICAL = (
 )
 HTSIM_TOPOLOGY = "htsim.topo"
 
-_KINDS = {"ring": "Ring", "fullyconnected": "FullyConnected", "switch": "Switch"}
-_LISTS = ("topology", "npus_count", "bandwidth", "latency")
+_KINDS = {own.replace("_", ""): name for name, own in TOPOLOGIES.items()}
 _WORD = re.compile(r"[0-9A-Za-z.+-]+")
 
 
@@ -90,13 +91,13 @@ def htsim(
 def _lists(dimensions: Sequence[Mapping[str, Any]], where: str) -> str:
     if not dimensions:
         raise ConfigError(where, "missing; expected at least one dimension")
-    columns: dict[str, list[str]] = {key: [] for key in _LISTS}
+    columns: dict[str, list[str]] = {key: [] for key in LISTS}
     for at, row in enumerate(dimensions):
-        for key in _LISTS:
+        for key in LISTS:
             if row.get(key) in (None, "unspecified"):
                 raise ConfigError(f"{where}[{at}].{key}", "missing")
             columns[key].append(_KINDS.get(row[key], str(row[key])))
-    return "".join(f"{key}: [ {', '.join(column)} ]\n" for key, column in columns.items())
+    return written(columns)
 
 
 def _ns3(network: Mapping[str, Any], topology: Mapping[str, Any], where: str) -> Files:
