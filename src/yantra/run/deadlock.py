@@ -11,6 +11,7 @@ from yantra.base.units import format_size, format_time
 from yantra.compile import Model
 from yantra.compile.what_fails import in_words
 from yantra.network import describe, names
+from yantra.run.waiting import collective, message, node_of
 from yantra.scenario.quirks import Quirk
 
 _LOST_SHOWN = 4
@@ -61,31 +62,24 @@ def lost(model: Model, outcome: _core.Outcome) -> list[str]:
     return lines
 
 
-def named(model: Model, rank: int, node: int) -> str:
-    """A node by id and name: `7 'recv'`."""
-    graph = model.graphs.of(rank)
-    return f"{graph.id[node]} '{graph.name(node)}'"
-
-
 def _line(model: Model, entry: _core.Waiting, finished: set[int]) -> str:
     since = format_time(entry.since / model.ticks_per_ns)
-    node = named(model, entry.rank, entry.node)
+    node = node_of(model, entry.rank, entry.node)
     head = f"rank {entry.rank} waits since {since} in node {node} for"
     if entry.for_message:
-        return f"{head} a message {_message(entry)}{_partner(model, entry)}"
+        return f"{head} {_message(entry)}{_partner(model, entry)}"
     return f"{head} {_collective(model, entry, finished)}"
 
 
 def _message(entry: _core.Waiting) -> str:
-    way = "to" if entry.sends else "from"
-    return f"{way} rank {entry.peer} (tag {entry.tag}, {format_size(entry.bytes)})"
+    return message(entry.peer, entry.tag, entry.bytes, sends=entry.sends)
 
 
 def _partner(model: Model, entry: _core.Waiting) -> str:
     # Why the other rank of a message does not take part.
     verb = "receive" if entry.sends else "send"
     if entry.peer_node is not None:
-        return f", which has not started its node {named(model, entry.peer, entry.peer_node)}"
+        return f", which has not started its node {node_of(model, entry.peer, entry.peer_node)}"
     if entry.other_bytes is not None:
         return f", which {verb}s {format_size(entry.other_bytes)} with that tag"
     if entry.other_tag is not None:
@@ -96,18 +90,18 @@ def _partner(model: Model, entry: _core.Waiting) -> str:
 
 
 def _collective(model: Model, entry: _core.Waiting, finished: set[int]) -> str:
-    text = f"the {_kind(entry.kind)} of {format_size(entry.collective_bytes)}"
-    if entry.communicator is not None and entry.communicator.index > 0:
-        text += f" in group {model.groups[entry.communicator.index - 1][0]}"
+    of = entry.communicator
+    group = None if of is None or of.index == 0 else model.groups[of.index - 1][0]
+    text = collective(_kind(entry.kind), entry.collective_bytes, group)
     if entry.other_rank is not None and entry.other_node is not None:
-        node = named(model, entry.other_rank, entry.other_node)
+        node = node_of(model, entry.other_rank, entry.other_node)
         other = f"rank {entry.other_rank} entered {_other(entry)}, node {node}"
         return f"{text}, in whose place {other}"
     if entry.missing:
         verb = "never entered" if entry.is_cause else "has not entered yet"
         return f"{text}, which {_missing(entry, finished)} {verb}"
     if entry.inner_node is not None:
-        inner = f"whose node {entry.inner_node} '{entry.inner_name}' waits for a message"
+        inner = f"whose node {entry.inner_node} '{entry.inner_name}' waits for"
         return f"{text}, {inner} {_message(entry)}{_partner(model, entry)}"
     return f"{text}, {_TANGLED}"
 
@@ -116,7 +110,7 @@ def _other(entry: _core.Waiting) -> str:
     size = entry.other_bytes or 0
     if entry.other_kind == entry.kind and size == entry.collective_bytes:
         return "one over other dimensions or with another algorithm"
-    return f"the {_kind(entry.other_kind)} of {format_size(size)}"
+    return collective(_kind(entry.other_kind), size)
 
 
 def _kind(kind: _core.CollectiveKind | None) -> str:

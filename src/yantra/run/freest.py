@@ -11,22 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from yantra import _core
-from yantra.base.text import count, rank_list
-from yantra.base.units import format_size
+from yantra.base.text import rank_list
 from yantra.chakra import CollectiveType
 from yantra.compile import Model
 from yantra.compile.templates import TemplateGraphs
-from yantra.result.tables import NODE_TYPES
+from yantra.run.waiting import COLLECTIVE, RECEIVE, SEND, Message, collective, first, node, values
 from yantra.scenario.quirks import Quirk
 
 MOST_NODES = 2_000_000
-_SHOWN = 10
-_SEND, _RECEIVE, _COLLECTIVE = (
-    NODE_TYPES.index(name) for name in ("COMM_SEND", "COMM_RECV", "COMM_COLL")
-)
-
-Message = tuple[int, int, int, int]
-"""Source, destination, tag, bytes."""
 Meeting = tuple[int, int, int]
 """Group, kind, bytes."""
 
@@ -85,20 +77,20 @@ class _Play:
     def _begin(self, rank: int, node: int) -> None:
         one = self._ranks[rank]
         what = one.type[node]
-        if what == _SEND:
-            message = (rank, one.peer_to[node], one.tag[node], one.size[node])
+        if what == SEND:
+            message = Message(rank, one.peer_to[node], one.tag[node], one.size[node])
             waiting = self._receives.get(message)
             if waiting:
-                self._end(message[1], waiting.popleft())
+                self._end(message.destination, waiting.popleft())
             else:
                 self._sent[message] += 1
-        elif what == _RECEIVE and not one.on_host[node]:
-            message = (one.peer_from[node], rank, one.tag[node], one.size[node])
+        elif what == RECEIVE and not one.on_host[node]:
+            message = Message(one.peer_from[node], rank, one.tag[node], one.size[node])
             if self._sent[message] <= 0:
                 self._receives.setdefault(message, deque()).append(node)
                 return
             self._sent[message] -= 1
-        elif what == _COLLECTIVE and one.group[node] >= -1:
+        elif what == COLLECTIVE and one.group[node] >= -1:
             self._enter(rank, node)
             if not one.on_host[node]:
                 return
@@ -128,19 +120,19 @@ class _Play:
                 self._ready.append((rank, child))
 
     def _read(self, graph: _core.Graph) -> _Rank:
-        size = len(graph)
+        every = np.arange(len(graph))
         return _Rank(
             graph,
             type=list(graph.type),
             left=list(graph.parent_count),
             child_begin=list(graph.child_begin),
             child=list(graph.child),
-            peer_to=_values(graph.comm_dst, size),
-            peer_from=_values(graph.comm_src, size),
-            tag=_values(graph.comm_tag, size),
-            size=_values(graph.comm_size, size),
-            kind=_values(graph.comm_type, size),
-            on_host=_values(graph.is_cpu_op, size),
+            peer_to=values(graph.comm_dst, every),
+            peer_from=values(graph.comm_src, every),
+            tag=values(graph.comm_tag, every),
+            size=values(graph.comm_size, every),
+            kind=values(graph.comm_type, every),
+            on_host=values(graph.is_cpu_op, every),
             group=self._group_of(graph),
         )
 
@@ -157,32 +149,22 @@ class _Play:
 
     def _told(self) -> list[str]:
         waits = [
-            (message[1], node, f"a message from rank {message[0]} (tag {message[2]}, "
-             f"{format_size(message[3])}), which does not come to send it")
-            for message, nodes in self._receives.items() for node in nodes
-        ]  # fmt: skip
+            (of.destination, node, f"{of.received}, which does not come to send it")
+            for of, nodes in self._receives.items()
+            for node in nodes
+        ]
         for (meeting, _), entered in self._waiting.items():
             group, kind, size = meeting
             missing = sorted(set(self._members[group]) - entered.keys())
             what = "collective" if self._by_order else CollectiveType(kind).name.lower()
-            of = "" if self._by_order else f" of {format_size(size)}"
-            inside = "" if group < 0 else f" in group {list(self._groups)[group]}"
+            name = None if group < 0 else list(self._groups)[group]
+            met = collective(what, None if self._by_order else size, name)
             verb = "does not enter it" if len(missing) == 1 else "do not enter it"
             named = "rank" if len(missing) == 1 else "ranks"
-            told = f"the {what}{of}{inside}, and {named} {rank_list(missing)} {verb}"
+            told = f"{met}, and {named} {rank_list(missing)} {verb}"
             rank = min(entered)
             waits.append((rank, entered[rank], told))
-        lines = [self._line(*wait) for wait in sorted(waits)]
-        more = len(lines) - _SHOWN
-        return lines[:_SHOWN] + ([f"and {count(more, 'more')} like this"] if more > 0 else [])
+        return first([self._line(*wait) for wait in sorted(waits)])
 
-    def _line(self, rank: int, node: int, what: str) -> str:
-        graph = self._ranks[rank].graph
-        name = graph.name(node)
-        named = f"node {graph.id[node]}" + (f" '{name}'" if name else "")
-        return f"rank {rank} waits for ever in {named} for {what}"
-
-
-def _values(column: _core.IntColumn, size: int) -> list[int]:
-    values = np.asarray(column.value)
-    return values.tolist() if len(values) else [0] * size
+    def _line(self, rank: int, at: int, what: str) -> str:
+        return f"rank {rank} waits for ever in node {node(self._ranks[rank].graph, at)} for {what}"

@@ -18,9 +18,9 @@ def too_late(model: Model, late: _core.Late | None) -> UnsupportedError:
     if late.rank is not None and model.arrivals:
         where += f", rank {late.rank}"  # of any job
     elif late.rank is not None and late.node is not None:
-        from yantra.run.deadlock import named
+        from yantra.run.waiting import node_of
 
-        where += f", rank {late.rank}, node {named(model, late.rank, late.node)}"
+        where += f", rank {late.rank}, node {node_of(model, late.rank, late.node)}"
     lasts = how_long(model.ticks_per_ns)
     return UnsupportedError(
         f"{where}: {_what(late)} does not fit the clock, which ends at {lasts} "

@@ -219,7 +219,9 @@ def _run_whole(
     _run(model, simulation, total, progress)
     if simulation.mismatch is not None and Quirk.MISMATCHED_COLLECTIVES_MEET in model.quirks:
         if warnings is not None:
-            warnings.append(_mismatch(model, simulation.mismatch))
+            from yantra.run.waiting import mismatch
+
+            warnings.append(mismatch(model, simulation.mismatch))
         simulation = _simulation(model, record, match_by_tag=True)
         _run(model, simulation, total, progress)
     outcome = simulation.take_outcome()
@@ -228,7 +230,9 @@ def _run_whole(
 
         raise DeadlockError(explain(model, outcome))
     if warnings is not None and outcome.unreceived:
-        warnings.append(_unreceived(outcome.unreceived))
+        from yantra.run.waiting import unreceived
+
+        warnings.append(unreceived(outcome.unreceived))
     if warnings is not None:
         warnings += [_cut(outcome.cut)] if outcome.cut.count else []
         warnings += finishes_late(model, outcome)
@@ -334,35 +338,10 @@ def _come_to(model: Model, simulation: _core.Simulation) -> tuple[str, Partial]:
     return f"the run had come to {at}, with {nodes:,} nodes done", partial
 
 
-def _mismatch(model: Model, found: _core.Mismatch) -> str:
-    from yantra.run.deadlock import named
-
-    node = named(model, found.rank, found.node)
-    other_node = named(model, found.other_rank, found.other_node)
-    return (
-        f"rank {found.rank} enters node {node} where rank {found.other_rank} enters node "
-        f"{other_node}, another collective; as in ASTRA-sim, their messages meet wherever sizes "
-        "are equal"
-    )
-
-
 def _cut(cut: _core.CutSizes) -> str:
     from yantra.base.text import count
 
     return (
         f"of {count(cut.count, 'message')} only the low 32 bits of the size are carried, as in "
         f"ASTRA-sim: {cut.bytes} bytes count as {cut.kept} (quirk {Quirk.SIZES_OF_32_BITS})"
-    )
-
-
-def _unreceived(messages: list[_core.Unreceived]) -> str:
-    from yantra.base.text import count
-
-    first = messages[0]
-    more = len(messages) - 1
-    was = "was" if more == 1 else "were"
-    others = f"; nor {was} {count(more, 'more message')}" if more else ""
-    return (
-        f"rank {first.source} sent a message to rank {first.destination} (tag {first.tag}, "
-        f"{format_size(first.bytes)}) that was never received{others}"
     )
