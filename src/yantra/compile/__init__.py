@@ -5,7 +5,8 @@ A Model never changes, so runs may share it. Equal traces are decoded and lowere
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
 from yantra import _core
 from yantra.base.callable_module import make_callable
@@ -24,7 +25,7 @@ from yantra.compile.kernels import Asked, KernelTimes, TimedKernels, asks_a_mode
 from yantra.compile.limits import check_limits, check_sizes
 from yantra.compile.memory import set_memory, tell_accesses
 from yantra.compile.network import add_dimensions, needs_fabric, set_network
-from yantra.compile.plans import Chosen, Planner
+from yantra.compile.plans import Planned, Planner
 from yantra.compile.removal import (
     NOTHING,
     Without,
@@ -37,12 +38,12 @@ from yantra.compile.schedule import StartOrder, collective_order
 from yantra.compile.slowdown import slowdown_of
 from yantra.compile.templates import TemplateGraphs
 from yantra.compile.what_fails import NO_FAILURES, Failures
-from yantra.network import level_of
+from yantra.network import Level, level_of
 from yantra.scenario import Scenario
 from yantra.scenario.quirks import MLSYS26, OF_SEMANTICS, Quirk, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from yantra.chakra import Trace
     from yantra.compile.fabric import OnFabric
@@ -67,6 +68,15 @@ _RUN_QUIRKS = {
 }
 
 
+class Disturbances(NamedTuple):
+    """What happens to links and ranks beside the job."""
+
+    failures: Failures
+    drawn_ns: float | None
+    background: Flows | None
+    changed_at_ns: tuple[float, ...]
+
+
 class Model:
     """A compiled scenario; run it with `yantra.run.simulate.run`."""
 
@@ -77,10 +87,12 @@ class Model:
         graphs: Graphs,
         native: _core.Model,
         work: _core.Work,
-        without: Without = NOTHING,
-        arrivals: Arriving | None = None,
-        kernels: tuple[TimedKernels, ...] = (),
-        rests_on: tuple[str, ...] = (),
+        without: Without,
+        arrivals: Arriving,
+        kernels: tuple[TimedKernels, ...],
+        planned: Planned,
+        disturbances: Disturbances,
+        graph: Graph | None,
     ) -> None:
         self.scenario = scenario
         """The scenario compiled."""
@@ -94,33 +106,31 @@ class Model:
         """The core's model."""
         self.work = work
         """Estimated work of all ranks."""
-        self.arrivals = arrivals or {}
+        self.arrivals = arrivals
         """Jobs that may arrive during the run, by name (`yantra.run.live`)."""
         self.kernels = kernels
         """By device not computed by the core: distinct kernels with low, middle and high estimates.
         """
-        self.rests_on = rests_on
+        self.rests_on = planned.rests_on
         """What measured collectives rest on, in words."""
-        self.charged = False
+        self.charged = planned.charged
         """Whether some collectives of known time put bytes on links."""
-        self.uncharged = False
+        self.uncharged = planned.uncharged
         """Whether some collectives of known time put none."""
-        self.chosen: tuple[Chosen, ...] = ()
+        self.chosen = planned.chosen
         """What runs each kind of collective."""
-        self.failures = NO_FAILURES
-        """What fails, and when."""
-        self.changed_at_ns: tuple[float, ...] = ()
-        """When links change as a file states, in ns."""
-        self.background: Flows | None = None
-        """Flows of nobody's job, or None."""
-        self.has_switches = False
+        self.has_switches = planned.has_switches
         """Whether fabric switches take part in a collective."""
-        self.drawn_ns: float | None = None
+        self.failures = disturbances.failures
+        """What fails, and when."""
+        self.changed_at_ns = disturbances.changed_at_ns
+        """When links change as a file states, in ns."""
+        self.background = disturbances.background
+        """Flows of nobody's job, or None."""
+        self.drawn_ns = disturbances.drawn_ns
         """Until when failures by rate were drawn, in ns; None: as long as was chosen."""
-        self.graph: Graph | None = None
+        self.graph = graph
         """The fabric messages cross, with device names; None: the topology's dimensions."""
-        self.groups = graphs.groups
-        """The workload's communicator groups."""
         self.lacks_memory = _lack_of_memory(scenario, graphs)
         """Ranks that exceed their device's memory; empty if none is known to."""
         lack = [f"workload: {self.lacks_memory}"] if self.lacks_memory else []
@@ -128,6 +138,16 @@ class Model:
         """What to know of the inputs."""
         self.ticks_per_ns = 1 if Quirk.WHOLE_NANOSECONDS in quirks else 1000
         """Resolution of native results."""
+
+    @cached_property
+    def level(self) -> Level:
+        """The network's level. `without` contention another runs."""
+        return level_of(self.scenario.network)
+
+    @property
+    def groups(self) -> Sequence[tuple[int, tuple[int, ...]]]:
+        """The workload's communicator groups."""
+        return self.graphs.groups
 
     @property
     def ranks(self) -> int:
@@ -147,16 +167,13 @@ class Model:
     @property
     def follows_links(self) -> bool:
         """Whether a message counts on every link it crosses, at recorded times."""
-        return "contention" not in self.without and level_of(self.scenario.network).has("has_links")
+        return "contention" not in self.without and self.level.has("has_links")
 
     @property
     def has_ports(self) -> bool:
         """Whether messages take turns on ranks' links only."""
-        return (
-            "contention" not in self.without
-            and Quirk.LINKS_CARRY_ANYTHING not in self.quirks
-            and level_of(self.scenario.network).has("has_ports")
-        )
+        takes_turns = Quirk.LINKS_CARRY_ANYTHING not in self.quirks
+        return "contention" not in self.without and takes_turns and self.level.has("has_ports")
 
 
 def _lack_of_memory(scenario: Scenario, graphs: Graphs) -> str:
@@ -335,14 +352,12 @@ def _compile(
     native = builder.build()
     work = check_sizes(native, graphs)
     graphs.warnings += planner.warnings
-    told = kernels.timed, tuple(planner.rests_on)
-    model = Model(scenario, quirks, graphs, native, work, without, arriving, *told)
-    model.failures, model.drawn_ns, model.background = failures, drawn_ns, background
-    model.charged, model.uncharged = planner.charged, planner.uncharged
-    model.has_switches, model.chosen = planner.has_switches, tuple(planner.chosen)
-    model.changed_at_ns = () if on_fabric is None else on_fabric.changed_at_ns
-    model.graph = None if on_fabric is None else on_fabric.graph
-    return model
+    changed_at_ns = () if on_fabric is None else on_fabric.changed_at_ns
+    disturbances = Disturbances(failures, drawn_ns, background, changed_at_ns)
+    return Model(
+        scenario, quirks, graphs, native, work, without, arriving, kernels.timed,
+        planner.planned, disturbances, None if on_fabric is None else on_fabric.graph,
+    )  # fmt: skip
 
 
 def _spellings(scenario: Scenario, graphs: Graphs, groups: Communicators) -> dict[str, str]:

@@ -135,14 +135,23 @@ class _Planned(NamedTuple):
     chunks: int
 
 
+class Planned(NamedTuple):
+    """What a plan of all collectives came to; as in `yantra.compile.Model`."""
+
+    rests_on: tuple[str, ...]
+    charged: bool
+    uncharged: bool
+    chosen: tuple[Chosen, ...]
+    has_switches: bool
+
+
 class Planner:
     """Adds programs, plans and custom collectives to a model.
 
-    After `plan`: `offered`: kinds with a plan, `by_traces`: those given by traces over all ranks,
-    `covered[kind]`: dimensions of the all-rank plan, `chosen`: what runs each kind, `rests_on`:
-    basis of measured times, `charged`, `uncharged`: whether some put bytes on links, or none,
-    `has_switches`: whether switches take part, `impossible[kind, dimension, is_last]`: why an
-    algorithm cannot run there, `custom_by_node`: custom collectives of single nodes.
+    After `plan`: `planned`, `offered`: kinds with a plan, `by_traces`: those given by traces over
+    all ranks, `covered[kind]`: dimensions of the all-rank plan, `impossible[kind, dimension,
+    is_last]`: why an algorithm cannot run there, `custom_by_node`: custom collectives of single
+    nodes.
     """
 
     def __init__(
@@ -191,6 +200,12 @@ class Planner:
         chosen = scenario.collectives.selection
         self._selection = None if chosen is None else selection_of(chosen)
         self._counters: dict[tuple[Kind, Hashable], _core.PhaseCounterId] = {}
+
+    @property
+    def planned(self) -> Planned:
+        """What `plan` came to."""
+        known = tuple(self.rests_on), self.charged, self.uncharged
+        return Planned(*known, tuple(self.chosen), self.has_switches)
 
     def plan(self, used: Mapping[_core.LayoutId, set[Kind]]) -> None:
         """Plan all communicators; `used`: kinds by layout."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from yantra import _core
 from yantra.base.errors import UnsupportedError
@@ -11,7 +11,7 @@ from yantra.result.codes import nanoseconds
 from yantra.result.table_names import PACKET_TABLES, RECORDED_TABLES, TABLES, check_table_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     import numpy as np
 
@@ -26,6 +26,19 @@ if TYPE_CHECKING:
     from yantra.result.recording import Recording
     from yantra.result.table import Table
     from yantra.result.what_ran import WhatRan
+
+
+class Further(Protocol):
+    """What a result is asked for that takes further runs (`yantra.run.further`).
+
+    None where there is no answer, or it costs too much.
+    """
+
+    def gains(self, result: Result, thorough: bool) -> list[Gain] | None: ...
+    def interval(self, result: Result) -> Interval | None: ...
+    def basis(self, model: Model) -> str: ...
+    def steady_ns(self, result: Result) -> float | None: ...
+    def disturbed(self, result: Result) -> Disturbed | None: ...
 
 
 class Result:
@@ -44,11 +57,7 @@ class Result:
         not_folded: str = "",
         recording: Recording | None = None,
         folding: _core.Folding | None = None,
-        gains: Callable[[Result, bool], list[Gain] | None] | None = None,
-        interval: Callable[[Result], Interval | None] | None = None,
-        basis: Callable[[Model], str] | None = None,
-        steady: Callable[[Result], float | None] | None = None,
-        disturbed: Callable[[Result], Disturbed | None] | None = None,
+        further: Further | None = None,
     ) -> None:
         self.model = model
         """The compiled scenario."""
@@ -61,11 +70,7 @@ class Result:
         self.folding = folding
         """The classes of ranks of a folded run, else None."""
         self._recording = recording
-        self._gains = gains
-        self._interval = interval
-        self._basis = basis
-        self._steady = steady
-        self._disturbed = disturbed
+        self._further = further
 
     @property
     def warnings(self) -> list[str]:
@@ -211,7 +216,7 @@ class Result:
     @cached_property
     def gains(self) -> list[Gain] | None:
         """What removing each cause gains, by a run without it; None where they cost too much."""
-        return self._gains(self, False) if self._gains else None
+        return self._further.gains(self, False) if self._further else None
 
     def weigh(self) -> None:
         """Find `gains` and `bound_by` by runs even of some seconds, as a report does; longer ones
@@ -220,8 +225,8 @@ class Result:
         Nor does it where all communication's gain is known.
         """
         is_whole = self.gains is not None and any(not gain.kind for gain in self.gains)
-        if not is_whole and self._gains is not None:
-            found = self._gains(self, True)
+        if not is_whole and self._further is not None:
+            found = self._further.gains(self, True)
             if found is not None:
                 self.__dict__["gains"] = found
                 self.__dict__.pop("bound_by", None)
@@ -238,17 +243,17 @@ class Result:
         """Tokens per second, MFU, memory headroom and more; see `yantra.result.figures`."""
         from yantra.result.figures import figures
 
-        steady_ns = self._steady(self) if self._steady else None
+        steady_ns = self._further.steady_ns(self) if self._further else None
         found = figures(self.model, self.outcome, steady_ns)
         if self.interval is not None:
             return found.within(self.interval)
-        if self._basis is None:
+        if self._further is None:
             return found
         from yantra.fabric.stacks.choice import WITHOUT_TERMS
 
         stack = self.model.scenario.stack
         has_terms = stack is not None and stack.name not in WITHOUT_TERMS
-        return found.resting_on(self._basis(self.model), has_terms=has_terms)
+        return found.resting_on(self._further.basis(self.model), has_terms=has_terms)
 
     @cached_property
     def interval(self) -> Interval | None:
@@ -256,7 +261,7 @@ class Result:
 
         See `yantra.run.interval`.
         """
-        return self._interval(self) if self._interval else None
+        return self._further.interval(self) if self._further else None
 
     @cached_property
     def disturbed(self) -> Disturbed | None:
@@ -265,7 +270,7 @@ class Result:
         See `yantra.run.disturbed`. Runs the model without failures and background, unless the
         scenario says not to.
         """
-        return self._disturbed(self) if self._disturbed else None
+        return self._further.disturbed(self) if self._further else None
 
     @cached_property
     def what_ran(self) -> WhatRan:

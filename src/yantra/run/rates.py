@@ -10,7 +10,6 @@ from yantra import _core
 from yantra.base.errors import InternalError
 from yantra.compile import Model
 from yantra.compile.removal import bandwidth_of
-from yantra.network import level_of
 from yantra.scenario.quirks import Quirk
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ def check_rates(model: Model, outcome: _core.Outcome) -> list[str]:
 
     Raises InternalError on a network that keeps links.
     """
-    if level_of(model.scenario.network).model is not None or outcome.last_tick == 0:
+    if model.level.model is not None or outcome.last_tick == 0:
         return []
     by_formula = model.native.formula_groups
     if model.keeps_links and not model.charged:
@@ -70,7 +69,7 @@ def _check_busy(model: Model, outcome: _core.Outcome, by_formula: list[int]) -> 
 def _fail(model: Model, at: int, times: float) -> None:
     raise InternalError(
         f"a link above its rate: one of group {at} on the network "
-        f"{level_of(model.scenario.network).name} carries {times:.6g} times what it can"
+        f"{model.level.name} carries {times:.6g} times what it can"
     )
 
 
@@ -100,7 +99,7 @@ def _why(model: Model, by_formula: list[int]) -> str:
 def _who_lets_them(model: Model, by_formula: list[int]) -> str:
     if by_formula:
         return "by formula; leave them out of tier_networks"
-    level = level_of(model.scenario.network)
+    level = model.level
     name = level.name
     if Quirk.LINKS_CARRY_ANYTHING in model.quirks and level.has("has_ports"):
         if model.scenario.semantics != "yantra":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import inf
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from yantra import _core
 from yantra.base.documents import Path
@@ -12,8 +12,9 @@ from yantra.base.errors import ConfigError, DeadlockError, UnsupportedError
 from yantra.base.units import format_size, format_time
 from yantra.compile import Model, compile
 from yantra.result.result import Result
-from yantra.run.late import finishes_late, too_late
-from yantra.run.rates import check_rates
+from yantra.run.further import FurtherRuns
+from yantra.run.late import too_late
+from yantra.run.remarks import remarks
 from yantra.run.work import check_work, long_work
 from yantra.scenario import Scenario, load
 from yantra.scenario.quirks import Quirk
@@ -22,9 +23,6 @@ from yantra.scenario.types import Fold
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from yantra.result.bound import Gain
-    from yantra.result.disturbed import Disturbed
-    from yantra.result.figures import Interval
     from yantra.result.partial import Partial
     from yantra.result.recording import Recording
 
@@ -106,68 +104,21 @@ def _run_model(
         always = wanted == "require"
         outcome, recording, reason = _run_folded(model, progress, classes, always, record)
         if outcome is not None:
-            told = (*finishes_late(model, outcome), *check_rates(model, outcome))
-            return Result(model, outcome, told, "", recording, classes, **_LATER)
+            told = remarks(model, outcome)
+            return Result(model, outcome, told, "", recording, classes, FurtherRuns())
     if wanted == "require":
         raise UnsupportedError(f"fold: require, but the run cannot be folded: {reason}")
     if reason and tell is not None and (text := long_work(model)):
         tell(f"not folded, so {text}: {reason}")
-    warnings: list[str] = []
-    outcome, recording = _run_whole(model, progress, warnings, record)
-    warnings += check_rates(model, outcome)
-    return Result(model, outcome, tuple(warnings), reason, recording, **_LATER)
-
-
-def _interval(result: Result) -> Interval | None:
-    if result.model.scenario.stack is None:
-        return None
-    from yantra.run.interval import interval
-
-    return interval(result)
-
-
-def _basis(model: Model) -> str:
-    from yantra.run.interval import without_interval
-
-    return without_interval(model)
-
-
-def _steady(result: Result) -> float | None:
-    from yantra.run.steady import steady_ns
-
-    return steady_ns(result)
-
-
-def _gains(result: Result, thorough: bool) -> list[Gain] | None:
-    from yantra.run import verdict
-
-    most = verdict.MOST_EVENTS_OF_A_REPORT if thorough else verdict.MOST_EVENTS
-    return verdict.gains(result, most)
-
-
-def _disturbed(result: Result) -> Disturbed | None:
-    scenario = result.model.scenario
-    if not scenario.failures and scenario.link_changes is None and not scenario.background:
-        return None
-    from yantra.run.disturbed import disturbed
-
-    return disturbed(result)
+    outcome, recording, mismatch = _run_whole(model, progress, record)
+    told = remarks(model, outcome, mismatch)
+    return Result(model, outcome, told, reason, recording, further=FurtherRuns())
 
 
 def _drawn_further(model: Model, makespan_ns: float) -> Model:
     from yantra.run.disturbed import drawn_further
 
     return drawn_further(model, makespan_ns)
-
-
-_LATER: dict[str, Any] = {
-    "basis": _basis,
-    "gains": _gains,
-    "interval": _interval,
-    "steady": _steady,
-    "disturbed": _disturbed,
-}
-"""Computed on demand by a result."""
 
 
 def _run_folded(
@@ -205,23 +156,24 @@ def run_native(
     The run's warnings go to `warnings`. Raises DeadlockError with each unfinished rank's oldest
     waiting node and what it waits for. Interruptible as `run`.
     """
-    return _run_whole(model, progress, warnings, record=False)[0]
+    outcome, _, mismatch = _run_whole(model, progress, record=False)
+    if warnings is not None:
+        warnings += remarks(model, outcome, mismatch)
+    return outcome
 
 
 def _run_whole(
-    model: Model, progress: Progress | None, warnings: list[str] | None, record: bool | int
-) -> tuple[_core.Outcome, Recording | None]:
+    model: Model, progress: Progress | None, record: bool | int
+) -> tuple[_core.Outcome, Recording | None, _core.Mismatch | None]:
+    """The mismatch: of collectives that met all the same, in a second run."""
     total = sum(len(model.graphs.of(rank)) for rank in range(model.ranks)) if progress else 0
     check_work(model)
     if progress:
         progress(0, total)  # which may give up before all ranks take memory
     simulation = _simulation(model, record)
     _run(model, simulation, total, progress)
-    if simulation.mismatch is not None and Quirk.MISMATCHED_COLLECTIVES_MEET in model.quirks:
-        if warnings is not None:
-            from yantra.run.waiting import mismatch
-
-            warnings.append(mismatch(model, simulation.mismatch))
+    mismatch = simulation.mismatch if Quirk.MISMATCHED_COLLECTIVES_MEET in model.quirks else None
+    if mismatch is not None:
         simulation = _simulation(model, record, match_by_tag=True)
         _run(model, simulation, total, progress)
     outcome = simulation.take_outcome()
@@ -229,14 +181,7 @@ def _run_whole(
         from yantra.run.deadlock import explain
 
         raise DeadlockError(explain(model, outcome))
-    if warnings is not None and outcome.unreceived:
-        from yantra.run.waiting import unreceived
-
-        warnings.append(unreceived(outcome.unreceived))
-    if warnings is not None:
-        warnings += [_cut(outcome.cut)] if outcome.cut.count else []
-        warnings += finishes_late(model, outcome)
-    return outcome, _recording(model, outcome, simulation)
+    return outcome, _recording(model, outcome, simulation), mismatch
 
 
 def _simulation(
@@ -336,12 +281,3 @@ def _come_to(model: Model, simulation: _core.Simulation) -> tuple[str, Partial]:
     partial = Partial(model, simulation.outcome(), now, nodes)
     at = format_time(now / model.ticks_per_ns)
     return f"the run had come to {at}, with {nodes:,} nodes done", partial
-
-
-def _cut(cut: _core.CutSizes) -> str:
-    from yantra.base.text import count
-
-    return (
-        f"of {count(cut.count, 'message')} only the low 32 bits of the size are carried, as in "
-        f"ASTRA-sim: {cut.bytes} bytes count as {cut.kept} (quirk {Quirk.SIZES_OF_32_BITS})"
-    )

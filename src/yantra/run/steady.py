@@ -12,13 +12,13 @@ from yantra.compile.templates import TemplateGraphs
 from yantra.result.result import Result
 from yantra.result.what_ran import about_of, whole
 from yantra.run.verdict import fold_like
-from yantra.scenario import Scenario, Templates
+from yantra.scenario import Templates
 
 
 def steady_ns(result: Result) -> float | None:
     """Time of one more iteration; None where the workload has no other."""
     model = result.model
-    if not isinstance(model.graphs, TemplateGraphs) or _is_disturbed(model.scenario):
+    if not isinstance(model.graphs, TemplateGraphs) or model.scenario.is_disturbed:
         return None
     here = whole(about_of(model), "iterations")
     steady = model.graphs.workload.steady
@@ -34,7 +34,3 @@ def steady_ns(result: Result) -> float | None:
     except (DeadlockError, UnsupportedError):
         return None
     return (ran.makespan_ns - result.makespan_ns) / (steady.iterations - here)
-
-
-def _is_disturbed(scenario: Scenario) -> bool:
-    return bool(scenario.failures or scenario.link_changes is not None or scenario.background)

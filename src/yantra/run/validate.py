@@ -22,7 +22,6 @@ from yantra.base.errors import CapacityError, ConfigError, DeadlockError, Yantra
 from yantra.base.regular import read_regular
 from yantra.base.text import rank_list
 from yantra.compile import Model, compile
-from yantra.network import level_of
 from yantra.run.freest import stuck
 from yantra.run.unmatched import unmatched
 from yantra.run.work import Work, check_work
@@ -197,7 +196,7 @@ def _check_workload(
 def _try(report: Report, model: Model, work: Work) -> None:
     from yantra.run.simulate import run
 
-    level = level_of(model.scenario.network)
+    level = model.level
     by_packet = level.has("has_headers") or level.model is not None or not level.runs_by_name
     packets = work.bytes_moved // _PACKET_BYTES if by_packet else 0
     if work.events + packets <= MOST_EVENTS:

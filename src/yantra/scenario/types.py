@@ -457,6 +457,11 @@ class Scenario(Record):
         """Return the device of most ranks, then those of `devices`."""
         return (self.device, *(part.device for part in self.devices))
 
+    @property
+    def is_disturbed(self) -> bool:
+        """Whether something fails, or others use the network."""
+        return bool(self.failures or self.link_changes is not None or self.background)
+
     def device_of(self, rank: int) -> Device:
         """Return the device of a rank."""
         return next((part.device for part in self.devices if rank in part.ranks), self.device)
