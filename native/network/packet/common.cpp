@@ -17,7 +17,7 @@ const Scheme& scheme_of(const Settings& settings) {
         throw std::invalid_argument("a payload of 1 to 64,000 bytes is expected, not " +
                                     std::to_string(settings.payload_bytes));
     }
-    return *find_scheme(settings.congestion_control);
+    return scheme_named(settings.congestion_control);
 }
 
 // Whether switches may drop. With pauses none does: each port has head room for what comes after it

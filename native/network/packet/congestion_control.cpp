@@ -1,6 +1,8 @@
 #include "network/packet/congestion_control.hpp"
 
 #include <algorithm>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "base/vector.hpp"
@@ -30,6 +32,14 @@ const Scheme* find_scheme(std::string_view name) {
     const auto found =
         std::find_if(all.begin(), all.end(), [name](const Scheme& scheme) { return scheme.name == name; });
     return found == all.end() ? nullptr : &*found;
+}
+
+const Scheme& scheme_named(std::string_view name) {
+    const Scheme* const found = find_scheme(name);
+    if (found == nullptr) {
+        throw std::invalid_argument("no congestion control is named '" + std::string(name) + "'");
+    }
+    return *found;
 }
 
 }  // namespace yantra::packet

@@ -71,6 +71,8 @@ struct Scheme {
 const Vector<Scheme>& schemes();
 // Null if unknown.
 const Scheme* find_scheme(std::string_view name);
+// Throws std::invalid_argument if there is none.
+const Scheme& scheme_named(std::string_view name);
 
 struct RegisteredScheme {
     [[gnu::cold]] explicit RegisteredScheme(Scheme scheme);

@@ -93,12 +93,12 @@ const Vector<Setter>& setters() {
     return all;
 }
 
-std::string names_of(const Scheme* scheme, const Discipline* queue) {
+std::string names_of(const Scheme& scheme, const Discipline* queue) {
     std::string names;
     for (const Setter& setter : setters()) {
         names += (names.empty() ? "" : ", ") + setter.option.name;
     }
-    for (const SchemeOption& option : scheme->options) {
+    for (const SchemeOption& option : scheme.options) {
         names += ", " + option.name;
     }
     for (const SchemeOption& option : queue->options) {
@@ -173,10 +173,7 @@ const Vector<SchemeOption>& network_options() {
 }
 
 void change(Settings& settings, const std::map<std::string, double>& options) {
-    const Scheme* scheme = find_scheme(settings.congestion_control);
-    if (scheme == nullptr) {
-        throw std::invalid_argument("no congestion control is named '" + settings.congestion_control + "'");
-    }
+    const Scheme& scheme = scheme_named(settings.congestion_control);
     change_limits(settings, options);
     if (const auto queue = options.find("queue"); queue != options.end()) {   // its options depend on it
         const auto own = named(setters(), queue->first, [](const Setter& s) { return s.option.name; });
@@ -194,10 +191,10 @@ void change(Settings& settings, const std::map<std::string, double>& options) {
             own->set(settings, value);
             continue;
         }
-        const SchemeOption* theirs = option_of(scheme->options, name);
+        const SchemeOption* theirs = option_of(scheme.options, name);
         theirs = theirs == nullptr ? option_of(queue->options, name) : theirs;
         if (theirs == nullptr) {
-            throw std::invalid_argument(name + ": not an option of packets under " + scheme->name + " and " +
+            throw std::invalid_argument(name + ": not an option of packets under " + scheme.name + " and " +
                                         queue->name + "; expected one of " + names_of(scheme, queue));
         }
         check_least(*theirs, value);
@@ -211,12 +208,9 @@ void change(Settings& settings, const std::map<std::string, double>& options) {
 }
 
 void check_scheme(const Settings& settings) {
-    const Scheme* scheme = find_scheme(settings.congestion_control);
-    if (scheme == nullptr) {
-        throw std::invalid_argument("no congestion control is named '" + settings.congestion_control + "'");
-    }
-    if (scheme->needs_window && !settings.has_window) {
-        throw std::invalid_argument(scheme->name + " needs a window; leave it on");
+    const Scheme& scheme = scheme_named(settings.congestion_control);
+    if (scheme.needs_window && !settings.has_window) {
+        throw std::invalid_argument(scheme.name + " needs a window; leave it on");
     }
     if (find_discipline(settings.queue) == nullptr) {
         throw std::invalid_argument("no queue discipline is named '" + settings.queue + "'");
@@ -224,8 +218,8 @@ void check_scheme(const Settings& settings) {
     if (settings.quirks != 0 && settings.queue != "fifo") {
         throw std::invalid_argument("the ns-3 fork knows the queue fifo alone; take that, or the semantics yantra");
     }
-    if (scheme->recovery ? settings.recovery != *scheme->recovery : settings.recovery == RecoveryKind::duplicate_acks) {
-        throw std::invalid_argument(scheme->name + " finds losses in its own way; leave recovery to it");
+    if (scheme.recovery ? settings.recovery != *scheme.recovery : settings.recovery == RecoveryKind::duplicate_acks) {
+        throw std::invalid_argument(scheme.name + " finds losses in its own way; leave recovery to it");
     }
     if (settings.quirks != 0 && settings.recovery != RecoveryKind::go_back_n) {
         throw std::invalid_argument("the ns-3 fork knows go_back_n alone; take recovery go_back_n, or the semantics yantra");

@@ -198,9 +198,7 @@ std::string preset_of(std::string_view scheme) {
             return preset.name;
         }
     }
-    if (find_scheme(scheme) == nullptr) {
-        throw std::invalid_argument("no congestion control is named '" + std::string(scheme) + "'");
-    }
+    scheme_named(scheme);
     return "static_window";   // if another congestion control is chosen
 }
 

@@ -10,6 +10,7 @@ from os import fspath
 from os import path as paths
 from typing import TYPE_CHECKING, Literal
 
+from yantra.astra_sim.flags import CHOICES, NETWORKS
 from yantra.astra_sim.groups import read_groups
 from yantra.astra_sim.memory import read_memory
 from yantra.astra_sim.network import read_network
@@ -28,11 +29,6 @@ if TYPE_CHECKING:
     from yantra.astra_sim.flags import Flags
     from yantra.base.fields import Plugin, PluginChoice
     from yantra.scenario.types import Topology
-
-_NETWORKS: dict[str, str] = {
-    "congestion-unaware": "analytical",
-    "congestion-aware": "store_and_forward",
-}
 
 
 def from_files(
@@ -128,7 +124,7 @@ def _network(
         from yantra.astra_sim.ns3 import read_ns3
 
         return read_ns3(at(path), at(logical))
-    network = _NETWORKS[backend]
+    network = NETWORKS[backend]
     topology, warnings = read_network(at(path), network)
     return topology, None, network, warnings
 
@@ -138,11 +134,9 @@ def _check_options(queues: int, injection_scale: float, backend: str, scheduling
         raise ConfigError("num-queues-per-dim", f"must be at least 1; got {queues}")
     if not (math.isfinite(injection_scale) and injection_scale >= 0):
         raise ConfigError("injection-scale", f"must be at least 0; got {injection_scale}")
-    if backend not in _NETWORKS:
-        expected = expected_got("congestion-unaware or congestion-aware", backend)
-        raise ConfigError("network-backend", expected)
-    if scheduling not in ("ignore", "honour"):
-        raise ConfigError("scheduling-keys", expected_got("ignore or honour", scheduling))
+    for option, given in (("network-backend", backend), ("scheduling-keys", scheduling)):
+        if given not in CHOICES[option]:
+            raise ConfigError(option, expected_got(" or ".join(CHOICES[option]), given))
 
 
 def _workload(

@@ -189,8 +189,13 @@ def _check_front_end(values: dict[str, Any], backend: NetworkBackend) -> None:
 
 # As in yantra.export.json, which this must not import.
 _TABLES = ("ranks", "nodes", "collectives", "dimensions", "links")
+NETWORKS: dict[str, str] = {
+    "congestion-unaware": "analytical",
+    "congestion-aware": "store_and_forward",
+}
+"""The network of each analytical front end."""
 CHOICES = {
-    "network-backend": ("congestion-unaware", "congestion-aware"),
+    "network-backend": tuple(NETWORKS),
     "scheduling-keys": ("ignore", "honour"),
     "fold": ("auto", "off", "require"),
     "semantics": ("astra-sim", "astra-sim@mlsys26"),
@@ -226,7 +231,7 @@ OPTIONS: dict[str, tuple[str, Callable[[str, str], Any], str]] = {
     "network-backend": (
         "network_backend",
         _one_of(*CHOICES["network-backend"]),
-        "congestion-unaware or congestion-aware",
+        " or ".join(NETWORKS),
     ),
     "scheduling-keys": (
         "scheduling_keys",

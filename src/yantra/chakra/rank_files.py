@@ -47,6 +47,12 @@ def only_some(pattern: str) -> str:
     )
 
 
+def no_such_file(pattern: str, ranks: int) -> str:
+    """What is wrong where a cluster's rank has no file of a `{rank}` pattern."""
+    needs = f"the cluster has {ranks} ranks and each needs a trace"
+    return f"no such file; {only_some(pattern) or needs}"
+
+
 def _world_size(path: str) -> int | None:
     head = heads.head_of(path)
     size = None if head is None else _number(head, "world_size")

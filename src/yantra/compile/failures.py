@@ -19,6 +19,7 @@ from yantra.compile.fabric import OnFabric
 from yantra.compile.what_fails import NO_FAILURES, FailureEvent, Failures, Part
 from yantra.scenario import Scenario
 from yantra.scenario.disturbances import Failure
+from yantra.scenario.fields import check_ranks
 
 DRAWN_AT_FIRST = 256
 MOST_DRAWN = 100_000
@@ -125,10 +126,7 @@ def _times(
 
 def _parts(failure: Failure, ranks: int, finder: _Finder | None, where: str) -> list[Part]:
     of_ranks = failure.ranks if failure.ranks is not None else failure.nic
-    for rank in of_ranks or ():
-        if rank >= ranks:
-            problem = f"expected ranks from 0 to {ranks - 1}, got {rank}"
-            raise ConfigError(f"{where}.{_what(failure)}", problem)
+    check_ranks(of_ranks or (), ranks, f"{where}.{_what(failure)}")
     if failure.ranks is not None:
         return [Part(f"rank {rank}", rank, rank=rank) for rank in failure.ranks]
     assert finder is not None  # link failures imply a fabric

@@ -313,11 +313,9 @@ def _load(path: str, workload: ChakraFiles, ranks: int) -> bytes:
     except TraceError:
         if os.path.exists(path):
             raise
-        from yantra.chakra.rank_files import only_some
+        from yantra.chakra.rank_files import no_such_file
 
-        some = only_some(f"{workload.prefix}.{{rank}}.et")
-        needs = f"the cluster has {ranks} ranks and each needs a trace"
-        problem = f"no such file; {some or needs}"
+        problem = no_such_file(f"{workload.prefix}.{{rank}}.et", ranks)
         raise TraceError(f"{path}: {problem}") from None
 
 

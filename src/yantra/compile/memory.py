@@ -34,10 +34,6 @@ def set_memory(builder: _core.ModelBuilder, scenario: Scenario, without: Without
     """Set who shares the memory and, where it decides, its speed."""
     memory = scenario.memory
     model = _class_of(memory)
-    if model.sharing == "node" and memory.ranks_per_node < 1:
-        raise ConfigError(
-            f"{WHERE}.ranks_per_node", f"must be at least 1; got {memory.ranks_per_node}"
-        )
     is_free = "remote_memory" in without
     if not is_free and (pipeline := _pipeline_of(scenario)):
         if scenario.device.share_bandwidth:

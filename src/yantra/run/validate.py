@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
 from yantra import chakra
-from yantra.astra_sim.flags import Flags
+from yantra.astra_sim.flags import NETWORKS, Flags
 from yantra.astra_sim.groups import read_groups
 from yantra.astra_sim.memory import read_memory
 from yantra.astra_sim.network import read_network
@@ -138,8 +138,7 @@ def check_astra_sim(flags: Flags, read: Callable[[Flags], tuple[Scenario, list[s
 
 def _check_each_file(report: Report, flags: Flags) -> None:
     # Most files need the size of the network.
-    aware = flags.network_backend == "congestion-aware"
-    network = "store_and_forward" if aware else "analytical"
+    network = NETWORKS[flags.network_backend]
     read = report.attempt(lambda: read_network(flags.network, network))
     if read is None:
         return
@@ -246,13 +245,11 @@ def _check_traces(report: Report, workload: ChakraFiles, ranks: int) -> list[str
 
 
 def _missing(workload: ChakraFiles, missing: list[int], ranks: int) -> str:
-    from yantra.chakra.rank_files import only_some
+    from yantra.chakra.rank_files import no_such_file, only_some
 
-    if some := only_some(f"{workload.prefix}.{{rank}}.et"):
-        return f"{workload.path(missing[0])}: no such file; {some}"
-    if len(missing) == 1:
-        problem = f"no such file; the cluster has {ranks} ranks and each needs a trace"
-        return f"{workload.path(missing[0])}: {problem}"
+    pattern = f"{workload.prefix}.{{rank}}.et"
+    if len(missing) == 1 or only_some(pattern):
+        return f"{workload.path(missing[0])}: {no_such_file(pattern, ranks)}"
     whose = "any" if len(missing) == ranks else f"ranks {rank_list(missing)}"
     if len(missing) == _ENOUGH < ranks:
         whose = f"rank {missing[0]} and {_ENOUGH - 1} or more others"

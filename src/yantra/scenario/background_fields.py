@@ -17,7 +17,7 @@ from yantra.base.fields import Field, File, Quantity, Schema, Section, Whole
 from yantra.base.fields.plugin_names import read_name, write_name
 from yantra.base.records import Record
 from yantra.scenario.disturbances import BackgroundTraffic
-from yantra.scenario.fields import Ranks
+from yantra.scenario.fields import Ranks, check_repeats
 
 if TYPE_CHECKING:
     from yantra.base.plugin_files import Named
@@ -147,8 +147,7 @@ class BackgroundField(Field):
 
 
 def _check_turns(one: BackgroundTraffic, where: str) -> None:
-    if (one.every_ns is None) != (one.times == 1):
-        raise ConfigError(where, "expected every and times together, or neither")
+    check_repeats(one.every_ns, one.times, where)
     if one.hosts is not None and len(one.hosts) < 2:
         raise ConfigError(f"{where}.hosts", f"expected at least 2 hosts, got {len(one.hosts)}")
 

@@ -17,6 +17,7 @@ from yantra.base.errors import ConfigError, expected_got, show
 from yantra.base.fields import kind_of, named
 from yantra.base.plugin_files import split_path
 from yantra.scenario import types
+from yantra.scenario.fields import check_ranks
 from yantra.scenario.layout import DEVICE, IN_CLUSTER, IN_SCENARIO, MEMORY
 from yantra.schedulers import class_of
 
@@ -145,9 +146,7 @@ def _devices(scenario: Scenario) -> None:
     for at, part in enumerate(scenario.devices):
         where = f"cluster.devices[{at}]"
         _device(part.device, scenario.semantics, f"{where}.device")
-        if part.ranks[-1] >= ranks:
-            problem = f"expected ranks from 0 to {ranks - 1}, got {part.ranks[-1]}"
-            raise ConfigError(f"{where}.ranks", problem)
+        check_ranks(part.ranks[-1:], ranks, f"{where}.ranks")
         for rank in part.ranks:
             if whose.setdefault(rank, at) != at:
                 problem = f"rank {rank} has a device already, cluster.devices[{whose[rank]}]"

@@ -16,7 +16,7 @@ from yantra.base import units
 from yantra.base.errors import ConfigError, expected_got
 from yantra.base.fields import Field, Many, Number, Quantity, Schema, Section, Text, Whole
 from yantra.scenario.disturbances import Failure
-from yantra.scenario.fields import Ranks
+from yantra.scenario.fields import Ranks, check_repeats
 
 _WHATS = ("switch", "nic", "link", "ranks")
 _LARGEST_SEED = 2**63 - 1
@@ -124,8 +124,7 @@ def _check_times(failure: Failure, where: str) -> None:
         return
     if failure.seed:
         raise ConfigError(f"{where}.seed", "only with rate, which draws by it")
-    if (failure.every_ns is None) != (failure.times == 1):
-        raise ConfigError(where, "expected every and times together, or neither")
+    check_repeats(failure.every_ns, failure.times, where)
     if failure.every_ns is not None and not (
         failure.for_ns is not None and failure.for_ns < failure.every_ns
     ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 from os import path as paths
 from typing import Any
@@ -17,6 +18,19 @@ from yantra.scenario.types import Algorithms, Custom, Topology
 _SPANS = "[0-9]{1,9}(-[0-9]{1,9})?(,[0-9]{1,9}(-[0-9]{1,9})?)*"
 _MOST_RANKS = 10_000_000
 _LAST_GROUP = 2**42  # the streams of groups are numbered in 64 bits, a million for each
+
+
+def check_ranks(ranks: Iterable[int], count: int, where: str) -> None:
+    """Raise ConfigError for the first rank that a cluster of `count` does not have."""
+    for rank in ranks:
+        if rank >= count:
+            raise ConfigError(where, f"expected ranks from 0 to {count - 1}, got {rank}")
+
+
+def check_repeats(every_ns: float | None, times: int, where: str) -> None:
+    """Raise ConfigError where only one of `every` and `times` is given."""
+    if (every_ns is None) != (times == 1):
+        raise ConfigError(where, "expected every and times together, or neither")
 
 
 class PluginName(Text):

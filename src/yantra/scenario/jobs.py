@@ -23,7 +23,7 @@ from yantra.base.records import Record
 from yantra.base.text import count, rank_list
 from yantra.base.trust import Reading
 from yantra.compute.products import NARROW
-from yantra.scenario.fields import Ranks
+from yantra.scenario.fields import Ranks, check_ranks
 from yantra.scenario.layout import CLUSTER, DOCUMENT, WORKLOAD, Document, scenario_of
 from yantra.scenario.named import expanded, ranks_of_workload
 from yantra.scenario.recognise import Known, recognise, workload_of
@@ -292,8 +292,7 @@ def _placed(read: list[_Read], ranks: int) -> list[tuple[int, ...]]:
                 where, f"expected {count(one.count, 'rank')}, as the job has; got {len(named)}"
             )
         for rank in named:
-            if rank >= ranks:
-                raise ConfigError(where, f"expected ranks from 0 to {ranks - 1}, got {rank}")
+            check_ranks((rank,), ranks, where)
             if rank in whose:
                 raise ConfigError(where, f"rank {rank} already belongs to jobs[{whose[rank]}]")
             whose[rank] = at

@@ -14,7 +14,7 @@ from os import path as paths
 from typing import TYPE_CHECKING, Any
 
 from yantra.base import trust
-from yantra.base.errors import ConfigError, did_you_mean, expected_got
+from yantra.base.errors import ConfigError, expected_got
 from yantra.base.fields import Field, Schema, Section, Text, Whole
 from yantra.scenario import types
 from yantra.scenario.types import ChakraFiles, Templates, TrainingStep, WorkloadFile
@@ -80,8 +80,7 @@ class PlanField(Field):
         if not isinstance(present, dict):
             raise ConfigError(where, expected_got(self.expected, tree))
         if not names.is_known(key):
-            hint = did_you_mean(key, names.known_names()) or f"; expected one of {_PLAN_NAMES}"
-            raise ConfigError(at, f"a plan has no field of this name{hint}")
+            raise ConfigError(at, names.no_field(key, f"; expected one of {_PLAN_NAMES}"))
         now = present.get(key, getattr(Plan, key, None))
         field = Whole() if isinstance(now, int) and not isinstance(now, bool) else Field()
         new = field.put(now, path[1:], value, at, folder)

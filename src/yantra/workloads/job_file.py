@@ -176,8 +176,7 @@ def request_of(tree: Any, where: str, folder: str) -> Request:
         raise ConfigError(f"{where}: plan", expected_got("fields of a plan", plan))
     for name in plan:
         if not names.is_known(str(name)):
-            hint = did_you_mean(names.key_of(str(name)), names.known_names())
-            raise ConfigError(f"{where}: plan.{name}", f"a plan has no field of this name{hint}")
+            raise ConfigError(f"{where}: plan.{name}", names.no_field(names.key_of(str(name))))
     if _is_file(plan.get("schedule")):
         plan["schedule"] = _beside(folder, plan["schedule"])
     for name, value in plan.items():  # by any name of the schedule

@@ -161,6 +161,11 @@ _OWN_WORDS = {
 """The framework, for words that only one has."""
 
 
+def no_field(key: str, otherwise: str = "") -> str:
+    """What is wrong with a key that no field has; `otherwise` follows where none is near."""
+    return f"a plan has no field of this name{did_you_mean(key, known_names()) or otherwise}"
+
+
 def known_names() -> tuple[str, ...]:
     """Every name that `plan_fields` reads, the plan's own first."""
     return (*Plan.field_names, *(alias.name for alias in ALIASES), *COMPUTED)
@@ -219,8 +224,7 @@ def plan_fields(given: Mapping[str, Any], make: type[P]) -> P:
             continue
         alias = _found(key)
         if alias is None:
-            hint = did_you_mean(key, known_names())
-            raise ConfigError(name, f"a plan has no field of this name{hint}")
+            raise ConfigError(name, no_field(key))
         meant = _translated(alias, name, value)
         if meant is not None:
             _merge(fields, spelling, alias.field, name, meant)
