@@ -64,11 +64,18 @@ def test_counts_of_layers_are_those_of_the_stages(seed: int) -> None:
         assert (found.own[2 * at][:, 0] == stages[:, device].sum(axis=0)).all()
         assert (found.first[at][:, 0] == stages[0, device]).all()
         assert (found.final[at][:, 0] == stages[-1, device]).all()
-        assert (found.across[at][:, 0] == stages[-at].sum(axis=0)).all()
-    between = stages[1:-1].sum(axis=2).max(axis=1).sum() if v > 2 else 0
-    assert found.between.sum() == between
+    assert (found.across[0][:, 0] == stages[0, :-1].sum(axis=0)).all()
+    if p > 1:
+        assert found.others.sum() == stages[0, 1:].sum(axis=1).max()
+    beyond = stages[1:-1, :-1].sum(axis=(1, 2)) - (p - 1) * stages[1:-1, -1].sum(axis=1)
+    assert found.mixed.sum() == np.maximum(beyond, 0).sum()
     if p > 2:
-        assert found.own[1].sum() == stages[:, 1:-1].sum(axis=(0, 2)).max()
+        sums = stages[:, 1:-1].sum(axis=(0, 2))
+        assert found.own[1].sum() == sums.max()
+        middle = 1 + int(np.flatnonzero(sums == sums.max())[-1])
+        assert (found.middle[:, :, 0] == stages[[0, -1], middle]).all()
+        across = stages[0, :middle].sum(axis=0) + stages[-1, middle + 1 : -1].sum(axis=0)
+        assert (found.across[1][:, 0] == across).all()
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,31 @@ def test_pipelines_and_experts(name: str, ranks: int) -> None:
     assert max(errors) < 0.10
 
 
+@pytest.mark.parametrize("name", ["llama3-8b", "mixtral-8x7b"])
+def test_chunks_of_interleaved_pipelines(name: str) -> None:
+    """What the last layer reduces and the first gathers is hidden where a device waits."""
+    space = PlanSpace(
+        ranks=32, global_batch=32, sequence=2048, most_tp=8, cp=(1,), vpp=(2, 4, 8), zero=(3,),
+        recompute=("none", "full"), embedding_as_layer=(False,), loss_as_layer=(False,),
+    )  # fmt: skip
+    columns, judged, found = some(name, space, 6)
+    assert (columns["vpp"] > 1).all()
+    errors = [abs(judged.time_ns[row] / ran - 1) for row, (ran, _) in enumerate(found)]
+    assert np.median(errors) < 0.005
+    assert max(errors) < 0.02
+
+
+def test_a_tied_embedding_that_is_sharded_is_summed_by_shards() -> None:
+    space = PlanSpace(
+        ranks=16, global_batch=16, sequence=2048, tp=(2,), cp=(1,), pp=(2,), vpp=(1, 4),
+        micro_batch=(2,), zero=(2, 3), gradient_dtype=("fp32",), recompute=("none",),
+    )  # fmt: skip
+    columns, judged, found = some("gpt3-13b", space, 4)
+    assert sorted(columns["zero"].tolist()) == [2, 2, 3, 3]
+    for row, (ran, _) in enumerate(found):
+        assert judged.time_ns[row] == pytest.approx(ran, rel=0.02)
+
+
 def test_each_level_needs_less_of_what_it_shards_and_adapters_have_two() -> None:
     model = find("llama3-8b")
     more: dict[str, Any] = {

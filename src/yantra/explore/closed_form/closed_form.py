@@ -8,12 +8,12 @@ flight by the schedule, and the most a backward pass has on top. Time is
 where it waits for what is before it in the pipeline and, for the first and the last micro-batch,
 for what is behind it, as far as passes of others do not fill the time (Narayanan et al., SC 2021).
 Interleaving passes the pipeline with 1/v of a device's work at a time, and every hop has a message.
-What a backward pass computes again before it needs its gradient, it does while it waits. Opening
-and closing are weights, gradients and the optimizer (`replicas.py`).
+What a backward pass computes again before it needs its gradient, and weights and gradients that it
+gathers and reduces, it does while it waits. Opening and closing are weights, gradients and the
+optimizer (`replicas.py`).
 
-Trade-off: groups do not wait for each other here, stages are the first, the largest in the middle,
-and the last, and messages are hidden in the middle of an interleaved schedule. How far that is from
-simulation, `benchmarks/closed_form_error.py` measures.
+Trade-off: groups do not wait for each other here, and stages are the first, the largest in the
+middle, and the last. How far that is from simulation, `benchmarks/closed_form_error.py` measures.
 """
 
 from __future__ import annotations
@@ -165,12 +165,12 @@ class ClosedForm:
         sizes = Devices(passes, self._layouts.layers(pipelines), c["pp"], c["vpp"])
         stride = of_path["tp"] * of_path["cp"] * of_path["dp"]
         message = self._messages(stride, of_path["pp"], sizes.border)
-        message = np.maximum(message - passes.before, 0.0)
+        late = np.maximum(message - passes.before, 0.0)
         worked, slowest = pipeline(sizes, c, m.astype(float), message)
         work = m * slowest
         kernels = np.minimum(m * np.max(sizes.kernels, axis=0), work)
         bubble = worked - work
-        behind = self._around(block, sizes, of_path, message, m, worked)
+        behind = self._around(block, sizes, of_path, late, m, worked)
         of_passes = (kernels, work - kernels, bubble, worked)
         return *(one[paths.back] for one in of_passes), behind
 
@@ -179,13 +179,16 @@ class ClosedForm:
         rows = np.flatnonzero(columns["zero"] == WEIGHTS)
         if not len(rows):
             none = np.zeros(len(columns["zero"]))
-            return Passes(parts, none, none, none)
+            return Passes(parts, none, none, none, none)
         columns = {name: of[rows] for name, of in columns.items()}
         copies, hides = columns["dp"] * columns["cp"], columns["overlap"] > 0
         inside = columns["ep"] * columns["etp"]
         size = copies * columns["tp"] // inside
         groups = groups_of(copies, columns["tp"]), groups_of(size, inside)
-        sharers = Sharers(copies, groups[0], size, groups[1])
+        tp, cp = columns["tp"] > 1, columns["cp"] > 1
+        own = np.where(tp, columns["tp"], np.where(cp, columns["cp"], columns["ep"]))
+        stride = np.where(tp, 1, np.where(cp, columns["tp"], columns["etp"]))
+        sharers = Sharers(copies, groups[0], size, groups[1], groups_of(own, stride))
         weight, gradients = float(self._held[0].weight_bytes), self._gradients(columns)
         layers = len(self._works.kinds) / (columns["pp"] * columns["vpp"])
         return sharded(self.machine, parts, rows, hides, layers, sharers, weight, gradients)
@@ -260,8 +263,10 @@ class ClosedForm:
         norm = self.machine.collective_ns(CollectiveType.ALL_REDUCE, ranks, 1, wrote)
         result: np.ndarray = opening + closing + norm + last
         if sizes.tied.any():
-            tied = self._tied(self._gradients(of_path) * sizes.tied, of_path)
-            result = result + tied[paths.back]
+            whole = self._gradients(of_path) * sizes.tied
+            shard = whole / (of_path["dp"] * of_path["cp"])
+            sums = [self._tied(one, of_path)[paths.back] for one in (whole, shard)]
+            result = result + np.where(columns["zero"] > 1, sums[1], sums[0])
         return result
 
     def _domains(self, sizes: Devices, columns: Columns, path_of: np.ndarray) -> list[Domain]:

@@ -13,24 +13,37 @@ from yantra.explore.closed_form.sharded import Passes
 
 
 class Chunks(NamedTuple):
-    """Times of passes of pipelines with several chunks a device, in ns.
+    """Times of passes of pipelines with several chunks a device, there and back, in ns.
 
-    `pace` is what one micro-batch takes where each chunk takes as long as on its slowest device,
-    and `crossing` what one takes to cross all devices but the slowest in one chunk, there and back.
+    Of the first, the middle and the last device `opening` is its first chunk, of the middle and the
+    last `final` its last one and `crossing` what one micro-batch takes to cross all others.
+    `widest` is the first chunk where it takes longest, `mixed` by what those before the last device
+    exceed it in the chunks between. `usual` are both passes of the last device's first chunk where
+    it waits for others, `slower` by what the first device exceeds all others there.
     """
 
-    pace: np.ndarray
-    crossing: np.ndarray
+    opening: list[np.ndarray]
+    final: list[np.ndarray]
+    crossing: list[np.ndarray]
+    widest: np.ndarray
+    mixed: np.ndarray
+    usual: list[np.ndarray]
+    slower: list[np.ndarray]
 
 
 class Rows(NamedTuple):
-    """Times of the three devices, and of all, for some plans; see `Devices`."""
+    """Times of the three devices, and of all, for some plans; see `Devices`.
+
+    `before` and `behind` are what each pass of a chunk gathers and reduces; see `Passes`.
+    """
 
     forward: list[np.ndarray]
     backward: list[np.ndarray]
     whole_forward: np.ndarray
     whole_backward: np.ndarray
     lead: np.ndarray
+    before: np.ndarray
+    behind: np.ndarray
 
 
 class Devices:
@@ -45,6 +58,7 @@ class Devices:
         self.front, self.kinds, self.tail = front, kinds, tail
         self._layers, self._alone = layers, alone
         self._more = {"forward": passes.forward, "backward": passes.backward}
+        self._before, self._behind = passes.before, passes.behind
         self._p, self._v = p, v
         self.forward, self.backward = (
             tuple(one + v * more for one in self._spread(way)) for way, more in self._more.items()
@@ -79,8 +93,10 @@ class Devices:
 
     def chunks(self, rows: np.ndarray) -> Chunks:
         """Return the times of the chunks of some rows."""
-        layers = self._layers
-        pace, most = np.zeros(len(rows)), [np.zeros(len(rows)) for _ in range(3)]
+        layers, hops = self._layers, self._p[rows] - 1
+        opening, final, crossing = ([np.zeros(len(rows)) for _ in range(n)] for n in (3, 2, 2))
+        widest, mixed = np.zeros(len(rows)), np.zeros(len(rows))
+        usual, slower = [], []
         for way in ("forward", "backward"):
             times = [getattr(kind, way)[rows] for kind in self.kinds]
 
@@ -88,19 +104,26 @@ class Devices:
                 terms = (n * time for n, time in zip(counts[:, rows], times, strict=True))
                 return reduce(np.add, terms)
 
-            first = np.maximum(
-                of(layers.first[0]) + getattr(self.front, way)[rows], of(layers.others[0])
-            )
-            final = np.maximum(
-                of(layers.final[1]) + getattr(self.tail, way)[rows], of(layers.others[1])
-            )
-            more, p = self._more[way][rows], self._p[rows]
-            pace += first + final + of(layers.between) + self._v[rows] * more
-            ends = getattr(self.front, way)[rows], getattr(self.tail, way)[rows], 0.0
-            widest = first, final, of(layers.inner)
-            for sums, counts, end, one in zip(most, layers.across, ends, widest, strict=True):
-                sums += of(counts) + end - one + (p - 1) * more
-        return Chunks(pace, reduce(np.maximum, most))
+            front, tail = (getattr(end, way)[rows] for end in (self.front, self.tail))
+            more = self._more[way][rows]
+            hop = more - self._before[rows]
+            if way == "backward":
+                hop = hop - self._behind[rows]
+            first, last = of(layers.first[0]) + front + more, of(layers.first[1]) + more
+            others = of(layers.others) + more
+            for sums, one in zip(opening, (first, of(layers.middle[0]) + more, last), strict=True):
+                sums += one
+            ends = of(layers.middle[1]) + more, of(layers.final[1]) + tail + more
+            for sums, one in zip(final, ends, strict=True):
+                sums += one
+            turn = 2.0 * np.minimum(*ends) - ends[0] + hop - more
+            crossing[0] += of(layers.across[1]) + front + (hops - 1) * hop + turn
+            crossing[1] += of(layers.across[0]) + front + hops * hop
+            widest += np.maximum(first, others)
+            mixed += of(layers.mixed)
+            usual.append(last + hop - more)
+            slower.append(first - others)
+        return Chunks(opening, final, crossing, widest, mixed, usual, slower)
 
     def rows(self, rows: np.ndarray) -> Rows:
         """Return the times of some rows."""
@@ -110,6 +133,8 @@ class Devices:
             self.whole_forward[rows],
             self.whole_backward[rows],
             self.lead[rows],
+            self._before[rows],
+            self._behind[rows],
         )
 
     def held(self, rows: np.ndarray, *, expert: bool) -> tuple[Held, Held]:

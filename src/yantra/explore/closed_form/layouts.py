@@ -34,20 +34,20 @@ class Layers(NamedTuple):
 
     `own` are those of the first device, of the one in the middle with most layers, and of the last
     (3, kinds, rows), `all` those of all devices (kinds, rows). `first` and `final` are those of the
-    first and of the last chunk of the first and of the last device (2, kinds, rows), `others` the
-    most that another device has in the first chunk, and in the last (2, kinds, rows). Of the chunks
-    in between, `between` are the most of any device, added up, and `inner` those of the one with
-    most layers (kinds, rows). `across` are those of all devices in the first chunk, in the last and
-    in that one (3, kinds, rows).
+    first and of the last chunk of the first and of the last device (2, kinds, rows), `middle` both
+    of the one in the middle, `others` the most that a further device has in the first chunk (kinds,
+    rows). What a micro-batch crosses before and behind the last device, and the one in the middle,
+    is `across` (2, kinds, rows): first chunks of those before, last chunks of those behind but the
+    last. `mixed` are the layers of chunks in between by which others exceed the last device.
     """
 
     own: np.ndarray
     first: np.ndarray
     final: np.ndarray
-    others: np.ndarray
+    middle: np.ndarray
     across: np.ndarray
-    between: np.ndarray
-    inner: np.ndarray
+    others: np.ndarray
+    mixed: np.ndarray
     all: np.ndarray
 
 
@@ -136,8 +136,7 @@ class Layouts:
         made = np.stack([self._counts(tuple(rows[at].tolist())) for at in first], axis=-1)[
             ..., back
         ]
-        ends = made[3:5], made[5:7], made[7:9], made[9:12]
-        return Layers(made[:3], *ends, made[12], made[13], made[14])
+        return Layers(made[:3], made[3:5], made[5:7], made[7:9], made[9:11], *made[11:])
 
     def holders(self, rows: np.ndarray, m: np.ndarray) -> list[Holder]:
         """Return the different devices of pipelines of m micro-batches each, and what they hold."""
@@ -192,16 +191,13 @@ class Layouts:
             most = of_devices[1:-1].sum(axis=1)[::-1]
             usual = p - 2 - int(np.argmax(most)) if p > 2 else 0
             first, last = stages[0], stages[-1]
-            middle = stages[1:-1]
-            widest = [_widest(chunk) for chunk in middle]
-            sums = middle.sum(axis=1)
-            most = int(np.argmax(sums.sum(axis=1))) if len(middle) else 0
-            none = np.zeros(self._kinds, np.int64)
+            around = first[:usual].sum(axis=0) + last[usual + 1 : -1].sum(axis=0)
+            more = stages[1:-1, :-1].sum(axis=1) - (p - 1) * stages[1:-1, -1]
             self._layers[key] = np.stack([
                 *of_devices[[0, usual, -1]], first[0], first[-1], last[0], last[-1],
-                _widest(first[1:]), _widest(last[:-1]), first.sum(axis=0), last.sum(axis=0),
-                sums[most] if len(middle) else none, np.sum([none, *widest], axis=0),
-                widest[most] if len(middle) else none, of_devices.sum(axis=0),
+                first[usual], last[usual], first[:-1].sum(axis=0), around,
+                _widest(first[1:]), more[more.sum(axis=1) > 0].sum(axis=0),
+                of_devices.sum(axis=0),
             ]).astype(float)  # fmt: skip
         return self._layers[key]
 

@@ -349,6 +349,14 @@ class Machine:
         most = max(times)
         return tuple(time / most if most else 0.0 for time in times)
 
+    def nearest(self, size: int, stride: int) -> int:
+        """Return how many ranks of a group are in the innermost dimension that it spans."""
+        for one in self._dimensions:
+            if stride < one.size:
+                return int(max(min(size, one.size // stride), 1))
+            stride //= one.size
+        return 1
+
     def message_ns(self, stride: int, size_bytes: Any, first: int = 0) -> Any:
         """Return the time of a message from a rank to that `stride` further.
 

@@ -52,8 +52,8 @@ class Part(NamedTuple):
 
     `saves` stays from the forward to the backward pass; `peak` is the most that the backward pass
     has beyond what was saved before it; `border` crosses to the next stage. `kernels` is the
-    time of kernels alone, of both passes; `lead` that of the kernels with which the backward pass
-    begins before it needs its gradient, to compute activations again. `dense` and `expert` are
+    time of kernels alone, of both passes; `lead` that with which the backward pass begins before it
+    needs its gradient, to compute activations again. `dense` and `expert` are
     trained, `dense_grain` and
     `expert_grain` are by how many elements a bucket of such weights exceeds its least size. `tied`
     are elements of `dense` that a device which has both ends of the model holds once, `table` those
@@ -271,19 +271,33 @@ def timed(work: StageWork, times: list[np.ndarray], taken: float) -> dict[str, n
     """
     count, none = len(work.forward.operations), np.zeros(len(times[0]) if times else 1)
     there, back = times[:count], times[count:]
-    lead = min(work.backward.entries, default=0)
     return {
         "forward": _steady(work.forward, there, none, taken),
         "backward": _steady(work.backward, back, none, taken),
         "kernels": none + _kernels(work.forward, there) + _kernels(work.backward, back),
-        "lead": none + _kernels(work.backward, back, lead),
+        "lead": none + _lead(work.backward, back, none),
     }
 
 
-def _kernels(one: Pass, times: list[np.ndarray], count: int | None = None) -> Any:
-    """Return the times of the kernels of a pass together, of its first operations or all."""
-    pairs = zip(one.operations[:count], times, strict=False)
+def _kernels(one: Pass, times: list[np.ndarray]) -> Any:
+    """Return the times of the kernels of a pass together."""
+    pairs = zip(one.operations, times, strict=True)
     return sum(time for operation, time in pairs if not operation.communicates)
+
+
+def _lead(one: Pass, times: list[np.ndarray], none: np.ndarray) -> np.ndarray:
+    """Return when the first operation that needs what comes from outside could begin."""
+    count = min(one.entries, default=0)
+    chains: dict[str, np.ndarray] = {}
+    ends: list[np.ndarray] = []
+    for operation, time in zip(one.operations[: count + 1], [*times[:count], none], strict=False):
+        chain = operation.group if operation.communicates else ""
+        start = chains.get(chain, none)
+        for needed in operation.after:
+            start = _later(start, ends[needed], none)
+        chains[chain] = start + time
+        ends.append(chains[chain])
+    return ends[-1] if ends else none
 
 
 def _grain(weights: list[Any], keys: int) -> np.ndarray:

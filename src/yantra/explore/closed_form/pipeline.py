@@ -1,7 +1,7 @@
 """Times of the passes of a pipeline: the slowest device's work, and what it waits for others.
 
-Trade-off: devices are the first, one in the middle, and the last; messages of a full interleaved
-schedule are hidden.
+Trade-off: devices are the first, one in the middle, and the last; of an interleaved schedule the
+first and the last group of micro-batches are in it by what devices wait for in them.
 """
 
 from __future__ import annotations
@@ -13,10 +13,6 @@ import numpy as np
 
 if TYPE_CHECKING:
     from yantra.explore.closed_form.devices import Chunks, Devices, Rows
-
-
-_AHEAD = 4
-"""Passes by which a device may be ahead of the next: two forward and two backward ones."""
 
 
 def pipeline(
@@ -34,37 +30,47 @@ def pipeline(
     if len(several):
         of, chunks = sizes.rows(several), sizes.chunks(several)
         counts = (one[several] for one in (p, v, m, message))
-        times[several] = _chunks(of, chunks, slowest[several], *counts)
+        times[several] = _chunks(of, chunks, *counts)
     return times, slowest
 
 
 def _chunks(
     sizes: Rows,
     chunks: Chunks,
-    slowest: np.ndarray,
     p: np.ndarray,
     v: np.ndarray,
     m: np.ndarray,
     message: np.ndarray,
 ) -> np.ndarray:
-    """Return the time of all passes where devices have several chunks.
+    """Return the time of all passes where devices have several chunks: that of the busiest.
 
-    Devices go through a chunk at about the same time. Where that takes longer than a micro-batch on
-    the slowest device, as other devices are slowest in other chunks, devices wait for each other
-    until they are apart: in a first group of p micro-batches, but for the few that each device may
-    be ahead of the next. From then on the slowest device is all that counts.
+    A device waits while one micro-batch crosses the others, which gather and reduce while they wait
+    for it, too. Of its first group of p micro-batches it gets each from the slowest of the others
+    in the first chunk, and hands it on to them in the last group. The last device waits for others
+    with more layers in any chunk, those before it for the last chunk of the last device. The first
+    device has further micro-batches to work on while its first one is away.
     """
-    # A device computes again while it awaits the gradient: the first p - 1 are idle, others wait.
-    late = np.maximum(message - sizes.lead, 0.0)
-    back = (p - 1) * (message - sizes.lead) + (v - 1) * p * late
-    passed = chunks.crossing + (p * v - 1) * message + back
+    lead, before = sizes.lead, sizes.before
+    waits = (p - 1) * (2.0 * message - lead)  # it computes again while it awaits the gradient
+    behind_weights = message - before
+    chunk = np.maximum(behind_weights, 0.0) + np.maximum(behind_weights - lead, 0.0)
+    waits = waits + (v - 1) * p * chunk
     # The next chunk of a micro-batch needs a trip over all devices, while they work on p others.
     # What each chunk computes again it does before its gradient comes, so it is not on that trip.
-    led = v * sizes.lead
-    longest = reduce(np.maximum, (*sizes.forward, *(b - led for b in sizes.backward)))
-    each = np.maximum(slowest, longest + v * message)
-    apart = np.maximum(p - _AHEAD, 0) * np.maximum(chunks.pace - each, 0.0)
-    result: np.ndarray = passed + slowest + (m - 1) * each + apart
+    forward = [f - v * before for f in sizes.forward]
+    backward = [b - v * (before + sizes.behind + lead) for b in sizes.backward]
+    trip = reduce(np.maximum, (*forward, *backward)) + v * message
+    works = [f + b for f, b in zip(sizes.forward, sizes.backward, strict=True)]
+    first, middle, last = (work + (m - 1) * np.maximum(work, trip) for work in works)
+    apart = [(p - 1) * np.maximum(chunks.widest - opening, 0.0) for opening in chunks.opening[1:]]
+    turns = (p - 1) * np.maximum(chunks.final[1] - chunks.final[0], 0.0)
+    middle = middle + chunks.crossing[0] + apart[0] + turns
+    last = last + chunks.crossing[1] + apart[1] + chunks.mixed
+    (there, back), (more, back_more) = chunks.usual, chunks.slower
+    away = np.maximum((p - 1) * (back - there - more), 0.0)
+    away = away + np.maximum((p - 2) * (there - back_more), 0.0)
+    busiest = np.maximum(last, np.where(p > 2, middle, 0.0))
+    result: np.ndarray = np.maximum(busiest, np.where(m > p, first + away, 0.0)) + waits
     return result
 
 
@@ -75,24 +81,26 @@ def one_chunk(
 
     Device k waits for what is before it, works m times, and waits twice for what is behind it: for
     its first backward pass, which the further forward passes that it may hold shorten, and, if it
-    began one after that, for its last, which backward passes that are there shorten.
+    began one after that, for its last, which backward passes that are there shorten. What devices
+    gather and reduce they do while they wait.
     """
-    whole = sizes.whole_forward + sizes.whole_backward
+    hidden = 2.0 * sizes.before + sizes.behind
+    whole = sizes.whole_forward + sizes.whole_backward - p * hidden
     worst = np.zeros_like(m)
     front = np.zeros_like(m)
     for device, (place, there) in enumerate(
         ((np.zeros_like(p), p > 0), (np.minimum(p - 1, 1), p > 2), (p - 1, p > 1))
     ):
         forward, backward = sizes.forward[device], sizes.backward[device]
-        own = forward + backward
+        own = forward + backward - hidden
         before = front if device < 2 else whole - own
         behind = np.maximum(whole - before - own, 0.0) + 2 * (p - 1 - place) * message
         before = before - place * sizes.lead
-        behind = np.maximum(behind - (p - 1 - place) * sizes.lead, 0.0)
+        behind = np.maximum(behind - (p - 1 - place) * sizes.lead - sizes.before, 0.0)
         held = np.minimum(p - place, m) - 1
         at_end = np.where(m > p - place, np.maximum(behind - held * backward, 0.0), 0.0)
         waits = np.maximum(behind - held * forward, 0.0) + at_end
-        time = before + 2 * place * message + m * own + waits
+        time = before + 2 * place * message + m * (own + hidden) + waits
         worst = np.maximum(worst, np.where(there, time, 0.0))
         front = own
     # A device holds at most p micro-batches, so a further one waits for the round trip of a first.
