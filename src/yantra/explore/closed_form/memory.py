@@ -124,6 +124,11 @@ def activations(parts: list[Part], one: Holder, sharing: Sharing) -> np.ndarray:
         found = held + np.where(one.at_tail, at_tail, layers)
         if way is not None:
             found = np.maximum(found, np.where(one.at_front, held - done + beside.front, 0.0))
+            gone = units.before * done + np.where(one.at_tail, of_tail, 0.0)
+            between = held - gone + layers_peak + beside.between
+            ahead = held - done - np.where(one.at_tail, of_tail, 0.0) - front.saves[row]
+            between = np.maximum(between, ahead + beside.ahead)
+            found = np.maximum(found, np.where(one.at_front, between, 0.0))
         np.maximum.reduceat(found, one.begins, out=most[at])
     return most
 
@@ -133,6 +138,9 @@ class _Units(NamedTuple):
 
     `dense` and `expert` of its largest layer, of `every` layer with the tail, of the `tail` and of
     the `front`; `usual` are those of a bucket, and `several` says whether it has several layers.
+    `before` is the share of the layers behind the one in which the first bucket ends. A device with
+    both ends has `tied` ones in the tail and in the front; `reads` is 1 where a backward pass has
+    the weights of the front.
     """
 
     dense: np.ndarray
@@ -142,6 +150,9 @@ class _Units(NamedTuple):
     front: np.ndarray
     usual: np.ndarray
     several: np.ndarray
+    before: np.ndarray
+    tied: np.ndarray
+    reads: np.ndarray
 
 
 def _units(
@@ -159,41 +170,61 @@ def _units(
 
     of_tail = size(tail)
     every = reduce(np.add, (n * size(kind) for n, kind in zip(one.within, kinds, strict=True)))
+    layers = reduce(np.add, one.within)
+    both, ends = one.at_front & one.at_tail, np.where(one.at_tail, of_tail, 0.0)
+    usual = (sharing.least + kinds[-1].dense_grain)[row]
+    each = np.maximum(every, 1.0) / np.maximum(layers, 1)
+    behind = np.clip(np.floor((usual - ends) / each), 0, np.maximum(layers - 1, 0))
     return _Units(
         dense=most("dense"),
         expert=np.where(shared[row], most("expert"), 0.0),
-        every=every + np.where(one.at_tail, of_tail, 0.0),
+        every=every + ends,
         tail=of_tail,
         front=np.where(one.at_front, size(front), 0.0),
-        usual=(sharing.least + kinds[-1].dense_grain)[row],
-        several=reduce(np.add, one.within) > 1,
+        usual=usual,
+        several=layers > 1,
+        before=behind / np.maximum(layers, 1),
+        tied=np.where(both, tail.tied[row], 0.0),
+        reads=front.reads[row],
     )
 
 
 class _Beside(NamedTuple):
-    """Bytes that are whole beside activations while layers, the tail, or the front work."""
+    """Bytes that are whole beside activations while layers, the tail, or the front work.
+
+    And where the first bucket ends, `between` two layers' weights; and `ahead`, while the front
+    begins a forward pass.
+    """
 
     layers: np.ndarray
     tail: np.ndarray
     front: np.ndarray
+    between: np.ndarray
+    ahead: np.ndarray
 
 
 def _beside(units: _Units, one: Holder, way: Whole) -> _Beside:
     dense, tail, front = units.dense, units.tail, units.front
-    largest, whole = dense + units.expert, units.every + units.front
+    largest, whole = dense + units.expert, units.every + units.front - units.tied
     gradients, layer_gradients, weights, hides = way
-    # A bucket is cut anywhere: half a one more is whole in the mean, and one behind the tail.
-    cut, at_tail = whole, whole
+    # A bucket is cut anywhere: half a one more than a layer is whole in the mean, and one behind
+    # the tail. One of several layers is whole from the first on, and two where it ends.
+    cut, at_tail, two = whole, whole, whole
     if hides:
-        cut = np.minimum(whole, largest + units.usual / 2)
+        cut = np.minimum(whole, np.maximum(largest + units.usual / 2, units.usual))
         at_tail = np.minimum(whole, tail + units.usual)
+        two = np.minimum(whole, np.maximum(largest + units.usual / 2, 2 * units.usual))
     reduced = gradients * np.where(one.at_front, cut, units.every)
     reduced_at_tail = gradients * np.where(one.at_front, at_tail, units.every)
     # The unit ahead of the experts of a layer are its dense weights, so of these there are two.
-    gathered = weights * (largest + np.where(units.several & hides, dense, 0.0))
+    ahead = np.where(units.several, dense, front * units.reads) if hides else 0.0
+    gathered = weights * (largest + ahead + units.tied * units.reads)
     of_tail = layer_gradients * tail + weights * (tail + (dense if hides else 0.0))
+    in_front = layer_gradients * front + gradients * np.minimum(front, cut)
     return _Beside(
-        reduced + gathered + layer_gradients * largest,
-        reduced_at_tail + of_tail,
-        layer_gradients * front + gradients * np.minimum(front, cut),
+        layers=reduced + gathered + layer_gradients * (largest + units.tied),
+        tail=reduced_at_tail + of_tail,
+        front=in_front + weights * front * units.reads,
+        between=gradients * two,
+        ahead=weights * (front + (dense if hides else 0.0)),
     )

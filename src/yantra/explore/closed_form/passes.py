@@ -57,7 +57,8 @@ class Part(NamedTuple):
     trained, `dense_grain` and
     `expert_grain` are by how many elements a bucket of such weights exceeds its least size. `tied`
     are elements of `dense` that a device which has both ends of the model holds once, `table` those
-    that are updated row by row, or frozen, and have no gradients.
+    that are updated row by row, or frozen, and have no gradients. `reads` is whether a backward
+    pass has its weights.
     """
 
     forward: Any
@@ -72,6 +73,7 @@ class Part(NamedTuple):
     dense_grain: Any
     expert_grain: Any
     tied: Any
+    reads: Any
     table: Any
 
 
@@ -239,7 +241,7 @@ def plan_of(key: Key, dtype: Dtype) -> Plan:
 def untimed(work: StageWork, amounts: Amounts, keys: int) -> np.ndarray:
     """Return a part without times, for all keys of its amounts (fields, keys)."""
     count = len(work.forward.operations)
-    saves, frees = amounts.saves, amounts.frees
+    saves, frees, backward = amounts.saves, amounts.frees, work.backward.operations
     now = saves[count:].cumsum(axis=0)
     now[1:] -= frees[count:-1].cumsum(axis=0)
     trained = [weight for weight in work.weights if not weight.is_frozen]
@@ -259,6 +261,7 @@ def untimed(work: StageWork, amounts: Amounts, keys: int) -> np.ndarray:
         dense_grain=_grain(dense, keys),
         expert_grain=_grain(experts, keys),
         tied=sum(weight.elements for weight in trained if weight.is_tied),
+        reads=any(one.phase != "wgrad" and not one.communicates for one in backward),
         table=sum(weight.elements for weight in trained if weight.domain == "table") + sum(frozen),
     )
     return np.stack([np.broadcast_to(np.asarray(one, float), keys) for one in part])
