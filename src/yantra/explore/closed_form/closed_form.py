@@ -264,9 +264,11 @@ class ClosedForm:
         result: np.ndarray = opening + closing + norm + last
         if sizes.tied.any():
             whole = self._gradients(of_path) * sizes.tied
-            shard = whole / (of_path["dp"] * of_path["cp"])
-            sums = [self._tied(one, of_path)[paths.back] for one in (whole, shard)]
-            result = result + np.where(columns["zero"] > 1, sums[1], sums[0])
+            kept = columns["zero"] > 1  # by shards
+            result = result + np.where(kept, 0.0, self._tied(whole, of_path)[paths.back])
+            if kept.any():
+                shard = whole / (of_path["dp"] * of_path["cp"])
+                result = result + np.where(kept, self._tied(shard, of_path)[paths.back], 0.0)
         return result
 
     def _domains(self, sizes: Devices, columns: Columns, path_of: np.ndarray) -> list[Domain]:

@@ -113,6 +113,7 @@ def activations(parts: list[Part], one: Holder, sharing: Sharing) -> np.ndarray:
     if some:
         done = reduce(np.add, (n * of for n, of in zip(one.within, saves, strict=True)))
         units = _units(front, kinds, tail, one, sharing, row)
+        behind_tail = held - np.where(one.at_tail, of_tail, 0.0)
     most = np.empty((len(sharing.ways), len(one.rows)))
     for at, way in enumerate(sharing.ways):
         layers, ends_with = layers_peak, tail_peak
@@ -124,11 +125,11 @@ def activations(parts: list[Part], one: Holder, sharing: Sharing) -> np.ndarray:
         found = held + np.where(one.at_tail, at_tail, layers)
         if way is not None:
             found = np.maximum(found, np.where(one.at_front, held - done + beside.front, 0.0))
-            gone = units.before * done + np.where(one.at_tail, of_tail, 0.0)
-            between = held - gone + layers_peak + beside.between
-            ahead = held - done - np.where(one.at_tail, of_tail, 0.0) - front.saves[row]
-            between = np.maximum(between, ahead + beside.ahead)
-            found = np.maximum(found, np.where(one.at_front, between, 0.0))
+            if way.gradients:
+                beyond = behind_tail - units.before * done + layers_peak
+            else:
+                beyond = behind_tail - done - front.saves[row]
+            found = np.maximum(found, np.where(one.at_front, beyond + beside.elsewhere, 0.0))
         np.maximum.reduceat(found, one.begins, out=most[at])
     return most
 
@@ -192,15 +193,14 @@ def _units(
 class _Beside(NamedTuple):
     """Bytes that are whole beside activations while layers, the tail, or the front work.
 
-    And where the first bucket ends, `between` two layers' weights; and `ahead`, while the front
+    And `elsewhere`: where the first bucket of gradients ends; with whole weights while the front
     begins a forward pass.
     """
 
     layers: np.ndarray
     tail: np.ndarray
     front: np.ndarray
-    between: np.ndarray
-    ahead: np.ndarray
+    elsewhere: np.ndarray
 
 
 def _beside(units: _Units, one: Holder, way: Whole) -> _Beside:
@@ -225,6 +225,5 @@ def _beside(units: _Units, one: Holder, way: Whole) -> _Beside:
         layers=reduced + gathered + layer_gradients * (largest + units.tied),
         tail=reduced_at_tail + of_tail,
         front=in_front + weights * front * units.reads,
-        between=gradients * two,
-        ahead=weights * (front + (dense if hides else 0.0)),
+        elsewhere=gradients * two if gradients else weights * (front + (dense if hides else 0.0)),
     )
