@@ -35,6 +35,7 @@ class Options(Record):
     quantise: bool = True
     alone: bool = False
     profile: str | None = None
+    framework: str | None = None
     memory: float | None = None
     fp64: float | None = None
     fp32: float | None = None
@@ -74,6 +75,13 @@ class Measured(ComputeModel):
                 "profile",
                 NamedFile("yantra.compute.profiles", PROFILE),
                 "kernels of that machine, which correct the tables: a name, or a .yaml file",
+            ),
+            "framework": (
+                "framework",
+                Text(),
+                "framework whose kernels of attention and experts are taken where they were "
+                "measured (trtllm, sglang, vllm), with experts that tokens choose at random; by "
+                "default the fastest, and experts that tokens choose evenly",
             ),
             "memory": (
                 "memory",
@@ -136,6 +144,7 @@ class Measured(ComputeModel):
         return _corrections(given.replace(products=None), Device(peak, bandwidth))
 
     def _machine(self, device: Device) -> Machine:
+        from yantra.compute.families.frameworks import framework_named
         from yantra.compute.families.machine import machine_of
 
         given: Options = self.given
@@ -143,6 +152,7 @@ class Measured(ComputeModel):
         return machine_of(
             device.peak_flops, device.memory_bytes_per_s, given.gpu, given.dtype, stated,
             quantise=given.quantise, alone=given.alone, stated_memory=given.memory,
+            framework=framework_named(given.framework, "framework"),
         )  # fmt: skip
 
 

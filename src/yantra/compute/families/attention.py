@@ -379,6 +379,8 @@ def _of_kind(shape: Shape, wanted: Variant, gpu: Gpu, machine: Machine, decoding
         for at, one in enumerate(known)
         if _unlike(wanted, one) == like
     ]
+    own = [one for one in found if one[0].framework == machine.framework]
+    found = own or found
     return fastest_us(found, shape, gpu, machine, decoding)
 
 
@@ -415,7 +417,9 @@ def shape_of(kernels: Kernels) -> Shape:
     window = np.where(windowed, kernels.window, 0).astype(float)
     all_pairs = 4 * batch * heads * width * queries * keys
     passes = np.where(_backward(kernels), 2.5, 1.0)
-    causal = (kernels.flops == 0) | (kernels.flops < 0.75 * passes * all_pairs)
+    # Halfway between the pairs that a mask leaves of new queries behind cached keys, and all.
+    half = 1 - queries / (4 * keys)
+    causal = (kernels.flops == 0) | (kernels.flops < half * passes * all_pairs)
     like = np.where(value < head_dim, value, width)
     return Shape(batch, queries, keys, heads, kv, width, window, causal & (queries > 1), like)
 

@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yantra.compute.families.family import Family, within
+from yantra.compute.families.frameworks import least_rows, runs
 from yantra.compute.families.gemm import (
     TABLES,
     WIDTHS,
@@ -67,6 +68,8 @@ _POWER = 3.0
 _SPIKE = 0.26
 _MEASURED = 0.4
 _TOP_K = 4
+_ALL = 0.999
+"""Of the experts, from which on chance leaves none without tokens."""
 
 
 class Constants(NamedTuple):
@@ -114,14 +117,23 @@ class Load(NamedTuple):
     active: Reals
 
 
-def load_of(layer: Layer) -> Load:
-    """The busiest device's load, at most every token's rows."""
+def load_of(layer: Layer, *, at_random: bool = False) -> Load:
+    """The busiest device's load, at most every token's rows.
+
+    `at_random`: what is not skewed is not even either; tokens choose their experts by chance, so
+    some experts have none: of E, k of which each of T tokens chooses, E (1 - k/E)^T.
+    """
     devices = np.maximum(layer.tokens * layer.top_k / np.maximum(layer.rows, 1e-9), 1)
     of = law(layer.tokens * layer.top_k, layer.tokens, layer.experts * devices, layer.skew)
     most = layer.tokens * np.minimum(layer.top_k, layer.experts)
     rows = np.minimum(layer.rows * busiest(of, layer.experts, devices), most)
     each = [rows / layer.experts * one for one in loads(of, layer.experts)]
     active = layer.experts * np.mean([np.minimum(one, 1) for one in each], axis=0)
+    if at_random:
+        share = 1 - (1 - np.minimum(layer.top_k / (layer.experts * devices), 1)) ** layer.tokens
+        chance = (layer.skew == 0) & (share < _ALL)
+        each = [np.where(chance, share, one) for one in each]
+        active = np.where(chance, layer.experts * share, active)
     return Load(rows, each, active)
 
 
@@ -259,11 +271,13 @@ def _lines(each: Reals, ratio: Reals) -> Reals:
 
 
 @cache
-def surfaces(gpu: str, name: str) -> tuple[Surface, ...]:
-    """The surfaces of a GPU's kernels of a type."""
+def surfaces(gpu: str, name: str, framework: str = "") -> tuple[Surface, ...]:
+    """The surfaces of a GPU's kernels of a type: a framework's where it has any, else all."""
     arrays = table("moe", gpu)
     names = [str(one) for one in arrays["variants"]] if arrays else []
     own = [at for at, one in enumerate(names) if one.startswith(f"{name}|")]
+    if framework:
+        own = [at for at in own if runs(framework, names[at])] or own
     made = [smooth(GPUS[gpu], arrays, at) for at in own]
     return tuple(one for one in made if one is not None)
 
@@ -278,7 +292,8 @@ def fastest_us(
     alone = np.full(len(layer.rows), np.inf)
     rows = place_on(ROWS, np.log2(np.maximum(layer.rows / layer.experts, 2.0**-8)))
     power = place_on(np.array(SKEWS, float), layer.skew)
-    load, bandwidth = load_of(layer), machine.memory_bytes_per_s
+    load = load_of(layer, at_random=bool(machine.framework))
+    bandwidth = machine.memory_bytes_per_s
     shares = measured_near(found, near)
     least = np.minimum(_MEASURED, np.max(shares, axis=0))
     for surface, share in zip(found, shares, strict=True):
@@ -326,10 +341,12 @@ def _of_products(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals,
 def _of_layers(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, Reals]:
     name = TABLES.get(dtype, "")
     gpu = with_table("moe", machine.gpu)
-    found = surfaces(gpu.name, name)
+    found = surfaces(gpu.name, name, machine.framework)
     if not found:
         return _of_products(kernels, dtype, machine)
     layer, share = layer_of(kernels)
+    if machine.framework:
+        layer = _padded(layer, least_rows(machine.framework, name))
     whole, alone = (part * share for part in fastest_us(found, layer, name, gpu, machine))
     wide = ~np.isfinite(whole)
     if wide.any():
@@ -341,6 +358,12 @@ def _of_layers(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, R
     error = _ERROR + np.where(backward, _BACKWARD_ERROR, 0) + np.where(wide, _NO_LAYER, 0)
     error = error + _OCTAVE * np.maximum(each - ROWS[-1], 0) + (0 if machine.is_own else SCALED)
     return middle * phases[kernels.phase] + accumulation_us(kernels, machine), error
+
+
+def _padded(layer: Layer, least: int) -> Layer:
+    """The layer as it runs where each expert on the device takes at least so many rows."""
+    more = np.maximum(least * layer.experts / layer.rows, 1) if least > 1 else 1.0
+    return layer._replace(rows=layer.rows * more, tokens=layer.tokens * more)
 
 
 def _products_alone(

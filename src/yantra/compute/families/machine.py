@@ -90,6 +90,8 @@ class Machine(NamedTuple):
     alone: bool = False
     stated: tuple[float, float] | None = None
     """The real machine's 16-bit peak (0 if not stated) and bandwidth, if rates are a what-if's."""
+    framework: str = ""
+    """Whose kernels are taken where they were measured; empty for the fastest of all."""
 
     def peak(self, dtype: str) -> float:
         """The peak of a dtype; ConfigError if the device has none."""
@@ -165,6 +167,7 @@ def machine_of(
     quantise: bool = False,
     alone: bool = False,
     stated_memory: float | None = None,
+    framework: str = "",
 ) -> Machine:
     """A device's machine: `peak_flops` is of `dtype`, `peaks` those it states of others.
 
@@ -190,7 +193,7 @@ def machine_of(
     name = gpu.title if is_own else "the device"
     usual = next((peaks[name] for name in LIKE_BF16 if name in peaks), 0.0)
     stated = (usual, meant[1]) if stated_memory else None
-    return Machine(gpu, known, memory_bytes_per_s, is_own, name, quantise, alone, stated)
+    return Machine(gpu, known, memory_bytes_per_s, is_own, name, quantise, alone, stated, framework)
 
 
 @cache

@@ -11,6 +11,7 @@ product of Matern-3/2 covariances, their eq. 4.17.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,9 @@ Wholes = NDArray[np.int64]
 
 _STEPS = 2048.0
 _LOWEST = 2.0
+_KEPT = 64
+_SOLVED: dict[bytes, Reals] = {}
+"""Weights by what they were solved for; the same keys are asked for again and again."""
 _DIGITS = 9  # of a logarithm: a millionth of a step above
 
 
@@ -49,9 +53,22 @@ def weights(covariance: Reals, across: Reals, noise: float) -> Reals:
 
     `covariance` is known x known, `across` asked x known.
     """
-    whole = covariance + noise * np.eye(len(covariance))
-    solved: Reals = np.asarray(np.linalg.solve(whole, across.T).T, np.float64)
-    return solved
+    key = _key(covariance, across, noise)
+    if key not in _SOLVED:
+        if len(_SOLVED) >= _KEPT:
+            _SOLVED.clear()
+        whole = covariance + noise * np.eye(len(covariance))
+        solved: Reals = np.asarray(np.linalg.solve(whole, across.T).T, np.float64)
+        solved.flags.writeable = False
+        _SOLVED[key] = solved
+    return _SOLVED[key]
+
+
+def _key(covariance: Reals, across: Reals, noise: float) -> bytes:
+    made = blake2b(repr((covariance.shape, across.shape, noise)).encode(), digest_size=16)
+    for part in (covariance, across):
+        made.update(np.ascontiguousarray(part).data)
+    return made.digest()
 
 
 def regressed(values: Reals, covariance: Reals, across: Reals, noise: float) -> Reals:
