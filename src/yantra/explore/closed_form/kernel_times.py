@@ -79,7 +79,7 @@ class KernelTimes:
         different, places = [], []
         for some in alike.values():
             rows = np.concatenate([blocks[at].rows for at in some], axis=1)
-            first, back = _distinct(rows)
+            first, back = distinct_columns(rows)
             different.append(blocks[some[0]]._replace(rows=rows[:, first]))
             places.append(back)
         times = self._ask_model(different)
@@ -97,10 +97,10 @@ class KernelTimes:
         where = "cluster.device.compute"
         seen = Seen(self._device.peak_flops, self._device.memory_bytes_per_s)
         model = computes.model_of(self._device.compute, where)
-        return ask(model, _columns(blocks), seen, named(self._device.compute), where).middle
+        return ask(model, columns_of(blocks), seen, named(self._device.compute), where).middle
 
 
-def _distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def distinct_columns(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return where each distinct column is first, and which of them every column is."""
     order = np.lexsort(rows)
     ordered = rows[:, order]
@@ -111,7 +111,7 @@ def _distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return order[begins], back
 
 
-def _columns(blocks: Sequence[Block]) -> Kernels:
+def columns_of(blocks: Sequence[Block]) -> Kernels:
     """Return the kernels that the nodes of operations are; a node has at least 1 of each amount."""
     counts = [one.rows.shape[1] for one in blocks]
     sizes: dict[str, Any] = {name: np.zeros(sum(counts), np.int64) for name in SIZES}

@@ -49,16 +49,17 @@ class Stages:
     def weight_bytes(self, stage: int) -> int:
         one = Batch((Sequences(1, 1),), all_logits=False, padding=self.plan.token_multiple - 1)
         weights = self._chunk(stage, one, tail=True).graph.weights
-        setting = self._setting(one)
+        setting = self.setting(one)
         return sum(setting.weight_bytes(weight.elements, packs=weight.packs) for weight in weights)
 
     def _chunk(self, stage: int, batch: Batch, *, tail: bool) -> Chunk:
         is_last = stage == self.plan.pp - 1
         return Chunk(
-            self.model, self._setting(batch), self.ranges[stage], stage == 0, is_last and tail
+            self.model, self.setting(batch), self.ranges[stage], stage == 0, is_last and tail
         )
 
-    def _setting(self, batch: Batch) -> Setting:
+    def setting(self, batch: Batch) -> Setting:
+        """How the plan splits and computes a batch."""
         plan = self.plan
         return Setting(
             batch=batch,

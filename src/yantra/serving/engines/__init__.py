@@ -1,0 +1,11 @@
+"""Engines that serve models, a file each: whose kernels they run, and what their host takes.
+
+A new one is a file of numbers with sources in `files/`, or your own by its path.
+"""
+
+from __future__ import annotations
+
+from yantra.serving.engines.find import load, names
+from yantra.serving.engines.types import Engine, Host, Power
+
+__all__ = ["Engine", "Host", "Power", "load", "names"]

@@ -1,0 +1,148 @@
+"""The parts of an iteration's time as functions of counts, for many counts at once.
+
+    iteration = dense(tokens) + decode(sequences, context) + sum over chunks of prompts of
+                prompt(tokens, past) + emit(sequences whose token is chosen) + host
+
+`dense` is all that depends on the number of tokens alone: products, norms, experts, collectives.
+What depends on contexts too, or is met only beside prompts or only beside decoding (absorbed and
+expanded latent attention, scans), is in `decode` and `prompt`; the head's rows are in `emit`. Which
+operation is which is found from the graph: it is built for few batches that differ in one count.
+
+Trade-off: decoding sequences count by their mean context, and chunks of one iteration as kernels of
+their own, which share one launch.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from yantra.serving.iteration.walk import Work, summed, walked
+from yantra.serving.iteration.works import HEAD, Piece, Works
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+    from typing import Any
+
+    from yantra.serving.iteration.speeds import Speeds
+
+_TOKENS, _CONTEXT = 1 << 13, 1 << 10
+"""Of the batches by which operations are told apart: more tokens than a model has experts."""
+
+
+class Sorts(NamedTuple):
+    """Names of the operations of a stage that depend on more than the number of tokens."""
+
+    decode: frozenset[str]
+    prompt: frozenset[str]
+    emit: frozenset[str]
+
+
+class ClosedForm:
+    """One model's iterations under a plan, at some speeds; columns of float64, times in ns."""
+
+    def __init__(self, works: Works, speeds: Speeds) -> None:
+        self._works, self._speeds = works, speeds
+        self.stages = works.plan.pp
+        self._sorts = [_sorts(works, stage) for stage in range(self.stages)]
+
+    def dense_of(self, tokens: np.ndarray, stages: Sequence[int]) -> Work:
+        """`dense` of some stages, one after the other."""
+        return reduce(Work.plus, (self.dense(tokens, stage) for stage in stages))
+
+    def decode_of(self, sequences: np.ndarray, context: np.ndarray, stages: Sequence[int]) -> Work:
+        """`decode` of some stages."""
+        return reduce(Work.plus, (self.decode(sequences, context, stage) for stage in stages))
+
+    def prompt_of(self, tokens: np.ndarray, past: np.ndarray, stages: Sequence[int]) -> Work:
+        """`prompt` of some stages."""
+        return reduce(Work.plus, (self.prompt(tokens, past, stage) for stage in stages))
+
+    def emit_of(self, sequences: np.ndarray, stages: Sequence[int]) -> Work:
+        """`emit` of some stages."""
+        return reduce(Work.plus, (self.emit(sequences, stage) for stage in stages))
+
+    def dense(self, tokens: np.ndarray, stage: int) -> Work:
+        """What depends on an iteration's tokens alone."""
+        sorts = self._sorts[stage]
+        left_out = sorts.decode | sorts.emit
+        taken = self._speeds.taken
+        pieces = self._works.decodes(stage, tokens, np.full_like(tokens, _CONTEXT))
+        names = {one.name for piece in pieces for one in piece.operations} - left_out
+        made = self._timed(pieces, names, lambda piece, ns: walked(piece, ns, names, taken))
+        if stage + 1 < self.stages:
+            made.ns[-1] += self._speeds.message_ns(self._border(pieces, len(tokens)))
+        return made
+
+    def decode(self, sequences: np.ndarray, context: np.ndarray, stage: int) -> Work:
+        """What sequences with one new token each add; `context` tokens of each are cached."""
+        chosen = self._sorts[stage].decode
+        pieces = self._works.decodes(stage, sequences, context)
+        return self._timed(pieces, chosen, lambda piece, ns: summed(piece, ns, chosen))
+
+    def prompt(self, tokens: np.ndarray, past: np.ndarray, stage: int) -> Work:
+        """What a chunk of a prompt adds, of `tokens` (at least 2) behind `past` cached ones."""
+        chosen = self._sorts[stage].prompt
+        pieces = self._works.prompts(stage, tokens, past)
+        return self._timed(pieces, chosen, lambda piece, ns: summed(piece, ns, chosen))
+
+    def emit(self, sequences: np.ndarray, stage: int) -> Work:
+        """What choosing a token of each of so many sequences takes on the devices."""
+        chosen = self._sorts[stage].emit
+        if not chosen:
+            return Work.nothing(len(sequences))
+        pieces = self._works.heads(sequences)
+        return self._timed(pieces, chosen, lambda piece, ns: summed(piece, ns, chosen))
+
+    def _timed(
+        self,
+        pieces: list[Piece],
+        names: Collection[str],
+        work: Callable[[Piece, Sequence[np.ndarray]], Work],
+    ) -> Work:
+        made = Work.nothing(sum(len(piece.places) for piece in pieces))
+        for piece, ns in zip(pieces, self._speeds.of(pieces, names), strict=True):
+            of = work(piece, ns)
+            made.ns[:, piece.places] = of.ns
+            made.flops[piece.places] = of.flops
+            made.bytes[piece.places] = of.bytes
+        return made
+
+    def _border(self, pieces: list[Piece], cases: int) -> np.ndarray:
+        made = np.zeros(cases)
+        for piece in pieces:
+            made[piece.places] = piece.amounts.border
+        return made
+
+
+def _sorts(works: Works, stage: int) -> Sorts:
+    """Tell operations apart by batches of the same tokens."""
+    tokens = np.array([_TOKENS, _TOKENS])
+    contexts = np.array([_CONTEXT, 2 * _CONTEXT])
+    (decode,) = works.decodes(stage, tokens, contexts)
+    (prompt,) = works.prompts(stage, tokens, contexts)
+    (longer,) = works.prompts(stage, 2 * tokens, contexts)
+    own, other = _rows(decode), _rows(prompt)
+    head = {one.name for one in prompt.operations if one.unit == HEAD}
+    emit = {name for name in head if _same(other, _rows(longer), name)}
+    both = {
+        name
+        for name in own.keys() & other.keys()
+        if own[name].shape == other[name].shape and (own[name] == other[name]).all()
+    }
+    emits = frozenset(emit)
+    return Sorts(frozenset(own) - both - emits, frozenset(other) - both - emits, emits)
+
+
+def _same(one: dict[str, np.ndarray], other: dict[str, np.ndarray], name: str) -> bool:
+    return bool(np.array_equal(one[name], other[name]))
+
+
+def _rows(piece: Piece) -> dict[str, np.ndarray]:
+    starts: Any = piece.amounts.starts
+    return {
+        one.name: piece.amounts.rows[first:end]
+        for one, first, end in zip(piece.operations, starts, starts[1:], strict=False)
+    }

@@ -1,0 +1,149 @@
+"""How long the operations of an iteration take: kernels by the compute model, collectives by what
+was measured or simulated of them alone, both as `yantra run` has them on a stack.
+
+Trade-off: nothing contends with the iteration; a stack that launches every kernel by itself counts
+a launch as the least time of each, as if its host were never ahead.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from yantra import compute as computes
+from yantra.base.fields import Plugin, named
+from yantra.compile.slowdown import slowdown_on
+from yantra.compute.answers import ask
+from yantra.compute.model import Device as Seen
+from yantra.explore.closed_form.kernel_times import columns_of, distinct_columns
+from yantra.explore.closed_form.machine import Machine
+from yantra.explore.closed_form.on_stack import parts_for
+from yantra.workloads.templates.grid import Group
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from yantra.compile.slowdown import Slowdown
+    from yantra.explore.closed_form.amounts import Block
+    from yantra.scenario import Device
+    from yantra.serving.iteration.works import Piece
+    from yantra.workloads.operators.operations import Operation
+    from yantra.workloads.serving.plan import InferencePlan
+
+_VIEWS = {"tp": "dense", "ep": "expert", "etp": "expert"}
+_WHERE = "cluster.device.compute"
+
+
+class Speeds:
+    """Times on one cluster, in ns; `factors` replace those of the stack where given."""
+
+    def __init__(
+        self,
+        cluster: Any,
+        plan: InferencePlan,
+        model: Any,
+        stack: str,
+        factors: Slowdown | None = None,
+        framework: str | None = None,
+    ) -> None:
+        parts = parts_for(cluster, plan.ranks, plan.dtype, stack)
+        self._machine = Machine(cluster, plan.ranks, dtype=plan.dtype, stack=stack)
+        self._machine.know(model)
+        self._device = _running(parts["device"], framework)
+        self._kernels = computes.model_of(self._device.compute, _WHERE)
+        self._slower = factors or slowdown_on(parts.get("stack"), parts["topology"])
+        stated = parts.get("stack")
+        self._stack, self._plan = stated, plan
+        self._grid = plan.grid()
+        self._groups: dict[str, tuple[int, int]] = {}
+        self._asked: dict[tuple[Any, ...], np.ndarray] = {}
+
+    @property
+    def interval(self) -> float:
+        """What the stack states of jobs of inference, else of steps, as a logarithm; 0 for none."""
+        if self._stack is None:
+            return 0.0
+        of_jobs = self._stack.graphs_interval if self._stack.graphs else 0.0
+        return float(of_jobs or self._stack.interval_of(self._plan.tp, None))
+
+    @property
+    def taken(self) -> float:
+        """The share of a device that collectives take from kernels beside them."""
+        return self._machine.taken
+
+    def of(self, pieces: Sequence[Piece], names: Collection[str]) -> list[list[np.ndarray]]:
+        """The times of the operations of pieces, a row each, 0 but for those of some `names`.
+
+        Kernels are asked in one call.
+        """
+        blocks = [
+            [
+                block if operation.name in names else None
+                for block, operation in zip(one.amounts.blocks(), one.operations, strict=True)
+            ]
+            for one in pieces
+        ]
+        self._ask([block for some in blocks for block in some if block is not None])
+        found = []
+        for piece, some in zip(pieces, blocks, strict=True):
+            none = np.zeros(len(piece.places))
+            times = []
+            for at, (block, operation) in enumerate(zip(some, piece.operations, strict=True)):
+                if operation.name not in names:
+                    times.append(none)
+                elif block is None:
+                    times.append(self._moves(operation, piece.amounts.sent(at)))
+                else:
+                    times.append(self._asked[block.key])
+            found.append(times)
+        self._asked.clear()
+        return found
+
+    def message_ns(self, size_bytes: Any) -> Any:
+        """The time of a tensor from a stage to the next."""
+        stride = self._grid.axis(self._grid.view_of(("pp",)), "pp").stride
+        return self._machine.message_ns(stride, size_bytes)
+
+    def _ask(self, blocks: Sequence[Block]) -> None:
+        new = list({block.key: block for block in blocks}.values())
+        if not new:
+            return
+        back = [distinct_columns(one.rows) for one in new]
+        fewer = [one._replace(rows=one.rows[:, at]) for one, (at, _) in zip(new, back, strict=True)]
+        columns = columns_of(fewer)
+        seen = Seen(self._device.peak_flops, self._device.memory_bytes_per_s)
+        name = named(self._device.compute)
+        ns = self._slower.of(columns, ask(self._kernels, columns, seen, name, _WHERE)).middle
+        ends = np.cumsum([one.rows.shape[1] for one in fewer])
+        for one, own, (_, place) in zip(new, np.split(ns, ends[:-1]), back, strict=True):
+            self._asked[one.key] = own[place]
+
+    def _moves(self, operation: Operation, sent: np.ndarray) -> np.ndarray:
+        assert operation.collective is not None
+        size, stride = self._group(operation.group)
+        ns: np.ndarray = np.asarray(
+            self._machine.collective_ns(operation.collective, size, stride, sent), float
+        )
+        return ns
+
+    def _group(self, name: str) -> tuple[int, int]:
+        """The ranks of a group, and how far they are apart."""
+        if name not in self._groups:
+            group = Group(_VIEWS[name], (name,), grid=self._grid.name)
+            ranks = self._grid.members(self._grid.first_rank, group)
+            stride = ranks[1] - ranks[0] if len(ranks) > 1 else 1
+            self._groups[name] = len(ranks), stride
+        return self._groups[name]
+
+
+def _running(device: Device, framework: str | None) -> Device:
+    """The device with a framework's kernels, where it has measured ones.
+
+    Its products have the types of their operations, whichever are asked for together.
+    """
+    if named(device.compute) != "measured":
+        return device
+    options = dict(device.compute.options) if isinstance(device.compute, Plugin) else {}
+    options |= {"framework": framework, "products": None}
+    return device.replace(compute=Plugin(kind="measured", options=tuple(options.items())))
