@@ -41,6 +41,7 @@ from yantra.compute.families.surface import (
     unpacked,
 )
 from yantra.compute.model import Estimates, Kernels
+from yantra.compute.products import RATE_TYPES
 
 TILE = 128
 _MOST = 2.0**17
@@ -306,9 +307,9 @@ def correction(
 
 
 class Attention(Family):
-    """Fused attention, forward and backward, prefill and decoding."""
+    """Fused attention, forward and backward, prefill and decoding; scores that choose keys."""
 
-    op_classes = ("attention",)
+    op_classes = ("attention", "index")
     subject = "attention"
 
     def estimate(self, kernels: Kernels, machine: Machine) -> Estimates:
@@ -448,7 +449,8 @@ def _unfused(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, Rea
 
 
 def _by_amounts(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, Reals]:
-    arithmetic = kernels.flops / (machine.peak(dtype) * _NO_SHAPE)
+    rate = machine.peak(RATE_TYPES.get(dtype, dtype))
+    arithmetic = kernels.flops / (rate * _NO_SHAPE)
     traffic = kernels.bytes / (machine.memory_bytes_per_s * _NO_SHAPE)
     return np.maximum(arithmetic, traffic) * 1e6 + 5, np.full(len(kernels), _NO_SHAPE_ERROR)
 

@@ -59,6 +59,8 @@ _OCTAVE = 0.05
 _MANY = 512
 _COPY = 0.8
 _CHUNK = 1 << 15
+_BLOCK = 128.0
+"""Columns of a block of `fp8_block`; kernels for whole blocks run fewer as that many."""
 
 
 def kind_of(name: str) -> str:
@@ -284,6 +286,8 @@ def _products(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, Re
     source = gpu if has_own else _with_table(name)
     surface = fitted(source.name, name)
     m, n, k = (np.maximum(size, 1).astype(np.float64) for size in sides(kernels))
+    if name == "fp8_block":
+        n = np.maximum(n, _BLOCK)
     middle, beyond = product_us(surface, m, n, k, gpu=gpu, machine=machine, name=name, peak=peak)
     error = np.where(m < _MANY, surface.error[0], surface.error[1]) + _OCTAVE * beyond
     if not machine.is_own or source is not gpu:
