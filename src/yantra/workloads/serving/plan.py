@@ -15,14 +15,14 @@ from typing import Any, Literal
 
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.base.records import Record
-from yantra.compute.products import RATE_TYPES
+from yantra.compute.products import NARROW, RATE_TYPES
 from yantra.workloads.operators.graph.formats import FORMATS, WIDTHS
 from yantra.workloads.schedules.layout import layers_of
 from yantra.workloads.templates.grid import Grid, grid_of
 
 DERIVED: Any = None  # left out: follows from other fields
 
-COMPUTE_DTYPES = ("bf16", "fp16", "fp32", "fp8", "fp8_block")
+COMPUTE_DTYPES = ("bf16", "fp16", "fp32", "fp8", "fp8_block", "nvfp4")
 STORAGE_DTYPES = (*WIDTHS, *FORMATS)
 CACHE_DTYPES = ("bf16", "fp16", "fp32", "fp8", "int8")
 _LARGEST = 2**30
@@ -43,7 +43,7 @@ class InferencePlan(Record):
     etp: int = DERIVED
     micro_batches: int = DERIVED
     stage_layers: tuple[int, ...] | None = None
-    dtype: Literal["bf16", "fp16", "fp32", "fp8", "fp8_block"] = "bf16"
+    dtype: Literal["bf16", "fp16", "fp32", "fp8", "fp8_block", "nvfp4"] = "bf16"
     weight_dtype: str = DERIVED
     kv_cache_dtype: str = DERIVED
     low_latency: bool = False
@@ -92,8 +92,8 @@ class InferencePlan(Record):
         if self.weight_dtype is None:
             state["weight_dtype"] = self.dtype
         if self.kv_cache_dtype is None:
-            in_8_bits = RATE_TYPES.get(self.dtype, self.dtype) == "fp8"
-            state["kv_cache_dtype"] = "bf16" if in_8_bits else self.dtype
+            is_narrow = RATE_TYPES.get(self.dtype, self.dtype) in NARROW
+            state["kv_cache_dtype"] = "bf16" if is_narrow else self.dtype
 
     def _check_types(self, state: dict[str, Any]) -> None:
         for name, choices in (
