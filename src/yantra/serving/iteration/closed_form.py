@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
     from yantra.serving.iteration.speeds import Speeds
 
-_TOKENS, _CONTEXT = 1 << 13, 1 << 10
-"""Of the batches by which operations are told apart: more tokens than a model has experts."""
+_TOKENS, _CONTEXTS = 1 << 13, (16, 32, 40_000)
+"""Of the batches by which operations are told apart: more tokens than a model has experts, contexts
+within and beyond any window."""
 
 
 class Sorts(NamedTuple):
-    """Names of the operations of a stage that depend on more than the number of tokens."""
+    """Names of a stage's operations that depend on tokens alone, and of those on emitted ones."""
 
-    decode: frozenset[str]
-    prompt: frozenset[str]
+    dense: frozenset[str]
     emit: frozenset[str]
 
 
@@ -66,11 +66,8 @@ class ClosedForm:
 
     def dense(self, tokens: np.ndarray, stage: int) -> Work:
         """What depends on an iteration's tokens alone."""
-        sorts = self._sorts[stage]
-        left_out = sorts.decode | sorts.emit
-        taken = self._speeds.taken
-        pieces = self._works.decodes(stage, tokens, np.full_like(tokens, _CONTEXT))
-        names = {one.name for piece in pieces for one in piece.operations} - left_out
+        names, taken = self._sorts[stage].dense, self._speeds.taken
+        pieces = self._works.decodes(stage, tokens, np.full_like(tokens, _CONTEXTS[0]))
         made = self._timed(pieces, names, lambda piece, ns: walked(piece, ns, names, taken))
         if stage + 1 < self.stages:
             made.ns[-1] += self._speeds.message_ns(self._border(pieces, len(tokens)))
@@ -78,15 +75,18 @@ class ClosedForm:
 
     def decode(self, sequences: np.ndarray, context: np.ndarray, stage: int) -> Work:
         """What sequences with one new token each add; `context` tokens of each are cached."""
-        chosen = self._sorts[stage].decode
-        pieces = self._works.decodes(stage, sequences, context)
-        return self._timed(pieces, chosen, lambda piece, ns: summed(piece, ns, chosen))
+        return self._rest(self._works.decodes(stage, sequences, context), stage)
 
     def prompt(self, tokens: np.ndarray, past: np.ndarray, stage: int) -> Work:
         """What a chunk of a prompt adds, of `tokens` (at least 2) behind `past` cached ones."""
-        chosen = self._sorts[stage].prompt
-        pieces = self._works.prompts(stage, tokens, past)
-        return self._timed(pieces, chosen, lambda piece, ns: summed(piece, ns, chosen))
+        return self._rest(self._works.prompts(stage, tokens, past), stage)
+
+    def _rest(self, pieces: list[Piece], stage: int) -> Work:
+        """What depends on more than tokens."""
+        sorts = self._sorts[stage]
+        every = {one.name for piece in pieces for one in piece.operations}
+        names = every - sorts.dense - sorts.emit
+        return self._timed(pieces, names, lambda piece, ns: summed(piece, ns, names))
 
     def emit(self, sequences: np.ndarray, stage: int) -> Work:
         """What choosing a token of each of so many sequences takes on the devices."""
@@ -119,25 +119,21 @@ class ClosedForm:
 
 def _sorts(works: Works, stage: int) -> Sorts:
     """Tell operations apart by batches of the same tokens."""
-    tokens = np.array([_TOKENS, _TOKENS])
-    contexts = np.array([_CONTEXT, 2 * _CONTEXT])
-    (decode,) = works.decodes(stage, tokens, contexts)
-    (prompt,) = works.prompts(stage, tokens, contexts)
-    (longer,) = works.prompts(stage, 2 * tokens, contexts)
-    own, other = _rows(decode), _rows(prompt)
-    head = {one.name for one in prompt.operations if one.unit == HEAD}
-    emit = {name for name in head if _same(other, _rows(longer), name)}
-    both = {
-        name
-        for name in own.keys() & other.keys()
-        if own[name].shape == other[name].shape and (own[name] == other[name]).all()
-    }
-    emits = frozenset(emit)
-    return Sorts(frozenset(own) - both - emits, frozenset(other) - both - emits, emits)
+    tokens = np.array([_TOKENS])
+    contexts = [np.array([context]) for context in _CONTEXTS]
+    prompts = [_rows(*works.prompts(stage, tokens, past)) for past in contexts]
+    seen = [_rows(*works.decodes(stage, tokens, past)) for past in contexts] + prompts
+    (longer,) = works.prompts(stage, 2 * tokens, contexts[0])
+    more = _rows(longer)
+    head = {one.name for one in longer.operations if one.unit == HEAD}
+    emit = {name for name in head if _same(prompts[0], more, name)}
+    first = seen[0]
+    dense = {name for name in first if all(_same(first, other, name) for other in seen)}
+    return Sorts(frozenset(dense - emit), frozenset(emit))
 
 
 def _same(one: dict[str, np.ndarray], other: dict[str, np.ndarray], name: str) -> bool:
-    return bool(np.array_equal(one[name], other[name]))
+    return name in other and bool(np.array_equal(one[name], other[name]))
 
 
 def _rows(piece: Piece) -> dict[str, np.ndarray]:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from yantra.scenario import Device
     from yantra.serving.iteration.works import Piece
     from yantra.workloads.operators.operations import Operation
+    from yantra.workloads.plan.plan import Dtype
     from yantra.workloads.serving.plan import InferencePlan
 
 _VIEWS = {"tp": "dense", "ep": "expert", "etp": "expert"}
@@ -48,7 +49,8 @@ class Speeds:
         framework: str | None = None,
     ) -> None:
         parts = parts_for(cluster, plan.ranks, plan.dtype, stack)
-        self._machine = Machine(cluster, plan.ranks, dtype=plan.dtype, stack=stack)
+        of_rate: Dtype = "fp4" if plan.dtype == "nvfp4" else plan.dtype
+        self._machine = Machine(cluster, plan.ranks, dtype=of_rate, stack=stack)
         self._machine.know(model)
         self._device = _running(parts["device"], framework)
         self._kernels = computes.model_of(self._device.compute, _WHERE)

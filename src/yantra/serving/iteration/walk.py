@@ -81,7 +81,7 @@ def walked(
     exposed = np.zeros(len(piece.places))
     for often, ns in _units(piece, times, taken):
         exposed += often * ns
-    made.ns[_COLLECTIVES] = exposed
+    made.ns[_COLLECTIVES] = np.maximum(exposed, 0.0)  # of no collectives rounding is left
     return made
 
 
