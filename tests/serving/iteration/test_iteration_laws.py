@@ -74,6 +74,20 @@ def test_a_prompt_takes_what_a_run_of_it_takes(case: str) -> None:
         assert made.whole_ns[at] == pytest.approx(run, rel=1e-5)
 
 
+@pytest.mark.parametrize("case", ["dense", "latent", "experts"])
+def test_a_mixed_iteration_takes_what_a_run_of_it_takes(case: str) -> None:
+    errors = []
+    for sequences, context, tokens in ((1, 500, 800), (16, 2000, 512), (64, 1000, 2048)):
+        found = predictor(case).iteration([(1, context)] * sequences + [(tokens, 0)]).seconds
+        run = simulated(
+            case, phase="mixed", batch=sequences, context=context, prompts=1, prompt=tokens,
+            iterations=1,
+        )  # fmt: skip
+        errors.append(abs(found * 1e9 / run - 1))
+    assert np.median(errors) <= 0.005
+    assert max(errors) <= 0.01
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_tables_rise_with_every_count(case: str) -> None:
     made = tables(case)

@@ -16,7 +16,7 @@ from __future__ import annotations
 from math import prod
 from typing import NamedTuple
 
-from yantra.workloads.operators.graph.batch import Reach
+from yantra.workloads.operators.graph.batch import Batch, Reach, Sequences
 from yantra.workloads.operators.graph.graph import Gradient, Graph, Use
 from yantra.workloads.operators.graph.operators.elementwise import elementwise, settle
 from yantra.workloads.operators.graph.tensor import Placement, Tensor
@@ -71,16 +71,21 @@ def _key_placement(g: Graph, k: Tensor) -> Placement:
     return k.placement.dual().without("cp")
 
 
-def _flops(g: Graph, q: Tensor, placement: Placement, heads: Heads) -> tuple[int, int]:
+def _flops(
+    g: Graph, q: Tensor, placement: Placement, heads: Heads, part: Batch | None = None
+) -> tuple[int, int]:
     ways = prod(g.setting.ways(axis) for _, axis in placement.shards)
+    batch = g.setting.batch if part is None else part
     # Uneven only where a window meets sharded tokens: the largest share counts.
-    pairs = -(-heads.query * g.setting.batch.pairs(heads.reach) // ways)
+    pairs = -(-heads.query * batch.pairs(heads.reach) // ways)
     return 2 * heads.qk_width * pairs, 2 * (heads.qk_width + heads.v_width) * pairs
 
 
-def _sizes(g: Graph, q: Placement, k: Placement, heads: Heads) -> tuple[tuple[str, int], ...]:
+def _sizes(
+    g: Graph, q: Placement, k: Placement, heads: Heads, part: Batch | None = None
+) -> tuple[tuple[str, int], ...]:
     """Sequences of different lengths count by their mean."""
-    batch = g.setting.batch
+    batch = g.setting.batch if part is None else part
     number = max(batch.sequences, 1)
     return (
         ("batch", number),
@@ -145,8 +150,45 @@ def _fused(g: Graph, q: Tensor, k: Tensor, v: Tensor, heads: Heads) -> Tensor:
     )
     needs = (*uses, Use(out, out.placement))
     gradients = (Gradient((backward,), (0,), needs, gives),)
-    g.add("core", uses, (out,), (forward,), gradients, keeps=keeps, region=CORE)
+    kernels = _apart(g, forward, uses, out, heads) or (forward,)
+    g.add("core", uses, (out,), kernels, gradients, keeps=keeps, region=CORE)
     return out
+
+
+def _apart(
+    g: Graph, whole: Operation, uses: tuple[Use, ...], out: Tensor, heads: Heads
+) -> tuple[Operation, ...]:
+    """Kernels of decoding sequences and of each kind of prompts, where a batch has both.
+
+    A mean of both would be many short prompts, which no engine runs.
+    """
+    batch = g.setting.batch
+    decodes, prompts = batch.decodes(), batch.prefills()
+    if g.setting.training or not (decodes.groups and prompts.groups):
+        return ()
+    made: list[Operation] = []
+    for name, groups in (("decode", decodes.groups), *_kinds_of(prompts)):
+        part = batch._replace(groups=groups, padding=0)
+        own = sum(g.bytes(*use) for use in uses) * part.tokens // batch.tokens
+        made.append(
+            whole._replace(
+                name=name,
+                after=(len(made) - 1,) if made else (),
+                tensor_flops=_flops(g, uses[0].tensor, uses[0].placement, heads, part)[1],
+                bytes_read=own + _cache_bytes(g, uses[1].tensor, uses[2].tensor, heads, part),
+                bytes_written=g.bytes(out) * part.tokens // batch.tokens,
+                sizes=_sizes(g, uses[0].placement, uses[1].placement, heads, part),
+            )
+        )
+    return tuple(made)
+
+
+def _kinds_of(prompts: Batch) -> list[tuple[str, tuple[Sequences, ...]]]:
+    """Chunks of prompts that have equal sizes, with a name for each kind."""
+    kinds: dict[tuple[int, int], list[Sequences]] = {}
+    for group in prompts.groups:
+        kinds.setdefault((group.new, group.past), []).append(group)
+    return [(f"prompt{at}", tuple(groups)) for at, groups in enumerate(kinds.values())]
 
 
 def _gathered(g: Graph, use: Use) -> tuple[str, ...]:
@@ -166,9 +208,9 @@ def store(g: Graph, kept: tuple[Tensor, ...]) -> None:
     g.add("cache", tuple(Use(tensor, tensor.placement) for tensor in kept), (), (write,))
 
 
-def _cache_bytes(g: Graph, k: Tensor, v: Tensor, heads: Heads) -> int:
+def _cache_bytes(g: Graph, k: Tensor, v: Tensor, heads: Heads, part: Batch | None = None) -> int:
     # Tokens of a chunk choose different ones, so together they read all.
-    batch = g.setting.batch
+    batch = g.setting.batch if part is None else part
     rows = batch.cached(heads.reach)
     if heads.chosen:
         rows = batch.decodes().cached(heads.reach) + batch.prefills().cached()
