@@ -144,6 +144,13 @@ def test_the_host_adds_what_its_engine_states() -> None:
     assert predictor("dense").iteration(Batch(8, 8000, (), 8)).parts["host"] == 0.0
 
 
+def test_energy_is_within_the_power_of_the_device() -> None:
+    for batch in (Batch(1, 100, (), 1), Batch(128, 128_000, (), 128), Batch.of([(4096, 0)])):
+        found = predictor("dense").iteration(batch)
+        assert found.joules is not None
+        assert 0.35 * 700 * found.seconds <= found.joules <= 700 * found.seconds
+
+
 def test_a_query_has_the_same_bits_in_any_order() -> None:
     batches = [Batch(n, n * 700, ((64 * n, n),), n) for n in (1, 7, 30)]
     model, cluster, plan = CASES["dense"]

@@ -6,6 +6,6 @@ A new one is a file of numbers with sources in `files/`, or your own by its path
 from __future__ import annotations
 
 from yantra.serving.engines.find import load, names
-from yantra.serving.engines.types import Engine, Host, Power
+from yantra.serving.engines.types import Engine, Host
 
-__all__ = ["Engine", "Host", "Power", "load", "names"]
+__all__ = ["Engine", "Host", "load", "names"]

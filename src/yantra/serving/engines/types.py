@@ -21,22 +21,6 @@ class Host(NamedTuple):
     ns_per_token: float = 0.0
 
 
-class Power(NamedTuple):
-    """Watts of a device: `idle` + joules for each byte of memory and each operation.
-
-    Where `is_stated` is false these are of another class of devices, scaled.
-    """
-
-    idle_w: float
-    joules_per_byte: float
-    joules_per_flop: float
-
-    def watts(self, bytes_per_s: float, flops_per_s: float) -> float:
-        """The power at these rates."""
-        moved = self.joules_per_byte * bytes_per_s
-        return self.idle_w + moved + self.joules_per_flop * flops_per_s
-
-
 class Engine(Record):
     """An engine and its version.
 

@@ -11,13 +11,17 @@ from functools import cached_property
 from math import exp
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from yantra.base.errors import ConfigError, expected_got
 from yantra.compile.slowdown import Slowdown
+from yantra.fabric import clusters
 from yantra.fabric.stacks.choice import DEFAULT
 from yantra.serving import engines
 from yantra.serving.engines import Host
 from yantra.serving.iteration.batch import Batch
 from yantra.serving.iteration.closed_form import ClosedForm
+from yantra.serving.iteration.energy import joules
 from yantra.serving.iteration.speeds import Speeds
 from yantra.serving.iteration.tables import Tables, tables_of
 from yantra.serving.iteration.walk import PARTS
@@ -36,12 +40,16 @@ _Row = tuple[float, ...]
 
 
 class Iteration(NamedTuple):
-    """Seconds; 90 % of iterations are within `low` to `high`. `parts` sum to `seconds`."""
+    """Seconds; 90 % of iterations are within `low` to `high`. `parts` sum to `seconds`.
+
+    `joules` are one device's, None where its cluster states no power.
+    """
 
     seconds: float
     low: float
     high: float
     parts: dict[str, float]
+    joules: float | None
 
 
 class Predictor:
@@ -76,6 +84,8 @@ class Predictor:
         self._most = max_tokens, max_sequences, max_context
         factors = Slowdown() if self.engine is not None and stack is None else None
         kernels = None if self.engine is None else self.engine.kernels or None
+        machine = clusters.load(cluster) if isinstance(cluster, str) else cluster
+        self.power_w = None if machine.power is None else machine.power.value
         self._speeds = Speeds(cluster, plan, model, stack or DEFAULT, factors, kernels)
         self.form = ClosedForm(Works(model, plan), self._speeds)
 
@@ -103,7 +113,7 @@ class Predictor:
         if not isinstance(batch, Batch):
             batch = Batch.of(batch)
         tables = self._tables
-        ns = [0.0] * len(PARTS)
+        ns = [0.0] * (len(PARTS) + 1)
         if batch.tokens:
             tables.dense.add(ns, batch.tokens)
         if batch.decodes:
@@ -116,11 +126,16 @@ class Predictor:
             tables.emit.add(ns, batch.emitted)
         host = self.host.ns_per_sequence * batch.sequences + self.host.ns_per_token * batch.tokens
         host += self.host.ns_per_iteration if batch.tokens else 0.0
+        operations = ns.pop()
         seconds = (sum(ns) + host) / 1e9
         width = self._width
         parts = {name: one / 1e9 for name, one in zip(PARTS, ns, strict=True)}
         parts["host"] = host / 1e9
-        return Iteration(seconds, seconds / width, seconds * width, parts)
+        spent = None
+        if self.power_w is not None:
+            heavy = parts["products"] + parts["attention"] + parts["experts"]
+            spent = joules(self.power_w, seconds, heavy, operations)
+        return Iteration(seconds, seconds / width, seconds * width, parts, spent)
 
     @cached_property
     def _width(self) -> float:
@@ -134,9 +149,10 @@ class Predictor:
 class _Line:
     """A curve as lists, for one query at a time."""
 
-    def __init__(self, name: str, knots: Any, parts: Any) -> None:
+    def __init__(self, name: str, knots: Any, parts: Any, operations: Any) -> None:
         self._name, self._knots = name, knots.tolist()
-        self._rows: list[_Row] = [tuple(one) for one in parts.T.tolist()]
+        rows = np.concatenate([parts, operations[None]])
+        self._rows: list[_Row] = [tuple(one) for one in rows.T.tolist()]
 
     def add(self, ns: list[float], at: float) -> None:
         left, share = _place(self._name, self._knots, at)
@@ -148,10 +164,13 @@ class _Line:
 class _Plane:
     """A grid as lists."""
 
-    def __init__(self, names: tuple[str, str], first: Any, second: Any, parts: Any) -> None:
-        self._names, self._first, self._second = names, first.tolist(), second.tolist()
+    def __init__(
+        self, names: tuple[str, str], knots: tuple[Any, Any], parts: Any, operations: Any
+    ) -> None:
+        self._names, (self._first, self._second) = names, (one.tolist() for one in knots)
+        rows = np.concatenate([parts, operations[None]])
         self._rows: list[list[_Row]] = [
-            [tuple(one) for one in row] for row in parts.transpose(1, 2, 0).tolist()
+            [tuple(one) for one in row] for row in rows.transpose(1, 2, 0).tolist()
         ]
 
     def add(self, ns: list[float], one: float, two: float) -> None:
@@ -167,12 +186,12 @@ class _Lists:
     """Tables as lists."""
 
     def __init__(self, of: Tables) -> None:
-        self.dense = _Line("max_tokens", of.dense_tokens, of.dense_parts)
-        self.emit = _Line("max_sequences", of.emit_n, of.emit_parts)
-        names = "max_sequences", "max_context"
-        self.decode = _Plane(names, of.decode_n, of.decode_context, of.decode_parts)
-        names = "max_tokens", "max_context"
-        self.prompt = _Plane(names, of.prefill_tokens, of.prefill_past, of.prefill_parts)
+        self.dense = _Line("max_tokens", of.dense_tokens, of.dense_parts, of.dense_flops)
+        self.emit = _Line("max_sequences", of.emit_n, of.emit_parts, of.emit_flops)
+        names, knots = ("max_sequences", "max_context"), (of.decode_n, of.decode_context)
+        self.decode = _Plane(names, knots, of.decode_parts, of.decode_flops)
+        names, knots = ("max_tokens", "max_context"), (of.prefill_tokens, of.prefill_past)
+        self.prompt = _Plane(names, knots, of.prefill_parts, of.prefill_flops)
         self.launch = of.prefill_ns_per_iteration
 
 
