@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from yantra.base.errors import ConfigError
+from yantra.explore.closed_form.scale import Scale
 from yantra.run.simulate import simulate
 from yantra.scenario import Scenario, Templates, cluster_parts
+from yantra.serving import engines
 from yantra.serving.iteration import Batch, Predictor, Tables
 from yantra.serving.iteration.layers import few_of
 from yantra.serving.iteration.tables import bilinear
@@ -142,6 +144,27 @@ def test_the_host_adds_what_its_engine_states() -> None:
     expected = host.ns_per_iteration + 8 * (host.ns_per_sequence + host.ns_per_token)
     assert found.parts["host"] == pytest.approx(expected / 1e9)
     assert predictor("dense").iteration(Batch(8, 8000, (), 8)).parts["host"] == 0.0
+
+
+def test_faster_memory_shortens_decoding_and_a_faster_peak_does_not() -> None:
+    model, cluster, plan = CASES["dense"]
+    batch = Batch(4, 4000, (), 4)
+    times = [
+        Predictor(model, cluster, plan, engine="vllm", scale=scale, max_tokens=512)
+        .iteration(batch)
+        .seconds
+        for scale in (Scale(), Scale(memory=1.25), Scale(peak=1.25))
+    ]
+    assert 0.75 * times[0] < times[1] < 0.95 * times[0]
+    assert times[2] == pytest.approx(times[0], rel=0.02)
+
+
+@pytest.mark.parametrize("name", engines.names())
+def test_every_engine_adds_its_host_to_each_iteration(name: str) -> None:
+    engine = engines.load(name)
+    assert engine.host.ns_per_iteration > 0
+    assert engine.interval.value > 0
+    assert engine.kernels in name
 
 
 def test_energy_is_within_the_power_of_the_device() -> None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from yantra.base.errors import ConfigError, expected_got
 from yantra.compile.slowdown import Slowdown
+from yantra.explore.closed_form.scale import Scale
 from yantra.fabric import clusters
 from yantra.fabric.stacks.choice import DEFAULT
 from yantra.serving import engines
@@ -57,8 +58,10 @@ class Predictor:
 
     `engine` names an engine or its file: its kernels, and what its host takes. `stack` says at
     which speeds, as `yantra run` has it; without both it is that of `yantra run`, without a host.
-    An iteration is one pass through all stages. Raises ConfigError for an unknown name, or a plan
-    that the model or the cluster cannot have.
+    `host` replaces the engine's; `scale` multiplies the device's peak and memory, as logs of the
+    user's own engine say. An iteration is one pass through all stages.
+
+    Raises ConfigError for an unknown name, or a plan that the model or the cluster cannot have.
     """
 
     def __init__(
@@ -69,6 +72,8 @@ class Predictor:
         *,
         stack: str | None = None,
         engine: str | None = None,
+        host: Host | None = None,
+        scale: Scale | None = None,
         max_tokens: int = MAX_TOKENS,
         max_sequences: int = MAX_SEQUENCES,
         max_context: int = MAX_CONTEXT,
@@ -80,13 +85,15 @@ class Predictor:
         check_plan(plan, model, 1)
         self.plan = plan
         self.engine = None if engine is None else engines.load(engine)
-        self.host = Host() if self.engine is None else self.engine.host
+        self.host = host or (Host() if self.engine is None else self.engine.host)
         self._most = max_tokens, max_sequences, max_context
         factors = Slowdown() if self.engine is not None and stack is None else None
         kernels = None if self.engine is None else self.engine.kernels or None
         machine = clusters.load(cluster) if isinstance(cluster, str) else cluster
         self.power_w = None if machine.power is None else machine.power.value
-        self._speeds = Speeds(cluster, plan, model, stack or DEFAULT, factors, kernels)
+        self._speeds = Speeds(
+            cluster, plan, model, stack or DEFAULT, factors, kernels, scale or Scale()
+        )
         self.form = ClosedForm(Works(model, plan), self._speeds)
 
     @property

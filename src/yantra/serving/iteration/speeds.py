@@ -19,6 +19,7 @@ from yantra.compute.model import Device as Seen
 from yantra.explore.closed_form.kernel_times import columns_of, distinct_columns
 from yantra.explore.closed_form.machine import Machine
 from yantra.explore.closed_form.on_stack import parts_for
+from yantra.explore.closed_form.scale import Scale
 from yantra.workloads.templates.grid import Group
 
 if TYPE_CHECKING:
@@ -34,10 +35,14 @@ if TYPE_CHECKING:
 
 _VIEWS = {"tp": "dense", "ep": "expert", "etp": "expert"}
 _WHERE = "cluster.device.compute"
+_AS_STATED = Scale()
 
 
 class Speeds:
-    """Times on one cluster, in ns; `factors` replace those of the stack where given."""
+    """Times on one cluster, in ns; `factors` replace those of the stack where given.
+
+    `scale` multiplies the device's peak and memory alone.
+    """
 
     def __init__(
         self,
@@ -47,12 +52,20 @@ class Speeds:
         stack: str,
         factors: Slowdown | None = None,
         framework: str | None = None,
+        scale: Scale = _AS_STATED,
     ) -> None:
         parts = parts_for(cluster, plan.ranks, plan.dtype, stack)
         of_rate: Dtype = "fp4" if plan.dtype == "nvfp4" else plan.dtype
         self._machine = Machine(cluster, plan.ranks, dtype=of_rate, stack=stack)
         self._machine.know(model)
-        self._device = _running(parts["device"], framework)
+        device: Device = parts["device"]
+        self._device = _running(
+            device.replace(
+                peak_flops=device.peak_flops * scale.peak,
+                memory_bytes_per_s=device.memory_bytes_per_s * scale.memory,
+            ),
+            framework,
+        )
         self._kernels = computes.model_of(self._device.compute, _WHERE)
         self._slower = factors or slowdown_on(parts.get("stack"), parts["topology"])
         stated = parts.get("stack")
