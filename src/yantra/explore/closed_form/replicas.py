@@ -210,7 +210,9 @@ def costs_of(
     every, whole = _all(reduced, v), _all(owed.gathered, v)
     behind, before = _exposed(reduced, p, v, backward, late), _all(awaited, v)
     if taken:
-        behind = behind + taken * np.maximum(every - behind, 0.0)
+        # Kernels that end later change nothing where reductions are under way for longer still.
+        longer = reduced.opening + taken * np.maximum(every - reduced.opening, 0.0)
+        behind = np.maximum(behind, longer)
         before = before + taken * np.maximum(whole - before, 0.0)
     return Costs(
         np.where(overlaps, before, whole),

@@ -156,7 +156,8 @@ def sharded(
         pairs = zip(parts, moves, strict=True)
         parts, moves = zip(*(links.beside(*both, rows, hides) for both in pairs), strict=True)
     if taken := machine.taken:
-        parts = [_beside(*both, rows, hides, taken) for both in zip(parts, moves, strict=True)]
+        share = taken * hides * (1.0 - 1.0 / np.maximum(layers, 1.0))
+        parts = [_beside(*both, rows, share) for both in zip(parts, moves, strict=True)]
     made = [_layer(part, of, rows, hides) for part, of in zip(parts, moves, strict=True)]
     usual, own = parts[-2], moves[-2]
     forward, backward = usual.forward[rows], usual.backward[rows]
@@ -220,11 +221,11 @@ def _with(part: Part, rows: np.ndarray, forward: np.ndarray, backward: np.ndarra
     return part._replace(forward=there, backward=back)
 
 
-def _beside(part: Part, of: _Moves, rows: np.ndarray, hides: np.ndarray, taken: float) -> Part:
+def _beside(part: Part, of: _Moves, rows: np.ndarray, taken: np.ndarray) -> Part:
     """A part whose kernels are longer beside the weights and gradients that move."""
     there, back = part.forward[rows], part.backward[rows]
     works = part.kernels[rows] / np.maximum(there + back, 1e-9)  # the rest is exposed messages
-    share = np.where(hides, taken * np.minimum(works, 1.0), 0.0)
+    share = taken * np.minimum(works, 1.0)
     there = there + np.minimum(share * of.gathers, there * share / (1.0 - share))
     back = back + np.minimum(share * (of.gathers + of.reduces), back * share / (1.0 - share))
     return _with(part, rows, there, back)
