@@ -63,13 +63,16 @@ def test_a_row_is_run_with_what_the_file_of_its_stack_gives() -> None:
     assert given_of(nobody) == given_of(nobody._replace(cluster="dgx-a100-80gb"))
 
 
-def test_a_row_is_run_with_the_sms_that_its_stack_states_and_no_built_in_one_states_any(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_stack_states_sms_or_has_a_factor_of_communication_that_holds_them() -> None:
     for name in stacks.names():
         stack = stacks.load(name)
-        assert all(terms.taken == NOTHING for _, terms in stack.machines)
-        assert all("taken" not in stack.scenario_part(cluster) for cluster, _ in stack.machines)
+        has_factor = any(terms.communication != NOTHING for _, terms in stack.machines)
+        assert {terms.taken.value for _, terms in stack.machines} == {0.0 if has_factor else 0.182}
+        parts = [stack.scenario_part(cluster) for cluster, _ in stack.machines]
+        assert {"taken" in part for part in parts} == {not has_factor}
+
+
+def test_a_row_is_run_with_the_sms_that_its_stack_states(monkeypatch: pytest.MonkeyPatch) -> None:
     one = row("megatron-2022", "dgx-a100-80gb")
     stated = Number(value=0.222, unit="", written="0.222", source="24 of 108 SMs")
     file = one.file
