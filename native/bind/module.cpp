@@ -57,4 +57,5 @@ NB_MODULE(_core, module) {
     yantra::register_tables(module);
     yantra::register_arrow(module);
     yantra::register_synthesis(module);
+    yantra::register_serving(module);
 }

@@ -29,5 +29,6 @@ void register_timelines(nanobind::module_& module);
 void register_tables(nanobind::module_& module);
 void register_arrow(nanobind::module_& module);
 void register_synthesis(nanobind::module_& module);
+void register_serving(nanobind::module_& module);
 
 }  // namespace yantra

@@ -1,0 +1,222 @@
+// Python's view of a fleet of serving engines.
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/ensure.hpp"
+#include "bind/arrays.hpp"
+#include "bind/columns.hpp"
+#include "bind/fields.hpp"
+#include "bind/interruptible.hpp"
+#include "bind/parts.hpp"
+#include "bind/vectors.hpp"
+#include "serving/cost/linear.hpp"
+#include "serving/cost/tables.hpp"
+#include "serving/served.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace yantra {
+
+namespace {
+
+using namespace serving;   // NOLINT: this file is its window
+
+template <class Id, class Value, class From>
+IdVector<Id, Value> column_of(const Array<From>& array) {
+    Vector<Value> made(array.size());
+    for (std::size_t at = 0; at < array.size(); ++at) {
+        made[at] = static_cast<Value>(array.data()[at]);
+    }
+    return IdVector<Id, Value>(std::move(made));
+}
+
+Vector<double> numbers_of(const Array<double>& array) { return {array.data(), array.data() + array.size()}; }
+
+// Columns of equal length, but for spans and accepted drafts.
+std::shared_ptr<Requests> requests_of(const Array<i64>& arrival_ps, const Array<i64>& prompt, const Array<i64>& output,
+                                      const Array<i64>& limit, const Array<i64>& priority, const Array<i64>& user,
+                                      const Array<i64>& session, const Array<i64>& after, const Array<i64>& delay_ps,
+                                      const Array<i64>& span_begin, const Array<i64>& span_source,
+                                      const Array<i64>& span_end, const Array<i64>& accepted_begin,
+                                      const Array<i64>& accepted) {
+    auto made = std::make_shared<Requests>();
+    made->arrival = column_of<RequestId, Time>(arrival_ps);
+    made->prompt = column_of<RequestId, u32>(prompt);
+    made->output = column_of<RequestId, u32>(output);
+    made->limit = column_of<RequestId, u32>(limit);
+    made->priority = column_of<RequestId, i64>(priority);
+    made->user = column_of<RequestId, u32>(user);
+    made->session = column_of<RequestId, u64>(session);
+    made->delay = column_of<RequestId, Time>(delay_ps);
+    for (std::size_t at = 0; at < after.size(); ++at) {
+        made->after.add(after.data()[at] < 0 ? RequestId::none : RequestId(static_cast<u32>(after.data()[at])));
+    }
+    for (std::size_t at = 0; at < span_begin.size(); ++at) {
+        made->span_begin.push_back(static_cast<u32>(span_begin.data()[at]));
+    }
+    for (std::size_t at = 0; at < span_source.size(); ++at) {
+        made->spans.push_back({static_cast<u64>(span_source.data()[at]), static_cast<u32>(span_end.data()[at])});
+    }
+    for (std::size_t at = 0; at < accepted_begin.size(); ++at) {
+        made->accepted_begin.push_back(static_cast<u32>(accepted_begin.data()[at]));
+    }
+    for (std::size_t at = 0; at < accepted.size(); ++at) {
+        made->accepted.push_back(static_cast<u32>(accepted.data()[at]));
+    }
+    return made;
+}
+
+struct BoundFleet {
+    std::shared_ptr<const Requests> requests;
+    Fleet fleet;
+
+    BoundFleet(std::shared_ptr<const Requests> of, const FleetOptions& options)
+        : requests(std::move(of)), fleet(*requests, options) {}
+};
+
+Role role_of(const std::string& name) {
+    return name == "prefill" ? Role::prefill : name == "decode" ? Role::decode : Role::both;
+}
+
+void add_replica(BoundFleet& self, const std::string& role, const std::string& engine, const EngineOptions& given,
+                 std::shared_ptr<const Cost> cost, u32 lanes, Time from, Time until) {
+    self.fleet.add(role_of(role), engine, given, std::move(cost), lanes, {from, until < 0 ? end_of_time : until});
+}
+
+void route(BoundFleet& self, const std::string& role, const std::string& routing, u64 seed) {
+    const RoutingKind* kind = find_routing(routing);
+    ensure(kind != nullptr, "a routing that nobody knows");
+    self.fleet.route(role_of(role), kind->make(seed));
+}
+
+Served run(BoundFleet& self) {
+    const InterruptibleCall call;
+    self.fleet.run();
+    return served_of(self.fleet);
+}
+
+std::shared_ptr<TableCost> tables(const Array<double>& tokens, const Array<double>& of_tokens,
+                                  const Array<double>& decode_sequences, const Array<double>& decode_context,
+                                  const Array<double>& of_decode, const Array<double>& prefill_tokens,
+                                  const Array<double>& prefill_before, const Array<double>& of_prefill,
+                                  const Array<double>& emitted, const Array<double>& of_emitted,
+                                  double host_iteration, double host_sequence, double host_token) {
+    return std::make_shared<TableCost>(PartTables{
+        {numbers_of(tokens), numbers_of(of_tokens)},
+        {numbers_of(decode_sequences), numbers_of(decode_context), numbers_of(of_decode)},
+        {numbers_of(prefill_tokens), numbers_of(prefill_before), numbers_of(of_prefill)},
+        {numbers_of(emitted), numbers_of(of_emitted)},
+        {host_iteration, host_sequence, host_token},
+    });
+}
+
+nb::list described(const Vector<EngineKind>& kinds) {
+    nb::list all;
+    for (const EngineKind& kind : kinds) {
+        nb::list options;
+        for (const EngineOption& option : kind.options) {
+            nb::list choices;
+            for (const std::string& choice : option.choices) {
+                choices.append(choice);
+            }
+            options.append(nb::make_tuple(option.name, option.fallback, option.least, option.help, choices));
+        }
+        all.append(nb::make_tuple(kind.name, kind.help, options));
+    }
+    return all;
+}
+
+void bind_served(nb::module_& module) {
+    Class<Served>(module, "Served", "What a fleet did; times in ps, -1 for never.")
+        .column("arrival", &Served::arrival)
+        .column("start", &Served::start)
+        .column("first_token", &Served::first_token)
+        .column("second_token", &Served::second_token)
+        .column("moved", &Served::moved)
+        .column("finish", &Served::finish)
+        .column("restarts", &Served::restarts)
+        .column("emissions", &Served::emissions)
+        .column("cached", &Served::cached)
+        .column("recomputed", &Served::recomputed)
+        .column("target", &Served::target)
+        .column("spent", &Served::spent)
+        .column("behind", &Served::behind)
+        .column("gap_first", &Served::gap_first)
+        .column("gap_growth", &Served::gap_growth)
+        .column("gap_count", &Served::gap_count)
+        .column("gap_sequences", &Served::gap_sequences)
+        .column("log_begin", &Served::log_begin)
+        .column("log_end", &Served::log_end)
+        .column("log_target", &Served::log_target)
+        .column("log_first", &Served::log_first)
+        .column("item_request", &Served::item_request)
+        .column("item_tokens", &Served::item_tokens)
+        .column("item_context", &Served::item_context)
+        .column("sample_time", &Served::sample_time)
+        .column("sample_replica", &Served::sample_replica)
+        .column("sample_waiting", &Served::sample_waiting)
+        .column("sample_running", &Served::sample_running)
+        .column("sample_kv_tokens", &Served::sample_kv_tokens)
+        .column("sample_batch_tokens", &Served::sample_batch_tokens)
+        .column("replica_iterations", &Served::replica_iterations)
+        .column("replica_worked", &Served::replica_worked)
+        .field("end", &Served::end)
+        .field("tokens", &Served::tokens)
+        .field("emitted", &Served::emitted)
+        .field("evicted", &Served::evicted)
+        .field("finished", &Served::finished);
+}
+
+}  // namespace
+
+void register_serving(nb::module_& module) {
+    nb::class_<Requests>(module, "ServingRequests");
+    module.def("serving_requests", &requests_of, "arrival_ps"_a, "prompt"_a, "output"_a, "limit"_a, "priority"_a,
+               "user"_a, "session"_a, "after"_a, "delay_ps"_a, "span_begin"_a, "span_source"_a, "span_end"_a,
+               "accepted_begin"_a, "accepted"_a);
+    nb::class_<Cost>(module, "IterationCost");
+    module.def("linear_cost", [](Time iteration, Time token, Time context) -> std::shared_ptr<Cost> {
+        return std::make_shared<LinearCost>(iteration, token, context);
+    }, "per_iteration_ps"_a, "per_token_ps"_a, "per_context_token_ps"_a);
+    module.def("table_cost", [](const Array<double>& tokens, const Array<double>& of_tokens,
+                                const Array<double>& decode_sequences, const Array<double>& decode_context,
+                                const Array<double>& of_decode, const Array<double>& prefill_tokens,
+                                const Array<double>& prefill_before, const Array<double>& of_prefill,
+                                const Array<double>& emitted, const Array<double>& of_emitted, double iteration,
+                                double sequence, double token) -> std::shared_ptr<Cost> {
+        return tables(tokens, of_tokens, decode_sequences, decode_context, of_decode, prefill_tokens, prefill_before,
+                      of_prefill, emitted, of_emitted, iteration, sequence, token);
+    }, "tokens"_a, "of_tokens_ns"_a, "decode_sequences"_a, "decode_context"_a, "of_decode_ns"_a, "prefill_tokens"_a,
+       "prefill_before"_a, "of_prefill_ns"_a, "emitted"_a, "of_emitted_ns"_a, "host_iteration_ns"_a,
+       "host_sequence_ns"_a, "host_token_ns"_a);
+    bind_served(module);
+    nb::class_<BoundFleet>(module, "Fleet", "Serving engines on one clock.")
+        .def("__init__", [](BoundFleet* self, std::shared_ptr<Requests> requests, u64 bytes_per_token,
+                            u64 most_under_way, u64 most_logged, bool samples) {
+            new (self) BoundFleet(std::move(requests), {bytes_per_token, most_under_way, most_logged, samples});
+        }, "requests"_a, "bytes_per_token"_a = 0, "most_under_way"_a = 0, "most_logged"_a = 0, "samples"_a = false)
+        .def("add", &add_replica, "role"_a, "engine"_a, "options"_a, "cost"_a, "lanes"_a = 1, "from_ps"_a = 0,
+             "until_ps"_a = -1)
+        .def("route", &route, "role"_a, "routing"_a, "seed"_a)
+        .def("line", [](BoundFleet& self, Time latency, double bytes_per_ns) {
+            self.fleet.carry(std::make_unique<Line>(latency, bytes_per_ns));
+        }, "latency_ps"_a, "bytes_per_ns"_a)
+        .def("run", &run);
+    module.def("serving_engines", [] { return described(engine_kinds()); });
+    module.def("serving_routings", [] {
+        nb::list all;
+        for (const RoutingKind& kind : routing_kinds()) {
+            all.append(nb::make_tuple(kind.name, kind.help));
+        }
+        return all;
+    });
+}
+
+}  // namespace yantra

@@ -1,0 +1,185 @@
+// Fleet: engines on one clock, from the first arrival to the last token.
+//
+// A replica is one engine, or several that step together (attention in parallel over data). At one
+// instant iterations end, then KV arrives, then requests, then engines plan, in the order of pools
+// and replicas. Iterations that are alike are one event, which an arrival cuts at the end of the
+// iteration under way: so a run costs as many steps as batches change.
+#pragma once
+
+#include <compare>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <queue>
+#include <span>
+#include <string>
+
+#include "serving/carrier.hpp"
+#include "serving/cost.hpp"
+#include "serving/engine.hpp"
+#include "serving/routing.hpp"
+
+namespace yantra::serving {
+
+enum class Role : u8 { both, prefill, decode };
+
+// When a replica is there: `end_of_time` if it never fails.
+struct Presence {
+    Time from = 0;
+    Time until = end_of_time;
+};
+
+struct Replica {
+    struct Lane {
+        std::unique_ptr<Engine> engine;
+        Batch batch;   // under way
+        Batch ahead;   // planned while it runs
+    };
+
+    Role role = Role::both;
+    std::shared_ptr<const Cost> cost;
+    Presence presence;
+    Vector<Lane> lanes;
+    TargetId first;        // of its lanes
+    // What follows is of the iterations under way.
+    bool is_busy = false;
+    bool is_up = true;
+    bool has_ahead = false;
+    u32 version = 0;       // of its event in the queue
+    Time begin = 0;
+    Time end = 0;
+    Pace pace;
+    u64 count = 0;
+    Time worked = 0;       // in all
+    u64 iterations = 0;
+};
+
+// A logged iteration, of one lane.
+struct LoggedIteration {
+    Time begin;
+    Time end;
+    TargetId target;
+    u32 first_item;
+    u32 items;
+};
+
+// The state of a replica from one plan to the next.
+struct Sample {
+    Time time;
+    u32 replica;
+    u32 waiting;
+    u32 running;
+    u64 kv_tokens;
+    u64 batch_tokens;
+};
+
+struct FleetOptions {
+    u64 bytes_per_token = 0;   // of KV that moves
+    u64 most_under_way = 0;    // requests that have not ended, others wait outside; 0: no bound
+    u64 most_logged = 0;       // iterations
+    bool samples = false;
+};
+
+class Fleet {
+public:
+    Fleet(const Requests& requests, const FleetOptions& options);
+
+    // A replica of `lanes` engines.
+    void add(Role role, std::string_view engine, const EngineOptions& given, std::shared_ptr<const Cost> cost,
+             u32 lanes, const Presence& presence);
+    void route(Role role, std::unique_ptr<Routing> routing);
+    void carry(std::unique_ptr<Carrier> carrier) { carrier_ = std::move(carrier); }
+
+    // Until nothing more happens. Requests that have not ended then can never.
+    void run();
+
+    const Ledger& ledger() const { return ledger_; }
+    const Vector<Replica>& replicas() const { return replicas_; }
+    const Vector<LoggedIteration>& log() const { return log_; }
+    const Vector<Item>& logged_items() const { return logged_items_; }
+    const Vector<Sample>& samples() const { return samples_; }
+    Time now() const { return now_; }
+    u64 evicted() const;
+
+private:
+    struct ReplicaEnd {
+        Time time;
+        u32 replica;
+        u32 version;
+        friend auto operator<=>(const ReplicaEnd&, const ReplicaEnd&) = default;
+    };
+    struct Arrival {
+        Time time;
+        RequestId request;
+        friend auto operator<=>(const Arrival&, const Arrival&) = default;
+    };
+    struct Turn {   // a replica comes or goes
+        Time time;
+        u32 replica;
+        bool comes;
+    };
+
+    Time next_time();
+    void end_iterations();
+    void end_iteration(u32 replica);
+    void take_finished();
+    void take_prefilled();
+    void take_moves();
+    void take_turns();
+    void take_arrivals();
+    RequestId next_arrival();
+    void arrive(RequestId request);
+    // To one of the engines that are up, or it waits until one is.
+    void hand_to(RequestId request, Role role);
+    TargetId chosen(RequestId request, Role role);
+    void accept(RequestId request, TargetId target);
+    void cut(u32 replica);
+    void make_ready(u32 replica);
+    void plan_ready();
+    bool fill(Replica& of, bool ahead);
+    void start(u32 replica);
+    void note_log(const Replica& of);
+    void note_sample(u32 replica);
+    void comes(u32 replica);
+    void fails(u32 replica);
+    Engine& engine_of(TargetId target);
+    Role role_of_prompts() const { return has_pools_ ? Role::prefill : Role::both; }
+
+    const Requests& requests_;
+    FleetOptions options_;
+    Ledger ledger_;
+    Sequences sequences_;
+    Vector<Replica> replicas_;
+    Vector<u32> replica_of_;              // by target
+    Vector<Target> targets_[3];           // that are up, by role
+    std::unique_ptr<Routing> routing_[3];
+    std::unique_ptr<Carrier> carrier_;
+    bool has_pools_ = false;
+
+    Time now_ = 0;
+    u32 next_arrival_ = 0;                // of those with an arrival of their own
+    Vector<RequestId> in_order_;
+    std::priority_queue<Arrival, std::vector<Arrival>, std::greater<>> later_;   // that followed others
+    std::priority_queue<ReplicaEnd, std::vector<ReplicaEnd>, std::greater<>> ends_;
+    std::deque<RequestId> outside_;       // as many as may are under way
+    struct Homeless {
+        RequestId request;
+        Role role;
+    };
+    std::deque<Homeless> homeless_;       // nobody who would take them is up
+    u64 under_way_ = 0;
+    Vector<Turn> turns_;                  // by time
+    std::size_t next_turn_ = 0;
+    Vector<u32> followers_begin_;         // of a request, those after it
+    Vector<RequestId> followers_;
+    Vector<u8> is_ready_;                 // replicas to plan at this instant
+    Vector<u32> ready_;
+    u32 sample_every_ = 1;
+    u32 until_sample_ = 1;
+    Vector<TargetId> destination_;        // of requests that move, by request; empty without pools
+    Vector<LoggedIteration> log_;
+    Vector<Item> logged_items_;
+    Vector<Sample> samples_;
+};
+
+}  // namespace yantra::serving

@@ -1,0 +1,80 @@
+// Requests: what is asked of the engines, as columns, and which tokens prompts have in common.
+//
+// A token is known by its source and its position: two prompts share a prefix as long as both are
+// equal. Positions after a request's last span, its output among them, are its own.
+#pragma once
+
+#include <algorithm>
+#include <span>
+
+#include "base/hash.hpp"
+#include "base/vector.hpp"
+#include "serving/ids.hpp"
+
+namespace yantra::serving {
+
+// Positions up to `end` come from `source`.
+struct ContentSpan {
+    u64 source;
+    u32 end;
+};
+
+struct Requests {
+    IdVector<RequestId, Time> arrival;   // by this order; of one that follows another, unused
+    IdVector<RequestId, u32> prompt;     // tokens
+    IdVector<RequestId, u32> output;     // tokens that it will have; engines see them end, and no sooner
+    IdVector<RequestId, u32> limit;      // most tokens that it asks for
+    IdVector<RequestId, i64> priority;   // the lowest goes first
+    IdVector<RequestId, u32> user;
+    IdVector<RequestId, u64> session;    // of a conversation; all ones: none
+    IdVector<RequestId, RequestId> after;   // it arrives `delay` after that has ended; none: at its arrival
+    IdVector<RequestId, Time> delay;
+    Vector<u32> span_begin;              // one more than requests
+    Vector<ContentSpan> spans;
+    Vector<u32> accepted_begin;          // one more than requests, or empty
+    Vector<u32> accepted;                // drafts that are right, by step, in a circle
+
+    static u64 own(RequestId request) { return (u64{1} << 62U) + request.index(); }
+
+    u32 size() const { return static_cast<u32>(prompt.size()); }
+    std::span<const ContentSpan> content(RequestId request) const {
+        const u32 begin = span_begin[request.index()];
+        return {spans.data() + begin, span_begin[request.index() + 1] - begin};
+    }
+    // The same for equal tokens from `begin` to `end` behind the same `before`.
+    u64 chained(u64 before, RequestId request, u32 begin, u32 end) const {
+        const auto all = content(request);
+        auto span = std::upper_bound(all.begin(), all.end(), begin,
+                                     [](u32 at, const ContentSpan& of) { return at < of.end; });
+        u64 hash = before;
+        u64 last = 0;
+        for (u32 at = begin; at < end;) {
+            const bool is_own = span == all.end();
+            const u64 source = is_own ? own(request) : span->source;
+            const u32 until = is_own ? end : std::min(end, span->end);
+            if (at == begin || source != last) {   // equal neighbours are one
+                hash = mixed(mixed(hash ^ source) + at);
+            }
+            last = source;
+            at = until;
+            if (!is_own) {
+                ++span;
+            }
+        }
+        return mixed(hash + end);
+    }
+    u32 accepts(RequestId request, u32 step) const {
+        const u32 begin = accepted_begin[request.index()];
+        const u32 count = accepted_begin[request.index() + 1] - begin;
+        return count == 0 ? 0 : accepted[begin + step % count];
+    }
+
+private:
+    static u64 mixed(u64 word) {   // splitmix64's last step (Steele, Lea and Flood, OOPSLA 2014)
+        word = (word ^ (word >> 30U)) * 0xbf58476d1ce4e5b9ULL;
+        word = (word ^ (word >> 27U)) * 0x94d049bb133111ebULL;
+        return word ^ (word >> 31U);
+    }
+};
+
+}  // namespace yantra::serving

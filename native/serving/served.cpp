@@ -1,0 +1,77 @@
+// A fleet's ledger, log and samples, turned into columns.
+#include "serving/served.hpp"
+
+namespace yantra::serving {
+
+namespace {
+
+void add_requests(Served& to, const Ledger& ledger) {
+    for (const Ledger::Entry& of : ledger.entries()) {
+        to.arrival.push_back(of.arrival);
+        to.start.push_back(of.start);
+        to.first_token.push_back(of.first_token);
+        to.second_token.push_back(of.second_token);
+        to.moved.push_back(of.moved);
+        to.finish.push_back(of.finish);
+        to.restarts.push_back(of.restarts);
+        to.emissions.push_back(of.emissions);
+        to.cached.push_back(static_cast<i64>(of.cached));
+        to.recomputed.push_back(static_cast<i64>(of.recomputed));
+        to.target.push_back(of.target.is_none() ? -1 : of.target.index());
+        to.spent.insert(to.spent.end(), of.spent.begin(), of.spent.end());
+        to.behind.insert(to.behind.end(), of.behind.begin(), of.behind.end());
+    }
+    for (const Gaps& gaps : ledger.gaps()) {
+        to.gap_first.push_back(gaps.first);
+        to.gap_growth.push_back(gaps.growth);
+        to.gap_count.push_back(static_cast<i64>(gaps.count));
+        to.gap_sequences.push_back(static_cast<i64>(gaps.sequences));
+    }
+}
+
+void add_log(Served& to, const Fleet& fleet) {
+    for (const LoggedIteration& of : fleet.log()) {
+        to.log_begin.push_back(of.begin);
+        to.log_end.push_back(of.end);
+        to.log_target.push_back(of.target.index());
+        to.log_first.push_back(of.first_item);
+    }
+    to.log_first.push_back(static_cast<i64>(fleet.logged_items().size()));
+    for (const Item& item : fleet.logged_items()) {
+        to.item_request.push_back(item.request.index());
+        to.item_tokens.push_back(item.tokens);
+        to.item_context.push_back(item.context);
+    }
+}
+
+void add_samples(Served& to, const Fleet& fleet) {
+    for (const Sample& sample : fleet.samples()) {
+        to.sample_time.push_back(sample.time);
+        to.sample_replica.push_back(sample.replica);
+        to.sample_waiting.push_back(sample.waiting);
+        to.sample_running.push_back(sample.running);
+        to.sample_kv_tokens.push_back(static_cast<i64>(sample.kv_tokens));
+        to.sample_batch_tokens.push_back(static_cast<i64>(sample.batch_tokens));
+    }
+}
+
+}  // namespace
+
+Served served_of(const Fleet& fleet) {
+    Served made;
+    add_requests(made, fleet.ledger());
+    add_log(made, fleet);
+    add_samples(made, fleet);
+    for (const Replica& replica : fleet.replicas()) {
+        made.replica_iterations.push_back(static_cast<i64>(replica.iterations));
+        made.replica_worked.push_back(replica.worked);
+    }
+    made.end = fleet.now();
+    made.tokens = fleet.ledger().tokens();
+    made.emitted = fleet.ledger().emitted();
+    made.evicted = fleet.evicted();
+    made.finished = fleet.ledger().finished();
+    return made;
+}
+
+}  // namespace yantra::serving
