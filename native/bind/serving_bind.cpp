@@ -3,9 +3,11 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "base/ensure.hpp"
@@ -22,11 +24,9 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 
-namespace yantra {
+namespace yantra::serving {
 
 namespace {
-
-using namespace serving;   // NOLINT: this file is its window
 
 template <class Id, class Value, class From>
 IdVector<Id, Value> column_of(const Array<From>& array) {
@@ -102,19 +102,37 @@ Served run(BoundFleet& self) {
     return served_of(self.fleet);
 }
 
-std::shared_ptr<TableCost> tables(const Array<double>& tokens, const Array<double>& of_tokens,
-                                  const Array<double>& decode_sequences, const Array<double>& decode_context,
-                                  const Array<double>& of_decode, const Array<double>& prefill_tokens,
-                                  const Array<double>& prefill_before, const Array<double>& of_prefill,
-                                  const Array<double>& emitted, const Array<double>& of_emitted,
-                                  double host_iteration, double host_sequence, double host_token) {
-    return std::make_shared<TableCost>(PartTables{
-        {numbers_of(tokens), numbers_of(of_tokens)},
-        {numbers_of(decode_sequences), numbers_of(decode_context), numbers_of(of_decode)},
-        {numbers_of(prefill_tokens), numbers_of(prefill_before), numbers_of(of_prefill)},
-        {numbers_of(emitted), numbers_of(of_emitted)},
-        {host_iteration, host_sequence, host_token},
-    });
+// Knots of the four tables; bound once, for time, operations and bytes.
+struct Knots {
+    Vector<double> tokens;
+    Vector<double> sequences;
+    Vector<double> context;
+    Vector<double> prompt_tokens;
+    Vector<double> before;
+    Vector<double> emitted;
+};
+
+using FourTables = std::tuple<Array<double>, Array<double>, Array<double>, Array<double>>;
+
+PartTables tables_of(const Knots& knots, const FourTables& values, const OtherTerms& others) {
+    const auto& [of_tokens, of_decode, of_prefill, of_emitted] = values;
+    return {{knots.tokens, numbers_of(of_tokens)},
+            {knots.sequences, knots.context, numbers_of(of_decode)},
+            {knots.prompt_tokens, knots.before, numbers_of(of_prefill)},
+            {knots.emitted, numbers_of(of_emitted)},
+            others};
+}
+
+std::shared_ptr<Cost> table_cost(const Array<double>& tokens, const Array<double>& sequences,
+                                 const Array<double>& context, const Array<double>& prompt_tokens,
+                                 const Array<double>& before, const Array<double>& emitted, const FourTables& ns,
+                                 const FourTables& flops, const FourTables& bytes,
+                                 const std::tuple<double, double, double, double>& others_ns) {
+    const Knots knots{numbers_of(tokens), numbers_of(sequences), numbers_of(context), numbers_of(prompt_tokens),
+                      numbers_of(before), numbers_of(emitted)};
+    const auto& [iteration, sequence, token, prompts] = others_ns;
+    return std::make_shared<TableCost>(tables_of(knots, ns, {iteration, sequence, token, prompts}),
+                                       tables_of(knots, flops, {}), tables_of(knots, bytes, {}));
 }
 
 nb::list described(const Vector<EngineKind>& kinds) {
@@ -167,6 +185,8 @@ void bind_served(nb::module_& module) {
         .column("sample_batch_tokens", &Served::sample_batch_tokens)
         .column("replica_iterations", &Served::replica_iterations)
         .column("replica_worked", &Served::replica_worked)
+        .column("replica_flops", &Served::replica_flops)
+        .column("replica_bytes", &Served::replica_bytes)
         .field("end", &Served::end)
         .field("tokens", &Served::tokens)
         .field("emitted", &Served::emitted)
@@ -174,9 +194,7 @@ void bind_served(nb::module_& module) {
         .field("finished", &Served::finished);
 }
 
-}  // namespace
-
-void register_serving(nb::module_& module) {
+void bind_all(nb::module_& module) {
     nb::class_<Requests>(module, "ServingRequests");
     module.def("serving_requests", &requests_of, "arrival_ps"_a, "prompt"_a, "output"_a, "limit"_a, "priority"_a,
                "user"_a, "session"_a, "after"_a, "delay_ps"_a, "span_begin"_a, "span_source"_a, "span_end"_a,
@@ -185,17 +203,8 @@ void register_serving(nb::module_& module) {
     module.def("linear_cost", [](Time iteration, Time token, Time context) -> std::shared_ptr<Cost> {
         return std::make_shared<LinearCost>(iteration, token, context);
     }, "per_iteration_ps"_a, "per_token_ps"_a, "per_context_token_ps"_a);
-    module.def("table_cost", [](const Array<double>& tokens, const Array<double>& of_tokens,
-                                const Array<double>& decode_sequences, const Array<double>& decode_context,
-                                const Array<double>& of_decode, const Array<double>& prefill_tokens,
-                                const Array<double>& prefill_before, const Array<double>& of_prefill,
-                                const Array<double>& emitted, const Array<double>& of_emitted, double iteration,
-                                double sequence, double token) -> std::shared_ptr<Cost> {
-        return tables(tokens, of_tokens, decode_sequences, decode_context, of_decode, prefill_tokens, prefill_before,
-                      of_prefill, emitted, of_emitted, iteration, sequence, token);
-    }, "tokens"_a, "of_tokens_ns"_a, "decode_sequences"_a, "decode_context"_a, "of_decode_ns"_a, "prefill_tokens"_a,
-       "prefill_before"_a, "of_prefill_ns"_a, "emitted"_a, "of_emitted_ns"_a, "host_iteration_ns"_a,
-       "host_sequence_ns"_a, "host_token_ns"_a);
+    module.def("table_cost", &table_cost, "tokens"_a, "sequences"_a, "context"_a, "prompt_tokens"_a, "before"_a,
+               "emitted"_a, "ns"_a, "flops"_a, "bytes"_a, "others_ns"_a);
     bind_served(module);
     nb::class_<BoundFleet>(module, "Fleet", "Serving engines on one clock.")
         .def("__init__", [](BoundFleet* self, std::shared_ptr<Requests> requests, u64 bytes_per_token,
@@ -219,4 +228,8 @@ void register_serving(nb::module_& module) {
     });
 }
 
-}  // namespace yantra
+}  // namespace
+
+}  // namespace yantra::serving
+
+void yantra::register_serving(nanobind::module_& module) { serving::bind_all(module); }

@@ -1,7 +1,6 @@
 // Cost: how long an iteration takes, and those that follow it while nothing but contexts grows.
 #pragma once
 
-#include <cmath>
 #include <memory>
 
 #include "serving/batch.hpp"
@@ -34,6 +33,12 @@ struct Pace {
     }
 };
 
+// What a device does in some iterations.
+struct Amounts {
+    double flops = 0.0;
+    double bytes = 0.0;   // of its memory
+};
+
 class Cost {
 public:
     Cost() = default;
@@ -43,6 +48,8 @@ public:
 
     // Of the batch, and of those alike after it: each sequence has one token more. At most `most`.
     virtual Pace pace(const Batch& batch, u64 most) const = 0;
+    // Of `count` iterations alike.
+    virtual Amounts amounts(const Batch& /*batch*/, u64 /*count*/) const { return {}; }
 };
 
 }  // namespace yantra::serving

@@ -147,6 +147,9 @@ void Fleet::end_iteration(u32 replica) {
         if (!lane.batch.items.empty()) {
             const u64 more = (of.count - 1) * lane.batch.items.size();
             ledger_.works(lane.batch.tokens + more);
+            const Amounts amounts = of.cost->amounts(lane.batch, of.count);
+            of.amounts.flops += amounts.flops;
+            of.amounts.bytes += amounts.bytes;
             lane.engine->ends(lane.batch, when);
             lane.batch.clear();
         }

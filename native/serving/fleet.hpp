@@ -50,7 +50,8 @@ struct Replica {
     Time end = 0;
     Pace pace;
     u64 count = 0;
-    Time worked = 0;       // in all
+    Time worked = 0;       // in all, as what follows
+    Amounts amounts;       // of a device
     u64 iterations = 0;
 };
 

@@ -39,6 +39,8 @@ struct Served {
     Vector<i64> sample_batch_tokens;
     Vector<i64> replica_iterations;
     Vector<i64> replica_worked;
+    Vector<double> replica_flops;   // of a device
+    Vector<double> replica_bytes;
     i64 end = 0;
     u64 tokens = 0;
     u64 emitted = 0;

@@ -1,4 +1,4 @@
-// TableCost: an iteration's time as a sum of tabulated parts, linear between knots.
+// TableCost: an iteration's time, operations and bytes as sums of tabulated parts, linear between knots.
 //
 // Products, experts and collectives go by tokens; attention of sequences that decode by their number
 // and mean context; of each piece of a prompt by its tokens and those before it; the head by tokens
@@ -78,19 +78,20 @@ private:
     Vector<double> values_;   // by first, then second
 };
 
-struct HostTerms {
+struct OtherTerms {
     double per_iteration = 0.0;
     double per_sequence = 0.0;
     double per_token = 0.0;
+    double with_prompts = 0.0;   // of an iteration in which there is some
 };
 
-// Of time in ns, or of energy in nJ.
+// Of time in ns, of operations or of bytes.
 struct PartTables {
     Curve by_tokens;
     Surface decode;    // sequences, mean context
     Surface prefill;   // tokens, those before
     Curve by_emitted;
-    HostTerms host;
+    OtherTerms others;
 
     struct Sum {
         double value;
@@ -100,9 +101,12 @@ struct PartTables {
     Sum of(const Batch& batch) const {
         const auto sequences = static_cast<double>(batch.items.size());
         const auto tokens = static_cast<double>(batch.tokens);
-        Sum sum{by_tokens.at(tokens) + by_emitted.at(batch.emitting) + host.per_iteration +
-                    host.per_sequence * sequences + host.per_token * tokens,
+        Sum sum{by_tokens.at(tokens) + others.per_iteration + others.per_sequence * sequences +
+                    others.per_token * tokens,
                 0.0, 1e18};
+        if (batch.emitting > 0) {
+            sum.value += by_emitted.at(batch.emitting);
+        }
         if (batch.decoding > 0) {
             const double context = static_cast<double>(batch.decode_context) / batch.decoding;
             const Surface::Point point = decode.at(batch.decoding, context);
@@ -111,6 +115,7 @@ struct PartTables {
             sum.count = std::max(1.0, std::ceil(point.edge - context));
         }
         if (!batch.only_decodes()) {
+            sum.value += others.with_prompts;
             for (const Item& item : batch.items) {
                 if (!item.decodes) {
                     sum.value += prefill.at(item.tokens, item.context).value;
@@ -123,7 +128,8 @@ struct PartTables {
 
 class TableCost final : public Cost {
 public:
-    explicit TableCost(PartTables time) : time_(std::move(time)) {}
+    TableCost(PartTables time, PartTables flops, PartTables bytes)
+        : time_(std::move(time)), flops_(std::move(flops)), bytes_(std::move(bytes)) {}
 
     Pace pace(const Batch& batch, u64 most) const override {
         const PartTables::Sum sum = time_.of(batch);
@@ -131,9 +137,19 @@ public:
         const auto growth = std::max<Time>(0, std::llround(sum.growth * ps_per_ns));
         return {first, growth, std::min(most, static_cast<u64>(sum.count))};
     }
+    Amounts amounts(const Batch& batch, u64 count) const override {
+        return {total(flops_.of(batch), count), total(bytes_.of(batch), count)};
+    }
 
 private:
+    static double total(const PartTables::Sum& sum, u64 count) {
+        const auto many = static_cast<double>(count);
+        return sum.value * many + sum.growth * many * (many - 1) / 2;
+    }
+
     PartTables time_;
+    PartTables flops_;
+    PartTables bytes_;
 };
 
 }  // namespace yantra::serving

@@ -37,6 +37,7 @@ COMMANDS = {
     "microbench": "Measure kernels on this machine's GPU, for calibrate.",
     "chakra": "Link, convert and look at execution traces.",
     "astra-sim": "Run ASTRA-sim's inputs and print ASTRA-sim's lines.",
+    "serve": "Serve requests on engines: what users wait for, why, and what it costs.",
     "service": "Serve the API of ASTRA-sim Service over gRPC.",
     "new": "Write a starting point for a plug-in: a topology, an algorithm, a model.",
     "contract": "Check a plug-in against the laws of its kind.",

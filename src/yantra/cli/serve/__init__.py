@@ -1,0 +1,191 @@
+"""`yantra serve`: requests on engines on a cluster; `serve plan` finds the engine that keeps a promise."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import click
+
+from yantra.base.errors import ConfigError, expected_got
+from yantra.cli.command import json_option, print_json
+from yantra.cli.complete import clusters as cluster_names
+from yantra.cli.file_options import stack_option
+from yantra.cli.group import Commands
+from yantra.cli.plugin_option import option as plugin_option
+
+if TYPE_CHECKING:
+    from yantra.serving.answer import Served
+    from yantra.serving.fleet import Linear
+
+
+class _Tools(Commands):
+    package = "yantra.cli.serve"
+    known: ClassVar = {
+        "plan": "Find the cheapest engine, parallelism and number of replicas that keep a promise.",
+    }
+
+
+@click.command(
+    cls=_Tools,
+    invoke_without_command=True,
+    examples=[
+        "yantra serve --model llama3-8b --cluster hgx-h100 \\\n"
+        "    --requests poisson:rate=10/s,count=2000,isl=1024,osl=128,seed=1",
+        "yantra serve --model llama3-70b --cluster hgx-h100 --set tp=4 --replicas 2 \\\n"
+        "    --requests azure.csv --ttft 'p99 2 s' --tpot 'p99 50 ms'",
+        "yantra serve --model llama3-70b --cluster hgx-h100 --prefill '1x tp=4' \\\n"
+        "    --decode '1x tp=4' --requests azure.csv",
+        "yantra serve --cost '5 ms, 20 us, 0.1 us' --engine vllm \\\n"
+        "    --set max_num_seqs=64 --requests azure.csv --json",
+    ],
+)
+@click.option("--model", help="A name such as llama3-70b, or a file of a model.")
+@click.option("--cluster", shell_complete=cluster_names, help="A named cluster, or its file.")
+@click.option(
+    "--requests",
+    metavar="FILE|RULE",
+    help="A trace (Azure, Mooncake, BurstGPT, vLLM, ShareGPT, own; .gz), or a rule such as "
+    "poisson:rate=10/s,count=1000,isl=1024,osl=128.",
+)
+@click.option("--engine", default="vllm", show_default=True, help="Whose scheduler.")
+@click.option("--replicas", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option("--tp", type=click.IntRange(min=1), help="Devices that share every layer.")
+@click.option("--prefill", metavar="POOL", help="Replicas for prompts: '3x tp=4,dtype=fp8'.")
+@click.option("--decode", metavar="POOL", help="Replicas that go on from there, with their KV.")
+@click.option("--routing", default="least_outstanding", show_default=True, help="Who takes a request.")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A field of the plan (ep=8, kv_cache_dtype=fp8), an option of the engine "
+    "(max_num_seqs=128), concurrency=64, transfer='50 GB/s', seed=1. May be repeated.",
+)
+@click.option("--rate", metavar="RATE", help="Scale arrivals: 2x, or 12/s.")
+@click.option("--ttft", metavar="BOUND", help="A promise: 'p99 500 ms'.")
+@click.option("--tpot", metavar="BOUND", help="A promise: 'p99 50 ms'.")
+@click.option("--cost", metavar="TIMES", help="In place of model and cluster: s an iteration, token, context token.")
+@stack_option
+@click.option("--report", type=click.Path(), help="Write a report as one HTML file.")
+@click.option("-o", "--output", type=click.Path(), help="Write one row for each request as CSV.")
+@plugin_option
+@json_option
+@click.pass_context
+def command(context: click.Context, **given: Any) -> int:
+    """Serve requests on engines: what users wait for, why, and what it costs."""
+    if context.invoked_subcommand is not None:
+        return 0
+    return _serve(**given)
+
+
+def _serve(
+    *,
+    requests: str | None,
+    settings: tuple[str, ...],
+    tp: int | None,
+    rate: str | None,
+    ttft: str | None,
+    tpot: str | None,
+    cost: str | None,
+    report: str | None,
+    output: str | None,
+    as_json: bool,
+    **named: Any,
+) -> int:
+    from yantra.serving.measures import Objective
+    from yantra.serving.requests import load
+    from yantra.serving.serve import serve
+
+    if requests is None:
+        raise ConfigError("--requests", "expected a trace, or a rule such as poisson:rate=10/s")
+    fields = _fields(settings) | ({} if tp is None else {"tp": tp})
+    asked = load(requests)
+    told = [
+        Objective.of(name, text, f"--{name}")
+        for name, text in (("ttft", ttft), ("tpot", tpot))
+        if text is not None
+    ]
+    served = serve(
+        requests=asked,
+        rate_x=_rate(rate, asked),
+        cost=None if cost is None else _cost(cost),
+        samples=report is not None,
+        **named,
+        **fields,
+    )
+    _write(served, output, report, told)
+    if as_json:
+        print_json(served.as_dict() | _goodput(served, told))
+    else:
+        sys.stdout.write(served.summary(told) + "\n")
+    return 0
+
+
+def _goodput(served: Served, told: list[Any]) -> dict[str, Any]:
+    if not told:
+        return {}
+    kept = {str(one): one.value(served.ran) for one in told}
+    return {"objectives_s": kept, "goodput_requests_per_s": served.goodput(told)}
+
+
+def _fields(settings: tuple[str, ...]) -> dict[str, Any]:
+    from yantra.base.units import parse
+
+    found: dict[str, Any] = {}
+    for text in settings:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or not value:
+            raise ConfigError("--set", expected_got("NAME=VALUE", text))
+        key = name.replace("-", "_")
+        if key in ("concurrency", "seed"):
+            if not value.isdecimal():
+                raise ConfigError(f"--set {name}", expected_got("a whole number", value))
+            found[key] = int(value)
+        elif key == "transfer":
+            found["transfer_bytes_per_s"] = parse(value, "bandwidth", "B/s", "--set transfer")
+        else:
+            found[key] = value
+    return found
+
+
+def _rate(text: str | None, asked: Any) -> float:
+    if text is None:
+        return 1.0
+    number = text.strip().removesuffix("/s").removesuffix("x")
+    try:
+        value = float(number)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1e9 or number == text.strip():
+        raise ConfigError("--rate", expected_got("a factor such as 2x or a rate such as 12/s", text))
+    if text.strip().endswith("x"):
+        return value
+    span = asked.span_s
+    if span <= 0:
+        raise ConfigError("--rate", "requests that arrive at once have no rate to scale")
+    return value * span / max(len(asked) - 1, 1)
+
+
+def _cost(text: str) -> Linear:
+    from yantra.base.units import parse
+    from yantra.serving.fleet import Linear
+
+    parts = [part.strip() for part in text.split(",")]
+    if not 1 <= len(parts) <= 3:
+        raise ConfigError("--cost", expected_got("up to three times such as '5 ms, 20 us, 0.1 us'", text))
+    seconds = [parse(part, "time", "s", "--cost") for part in parts]
+    if seconds[0] <= 0 or min(seconds) < 0:
+        raise ConfigError("--cost", expected_got("an iteration above 0 s", text))
+    return Linear(*seconds)
+
+
+def _write(served: Served, output: str | None, report: str | None, told: list[Any]) -> None:
+    if output is not None:
+        from yantra.serving.rows import write_rows
+
+        write_rows(served, output)
+    if report is not None:
+        from yantra.serving.page import write_page
+
+        write_page(served, report, told)

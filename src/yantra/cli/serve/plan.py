@@ -1,0 +1,123 @@
+"""`yantra serve plan`: the cheapest deployment that keeps a promise, and why others lose."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from yantra.base.errors import ConfigError
+from yantra.cli.command import WithExamples, json_option, print_json
+from yantra.cli.complete import clusters as cluster_names
+from yantra.cli.file_options import stack_option
+
+if TYPE_CHECKING:
+    from yantra.serving.requests import Requests
+
+
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra serve plan --model llama3-8b --cluster hgx-h100 --rate 40 \\\n"
+        "    --isl 2000 --osl 300 --ttft 'p99 1 s' --tpot 'p99 30 ms'",
+        "yantra serve plan --model llama3-70b --cluster hgx-h100 --cluster hgx-b200 \\\n"
+        "    --requests azure.csv --tpot 'p99 40 ms' --json",
+    ],
+)
+@click.option("--model", required=True, help="A name such as llama3-70b, or a file of a model.")
+@click.option(
+    "--cluster",
+    "names",
+    multiple=True,
+    required=True,
+    shell_complete=cluster_names,
+    help="A named cluster, or its file; several are compared.",
+)
+@click.option("--rate", type=float, help="Requests per second, Poisson.")
+@click.option("--isl", type=click.IntRange(1, 10**7), help="Tokens of a prompt.")
+@click.option("--osl", type=click.IntRange(1, 10**7), help="Tokens of an output.")
+@click.option("--requests", metavar="FILE|RULE", help="In place of --rate, --isl and --osl.")
+@click.option("--ttft", metavar="BOUND", help="A promise: 'p99 500 ms'.")
+@click.option("--tpot", metavar="BOUND", help="A promise: 'p99 50 ms'.")
+@click.option("--engine", "engines", multiple=True, help="Engines to try; vllm and sglang if left out.")
+@click.option("--dtype", "dtypes", multiple=True, help="Types to try; bf16 if left out.")
+@click.option("--devices", type=click.IntRange(min=1), help="The most that it may take.")
+@click.option("--top", type=click.IntRange(1, 50), default=5, show_default=True)
+@stack_option
+@json_option
+def command(
+    model: str,
+    names: tuple[str, ...],
+    rate: float | None,
+    isl: int | None,
+    osl: int | None,
+    requests: str | None,
+    ttft: str | None,
+    tpot: str | None,
+    engines: tuple[str, ...],
+    dtypes: tuple[str, ...],
+    devices: int | None,
+    top: int,
+    stack: str | None,
+    as_json: bool,
+) -> int:
+    """Find what serves a rate of requests at the least cost and keeps each promise.
+
+    Engines, parallelism, budgets and seats of a replica, pools of prefill and decode, and how many.
+    """
+    from yantra.cli.progress import progress
+    from yantra.fabric.clusters import load as load_cluster
+    from yantra.serving.measures import Objective
+    from yantra.serving.search import search
+    from yantra.serving.search.words import as_dict, lines
+    from yantra.workloads.models.catalogue import find
+
+    told = [
+        Objective.of(name, text, f"--{name}")
+        for name, text in (("ttft", ttft), ("tpot", tpot))
+        if text is not None
+    ]
+    if not told:
+        raise ConfigError("serve plan", "no promise to keep; give --ttft 'p99 500 ms', --tpot or both")
+    described = find(model)
+    asked = _requests(requests, rate, isl, osl)
+    with progress("deployments") as tell:
+        found = search(
+            described,
+            [load_cluster(name) for name in names],
+            asked,
+            told,
+            engines=engines or _usual(),
+            dtypes=dtypes or ("bf16",),
+            stack=stack,
+            most_devices=devices,
+            tell=tell,
+        )
+    if as_json:
+        print_json(as_dict(found, top))
+    else:
+        sys.stdout.write("\n".join(lines(found, described.name, asked, told, top)) + "\n")
+    return 0
+
+
+def _usual() -> tuple[str, ...]:
+    from yantra import _core
+
+    known: set[Any] = {name for name, _, _ in _core.serving_engines()}
+    return tuple(name for name in ("vllm", "sglang") if name in known)
+
+
+def _requests(requests: str | None, rate: float | None, isl: int | None, osl: int | None) -> Requests:
+    from yantra.serving.requests import load
+
+    if requests is not None:
+        if (rate, isl, osl) != (None, None, None):
+            raise ConfigError("--requests", "stands in place of --rate, --isl and --osl; leave them out")
+        return load(requests)
+    if rate is None or isl is None or osl is None:
+        raise ConfigError("serve plan", "expected --rate, --isl and --osl, or --requests")
+    if not 0 < rate < 1e6:
+        raise ConfigError("--rate", f"expected requests per second above 0, got {rate:g}")
+    count = max(500, min(int(rate * 60), 5000))
+    return load(f"poisson:rate={rate:g}/s,count={count},isl={isl},osl={osl},seed=1")

@@ -1,0 +1,188 @@
+"""What a fleet served: figures with their interval, why requests waited, cost and energy; in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from yantra.serving.fleet import OBSTACLES, PHASES
+from yantra.serving.measures import (
+    PERCENTILES,
+    Objective,
+    Spread,
+    is_overloaded,
+    kept,
+    spread,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from yantra.serving.blocks import Room
+    from yantra.serving.fleet import Fleet, Ran
+    from yantra.serving.serve import Question
+
+_HOUR = 3600.0
+
+
+class Served(NamedTuple):
+    """The answer; `ends` are the runs with the shortest and the longest iterations of 90 in 100."""
+
+    question: Question
+    fleet: Fleet
+    rooms: tuple[Room | None, ...]
+    ran: Ran
+    ends: tuple[Ran, ...] | None
+
+    @property
+    def ttft(self) -> Spread:
+        """Time to the first token, in s."""
+        return spread(self.ran.ttft_s)
+
+    @property
+    def tpot(self) -> Spread:
+        """Time per output token, in s."""
+        return spread(self.ran.tpot_s)
+
+    @property
+    def itl(self) -> Spread:
+        """Gaps between tokens, in s."""
+        return spread(*self.ran.gaps_s)
+
+    @property
+    def e2e(self) -> Spread:
+        """Time from arrival to the last token, in s."""
+        return spread(self.ran.e2e_s)
+
+    def interval(self, measure: str, percentile: float | None = None) -> tuple[float, float] | None:
+        """Return the 90 % interval of a measure's percentile (None: mean), in s; None without one."""
+        if self.ends is None:
+            return None
+        found = [_of(ran, measure, percentile) for ran in self.ends]
+        return min(found), max(found)
+
+    @property
+    def requests_per_s(self) -> float:
+        """Requests that ended, by the time from the first arrival to the last token."""
+        return len(self.ran.requests) / self.ran.makespan_s
+
+    @property
+    def output_tokens_per_s(self) -> float:
+        """Tokens emitted, by the same time."""
+        return float(self.ran.core.emitted) / self.ran.makespan_s
+
+    @property
+    def devices(self) -> int:
+        """Of all replicas."""
+        return sum(pool.devices * pool.replicas for pool in self.fleet.pools)
+
+    def goodput(self, objectives: Sequence[Objective]) -> float:
+        """Return requests per second that keep every objective."""
+        return float(kept(self.ran, objectives).sum()) / self.ran.makespan_s
+
+    @property
+    def is_overloaded(self) -> bool:
+        """Whether requests come faster than they leave."""
+        return is_overloaded(self.ran)
+
+    @property
+    def cost_usd(self) -> float | None:
+        """What all devices cost for the time of the run; None without a price."""
+        cluster = self.question.cluster
+        if cluster is None or cluster.price is None:
+            return None
+        return float(cluster.price.value) * self.devices * self.ran.makespan_s / _HOUR
+
+    @property
+    def energy_j(self) -> float | None:
+        """What all devices draw, by the power law of bytes and operations; None without one."""
+        pools = self.fleet.pools
+        if not all(getattr(pool.cost, "joules_per_byte", 0.0) for pool in pools):
+            return None
+        total, first = 0.0, 0
+        for pool in pools:
+            at = np.zeros(sum(one.replicas for one in pools))
+            at[first : first + pool.replicas] = pool.devices
+            total += pool.cost.joules(self.ran, at, self.ran.makespan_s)
+            first += pool.replicas
+        return total
+
+    def per_million_tokens(self, amount: float | None) -> float | None:
+        """Return an amount by a million tokens emitted."""
+        return None if amount is None else amount / self.ran.core.emitted * 1e6
+
+    @property
+    def spent(self) -> dict[str, float]:
+        """Mean seconds of a request in each phase; they add up to the mean E2E."""
+        return dict(zip(PHASES, self.ran.spent_s.mean(axis=0).tolist(), strict=True))
+
+    @property
+    def behind(self) -> dict[str, float]:
+        """Mean seconds for which a request had not started, by what held the first that waited."""
+        return dict(zip(OBSTACLES, self.ran.behind_s.mean(axis=0).tolist(), strict=True))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values; times in s."""
+        measures = {
+            name: {
+                "mean": of.mean,
+                **{f"p{p:g}": value for p, value in zip(PERCENTILES, of.percentiles, strict=True)},
+                "max": of.most,
+            }
+            for name, of in self._spreads().items()
+        }
+        intervals = {
+            name: {
+                key: self.interval(name, p)
+                for key, p in (("mean", None), *((f"p{p:g}", p) for p in PERCENTILES))
+            }
+            for name in measures
+            if self.ends is not None
+        }
+        return {
+            "requests": len(self.ran.requests),
+            "devices": self.devices,
+            "makespan_s": self.ran.makespan_s,
+            "requests_per_s": self.requests_per_s,
+            "output_tokens_per_s": self.output_tokens_per_s,
+            "overloaded": self.is_overloaded,
+            "seconds": measures,
+            "interval_90": intervals,
+            "spent_s": self.spent,
+            "behind_s": self.behind,
+            "preemptions": int(self.ran.column("restarts").sum()),
+            "recomputed_tokens": int(self.ran.column("recomputed").sum()),
+            "cached_tokens": int(self.ran.column("cached").sum()),
+            "iterations": int(self.ran.column("replica_iterations").sum()),
+            "usd_per_million_tokens": self.per_million_tokens(self.cost_usd),
+            "j_per_million_tokens": self.per_million_tokens(self.energy_j),
+            "kv": [None if room is None else room.words() for room in self.rooms],
+            "rests_on": self.rests_on,
+        }
+
+    @property
+    def rests_on(self) -> str:
+        """What the times rest on."""
+        texts = [getattr(pool.cost, "rests_on", "the given cost") for pool in self.fleet.pools]
+        return "; ".join(dict.fromkeys(texts))
+
+    def summary(self, objectives: Sequence[Objective] = ()) -> str:
+        """Return the answer in lines."""
+        from yantra.serving.words import lines
+
+        return "\n".join(lines(self, objectives))
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+    def _spreads(self) -> dict[str, Spread]:
+        return {"ttft": self.ttft, "tpot": self.tpot, "itl": self.itl, "e2e": self.e2e}
+
+
+def _of(ran: Ran, measure: str, percentile: float | None) -> float:
+    if measure == "itl":
+        of = spread(*ran.gaps_s)
+    else:
+        of = spread({"ttft": ran.ttft_s, "tpot": ran.tpot_s, "e2e": ran.e2e_s}[measure])
+    return of.mean if percentile is None else of.at(percentile)

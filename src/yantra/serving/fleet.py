@@ -1,0 +1,230 @@
+"""A fleet: pools of replicas, what an iteration takes on each, who takes a request; run in the core.
+
+    pool = Pool("vllm", {"num_blocks": 4096}, Linear(5e-3, 20e-6, 1e-7))
+    ran = Fleet((pool,)).run(requests)
+
+Trade-off: times are whole ps, so equal runs are equal to the bit, and a run ends after 106 days.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from yantra import _core
+from yantra.base.errors import ConfigError, DeadlockError, did_you_mean
+from yantra.base.text import count
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from yantra.serving.requests import Requests
+
+Role = Literal["both", "prefill", "decode"]
+PHASES = ("queued", "prefill", "transfer", "admission", "decode", "preempted", "recompute")
+"""What a request spends its time in; the sum is its whole time, exactly."""
+OBSTACLES = ("iteration", "seats", "tokens", "blocks", "order")
+"""Why the first that waits does not start."""
+
+PS = 1e12
+_LAST_NS = 2**63 // 1000 - 1
+
+
+class Linear(NamedTuple):
+    """An iteration takes so long, in s, and so much a token and a token of context."""
+
+    per_iteration: float
+    per_token: float = 0.0
+    per_context_token: float = 0.0
+
+    def core(self, factor: float = 1.0) -> Any:
+        """Return it as the core has it, `factor` times as long."""
+        return _core.linear_cost(*(round(value * factor * PS) for value in self))
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Equal replicas. `cost` has `core(factor)`; `lanes` engines of a replica step together."""
+
+    engine: str
+    options: Mapping[str, float]
+    cost: Any
+    replicas: int = 1
+    role: Role = "both"
+    lanes: int = 1
+    devices: int = 1
+    """Of a replica."""
+    starts_s: tuple[float, ...] = ()
+    """When replicas are there, from 0; the rest at once."""
+    ends_s: tuple[float, ...] = ()
+    """When they fail; those without one never do."""
+
+
+class Line(NamedTuple):
+    """KV goes over one line after the other: `bytes_per_token` of a prompt at `bytes_per_s`."""
+
+    bytes_per_token: int
+    bytes_per_s: float
+    latency_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """Pools of replicas behind a router; with pools of prefill and decode, KV moves over `line`."""
+
+    pools: Sequence[Pool]
+    routing: str = "least_outstanding"
+    seed: int = 1
+    line: Line | None = None
+    most_under_way: int = 0
+    """Requests that have not ended; others wait at their senders. 0: no bound."""
+
+    def run(
+        self, requests: Requests, *, factor: float = 1.0, most_logged: int = 0, samples: bool = False
+    ) -> Ran:
+        """Serve all requests, each iteration `factor` times as long.
+
+        `most_logged` iterations are kept with what they worked on. Raises ConfigError for requests
+        that never fit, and DeadlockError if one cannot end.
+        """
+        _check_routing(self.routing)
+        _check_times(requests)
+        bytes_per_token = 0 if self.line is None else self.line.bytes_per_token
+        core = _core.Fleet(
+            core_requests(requests),
+            bytes_per_token=bytes_per_token,
+            most_under_way=self.most_under_way,
+            most_logged=most_logged,
+            samples=samples,
+        )
+        for pool in self.pools:
+            cost = pool.cost.core(factor)
+            for number in range(pool.replicas):
+                begin = pool.starts_s[number] if number < len(pool.starts_s) else 0.0
+                end = pool.ends_s[number] if number < len(pool.ends_s) else None
+                core.add(
+                    pool.role,
+                    pool.engine,
+                    dict(pool.options),
+                    cost,
+                    pool.lanes,
+                    round(begin * PS),
+                    -1 if end is None else round(end * PS),
+                )
+        for role in {pool.role for pool in self.pools}:
+            core.route(role, self.routing, self.seed)
+        if self.line is not None:
+            core.line(round(self.line.latency_s * PS), self.line.bytes_per_s / 1e9)
+        ran = Ran(core.run(), requests)
+        if ran.core.finished < len(requests):
+            raise DeadlockError(_stuck(ran, requests))
+        return ran
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a fleet did: columns by request, in ps, -1 for never."""
+
+    core: Any
+    requests: Requests
+    _columns: dict[str, Any] = field(default_factory=dict)
+
+    def column(self, name: str) -> np.ndarray:
+        """Return a column of the core, made once."""
+        if name not in self._columns:
+            self._columns[name] = np.asarray(getattr(self.core, name))
+        found: np.ndarray = self._columns[name]
+        return found
+
+    @cached_property
+    def ttft_s(self) -> np.ndarray:
+        """Time to the first token, from arrival."""
+        return self._between("first_token", "arrival")
+
+    @cached_property
+    def e2e_s(self) -> np.ndarray:
+        """Time from arrival to the last token."""
+        return self._between("finish", "arrival")
+
+    @cached_property
+    def tpot_s(self) -> np.ndarray:
+        """(last - first token) / (output - 1) of requests with more than one token."""
+        many = self.requests.output > 1
+        took = self._between("finish", "first_token")[many]
+        return np.asarray(took / (self.requests.output[many] - 1))
+
+    @cached_property
+    def queue_s(self) -> np.ndarray:
+        """Time from arrival to the first iteration that works on it."""
+        return self._between("start", "arrival")
+
+    @cached_property
+    def gaps_s(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return each gap between two tokens of a request, and how often it was."""
+        names = ("gap_first", "gap_growth", "gap_count", "gap_sequences")
+        first, growth, many, sequences = (self.column(name) for name in names)
+        begin = np.cumsum(many) - many
+        step = np.arange(int(many.sum())) - np.repeat(begin, many)
+        value = np.repeat(first, many) + np.repeat(growth, many) * step
+        return value / PS, np.repeat(sequences, many)
+
+    @property
+    def spent_s(self) -> np.ndarray:
+        """By request and phase of `PHASES`."""
+        return self.column("spent").reshape(len(self.requests), -1)[:, 1:] / PS
+
+    @property
+    def behind_s(self) -> np.ndarray:
+        """By request and obstacle of `OBSTACLES`, while it had not started."""
+        return self.column("behind").reshape(len(self.requests), -1) / PS
+
+    @property
+    def makespan_s(self) -> float:
+        """From the first arrival to the last token."""
+        return float(self.column("finish").max() - self.column("arrival").min()) / PS
+
+    def _between(self, last: str, first: str) -> np.ndarray:
+        return np.asarray((self.column(last) - self.column(first)) / PS)
+
+
+def core_requests(requests: Requests) -> Any:
+    """Return requests as the core has them."""
+    none = np.zeros(0, np.int64)
+    wide = (
+        requests.arrival_ns * 1000, requests.prompt, requests.output, requests.limit,
+        requests.priority, requests.user, requests.session, requests.after,
+        requests.delay_ns * 1000, requests.span_start, requests.span_source, requests.span_end,
+    )  # fmt: skip
+    return _core.serving_requests(
+        *(np.ascontiguousarray(column, np.int64) for column in wide), none, none
+    )
+
+
+def _check_routing(name: str) -> None:
+    known = [kind for kind, _ in _core.serving_routings()]
+    if name not in known:
+        problem = f"nothing is named '{name}'; expected one of {', '.join(known)}"
+        raise ConfigError("routing", problem + did_you_mean(name, known))
+
+
+def _check_times(requests: Requests) -> None:
+    if not len(requests):
+        raise ConfigError("requests", "there are none; expected at least one")
+    latest = int(max(requests.arrival_ns.max(), requests.delay_ns.max()))
+    if latest > _LAST_NS:
+        at = int(np.argmax(requests.arrival_ns))
+        raise ConfigError(f"requests[{at}]", f"arrives after {latest / 8.64e13:.0f} days; at most 106")
+
+
+def _stuck(ran: Ran, requests: Requests) -> str:
+    left = np.flatnonzero(ran.column("finish") < 0)
+    first = int(left[0])
+    size = f"prompt {requests.prompt[first]}, output {requests.output[first]} tokens"
+    return (
+        f"{count(len(left), 'request')} can never end, first number {first} ({size}): "
+        "it needs more KV, or more tokens in an iteration, than an engine has; "
+        "give more memory (tp, num_blocks), a larger max_num_batched_tokens, or shorter prompts"
+    )

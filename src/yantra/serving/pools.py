@@ -1,0 +1,106 @@
+"""Pools as a user writes them: `3x tp=4,max_num_seqs=64` are three replicas of four devices.
+
+Names are fields of an inference plan (tp, pp, ep, dtype, ...), options of the engine, `engine`
+itself, and `start=60s`, the time after which all replicas of the pool are there.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from yantra import _core
+from yantra.base.errors import ConfigError, did_you_mean, expected_got
+from yantra.base.units import parse
+from yantra.workloads.serving.plan import InferencePlan
+
+_POOL = re.compile(r"\s*(?:(\d{1,6})\s*x)?\s*(.*)", re.DOTALL)
+_WHOLE = re.compile(r"-?\d{1,15}")
+_PLAN = tuple(InferencePlan.field_names)
+
+
+class Asked(NamedTuple):
+    """What a user says of a pool."""
+
+    replicas: int
+    engine: str
+    plan: InferencePlan
+    options: dict[str, float]
+    start_s: float
+    """When its replicas are there."""
+
+
+def pool_of(text: str, engine: str, common: dict[str, Any], where: str) -> Asked:
+    """Read a pool; `common` are fields and options that it does not say itself.
+
+    Raises ConfigError at `where` for what neither plans nor the engine have.
+    """
+    match = _POOL.fullmatch(text)
+    if match is None:
+        raise ConfigError(where, expected_got("a pool such as '3x tp=4'", text))
+    given = dict(common)
+    for part in match[2].split(","):
+        if part.strip():
+            name, equals, value = (piece.strip() for piece in part.partition("="))
+            if not equals or not value:
+                raise ConfigError(where, expected_got("name=value,name=value", part.strip()))
+            given[name.replace("-", "_")] = value
+    return asked(int(match[1] or 1), engine, given, where)
+
+
+def asked(replicas: int, engine: str, given: dict[str, Any], where: str) -> Asked:
+    """Return the pool of so many replicas with fields of a plan and options of an engine."""
+    if replicas < 1:
+        raise ConfigError(where, expected_got("at least one replica", replicas))
+    given = dict(given)
+    engine = str(given.pop("engine", engine))
+    start = given.pop("start", 0.0)
+    start_s = float(start) if not isinstance(start, str) else parse(start, "time", "s", where)
+    known = options_of(engine, where)
+    plan = {name: _value(given.pop(name)) for name in tuple(given) if name in _PLAN}
+    options = {name: _option(name, value, known, where) for name, value in given.items()}
+    return Asked(replicas, engine, InferencePlan.of(plan), options, start_s)
+
+
+def options_of(engine: str, where: str = "engine") -> dict[str, tuple[float, float, str, list[str]]]:
+    """Return default, least, meaning and choices of an engine's options. Raises ConfigError."""
+    engines = {name: options for name, _, options in _core.serving_engines()}
+    if engine not in engines:
+        problem = f"nothing is named '{engine}'; expected one of {', '.join(engines)}"
+        raise ConfigError(where, problem + did_you_mean(engine, engines))
+    return {
+        name: (fallback, least, meaning, list(choices))
+        for name, fallback, least, meaning, choices in engines[engine]
+    }
+
+
+def _option(name: str, value: Any, known: dict[str, Any], where: str) -> float:
+    if name not in known:
+        names = (*known, *_PLAN)
+        problem = f"{name}: no field of a plan and no option of the engine"
+        raise ConfigError(where, problem + (did_you_mean(name, names) or f"; expected {', '.join(known)}"))
+    _, least, _, choices = known[name]
+    if choices:
+        text = {"true": "on", "false": "off"}.get(str(value).lower(), str(value))
+        if text not in choices:
+            expected = f"one of {', '.join(choices)}"
+            raise ConfigError(f"{where}: {name}", expected_got(expected, value) + did_you_mean(text, choices))
+        return float(choices.index(text))
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ConfigError(f"{where}: {name}", expected_got("a number", value)) from None
+    if not least <= number <= 2**31:
+        raise ConfigError(f"{where}: {name}", expected_got(f"at least {least:g}", value))
+    return number
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, str) and _WHOLE.fullmatch(value):
+        return int(value)
+    if isinstance(value, str):
+        try:
+            return float(value)
+        except ValueError:
+            return {"true": True, "false": False}.get(value.lower(), value)
+    return value

@@ -1,0 +1,7 @@
+"""`serve plan`: the cheapest engine, parallelism, replicas and pools that keep a promise."""
+
+from __future__ import annotations
+
+from yantra.serving.search.search import Found, Tried, search
+
+__all__ = ["Found", "Tried", "search"]

@@ -1,0 +1,96 @@
+"""Candidates of a search: what a replica may be, on each cluster.
+
+A replica is within one domain of the innermost network, where tensors are shared quickly. With
+experts there are also replicas whose attention is in parallel over data and whose experts are spread
+over all devices. Trade-off: budgets and seats are tried at few values each, as engines ship them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from yantra.base.errors import YantraError
+from yantra.serving.pools import Asked, options_of
+from yantra.workloads.models.experts import experts_a_token
+from yantra.workloads.serving.legality import check_plan
+from yantra.workloads.serving.plan import InferencePlan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from yantra.fabric.clusters.types import Cluster
+
+_BUDGETS = (2048, 8192)
+_SEATS = (64, 256, 1024)
+_BUDGET_NAMES = ("max_num_batched_tokens", "chunked_prefill_size", "max_num_tokens")
+_SEAT_NAMES = ("max_num_seqs", "max_running_requests", "max_batch_size")
+
+
+class Candidate(NamedTuple):
+    """One replica on a cluster."""
+
+    cluster: Cluster
+    pool: Asked
+
+    @property
+    def devices(self) -> int:
+        return self.pool.plan.ranks
+
+    @property
+    def usd_per_h(self) -> float:
+        """The price of a replica; its devices where the cluster has none."""
+        price = self.cluster.price
+        return self.devices * (1.0 if price is None else float(price.value))
+
+    def words(self) -> str:
+        """Return `vllm tp=4 max_num_seqs=256`."""
+        plan = self.pool.plan
+        fields = {name: getattr(plan, name) for name in ("tp", "dp", "ep") if getattr(plan, name) > 1}
+        texts = [f"{name}={value}" for name, value in fields.items()] or ["tp=1"]
+        if plan.dtype != "bf16":
+            texts.append(plan.dtype)
+        texts += [f"{name}={value:g}" for name, value in self.pool.options.items()]
+        return f"{self.pool.engine} {' '.join(texts)}"
+
+
+def candidates(
+    model: Any, clusters: Sequence[Cluster], engines: Sequence[str], dtypes: Sequence[str]
+) -> Iterator[Candidate]:
+    """Yield each legal replica; those of one plan and engine follow each other."""
+    for cluster in clusters:
+        for plan in _plans(model, cluster, dtypes):
+            for engine in engines:
+                for options in _options(engine):
+                    yield Candidate(cluster, Asked(1, engine, plan, options, 0.0))
+
+
+def _plans(model: Any, cluster: Cluster, dtypes: Sequence[str]) -> Iterator[InferencePlan]:
+    domain = cluster.network[0].members
+    most = 8 if domain is None else min(int(domain.value), 64)
+    sizes = [1 << at for at in range(most.bit_length()) if 1 << at <= most]
+    for dtype in dtypes:
+        shapes: list[dict[str, int]] = [{"tp": size} for size in sizes]
+        if experts_a_token(model):
+            shapes += [{"tp": size, "ep": size} for size in sizes if size > 1]
+            shapes += [{"tp": 1, "dp": size, "ep": size} for size in sizes if size > 1]
+        for shape in shapes:
+            try:
+                plan = InferencePlan(dtype=dtype, **shape)  # type: ignore[arg-type]
+                check_plan(plan, model, 1)
+            except YantraError:
+                continue
+            yield plan
+
+
+def _options(engine: str) -> Iterator[dict[str, float]]:
+    known = options_of(engine)
+    budget = next((name for name in _BUDGET_NAMES if name in known), None)
+    seats = next((name for name in _SEAT_NAMES if name in known), None)
+    for tokens in _BUDGETS if budget else (0,):
+        for seat in _SEATS if seats else (0,):
+            made: dict[str, float] = {}
+            if budget:
+                made[budget] = float(tokens)
+            if seats:
+                made[seats] = float(seat)
+            yield made

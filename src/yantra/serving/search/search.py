@@ -1,0 +1,308 @@
+"""The search: candidates by their bound on cost, simulated until no bound is below the best found.
+
+Each is simulated as the whole fleet at the whole rate, with as few replicas as keep the promises.
+Then pools of prefill and decode, whose sizes come from the bounds of each. What loses is told with
+the reason. Trade-off: one draw of arrivals judges all, so an answer is as sure as its p99 of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import ceil, inf
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from yantra.base.errors import CapacityError, ConfigError, DeadlockError, YantraError
+from yantra.base.units import format_time
+from yantra.serving.capacity import keeps
+from yantra.serving.search.bounds import Bounds, Load, bounds
+from yantra.serving.search.candidates import Candidate, candidates
+from yantra.serving.serve import Question, fleet_of, line_of
+from yantra.serving.fleet import Fleet, Line, Pool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from yantra.fabric.clusters.types import Cluster
+    from yantra.serving.fleet import Ran
+    from yantra.serving.measures import Objective
+    from yantra.serving.requests import Requests
+
+_MOST_MORE = 8
+"""Replicas tried beyond the bound, as a factor."""
+_PAIRS = 12
+"""Pairs of prefill and decode replicas that are simulated, those with the lowest bound on cost."""
+
+
+class Tried(NamedTuple):
+    """A deployment and what came of it; `ran` None where a bound said enough."""
+
+    name: str
+    pools: tuple[tuple[int, str, Candidate], ...]
+    usd_per_h: float
+    devices: int
+    ran: Ran | None
+    why_not: str
+    """Empty where it keeps all promises."""
+
+
+class Found(NamedTuple):
+    """What keeps the promises, the cheapest first, and what does not with the reason."""
+
+    kept: tuple[Tried, ...]
+    lost: tuple[Tried, ...]
+    considered: int
+    simulated: int
+    is_priced: bool
+
+
+class _Shape(NamedTuple):
+    """A candidate with its pool for the core, and its bounds."""
+
+    candidate: Candidate
+    pool: Pool
+    bounds: Bounds
+
+
+class _Search:
+    """What all candidates share: the question, tables by plan, and how many runs there were."""
+
+    def __init__(
+        self, model: Any, requests: Requests, objectives: Sequence[Objective], stack: str | None
+    ) -> None:
+        self.model, self.requests, self.objectives, self.stack = model, requests, objectives, stack
+        span = requests.span_s
+        if span <= 0:
+            raise ConfigError("requests", "they arrive at once; a plan needs a rate")
+        self.load = Load(
+            float(requests.prompt.mean()), float(requests.output.mean()), (len(requests) - 1) / span
+        )
+        self.simulated = 0
+        self._costs: dict[Any, Any] = {}
+
+    def shape(self, candidate: Candidate) -> _Shape:
+        """Return a candidate with its tables and bounds; CapacityError if nothing fits."""
+        question = Question(
+            self.requests, (("both", candidate.pool),), self.model, candidate.cluster, self.stack
+        )
+        (pool,), (room,) = self._fleet(question, candidate)
+        tpot = [one.seconds for one in self.objectives if one.measure == "tpot"]
+        assert room is not None
+        seats = int(max((v for k, v in pool.options.items() if "seqs" in k or "running" in k), default=1e9))
+        found = bounds(
+            pool.cost.tables, self.load, room.tokens, seats, min(tpot, default=None), pool.lanes
+        )
+        return _Shape(candidate, pool, found)
+
+    def run(self, pools: Sequence[Pool], line: Line | None = None) -> Ran | None:
+        """Return the run of a fleet; None where it can never end."""
+        self.simulated += 1
+        try:
+            return Fleet(tuple(pools), line=line).run(self.requests)
+        except DeadlockError:
+            return None
+
+    def broken(self, ran: Ran | None) -> str:
+        """Say which promise a run breaks; empty if none."""
+        if ran is None:
+            return "some requests never fit"
+        for one in self.objectives:
+            if (value := one.value(ran)) > one.seconds:
+                return f"{one.measure.upper()} is {format_time(value * 1e9)}, not {one}"
+        return "" if keeps(ran, self.objectives) else "the queue grows"
+
+    def too_slow(self, of: Bounds) -> str:
+        """Say which promise no number of replicas can keep; empty if none is known."""
+        for one in self.objectives:
+            least = {"ttft": of.ttft_s, "tpot": of.tpot_s}.get(one.measure, 0.0)
+            if least > one.seconds:
+                return f"{one.measure.upper()} of one request alone is {format_time(least * 1e9)}"
+        return "" if of.decode_rate > 0 else "no batch keeps the promise"
+
+    def _fleet(self, question: Question, candidate: Candidate) -> Any:
+        plan = candidate.pool.plan
+        key = (candidate.cluster.name, plan, candidate.pool.engine)
+        if key not in self._costs:
+            wide = candidate.pool._replace(options={})
+            fleet, rooms = fleet_of(question._replace(pools=(("both", wide),)))
+            self._costs[key] = fleet.pools[0], rooms[0]
+        made, room = self._costs[key]
+        return (replace(made, options={**made.options, **candidate.pool.options}),), (room,)
+
+
+def search(
+    model: Any,
+    clusters: Sequence[Cluster],
+    requests: Requests,
+    objectives: Sequence[Objective],
+    *,
+    engines: Sequence[str],
+    dtypes: Sequence[str],
+    stack: str | None = None,
+    most_devices: int | None = None,
+    tell: Callable[[int, int], None] | None = None,
+) -> Found:
+    """Return the deployments that keep all promises at the rate of the requests.
+
+    `tell` hears how many of how many are done. Raises ConfigError without a promise.
+    """
+    if not objectives:
+        raise ConfigError("serve plan", "no promise to keep; give --ttft, --tpot or both")
+    of = _Search(model, requests, objectives, stack)
+    shapes, lost = _shapes(of, list(candidates(model, clusters, engines, dtypes)))
+    limit = inf if most_devices is None else most_devices
+    kept: list[Tried] = []
+    ordered = sorted(shapes, key=lambda one: _least_usd(of, one))
+    for at, shape in enumerate(ordered):
+        cheapest = min((one.usd_per_h for one in kept), default=inf)
+        if tell is not None:
+            tell(at, len(ordered))
+        if _least_usd(of, shape) >= cheapest * 2:
+            lost.append(_bounded(of, shape, cheapest))
+            continue
+        tried = _replicated(of, shape, limit)
+        (kept if not tried.why_not else lost).append(tried)
+    for tried in _pairs(of, ordered, limit):
+        (kept if not tried.why_not else lost).append(tried)
+    kept.sort(key=lambda one: (one.usd_per_h, one.devices, one.name))
+    is_priced = all(cluster.price is not None for cluster in clusters)
+    return Found(tuple(kept), tuple(lost), len(shapes) + len(lost), of.simulated, is_priced)
+
+
+def _shapes(of: _Search, all_of: Sequence[Candidate]) -> tuple[list[_Shape], list[Tried]]:
+    shapes: list[_Shape] = []
+    lost: list[Tried] = []
+    for candidate in all_of:
+        alone = ((1, "both", candidate),)
+        try:
+            shape = of.shape(candidate)
+        except CapacityError:
+            lost.append(_tried(alone, None, "no KV fits"))
+            continue
+        except YantraError as error:
+            lost.append(_tried(alone, None, str(error)))
+            continue
+        if why := of.too_slow(shape.bounds):
+            lost.append(_tried(alone, None, why))
+        else:
+            shapes.append(shape)
+    return shapes, lost
+
+
+def _least(of: _Search, rate: float) -> int:
+    return max(ceil(of.load.rate / rate * (1 - 1e-9)), 1)
+
+
+def _least_usd(of: _Search, shape: _Shape) -> float:
+    return _least(of, shape.bounds.rate) * shape.candidate.usd_per_h
+
+
+def _bounded(of: _Search, shape: _Shape, cheapest: float) -> Tried:
+    pools = ((_least(of, shape.bounds.rate), "both", shape.candidate),)
+    times = _least_usd(of, shape) / cheapest
+    return _tried(pools, None, f"costs at least {times:.2g} times the best")
+
+
+def _replicated(of: _Search, shape: _Shape, limit: float) -> Tried:
+    """Return a candidate with as few replicas as keep the promises."""
+    first = _least(of, shape.bounds.rate)
+    last, why, ran = first, "", None
+    most = min(first * _MOST_MORE, int(limit // shape.candidate.devices) if limit < inf else 1 << 20)
+    if first > most:
+        return _tried(((first, "both", shape.candidate),), None, "takes more devices than allowed")
+
+    def tried(count: int) -> tuple[str, Ran | None]:
+        ran = of.run([replace(shape.pool, replicas=count)])
+        return of.broken(ran), ran
+
+    low, count = first - 1, first
+    while True:
+        why, ran = tried(count)
+        if not why or count >= most:
+            break
+        low, count = count, min(max(count + 1, int(count * 1.5)), most)
+    last = count
+    while not why and last - low > 1:
+        middle = (low + last) // 2
+        said, other = tried(middle)
+        if said:
+            low = middle
+        else:
+            last, ran = middle, other
+    return _tried(((last, "both", shape.candidate),), ran, why)
+
+
+def _pairs(of: _Search, shapes: Sequence[_Shape], limit: float) -> list[Tried]:
+    """Return pools of prefill and decode of the pairs with the lowest bounds."""
+    found = []
+    for one in shapes:
+        for other in shapes:
+            if one.candidate.cluster is not other.candidate.cluster:
+                continue
+            if one.candidate.pool.engine != other.candidate.pool.engine:
+                continue
+            counts = (_least(of, one.bounds.prefill_rate), _least(of, other.bounds.decode_rate))
+            usd = counts[0] * one.candidate.usd_per_h + counts[1] * other.candidate.usd_per_h
+            found.append((usd, counts, one, other))
+    found.sort(key=lambda item: item[0])
+    made, seen = [], set()
+    for _, counts, one, other in found:
+        key = (one.candidate.pool.plan, other.candidate.pool.plan, one.candidate.cluster.name)
+        if key in seen:
+            continue
+        seen.add(key)
+        made.append(_paired(of, one, other, counts, limit))
+        if len(made) == _PAIRS:
+            break
+    return made
+
+
+def _paired(
+    of: _Search, one: _Shape, other: _Shape, counts: tuple[int, int], limit: float
+) -> Tried:
+    """Return a pair of pools, each made larger while the promise it is for is broken."""
+    question = Question(
+        of.requests,
+        (("prefill", one.candidate.pool), ("decode", other.candidate.pool)),
+        of.model,
+        one.candidate.cluster,
+    )
+
+
+    line = line_of(question)
+    first, second = counts
+    for _ in range(_MOST_MORE):
+        pools = ((first, "prefill", one.candidate), (second, "decode", other.candidate))
+        if first * one.candidate.devices + second * other.candidate.devices > limit:
+            return _tried(pools, None, "takes more devices than allowed")
+        ran = of.run(
+            [
+                replace(one.pool, replicas=first, role="prefill"),
+                replace(other.pool, replicas=second, role="decode"),
+            ],
+            line,
+        )
+        if not (why := of.broken(ran)):
+            return _tried(pools, ran, "")
+        if ran is None or why.startswith("TTFT"):
+            first += 1
+        else:
+            second += 1
+    return _tried(pools, ran, why)
+
+
+def _tried(
+    pools: tuple[tuple[int, str, Candidate], ...], ran: Ran | None, why: str
+) -> Tried:
+    names = [
+        f"{count} x {candidate.words()}" + ("" if role == "both" else f" for {role}")
+        for count, role, candidate in pools
+    ]
+    where = pools[0][2].cluster.name
+    return Tried(
+        f"{' and '.join(names)} on {where}",
+        pools,
+        sum(count * candidate.usd_per_h for count, _, candidate in pools),
+        sum(count * candidate.devices for count, _, candidate in pools),
+        ran,
+        why,
+    )

@@ -1,0 +1,222 @@
+"""`serve`: requests on replicas of an engine on a cluster, and what their users wait for.
+
+    said = yantra.serve("llama3-70b", "hgx-h100", "azure-conversation.csv.gz", tp=4, replicas=2)
+    said.ttft.at(99.0), said.interval("ttft", 99.0), said.goodput(...)
+
+An interval is that of the iterations: the fleet runs again with all of them as short, and as long,
+as 90 of 100 are. Trade-off: errors of one machine go one way, so the ends are wider than errors of
+single iterations would make them.
+"""
+
+from __future__ import annotations
+
+from math import exp
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from yantra.base.errors import ConfigError, UnsupportedError
+from yantra.serving.answer import Served
+from yantra.serving.blocks import Room, bytes_per_token, room_of
+from yantra.serving.fleet import Fleet, Line, Linear, Pool
+from yantra.serving.pools import Asked, asked, options_of, pool_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from yantra.fabric.clusters.types import Cluster
+    from yantra.serving.requests import Requests
+
+_BUDGETS = ("max_num_batched_tokens", "chunked_prefill_size", "max_num_tokens", "chunk_size")
+_SEATS = ("max_num_seqs", "max_running_requests", "max_batch_size")
+_MOST_TOKENS, _MOST_SEQUENCES = 16_384, 1_024
+
+
+class Question(NamedTuple):
+    """What is served, by what, on what; `cost` in place of model and cluster gives times itself."""
+
+    requests: Requests
+    pools: tuple[tuple[str, Asked], ...]
+    model: Any = None
+    cluster: Cluster | None = None
+    stack: str | None = None
+    cost: Linear | None = None
+    routing: str = "least_outstanding"
+    transfer_bytes_per_s: float | None = None
+    most_under_way: int = 0
+    seed: int = 1
+
+
+def serve(
+    model: Any = None,
+    cluster: Any = None,
+    requests: Any = None,
+    *,
+    engine: str = "vllm",
+    replicas: int = 1,
+    prefill: str | None = None,
+    decode: str | None = None,
+    routing: str = "least_outstanding",
+    stack: str | None = None,
+    cost: Linear | None = None,
+    rate_x: float = 1.0,
+    concurrency: int = 0,
+    transfer_bytes_per_s: float | None = None,
+    seed: int = 1,
+    intervals: bool = True,
+    samples: bool = False,
+    **fields: Any,
+) -> Served:
+    """Serve requests: a file, a rule such as `poisson:rate=10/s,count=1000`, or `Requests`.
+
+    `fields` are those of an inference plan (tp, dtype, ...) and options of the engine. `prefill`
+    and `decode` are pools such as `3x tp=4`, in place of `replicas`. `rate_x` times the rate of
+    arrivals; no more than `concurrency` requests are under way, if it is given. `cost` gives the
+    time of an iteration in place of a model and a cluster.
+
+    Raises ConfigError for what does not fit together, CapacityError where no KV fits, and
+    DeadlockError for requests that can never end.
+    """
+    from yantra.serving.requests import Requests, load
+
+    if requests is None:
+        raise ConfigError("requests", "nothing is asked; give a file, or a rule such as 'poisson:rate=10/s'")
+    asked_for = requests if isinstance(requests, Requests) else load(requests)
+    pools = _pools(engine, replicas, prefill, decode, fields)
+    question = Question(
+        asked_for.scaled(rate_x), pools, *_known(model, cluster, cost), stack, cost, routing,
+        transfer_bytes_per_s, concurrency, seed,
+    )  # fmt: skip
+    return answered(question, intervals=intervals, samples=samples)
+
+
+def answered(question: Question, *, intervals: bool = True, samples: bool = False) -> Served:
+    """Run the fleet of a question, and again at both ends of its interval."""
+    fleet, rooms = fleet_of(question)
+    best = fleet.run(question.requests, samples=samples)
+    widest = max((getattr(pool.cost, "interval", 0.0) for pool in fleet.pools), default=0.0)
+    ends = None
+    if intervals and widest > 0:
+        ends = tuple(
+            fleet.run(question.requests, factor=factor) for factor in (exp(-widest), exp(widest))
+        )
+    return Served(question, fleet, rooms, best, ends)
+
+
+def fleet_of(question: Question) -> tuple[Fleet, tuple[Room | None, ...]]:
+    """Return the fleet of a question, and the room for KV of each pool."""
+    pools, rooms = [], []
+    for role, pool in question.pools:
+        made, room = _pool(question, role, pool)
+        pools.append(made)
+        rooms.append(room)
+    line = None
+    if any(role == "decode" for role, _ in question.pools):
+        line = line_of(question)
+    fleet = Fleet(
+        tuple(pools), question.routing, question.seed, line, question.most_under_way
+    )
+    return fleet, tuple(rooms)
+
+
+def _pools(
+    engine: str, replicas: int, prefill: str | None, decode: str | None, fields: Mapping[str, Any]
+) -> tuple[tuple[str, Asked], ...]:
+    given = {name: value for name, value in fields.items() if value is not None}
+    if prefill is None and decode is None:
+        return (("both", asked(replicas, engine, given, "serve")),)
+    if prefill is None or decode is None:
+        missing = "prefill" if prefill is None else "decode"
+        raise ConfigError(missing, "pools of prefill and decode go together; give both")
+    if replicas != 1:
+        raise ConfigError("replicas", "the pools say how many there are, such as --prefill '3x tp=4'")
+    return (
+        ("prefill", pool_of(prefill, engine, given, "prefill")),
+        ("decode", pool_of(decode, engine, given, "decode")),
+    )
+
+
+def _known(model: Any, cluster: Any, cost: Linear | None) -> tuple[Any, Cluster | None]:
+    from yantra.fabric.clusters import load as load_cluster
+    from yantra.workloads.models.catalogue import find
+
+    if cost is not None:
+        if model is not None or cluster is not None:
+            raise ConfigError("cost", "it stands in place of a model on a cluster; give one of both")
+        return None, None
+    if model is None or cluster is None:
+        missing = "model" if model is None else "cluster"
+        raise ConfigError(missing, "expected a model and a cluster, or the cost of an iteration")
+    found = find(model) if isinstance(model, str) else model
+    return found, load_cluster(cluster) if isinstance(cluster, str) else cluster
+
+
+def _pool(question: Question, role: str, pool: Asked) -> tuple[Pool, Room | None]:
+    plan = pool.plan
+    known = options_of(pool.engine)
+    options = dict(pool.options)
+    if "block_size" in known:
+        options.setdefault("block_size", float(plan.block_size))
+    room = None
+    cost: Any = question.cost
+    if cost is None:
+        tokens = _first(_BUDGETS, options, known, _MOST_TOKENS)
+        room = room_of(question.model, question.cluster, plan, min(tokens, _longest(question)))
+        cost = _measured(question, pool, tokens, _first(_SEATS, options, known, _MOST_SEQUENCES))
+        if "num_blocks" in known:
+            options.setdefault("num_blocks", float(room.blocks))
+        if "kv_tokens" in known:
+            options.setdefault("kv_tokens", float(room.tokens))
+    starts = (pool.start_s,) * pool.replicas
+    made = Pool(
+        pool.engine, options, cost, pool.replicas, role, plan.dp, plan.ranks, starts  # type: ignore[arg-type]
+    )
+    return made, room
+
+
+def _first(names: Sequence[str], options: Mapping[str, float], known: Mapping[str, Any], fallback: int) -> int:
+    for name in names:
+        if name in known:
+            value = options.get(name, known[name][0])
+            if value > 0:
+                return int(value)
+    return fallback
+
+
+def _longest(question: Question) -> int:
+    return max(int(question.requests.prompt.max()), 2)
+
+
+def _measured(question: Question, pool: Asked, tokens: int, seats: int) -> Any:
+    from yantra.serving import engines
+    from yantra.serving.iteration import Predictor
+    from yantra.serving.speeds import Measured
+
+    plan = pool.plan
+    if plan.pp > 1:
+        raise UnsupportedError(
+            "pp: a serving engine's pipeline keeps several batches under way, which is not "
+            "simulated; take pp=1 and more tp"
+        )
+    known = pool.engine if pool.engine in engines.names() else "vllm"
+    predictor = Predictor(
+        question.model, question.cluster, plan, stack=question.stack, engine=known
+    )
+    context = int((question.requests.prompt + question.requests.output).max())
+    tables = predictor.tables(max(tokens, 2), max(seats, 2), max(context, 2))
+    host = "" if known == pool.engine else f", whose host times {pool.engine} is given"
+    rests_on = f"measured kernels and collectives, {engines.load(known).title}{host}"
+    return Measured(tables, predictor.interval, rests_on)
+
+
+def line_of(question: Question) -> Line:
+    rate = question.transfer_bytes_per_s
+    if question.model is None:
+        return Line(0, rate or 1e12)
+    roles = dict(question.pools)
+    per_token = bytes_per_token(question.model, roles["prefill"].plan)
+    if rate is None:
+        cluster = question.cluster
+        assert cluster is not None
+        outer = cluster.network[-1]
+        rate = outer.device_bytes_per_s() * min(roles["prefill"].plan.tp, roles["decode"].plan.tp)
+        return Line(per_token, rate, outer.latency.value / 1e9)
+    return Line(per_token, rate)

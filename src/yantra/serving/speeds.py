@@ -1,0 +1,67 @@
+"""How long iterations take, for the loop: measured tables of a predictor, as the core has them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from yantra import _core
+
+if TYPE_CHECKING:
+    from yantra.serving.iteration import Tables
+
+
+
+class Measured(NamedTuple):
+    """Tables of the closed form; `interval` is the half-width of 90 % of iterations, as a logarithm.
+
+    `error` is by how much lines between knots are off the closed form, as a share, in 99 of 100.
+    """
+
+    tables: Tables
+    interval: float
+    rests_on: str
+    idle_w: float = 0.0
+    joules_per_byte: float = 0.0
+    joules_per_flop: float = 0.0
+
+    @property
+    def error(self) -> float:
+        return self.tables.error_p99
+
+    def core(self, factor: float = 1.0) -> Any:
+        """Return it as the core has it, `factor` times as long."""
+        of = self.tables
+        host = (of.host_ns_per_iteration, of.host_ns_per_sequence, of.host_ns_per_token)
+        knots = (
+            of.dense_tokens, of.decode_n, of.decode_context, of.prefill_tokens, of.prefill_past,
+            of.emit_n,
+        )  # fmt: skip
+        others = tuple(value * factor for value in (*host, of.prefill_ns_per_iteration))
+        return _core.table_cost(
+            *map(_flat, knots),
+            _four(of, "ns", factor),
+            _four(of, "flops"),
+            _four(of, "bytes"),
+            others,
+        )
+
+    def joules(self, ran: Any, devices: np.ndarray, seconds: float) -> float:
+        """Return the energy of all devices in so many seconds, by what their replicas did.
+
+        idle power x time + bytes of memory x joules a byte + operations x joules an operation.
+        """
+        moved = float((ran.column("replica_bytes") * devices).sum())
+        worked = float((ran.column("replica_flops") * devices).sum())
+        at_rest = self.idle_w * seconds * float(devices.sum())
+        return at_rest + moved * self.joules_per_byte + worked * self.joules_per_flop
+
+
+def _four(of: Tables, what: str, factor: float = 1.0) -> tuple[np.ndarray, ...]:
+    names = ("dense", "decode", "prefill", "emit")
+    return tuple(_flat(getattr(of, f"{name}_{what}") * factor) for name in names)
+
+
+def _flat(values: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(values, np.float64).reshape(-1)

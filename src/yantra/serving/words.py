@@ -1,0 +1,135 @@
+"""The answer of a served trace in lines of text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from yantra.base.text import count, table
+from yantra.base.units import format_time
+from yantra.serving.measures import kept
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from yantra.serving.answer import Served
+    from yantra.serving.measures import Objective
+
+_SHOWN = (50.0, 90.0, 99.0)
+_REASONS = {
+    "iteration": "the iteration under way",
+    "seats": "all seats taken",
+    "tokens": "the iteration had its tokens",
+    "blocks": "no KV free",
+    "order": "others came first",
+}
+
+
+def lines(served: Served, objectives: Sequence[Objective] = ()) -> Iterator[str]:
+    """Yield what was served, times with their interval, where time went, cost, what it rests on."""
+    yield _title(served)
+    if served.is_overloaded:
+        yield (
+            "overloaded: requests come faster than they leave, so times below only say how long "
+            "this trace was; take more replicas or a lower rate"
+        )
+    yield from table(("", "mean", *(f"p{p:g}" for p in _SHOWN)), list(_rows(served)))
+    if served.ends is not None:
+        yield "(in brackets: between which 90 of 100 such machines are)"
+    yield _rates(served)
+    for objective in objectives:
+        yield f"{objective}: {format_time(objective.value(served.ran) * 1e9)}"
+    if objectives:
+        good = kept(served.ran, objectives)
+        yield f"goodput {served.goodput(objectives):.3g} requests/s, {good.mean():.1%} keep all"
+    yield _spent(served)
+    if waited := _waited(served):
+        yield waited
+    yield from _memory(served)
+    if money := _money(served):
+        yield money
+    yield f"rests on: {served.rests_on}"
+
+
+def _title(served: Served) -> str:
+    question, ran = served.question, served.ran
+    pools = ", ".join(
+        f"{pool.replicas} x {pool.engine} of {count(pool.devices, 'device')}"
+        + ("" if pool.role == "both" else f" for {pool.role}")
+        for pool in served.fleet.pools
+    )
+    what = "" if question.model is None else f"{question.model.name} on {question.cluster.name}, "
+    requests = count(len(ran.requests), "request", commas=True)
+    return f"{what}{pools}: {requests} in {format_time(ran.makespan_s * 1e9)}"
+
+
+def _rows(served: Served) -> Iterator[tuple[str, ...]]:
+    named = (("TTFT", "ttft"), ("TPOT", "tpot"), ("ITL", "itl"), ("E2E", "e2e"))
+    for title, name in named:
+        of = getattr(served, name)
+        cells = [of.mean, *(of.at(p) for p in _SHOWN)]
+        spans = [served.interval(name, p) for p in (None, *_SHOWN)]
+        yield (title, *(_cell(value, span) for value, span in zip(cells, spans, strict=True)))
+
+
+def _cell(seconds: float, span: tuple[float, float] | None) -> str:
+    if seconds != seconds:
+        return "-"
+    said = _short(seconds)
+    return said if span is None else f"{said} ({_short(span[0])} to {_short(span[1])})"
+
+
+def _short(seconds: float) -> str:
+    for least, unit, factor in ((1.0, "s", 1.0), (1e-3, "ms", 1e3), (0.0, "us", 1e6)):
+        if seconds >= least:
+            return f"{seconds * factor:.3g} {unit}"
+    return f"{seconds:.3g} s"
+
+
+def _rates(served: Served) -> str:
+    tokens = served.output_tokens_per_s
+    return (
+        f"{served.requests_per_s:.3g} requests/s, {tokens:,.0f} output tokens/s "
+        f"({tokens / served.devices:,.0f} a device), "
+        f"{count(int(served.ran.column('restarts').sum()), 'preemption', commas=True)}, "
+        f"{_hits(served):.1%} of prompt tokens from the cache"
+    )
+
+
+def _hits(served: Served) -> float:
+    return float(served.ran.column("cached").sum()) / float(served.ran.requests.prompt.sum())
+
+
+def _spent(served: Served) -> str:
+    whole = sum(served.spent.values())
+    parts = [f"{name} {value / whole:.0%}" for name, value in served.spent.items() if value > 0]
+    return f"a request's time: {', '.join(parts)}"
+
+
+def _waited(served: Served) -> str:
+    whole = sum(served.behind.values())
+    if whole <= 0:
+        return ""
+    parts = [
+        f"{_REASONS[name]} {value / whole:.0%}"
+        for name, value in sorted(served.behind.items(), key=lambda item: -item[1])
+        if value > 0.005 * whole
+    ]
+    return f"waited to start {_short(whole)} in the mean: {', '.join(parts)}"
+
+
+def _memory(served: Served) -> Iterator[str]:
+    for pool, room in zip(served.fleet.pools, served.rooms, strict=True):
+        if room is not None:
+            name = "" if pool.role == "both" else f" of {pool.role}"
+            yield f"KV{name}: {room.words()}"
+
+
+def _money(served: Served) -> str:
+    parts = []
+    usd = served.per_million_tokens(served.cost_usd)
+    joules = served.per_million_tokens(served.energy_j)
+    if usd is not None:
+        parts.append(f"{usd:.3g} USD")
+    if joules is not None:
+        parts.append(f"{joules / 1e6:.3g} MJ")
+    return f"a million output tokens: {', '.join(parts)}" if parts else ""
