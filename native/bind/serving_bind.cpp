@@ -20,6 +20,7 @@
 #include "serving/cost/linear.hpp"
 #include "serving/cost/tables.hpp"
 #include "serving/served.hpp"
+#include "serving/shared_links.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -207,16 +208,27 @@ void bind_all(nb::module_& module) {
                "emitted"_a, "ns"_a, "flops"_a, "bytes"_a, "others_ns"_a);
     bind_served(module);
     nb::class_<BoundFleet>(module, "Fleet", "Serving engines on one clock.")
-        .def("__init__", [](BoundFleet* self, std::shared_ptr<Requests> requests, u64 bytes_per_token,
+        .def("__init__", [](BoundFleet* self, std::shared_ptr<Requests> requests, u64 bytes_per_token, u32 layers,
                             u64 most_under_way, u64 most_logged, bool samples) {
-            new (self) BoundFleet(std::move(requests), {bytes_per_token, most_under_way, most_logged, samples});
-        }, "requests"_a, "bytes_per_token"_a = 0, "most_under_way"_a = 0, "most_logged"_a = 0, "samples"_a = false)
+            new (self) BoundFleet(std::move(requests), {bytes_per_token, layers, most_under_way, most_logged, samples});
+        }, "requests"_a, "bytes_per_token"_a = 0, "layers"_a = 1, "most_under_way"_a = 0, "most_logged"_a = 0, "samples"_a = false)
         .def("add", &add_replica, "role"_a, "engine"_a, "options"_a, "cost"_a, "lanes"_a = 1, "from_ps"_a = 0,
              "until_ps"_a = -1)
         .def("route", &route, "role"_a, "routing"_a, "seed"_a)
         .def("line", [](BoundFleet& self, Time latency, double bytes_per_ns) {
             self.fleet.carry(std::make_unique<Line>(latency, bytes_per_ns));
         }, "latency_ps"_a, "bytes_per_ns"_a)
+        .def("links", [](BoundFleet& self, u32 targets, const Array<i64>& first, const Array<i64>& links,
+                         const Array<double>& bytes_per_ns, const Array<double>& latency_ns) {
+            Ways ways{targets, {}, {}, numbers_of(bytes_per_ns), numbers_of(latency_ns)};
+            for (std::size_t at = 0; at < first.size(); ++at) {
+                ways.first.push_back(static_cast<u32>(first.data()[at]));
+            }
+            for (std::size_t at = 0; at < links.size(); ++at) {
+                ways.links.push_back(static_cast<u32>(links.data()[at]));
+            }
+            self.fleet.carry(std::make_unique<SharedLinks>(std::move(ways)));
+        }, "targets"_a, "first"_a, "links"_a, "bytes_per_ns"_a, "latency_ns"_a)
         .def("run", &run);
     module.def("serving_engines", [] { return described(engine_kinds()); });
     module.def("serving_routings", [] {

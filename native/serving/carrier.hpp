@@ -1,4 +1,7 @@
-// Carrier: brings KV from one engine to another. A single line, first come first served.
+// Carrier: brings KV from one engine to another.
+//
+// With layers sent one by one, a prompt's KV is under way while later layers are worked out: it has
+// had a head start, and only what `least_left` says must follow its end.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +16,8 @@ struct Move {
     TargetId from;
     TargetId to;
     u64 bytes;
+    Time head_start = 0;
+    double least_left = 1.0;   // share of the bytes
 };
 
 class Carrier {
@@ -23,29 +28,32 @@ public:
     virtual ~Carrier() = default;
 
     virtual void takes(const Move& move, Time now) = 0;
-    // When the next that is under way has come, if nothing else is taken; `end_of_time` if none is.
-    virtual Time next() const = 0;
-    // The first that has come by `next()`.
-    virtual Move gives() = 0;
+    // When something happens next, if nothing else is taken; `end_of_time` if nothing is under way.
+    virtual Time next() = 0;
+    // The first that has come by `now`, which is at most next(). False if none has.
+    virtual bool gives(Time now, Move& into) = 0;
 };
 
+// A single line, first come first served.
 class Line final : public Carrier {
 public:
     // A move takes latency + ceil(bytes / bytes_per_ns) ns after the one before it.
     Line(Time latency, double bytes_per_ns) : latency_(latency), bytes_per_ns_(bytes_per_ns) {}
 
     void takes(const Move& move, Time now) override {
-        const double ns = static_cast<double>(move.bytes) / bytes_per_ns_;
-        const auto whole = static_cast<Time>(ns);
-        const Time carry = (whole + (static_cast<double>(whole) < ns ? 1 : 0)) * ps_per_ns;
-        is_free_ = std::max(is_free_, now) + latency_ + carry;
+        const auto bytes = static_cast<double>(move.bytes);
+        const Time begun = std::max(is_free_, now - move.head_start);
+        is_free_ = std::max(begun + latency_ + time_of(bytes), now + latency_ + time_of(bytes * move.least_left));
         under_way_.push_back({move, is_free_});
     }
-    Time next() const override { return under_way_.empty() ? end_of_time : under_way_.front().arrival; }
-    Move gives() override {
-        const Move move = under_way_.front().move;
+    Time next() override { return under_way_.empty() ? end_of_time : under_way_.front().arrival; }
+    bool gives(Time now, Move& into) override {
+        if (next() > now) {
+            return false;
+        }
+        into = under_way_.front().move;
         under_way_.pop_front();
-        return move;
+        return true;
     }
 
 private:
@@ -53,6 +61,12 @@ private:
         Move move;
         Time arrival;
     };
+
+    Time time_of(double bytes) const {
+        const double ns = bytes / bytes_per_ns_;
+        const auto whole = static_cast<Time>(ns);
+        return (whole + (static_cast<double>(whole) < ns ? 1 : 0)) * ps_per_ns;
+    }
 
     Time latency_;
     double bytes_per_ns_;

@@ -59,10 +59,7 @@ void Fleet::add(Role role, std::string_view engine, const EngineOptions& given, 
     }
     replicas_.push_back(std::move(made));
     is_ready_.push_back(0);
-    if (role != Role::both && !has_pools_) {
-        has_pools_ = true;
-        destination_.resize(requests_.size());
-    }
+    has_pools_ = has_pools_ || role != Role::both;
     if (presence.from == 0) {
         comes(number);
     } else {
@@ -171,29 +168,42 @@ void Fleet::take_finished() {
 
 void Fleet::take_prefilled() {
     for (const RequestId request : ledger_.just_prefilled()) {
-        const u64 bytes = u64{sequences_[request].computed} * options_.bytes_per_token;
-        const TargetId to = targets_[place_of(Role::decode)].empty() ? TargetId::none : chosen(request, Role::decode);
-        destination_[request.index()] = to;
-        carrier_->takes({request, ledger_.entries()[request].target, to, bytes}, now_);
+        move(request);
     }
     ledger_.just_prefilled().clear();
 }
 
+void Fleet::move(RequestId request) {
+    if (targets_[place_of(Role::decode)].empty()) {
+        unsent_.push_back(request);
+        return;
+    }
+    const TargetId from = ledger_.entries()[request].target;
+    const Replica& of = replicas_[replica_of_[from.index()]];
+    Move made{request, from, chosen(request, Role::decode),
+              u64{sequences_[request].computed} * options_.bytes_per_token};
+    if (options_.layers > 1) {   // all but the last have begun to move while it was worked out
+        made.least_left = 1.0 / options_.layers;
+        made.head_start = (of.end - of.begin) / options_.layers * (options_.layers - 1);
+    }
+    carrier_->takes(made, now_);
+}
+
 void Fleet::take_moves() {
-    while (carrier_ != nullptr && carrier_->next() == now_) {
-        const Move move = carrier_->gives();
-        engine_of(move.from).releases(move.request);
-        make_ready(replica_of_[move.from.index()]);   // its blocks are free
-        cut(replica_of_[move.from.index()]);
-        ledger_.has_moved(move.request, now_);
-        Sequence& of = sequences_[move.request];
+    Move moved;
+    while (carrier_ != nullptr && carrier_->gives(now_, moved)) {
+        engine_of(moved.from).releases(moved.request);
+        make_ready(replica_of_[moved.from.index()]);   // its blocks are free
+        cut(replica_of_[moved.from.index()]);
+        ledger_.has_moved(moved.request, now_);
+        Sequence& of = sequences_[moved.request];
         of.kept = of.computed;
         of.moves = false;
-        const bool is_there = !move.to.is_none() && replicas_[replica_of_[move.to.index()]].is_up;
+        const bool is_there = replicas_[replica_of_[moved.to.index()]].is_up;
         if (is_there) {
-            accept(move.request, move.to);
+            accept(moved.request, moved.to);
         } else {
-            hand_to(move.request, Role::decode);
+            hand_to(moved.request, Role::decode);
         }
     }
 }
@@ -213,6 +223,9 @@ void Fleet::comes(u32 replica) {
     of.is_up = true;
     for (u32 lane = 0; lane < of.lanes.size(); ++lane) {
         targets_[place_of(of.role)].push_back({TargetId(of.first.index() + lane), of.lanes[lane].engine.get()});
+    }
+    for (const RequestId request : std::exchange(unsent_, {})) {
+        move(request);
     }
     std::deque<Homeless> waiting = std::exchange(homeless_, {});
     for (const Homeless& one : waiting) {

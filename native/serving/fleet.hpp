@@ -76,6 +76,7 @@ struct Sample {
 
 struct FleetOptions {
     u64 bytes_per_token = 0;   // of KV that moves
+    u32 layers = 1;            // by which it is sent; 1: whole, at the prompt's end
     u64 most_under_way = 0;    // requests that have not ended, others wait outside; 0: no bound
     u64 most_logged = 0;       // iterations
     bool samples = false;
@@ -125,6 +126,8 @@ private:
     void end_iteration(u32 replica);
     void take_finished();
     void take_prefilled();
+    // Its KV goes to an engine for decode, or waits until one is up.
+    void move(RequestId request);
     void take_moves();
     void take_turns();
     void take_arrivals();
@@ -177,7 +180,7 @@ private:
     Vector<u32> ready_;
     u32 sample_every_ = 1;
     u32 until_sample_ = 1;
-    Vector<TargetId> destination_;        // of requests that move, by request; empty without pools
+    Vector<RequestId> unsent_;            // with KV that no engine is up to take
     Vector<LoggedIteration> log_;
     Vector<Item> logged_items_;
     Vector<Sample> samples_;
