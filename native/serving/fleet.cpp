@@ -160,7 +160,8 @@ void Fleet::take_finished() {
     for (const RequestId request : ledger_.just_finished()) {
         --under_way_;
         for (u32 at = followers_begin_[request.index()]; at < followers_begin_[request.index() + 1]; ++at) {
-            later_.push({now_ + requests_.delay[followers_[at]], followers_[at]});
+            const RequestId next = followers_[at];
+            later_.push({std::max(requests_.arrival[next], now_ + requests_.delay[next]), next});
         }
     }
     ledger_.just_finished().clear();

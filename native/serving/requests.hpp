@@ -20,14 +20,14 @@ struct ContentSpan {
 };
 
 struct Requests {
-    IdVector<RequestId, Time> arrival;   // by this order; of one that follows another, unused
+    IdVector<RequestId, Time> arrival;   // of one that follows another, the earliest
     IdVector<RequestId, u32> prompt;     // tokens
     IdVector<RequestId, u32> output;     // tokens that it will have; engines see them end, and no sooner
     IdVector<RequestId, u32> limit;      // most tokens that it asks for
     IdVector<RequestId, i64> priority;   // the lowest goes first
     IdVector<RequestId, u32> user;
     IdVector<RequestId, u64> session;    // of a conversation; all ones: none
-    IdVector<RequestId, RequestId> after;   // it arrives `delay` after that has ended; none: at its arrival
+    IdVector<RequestId, RequestId> after;   // it arrives no sooner than `delay` after that has ended; none: nobody
     IdVector<RequestId, Time> delay;
     Vector<u32> span_begin;              // one more than requests
     Vector<ContentSpan> spans;
