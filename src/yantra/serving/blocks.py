@@ -77,12 +77,9 @@ def room_of(model: Any, cluster: Cluster, plan: InferencePlan, tokens: int) -> R
 
 def bytes_per_token(model: Any, plan: InferencePlan) -> int:
     """Return the KV of one token over all ranks of a replica without copies, in bytes."""
-    stages = Stages(model, plan.replace(tp=1, ep=1, etp=1, dp=1, order="tp-cp-ep-dp-pp"), "")
+    layers = Stages(model, plan, "").caches
     return sum(
-        cache.rank_bytes(1)
-        for stage in range(plan.pp)
-        for cache in stages.caches_of(stage)
-        if not cache.per_sequence
+        cache.rank_bytes(1) for layer in layers for cache in layer if not cache.per_sequence
     )
 
 

@@ -21,6 +21,7 @@ from yantra.base.text import count
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from yantra.serving.links import Line, Links
     from yantra.serving.requests import Requests
 
 Role = Literal["both", "prefill", "decode"]
@@ -63,14 +64,6 @@ class Pool:
     """When they fail; those without one never do."""
 
 
-class Line(NamedTuple):
-    """KV goes over one line after the other: `bytes_per_token` of a prompt at `bytes_per_s`."""
-
-    bytes_per_token: int
-    bytes_per_s: float
-    latency_s: float = 0.0
-
-
 @dataclass(frozen=True)
 class Fleet:
     """Pools of replicas behind a router; with pools of prefill and decode, KV moves over `line`."""
@@ -78,7 +71,7 @@ class Fleet:
     pools: Sequence[Pool]
     routing: str = "least_outstanding"
     seed: int = 1
-    line: Line | None = None
+    line: Line | Links | None = None
     most_under_way: int = 0
     """Requests that have not ended; others wait at their senders. 0: no bound."""
 
@@ -92,10 +85,10 @@ class Fleet:
         """
         _check_routing(self.routing)
         _check_times(requests)
-        bytes_per_token = 0 if self.line is None else self.line.bytes_per_token
         core = _core.Fleet(
             core_requests(requests),
-            bytes_per_token=bytes_per_token,
+            bytes_per_token=0 if self.line is None else self.line.bytes_per_token,
+            layers=1 if self.line is None else self.line.layers,
             most_under_way=self.most_under_way,
             most_logged=most_logged,
             samples=samples,
@@ -117,7 +110,7 @@ class Fleet:
         for role in {pool.role for pool in self.pools}:
             core.route(role, self.routing, self.seed)
         if self.line is not None:
-            core.line(round(self.line.latency_s * PS), self.line.bytes_per_s / 1e9)
+            self.line.give(core, self.pools)
         ran = Ran(core.run(), requests)
         if ran.core.finished < len(requests):
             raise DeadlockError(_stuck(ran, requests))

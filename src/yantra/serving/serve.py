@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from yantra.base.errors import ConfigError, UnsupportedError
 from yantra.serving.answer import Served
 from yantra.serving.blocks import Room, bytes_per_token, room_of
-from yantra.serving.fleet import Fleet, Line, Linear, Pool
+from yantra.serving.fleet import Fleet, Linear, Pool
+from yantra.serving.links import Line, Links
 from yantra.serving.pools import Asked, asked, options_of, pool_of
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _BUDGETS = ("max_num_batched_tokens", "chunked_prefill_size", "max_num_tokens", "chunk_size")
 _SEATS = ("max_num_seqs", "max_running_requests", "max_batch_size")
 _MOST_TOKENS, _MOST_SEQUENCES = 16_384, 1_024
+_AT_ONCE = 1e18  # bytes/s
 
 
 class Question(NamedTuple):
@@ -41,6 +43,7 @@ class Question(NamedTuple):
     cost: Linear | None = None
     routing: str = "least_outstanding"
     transfer_bytes_per_s: float | None = None
+    layerwise: bool = False
     most_under_way: int = 0
     seed: int = 1
 
@@ -60,6 +63,7 @@ def serve(
     rate_x: float = 1.0,
     concurrency: int = 0,
     transfer_bytes_per_s: float | None = None,
+    layerwise: bool = False,
     seed: int = 1,
     intervals: bool = True,
     samples: bool = False,
@@ -70,7 +74,8 @@ def serve(
     `fields` are those of an inference plan (tp, dtype, ...) and options of the engine. `prefill`
     and `decode` are pools such as `3x tp=4`, in place of `replicas`. `rate_x` times the rate of
     arrivals; no more than `concurrency` requests are under way, if it is given. `cost` gives the
-    time of an iteration in place of a model and a cluster.
+    time of an iteration in place of a model and a cluster. KV moves over the cluster's links, or at
+    `transfer_bytes_per_s`, whole or `layerwise`.
 
     Raises ConfigError for what does not fit together, CapacityError where no KV fits, and
     DeadlockError for requests that can never end.
@@ -83,7 +88,7 @@ def serve(
     pools = _pools(engine, replicas, prefill, decode, fields)
     question = Question(
         asked_for.scaled(rate_x), pools, *_known(model, cluster, cost), stack, cost, routing,
-        transfer_bytes_per_s, concurrency, seed,
+        transfer_bytes_per_s, layerwise, concurrency, seed,
     )  # fmt: skip
     return answered(question, intervals=intervals, samples=samples)
 
@@ -207,16 +212,13 @@ def _measured(question: Question, pool: Asked, tokens: int, seats: int) -> Any:
     return Measured(tables, predictor.interval, rests_on)
 
 
-def line_of(question: Question) -> Line:
+def line_of(question: Question) -> Line | Links:
+    """Return what KV goes over: the cluster's links, or a line of the rate that is given."""
     rate = question.transfer_bytes_per_s
-    if question.model is None:
-        return Line(0, rate or 1e12)
-    roles = dict(question.pools)
-    per_token = bytes_per_token(question.model, roles["prefill"].plan)
-    if rate is None:
-        cluster = question.cluster
-        assert cluster is not None
-        outer = cluster.network[-1]
-        rate = outer.device_bytes_per_s() * min(roles["prefill"].plan.tp, roles["decode"].plan.tp)
-        return Line(per_token, rate, outer.latency.value / 1e9)
-    return Line(per_token, rate)
+    if question.model is None or question.cluster is None:
+        return Line(0, rate or _AT_ONCE)
+    per_token = bytes_per_token(question.model, dict(question.pools)["prefill"].plan)
+    layers = len(question.model.layers) if question.layerwise else 1
+    if rate is not None:
+        return Line(per_token, rate, layers=layers)
+    return Links(per_token, question.cluster, layers)

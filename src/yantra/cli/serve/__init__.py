@@ -60,7 +60,7 @@ class _Tools(Commands):
     multiple=True,
     metavar="NAME=VALUE",
     help="A field of the plan (ep=8, kv_cache_dtype=fp8), an option of the engine "
-    "(max_num_seqs=128), concurrency=64, transfer='50 GB/s', seed=1. May be repeated.",
+    "(max_num_seqs=128), concurrency=64, transfer=layer or '50 GB/s', seed=1. May be repeated.",
 )
 @click.option("--rate", metavar="RATE", help="Scale arrivals: 2x, or 12/s.")
 @click.option("--ttft", metavar="BOUND", help="A promise: 'p99 500 ms'.")
@@ -142,6 +142,8 @@ def _fields(settings: tuple[str, ...]) -> dict[str, Any]:
             if not value.isdecimal():
                 raise ConfigError(f"--set {name}", expected_got("a whole number", value))
             found[key] = int(value)
+        elif key == "transfer" and value in ("layer", "end"):
+            found["layerwise"] = value == "layer"
         elif key == "transfer":
             found["transfer_bytes_per_s"] = parse(value, "bandwidth", "B/s", "--set transfer")
         else:

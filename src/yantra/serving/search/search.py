@@ -17,13 +17,14 @@ from yantra.serving.capacity import keeps
 from yantra.serving.search.bounds import Bounds, Load, bounds
 from yantra.serving.search.candidates import Candidate, candidates
 from yantra.serving.serve import Question, fleet_of, line_of
-from yantra.serving.fleet import Fleet, Line, Pool
+from yantra.serving.fleet import Fleet, Pool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from yantra.fabric.clusters.types import Cluster
     from yantra.serving.fleet import Ran
+    from yantra.serving.links import Line, Links
     from yantra.serving.measures import Objective
     from yantra.serving.requests import Requests
 
@@ -93,7 +94,7 @@ class _Search:
         )
         return _Shape(candidate, pool, found)
 
-    def run(self, pools: Sequence[Pool], line: Line | None = None) -> Ran | None:
+    def run(self, pools: Sequence[Pool], line: Line | Links | None = None) -> Ran | None:
         """Return the run of a fleet; None where it can never end."""
         self.simulated += 1
         try:
