@@ -209,9 +209,11 @@ void bind_all(nb::module_& module) {
     bind_served(module);
     nb::class_<BoundFleet>(module, "Fleet", "Serving engines on one clock.")
         .def("__init__", [](BoundFleet* self, std::shared_ptr<Requests> requests, u64 bytes_per_token, u32 layers,
-                            u64 most_under_way, u64 most_logged, bool samples) {
-            new (self) BoundFleet(std::move(requests), {bytes_per_token, layers, most_under_way, most_logged, samples});
-        }, "requests"_a, "bytes_per_token"_a = 0, "layers"_a = 1, "most_under_way"_a = 0, "most_logged"_a = 0, "samples"_a = false)
+                            u64 most_under_way, u64 most_logged, bool samples, u32 pool_blocks) {
+            new (self) BoundFleet(std::move(requests), {bytes_per_token, layers, most_under_way, most_logged, samples,
+                                                        pool_blocks});
+        }, "requests"_a, "bytes_per_token"_a = 0, "layers"_a = 1, "most_under_way"_a = 0, "most_logged"_a = 0, "samples"_a = false,
+           "pool_blocks"_a = 0)
         .def("add", &add_replica, "role"_a, "engine"_a, "options"_a, "cost"_a, "lanes"_a = 1, "from_ps"_a = 0,
              "until_ps"_a = -1)
         .def("route", &route, "role"_a, "routing"_a, "seed"_a)

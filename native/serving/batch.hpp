@@ -22,8 +22,9 @@ struct Batch {
     u64 decode_tokens = 0;
     u64 decode_context = 0;
     u32 emitting = 0;
+    Time reading = 0;     // of KV from tiers, while layers run: the iteration takes at least that
 
-    void clear() { *this = {std::move(items), 0, 0, 0, 0, 0, 0}, items.clear(); }
+    void clear() { *this = {std::move(items), 0, 0, 0, 0, 0, 0, 0}, items.clear(); }
     void add(const Item& item) {
         items.push_back(item);
         tokens += item.tokens;

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "serving/kv/tiers.hpp"
 #include "serving/ledger.hpp"
 
 namespace yantra::serving {
@@ -50,6 +51,7 @@ public:
         const Requests& requests;
         Sequences& sequences;
         Ledger& ledger;
+        Tier& pool;   // of KV, of all engines
     };
 
     explicit Engine(const Place& place)

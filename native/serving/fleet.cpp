@@ -19,6 +19,7 @@ std::size_t place_of(Role role) { return static_cast<std::size_t>(role); }
 
 Fleet::Fleet(const Requests& requests, const FleetOptions& options)
     : requests_(requests), options_(options), ledger_(requests), sequences_(requests.size()),
+      pool_(options.pool_blocks),
       followers_begin_(requests.size() + 1) {
     for (u32 at = 0; at < requests.size(); ++at) {
         const RequestId after = requests.after[RequestId(at)];
@@ -54,7 +55,7 @@ void Fleet::add(Role role, std::string_view engine, const EngineOptions& given, 
     made.first = TargetId(static_cast<u32>(replica_of_.size()));
     made.is_up = false;
     for (u32 lane = 0; lane < lanes; ++lane) {
-        made.lanes.push_back({kind->make({requests_, sequences_, ledger_}, given), {}, {}});
+        made.lanes.push_back({kind->make({requests_, sequences_, ledger_, pool_}, given), {}, {}});
         replica_of_.push_back(number);
     }
     replicas_.push_back(std::move(made));
@@ -371,6 +372,7 @@ void Fleet::start(u32 replica) {
             const u64 alike = ahead || of.lanes.size() > 1 ? 1 : lane.engine->alike(lane.batch);
             Pace pace = of.cost->pace(lane.batch, alike);
             pace.count = std::min(pace.count, alike);
+            pace.first = std::max(pace.first, lane.batch.reading);
             if (pace.first > of.pace.first) {
                 of.pace = pace;
             }

@@ -80,6 +80,7 @@ struct FleetOptions {
     u64 most_under_way = 0;    // requests that have not ended, others wait outside; 0: no bound
     u64 most_logged = 0;       // iterations
     bool samples = false;
+    u32 pool_blocks = 0;       // of KV in a pool that all engines read and write
 };
 
 class Fleet {
@@ -153,6 +154,7 @@ private:
     FleetOptions options_;
     Ledger ledger_;
     Sequences sequences_;
+    Tier pool_;
     Vector<Replica> replicas_;
     Vector<u32> replica_of_;              // by target
     Vector<Target> targets_[3];           // that are up, by role

@@ -15,6 +15,12 @@ namespace yantra::serving {
 
 namespace {
 
+// A tier below the device's memory.
+struct Below {
+    u32 blocks = 0;
+    Time per_block = 0;   // to read one
+};
+
 struct Settings {
     u32 max_num_seqs;
     u32 max_num_batched_tokens;
@@ -22,13 +28,27 @@ struct Settings {
     u32 drafts;
     bool is_chunked;
     bool by_priority;
+    Below host;
+    Below disk;
+    Time pool_per_block;   // 0: none
 };
 
 class Vllm final : public Engine {
 public:
     Vllm(const Place& place, const Settings& settings, u32 blocks, u32 block_size, bool is_cached)
         : Engine(place), settings_(settings), kv_(place.requests, blocks, block_size, is_cached),
-          reasons_(place.ledger) {}
+          reasons_(place.ledger), host_(settings.host.blocks), disk_(settings.disk.blocks) {
+        const auto add = [this](Tier& tier, const Below& below) {
+            if (below.blocks > 0) {
+                kv_.tiers().add(&tier, below.per_block);
+            }
+        };
+        add(host_, settings.host);
+        add(disk_, settings.disk);
+        if (settings.pool_per_block > 0) {
+            kv_.tiers().add(&place.pool, settings.pool_per_block);
+        }
+    }
 
     void accepts(RequestId request, Time now) override {
         sequences_[request].computed = sequences_[request].kept;
@@ -151,7 +171,7 @@ private:
             Sequence& of = sequences_[request];
             const u32 known = known_tokens(request);
             const PagedKv::Hit hit = of.computed == 0 ? kv_.look_up(request, known) : PagedKv::Hit{};
-            const u32 cached = of.computed + hit.blocks * kv_.size();
+            const u32 cached = of.computed + hit.all() * kv_.size();
             const u32 all = known - cached;
             if (!settings_.is_chunked && (threshold_ > 0 ? std::min(all, threshold_) : all) > budget_) {
                 return reasons_.stops(Obstacle::tokens);
@@ -164,7 +184,8 @@ private:
             if (ledger_.entries()[request].phase == Phase::queued) {
                 reasons_.starts(request);
             }
-            ledger_.starts(request, now, hit.blocks * kv_.size());
+            ledger_.starts(request, now, hit.all() * kv_.size());
+            batch.reading += hit.reading;
             of.computed = cached;
             running_.push_back(request);
             add(batch, request, tokens, known);
@@ -338,6 +359,8 @@ private:
     Settings settings_;
     PagedKv kv_;
     WaitReasons reasons_;
+    Tier host_;
+    Tier disk_;
     Vector<RequestId> running_;
     std::deque<RequestId> waiting_;
     u32 budget_ = 0;
@@ -349,10 +372,15 @@ private:
 
 std::unique_ptr<Engine> make_vllm(const Engine::Place& place, const EngineOptions& given) {
     const EngineKind& kind = *find_engine("vllm");
+    const auto time = [&](const char* name) {
+        return static_cast<Time>(option_of(kind, given, name) * 1000 * ps_per_ns);
+    };
     const auto whole = [&](const char* name) { return static_cast<u32>(option_of(kind, given, name)); };
     const Settings settings{whole("max_num_seqs"), whole("max_num_batched_tokens"),
                             whole("long_prefill_token_threshold"), whole("num_speculative_tokens"),
-                            whole("enable_chunked_prefill") != 0, whole("scheduling_policy") == 1};
+                            whole("enable_chunked_prefill") != 0, whole("scheduling_policy") == 1,
+                            {whole("host_blocks"), time("host_block_us")}, {whole("disk_blocks"), time("disk_block_us")},
+                            time("pool_block_us")};
     return std::make_unique<Vllm>(place, settings, whole("num_blocks"), whole("block_size"),
                                   whole("enable_prefix_caching") != 0);
 }
@@ -370,6 +398,11 @@ const RegisteredEngine registered_vllm({
         {"num_speculative_tokens", 0, 0, "drafts that an iteration checks for each sequence"},
         {"enable_chunked_prefill", 1, 0, "prompts may be cut", {"off", "on"}},
         {"enable_prefix_caching", 1, 0, "equal beginnings are worked out once", {"off", "on"}},
+        {"host_blocks", 0, 0, "blocks of KV that the host keeps of what the device gives up"},
+        {"host_block_us", 0, 0, "time to read one back, us"},
+        {"disk_blocks", 0, 0, "blocks of KV that a disk keeps of what the host gives up"},
+        {"disk_block_us", 0, 0, "time to read one back, us"},
+        {"pool_block_us", 0, 0, "time to read a block from the pool of all engines, us; 0: it is not used"},
         {"scheduling_policy", 0, 0, "who waits and who is preempted", {"fcfs", "priority"}},
     },
 });

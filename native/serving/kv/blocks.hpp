@@ -11,7 +11,7 @@
 #include "base/ensure.hpp"
 #include "base/number_map.hpp"
 #include "base/vector.hpp"
-#include "serving/ids.hpp"
+#include "serving/kv/tiers.hpp"
 
 namespace yantra::serving {
 
@@ -27,6 +27,8 @@ public:
     u32 free() const { return free_; }
     u64 evicted() const { return evicted_; }
 
+    // What is evicted goes there.
+    Tiers& tiers() { return tiers_; }
     // Precondition: one is free.
     BlockId take() {
         const BlockId block = head_;
@@ -34,6 +36,7 @@ public:
         unlink(block);
         if (blocks_[block].has_content) {
             forget(block);
+            tiers_.put(blocks_[block].content);
             ++evicted_;
         }
         blocks_[block].holders = 1;
@@ -122,6 +125,7 @@ private:
 
     IdVector<BlockId, Block> blocks_;
     NumberMap<BlockId> by_content_;
+    Tiers tiers_;
     BlockId head_;
     BlockId tail_;
     u32 free_;

@@ -20,6 +20,7 @@ public:
     u32 total() const { return total_; }
     u32 free() const { return is_cached_ ? blocks_.free() : free_; }
     u64 evicted() const { return blocks_.evicted(); }
+    Tiers& tiers() { return blocks_.tiers(); }
     bool is_cached() const { return is_cached_; }
     u32 blocks_for(u64 tokens) const { return static_cast<u32>((tokens + size_ - 1) / size_); }
     u32 held(RequestId request) const { return held_[request].count; }
@@ -28,7 +29,11 @@ public:
     // They are held by nobody on its behalf yet.
     struct Hit {
         u32 blocks = 0;
-        u32 idle = 0;   // of them nobody holds
+        u32 idle = 0;      // of them nobody holds
+        u32 read = 0;      // blocks behind them that a tier has
+        Time reading = 0;  // the time for those
+
+        u32 all() const { return blocks + read; }
     };
     Hit look_up(RequestId request, u32 tokens) {
         Hit hit;
@@ -42,6 +47,9 @@ public:
                 break;
             }
             hit.idle += blocks_.is_held(found) ? 0 : 1;
+        }
+        if (!blocks_.tiers().empty()) {
+            look_below(request, of, (tokens - 1) / size_, hit);
         }
         return hit;
     }
@@ -62,6 +70,9 @@ public:
             const BlockId found = blocks_.find(content(request, of, at));
             blocks_.hold(found);
             of.blocks.push_back(found);
+        }
+        for (u32 at = hit.blocks; at < hit.all(); ++at) {
+            blocks_.tiers().touch(content(request, of, at));
         }
         for (u32 at = 0; at < more; ++at) {
             of.blocks.push_back(blocks_.take());
@@ -106,6 +117,17 @@ private:
         Vector<u64> contents;      // of whole blocks, as far as worked out
     };
 
+    void look_below(RequestId request, Held& of, u32 most, Hit& hit) {
+        while (hit.all() < most) {
+            const u64 next = content(request, of, hit.all());
+            const Time time = blocks_.find(next).is_none() ? blocks_.tiers().find(next) : no_time;
+            if (time == no_time) {
+                return;
+            }
+            ++hit.read;
+            hit.reading += time;
+        }
+    }
     u64 content(RequestId request, Held& of, u32 block) {
         while (of.contents.size() <= block) {
             const auto at = static_cast<u32>(of.contents.size());
