@@ -88,7 +88,8 @@ Role role_of(const std::string& name) {
 
 void add_replica(BoundFleet& self, const std::string& role, const std::string& engine, const EngineOptions& given,
                  std::shared_ptr<const Cost> cost, u32 lanes, Time from, Time until) {
-    self.fleet.add(role_of(role), engine, given, std::move(cost), lanes, {from, until < 0 ? end_of_time : until});
+    self.fleet.add(role_of(role), engine, given, std::move(cost), lanes,
+                   {from < 0 ? end_of_time : from, until < 0 ? end_of_time : until});
 }
 
 void route(BoundFleet& self, const std::string& role, const std::string& routing, u64 seed) {
@@ -186,6 +187,7 @@ void bind_served(nb::module_& module) {
         .column("sample_batch_tokens", &Served::sample_batch_tokens)
         .column("replica_iterations", &Served::replica_iterations)
         .column("replica_worked", &Served::replica_worked)
+        .column("replica_up", &Served::replica_up)
         .column("replica_flops", &Served::replica_flops)
         .column("replica_bytes", &Served::replica_bytes)
         .field("end", &Served::end)
@@ -217,6 +219,10 @@ void bind_all(nb::module_& module) {
         .def("add", &add_replica, "role"_a, "engine"_a, "options"_a, "cost"_a, "lanes"_a = 1, "from_ps"_a = 0,
              "until_ps"_a = -1)
         .def("route", &route, "role"_a, "routing"_a, "seed"_a)
+        .def("scale", [](BoundFleet& self, const std::string& role, double most_waiting, Time delay, Time idle,
+                         u32 least) {
+            self.fleet.scale(role_of(role), {most_waiting, delay, idle < 0 ? end_of_time : idle, least});
+        }, "role"_a, "most_waiting"_a, "delay_ps"_a, "idle_ps"_a, "least"_a)
         .def("line", [](BoundFleet& self, Time latency, double bytes_per_ns) {
             self.fleet.carry(std::make_unique<Line>(latency, bytes_per_ns));
         }, "latency_ps"_a, "bytes_per_ns"_a)

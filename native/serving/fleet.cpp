@@ -61,20 +61,20 @@ void Fleet::add(Role role, std::string_view engine, const EngineOptions& given, 
     replicas_.push_back(std::move(made));
     is_ready_.push_back(0);
     has_pools_ = has_pools_ || role != Role::both;
+    on_the_way_.push_back(0);
     if (presence.from == 0) {
         comes(number);
-    } else {
-        turns_.push_back({presence.from, number, true});
+    } else if (presence.from != end_of_time) {
+        turns_.push({presence.from, number, TurnKind::comes});
     }
     if (presence.until != end_of_time) {
-        turns_.push_back({presence.until, number, false});
+        turns_.push({presence.until, number, TurnKind::fails});
     }
 }
 
 void Fleet::route(Role role, std::unique_ptr<Routing> routing) { routing_[place_of(role)] = std::move(routing); }
 
 void Fleet::run() {
-    std::stable_sort(turns_.begin(), turns_.end(), [](const Turn& a, const Turn& b) { return a.time < b.time; });
     for (Time time = next_time(); time != end_of_time; time = next_time()) {
         now_ = time;
         look_up();
@@ -83,6 +83,9 @@ void Fleet::run() {
         take_turns();
         take_arrivals();
         plan_ready();
+    }
+    for (Replica& of : replicas_) {
+        of.was_up += of.is_up ? now_ - of.up_since : 0;
     }
 }
 
@@ -115,8 +118,8 @@ Time Fleet::next_time() {
     if (!later_.empty()) {
         next = std::min(next, later_.top().time);
     }
-    if (next_turn_ < turns_.size() && ledger_.finished() < requests_.size()) {
-        next = std::min(next, turns_[next_turn_].time);
+    if (!turns_.empty() && ledger_.finished() < requests_.size()) {
+        next = std::min(next, turns_.top().time);
     }
     return next;
 }
@@ -211,18 +214,53 @@ void Fleet::take_moves() {
 }
 
 void Fleet::take_turns() {
-    for (; next_turn_ < turns_.size() && turns_[next_turn_].time == now_; ++next_turn_) {
-        if (turns_[next_turn_].comes) {
-            comes(turns_[next_turn_].replica);
+    while (!turns_.empty() && turns_.top().time == now_) {
+        const Turn turn = turns_.top();
+        turns_.pop();
+        if (turn.kind == TurnKind::comes) {
+            comes(turn.replica);
+        } else if (turn.kind == TurnKind::fails) {
+            fails(turn.replica);
         } else {
-            fails(turns_[next_turn_].replica);
+            may_go(turn.replica, turn.since);
         }
+    }
+}
+
+void Fleet::ask_for_more(Role role) {
+    const Scaling& scaling = scaling_[place_of(role)];
+    u64 waiting = 0;
+    u32 on_the_way = 0;
+    u32 next = none;
+    for (const Target& target : targets_[place_of(role)]) {
+        waiting += target.engine->load().waiting;
+    }
+    for (u32 at = 0; at < replicas_.size(); ++at) {
+        if (replicas_[at].role == role) {
+            on_the_way += on_the_way_[at];
+            const bool is_free = !replicas_[at].is_up && on_the_way_[at] == 0 && replicas_[at].presence.until > now_;
+            next = is_free && next == none ? at : next;
+        }
+    }
+    if (next != none && scaling.asks_for_more(waiting, standing(role), on_the_way)) {
+        on_the_way_[next] = 1;
+        turns_.push({now_ + scaling.delay, next, TurnKind::comes});
+    }
+}
+
+void Fleet::may_go(u32 replica, Time since) {
+    const Replica& of = replicas_[replica];
+    const bool is_idle = of.is_up && !of.is_busy && of.idle_since == since;
+    if (is_idle && standing(of.role) > scaling_[place_of(of.role)].least * of.lanes.size()) {
+        goes(replica);
     }
 }
 
 void Fleet::comes(u32 replica) {
     Replica& of = replicas_[replica];
     of.is_up = true;
+    of.up_since = now_;
+    on_the_way_[replica] = 0;
     for (u32 lane = 0; lane < of.lanes.size(); ++lane) {
         targets_[place_of(of.role)].push_back({TargetId(of.first.index() + lane), of.lanes[lane].engine.get()});
     }
@@ -235,10 +273,10 @@ void Fleet::comes(u32 replica) {
     }
 }
 
-void Fleet::fails(u32 replica) {
+void Fleet::goes(u32 replica) {
     Replica& of = replicas_[replica];
-    of.is_up = of.is_busy = of.has_ahead = false;
-    ++of.version;
+    of.is_up = false;
+    of.was_up += now_ - of.up_since;
     auto& targets = targets_[place_of(of.role)];
     Vector<Target> rest;
     for (const Target& target : targets) {
@@ -247,6 +285,16 @@ void Fleet::fails(u32 replica) {
         }
     }
     targets = std::move(rest);
+}
+
+void Fleet::fails(u32 replica) {
+    Replica& of = replicas_[replica];
+    if (!of.is_up) {
+        return;
+    }
+    goes(replica);
+    of.is_busy = of.has_ahead = false;
+    ++of.version;
     for (Replica::Lane& lane : of.lanes) {
         lane.batch.clear();
         lane.ahead.clear();
@@ -286,6 +334,9 @@ void Fleet::arrive(RequestId request) {
     ++under_way_;
     sequences_[request].moves = has_pools_ && requests_.output[request] > 1;
     hand_to(request, role_of_prompts());
+    if (scaling_[place_of(role_of_prompts())].is_on()) {
+        ask_for_more(role_of_prompts());
+    }
 }
 
 void Fleet::hand_to(RequestId request, Role role) {
@@ -364,6 +415,10 @@ void Fleet::start(u32 replica) {
             std::swap(lane.batch, lane.ahead);
         }
     } else if (!fill(of, false)) {
+        of.idle_since = now_;
+        if (const Scaling& scaling = scaling_[place_of(of.role)]; scaling.is_on() && scaling.idle != end_of_time) {
+            turns_.push({now_ + scaling.idle, replica, TurnKind::may_go, now_});
+        }
         return;
     }
     of.pace = {};

@@ -18,6 +18,7 @@
 #include "serving/cost.hpp"
 #include "serving/engine.hpp"
 #include "serving/routing.hpp"
+#include "serving/scaling.hpp"
 
 namespace yantra::serving {
 
@@ -53,6 +54,9 @@ struct Replica {
     Time worked = 0;       // in all, as what follows
     Amounts amounts;       // of a device
     u64 iterations = 0;
+    Time idle_since = 0;
+    Time up_since = 0;
+    Time was_up = 0;       // in all
 };
 
 // A logged iteration, of one lane.
@@ -91,6 +95,8 @@ public:
     void add(Role role, std::string_view engine, const EngineOptions& given, std::shared_ptr<const Cost> cost,
              u32 lanes, const Presence& presence);
     void route(Role role, std::unique_ptr<Routing> routing);
+    // Replicas of the role that are not there from the beginning come when they are needed.
+    void scale(Role role, const Scaling& scaling) { scaling_[static_cast<std::size_t>(role)] = scaling; }
     void carry(std::unique_ptr<Carrier> carrier) { carrier_ = std::move(carrier); }
 
     // Until nothing more happens. Requests that have not ended then can never.
@@ -116,10 +122,13 @@ private:
         RequestId request;
         friend auto operator<=>(const Arrival&, const Arrival&) = default;
     };
-    struct Turn {   // a replica comes or goes
+    enum class TurnKind : u8 { comes, fails, may_go };
+    struct Turn {
         Time time;
         u32 replica;
-        bool comes;
+        TurnKind kind;
+        Time since = 0;   // may_go: it was idle then
+        friend auto operator<=>(const Turn&, const Turn&) = default;
     };
 
     Time next_time();
@@ -146,6 +155,10 @@ private:
     void note_log(const Replica& of);
     void note_sample(u32 replica);
     void comes(u32 replica);
+    void ask_for_more(Role role);
+    void may_go(u32 replica, Time since);
+    void goes(u32 replica);
+    u32 standing(Role role) const { return static_cast<u32>(targets_[static_cast<std::size_t>(role)].size()); }
     void fails(u32 replica);
     Engine& engine_of(TargetId target);
     Role role_of_prompts() const { return has_pools_ ? Role::prefill : Role::both; }
@@ -174,8 +187,9 @@ private:
     };
     std::deque<Homeless> homeless_;       // nobody who would take them is up
     u64 under_way_ = 0;
-    Vector<Turn> turns_;                  // by time
-    std::size_t next_turn_ = 0;
+    std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns_;
+    Scaling scaling_[3];                  // by role
+    Vector<u8> on_the_way_;               // replicas
     Vector<u32> followers_begin_;         // of a request, those after it
     Vector<RequestId> followers_;
     Vector<u8> is_ready_;                 // replicas to plan at this instant

@@ -65,6 +65,7 @@ Served served_of(const Fleet& fleet) {
     for (const Replica& replica : fleet.replicas()) {
         made.replica_iterations.push_back(static_cast<i64>(replica.iterations));
         made.replica_worked.push_back(replica.worked);
+        made.replica_up.push_back(replica.was_up);
         made.replica_flops.push_back(replica.amounts.flops);
         made.replica_bytes.push_back(replica.amounts.bytes);
     }

@@ -39,6 +39,7 @@ struct Served {
     Vector<i64> sample_batch_tokens;
     Vector<i64> replica_iterations;
     Vector<i64> replica_worked;
+    Vector<i64> replica_up;
     Vector<double> replica_flops;   // of a device
     Vector<double> replica_bytes;
     i64 end = 0;

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from yantra.serving.fleet import OBSTACLES, PHASES
+from yantra.serving.fleet import OBSTACLES, PHASES, PS
 from yantra.serving.measures import (
     PERCENTILES,
     Objective,
@@ -87,12 +87,20 @@ class Served(NamedTuple):
         return is_overloaded(self.ran)
 
     @property
+    def device_s(self) -> float:
+        """Seconds for which devices are there, summed over them; less where replicas come and go."""
+        each = [pool.devices for pool in self.fleet.pools for _ in range(pool.replicas)]
+        begin = int(self.ran.column("arrival").min())
+        up = np.minimum(self.ran.column("replica_up"), self.ran.core.end - begin)
+        return float((up * np.array(each)).sum()) / PS
+
+    @property
     def cost_usd(self) -> float | None:
         """What all devices cost for the time of the run; None without a price."""
         cluster = self.question.cluster
         if cluster is None or cluster.price is None:
             return None
-        return float(cluster.price.value) * self.devices * self.ran.makespan_s / _HOUR
+        return float(cluster.price.value) * self.device_s / _HOUR
 
     @property
     def energy_j(self) -> float | None:
@@ -100,13 +108,14 @@ class Served(NamedTuple):
         pools = self.fleet.pools
         if not all(getattr(pool.cost, "joules_per_byte", 0.0) for pool in pools):
             return None
-        total, first = 0.0, 0
-        for pool in pools:
-            at = np.zeros(sum(one.replicas for one in pools))
-            at[first : first + pool.replicas] = pool.devices
-            total += pool.cost.joules(self.ran, at, self.ran.makespan_s)
-            first += pool.replicas
-        return total
+        costs = [pool.cost for pool in pools for _ in range(pool.replicas)]
+        each = [pool.devices for pool in pools for _ in range(pool.replicas)]
+        moved, worked = self.ran.column("replica_bytes"), self.ran.column("replica_flops")
+        there = self.ran.column("replica_up") / PS
+        return sum(
+            cost.joules(float(b), float(f), float(s)) * devices
+            for cost, devices, b, f, s in zip(costs, each, moved, worked, there, strict=True)
+        )
 
     def per_million_tokens(self, amount: float | None) -> float | None:
         """Return an amount by a million tokens emitted."""

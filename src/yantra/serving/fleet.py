@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import inf
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from yantra.serving.links import Line, Links
     from yantra.serving.requests import Requests
+    from yantra.serving.scaling import Scaling
 
 Role = Literal["both", "prefill", "decode"]
 PHASES = ("queued", "prefill", "transfer", "admission", "decode", "preempted", "recompute")
@@ -59,9 +61,11 @@ class Pool:
     devices: int = 1
     """Of a replica."""
     starts_s: tuple[float, ...] = ()
-    """When replicas are there, from 0; the rest at once."""
+    """When replicas are there, from 0; the rest at once. Infinite: when scaling asks for them."""
     ends_s: tuple[float, ...] = ()
     """When they fail; those without one never do."""
+    scaling: Scaling | None = None
+    """When replicas come and go."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,8 @@ class Fleet:
     routing: str = "least_outstanding"
     seed: int = 1
     line: Line | Links | None = None
+    pool_blocks: int = 0
+    """Of KV, in a pool that all engines read and write."""
     most_under_way: int = 0
     """Requests that have not ended; others wait at their senders. 0: no bound."""
 
@@ -92,6 +98,7 @@ class Fleet:
             most_under_way=self.most_under_way,
             most_logged=most_logged,
             samples=samples,
+            pool_blocks=self.pool_blocks,
         )
         for pool in self.pools:
             cost = pool.cost.core(factor)
@@ -104,11 +111,13 @@ class Fleet:
                     dict(pool.options),
                     cost,
                     pool.lanes,
-                    round(begin * PS),
+                    -1 if begin == inf else round(begin * PS),
                     -1 if end is None else round(end * PS),
                 )
-        for role in {pool.role for pool in self.pools}:
-            core.route(role, self.routing, self.seed)
+        for pool in self.pools:
+            core.route(pool.role, self.routing, self.seed)
+            if pool.scaling is not None:
+                pool.scaling.give(core, pool.role)
         if self.line is not None:
             self.line.give(core, self.pools)
         ran = Ran(core.run(), requests)

@@ -1,7 +1,8 @@
 """Pools as a user writes them: `3x tp=4,max_num_seqs=64` are three replicas of four devices.
 
 Names are fields of an inference plan (tp, pp, ep, dtype, ...), options of the engine, `engine`
-itself, and `start=60s`, the time after which all replicas of the pool are there.
+itself, tiers of KV (`host_kv=200 GiB`), `start=60s`, the time after which all replicas of the pool
+are there, `fail=600s`, when the first of them fails, and `scale`, when they come and go.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import Any, NamedTuple
 from yantra import _core
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.base.units import parse
+from yantra.serving.scaling import Scaling
+from yantra.serving.tiers import split
 from yantra.workloads.serving.plan import InferencePlan
 
 _POOL = re.compile(r"\s*(?:(\d{1,6})\s*x)?\s*(.*)", re.DOTALL)
@@ -26,8 +29,12 @@ class Asked(NamedTuple):
     engine: str
     plan: InferencePlan
     options: dict[str, float]
-    start_s: float
+    start_s: float = 0.0
     """When its replicas are there."""
+    fail_s: float | None = None
+    """When the first of them fails; None: never."""
+    tiers: dict[str, str] = {}
+    scaling: Scaling | None = None
 
 
 def pool_of(text: str, engine: str, common: dict[str, Any], where: str) -> Asked:
@@ -54,12 +61,24 @@ def asked(replicas: int, engine: str, given: dict[str, Any], where: str) -> Aske
         raise ConfigError(where, expected_got("at least one replica", replicas))
     given = dict(given)
     engine = str(given.pop("engine", engine))
-    start = given.pop("start", 0.0)
-    start_s = float(start) if not isinstance(start, str) else parse(start, "time", "s", where)
+    start_s = _seconds(given.pop("start", 0.0), where)
+    fail = given.pop("fail", None)
+    scale = given.pop("scale", None)
+    scaling = None if scale is None else Scaling.of(str(scale), f"{where}: scale")
+    if scaling is not None:
+        replicas = scaling.most
+    tiers = split(given)
     known = options_of(engine, where)
     plan = {name: _value(given.pop(name)) for name in tuple(given) if name in _PLAN}
     options = {name: _option(name, value, known, where) for name, value in given.items()}
-    return Asked(replicas, engine, InferencePlan.of(plan), options, start_s)
+    fail_s = None if fail is None else _seconds(fail, where)
+    made = InferencePlan.of(plan)
+    return Asked(replicas, engine, made, options, start_s, fail_s, tiers, scaling)
+
+
+def _seconds(value: Any, where: str) -> float:
+    return parse(value, "time", "s", where) if isinstance(value, str) else float(value)
+
 
 
 def options_of(engine: str, where: str = "engine") -> dict[str, tuple[float, float, str, list[str]]]:

@@ -10,7 +10,7 @@ single iterations would make them.
 
 from __future__ import annotations
 
-from math import exp
+from math import exp, inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from yantra.base.errors import ConfigError, UnsupportedError
@@ -19,6 +19,7 @@ from yantra.serving.blocks import Room, bytes_per_token, room_of
 from yantra.serving.fleet import Fleet, Linear, Pool
 from yantra.serving.links import Line, Links
 from yantra.serving.pools import Asked, asked, options_of, pool_of
+from yantra.serving.tiers import tier_options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -108,16 +109,17 @@ def answered(question: Question, *, intervals: bool = True, samples: bool = Fals
 
 def fleet_of(question: Question) -> tuple[Fleet, tuple[Room | None, ...]]:
     """Return the fleet of a question, and the room for KV of each pool."""
-    pools, rooms = [], []
+    pools, rooms, shared = [], [], 0
     for role, pool in question.pools:
-        made, room = _pool(question, role, pool)
+        made, room, pool_blocks = _pool(question, role, pool)
         pools.append(made)
         rooms.append(room)
+        shared = max(shared, pool_blocks)
     line = None
     if any(role == "decode" for role, _ in question.pools):
         line = line_of(question)
     fleet = Fleet(
-        tuple(pools), question.routing, question.seed, line, question.most_under_way
+        tuple(pools), question.routing, question.seed, line, shared, question.most_under_way
     )
     return fleet, tuple(rooms)
 
@@ -154,13 +156,13 @@ def _known(model: Any, cluster: Any, cost: Linear | None) -> tuple[Any, Cluster 
     return found, load_cluster(cluster) if isinstance(cluster, str) else cluster
 
 
-def _pool(question: Question, role: str, pool: Asked) -> tuple[Pool, Room | None]:
+def _pool(question: Question, role: str, pool: Asked) -> tuple[Pool, Room | None, int]:
     plan = pool.plan
     known = options_of(pool.engine)
     options = dict(pool.options)
     if "block_size" in known:
         options.setdefault("block_size", float(plan.block_size))
-    room = None
+    room, shared = None, 0
     cost: Any = question.cost
     if cost is None:
         tokens = _first(_BUDGETS, options, known, _MOST_TOKENS)
@@ -170,11 +172,36 @@ def _pool(question: Question, role: str, pool: Asked) -> tuple[Pool, Room | None
             options.setdefault("num_blocks", float(room.blocks))
         if "kv_tokens" in known:
             options.setdefault("kv_tokens", float(room.tokens))
-    starts = (pool.start_s,) * pool.replicas
+        if pool.tiers:
+            shared = _add_tiers(options, known, pool, room, question.cluster, cost)
+    elif pool.tiers:
+        raise ConfigError(next(iter(pool.tiers)), "needs a model and a cluster, whose KV has a size")
     made = Pool(
-        pool.engine, options, cost, pool.replicas, role, plan.dp, plan.ranks, starts  # type: ignore[arg-type]
-    )
-    return made, room
+        pool.engine, options, cost, pool.replicas, role,  # type: ignore[arg-type]
+        plan.dp, plan.ranks, _starts(pool), () if pool.fail_s is None else (pool.fail_s,),
+        pool.scaling,
+    )  # fmt: skip
+    return made, room, shared
+
+
+def _starts(pool: Asked) -> tuple[float, ...]:
+    if pool.scaling is None:
+        return (pool.start_s,) * pool.replicas
+    later = pool.replicas - pool.scaling.least
+    return (pool.start_s,) * pool.scaling.least + (inf,) * later
+
+
+def _add_tiers(
+    options: dict[str, float], known: Mapping[str, Any], pool: Asked, room: Room, cluster: Any, cost: Any
+) -> int:
+    """Add what tiers are to the options of an engine; return the blocks of the shared pool."""
+    if "host_blocks" not in known:
+        raise UnsupportedError(f"{next(iter(pool.tiers))}: {pool.engine} has no tiers of KV here; vllm has")
+    tables = cost.tables
+    token_s = float((tables.dense_ns / tables.dense_tokens).min()) / 1e9
+    found = tier_options(pool.tiers, room, cluster, pool.plan.tp, token_s)
+    options.update(found.engine)
+    return found.pool_blocks
 
 
 def _first(names: Sequence[str], options: Mapping[str, float], known: Mapping[str, Any], fallback: int) -> int:

@@ -47,15 +47,11 @@ class Measured(NamedTuple):
             others,
         )
 
-    def joules(self, ran: Any, devices: np.ndarray, seconds: float) -> float:
-        """Return the energy of all devices in so many seconds, by what their replicas did.
-
-        idle power x time + bytes of memory x joules a byte + operations x joules an operation.
-        """
-        moved = float((ran.column("replica_bytes") * devices).sum())
-        worked = float((ran.column("replica_flops") * devices).sum())
-        at_rest = self.idle_w * seconds * float(devices.sum())
-        return at_rest + moved * self.joules_per_byte + worked * self.joules_per_flop
+    def joules(self, bytes_moved: float, flops: float, seconds: float) -> float:
+        """Return the energy of a device: at rest, for bytes of its memory and for operations."""
+        return (
+            self.idle_w * seconds + bytes_moved * self.joules_per_byte + flops * self.joules_per_flop
+        )
 
 
 def _four(of: Tables, what: str, factor: float = 1.0) -> tuple[np.ndarray, ...]:

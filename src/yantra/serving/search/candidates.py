@@ -61,7 +61,7 @@ def candidates(
         for plan in _plans(model, cluster, dtypes):
             for engine in engines:
                 for options in _options(engine):
-                    yield Candidate(cluster, Asked(1, engine, plan, options, 0.0))
+                    yield Candidate(cluster, Asked(1, engine, plan, options))
 
 
 def _plans(model: Any, cluster: Cluster, dtypes: Sequence[str]) -> Iterator[InferencePlan]:
