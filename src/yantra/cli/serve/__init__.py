@@ -17,6 +17,8 @@ from yantra.cli.plugin_option import option as plugin_option
 if TYPE_CHECKING:
     from yantra.serving.answer import Served
     from yantra.serving.fleet import Linear
+    from yantra.serving.own_log import OwnLog
+    from yantra.serving.requests import Requests
 
 
 class _Tools(Commands):
@@ -67,6 +69,7 @@ class _Tools(Commands):
 @click.option("--tpot", metavar="BOUND", help="A promise: 'p99 50 ms'.")
 @click.option("--cost", metavar="TIMES", help="In place of model and cluster: s an iteration, token, context token.")
 @stack_option
+@click.option("--log", metavar="FILE", help="In place of --requests: your own log, judged first.")
 @click.option("--report", type=click.Path(), help="Write a report as one HTML file.")
 @click.option("-o", "--output", type=click.Path(), help="Write one row for each request as CSV.")
 @plugin_option
@@ -88,19 +91,17 @@ def _serve(
     ttft: str | None,
     tpot: str | None,
     cost: str | None,
+    log: str | None,
     report: str | None,
     output: str | None,
     as_json: bool,
     **named: Any,
 ) -> int:
     from yantra.serving.measures import Objective
-    from yantra.serving.requests import load
     from yantra.serving.serve import serve
 
-    if requests is None:
-        raise ConfigError("--requests", "expected a trace, or a rule such as poisson:rate=10/s")
+    asked, measured = _asked(requests, log)
     fields = _fields(settings) | ({} if tp is None else {"tp": tp})
-    asked = load(requests)
     told = [
         Objective.of(name, text, f"--{name}")
         for name, text in (("ttft", ttft), ("tpot", tpot))
@@ -115,11 +116,40 @@ def _serve(
         **fields,
     )
     _write(served, output, report, told)
-    if as_json:
-        print_json(served.as_dict() | _goodput(served, told))
-    else:
-        sys.stdout.write(served.summary(told) + "\n")
+    own = None
+    if log is not None:
+        from yantra.serving.own_log import judged
+
+        own = judged(served.fleet, served.question.requests, measured, served.ran)
+    _say(served, told, own, as_json=as_json)
     return 0
+
+
+def _asked(requests: str | None, log: str | None) -> tuple[Requests, dict[str, Any]]:
+    from yantra.serving.requests import load, read_log
+
+    if log is not None and requests is not None:
+        raise ConfigError("--log", "stands in place of --requests; give one of both")
+    if log is not None:
+        found = read_log(log)
+        return found.requests, found.measured
+    if requests is None:
+        raise ConfigError("--requests", "expected a trace, or a rule such as poisson:rate=10/s")
+    return load(requests), {}
+
+
+def _say(served: Served, told: list[Any], own: OwnLog | None, *, as_json: bool) -> None:
+    from yantra.serving.own_log import lines
+
+    if as_json:
+        more = {} if own is None else {"log": [row._asdict() for row in own.rows]}
+        if own is not None and own.fit is not None:
+            more["terms"] = own.fit.terms._asdict()
+        print_json(served.as_dict() | _goodput(served, told) | more)
+        return
+    if own is not None:
+        sys.stdout.write("\n".join(lines(own)) + "\n\n")
+    sys.stdout.write(served.summary(told) + "\n")
 
 
 def _goodput(served: Served, told: list[Any]) -> dict[str, Any]:
