@@ -78,6 +78,8 @@ class Fleet:
     line: Line | Links | None = None
     pool_blocks: int = 0
     """Of KV, in a pool that all engines read and write."""
+    acceptance: float | None = None
+    """The chance that a draft is right, where an engine checks some."""
     most_under_way: int = 0
     """Requests that have not ended; others wait at their senders. 0: no bound."""
 
@@ -92,7 +94,7 @@ class Fleet:
         _check_routing(self.routing)
         _check_times(requests)
         core = _core.Fleet(
-            core_requests(requests),
+            core_requests(requests, self._accepted(requests)),
             bytes_per_token=0 if self.line is None else self.line.bytes_per_token,
             layers=1 if self.line is None else self.line.layers,
             most_under_way=self.most_under_way,
@@ -124,6 +126,14 @@ class Fleet:
         if ran.core.finished < len(requests):
             raise DeadlockError(_stuck(ran, requests))
         return ran
+
+    def _accepted(self, requests: Requests) -> np.ndarray | None:
+        drafts = int(max(pool.options.get("num_speculative_tokens", 0) for pool in self.pools))
+        if not drafts or self.acceptance is None:
+            return None
+        from yantra.serving.drafts import accepted
+
+        return accepted(len(requests), drafts, self.acceptance, self.seed)
 
 
 @dataclass(frozen=True)
@@ -192,16 +202,19 @@ class Ran:
         return np.asarray((self.column(last) - self.column(first)) / PS)
 
 
-def core_requests(requests: Requests) -> Any:
-    """Return requests as the core has them."""
-    none = np.zeros(0, np.int64)
+def core_requests(requests: Requests, accepted: np.ndarray | None = None) -> Any:
+    """Return requests as the core has them; `accepted` drafts are by request, in a circle."""
+    begin, flat = np.zeros(0, np.int64), np.zeros(0, np.int64)
+    if accepted is not None:
+        begin = np.arange(len(requests) + 1, dtype=np.int64) * accepted.shape[1]
+        flat = np.ascontiguousarray(accepted, np.int64).reshape(-1)
     wide = (
         requests.arrival_ns * 1000, requests.prompt, requests.output, requests.limit,
         requests.priority, requests.user, requests.session, requests.after,
         requests.delay_ns * 1000, requests.span_start, requests.span_source, requests.span_end,
     )  # fmt: skip
     return _core.serving_requests(
-        *(np.ascontiguousarray(column, np.int64) for column in wide), none, none
+        *(np.ascontiguousarray(column, np.int64) for column in wide), begin, flat
     )
 
 

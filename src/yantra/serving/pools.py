@@ -35,6 +35,12 @@ class Asked(NamedTuple):
     """When the first of them fails; None: never."""
     tiers: dict[str, str] = {}
     scaling: Scaling | None = None
+    acceptance: float | None = None
+    """The chance that a draft is right; None: drafts never are."""
+    draft: str = "mtp"
+    """`mtp`: a layer of the model makes a draft; `ngram`: it costs nothing."""
+    imbalance: str = ""
+    """How much longer experts take, or the law of their popularity."""
 
 
 def pool_of(text: str, engine: str, common: dict[str, Any], where: str) -> Asked:
@@ -68,12 +74,31 @@ def asked(replicas: int, engine: str, given: dict[str, Any], where: str) -> Aske
     if scaling is not None:
         replicas = scaling.most
     tiers = split(given)
+    more = _more(given, where)
     known = options_of(engine, where)
     plan = {name: _value(given.pop(name)) for name in tuple(given) if name in _PLAN}
     options = {name: _option(name, value, known, where) for name, value in given.items()}
     fail_s = None if fail is None else _seconds(fail, where)
     made = InferencePlan.of(plan)
-    return Asked(replicas, engine, made, options, start_s, fail_s, tiers, scaling)
+    return Asked(replicas, engine, made, options, start_s, fail_s, tiers, scaling, **more)
+
+
+def _more(given: dict[str, Any], where: str) -> dict[str, Any]:
+    """Take acceptance, draft and imbalance out of the fields of a pool."""
+    found: dict[str, Any] = {}
+    if "acceptance" in given:
+        text = given.pop("acceptance")
+        value = _value(text)
+        if not isinstance(value, int | float) or not 0 <= value <= 1:
+            raise ConfigError(f"{where}: acceptance", expected_got("a chance from 0 to 1", text))
+        found["acceptance"] = float(value)
+    if "draft" in given:
+        found["draft"] = str(given.pop("draft"))
+        if found["draft"] not in ("mtp", "ngram"):
+            raise ConfigError(f"{where}: draft", expected_got("mtp or ngram", found["draft"]))
+    if "imbalance" in given:
+        found["imbalance"] = str(given.pop("imbalance"))
+    return found
 
 
 def _seconds(value: Any, where: str) -> float:

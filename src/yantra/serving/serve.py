@@ -17,6 +17,7 @@ from yantra.base.errors import ConfigError, UnsupportedError
 from yantra.serving.answer import Served
 from yantra.serving.blocks import Room, bytes_per_token, room_of
 from yantra.serving.fleet import Fleet, Linear, Pool
+from yantra.serving.imbalance import imbalance_of
 from yantra.serving.links import Line, Links
 from yantra.serving.pools import Asked, asked, options_of, pool_of
 from yantra.serving.tiers import tier_options
@@ -118,9 +119,11 @@ def fleet_of(question: Question) -> tuple[Fleet, tuple[Room | None, ...]]:
     line = None
     if any(role == "decode" for role, _ in question.pools):
         line = line_of(question)
+    chances = [pool.acceptance for _, pool in question.pools if pool.acceptance is not None]
     fleet = Fleet(
-        tuple(pools), question.routing, question.seed, line, shared, question.most_under_way
-    )
+        tuple(pools), question.routing, question.seed, line, shared,
+        chances[-1] if chances else None, question.most_under_way,
+    )  # fmt: skip
     return fleet, tuple(rooms)
 
 
@@ -235,8 +238,23 @@ def _measured(question: Question, pool: Asked, tokens: int, seats: int) -> Any:
     context = int((question.requests.prompt + question.requests.output).max())
     tables = predictor.tables(max(tokens, 2), max(seats, 2), max(context, 2))
     host = "" if known == pool.engine else f", whose host times {pool.engine} is given"
+    made = Measured(tables, predictor.interval, "")
+    if pool.imbalance:
+        experts, ranks = _experts(question.model), plan.ep * plan.etp
+        made = made.with_experts(imbalance_of(pool.imbalance, experts, ranks))
+    drafts = pool.options.get("num_speculative_tokens", 0)
+    if drafts and pool.draft == "mtp":
+        made = made.with_layers(drafts / len(question.model.layers))
     rests_on = f"measured kernels and collectives, {engines.load(known).title}{host}"
-    return Measured(tables, predictor.interval, rests_on)
+    return made._replace(rests_on=rests_on)
+
+
+def _experts(model: Any) -> int:
+    from yantra.workloads.models.experts import experts_of
+
+    if (count := experts_of(model)) is None:
+        raise ConfigError("imbalance", f"{model.name} has no routed experts")
+    return count
 
 
 def line_of(question: Question) -> Line | Links:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -46,6 +47,18 @@ class Measured(NamedTuple):
             _four(of, "bytes"),
             others,
         )
+
+    def with_experts(self, factor: float) -> Measured:
+        """Return it with experts that take `factor` times as long, as the fullest rank does."""
+        of = self.tables
+        more = of.dense_parts[of.parts.index("experts")] * (factor - 1)
+        return self._replace(tables=replace(of, dense_ns=of.dense_ns + more))
+
+    def with_layers(self, share: float) -> Measured:
+        """Return it with `share` more layers in an iteration, such as those that make drafts."""
+        of = self.tables
+        more = {name: getattr(of, name) * (1 + share) for name in ("dense_ns", "decode_ns")}
+        return self._replace(tables=replace(of, **more))
 
     def joules(self, bytes_moved: float, flops: float, seconds: float) -> float:
         """Return the energy of a device: at rest, for bytes of its memory and for operations."""

@@ -14,9 +14,17 @@ def experts_a_token(model: Any) -> int | None:
 
     Also None for a model of its own form, without layers of blocks.
     """
+    return max((block.top_k for block in _moe(model)), default=None)
+
+
+def experts_of(model: Any) -> int | None:
+    """The most routed experts that a layer has; None as `experts_a_token`."""
+    return max((block.experts for block in _moe(model)), default=None)
+
+
+def _moe(model: Any) -> Iterator[MoE]:
     layers = dict.fromkeys(getattr(model, "layers", ()))
-    found = [block.top_k for layer in layers for block in _blocks(layer) if isinstance(block, MoE)]
-    return max(found, default=None)
+    return (block for layer in layers for block in _blocks(layer) if isinstance(block, MoE))
 
 
 def _blocks(block: object) -> Iterator[Block]:
