@@ -1,4 +1,4 @@
-"""What a fleet served: figures with their interval, why requests waited, cost and energy; in words."""
+"""What a fleet served: figures with their interval, why requests waited, cost and energy."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Served(NamedTuple):
         return spread(self.ran.e2e_s)
 
     def interval(self, measure: str, percentile: float | None = None) -> tuple[float, float] | None:
-        """Return the 90 % interval of a measure's percentile (None: mean), in s; None without one."""
+        """Return the 90 % interval of a percentile (None: mean) of a measure, in s, if any."""
         if self.ends is None:
             return None
         found = [_of(ran, measure, percentile) for ran in self.ends]
@@ -88,7 +88,7 @@ class Served(NamedTuple):
 
     @property
     def device_s(self) -> float:
-        """Seconds for which devices are there, summed over them; less where replicas come and go."""
+        """Seconds for which devices are there, summed; less where replicas come and go."""
         each = [pool.devices for pool in self.fleet.pools for _ in range(pool.replicas)]
         begin = int(self.ran.column("arrival").min())
         up = np.minimum(self.ran.column("replica_up"), self.ran.core.end - begin)
@@ -113,7 +113,7 @@ class Served(NamedTuple):
         moved, worked = self.ran.column("replica_bytes"), self.ran.column("replica_flops")
         there = self.ran.column("replica_up") / PS
         return sum(
-            cost.joules(float(b), float(f), float(s)) * devices
+            float(cost.joules(float(b), float(f), float(s))) * devices
             for cost, devices, b, f, s in zip(costs, each, moved, worked, there, strict=True)
         )
 

@@ -1,7 +1,7 @@
 """How many tokens of KV a device has room for, and where the rest of its memory went.
 
-An engine takes a share of the memory and gives the cache what weights, the largest forward pass, and
-what the driver, communicators and the allocator hold leave of it, as vLLM's profiling run finds it.
+An engine takes a share of the memory and gives the cache what weights, the largest forward pass
+and what the driver, communicators and the allocator hold leave of it, as vLLM's profiling run finds.
 A model of which layers keep a window, or a state, is counted with the KV of all its tokens, so its
 room is a lower bound.
 """
@@ -15,7 +15,7 @@ from yantra.base.text import format_bytes
 from yantra.workloads.serving.engine import Engine
 from yantra.workloads.serving.lanes import plays_of
 from yantra.workloads.serving.memory import StageMemory, memory_of
-from yantra.workloads.serving.requests import Request
+from yantra.workloads.serving.iterations import Request
 from yantra.workloads.serving.stages import Stages
 
 if TYPE_CHECKING:
@@ -78,9 +78,7 @@ def room_of(model: Any, cluster: Cluster, plan: InferencePlan, tokens: int) -> R
 def bytes_per_token(model: Any, plan: InferencePlan) -> int:
     """Return the KV of one token over all ranks of a replica without copies, in bytes."""
     layers = Stages(model, plan, "").caches
-    return sum(
-        cache.rank_bytes(1) for layer in layers for cache in layer if not cache.per_sequence
-    )
+    return sum(cache.rank_bytes(1) for layer in layers for cache in layer if not cache.per_sequence)
 
 
 def _check(

@@ -1,8 +1,8 @@
 """The highest rate of arrivals at which a fleet keeps its promises.
 
 Bisection over a factor of the same arrivals, to 1 %: equal questions have equal answers. Schedulers
-need not be monotone, so rates a little below the answer are tried too, and one that breaks a promise
-is told. (DistServe's search, Zhong et al., OSDI 2024.)
+need not be monotone, so rates a little below the answer are tried too, and one that breaks a
+promise is told. (DistServe's search, Zhong et al., OSDI 2024.)
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FURTHEST = 1 << 20
 
 
 class Capacity(NamedTuple):
-    """`requests_per_s` of arrivals, `factor` times those asked; `breaks_at` rates below that fail."""
+    """`requests_per_s` arrive, `factor` times those asked; `breaks_at` are lower rates that fail."""
 
     requests_per_s: float
     factor: float

@@ -3,9 +3,8 @@
 Three factors: of what the host adds, and by which products and attention take longer than the
 tables say. They are those for which the simulated log,
 with its own arrivals and lengths, is nearest to the measured one: least mean of |ln(simulated /
-measured)| over times to first tokens, times a token and whole times, by a simplex (Nelder and Mead,
-1965). Trade-off: factors are pulled to 1 and the host to the engine's own, so that what a log cannot
-tell stays as it was.
+measured)| over times to first tokens, times a token and whole times, by a simplex (Nelder and
+Mead, 1965). Trade-off: factors are pulled to 1, so that what a log cannot tell stays as it was.
 """
 
 from __future__ import annotations
@@ -75,7 +74,9 @@ def fitted(
     """
     known = {name: measured[name] for name in MEASURES if name in measured}
     if not known or all(np.isnan(values[:used]).all() for values in known.values()):
-        raise ConfigError("requests", "nothing was measured; expected ttft, tpot or end to end times")
+        raise ConfigError(
+            "requests", "nothing was measured; expected ttft, tpot or end to end times"
+        )
 
     def loss(point: np.ndarray) -> float:
         terms = Terms(*map(exp, point.tolist()))
@@ -115,7 +116,9 @@ def _apart(mine: np.ndarray, its: np.ndarray) -> float:
     return 0.5 * by_rank + 0.5 * abs(log(mine.mean() / its.mean()))
 
 
-def _pair(ran: Ran, name: str, values: np.ndarray, used: int | None) -> tuple[np.ndarray, np.ndarray]:
+def _pair(
+    ran: Ran, name: str, values: np.ndarray, used: int | None
+) -> tuple[np.ndarray, np.ndarray]:
     keep = ~np.isnan(values) & (values > 0)
     keep[used:] = False if used is not None else keep[used:]
     if name == "tpot_s":

@@ -1,4 +1,4 @@
-"""A fleet: pools of replicas, what an iteration takes on each, who takes a request; run in the core.
+"""A fleet: pools of replicas, what an iteration takes on each, and who takes a request.
 
     pool = Pool("vllm", {"num_blocks": 4096}, Linear(5e-3, 20e-6, 1e-7))
     ran = Fleet((pool,)).run(requests)
@@ -34,6 +34,7 @@ OBSTACLES = ("iteration", "seats", "tokens", "blocks", "order")
 
 PS = 1e12
 _LAST_NS = 2**63 // 1000 - 1
+_KV = ("num_blocks", "block_size", "kv_tokens")
 
 
 class Linear(NamedTuple):
@@ -84,7 +85,12 @@ class Fleet:
     """Requests that have not ended; others wait at their senders. 0: no bound."""
 
     def run(
-        self, requests: Requests, *, factor: float = 1.0, most_logged: int = 0, samples: bool = False
+        self,
+        requests: Requests,
+        *,
+        factor: float = 1.0,
+        most_logged: int = 0,
+        samples: bool = False,
     ) -> Ran:
         """Serve all requests, each iteration `factor` times as long.
 
@@ -93,6 +99,8 @@ class Fleet:
         """
         _check_routing(self.routing)
         _check_times(requests)
+        for pool in self.pools:
+            _check_sizes(requests, pool)
         core = _core.Fleet(
             core_requests(requests, self._accepted(requests)),
             bytes_per_token=0 if self.line is None else self.line.bytes_per_token,
@@ -231,7 +239,29 @@ def _check_times(requests: Requests) -> None:
     latest = int(max(requests.arrival_ns.max(), requests.delay_ns.max()))
     if latest > _LAST_NS:
         at = int(np.argmax(requests.arrival_ns))
-        raise ConfigError(f"requests[{at}]", f"arrives after {latest / 8.64e13:.0f} days; at most 106")
+        raise ConfigError(
+            f"requests[{at}]", f"arrives after {latest / 8.64e13:.0f} days; at most 106"
+        )
+
+
+def _check_sizes(requests: Requests, pool: Pool) -> None:
+    """Raise ConfigError for the first request whose KV no engine of a pool can hold."""
+    from yantra.serving.pools import options_of
+
+    known = options_of(pool.engine)
+    size = {name: pool.options.get(name, known[name][0]) for name in _KV if name in known}
+    if not size:
+        return
+    room = size.get("kv_tokens", size.get("num_blocks", 0) * size.get("block_size", 1))
+    whole = requests.prompt + (1 if pool.role == "prefill" else requests.output) - 1
+    if whole.max() > room:
+        at = int(np.argmax(whole > room))
+        prompt, output = int(requests.prompt[at]), int(requests.output[at])
+        raise ConfigError(
+            f"requests[{at}]",
+            f"{prompt:,} tokens of prompt and {output:,} of output need more KV than an engine "
+            f"has, {room:,.0f} tokens; leave it out, or give more memory (tp, num_blocks)",
+        )
 
 
 def _stuck(ran: Ran, requests: Requests) -> str:

@@ -60,7 +60,9 @@ class Links(NamedTuple):
         shift = np.where(near, 0, 2)
         ways = np.stack([4 * targets[:, None] + shift, 4 * targets[None, :] + shift + 1], axis=-1)
         first = np.arange(count * count + 1, dtype=np.int64) * 2
-        core.links(count, first, np.ascontiguousarray(ways, np.int64).reshape(-1), capacity, latency)
+        core.links(
+            count, first, np.ascontiguousarray(ways, np.int64).reshape(-1), capacity, latency
+        )
 
 
 def _places(pools: Sequence[Pool]) -> tuple[np.ndarray, np.ndarray]:

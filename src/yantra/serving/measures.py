@@ -1,4 +1,4 @@
-"""What users of a service feel: times to tokens, their percentiles, and the rate that keeps a promise.
+"""What users of a service feel: times to tokens, percentiles, and whether promises are kept.
 
 TTFT = first token - arrival, with the queue; TPOT = (last - first) / (output - 1), not of one
 token; ITL = each gap; E2E = last token - arrival. A percentile is the nearest rank upward. Goodput
@@ -57,8 +57,8 @@ def spread(values: np.ndarray, weights: np.ndarray | None = None) -> Spread:
         ranked = np.sort(values)
         ranks = [max(int(np.ceil(p / 100 * len(values))), 1) - 1 for p in PERCENTILES]
         return Spread(float(values.mean()), tuple(ranked[ranks].tolist()), float(ranked[-1]))
-    ranked = tuple(nearest_rank(values, p, weights) for p in PERCENTILES)
-    return Spread(float(np.average(values, weights=weights)), ranked, float(values.max()))
+    found = tuple(nearest_rank(values, p, weights) for p in PERCENTILES)
+    return Spread(float(np.average(values, weights=weights)), found, float(values.max()))
 
 
 class Objective(NamedTuple):

@@ -1,6 +1,6 @@
-"""A user's own log beside its prediction, and what would change: replicas, host, kernels, seats, KV.
+"""A user's own log beside its prediction, and what more replicas, seats, KV and speed would do.
 
-What-ifs run with the terms that the log itself gives (`fit.py`), so that they begin where the user is.
+What-ifs run with the terms that the log itself gives (`fit.py`), so they begin where the user is.
 """
 
 from __future__ import annotations
@@ -43,8 +43,13 @@ class OwnLog(NamedTuple):
     """What changes, mean TTFT and mean TPOT then, in s; the first is as it is."""
 
 
-def judged(fleet: Fleet, requests: Requests, measured: Mapping[str, np.ndarray], best: Ran) -> OwnLog:
-    """Return the log beside its prediction `best`, and what-ifs. Raises ConfigError without times."""
+def judged(
+    fleet: Fleet, requests: Requests, measured: Mapping[str, np.ndarray], best: Ran
+) -> OwnLog:
+    """Return the log beside its prediction `best`, and what-ifs.
+
+    Raises ConfigError for a log without times.
+    """
     fit = fitted(fleet, requests, measured) if len(requests) >= _FEWEST else None
     terms = Terms() if fit is None else fit.terms
     own = run(fleet, requests, terms) or best
@@ -113,7 +118,9 @@ def _what_ifs(fleet: Fleet, requests: Requests, terms: Terms) -> Iterator[tuple[
             changes.append((title, replace(fleet, pools=pools), terms))
     changes.append(("half the host time", fleet, terms._replace(host=terms.host / 2)))
     changes.append(("products twice as fast", fleet, terms._replace(products=terms.products / 2)))
-    changes.append(("attention twice as fast", fleet, terms._replace(attention=terms.attention / 2)))
+    changes.append(
+        ("attention twice as fast", fleet, terms._replace(attention=terms.attention / 2))
+    )
     for title, changed, of in changes:
         ran = run(changed, requests, of)
         if ran is not None:

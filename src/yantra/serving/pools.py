@@ -8,6 +8,8 @@ are there, `fail=600s`, when the first of them fails, and `scale`, when they com
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from yantra import _core
@@ -33,7 +35,7 @@ class Asked(NamedTuple):
     """When its replicas are there."""
     fail_s: float | None = None
     """When the first of them fails; None: never."""
-    tiers: dict[str, str] = {}
+    tiers: Mapping[str, str] = MappingProxyType({})
     scaling: Scaling | None = None
     acceptance: float | None = None
     """The chance that a draft is right; None: drafts never are."""
@@ -105,8 +107,9 @@ def _seconds(value: Any, where: str) -> float:
     return parse(value, "time", "s", where) if isinstance(value, str) else float(value)
 
 
-
-def options_of(engine: str, where: str = "engine") -> dict[str, tuple[float, float, str, list[str]]]:
+def options_of(
+    engine: str, where: str = "engine"
+) -> dict[str, tuple[float, float, str, list[str]]]:
     """Return default, least, meaning and choices of an engine's options. Raises ConfigError."""
     engines = {name: options for name, _, options in _core.serving_engines()}
     if engine not in engines:
@@ -122,13 +125,17 @@ def _option(name: str, value: Any, known: dict[str, Any], where: str) -> float:
     if name not in known:
         names = (*known, *_PLAN)
         problem = f"{name}: no field of a plan and no option of the engine"
-        raise ConfigError(where, problem + (did_you_mean(name, names) or f"; expected {', '.join(known)}"))
+        raise ConfigError(
+            where, problem + (did_you_mean(name, names) or f"; expected {', '.join(known)}")
+        )
     _, least, _, choices = known[name]
     if choices:
         text = {"true": "on", "false": "off"}.get(str(value).lower(), str(value))
         if text not in choices:
             expected = f"one of {', '.join(choices)}"
-            raise ConfigError(f"{where}: {name}", expected_got(expected, value) + did_you_mean(text, choices))
+            raise ConfigError(
+                f"{where}: {name}", expected_got(expected, value) + did_you_mean(text, choices)
+            )
         return float(choices.index(text))
     try:
         number = float(value)

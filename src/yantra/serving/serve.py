@@ -85,7 +85,9 @@ def serve(
     from yantra.serving.requests import Requests, load
 
     if requests is None:
-        raise ConfigError("requests", "nothing is asked; give a file, or a rule such as 'poisson:rate=10/s'")
+        raise ConfigError(
+            "requests", "nothing is asked; give a file, or a rule such as 'poisson:rate=10/s'"
+        )
     asked_for = requests if isinstance(requests, Requests) else load(requests)
     pools = _pools(engine, replicas, prefill, decode, fields)
     question = Question(
@@ -137,7 +139,9 @@ def _pools(
         missing = "prefill" if prefill is None else "decode"
         raise ConfigError(missing, "pools of prefill and decode go together; give both")
     if replicas != 1:
-        raise ConfigError("replicas", "the pools say how many there are, such as --prefill '3x tp=4'")
+        raise ConfigError(
+            "replicas", "the pools say how many there are, such as --prefill '3x tp=4'"
+        )
     return (
         ("prefill", pool_of(prefill, engine, given, "prefill")),
         ("decode", pool_of(decode, engine, given, "decode")),
@@ -150,7 +154,9 @@ def _known(model: Any, cluster: Any, cost: Linear | None) -> tuple[Any, Cluster 
 
     if cost is not None:
         if model is not None or cluster is not None:
-            raise ConfigError("cost", "it stands in place of a model on a cluster; give one of both")
+            raise ConfigError(
+                "cost", "it stands in place of a model on a cluster; give one of both"
+            )
         return None, None
     if model is None or cluster is None:
         missing = "model" if model is None else "cluster"
@@ -178,7 +184,9 @@ def _pool(question: Question, role: str, pool: Asked) -> tuple[Pool, Room | None
         if pool.tiers:
             shared = _add_tiers(options, known, pool, room, question.cluster, cost)
     elif pool.tiers:
-        raise ConfigError(next(iter(pool.tiers)), "needs a model and a cluster, whose KV has a size")
+        raise ConfigError(
+            next(iter(pool.tiers)), "needs a model and a cluster, whose KV has a size"
+        )
     made = Pool(
         pool.engine, options, cost, pool.replicas, role,  # type: ignore[arg-type]
         plan.dp, plan.ranks, _starts(pool), () if pool.fail_s is None else (pool.fail_s,),
@@ -195,11 +203,18 @@ def _starts(pool: Asked) -> tuple[float, ...]:
 
 
 def _add_tiers(
-    options: dict[str, float], known: Mapping[str, Any], pool: Asked, room: Room, cluster: Any, cost: Any
+    options: dict[str, float],
+    known: Mapping[str, Any],
+    pool: Asked,
+    room: Room,
+    cluster: Any,
+    cost: Any,
 ) -> int:
     """Add what tiers are to the options of an engine; return the blocks of the shared pool."""
     if "host_blocks" not in known:
-        raise UnsupportedError(f"{next(iter(pool.tiers))}: {pool.engine} has no tiers of KV here; vllm has")
+        raise UnsupportedError(
+            f"{next(iter(pool.tiers))}: {pool.engine} has no tiers of KV here; vllm has"
+        )
     tables = cost.tables
     token_s = float((tables.dense_ns / tables.dense_tokens).min()) / 1e9
     found = tier_options(pool.tiers, room, cluster, pool.plan.tp, token_s)
@@ -207,7 +222,9 @@ def _add_tiers(
     return found.pool_blocks
 
 
-def _first(names: Sequence[str], options: Mapping[str, float], known: Mapping[str, Any], fallback: int) -> int:
+def _first(
+    names: Sequence[str], options: Mapping[str, float], known: Mapping[str, Any], fallback: int
+) -> int:
     for name in names:
         if name in known:
             value = options.get(name, known[name][0])

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from yantra.serving.iteration import Tables
 
 
-
 class Measured(NamedTuple):
     """Tables of the closed form; `interval` is the half-width of 90 % of iterations, as a logarithm.
 
@@ -63,7 +62,9 @@ class Measured(NamedTuple):
     def joules(self, bytes_moved: float, flops: float, seconds: float) -> float:
         """Return the energy of a device: at rest, for bytes of its memory and for operations."""
         return (
-            self.idle_w * seconds + bytes_moved * self.joules_per_byte + flops * self.joules_per_flop
+            self.idle_w * seconds
+            + bytes_moved * self.joules_per_byte
+            + flops * self.joules_per_flop
         )
 
 

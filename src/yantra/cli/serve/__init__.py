@@ -1,4 +1,4 @@
-"""`yantra serve`: requests on engines on a cluster; `serve plan` finds the engine that keeps a promise."""
+"""`yantra serve`: requests on engines on a cluster; `serve plan` finds what keeps a promise."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ class _Tools(Commands):
 @click.option("--tp", type=click.IntRange(min=1), help="Devices that share every layer.")
 @click.option("--prefill", metavar="POOL", help="Replicas for prompts: '3x tp=4,dtype=fp8'.")
 @click.option("--decode", metavar="POOL", help="Replicas that go on from there, with their KV.")
-@click.option("--routing", default="least_outstanding", show_default=True, help="Who takes a request.")
+@click.option(
+    "--routing", default="least_outstanding", show_default=True, help="Who takes a request."
+)
 @click.option(
     "--set",
     "settings",
@@ -67,7 +69,11 @@ class _Tools(Commands):
 @click.option("--rate", metavar="RATE", help="Scale arrivals: 2x, or 12/s.")
 @click.option("--ttft", metavar="BOUND", help="A promise: 'p99 500 ms'.")
 @click.option("--tpot", metavar="BOUND", help="A promise: 'p99 50 ms'.")
-@click.option("--cost", metavar="TIMES", help="In place of model and cluster: s an iteration, token, context token.")
+@click.option(
+    "--cost",
+    metavar="TIMES",
+    help="In place of model and cluster: s an iteration, token, context token.",
+)
 @stack_option
 @click.option("--log", metavar="FILE", help="In place of --requests: your own log, judged first.")
 @click.option("--report", type=click.Path(), help="Write a report as one HTML file.")
@@ -75,7 +81,7 @@ class _Tools(Commands):
 @plugin_option
 @json_option
 @click.pass_context
-def command(context: click.Context, **given: Any) -> int:
+def command(context: click.Context, /, **given: Any) -> int:
     """Serve requests on engines: what users wait for, why, and what it costs."""
     if context.invoked_subcommand is not None:
         return 0
@@ -142,7 +148,7 @@ def _say(served: Served, told: list[Any], own: OwnLog | None, *, as_json: bool) 
     from yantra.serving.own_log import lines
 
     if as_json:
-        more = {} if own is None else {"log": [row._asdict() for row in own.rows]}
+        more: dict[str, Any] = {} if own is None else {"log": [row._asdict() for row in own.rows]}
         if own is not None and own.fit is not None:
             more["terms"] = own.fit.terms._asdict()
         print_json(served.as_dict() | _goodput(served, told) | more)
@@ -190,13 +196,16 @@ def _rate(text: str | None, asked: Any) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value < 1e9 or number == text.strip():
-        raise ConfigError("--rate", expected_got("a factor such as 2x or a rate such as 12/s", text))
+        raise ConfigError(
+            "--rate", expected_got("a factor such as 2x or a rate such as 12/s", text)
+        )
     if text.strip().endswith("x"):
         return value
     span = asked.span_s
     if span <= 0:
         raise ConfigError("--rate", "requests that arrive at once have no rate to scale")
-    return value * span / max(len(asked) - 1, 1)
+    own_rate = (len(asked) - 1) / float(span)
+    return value / own_rate
 
 
 def _cost(text: str) -> Linear:
@@ -205,7 +214,9 @@ def _cost(text: str) -> Linear:
 
     parts = [part.strip() for part in text.split(",")]
     if not 1 <= len(parts) <= 3:
-        raise ConfigError("--cost", expected_got("up to three times such as '5 ms, 20 us, 0.1 us'", text))
+        raise ConfigError(
+            "--cost", expected_got("up to three times such as '5 ms, 20 us, 0.1 us'", text)
+        )
     seconds = [parse(part, "time", "s", "--cost") for part in parts]
     if seconds[0] <= 0 or min(seconds) < 0:
         raise ConfigError("--cost", expected_got("an iteration above 0 s", text))

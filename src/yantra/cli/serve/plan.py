@@ -40,7 +40,9 @@ if TYPE_CHECKING:
 @click.option("--requests", metavar="FILE|RULE", help="In place of --rate, --isl and --osl.")
 @click.option("--ttft", metavar="BOUND", help="A promise: 'p99 500 ms'.")
 @click.option("--tpot", metavar="BOUND", help="A promise: 'p99 50 ms'.")
-@click.option("--engine", "engines", multiple=True, help="Engines to try; vllm and sglang if left out.")
+@click.option(
+    "--engine", "engines", multiple=True, help="Engines to try; vllm and sglang if left out."
+)
 @click.option("--dtype", "dtypes", multiple=True, help="Types to try; bf16 if left out.")
 @click.option("--devices", type=click.IntRange(min=1), help="The most that it may take.")
 @click.option("--top", type=click.IntRange(1, 50), default=5, show_default=True)
@@ -79,7 +81,9 @@ def command(
         if text is not None
     ]
     if not told:
-        raise ConfigError("serve plan", "no promise to keep; give --ttft 'p99 500 ms', --tpot or both")
+        raise ConfigError(
+            "serve plan", "no promise to keep; give --ttft 'p99 500 ms', --tpot or both"
+        )
     described = find(model)
     asked = _requests(requests, rate, isl, osl)
     with progress("deployments") as tell:
@@ -108,12 +112,16 @@ def _usual() -> tuple[str, ...]:
     return tuple(name for name in ("vllm", "sglang") if name in known)
 
 
-def _requests(requests: str | None, rate: float | None, isl: int | None, osl: int | None) -> Requests:
+def _requests(
+    requests: str | None, rate: float | None, isl: int | None, osl: int | None
+) -> Requests:
     from yantra.serving.requests import load
 
     if requests is not None:
         if (rate, isl, osl) != (None, None, None):
-            raise ConfigError("--requests", "stands in place of --rate, --isl and --osl; leave them out")
+            raise ConfigError(
+                "--requests", "stands in place of --rate, --isl and --osl; leave them out"
+            )
         return load(requests)
     if rate is None or isl is None or osl is None:
         raise ConfigError("serve plan", "expected --rate, --isl and --osl, or --requests")

@@ -1,8 +1,8 @@
 """Candidates of a search: what a replica may be, on each cluster.
 
 A replica is within one domain of the innermost network, where tensors are shared quickly. With
-experts there are also replicas whose attention is in parallel over data and whose experts are spread
-over all devices. Trade-off: budgets and seats are tried at few values each, as engines ship them.
+experts there are also replicas whose attention is in parallel over data, with experts spread over
+all devices. Trade-off: budgets and seats are tried at few values each, as engines ship them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ class Candidate(NamedTuple):
     def words(self) -> str:
         """Return `vllm tp=4 max_num_seqs=256`."""
         plan = self.pool.plan
-        fields = {name: getattr(plan, name) for name in ("tp", "dp", "ep") if getattr(plan, name) > 1}
+        fields = {
+            name: getattr(plan, name) for name in ("tp", "dp", "ep") if getattr(plan, name) > 1
+        }
         texts = [f"{name}={value}" for name, value in fields.items()] or ["tp=1"]
         if plan.dtype != "bf16":
             texts.append(plan.dtype)

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from yantra.base.errors import CapacityError, ConfigError, DeadlockError, YantraError
 from yantra.base.units import format_time
 from yantra.serving.capacity import keeps
+from yantra.serving.fleet import Fleet, Pool
 from yantra.serving.search.bounds import Bounds, Load, bounds
 from yantra.serving.search.candidates import Candidate, candidates
 from yantra.serving.serve import Question, fleet_of, line_of
-from yantra.serving.fleet import Fleet, Pool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -88,7 +88,9 @@ class _Search:
         (pool,), (room,) = self._fleet(question, candidate)
         tpot = [one.seconds for one in self.objectives if one.measure == "tpot"]
         assert room is not None
-        seats = int(max((v for k, v in pool.options.items() if "seqs" in k or "running" in k), default=1e9))
+        seats = int(
+            max((v for k, v in pool.options.items() if "seqs" in k or "running" in k), default=1e9)
+        )
         found = bounds(
             pool.cost.tables, self.load, room.tokens, seats, min(tpot, default=None), pool.lanes
         )
@@ -207,7 +209,9 @@ def _replicated(of: _Search, shape: _Shape, limit: float) -> Tried:
     """Return a candidate with as few replicas as keep the promises."""
     first = _least(of, shape.bounds.rate)
     last, why, ran = first, "", None
-    most = min(first * _MOST_MORE, int(limit // shape.candidate.devices) if limit < inf else 1 << 20)
+    most = min(
+        first * _MOST_MORE, int(limit // shape.candidate.devices) if limit < inf else 1 << 20
+    )
     if first > most:
         return _tried(((first, "both", shape.candidate),), None, "takes more devices than allowed")
 
@@ -268,7 +272,6 @@ def _paired(
         one.candidate.cluster,
     )
 
-
     line = line_of(question)
     first, second = counts
     for _ in range(_MOST_MORE):
@@ -291,9 +294,7 @@ def _paired(
     return _tried(pools, ran, why)
 
 
-def _tried(
-    pools: tuple[tuple[int, str, Candidate], ...], ran: Ran | None, why: str
-) -> Tried:
+def _tried(pools: tuple[tuple[int, str, Candidate], ...], ran: Ran | None, why: str) -> Tried:
     names = [
         f"{count} x {candidate.words()}" + ("" if role == "both" else f" for {role}")
         for count, role, candidate in pools

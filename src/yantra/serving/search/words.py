@@ -68,7 +68,9 @@ def _plain(tried: Tried) -> dict[str, Any]:
                 "role": role,
                 "engine": one.pool.engine,
                 "cluster": one.cluster.name,
-                "plan": {name: getattr(one.pool.plan, name) for name in ("tp", "dp", "ep", "dtype")},
+                "plan": {
+                    name: getattr(one.pool.plan, name) for name in ("tp", "dp", "ep", "dtype")
+                },
                 "options": one.pool.options,
             }
             for replicas, role, one in tried.pools
