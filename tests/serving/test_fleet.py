@@ -217,5 +217,5 @@ def test_a_request_that_never_starts_is_told() -> None:
 
 
 def test_an_unknown_routing_is_told_with_what_was_meant() -> None:
-    with pytest.raises(ConfigError, match="nothing is named 'sticki'.*did you mean 'sticky'"):
+    with pytest.raises(ConfigError, match=r"nothing is named 'sticki'.*did you mean 'sticky'"):
         Fleet((pool(),), "sticki").run(Requests.of([0], [10], [5]))

@@ -1,7 +1,7 @@
 """How many tokens of KV a device has room for, and where the rest of its memory went.
 
-An engine takes a share of the memory and gives the cache what weights, the largest forward pass
-and what the driver, communicators and the allocator hold leave of it, as vLLM's profiling run finds.
+An engine takes a share of the memory and gives the cache what is left of it by weights, the largest
+forward pass, and what driver, communicators and allocator hold, as vLLM's profiling run finds it.
 A model of which layers keep a window, or a state, is counted with the KV of all its tokens, so its
 room is a lower bound.
 """
@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from yantra.base.errors import CapacityError, UnsupportedError
 from yantra.base.text import format_bytes
 from yantra.workloads.serving.engine import Engine
+from yantra.workloads.serving.iterations import Request
 from yantra.workloads.serving.lanes import plays_of
 from yantra.workloads.serving.memory import StageMemory, memory_of
-from yantra.workloads.serving.iterations import Request
 from yantra.workloads.serving.stages import Stages
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ _FURTHEST = 1 << 20
 
 
 class Capacity(NamedTuple):
-    """`requests_per_s` arrive, `factor` times those asked; `breaks_at` are lower rates that fail."""
+    """`requests_per_s` arrive, `factor` times those asked; `breaks_at`: lower rates that fail."""
 
     requests_per_s: float
     factor: float

@@ -21,7 +21,7 @@ def accepted(requests: int, drafts: int, acceptance: float, seed: int) -> np.nda
     if acceptance <= 0:
         return np.zeros((requests, CYCLE), np.int64)
     lengths = np.floor(np.log1p(-draws) / np.log(acceptance)).astype(np.int64)
-    return np.minimum(lengths, drafts)
+    return np.asarray(np.minimum(lengths, drafts))
 
 
 def mean_emitted(drafts: int, acceptance: float) -> float:

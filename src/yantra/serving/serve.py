@@ -174,6 +174,7 @@ def _pool(question: Question, role: str, pool: Asked) -> tuple[Pool, Room | None
     room, shared = None, 0
     cost: Any = question.cost
     if cost is None:
+        assert question.cluster is not None
         tokens = _first(_BUDGETS, options, known, _MOST_TOKENS)
         room = room_of(question.model, question.cluster, plan, min(tokens, _longest(question)))
         cost = _measured(question, pool, tokens, _first(_SEATS, options, known, _MOST_SEQUENCES))

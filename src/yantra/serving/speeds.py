@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Measured(NamedTuple):
-    """Tables of the closed form; `interval` is the half-width of 90 % of iterations, as a logarithm.
+    """Tables of the closed form; `interval` is the half-width of 90 % of iterations, a log.
 
     `error` is by how much lines between knots are off the closed form, as a share, in 99 of 100.
     """
@@ -28,7 +28,7 @@ class Measured(NamedTuple):
 
     @property
     def error(self) -> float:
-        return self.tables.error_p99
+        return float(self.tables.error_p99)
 
     def core(self, factor: float = 1.0) -> Any:
         """Return it as the core has it, `factor` times as long."""

@@ -2,7 +2,7 @@
 
 `host_kv=200 GiB` is read over the host's link of each device, `disk_kv=2 TiB @ 6 GB/s` and
 `pool_kv=4 TiB @ 20 GB/s` at the rate given, of a replica's devices together. A tier from which a
-block takes longer than the products of its tokens in a full iteration is left out, and that is told.
+block takes longer than the products of its tokens in a full iteration is left out and told.
 """
 
 from __future__ import annotations

@@ -57,7 +57,8 @@ def _title(served: Served) -> str:
         + ("" if pool.role == "both" else f" for {pool.role}")
         for pool in served.fleet.pools
     )
-    what = "" if question.model is None else f"{question.model.name} on {question.cluster.name}, "
+    cluster = question.cluster
+    what = "" if cluster is None else f"{question.model.name} on {cluster.name}, "
     requests = count(len(ran.requests), "request", commas=True)
     return f"{what}{pools}: {requests} in {format_time(ran.makespan_s * 1e9)}"
 
