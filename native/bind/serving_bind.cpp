@@ -87,8 +87,8 @@ Role role_of(const std::string& name) {
 }
 
 void add_replica(BoundFleet& self, const std::string& role, const std::string& engine, const EngineOptions& given,
-                 std::shared_ptr<const Cost> cost, u32 lanes, Time from, Time until) {
-    self.fleet.add(role_of(role), engine, given, std::move(cost), lanes,
+                 std::shared_ptr<const Cost> cost, u32 lanes, u32 stages, Time from, Time until) {
+    self.fleet.add(role_of(role), engine, given, std::move(cost), lanes, stages,
                    {from < 0 ? end_of_time : from, until < 0 ? end_of_time : until});
 }
 
@@ -216,7 +216,7 @@ void bind_all(nb::module_& module) {
                                                         pool_blocks});
         }, "requests"_a, "bytes_per_token"_a = 0, "layers"_a = 1, "most_under_way"_a = 0, "most_logged"_a = 0, "samples"_a = false,
            "pool_blocks"_a = 0)
-        .def("add", &add_replica, "role"_a, "engine"_a, "options"_a, "cost"_a, "lanes"_a = 1, "from_ps"_a = 0,
+        .def("add", &add_replica, "role"_a, "engine"_a, "options"_a, "cost"_a, "lanes"_a = 1, "stages"_a = 1, "from_ps"_a = 0,
              "until_ps"_a = -1)
         .def("route", &route, "role"_a, "routing"_a, "seed"_a)
         .def("scale", [](BoundFleet& self, const std::string& role, double most_waiting, Time delay, Time idle,

@@ -21,6 +21,7 @@ struct Sequence {
     u32 computed = 0;    // tokens whose KV exists
     u32 emitted = 0;
     u32 kept = 0;        // tokens of KV that came from another engine
+    u32 flying = 0;      // tokens in iterations that have not ended when the next is planned
     u32 checks = 0;      // iterations that checked drafts
     bool moves = false;  // after its prompt it goes on elsewhere
 };
@@ -73,6 +74,8 @@ public:
     virtual void releases(RequestId request) = 0;
     // It is planned while the one before runs.
     virtual bool plans_ahead() const { return false; }
+    // It may be asked for a batch while others are under way, as in a pipeline.
+    virtual bool keeps_several() const { return false; }
     // Requests that have not ended, in the order in which they begin anew elsewhere.
     virtual Vector<RequestId> loses_all(Time now) = 0;
 

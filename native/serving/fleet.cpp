@@ -44,12 +44,14 @@ Fleet::Fleet(const Requests& requests, const FleetOptions& options)
 }
 
 void Fleet::add(Role role, std::string_view engine, const EngineOptions& given, std::shared_ptr<const Cost> cost,
-                u32 lanes, const Presence& presence) {
+                u32 lanes, u32 stages, const Presence& presence) {
     const EngineKind* kind = find_engine(engine);
     ensure(kind != nullptr && lanes > 0, "an engine that nobody knows, or none of them");
+    ensure(stages == 1 || lanes == 1, "a pipeline of engines that step together");
     const auto number = static_cast<u32>(replicas_.size());
     Replica made;
     made.role = role;
+    made.stages = stages;
     made.cost = std::move(cost);
     made.presence = presence;
     made.first = TargetId(static_cast<u32>(replica_of_.size()));
@@ -57,6 +59,7 @@ void Fleet::add(Role role, std::string_view engine, const EngineOptions& given, 
     for (u32 lane = 0; lane < lanes; ++lane) {
         made.lanes.push_back({kind->make({requests_, sequences_, ledger_, pool_}, given), {}, {}});
         replica_of_.push_back(number);
+        ensure(stages == 1 || made.lanes.back().engine->keeps_several(), "a pipeline of an engine that has none");
     }
     replicas_.push_back(std::move(made));
     is_ready_.push_back(0);
@@ -136,6 +139,10 @@ void Fleet::end_iterations() {
 
 void Fleet::end_iteration(u32 replica) {
     Replica& of = replicas_[replica];
+    if (of.stages > 1) {
+        leave(replica);
+        return;
+    }
     const Ended when{of.begin, of.begin + of.pace.first, of.end, of.pace.growth, of.count};
     if (log_.size() < options_.most_logged) {
         note_log(of);
@@ -146,18 +153,75 @@ void Fleet::end_iteration(u32 replica) {
     of.iterations += of.count;
     for (Replica::Lane& lane : of.lanes) {
         if (!lane.batch.items.empty()) {
-            const u64 more = (of.count - 1) * lane.batch.items.size();
-            ledger_.works(lane.batch.tokens + more);
-            const Amounts amounts = of.cost->amounts(lane.batch, of.count);
-            of.amounts.flops += amounts.flops;
-            of.amounts.bytes += amounts.bytes;
-            lane.engine->ends(lane.batch, when);
-            lane.batch.clear();
+            book(of, lane, lane.batch, when);
         }
     }
     make_ready(replica);
     take_finished();
     take_prefilled();
+}
+
+void Fleet::book(Replica& of, Replica::Lane& lane, Batch& batch, const Ended& when) {
+    ledger_.works(batch.tokens + (when.count - 1) * batch.items.size());
+    const Amounts amounts = of.cost->amounts(batch, when.count);
+    of.amounts.flops += amounts.flops;
+    of.amounts.bytes += amounts.bytes;
+    lane.engine->ends(batch, when);
+    batch.clear();
+}
+
+// A batch takes each stage after the one before it; stages take equal shares of its time.
+void Fleet::enter(u32 replica) {
+    Replica& of = replicas_[replica];
+    Replica::Lane& lane = of.lanes.front();
+    if (of.flights.size() == of.stages || of.enters > now_) {
+        return;   // a batch that leaves, or the first stage, makes it ready again
+    }
+    lane.engine->plans(now_, lane.batch);
+    if (lane.batch.items.empty()) {
+        note_idle(replica);
+        return;
+    }
+    const Time whole = std::max(of.cost->pace(lane.batch, 1).first, lane.batch.reading);
+    const Time stage = whole / of.stages;
+    const Time before = of.flights.empty() ? 0 : of.flights.back().end;
+    const Time end = std::max(now_ + whole, before + stage);
+    of.enters = now_ + stage;
+    of.flights.push_back({std::move(lane.batch), now_, end});
+    lane.batch = {};
+    ends_.push({end, replica, of.version});
+    turns_.push({of.enters, replica, TurnKind::may_enter});
+    if (options_.samples && --until_sample_ == 0) {
+        note_sample(replica);
+    }
+}
+
+void Fleet::leave(u32 replica) {
+    Replica& of = replicas_[replica];
+    Replica::Flight flight = std::move(of.flights.front());
+    of.flights.pop_front();
+    const Ended when{flight.begin, flight.end, flight.end, 0, 1};
+    of.worked += flight.end - std::max(flight.begin, of.end);
+    of.end = flight.end;
+    ++of.iterations;
+    if (log_.size() < options_.most_logged) {
+        log_.push_back({flight.begin, flight.end, of.first, static_cast<u32>(logged_items_.size()),
+                        static_cast<u32>(flight.batch.items.size())});
+        logged_items_.insert(logged_items_.end(), flight.batch.items.begin(), flight.batch.items.end());
+    }
+    book(of, of.lanes.front(), flight.batch, when);
+    make_ready(replica);
+    take_finished();
+    take_prefilled();
+}
+
+void Fleet::note_idle(u32 replica) {
+    Replica& of = replicas_[replica];
+    of.idle_since = now_;
+    const Scaling& scaling = scaling_[place_of(of.role)];
+    if (scaling.is_on() && scaling.idle != end_of_time && is_idle(of)) {
+        turns_.push({now_ + scaling.idle, replica, TurnKind::may_go, now_});
+    }
 }
 
 void Fleet::take_finished() {
@@ -221,8 +285,10 @@ void Fleet::take_turns() {
             comes(turn.replica);
         } else if (turn.kind == TurnKind::fails) {
             fails(turn.replica);
-        } else {
+        } else if (turn.kind == TurnKind::may_go) {
             may_go(turn.replica, turn.since);
+        } else {
+            make_ready(turn.replica);
         }
     }
 }
@@ -250,8 +316,8 @@ void Fleet::ask_for_more(Role role) {
 
 void Fleet::may_go(u32 replica, Time since) {
     const Replica& of = replicas_[replica];
-    const bool is_idle = of.is_up && !of.is_busy && of.idle_since == since;
-    if (is_idle && standing(of.role) > scaling_[place_of(of.role)].least * of.lanes.size()) {
+    const bool may = of.is_up && is_idle(of) && of.idle_since == since;
+    if (may && standing(of.role) > scaling_[place_of(of.role)].least * of.lanes.size()) {
         goes(replica);
     }
 }
@@ -294,6 +360,7 @@ void Fleet::fails(u32 replica) {
     }
     goes(replica);
     of.is_busy = of.has_ahead = false;
+    of.flights.clear();
     ++of.version;
     for (Replica::Lane& lane : of.lanes) {
         lane.batch.clear();
@@ -409,16 +476,17 @@ bool Fleet::fill(Replica& of, bool ahead) {
 
 void Fleet::start(u32 replica) {
     Replica& of = replicas_[replica];
+    if (of.stages > 1) {
+        enter(replica);
+        return;
+    }
     const bool ahead = of.lanes.front().engine->plans_ahead();
     if (std::exchange(of.has_ahead, false)) {
         for (Replica::Lane& lane : of.lanes) {
             std::swap(lane.batch, lane.ahead);
         }
     } else if (!fill(of, false)) {
-        of.idle_since = now_;
-        if (const Scaling& scaling = scaling_[place_of(of.role)]; scaling.is_on() && scaling.idle != end_of_time) {
-            turns_.push({now_ + scaling.idle, replica, TurnKind::may_go, now_});
-        }
+        note_idle(replica);
         return;
     }
     of.pace = {};

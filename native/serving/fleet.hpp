@@ -37,12 +37,22 @@ struct Replica {
         Batch ahead;   // planned while it runs
     };
 
+    // A batch on its way through the stages of a pipeline.
+    struct Flight {
+        Batch batch;
+        Time begin;
+        Time end;
+    };
+
     Role role = Role::both;
+    u32 stages = 1;        // of a pipeline; more keep several batches under way
     std::shared_ptr<const Cost> cost;
     Presence presence;
     Vector<Lane> lanes;
     TargetId first;        // of its lanes
-    // What follows is of the iterations under way.
+    std::deque<Flight> flights;   // of a pipeline, in order
+    Time enters = 0;       // when its first stage is free
+    // What follows is of the iterations under way, where there is no pipeline.
     bool is_busy = false;
     bool is_up = true;
     bool has_ahead = false;
@@ -93,7 +103,7 @@ public:
 
     // A replica of `lanes` engines.
     void add(Role role, std::string_view engine, const EngineOptions& given, std::shared_ptr<const Cost> cost,
-             u32 lanes, const Presence& presence);
+             u32 lanes, u32 stages, const Presence& presence);
     void route(Role role, std::unique_ptr<Routing> routing);
     // Replicas of the role that are not there from the beginning come when they are needed.
     void scale(Role role, const Scaling& scaling) { scaling_[static_cast<std::size_t>(role)] = scaling; }
@@ -122,7 +132,7 @@ private:
         RequestId request;
         friend auto operator<=>(const Arrival&, const Arrival&) = default;
     };
-    enum class TurnKind : u8 { comes, fails, may_go };
+    enum class TurnKind : u8 { comes, fails, may_go, may_enter };
     struct Turn {
         Time time;
         u32 replica;
@@ -152,6 +162,11 @@ private:
     void plan_ready();
     bool fill(Replica& of, bool ahead);
     void start(u32 replica);
+    void enter(u32 replica);
+    void leave(u32 replica);
+    void book(Replica& of, Replica::Lane& lane, Batch& batch, const Ended& when);
+    bool is_idle(const Replica& of) const { return !of.is_busy && of.flights.empty(); }
+    void note_idle(u32 replica);
     void note_log(const Replica& of);
     void note_sample(u32 replica);
     void comes(u32 replica);

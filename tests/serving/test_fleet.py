@@ -205,6 +205,22 @@ def test_engines_that_step_together_wait_for_the_slowest() -> None:
     assert ran.column("first_token")[0] == ran.column("first_token")[1]
 
 
+def test_a_pipeline_is_as_quick_for_one_and_quicker_for_many() -> None:
+    few = load("constant:rate=0.2/s,count=3,isl=300,osl=20")
+    many = load("at_once:count=64,isl=300,osl=100")
+    seats = {"num_blocks": 4000, "max_num_seqs": 64, "max_num_batched_tokens": 512}
+
+    def ran(requests: Requests, stages: int) -> Ran:
+        return Fleet((Pool("vllm", seats, COST, stages=stages, devices=stages),)).run(requests)
+
+    assert (ran(few, 4).column("finish") == ran(few, 1).column("finish")).all()
+    for stages in (2, 4):
+        assert_times_add_up(ran(many, stages))
+        assert_tokens_are_conserved(ran(many, stages))
+        quicker = ran(many, 1).makespan_s / ran(many, stages).makespan_s
+        assert 1 < quicker <= stages
+
+
 def test_a_request_that_never_fits_is_told() -> None:
     with pytest.raises(ConfigError, match=r"requests\[1\]: 100 tokens .* than an engine has, 32"):
         Fleet((pool(num_blocks=2),)).run(Requests.of([0, 0], [10, 100], [5, 5]))

@@ -68,6 +68,9 @@ public:
         } else {
             reasons_.stops(Obstacle::blocks);
         }
+        for (const Item& item : batch.items) {
+            sequences_[item.request].flying += item.tokens;
+        }
     }
 
     u64 alike(const Batch& batch) override {
@@ -90,6 +93,7 @@ public:
         for (const Item& item : batch.items) {
             Sequence& of = sequences_[item.request];
             of.computed += item.tokens + static_cast<u32>(when.count - 1);
+            of.flying -= item.tokens;
             if (item.emits) {
                 emit(item, of, when);
             }
@@ -100,6 +104,7 @@ public:
     }
 
     void releases(RequestId request) override { kv_.forget(request); }
+    bool keeps_several() const override { return true; }
 
     Vector<RequestId> loses_all(Time now) override {
         Vector<RequestId> lost;
@@ -112,7 +117,7 @@ public:
             lost.push_back(request);
         }
         for (const RequestId request : lost) {
-            sequences_[request].computed = sequences_[request].kept = 0;
+            sequences_[request].computed = sequences_[request].kept = sequences_[request].flying = 0;
         }
         running_.clear();
         waiting_.clear();
@@ -136,14 +141,18 @@ private:
             const RequestId request = running_[at];
             const Sequence& of = sequences_[request];
             const u32 known = known_tokens(request);
-            const u32 drafts = of.emitted > 0 && known == of.computed + 1 ? settings_.drafts : 0;
-            const u32 tokens = least(known + drafts - of.computed);
+            const u32 begun = of.computed + of.flying;
+            const u32 drafts = of.emitted > 0 && known == begun + 1 ? settings_.drafts : 0;
+            const u32 tokens = least(known + drafts - begun);
             if (tokens == 0) {
                 continue;
             }
-            while (!kv_.hold(request, of.computed + tokens)) {
+            while (!kv_.hold(request, begun + tokens)) {
                 is_short = true;
                 const std::size_t victim = worst();
+                if (victim == running_.size()) {   // all are in iterations under way
+                    return false;
+                }
                 if (victim < at) {   // by priority: it was to run in this iteration
                     take_out(batch, running_[victim]);
                     --at;
@@ -199,10 +208,10 @@ private:
 
     void add(Batch& batch, RequestId request, u32 tokens, u32 known) {
         const Sequence& of = sequences_[request];
-        kv_.publish(request, std::min(of.computed + tokens, known));
+        const u32 begun = of.computed + of.flying;
+        kv_.publish(request, std::min(begun + tokens, known));
         budget_ -= tokens;
-        batch.add({request, tokens, of.computed, of.emitted > 0 && of.computed + 1 >= known,
-                   of.computed + tokens >= known});
+        batch.add({request, tokens, begun, of.emitted > 0 && begun + 1 >= known, begun + tokens >= known});
     }
 
     void take_out(Batch& batch, RequestId request) {
@@ -220,14 +229,22 @@ private:
         }
     }
 
-    // Who is preempted next: by priority, then arrival, the last.
+    // Who is preempted next: by priority, then arrival, the last that no iteration works on.
     std::size_t worst() const {
-        if (!settings_.by_priority) {
-            return running_.size() - 1;
+        std::size_t found = running_.size();
+        for (std::size_t at = running_.size(); at-- > 0;) {
+            if (sequences_[running_[at]].flying > 0) {
+                continue;
+            }
+            if (found == running_.size() ||
+                (settings_.by_priority && goes_before(running_[found], running_[at]))) {
+                found = at;
+            }
+            if (!settings_.by_priority) {
+                return found;
+            }
         }
-        const auto found = std::max_element(running_.begin(), running_.end(),
-                                            [this](RequestId a, RequestId b) { return goes_before(a, b); });
-        return static_cast<std::size_t>(found - running_.begin());
+        return found;
     }
     bool goes_before(RequestId a, RequestId b) const {
         if (requests_.priority[a] != requests_.priority[b]) {

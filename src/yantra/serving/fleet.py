@@ -59,6 +59,8 @@ class Pool:
     replicas: int = 1
     role: Role = "both"
     lanes: int = 1
+    stages: int = 1
+    """Of a replica's pipeline, which keeps as many batches under way."""
     devices: int = 1
     """Of a replica."""
     starts_s: tuple[float, ...] = ()
@@ -121,6 +123,7 @@ class Fleet:
                     dict(pool.options),
                     cost,
                     pool.lanes,
+                    pool.stages,
                     -1 if begin == inf else round(begin * PS),
                     -1 if end is None else round(end * PS),
                 )

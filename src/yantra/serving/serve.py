@@ -190,7 +190,7 @@ def _pool(question: Question, role: str, pool: Asked) -> tuple[Pool, Room | None
         )
     made = Pool(
         pool.engine, options, cost, pool.replicas, role,  # type: ignore[arg-type]
-        plan.dp, plan.ranks, _starts(pool), () if pool.fail_s is None else (pool.fail_s,),
+        plan.dp, plan.pp, plan.ranks, _starts(pool), () if pool.fail_s is None else (pool.fail_s,),
         pool.scaling,
     )  # fmt: skip
     return made, room, shared
@@ -244,10 +244,10 @@ def _measured(question: Question, pool: Asked, tokens: int, seats: int) -> Any:
     from yantra.serving.speeds import Measured
 
     plan = pool.plan
-    if plan.pp > 1:
+    if plan.pp > 1 and (pool.engine != "vllm" or plan.dp > 1):
         raise UnsupportedError(
-            "pp: a serving engine's pipeline keeps several batches under way, which is not "
-            "simulated; take pp=1 and more tp"
+            "pp: several batches under way in a pipeline are simulated for vllm with dp=1 alone; "
+            "take pp=1 and more tp"
         )
     known = pool.engine if pool.engine in engines.names() else "vllm"
     predictor = Predictor(
