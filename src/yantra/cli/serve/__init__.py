@@ -16,6 +16,7 @@ from yantra.cli.plugin_option import option as plugin_option
 
 if TYPE_CHECKING:
     from yantra.serving.answer import Served
+    from yantra.serving.check import Checked
     from yantra.serving.fleet import Linear
     from yantra.serving.own_log import OwnLog
     from yantra.serving.requests import Requests
@@ -64,7 +65,7 @@ class _Tools(Commands):
     multiple=True,
     metavar="NAME=VALUE",
     help="A field of the plan (ep=8, kv_cache_dtype=fp8), an option of the engine "
-    "(max_num_seqs=128), concurrency=64, transfer=layer or '50 GB/s', seed=1. May be repeated.",
+    "(max_num_seqs=128), concurrency=64, transfer=layer or '50 GB/s', seed=1, check=5 (simulate so many iterations on the fabric, too). May be repeated.",
 )
 @click.option("--rate", metavar="RATE", help="Scale arrivals: 2x, or 12/s.")
 @click.option("--ttft", metavar="BOUND", help="A promise: 'p99 500 ms'.")
@@ -108,6 +109,7 @@ def _serve(
 
     asked, measured = _asked(requests, log)
     fields = _fields(settings) | ({} if tp is None else {"tp": tp})
+    check = fields.pop("check", 0)
     told = [
         Objective.of(name, text, f"--{name}")
         for name, text in (("ttft", ttft), ("tpot", tpot))
@@ -127,8 +129,16 @@ def _serve(
         from yantra.serving.own_log import judged
 
         own = judged(served.fleet, served.question.requests, measured, served.ran)
-    _say(served, told, own, as_json=as_json)
+    _say(served, told, own, _checked(served, check), as_json=as_json)
     return 0
+
+
+def _checked(served: Served, count: int) -> tuple[Checked, ...]:
+    if not count:
+        return ()
+    from yantra.serving.check import checked
+
+    return checked(served, count)
 
 
 def _asked(requests: str | None, log: str | None) -> tuple[Requests, dict[str, Any]]:
@@ -144,18 +154,32 @@ def _asked(requests: str | None, log: str | None) -> tuple[Requests, dict[str, A
     return load(requests), {}
 
 
-def _say(served: Served, told: list[Any], own: OwnLog | None, *, as_json: bool) -> None:
-    from yantra.serving.own_log import lines
+def _say(
+    served: Served,
+    told: list[Any],
+    own: OwnLog | None,
+    states: tuple[Checked, ...],
+    *,
+    as_json: bool,
+) -> None:
 
     if as_json:
         more: dict[str, Any] = {} if own is None else {"log": [row._asdict() for row in own.rows]}
         if own is not None and own.fit is not None:
             more["terms"] = own.fit.terms._asdict()
+        if states:
+            more["checked"] = [one._asdict() | {"state": one.state.words()} for one in states]
         print_json(served.as_dict() | _goodput(served, told) | more)
         return
     if own is not None:
+        from yantra.serving.own_log import lines
+
         sys.stdout.write("\n".join(lines(own)) + "\n\n")
     sys.stdout.write(served.summary(told) + "\n")
+    if states:
+        from yantra.serving.check import lines as of_states
+
+        sys.stdout.write("\n".join(of_states(states)) + "\n")
 
 
 def _goodput(served: Served, told: list[Any]) -> dict[str, Any]:
@@ -174,7 +198,7 @@ def _fields(settings: tuple[str, ...]) -> dict[str, Any]:
         if not equals or not value:
             raise ConfigError("--set", expected_got("NAME=VALUE", text))
         key = name.replace("-", "_")
-        if key in ("concurrency", "seed"):
+        if key in ("concurrency", "seed", "check"):
             if not value.isdecimal():
                 raise ConfigError(f"--set {name}", expected_got("a whole number", value))
             found[key] = int(value)
