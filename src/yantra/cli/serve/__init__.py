@@ -65,7 +65,8 @@ class _Tools(Commands):
     multiple=True,
     metavar="NAME=VALUE",
     help="A field of the plan (ep=8, kv_cache_dtype=fp8), an option of the engine "
-    "(max_num_seqs=128), concurrency=64, transfer=layer or '50 GB/s', seed=1, check=5 (simulate so many iterations on the fabric, too). May be repeated.",
+    "(max_num_seqs=128), concurrency=64, transfer=layer or '50 GB/s', seed=1, check=5 (simulate "
+    "so many iterations on the fabric, too). May be repeated.",
 )
 @click.option("--rate", metavar="RATE", help="Scale arrivals: 2x, or 12/s.")
 @click.option("--ttft", metavar="BOUND", help="A promise: 'p99 500 ms'.")
