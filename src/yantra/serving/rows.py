@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import csv
-from typing import TYPE_CHECKING
+import os
+from json import dumps
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from yantra.base.output import whole_file
+from yantra.base.errors import ConfigError
+from yantra.base.output import whole_file, write_text
 from yantra.serving.fleet import OBSTACLES, PHASES, PS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from yantra.base.documents import Path
     from yantra.serving.answer import Served
 
@@ -35,6 +40,24 @@ def columns(served: Served) -> dict[str, np.ndarray]:
     for at, obstacle in enumerate(OBSTACLES):
         found[f"behind_{obstacle}_s"] = ran.behind_s[:, at]
     return found | {name: ran.column(name) for name in _COUNTS}
+
+
+def write_all(served: Served, path: Path, more: Mapping[str, Any]) -> None:
+    """Write the rows; where `path` ends in a slash or is a folder, also the answer as JSON.
+
+    Raises ConfigError if it cannot.
+    """
+    where = os.fspath(path)
+    if not where.endswith(os.sep) and not os.path.isdir(where):
+        write_rows(served, where)
+        return
+    try:
+        os.makedirs(where, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(where, f"cannot be written: {error.strerror or error}") from None
+    write_rows(served, os.path.join(where, "requests.csv"))
+    answer = dumps(served.as_dict() | dict(more), indent=1)
+    write_text(os.path.join(where, "answer.json"), answer + "\n")
 
 
 def write_rows(served: Served, path: Path) -> None:

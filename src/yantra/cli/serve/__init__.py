@@ -32,14 +32,15 @@ class _Tools(Commands):
 @click.command(
     cls=_Tools,
     invoke_without_command=True,
+    seldom=("rate", "routing", "cost"),
     examples=[
         "yantra serve --model llama3-8b --cluster hgx-h100 \\\n"
         "    --requests poisson:rate=10/s,count=2000,isl=1024,osl=128,seed=1",
-        "yantra serve --model llama3-70b --cluster hgx-h100 --set tp=4 --replicas 2 \\\n"
+        "yantra serve --model llama3-70b --cluster hgx-h100 --tp 4 --replicas 2 \\\n"
         "    --requests azure.csv --ttft 'p99 2 s' --tpot 'p99 50 ms'",
         "yantra serve --model llama3-70b --cluster hgx-h100 --prefill '1x tp=4' \\\n"
         "    --decode '1x tp=4' --requests azure.csv",
-        "yantra serve --cost '5 ms, 20 us, 0.1 us' --engine vllm \\\n"
+        "yantra serve --engine vllm --set cost='5 ms, 20 us, 0.1 us' \\\n"
         "    --set max_num_seqs=64 --requests azure.csv --json",
     ],
 )
@@ -79,7 +80,12 @@ class _Tools(Commands):
 @stack_option
 @click.option("--log", metavar="FILE", help="In place of --requests: your own log, judged first.")
 @click.option("--report", type=click.Path(), help="Write a report as one HTML file.")
-@click.option("-o", "--output", type=click.Path(), help="Write one row for each request as CSV.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(),
+    help="Write a row for each request as CSV; for a folder, run/, the answer beside it.",
+)
 @plugin_option
 @json_option
 @click.pass_context
@@ -250,9 +256,9 @@ def _cost(text: str) -> Linear:
 
 def _write(served: Served, output: str | None, report: str | None, told: list[Any]) -> None:
     if output is not None:
-        from yantra.serving.rows import write_rows
+        from yantra.serving.rows import write_all
 
-        write_rows(served, output)
+        write_all(served, output, _goodput(served, told))
     if report is not None:
         from yantra.serving.page import write_page
 

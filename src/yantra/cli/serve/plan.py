@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 @click.command(
     cls=WithExamples,
+    seldom=("requests", "engine", "dtype", "devices", "top"),
     examples=[
         "yantra serve plan --model llama3-8b --cluster hgx-h100 --rate 40 \\\n"
         "    --isl 2000 --osl 300 --ttft 'p99 1 s' --tpot 'p99 30 ms'",
         "yantra serve plan --model llama3-70b --cluster hgx-h100 --cluster hgx-b200 \\\n"
-        "    --requests azure.csv --tpot 'p99 40 ms' --json",
+        "    --set requests=azure.csv --tpot 'p99 40 ms' --json",
     ],
 )
 @click.option("--model", required=True, help="A name such as llama3-70b, or a file of a model.")

@@ -5,7 +5,7 @@
     predictor = YantraTimePredictor(model, hw, config, yantra_model="llama3-70b",
                                     cluster="hgx-h200", plan={"tp": 8})
 
-Interface: `InferTimePredictor` of sgl-project/sglang (tools/sglang-simulator, time_predictor/base.py):
+Interface: `InferTimePredictor` of sgl-project/sglang, tools/sglang-simulator (time_predictor):
 `predict_infer_time(batch)` returns seconds, `batch.reqs` have `extend_length` and `past_kv_length`.
 Without that package the class stands on its own, with the same methods.
 """
