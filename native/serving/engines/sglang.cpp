@@ -451,7 +451,7 @@ Sglang::Verdict Sglang::enter(RequestId request) {
 Sglang::Verdict Sglang::enter_by_estimate(RequestId request, const RadixTree::Path& found) {
     const u32 page = kv_.page();
     u32 tokens = known_tokens(request) - found.tokens;
-    if (u64{tokens} + std::min(left(request), most_counted) + page >= room_total()) {
+    if (static_cast<double>(tokens + std::min(left(request), most_counted) + page) >= room_total()) {
         return Verdict::no_tokens;
     }
     if (!is_chunked() && !room_.entries.empty() && up(tokens) >= room_.input) {
