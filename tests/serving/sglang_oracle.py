@@ -51,7 +51,10 @@ class Node:
         return [] if self.parent is None else [*self.parent.path(), self]
 
     def all(self):
-        return [self] + [node for child in self.children for node in child.all()]
+        found = [self]
+        for node in found:
+            found.extend(node.children)
+        return found
 
 
 class Tree:
@@ -69,7 +72,8 @@ class Tree:
         return same - same % self.page
 
     def next(self, node, tokens):
-        fits = [child for child in node.children if self.common(child.key, tokens)]
+        first = tokens[: self.page]
+        fits = [child for child in node.children if first and child.key[: self.page] == first]
         return fits[0] if fits else None
 
     def whole(self, tokens):
