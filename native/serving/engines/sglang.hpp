@@ -1,0 +1,201 @@
+// SGLang's engine: prompts first and alone, a tree of prefixes, and whole requests taken back without KV.
+//
+// Rules of SGLang 0.5.23 (srt/managers/scheduler.py, schedule_policy.py, schedule_batch.py), as are the
+// golden schedules: prompts enter while an estimate of what all will need allows it, decodes wait for
+// them; without KV those with the fewest tokens out go back to the tail of the queue. With overlap a
+// step is planned while the one before runs, so its tokens are not known yet.
+//
+// A step's life is in sglang.cpp, how prompts enter in sglang_prefill.cpp.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+
+#include "serving/engine.hpp"
+#include "serving/kv/radix.hpp"
+#include "serving/waiting.hpp"
+
+namespace yantra::serving {
+
+namespace sglang {
+
+inline constexpr u32 most_counted = 4096;       // tokens to come that the estimate counts of one request
+inline constexpr u32 tokens_after_loss = 20;    // that are to be there for each that stays
+inline constexpr u32 decay_steps = 600;
+inline constexpr u32 most_looked_up = 128;      // waiting requests, of which more are not sorted
+inline constexpr u32 refresh_every = 32;        // passes
+inline constexpr u32 few_found = 32;            // tokens; so many in common with one that waits are enough to wait
+inline constexpr double usual_ratio = 0.7;
+inline constexpr double least_of_ratio = 0.14;
+
+struct Settings {
+    u32 max_running_requests;
+    u32 max_prefill_tokens;
+    u32 chunked_prefill_size;   // 0: prompts are not cut
+    bool is_mixed;
+    bool by_prefix;
+    bool ignores_eos;
+    bool is_overlapped;
+    double conservativeness;
+};
+
+// What a pass may still take (PrefillAdder of schedule_policy.py).
+struct PrefillRoom {
+    struct Entry {
+        RequestId request;
+        u32 tokens;
+        bool is_new;
+    };
+    struct Need {   // of a request whose output is as long as its limit
+        double left;
+        u64 held;
+    };
+
+    i64 input = 0;
+    i64 chunk = 0;
+    double total = 0.0;   // tokens of KV that are spoken for, with those that running requests will need
+    i64 current = 0;      // without
+    Vector<Entry> entries;
+    RequestId cut;
+    bool knows_needs = false;
+    Vector<Need> needs;
+};
+
+}  // namespace sglang
+
+class Sglang final : public Engine {
+public:
+    Sglang(const Place& place, const sglang::Settings& settings, u32 pages, u32 page, bool is_cached)
+        : Engine(place), settings_(settings), kv_(place.requests, pages, page, is_cached), reasons_(place.ledger),
+          states_(place.requests.size()), first_ratio_(std::min(sglang::usual_ratio * settings.conservativeness, 1.0)),
+          least_ratio_(std::min(first_ratio_ * sglang::least_of_ratio, 1.0)),
+          decay_((first_ratio_ - least_ratio_) / sglang::decay_steps), ratio_(first_ratio_) {}
+
+    void accepts(RequestId request, Time now) override {
+        Sequence& of = sequences_[request];
+        of.computed = of.kept;
+        (of.kept > 0 ? arrived_ : waiting_).push_back(request);
+        if (ledger_.entries()[request].phase == Phase::queued) {
+            reasons_.arrives(request, now);
+        }
+    }
+
+    void plans(Time now, Batch& batch) override;
+    u64 alike(const Batch& batch) override;
+    void ends(const Batch& batch, const Ended& when) override;
+    void releases(RequestId request) override {
+        leave(request);
+        is_full_ = false;
+    }
+
+    Vector<RequestId> loses_all(Time now) override;
+
+    Load load() const override {
+        return {waiting_.size() + arrived_.size(), rows_, kv_.total() - kv_.free_or_unpinned(), kv_.total()};
+    }
+    u32 knows(RequestId request) const override {
+        const u32 known = known_tokens(request);
+        return known == 0 ? 0 : const_cast<RadixKv&>(kv_).knows(request, known - 1);
+    }
+    u64 evicted() const override { return kv_.evicted(); }
+    bool plans_ahead() const override { return settings_.is_overlapped; }
+
+private:
+    struct State {
+        bool runs = false;   // admitted, and neither over nor taken back
+        u8 in_flight = 0;    // planned steps with it
+    };
+    enum class Verdict : u8 { enters, no_tokens, stop };
+
+    u32 limit(RequestId request) const { return std::max(requests_.limit[request], requests_.output[request]); }
+    u32 left(RequestId request) const { return limit(request) - sequences_[request].emitted; }
+    u32 up(u32 tokens) const { return (tokens + kv_.page() - 1) / kv_.page() * kv_.page(); }
+
+    void merge_last();
+    void take_arrived(Time now);
+    bool prefill(Time now, Batch& batch);
+    void order_waiting();
+    void sort_by_prefix();
+    void begin_pass();
+    void go_on_with_chunk();
+    void admit();
+    Verdict enter(RequestId request);
+    Verdict enter_by_estimate(RequestId request, const RadixTree::Path& found);
+    Verdict enter_by_needs(RequestId request);
+    bool fits_needs(RequestId request, u32 tokens);
+    void add_need(RequestId request, bool sorted);
+    void take(RequestId request, u32 tokens, bool is_cut, bool is_new);
+    void run_prefill(Time now, Batch& batch);
+    void join(Batch& batch);
+    void decode(Time now, Batch& batch);
+    bool drop_leaving();
+    bool fits_decode();
+    void add_decodes(Batch& batch);
+    void retract(Time now);
+    void take_back(RequestId request, Time now);
+    void emit(const Item& item, const Ended& when);
+    u64 until_pages_end(const Batch& batch, u64 most);
+
+    double room_total() const { return static_cast<double>(kv_.free_or_unpinned()) - room_.total; }
+    i64 room_current() const { return static_cast<i64>(kv_.free_or_unpinned()) - room_.current; }
+    bool has_room() const { return room_total() > 0.0 && room_current() > 0; }
+    bool is_spent() const { return room_.input <= 0 || (is_chunked() && room_.chunk <= 0); }
+    bool is_chunked() const { return settings_.chunked_prefill_size > 0; }
+    double running_need() const {
+        const double ratio = settings_.ignores_eos ? 1.0 : ratio_;
+        double need = 0.0;
+        for (const RequestId request : running_) {
+            need += std::min(left(request), sglang::most_counted) * ratio;
+        }
+        return need;
+    }
+    i64 seats(u64 that_hold_one) const {
+        const auto most = static_cast<i64>(settings_.max_running_requests);
+        return std::min(most - static_cast<i64>(running_.size()),
+                        most - static_cast<i64>(rows_) + static_cast<i64>(that_hold_one));
+    }
+    void fill(Obstacle because) {
+        is_full_ = true;
+        full_because_ = because;
+    }
+    void decay() { ratio_ = std::max(ratio_ - decay_, least_ratio_); }
+    void note_start(RequestId request, Time now, u32 cached) {
+        if (ledger_.entries()[request].phase == Phase::queued) {
+            reasons_.starts(request);
+        }
+        ledger_.starts(request, now, cached);
+        states_[request].runs = true;
+        ++rows_;
+    }
+    void leave(RequestId request) {
+        kv_.give_back(request);
+        --rows_;
+        states_[request].runs = false;
+    }
+
+    sglang::Settings settings_;
+    RadixKv kv_;
+    WaitReasons reasons_;
+    IdVector<RequestId, State> states_;
+    std::deque<RequestId> waiting_;
+    std::deque<RequestId> arrived_;    // with their KV
+    Vector<RequestId> running_;
+    Vector<RequestId> last_;           // of the prefill that was planned last, not yet among those that run
+    RequestId last_cut_;               // of them
+    RequestId chunk_;                  // whose prompt has begun and not ended
+    bool chunk_has_grown_ = false;
+    bool is_full_ = false;             // nobody enters until somebody leaves
+    Obstacle full_because_ = Obstacle::seats;
+    u64 rows_ = 0;                     // requests that have a seat
+    u32 in_flight_ = 0;
+    u32 refreshes_ = 0;
+    double first_ratio_;
+    double least_ratio_;
+    double decay_;
+    double ratio_;                     // of its limit that a request is expected to need
+    sglang::PrefillRoom room_;
+    Vector<u32> starts_page_;
+    NumberMap<bool> beginnings_;
+};
+
+}  // namespace yantra::serving
