@@ -100,7 +100,8 @@ def served(case: dict[str, Any], *, lanes: int = 1, logged: int = 0, until_s: fl
     ends = [-1] if until_s < 0 else [round(until_s * 1e12), -1]
     for end in ends:
         options = options_of(case["config"])
-        fleet.add("both", "sglang", options, linear(case["cost"]), lanes, 0, end)
+        cost = linear(case["cost"])
+        fleet.add("both", "sglang", options, cost, lanes=lanes, until_ps=end)
     fleet.route("both", "sticky" if lanes > 1 else "round_robin", 1)
     return fleet.run()
 
