@@ -24,6 +24,8 @@ namespace yantra::serving {
 
 enum class Role : u8 { both, prefill, decode };
 
+inline std::size_t place_of(Role role) { return static_cast<std::size_t>(role); }
+
 // When a replica is there: `end_of_time` if it never fails.
 struct Presence {
     Time from = 0;
@@ -106,7 +108,7 @@ public:
              u32 lanes, u32 stages, const Presence& presence);
     void route(Role role, std::unique_ptr<Routing> routing);
     // Replicas of the role that are not there from the beginning come when they are needed.
-    void scale(Role role, const Scaling& scaling) { scaling_[static_cast<std::size_t>(role)] = scaling; }
+    void scale(Role role, const Scaling& scaling) { scaling_[place_of(role)] = scaling; }
     void carry(std::unique_ptr<Carrier> carrier) { carrier_ = std::move(carrier); }
 
     // Until nothing more happens. Requests that have not ended then can never.
@@ -173,7 +175,7 @@ private:
     void ask_for_more(Role role);
     void may_go(u32 replica, Time since);
     void goes(u32 replica);
-    u32 standing(Role role) const { return static_cast<u32>(targets_[static_cast<std::size_t>(role)].size()); }
+    u32 standing(Role role) const { return static_cast<u32>(targets_[place_of(role)].size()); }
     void fails(u32 replica);
     Engine& engine_of(TargetId target);
     Role role_of_prompts() const { return has_pools_ ? Role::prefill : Role::both; }
