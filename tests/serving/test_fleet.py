@@ -171,6 +171,14 @@ def test_a_replica_that_fails_hands_its_requests_to_others() -> None:
     assert set(ran.column("target")[late].tolist()) == {1}
 
 
+def test_requests_that_waited_at_a_replica_that_fails_wait_on_elsewhere() -> None:
+    requests = load("poisson:rate=60/s,count=300,isl=400,osl=60,seed=4")
+    seats = {"num_blocks": 2000, "max_num_seqs": 4}
+    ran = Fleet((Pool("vllm", seats, COST, replicas=2, ends_s=(2.0,)),)).run(requests)
+    assert_times_add_up(ran)
+    assert (ran.spent_s[:, 5] > 0).any()
+
+
 def test_requests_wait_while_nobody_is_up() -> None:
     requests = load("constant:rate=10/s,count=5,isl=10,osl=2")
     ran = Fleet((Pool("vllm", {}, COST, starts_s=(2.0,)),)).run(requests)

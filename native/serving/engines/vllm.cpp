@@ -107,6 +107,7 @@ public:
     bool keeps_several() const override { return true; }
 
     Vector<RequestId> loses_all(Time now) override {
+        reasons_.plans(now);
         Vector<RequestId> lost;
         for (const RequestId request : running_) {
             ledger_.is_preempted(request, now, sequences_[request].computed);
@@ -114,6 +115,9 @@ public:
             lost.push_back(request);
         }
         for (const RequestId request : waiting_) {
+            if (ledger_.entries()[request].phase == Phase::queued) {
+                reasons_.starts(request);
+            }
             lost.push_back(request);
         }
         for (const RequestId request : lost) {
