@@ -104,7 +104,7 @@ Served run(BoundFleet& self) {
     return served_of(self.fleet);
 }
 
-// Knots of the four tables; bound once, for time, operations and bytes.
+// Knots of the four tables; bound once, for time, operations and heavy kernels.
 struct Knots {
     Vector<double> tokens;
     Vector<double> sequences;
@@ -128,13 +128,13 @@ PartTables tables_of(const Knots& knots, const FourTables& values, const OtherTe
 std::shared_ptr<Cost> table_cost(const Array<double>& tokens, const Array<double>& sequences,
                                  const Array<double>& context, const Array<double>& prompt_tokens,
                                  const Array<double>& before, const Array<double>& emitted, const FourTables& ns,
-                                 const FourTables& flops, const FourTables& bytes,
+                                 const FourTables& operations, const FourTables& heavy_ns,
                                  const std::tuple<double, double, double, double>& others_ns) {
     const Knots knots{numbers_of(tokens), numbers_of(sequences), numbers_of(context), numbers_of(prompt_tokens),
                       numbers_of(before), numbers_of(emitted)};
     const auto& [iteration, sequence, token, prompts] = others_ns;
     return std::make_shared<TableCost>(tables_of(knots, ns, {iteration, sequence, token, prompts}),
-                                       tables_of(knots, flops, {}), tables_of(knots, bytes, {}));
+                                       tables_of(knots, operations, {}), tables_of(knots, heavy_ns, {}));
 }
 
 nb::list described(const Vector<EngineKind>& kinds) {
@@ -188,8 +188,8 @@ void bind_served(nb::module_& module) {
         .column("replica_iterations", &Served::replica_iterations)
         .column("replica_worked", &Served::replica_worked)
         .column("replica_up", &Served::replica_up)
-        .column("replica_flops", &Served::replica_flops)
-        .column("replica_bytes", &Served::replica_bytes)
+        .column("replica_operations", &Served::replica_operations)
+        .column("replica_heavy_ns", &Served::replica_heavy_ns)
         .field("end", &Served::end)
         .field("tokens", &Served::tokens)
         .field("emitted", &Served::emitted)
@@ -207,7 +207,7 @@ void bind_all(nb::module_& module) {
         return std::make_shared<LinearCost>(iteration, token, context);
     }, "per_iteration_ps"_a, "per_token_ps"_a, "per_context_token_ps"_a);
     module.def("table_cost", &table_cost, "tokens"_a, "sequences"_a, "context"_a, "prompt_tokens"_a, "before"_a,
-               "emitted"_a, "ns"_a, "flops"_a, "bytes"_a, "others_ns"_a);
+               "emitted"_a, "ns"_a, "operations"_a, "heavy_ns"_a, "others_ns"_a);
     bind_served(module);
     nb::class_<BoundFleet>(module, "Fleet", "Serving engines on one clock.")
         .def("__init__", [](BoundFleet* self, std::shared_ptr<Requests> requests, u64 bytes_per_token, u32 layers,

@@ -35,8 +35,8 @@ struct Pace {
 
 // What a device does in some iterations.
 struct Amounts {
-    double flops = 0.0;
-    double bytes = 0.0;   // of its memory
+    double operations = 0.0;
+    double heavy_ns = 0.0;   // in kernels that read weights or keys
 };
 
 class Cost {

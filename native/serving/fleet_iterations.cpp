@@ -51,8 +51,8 @@ void Fleet::end_iteration(u32 replica) {
 void Fleet::book(Replica& of, Replica::Lane& lane, Batch& batch, const Ended& when) {
     ledger_.works(batch.tokens + (when.count - 1) * batch.items.size());
     const Amounts amounts = of.cost->amounts(batch, when.count);
-    of.amounts.flops += amounts.flops;
-    of.amounts.bytes += amounts.bytes;
+    of.amounts.operations += amounts.operations;
+    of.amounts.heavy_ns += amounts.heavy_ns;
     lane.engine->ends(batch, when);
     batch.clear();
 }

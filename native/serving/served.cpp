@@ -66,8 +66,8 @@ Served served_of(const Fleet& fleet) {
         made.replica_iterations.push_back(static_cast<i64>(replica.iterations));
         made.replica_worked.push_back(replica.worked);
         made.replica_up.push_back(replica.was_up);
-        made.replica_flops.push_back(replica.amounts.flops);
-        made.replica_bytes.push_back(replica.amounts.bytes);
+        made.replica_operations.push_back(replica.amounts.operations);
+        made.replica_heavy_ns.push_back(replica.amounts.heavy_ns);
     }
     made.end = fleet.now();
     made.tokens = fleet.ledger().tokens();

@@ -40,8 +40,8 @@ struct Served {
     Vector<i64> replica_iterations;
     Vector<i64> replica_worked;
     Vector<i64> replica_up;
-    Vector<double> replica_flops;   // of a device
-    Vector<double> replica_bytes;
+    Vector<double> replica_operations;   // of a device
+    Vector<double> replica_heavy_ns;
     i64 end = 0;
     u64 tokens = 0;
     u64 emitted = 0;

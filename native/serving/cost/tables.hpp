@@ -1,4 +1,4 @@
-// TableCost: an iteration's time, operations and bytes as sums of tabulated parts, linear between knots.
+// TableCost: an iteration's time and work as sums of tabulated parts, linear between knots.
 //
 // Products, experts and collectives go by tokens; attention of sequences that decode by their number
 // and mean context; of each piece of a prompt by its tokens and those before it; the head by tokens
@@ -85,7 +85,7 @@ struct OtherTerms {
     double with_prompts = 0.0;   // of an iteration in which there is some
 };
 
-// Of time in ns, of operations or of bytes.
+// Of time in ns, of operations, or of time in kernels that read weights or keys.
 struct PartTables {
     Curve by_tokens;
     Surface decode;    // sequences, mean context
@@ -128,8 +128,8 @@ struct PartTables {
 
 class TableCost final : public Cost {
 public:
-    TableCost(PartTables time, PartTables flops, PartTables bytes)
-        : time_(std::move(time)), flops_(std::move(flops)), bytes_(std::move(bytes)) {}
+    TableCost(PartTables time, PartTables operations, PartTables heavy)
+        : time_(std::move(time)), operations_(std::move(operations)), heavy_(std::move(heavy)) {}
 
     Pace pace(const Batch& batch, u64 most) const override {
         const PartTables::Sum sum = time_.of(batch);
@@ -138,7 +138,7 @@ public:
         return {first, growth, std::min(most, static_cast<u64>(sum.count))};
     }
     Amounts amounts(const Batch& batch, u64 count) const override {
-        return {total(flops_.of(batch), count), total(bytes_.of(batch), count)};
+        return {total(operations_.of(batch), count), total(heavy_.of(batch), count)};
     }
 
 private:
@@ -148,8 +148,8 @@ private:
     }
 
     PartTables time_;
-    PartTables flops_;
-    PartTables bytes_;
+    PartTables operations_;
+    PartTables heavy_;
 };
 
 }  // namespace yantra::serving

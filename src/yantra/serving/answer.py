@@ -106,15 +106,16 @@ class Served(NamedTuple):
     def energy_j(self) -> float | None:
         """What all devices draw, by the power law of bytes and operations; None without one."""
         pools = self.fleet.pools
-        if not all(getattr(pool.cost, "joules_per_byte", 0.0) for pool in pools):
+        if any(getattr(pool.cost, "power_w", None) is None for pool in pools):
             return None
         costs = [pool.cost for pool in pools for _ in range(pool.replicas)]
         each = [pool.devices for pool in pools for _ in range(pool.replicas)]
-        moved, worked = self.ran.column("replica_bytes"), self.ran.column("replica_flops")
+        worked = self.ran.column("replica_operations")
+        heavy = self.ran.column("replica_heavy_ns")
         there = self.ran.column("replica_up") / PS
         return sum(
-            float(cost.joules(float(b), float(f), float(s))) * devices
-            for cost, devices, b, f, s in zip(costs, each, moved, worked, there, strict=True)
+            float(cost.joules(float(o), float(h), float(s))) * devices
+            for cost, devices, o, h, s in zip(costs, each, worked, heavy, there, strict=True)
         )
 
     def per_million_tokens(self, amount: float | None) -> float | None:

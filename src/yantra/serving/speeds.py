@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from yantra import _core
+from yantra.serving.iteration.energy import joules
 
 if TYPE_CHECKING:
     from yantra.serving.iteration import Tables
+
+_FOUR = ("dense", "decode", "prefill", "emit")
 
 
 class Measured(NamedTuple):
@@ -22,9 +25,8 @@ class Measured(NamedTuple):
     tables: Tables
     interval: float
     rests_on: str
-    idle_w: float = 0.0
-    joules_per_byte: float = 0.0
-    joules_per_flop: float = 0.0
+    power_w: float | None = None
+    """Of a device; None where its cluster states none."""
 
     @property
     def error(self) -> float:
@@ -43,7 +45,7 @@ class Measured(NamedTuple):
             *map(_flat, knots),
             _four(of, "ns", factor),
             _four(of, "flops"),
-            _four(of, "bytes"),
+            tuple(_flat(_heavy(of, name) * factor) for name in _FOUR),
             others,
         )
 
@@ -59,18 +61,23 @@ class Measured(NamedTuple):
         more = {name: getattr(of, name) * (1 + share) for name in ("dense_ns", "decode_ns")}
         return self._replace(tables=replace(of, **more))
 
-    def joules(self, bytes_moved: float, flops: float, seconds: float) -> float:
-        """Return the energy of a device: at rest, for bytes of its memory and for operations."""
-        return (
-            self.idle_w * seconds
-            + bytes_moved * self.joules_per_byte
-            + flops * self.joules_per_flop
-        )
+    def joules(self, operations: float, heavy_ns: float, seconds: float) -> float:
+        """Return the energy of a device that is there so long and works so much.
+
+        By `yantra.serving.iteration.energy`; 0 without a power.
+        """
+        return joules(self.power_w or 0.0, seconds, heavy_ns / 1e9, operations)
+
+
+def _heavy(of: Tables, name: str) -> np.ndarray:
+    """Return the time of kernels that read weights or keys."""
+    parts = getattr(of, f"{name}_parts")
+    rows = [of.parts.index(part) for part in ("products", "attention", "experts")]
+    return np.asarray(parts[rows].sum(axis=0))
 
 
 def _four(of: Tables, what: str, factor: float = 1.0) -> tuple[np.ndarray, ...]:
-    names = ("dense", "decode", "prefill", "emit")
-    return tuple(_flat(getattr(of, f"{name}_{what}") * factor) for name in names)
+    return tuple(_flat(getattr(of, f"{name}_{what}") * factor) for name in _FOUR)
 
 
 def _flat(values: np.ndarray) -> np.ndarray:
