@@ -1,0 +1,184 @@
+// QueuedEngine: what engines have in common whose requests wait in a queue, then run on counted blocks.
+//
+// Those that derive from it say who enters a batch. It books what a batch has done, and how long
+// batches of decodes stay alike. No prefix cache: blocks are a count.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+
+#include "base/ensure.hpp"
+#include "serving/engine.hpp"
+#include "serving/kv/paged.hpp"
+#include "serving/waiting.hpp"
+
+namespace yantra::serving {
+
+class QueuedEngine : public Engine {
+public:
+    QueuedEngine(const Place& place, u32 blocks, u32 block_size)
+        : Engine(place), kv_(place.requests, blocks, block_size, false), reasons_(place.ledger) {}
+
+    void accepts(RequestId request, Time now) override {
+        sequences_[request].computed = sequences_[request].kept;
+        waiting_.push_back(request);
+        if (ledger_.entries()[request].phase == Phase::queued) {
+            reasons_.arrives(request, now);
+        }
+    }
+
+    void plans(Time now, Batch& batch) override {
+        reasons_.plans(now);
+        has_changed_ = false;
+        fills(now, batch);
+    }
+
+    u64 alike(const Batch& batch) override {
+        if (has_changed_ || !batch.only_decodes() || batch.items.size() != running_.size()) {
+            return 1;
+        }
+        u64 most = ~u64{0};
+        for (const Item& item : batch.items) {
+            most = std::min<u64>(most, requests_.output[item.request] - sequences_[item.request].emitted);
+        }
+        return most == 1 ? 1 : until_blocks_end(batch, most);
+    }
+
+    void ends(const Batch& batch, const Ended& when) override {
+        for (const Item& item : batch.items) {
+            Sequence& of = sequences_[item.request];
+            of.computed += item.tokens + static_cast<u32>(when.count - 1);
+            if (when.count > 1) {
+                ensure(kv_.hold(item.request, of.computed), "blocks that were counted");
+            }
+            if (item.emits) {
+                emit(item.request, of, when);
+            }
+        }
+        if (has_ended_) {
+            erase_if(running_, [this](RequestId request) { return is_over(request); });
+            has_ended_ = false;
+        }
+    }
+
+    void releases(RequestId request) override { kv_.forget(request); }
+
+    Vector<RequestId> loses_all(Time now) override {
+        Vector<RequestId> lost;
+        for (const RequestId request : running_) {
+            ledger_.is_preempted(request, now, sequences_[request].computed);
+            gives_up(request);
+            lost.push_back(request);
+        }
+        lost.insert(lost.end(), waiting_.begin(), waiting_.end());
+        for (const RequestId request : lost) {
+            sequences_[request].computed = sequences_[request].kept = 0;
+        }
+        running_.clear();
+        waiting_.clear();
+        return lost;
+    }
+
+    Load load() const override {
+        return {waiting_.size(), running_.size(), u64{kv_.total() - kv_.free()} * kv_.size(),
+                u64{kv_.total()} * kv_.size()};
+    }
+
+protected:
+    static u32 whole(const EngineKind& kind, const EngineOptions& given, std::string_view name) {
+        return static_cast<u32>(option_of(kind, given, name));
+    }
+
+    // Fills an empty batch.
+    virtual void fills(Time now, Batch& batch) = 0;
+    // It has emitted its last token, or lost all.
+    virtual void gives_up(RequestId request) { kv_.forget(request); }
+    // Blocks that a decode wants to see free, though it may need none.
+    virtual u32 spare() const { return 0; }
+
+    // The head of the queue, whose blocks are there, runs from now on.
+    RequestId start_first(Time now) {
+        const RequestId request = waiting_.front();
+        waiting_.pop_front();
+        if (ledger_.entries()[request].phase == Phase::queued) {
+            reasons_.starts(request);
+        }
+        ledger_.starts(request, now, 0);
+        running_.push_back(request);
+        has_changed_ = true;
+        return request;
+    }
+    void add(Batch& batch, RequestId request, u32 tokens) const {
+        add(batch, request, tokens, sequences_[request].computed + tokens >= known_tokens(request));
+    }
+    void add(Batch& batch, RequestId request, u32 tokens, bool emits) const {
+        const Sequence& of = sequences_[request];
+        batch.add({request, tokens, of.computed, of.emitted > 0 && of.computed + 1 >= known_tokens(request), emits});
+    }
+    // It loses its KV and waits at the head. It is no longer among those that run.
+    void begins_anew(RequestId request, Time now) {
+        ledger_.is_preempted(request, now, sequences_[request].computed);
+        kv_.give_back(request);
+        sequences_[request].computed = sequences_[request].kept = 0;
+        waiting_.push_front(request);
+        has_changed_ = true;
+    }
+    u32 missing(RequestId request) const { return known_tokens(request) - sequences_[request].computed; }
+
+    PagedKv kv_;
+    WaitReasons reasons_;
+    std::deque<RequestId> waiting_;
+    Vector<RequestId> running_;   // in an order that is the engine's
+
+private:
+    bool is_over(RequestId request) const {
+        const Sequence& of = sequences_[request];
+        return of.emitted >= requests_.output[request] || (of.moves && of.emitted > 0);
+    }
+    void emit(RequestId request, Sequence& of, const Ended& when) {
+        of.emitted += static_cast<u32>(when.count);
+        ledger_.emits(request, when, when.count);
+        if (of.emitted >= requests_.output[request]) {
+            ledger_.finishes(request, when.last);
+            gives_up(request);
+            has_ended_ = true;
+        } else if (of.moves) {   // its blocks stay until it is there
+            ledger_.is_prefilled(request, when.last);
+            has_ended_ = true;
+        }
+    }
+    // At most `most` iterations, until one has fewer blocks than it wants. The first has its blocks.
+    // One that holds more than it needs now counts as if it needed a block each `size` tokens.
+    u64 until_blocks_end(const Batch& batch, u64 most) {
+        const u32 size = kv_.size();
+        begins_.assign(size, 0);   // sequences whose next block begins in so many iterations, modulo its size
+        u64 growing = 0;
+        for (const Item& item : batch.items) {
+            const u64 room = u64{kv_.held(item.request)} * size - item.context;
+            if (room < most) {
+                ++begins_[room % size];
+                ++growing;
+            }
+        }
+        if (growing == 0 && spare() == 0) {
+            return most;
+        }
+        if (spare() > kv_.free()) {
+            return 1;
+        }
+        u64 left = kv_.free() - spare();
+        const u64 rounds = growing == 0 ? (most - 1) / size : std::min((most - 1) / size, left / growing);
+        left -= rounds * growing;
+        u64 count = 1 + rounds * size;
+        for (; count < most && begins_[count % size] <= left; ++count) {
+            left -= begins_[count % size];
+        }
+        return count;
+    }
+
+    bool has_changed_ = false;   // who runs and who waits, by this plan: the next may differ
+    bool has_ended_ = false;
+    Vector<u32> begins_;
+};
+
+}  // namespace yantra::serving

@@ -1,0 +1,58 @@
+// What the schedulers of Vidur have in common: blocks counted by prompts, above a watermark.
+//
+// As in Vidur 7d47513 (Agrawal et al., "Vidur", MLSys 2024), vidur/scheduler/replica_scheduler: a
+// new request takes the blocks of its whole prompt if the watermark stays free; one that runs wants
+// to see a free block even where its own has room.
+#pragma once
+
+#include "serving/queued.hpp"
+
+namespace yantra::serving {
+
+class VidurEngine : public QueuedEngine {
+protected:
+    VidurEngine(const Place& place, const EngineKind& kind, const EngineOptions& given)
+        : QueuedEngine(place, whole(kind, given, "num_blocks"), whole(kind, given, "block_size")),
+          seats_(whole(kind, given, "max_num_seqs")),
+          watermark_(static_cast<u32>(option_of(kind, given, "watermark") * kv_.total())) {}
+
+    u32 spare() const override { return 1; }
+
+    bool fits_new(u32 tokens) const { return kv_.free() >= u64{kv_.blocks_for(tokens)} + watermark_; }
+    bool has_seat() const { return running_.size() < seats_; }
+
+    // A block for `running[at]`, if need be by those after it, the last first. False if it began anew itself.
+    bool makes_room(Vector<RequestId>& running, std::size_t at, Time now) {
+        const RequestId request = running[at];
+        while (kv_.free() == 0) {
+            const RequestId victim = running.back();
+            running.pop_back();
+            restarts(victim, now);
+            if (victim == request) {
+                return false;
+            }
+        }
+        ensure(kv_.hold(request, sequences_[request].computed + 1), "the block that is free");
+        return true;
+    }
+    virtual void restarts(RequestId request, Time now) { begins_anew(request, now); }
+
+    bool came_before(RequestId a, RequestId b) const {
+        return ledger_.entries()[a].arrival < ledger_.entries()[b].arrival;
+    }
+
+private:
+    u32 seats_;
+    u32 watermark_;
+};
+
+inline Vector<EngineOption> vidur_options() {
+    return {
+        {"num_blocks", 4096, 1, "blocks of KV"},
+        {"block_size", 16, 1, "tokens of a block"},
+        {"max_num_seqs", 128, 1, "sequences that run at once"},
+        {"watermark", 0.01, 0, "share of the blocks that stays free when a request enters"},
+    };
+}
+
+}  // namespace yantra::serving
