@@ -19,6 +19,7 @@
 #include "bind/vectors.hpp"
 #include "serving/cost/linear.hpp"
 #include "serving/cost/tables.hpp"
+#include "serving/outside.hpp"
 #include "serving/served.hpp"
 #include "serving/shared_links.hpp"
 
@@ -92,8 +93,56 @@ void add_replica(BoundFleet& self, const std::string& role, const std::string& e
                    {from < 0 ? end_of_time : from, until < 0 ? end_of_time : until});
 }
 
+// An object with `decides(now_ps, waiting, running, free_blocks)`, which returns requests, tokens and
+// those who are preempted, and `refuses(why)`, which raises.
+class PythonDecider final : public Decider {
+public:
+    explicit PythonDecider(nb::object object) : object_(std::move(object)) {}
+    ~PythonDecider() override {
+        const nb::gil_scoped_acquire locked;
+        object_.reset();
+    }
+    PythonDecider(const PythonDecider&) = delete;
+    PythonDecider& operator=(const PythonDecider&) = delete;
+
+    Decision decides(Time now, const Seen& waiting, const Seen& running, u32 free_blocks) override {
+        const nb::gil_scoped_acquire locked;
+        const auto [requests, tokens, preempted] = nb::cast<std::tuple<Array<i64>, Array<i64>, Array<i64>>>(
+            object_.attr("decides")(now, columns_of(waiting), columns_of(running), free_blocks));
+        return {vector_of(requests), vector_of(tokens), vector_of(preempted)};
+    }
+    [[noreturn]] void refuses(const std::string& why) override {
+        const nb::gil_scoped_acquire locked;
+        object_.attr("refuses")(why);
+        fail("a broken law that nobody raised");
+    }
+
+private:
+    static nb::object columns_of(const Seen& seen) {
+        nb::list columns;
+        for (const Vector<i64>& column : seen.columns) {
+            const nb::ndarray<nb::numpy, const i64, nb::ndim<1>> view(column.data(), {column.size()});
+            columns.append(nb::cast(view, nb::rv_policy::copy));
+        }
+        return columns;
+    }
+    static Vector<i64> vector_of(const Array<i64>& array) { return {array.data(), array.data() + array.size()}; }
+
+    nb::object object_;
+};
+
+void add_outside(BoundFleet& self, const std::string& role, nb::object decider, u32 blocks, u32 block_size,
+                 u32 sequences, u32 tokens, std::shared_ptr<const Cost> cost, Time from, Time until) {
+    const auto make = [&](const serving::Engine::Place& place) {
+        return outside_engine(place, {blocks, block_size, sequences, tokens},
+                              std::make_unique<PythonDecider>(decider));
+    };
+    self.fleet.add(role_of(role), make, std::move(cost), 1, 1,
+                   {from < 0 ? end_of_time : from, until < 0 ? end_of_time : until});
+}
+
 void route(BoundFleet& self, const std::string& role, const std::string& routing, u64 seed) {
-    const RoutingKind* kind = find_routing(routing);
+    const serving::RoutingKind* kind = serving::find_routing(routing);
     ensure(kind != nullptr, "a routing that nobody knows");
     self.fleet.route(role_of(role), kind->make(seed));
 }
@@ -218,6 +267,8 @@ void bind_all(nb::module_& module) {
            "pool_blocks"_a = 0)
         .def("add", &add_replica, "role"_a, "engine"_a, "options"_a, "cost"_a, "lanes"_a = 1, "stages"_a = 1, "from_ps"_a = 0,
              "until_ps"_a = -1)
+        .def("add_outside", &add_outside, "role"_a, "decider"_a, "num_blocks"_a, "block_size"_a, "max_num_seqs"_a,
+             "max_num_batched_tokens"_a, "cost"_a, "from_ps"_a = 0, "until_ps"_a = -1)
         .def("route", &route, "role"_a, "routing"_a, "seed"_a)
         .def("scale", [](BoundFleet& self, const std::string& role, double most_waiting, Time delay, Time idle,
                          u32 least) {
@@ -241,7 +292,7 @@ void bind_all(nb::module_& module) {
     module.def("serving_engines", [] { return described(engine_kinds()); });
     module.def("serving_routings", [] {
         nb::list all;
-        for (const RoutingKind& kind : routing_kinds()) {
+        for (const serving::RoutingKind& kind : serving::routing_kinds()) {
             all.append(nb::make_tuple(kind.name, kind.help));
         }
         return all;

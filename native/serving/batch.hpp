@@ -23,8 +23,9 @@ struct Batch {
     u64 decode_context = 0;
     u32 emitting = 0;
     Time reading = 0;     // of KV from tiers, while layers run: the iteration takes at least that
+    Time again = end_of_time;   // of an empty batch: when to plan again, if nothing arrives before
 
-    void clear() { *this = {std::move(items), 0, 0, 0, 0, 0, 0, 0}, items.clear(); }
+    void clear() { *this = {std::move(items), 0, 0, 0, 0, 0, 0, 0, end_of_time}, items.clear(); }
     void add(const Item& item) {
         items.push_back(item);
         tokens += item.tokens;

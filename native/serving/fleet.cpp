@@ -38,7 +38,14 @@ Fleet::Fleet(const Requests& requests, const FleetOptions& options)
 void Fleet::add(Role role, std::string_view engine, const EngineOptions& given, std::shared_ptr<const Cost> cost,
                 u32 lanes, u32 stages, const Presence& presence) {
     const EngineKind* kind = find_engine(engine);
-    ensure(kind != nullptr && lanes > 0, "an engine that nobody knows, or none of them");
+    ensure(kind != nullptr, "an engine that nobody knows");
+    const Make make = [&](const Engine::Place& place) { return kind->make(place, given); };
+    add(role, make, std::move(cost), lanes, stages, presence);
+}
+
+void Fleet::add(Role role, const Make& make, std::shared_ptr<const Cost> cost, u32 lanes, u32 stages,
+                const Presence& presence) {
+    ensure(lanes > 0, "a replica without engines");
     ensure(stages == 1 || lanes == 1, "a pipeline of engines that step together");
     const auto number = static_cast<u32>(replicas_.size());
     Replica made;
@@ -49,7 +56,7 @@ void Fleet::add(Role role, std::string_view engine, const EngineOptions& given, 
     made.first = TargetId(static_cast<u32>(replica_of_.size()));
     made.is_up = false;
     for (u32 lane = 0; lane < lanes; ++lane) {
-        made.lanes.push_back({kind->make({requests_, sequences_, ledger_, pool_}, given), {}, {}});
+        made.lanes.push_back({make({requests_, sequences_, ledger_, pool_}), {}, {}});
         replica_of_.push_back(number);
         ensure(stages == 1 || made.lanes.back().engine->keeps_several(), "a pipeline of an engine that has none");
     }

@@ -106,6 +106,9 @@ public:
     // A replica of `lanes` engines.
     void add(Role role, std::string_view engine, const EngineOptions& given, std::shared_ptr<const Cost> cost,
              u32 lanes, u32 stages, const Presence& presence);
+    using Make = std::function<std::unique_ptr<Engine>(const Engine::Place&)>;
+    void add(Role role, const Make& make, std::shared_ptr<const Cost> cost, u32 lanes, u32 stages,
+             const Presence& presence);
     void route(Role role, std::unique_ptr<Routing> routing);
     // Replicas of the role that are not there from the beginning come when they are needed.
     void scale(Role role, const Scaling& scaling) { scaling_[place_of(role)] = scaling; }
@@ -169,6 +172,8 @@ private:
     void book(Replica& of, Replica::Lane& lane, Batch& batch, const Ended& when);
     bool is_idle(const Replica& of) const { return !of.is_busy && of.flights.empty(); }
     void note_idle(u32 replica);
+    // Its engines have nothing to do until then.
+    void sleep(u32 replica);
     void note_log(const Replica& of);
     void note_sample(u32 replica);
     void comes(u32 replica);

@@ -18,8 +18,12 @@ void Fleet::end_iterations() {
     while (!ends_.empty() && ends_.top().time == now_) {
         const ReplicaEnd next = ends_.top();
         ends_.pop();
-        if (next.version == replicas_[next.replica].version) {
+        if (const Replica& of = replicas_[next.replica]; next.version != of.version) {
+            continue;
+        } else if (!is_idle(of)) {
             end_iteration(next.replica);
+        } else {
+            make_ready(next.replica);   // it wakes
         }
     }
 }
@@ -143,6 +147,7 @@ bool Fleet::fill(Replica& of, bool ahead) {
     bool is_any = false;
     for (Replica::Lane& lane : of.lanes) {
         Batch& batch = ahead ? lane.ahead : lane.batch;
+        batch.again = end_of_time;
         lane.engine->plans(now_, batch);
         is_any = is_any || !batch.items.empty();
     }
@@ -161,8 +166,7 @@ void Fleet::start(u32 replica) {
             std::swap(lane.batch, lane.ahead);
         }
     } else if (!fill(of, false)) {
-        note_idle(replica);
-        return;
+        return sleep(replica);
     }
     of.pace = {};
     for (Replica::Lane& lane : of.lanes) {
@@ -187,6 +191,19 @@ void Fleet::start(u32 replica) {
     }
     if (ahead) {
         of.has_ahead = fill(of, true);
+    }
+}
+
+void Fleet::sleep(u32 replica) {
+    Replica& of = replicas_[replica];
+    note_idle(replica);
+    Time wakes = end_of_time;
+    for (const Replica::Lane& lane : of.lanes) {
+        wakes = std::min(wakes, lane.batch.again);
+    }
+    if (wakes != end_of_time) {
+        ensure(wakes > now_, "an engine that never sleeps");
+        ends_.push({wakes, replica, ++of.version});
     }
 }
 

@@ -2626,3 +2626,195 @@ def spread_chunks(
     rarest: bool,
     seed: int,
 ) -> Transfers: ...
+
+class ServingRequests:
+    pass
+
+def serving_requests(
+    arrival_ps: Buffer | NDArray[numpy.int64],
+    prompt: Buffer | NDArray[numpy.int64],
+    output: Buffer | NDArray[numpy.int64],
+    limit: Buffer | NDArray[numpy.int64],
+    priority: Buffer | NDArray[numpy.int64],
+    user: Buffer | NDArray[numpy.int64],
+    session: Buffer | NDArray[numpy.int64],
+    after: Buffer | NDArray[numpy.int64],
+    delay_ps: Buffer | NDArray[numpy.int64],
+    span_begin: Buffer | NDArray[numpy.int64],
+    span_source: Buffer | NDArray[numpy.int64],
+    span_end: Buffer | NDArray[numpy.int64],
+    accepted_begin: Buffer | NDArray[numpy.int64],
+    accepted: Buffer | NDArray[numpy.int64],
+) -> ServingRequests: ...
+
+class IterationCost:
+    pass
+
+def linear_cost(
+    per_iteration_ps: int, per_token_ps: int, per_context_token_ps: int
+) -> IterationCost: ...
+def table_cost(
+    tokens: Buffer | NDArray[numpy.float64],
+    sequences: Buffer | NDArray[numpy.float64],
+    context: Buffer | NDArray[numpy.float64],
+    prompt_tokens: Buffer | NDArray[numpy.float64],
+    before: Buffer | NDArray[numpy.float64],
+    emitted: Buffer | NDArray[numpy.float64],
+    ns: tuple[
+        Buffer | NDArray[numpy.float64],
+        Buffer | NDArray[numpy.float64],
+        Buffer | NDArray[numpy.float64],
+        Buffer | NDArray[numpy.float64],
+    ],
+    flops: tuple[
+        Buffer | NDArray[numpy.float64],
+        Buffer | NDArray[numpy.float64],
+        Buffer | NDArray[numpy.float64],
+        Buffer | NDArray[numpy.float64],
+    ],
+    bytes: tuple[
+        Buffer | NDArray[numpy.float64],
+        Buffer | NDArray[numpy.float64],
+        Buffer | NDArray[numpy.float64],
+        Buffer | NDArray[numpy.float64],
+    ],
+    others_ns: tuple[float, float, float, float],
+) -> IterationCost: ...
+
+class Served:
+    """What a fleet did; times in ps, -1 for never."""
+
+    @property
+    def arrival(self) -> memoryview[int]: ...
+    @property
+    def start(self) -> memoryview[int]: ...
+    @property
+    def first_token(self) -> memoryview[int]: ...
+    @property
+    def second_token(self) -> memoryview[int]: ...
+    @property
+    def moved(self) -> memoryview[int]: ...
+    @property
+    def finish(self) -> memoryview[int]: ...
+    @property
+    def restarts(self) -> memoryview[int]: ...
+    @property
+    def emissions(self) -> memoryview[int]: ...
+    @property
+    def cached(self) -> memoryview[int]: ...
+    @property
+    def recomputed(self) -> memoryview[int]: ...
+    @property
+    def target(self) -> memoryview[int]: ...
+    @property
+    def spent(self) -> memoryview[int]: ...
+    @property
+    def behind(self) -> memoryview[int]: ...
+    @property
+    def gap_first(self) -> memoryview[int]: ...
+    @property
+    def gap_growth(self) -> memoryview[int]: ...
+    @property
+    def gap_count(self) -> memoryview[int]: ...
+    @property
+    def gap_sequences(self) -> memoryview[int]: ...
+    @property
+    def log_begin(self) -> memoryview[int]: ...
+    @property
+    def log_end(self) -> memoryview[int]: ...
+    @property
+    def log_target(self) -> memoryview[int]: ...
+    @property
+    def log_first(self) -> memoryview[int]: ...
+    @property
+    def item_request(self) -> memoryview[int]: ...
+    @property
+    def item_tokens(self) -> memoryview[int]: ...
+    @property
+    def item_context(self) -> memoryview[int]: ...
+    @property
+    def sample_time(self) -> memoryview[int]: ...
+    @property
+    def sample_replica(self) -> memoryview[int]: ...
+    @property
+    def sample_waiting(self) -> memoryview[int]: ...
+    @property
+    def sample_running(self) -> memoryview[int]: ...
+    @property
+    def sample_kv_tokens(self) -> memoryview[int]: ...
+    @property
+    def sample_batch_tokens(self) -> memoryview[int]: ...
+    @property
+    def replica_iterations(self) -> memoryview[int]: ...
+    @property
+    def replica_worked(self) -> memoryview[int]: ...
+    @property
+    def replica_up(self) -> memoryview[int]: ...
+    @property
+    def replica_flops(self) -> memoryview[int]: ...
+    @property
+    def replica_bytes(self) -> memoryview[int]: ...
+    @property
+    def end(self) -> int: ...
+    @property
+    def tokens(self) -> int: ...
+    @property
+    def emitted(self) -> int: ...
+    @property
+    def evicted(self) -> int: ...
+    @property
+    def finished(self) -> int: ...
+
+class Fleet:
+    """Serving engines on one clock."""
+
+    def __init__(
+        self,
+        requests: ServingRequests,
+        bytes_per_token: int = 0,
+        layers: int = 1,
+        most_under_way: int = 0,
+        most_logged: int = 0,
+        samples: bool = False,
+        pool_blocks: int = 0,
+    ) -> None: ...
+    def add(
+        self,
+        role: str,
+        engine: str,
+        options: Mapping[str, float],
+        cost: IterationCost,
+        lanes: int = 1,
+        stages: int = 1,
+        from_ps: int = 0,
+        until_ps: int = -1,
+    ) -> None: ...
+    def add_outside(
+        self,
+        role: str,
+        decider: object,
+        num_blocks: int,
+        block_size: int,
+        max_num_seqs: int,
+        max_num_batched_tokens: int,
+        cost: IterationCost,
+        from_ps: int = 0,
+        until_ps: int = -1,
+    ) -> None: ...
+    def route(self, role: str, routing: str, seed: int) -> None: ...
+    def scale(
+        self, role: str, most_waiting: float, delay_ps: int, idle_ps: int, least: int
+    ) -> None: ...
+    def line(self, latency_ps: int, bytes_per_ns: float) -> None: ...
+    def links(
+        self,
+        targets: int,
+        first: Buffer | NDArray[numpy.int64],
+        links: Buffer | NDArray[numpy.int64],
+        bytes_per_ns: Buffer | NDArray[numpy.float64],
+        latency_ns: Buffer | NDArray[numpy.float64],
+    ) -> None: ...
+    def run(self) -> Served: ...
+
+def serving_engines() -> list: ...
+def serving_routings() -> list: ...
