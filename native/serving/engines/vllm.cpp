@@ -2,12 +2,14 @@
 //
 // Rules of vLLM 0.33.0 (vllm/v1/core/sched/scheduler.py, kv_cache_manager.py), as are the golden
 // schedules: running requests in order, then waiting ones unless somebody was preempted; without
-// blocks the last that runs (by priority: the worst) begins anew and waits at the head.
+// blocks the last that runs (by priority: the worst) begins anew and waits at the head. Beyond
+// vLLM's policies, `fair` lets in the user who was served least (FairQueue).
 #include <algorithm>
 #include <deque>
 #include <memory>
 
 #include "serving/engine.hpp"
+#include "serving/fair.hpp"
 #include "serving/kv/paged.hpp"
 #include "serving/waiting.hpp"
 
@@ -21,13 +23,17 @@ struct Below {
     Time per_block = 0;   // to read one
 };
 
+enum class WaitPolicy : u8 { fcfs, priority, fair };
+
 struct Settings {
     u32 max_num_seqs;
     u32 max_num_batched_tokens;
     u32 long_prefill_token_threshold;   // 0: none
     u32 drafts;
     bool is_chunked;
-    bool by_priority;
+    WaitPolicy policy;
+    double input_weight;    // of a token, for fairness
+    double output_weight;
     Below host;
     Below disk;
     Time pool_per_block;   // 0: none
@@ -37,7 +43,8 @@ class Vllm final : public Engine {
 public:
     Vllm(const Place& place, const Settings& settings, u32 blocks, u32 block_size, bool is_cached)
         : Engine(place), settings_(settings), kv_(place.requests, blocks, block_size, is_cached),
-          reasons_(place.ledger), host_(settings.host.blocks), disk_(settings.disk.blocks) {
+          reasons_(place.ledger), fair_(settings.input_weight, settings.output_weight),
+          host_(settings.host.blocks), disk_(settings.disk.blocks) {
         const auto add = [this](Tier& tier, const Below& below) {
             if (below.blocks > 0) {
                 kv_.tiers().add(&tier, below.per_block);
@@ -60,22 +67,21 @@ public:
 
     void plans(Time now, Batch& batch) override {
         reasons_.plans(now);
-        budget_ = settings_.max_num_batched_tokens;
-        threshold_ = running_.size() + waiting_.size() > 1 ? settings_.long_prefill_token_threshold : 0;
-        const bool is_short = !go_on(now, batch);
-        if (!is_short) {
-            admit(now, batch);
-        } else {
-            reasons_.stops(Obstacle::blocks);
-        }
+        do {   // anew at once if the first that runs was the one to go
+            has_preempted_ = false;
+            fair_.plans();
+            fills(now, batch);
+        } while (has_preempted_ && batch.items.empty());
         for (const Item& item : batch.items) {
             sequences_[item.request].flying += item.tokens;
         }
     }
 
     u64 alike(const Batch& batch) override {
-        if (!batch.only_decodes() || settings_.drafts > 0 || batch.items.size() != running_.size() ||
-            (kv_.is_cached() && !waiting_.empty())) {
+        if (is_short_ || !batch.only_decodes() || settings_.drafts > 0 || batch.items.size() != running_.size()) {
+            return 1;
+        }
+        if (!waiting_.empty() && (kv_.is_cached() || is_fair())) {   // another may be first, or fit, the next time
             return 1;
         }
         u64 most = ~u64{0};
@@ -108,6 +114,7 @@ public:
 
     Vector<RequestId> loses_all(Time now) override {
         reasons_.plans(now);
+        fair_.plans();
         Vector<RequestId> lost;
         for (const RequestId request : running_) {
             ledger_.is_preempted(request, now, sequences_[request].computed);
@@ -119,6 +126,9 @@ public:
                 reasons_.starts(request);
             }
             lost.push_back(request);
+            if (is_fair()) {
+                fair_.leaves(requests_.user[request]);
+            }
         }
         for (const RequestId request : lost) {
             sequences_[request].computed = sequences_[request].kept = sequences_[request].flying = 0;
@@ -138,6 +148,17 @@ public:
     u64 evicted() const override { return kv_.evicted(); }
 
 private:
+    void fills(Time now, Batch& batch) {
+        budget_ = settings_.max_num_batched_tokens;
+        threshold_ = running_.size() + waiting_.size() > 1 ? settings_.long_prefill_token_threshold : 0;
+        is_short_ = !go_on(now, batch);
+        if (!is_short_) {
+            admit(now, batch);
+        } else {
+            reasons_.stops(Obstacle::blocks);
+        }
+    }
+
     // Running requests, in order; false if somebody was preempted.
     bool go_on(Time now, Batch& batch) {
         bool is_short = false;
@@ -180,6 +201,9 @@ private:
             if (running_.size() >= settings_.max_num_seqs) {
                 return reasons_.stops(Obstacle::seats);
             }
+            if (is_fair()) {
+                bring_least_served();
+            }
             const RequestId request = waiting_.front();
             Sequence& of = sequences_[request];
             const u32 known = known_tokens(request);
@@ -194,8 +218,12 @@ private:
                 return reasons_.stops(Obstacle::blocks);
             }
             waiting_.pop_front();
+            if (is_fair()) {
+                fair_.leaves(requests_.user[request]);
+            }
             if (ledger_.entries()[request].phase == Phase::queued) {
                 reasons_.starts(request);
+                fair_.reads(requests_.user[request], known);
             }
             ledger_.starts(request, now, hit.all() * kv_.size());
             batch.reading += hit.reading;
@@ -235,16 +263,17 @@ private:
 
     // Who is preempted next: by priority, then arrival, the last that no iteration works on.
     std::size_t worst() const {
+        const bool by_priority = settings_.policy == WaitPolicy::priority;
         std::size_t found = running_.size();
         for (std::size_t at = running_.size(); at-- > 0;) {
             if (sequences_[running_[at]].flying > 0) {
                 continue;
             }
             if (found == running_.size() ||
-                (settings_.by_priority && goes_before(running_[found], running_[at]))) {
+                (by_priority && goes_before(running_[found], running_[at]))) {
                 found = at;
             }
-            if (!settings_.by_priority) {
+            if (!by_priority) {
                 return found;
             }
         }
@@ -260,6 +289,7 @@ private:
     }
 
     void preempt(std::size_t place, Time now) {
+        has_preempted_ = true;
         const RequestId request = running_[place];
         Vector<RequestId> rest;
         for (std::size_t at = place + 1; at < running_.size(); ++at) {
@@ -275,8 +305,22 @@ private:
         wait(request, true);
     }
 
+    bool is_fair() const { return settings_.policy == WaitPolicy::fair; }
+    // To the head: the first request of the user who was served least, of equal ones the lowest.
+    void bring_least_served() {
+        const auto first = std::min_element(waiting_.begin(), waiting_.end(), [this](RequestId a, RequestId b) {
+            return fair_.goes_before(requests_.user[a], requests_.user[b]);
+        });
+        const RequestId request = *first;
+        waiting_.erase(first);
+        waiting_.push_front(request);
+    }
+
     void wait(RequestId request, bool at_head) {
-        if (settings_.by_priority) {
+        if (is_fair()) {
+            fair_.waits(requests_.user[request]);
+        }
+        if (settings_.policy == WaitPolicy::priority) {
             const auto place = std::upper_bound(waiting_.begin(), waiting_.end(), request,
                                                 [this](RequestId a, RequestId b) { return goes_before(a, b); });
             waiting_.insert(place, request);
@@ -297,6 +341,7 @@ private:
             of.computed -= drafts - accepted;
         }
         of.emitted += tokens;
+        fair_.emits(requests_.user[item.request], tokens);
         ledger_.emits(item.request, when, tokens);
         if (of.emitted >= output) {
             ledger_.finishes(item.request, when.last);
@@ -380,12 +425,15 @@ private:
     Settings settings_;
     PagedKv kv_;
     WaitReasons reasons_;
+    FairQueue fair_;
     Tier host_;
     Tier disk_;
     Vector<RequestId> running_;
     std::deque<RequestId> waiting_;
     u32 budget_ = 0;
     u32 threshold_ = 0;
+    bool is_short_ = false;   // of blocks in this plan, so nobody was let in
+    bool has_preempted_ = false;
     bool has_ended_ = false;
     Vector<u32> starts_block_;
     Vector<Vector<u32>> by_place_;
@@ -399,7 +447,9 @@ std::unique_ptr<Engine> make_vllm(const Engine::Place& place, const EngineOption
     const auto whole = [&](const char* name) { return static_cast<u32>(option_of(kind, given, name)); };
     const Settings settings{whole("max_num_seqs"), whole("max_num_batched_tokens"),
                             whole("long_prefill_token_threshold"), whole("num_speculative_tokens"),
-                            whole("enable_chunked_prefill") != 0, whole("scheduling_policy") == 1,
+                            whole("enable_chunked_prefill") != 0, static_cast<WaitPolicy>(whole("scheduling_policy")),
+                            option_of(kind, given, "fair_input_weight"),
+                            option_of(kind, given, "fair_output_weight"),
                             {whole("host_blocks"), time("host_block_us")}, {whole("disk_blocks"), time("disk_block_us")},
                             time("pool_block_us")};
     return std::make_unique<Vllm>(place, settings, whole("num_blocks"), whole("block_size"),
@@ -424,7 +474,9 @@ const RegisteredEngine registered_vllm({
         {"disk_blocks", 0, 0, "blocks of KV that a disk keeps of what the host gives up"},
         {"disk_block_us", 0, 0, "time to read one back, us"},
         {"pool_block_us", 0, 0, "time to read a block from the pool of all engines, us; 0: it is not used"},
-        {"scheduling_policy", 0, 0, "who waits and who is preempted", {"fcfs", "priority"}},
+        {"scheduling_policy", 0, 0, "who waits and who is preempted", {"fcfs", "priority", "fair"}},
+        {"fair_input_weight", 1, 0, "of a token of a prompt, in what a user was served"},
+        {"fair_output_weight", 2, 0, "of a token that comes out"},
     },
 });
 
