@@ -20,6 +20,7 @@ KEPT = {
         "Tree all_reduce barrier broadcast over_switches over_trees spread summed_up"
     ),
     "compute": "ComputeModel Device Estimates Kernels Roofline",
+    "engine": "Engine Option Plan Rows State",
     "exporter": "Exporter TableExporter TextExporter whole_file",
     "fabric": "LINKS Builder Draft Linked Size Speed",
     "kernels": "Estimates Family Gpu Kernels Machine table within",

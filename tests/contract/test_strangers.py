@@ -136,6 +136,11 @@ USES = (
         "topology",
         "network flows flows.csv --topology my_topology(8) --network ideal --plugin FILE",
     ),
+    *(
+        Use("engine", "serve --cost 5ms,20us,0.1us "
+            f"--requests poisson:rate=9/s,count=9,isl=9,osl=9 {of}")
+        for of in ("--engine ./my_engine.py", "--engine my_engine --plugin FILE")
+    ),
     Use("exporter", "run usual.yaml --export ./my_exporter.py=out.txt"),
     Use("exporter", "run usual.yaml --export my_exporter=out.txt --plugin FILE"),
     Use(

@@ -12,6 +12,7 @@ from yantra import compute, memory, network, schedulers
 from yantra.base.registry import Registry
 from yantra.collectives.selection import selections
 from yantra.fabric import graphs
+from yantra.serving import batching
 
 GUIDES = Path(__file__).parents[2] / "docs" / "guides"
 
@@ -25,6 +26,7 @@ class Guide(NamedTuple):
 
 ALL = (
     Guide("add-a-compute-model.md", compute.models, "launch.py", "Launch"),
+    Guide("add-an-engine.md", batching.engines, "shortest.py", "Shortest"),
     Guide("add-a-fabric.md", graphs.builders, "slim_fly.py", "SlimFly"),
     Guide("add-a-memory-model.md", memory.models, "lines.py", "Lines"),
     Guide("add-a-network.md", network.networks, "one_at_a_time.py", "OneAtATime"),

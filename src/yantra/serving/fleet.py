@@ -18,11 +18,13 @@ import numpy as np
 from yantra import _core
 from yantra.base.errors import ConfigError, DeadlockError, did_you_mean
 from yantra.base.text import count
+from yantra.serving import batching
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from yantra.serving.links import Line, Links
+    from yantra.base.plugin_files import Named
     from yantra.serving.requests import Requests
     from yantra.serving.scaling import Scaling
 
@@ -53,7 +55,7 @@ class Linear(NamedTuple):
 class Pool:
     """Equal replicas. `cost` has `core(factor)`; `lanes` engines of a replica step together."""
 
-    engine: str
+    engine: Named
     options: Mapping[str, float]
     cost: Any
     replicas: int = 1
@@ -114,18 +116,20 @@ class Fleet:
         )
         for pool in self.pools:
             cost = pool.cost.core(factor)
+            kind = batching.kind_of(pool.engine)
             for number in range(pool.replicas):
                 begin = pool.starts_s[number] if number < len(pool.starts_s) else 0.0
                 end = pool.ends_s[number] if number < len(pool.ends_s) else None
-                core.add(
-                    pool.role,
-                    pool.engine,
-                    dict(pool.options),
+                batching.add(
+                    core,
+                    kind,
+                    pool.options,
                     cost,
-                    pool.lanes,
-                    pool.stages,
-                    -1 if begin == inf else round(begin * PS),
-                    -1 if end is None else round(end * PS),
+                    role=pool.role,
+                    lanes=pool.lanes,
+                    stages=pool.stages,
+                    from_ps=-1 if begin == inf else round(begin * PS),
+                    until_ps=-1 if end is None else round(end * PS),
                 )
         for pool in self.pools:
             core.route(pool.role, self.routing, self.seed)

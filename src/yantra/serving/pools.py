@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from yantra import _core
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.base.units import parse
+from yantra.serving import batching
 from yantra.serving.scaling import Scaling
 from yantra.serving.tiers import split
 from yantra.workloads.serving.plan import InferencePlan
@@ -111,13 +111,10 @@ def options_of(
     engine: str, where: str = "engine"
 ) -> dict[str, tuple[float, float, str, list[str]]]:
     """Return default, least, meaning and choices of an engine's options. Raises ConfigError."""
-    engines = {name: options for name, _, options in _core.serving_engines()}
-    if engine not in engines:
-        problem = f"nothing is named '{engine}'; expected one of {', '.join(engines)}"
-        raise ConfigError(where, problem + did_you_mean(engine, engines))
+    kind = batching.kind_of(engine, where)
     return {
-        name: (fallback, least, meaning, list(choices))
-        for name, fallback, least, meaning, choices in engines[engine]
+        option.name: (option.default, option.least, option.help, list(option.choices))
+        for option in kind.options
     }
 
 
