@@ -64,13 +64,19 @@ public:
     void releases(RequestId request) override { kv_.forget(request); }
 
     Vector<RequestId> loses_all(Time now) override {
+        reasons_.plans(now);
         Vector<RequestId> lost;
         for (const RequestId request : running_) {
             ledger_.is_preempted(request, now, sequences_[request].computed);
             gives_up(request);
             lost.push_back(request);
         }
-        lost.insert(lost.end(), waiting_.begin(), waiting_.end());
+        for (const RequestId request : waiting_) {
+            if (ledger_.entries()[request].phase == Phase::queued) {
+                reasons_.starts(request);
+            }
+            lost.push_back(request);
+        }
         for (const RequestId request : lost) {
             sequences_[request].computed = sequences_[request].kept = 0;
         }
