@@ -36,6 +36,8 @@ if TYPE_CHECKING:
         "yantra run --workload step.yw --cluster ./my-cluster.yaml",
         "yantra calibrate nccl.log --cluster my-node -o my-node.yaml",
         "yantra run --workload step.yw --cluster hgx-h100 --stack ./my-node.yaml",
+        "yantra calibrate requests.csv --model llama3-8b --cluster rtx-4090 \\\n"
+        "    --set max_num_seqs=128 -o my-engine.yaml",
     ],
     epilog="steps.csv has the columns model, cluster, plan, seconds, and optionally dtype, profile "
     "and framework: llama3-8b,hgx-h100,tp=8 dp=2 global_batch=32,4.31. node.csv is what yantra "
@@ -55,6 +57,17 @@ if TYPE_CHECKING:
     "for the machine.",
 )
 @click.option(
+    "--model",
+    help="FILE has requests that an engine served (yantra serve --log): the model; with --cluster.",
+)
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="With --model: what else yantra serve is told, such as tp=2 or engine=sglang.",
+)
+@click.option(
     "-o",
     "--output",
     type=click.Path(),
@@ -66,6 +79,8 @@ def command(
     stack: str | None,
     device: str | None,
     cluster: str | None,
+    model: str | None,
+    settings: tuple[str, ...],
     output: str | None,
     as_json: bool,
 ) -> int:
@@ -75,8 +90,17 @@ def command(
     nearest one is moved to them, as far as they agree. With --device, the kernels of FILE correct
     the tables of measured kernels. With --cluster, FILE has the times of nccl-tests or rccl-tests:
     for a named cluster the new file is a copy of it with these times, else a file of collectives
-    alone.
+    alone. With --model and --cluster, FILE has requests that an engine served, with their times:
+    the new file is an engine with that host and those kernels, for yantra serve --engine.
     """
+    if model is not None:
+        from yantra.cli.calibrate_requests import make
+
+        if cluster is None or device is not None or stack is not None:
+            raise click.UsageError("--model NAME (requests) goes with --cluster NAME alone")
+        return make(file, model, cluster, settings, output or "my-engine.yaml", as_json=as_json)
+    if settings:
+        raise click.UsageError("--set goes with --model NAME (requests)")
     known = {"device": (device, _kernels), "cluster": (cluster, _nccl)}
     given = [(name, make) for name, make in known.values() if name is not None]
     if len(given) + (stack is not None) > 1:

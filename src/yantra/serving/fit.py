@@ -41,16 +41,7 @@ class Terms(NamedTuple):
 
     def tables(self, of: Tables) -> Tables:
         """Return tables with these factors."""
-        return replace(
-            of,
-            dense_ns=of.dense_ns * self.products,
-            emit_ns=of.emit_ns * self.products,
-            decode_ns=of.decode_ns * self.attention,
-            prefill_ns=of.prefill_ns * self.attention,
-            prefill_ns_per_iteration=of.prefill_ns_per_iteration * self.attention,
-            host_ns_per_iteration=of.host_ns_per_iteration * self.host,
-            host_ns_per_sequence=of.host_ns_per_sequence * self.host,
-        )
+        return of.scaled(self.products, self.attention, self.host)
 
     def cost(self, of: Measured) -> Measured:
         """Return a cost with these factors."""

@@ -23,8 +23,8 @@ from yantra.serving import batching
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from yantra.serving.links import Line, Links
     from yantra.base.plugin_files import Named
+    from yantra.serving.links import Line, Links
     from yantra.serving.requests import Requests
     from yantra.serving.scaling import Scaling
 

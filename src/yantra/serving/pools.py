@@ -41,6 +41,8 @@ class Asked(NamedTuple):
     """The chance that a draft is right; None: drafts never are."""
     draft: str = "mtp"
     """`mtp`: a layer of the model makes a draft; `ngram`: it costs nothing."""
+    host: str = ""
+    """The file, or its name, of an engine's host and kernels; empty: those of its scheduler."""
     imbalance: str = ""
     """How much longer experts take, or the law of their popularity."""
 
@@ -68,7 +70,7 @@ def asked(replicas: int, engine: str, given: dict[str, Any], where: str) -> Aske
     if replicas < 1:
         raise ConfigError(where, expected_got("at least one replica", replicas))
     given = dict(given)
-    engine = str(given.pop("engine", engine))
+    engine, host = _engine(str(given.pop("engine", engine)), where)
     start_s = _seconds(given.pop("start", 0.0), where)
     fail = given.pop("fail", None)
     scale = given.pop("scale", None)
@@ -82,7 +84,18 @@ def asked(replicas: int, engine: str, given: dict[str, Any], where: str) -> Aske
     options = {name: _option(name, value, known, where) for name, value in given.items()}
     fail_s = None if fail is None else _seconds(fail, where)
     made = InferencePlan.of(plan)
-    return Asked(replicas, engine, made, options, start_s, fail_s, tiers, scaling, **more)
+    return Asked(
+        replicas, engine, made, options, start_s, fail_s, tiers, scaling, host=host, **more
+    )
+
+
+def _engine(name: str, where: str) -> tuple[str, str]:
+    """Return the scheduler that a name is, and the file of its host, if it is that of one."""
+    from yantra.serving import engines
+
+    if name in engines.names() or name.endswith((".yaml", ".yml")):
+        return engines.load(name, where=where).scheduler, name
+    return name, ""
 
 
 def _more(given: dict[str, Any], where: str) -> dict[str, Any]:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from yantra.fabric.clusters.types import Cluster
+    from yantra.serving.engines import Engine
     from yantra.serving.requests import Requests
 
 _BUDGETS = ("max_num_batched_tokens", "chunked_prefill_size", "max_num_tokens", "chunk_size")
@@ -239,7 +240,6 @@ def _longest(question: Question) -> int:
 
 
 def _measured(question: Question, pool: Asked, tokens: int, seats: int) -> Any:
-    from yantra.serving import engines
     from yantra.serving.iteration import Predictor
     from yantra.serving.speeds import Measured
 
@@ -249,13 +249,10 @@ def _measured(question: Question, pool: Asked, tokens: int, seats: int) -> Any:
             "pp: several batches under way in a pipeline are simulated for vllm with dp=1 alone; "
             "take pp=1 and more tp"
         )
-    known = pool.engine if pool.engine in engines.names() else "vllm"
-    predictor = Predictor(
-        question.model, question.cluster, plan, stack=question.stack, engine=known
-    )
+    name, host = _host_of(pool)
+    predictor = Predictor(question.model, question.cluster, plan, stack=question.stack, engine=name)
     context = int((question.requests.prompt + question.requests.output).max())
     tables = predictor.tables(max(tokens, 2), max(seats, 2), max(context, 2))
-    host = "" if known == pool.engine else f", whose host times {pool.engine} is given"
     made = Measured(tables, predictor.interval, "")
     if pool.imbalance:
         experts, ranks = _experts(question.model), plan.ep * plan.etp
@@ -263,8 +260,22 @@ def _measured(question: Question, pool: Asked, tokens: int, seats: int) -> Any:
     drafts = pool.options.get("num_speculative_tokens", 0)
     if drafts and pool.draft == "mtp":
         made = made.with_layers(drafts / len(question.model.layers))
-    rests_on = f"measured kernels and collectives, {engines.load(known).title}{host}"
-    return made._replace(rests_on=rests_on)
+    rests_on = f"measured kernels and collectives, {host.title}"
+    if host.scheduler != pool.engine:
+        rests_on += f", whose host times {pool.engine} is given"
+    return made._replace(rests_on=rests_on, power_w=predictor.power_w)
+
+
+def _host_of(pool: Asked) -> tuple[str, Engine]:
+    """Return whose host and kernels a pool has: what it names, or those of its scheduler."""
+    from yantra.serving import engines
+
+    if pool.host:
+        return pool.host, engines.load(pool.host)
+    known = {name: engines.load(name) for name in engines.names()}
+    found = (name for name, one in known.items() if one.scheduler == pool.engine)
+    name = next(found, "vllm")
+    return name, known[name]
 
 
 def _experts(model: Any) -> int:

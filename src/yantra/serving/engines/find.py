@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from os import path as paths
+from typing import Any
 
 from yantra.base.documents import Path, parse_yaml, read_text
 from yantra.base.named_files import NamedFiles
@@ -13,6 +14,8 @@ from yantra.serving.engines.types import Engine
 
 _FILES = NamedFiles("engine", paths.join(paths.dirname(__file__), "files"))
 _HOST = ("iteration", "sequence", "token")
+_FACTORS = ("products", "attention")
+_OPTIONAL = ("kernels", "scheduler", "factors")
 
 
 def names() -> tuple[str, ...]:
@@ -35,7 +38,7 @@ def parsed(text: str, path: str) -> Engine:
     """The engine that a text is."""
     place = Place(path, "")
     top = place.mapping(
-        parse_yaml(text, path), ("title", "version", "sources", "host", "interval"), ("kernels",)
+        parse_yaml(text, path), ("title", "version", "sources", "host", "interval"), _OPTIONAL
     )
     sources = place.key("sources").texts(top["sources"])
     place = place.with_sources(sources)
@@ -45,6 +48,13 @@ def parsed(text: str, path: str) -> Engine:
     kernels = ""
     if "kernels" in top:
         kernels = place.key("kernels").choice(top["kernels"], tuple(FRAMEWORKS))
+    factors: dict[str, Any] = {}
+    if "factors" in top:
+        at = place.key("factors")
+        for key, stated in at.mapping(top["factors"], (), _FACTORS).items():
+            factors[key] = at.key(key).ratio(stated)
+    if "scheduler" in top:
+        factors["scheduler"] = place.key("scheduler").text(top["scheduler"])
     return Engine(
         name=paths.splitext(paths.basename(path))[0],
         title=place.key("title").text(top["title"]),
@@ -53,4 +63,5 @@ def parsed(text: str, path: str) -> Engine:
         interval=place.key("interval").ratio(top["interval"]),
         sources=tuple(sources.items()),
         **read,
+        **factors,
     )

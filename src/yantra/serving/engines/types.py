@@ -25,7 +25,8 @@ class Engine(Record):
     """An engine and its version.
 
     `kernels` names the framework whose measured kernels it runs, empty for the fastest.
-    `interval` is the half-width of 90 % of iterations, as a logarithm.
+    `interval` is the half-width of 90 % of iterations, as a logarithm. `scheduler` is the engine of
+    `yantra.serving.batching` that it is; `products` and `attention` are factors of their kernels.
     """
 
     name: str
@@ -37,6 +38,17 @@ class Engine(Record):
     token: Number
     interval: Number
     sources: tuple[tuple[str, str], ...]
+    scheduler: str = "vllm"
+    products: Number | None = None
+    attention: Number | None = None
+
+    @property
+    def factors(self) -> tuple[float, float]:
+        """By how much products and attention take longer than measured kernels say."""
+        products, attention = (
+            1.0 if one is None else one.value for one in (self.products, self.attention)
+        )
+        return products, attention
 
     @property
     def host(self) -> Host:

@@ -110,7 +110,10 @@ class Predictor:
         for name, value in zip(("max_tokens", "max_sequences", "max_context"), most, strict=True):
             if value < 2:
                 raise ConfigError(name, expected_got("at least 2", value))
-        return tables_of(self.form, self.host, *most, stages)
+        made = tables_of(self.form, self.host, *most, stages)
+        if self.engine is None or self.engine.factors == (1.0, 1.0):
+            return made
+        return made.scaled(*self.engine.factors)
 
     def iteration(self, batch: Batch | Iterable[tuple[int, int]]) -> Iteration:
         """The time of a batch, or of (new tokens, cached tokens) of each sequence.

@@ -73,6 +73,19 @@ class Tables:
     error_p99: float
     error_most: float
 
+    def scaled(self, products: float, attention: float, host: float = 1.0) -> Tables:
+        """The tables with factors: of what depends on tokens, of attention, of the host."""
+        changed = {
+            f"{name}_{what}": getattr(self, f"{name}_{what}") * factor
+            for names, factor in ((("dense", "emit"), products), (("decode", "prefill"), attention))
+            for name in names
+            for what in ("ns", "parts")
+        }
+        changed["prefill_ns_per_iteration"] = self.prefill_ns_per_iteration * attention
+        for name in ("iteration", "sequence", "token"):
+            changed[f"host_ns_per_{name}"] = getattr(self, f"host_ns_per_{name}") * host
+        return replace(self, **changed)
+
 
 def tables_of(
     form: ClosedForm,
