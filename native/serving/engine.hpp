@@ -44,6 +44,12 @@ struct Load {
     u64 running = 0;
     u64 tokens = 0;        // of KV in use
     u64 most_tokens = 0;   // of KV
+    u64 evicted = 0;       // blocks or tokens that a prefix cache gave up, in all
+};
+
+struct EngineTraits {
+    bool plans_ahead = false;     // an iteration is planned while the one before runs
+    bool keeps_several = false;   // it may be asked for a batch while others are under way, as in a pipeline
 };
 
 class Engine {
@@ -55,8 +61,8 @@ public:
         Tier& pool;   // of KV, of all engines
     };
 
-    explicit Engine(const Place& place)
-        : requests_(place.requests), sequences_(place.sequences), ledger_(place.ledger) {}
+    explicit Engine(const Place& place, EngineTraits traits = {})
+        : requests_(place.requests), sequences_(place.sequences), ledger_(place.ledger), traits_(traits) {}
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
     virtual ~Engine() = default;
@@ -72,18 +78,13 @@ public:
     virtual void ends(const Batch& batch, const Ended& when) = 0;
     // A request that goes on elsewhere has its KV there.
     virtual void releases(RequestId request) = 0;
-    // It is planned while the one before runs.
-    virtual bool plans_ahead() const { return false; }
-    // It may be asked for a batch while others are under way, as in a pipeline.
-    virtual bool keeps_several() const { return false; }
+    EngineTraits traits() const { return traits_; }
     // Requests that have not ended, in the order in which they begin anew elsewhere.
     virtual Vector<RequestId> loses_all(Time now) = 0;
 
     virtual Load load() const = 0;
     // Tokens of the prompt that it would not have to work out.
     virtual u32 knows(RequestId /*request*/) const { return 0; }
-    // Blocks or tokens that a prefix cache gave up.
-    virtual u64 evicted() const { return 0; }
 
 protected:
     u32 known_tokens(RequestId request) const { return requests_.prompt[request] + sequences_[request].emitted; }
@@ -91,6 +92,9 @@ protected:
     const Requests& requests_;
     Sequences& sequences_;
     Ledger& ledger_;
+
+private:
+    EngineTraits traits_;
 };
 
 struct EngineKind {

@@ -58,7 +58,7 @@ void Fleet::add(Role role, const Make& make, std::shared_ptr<const Cost> cost, u
     for (u32 lane = 0; lane < lanes; ++lane) {
         made.lanes.push_back({make({requests_, sequences_, ledger_, pool_}), {}, {}});
         replica_of_.push_back(number);
-        ensure(stages == 1 || made.lanes.back().engine->keeps_several(), "a pipeline of an engine that has none");
+        ensure(stages == 1 || made.lanes.back().engine->traits().keeps_several, "a pipeline of an engine that has none");
     }
     replicas_.push_back(std::move(made));
     is_ready_.push_back(0);
@@ -95,7 +95,7 @@ u64 Fleet::evicted() const {
     u64 all = 0;
     for (const Replica& replica : replicas_) {
         for (const Replica::Lane& lane : replica.lanes) {
-            all += lane.engine->evicted();
+            all += lane.engine->load().evicted;
         }
     }
     return all;

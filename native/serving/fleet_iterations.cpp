@@ -160,7 +160,7 @@ void Fleet::start(u32 replica) {
         enter(replica);
         return;
     }
-    const bool ahead = of.lanes.front().engine->plans_ahead();
+    const bool ahead = of.lanes.front().engine->traits().plans_ahead;
     if (std::exchange(of.has_ahead, false)) {
         for (Replica::Lane& lane : of.lanes) {
             std::swap(lane.batch, lane.ahead);

@@ -66,7 +66,7 @@ struct PrefillRoom {
 class Sglang final : public Engine {
 public:
     Sglang(const Place& place, const sglang::Settings& settings, u32 pages, u32 page, bool is_cached)
-        : Engine(place), settings_(settings), kv_(place.requests, pages, page, is_cached), reasons_(place.ledger),
+        : Engine(place, {settings.is_overlapped, false}), settings_(settings), kv_(place.requests, pages, page, is_cached), reasons_(place.ledger),
           states_(place.requests.size()), first_ratio_(std::min(sglang::usual_ratio * settings.conservativeness, 1.0)),
           least_ratio_(std::min(first_ratio_ * sglang::least_of_ratio, 1.0)),
           decay_((first_ratio_ - least_ratio_) / sglang::decay_steps), ratio_(first_ratio_) {}
@@ -91,14 +91,13 @@ public:
     Vector<RequestId> loses_all(Time now) override;
 
     Load load() const override {
-        return {waiting_.size() + arrived_.size(), rows_, kv_.total() - kv_.free_or_unpinned(), kv_.total()};
+        return {waiting_.size() + arrived_.size(), rows_, kv_.total() - kv_.free_or_unpinned(), kv_.total(),
+                kv_.evicted()};
     }
     u32 knows(RequestId request) const override {
         const u32 known = known_tokens(request);
         return known == 0 ? 0 : const_cast<RadixKv&>(kv_).knows(request, known - 1);
     }
-    u64 evicted() const override { return kv_.evicted(); }
-    bool plans_ahead() const override { return settings_.is_overlapped; }
 
 private:
     struct State {

@@ -42,7 +42,7 @@ struct Settings {
 class Vllm final : public Engine {
 public:
     Vllm(const Place& place, const Settings& settings, u32 blocks, u32 block_size, bool is_cached)
-        : Engine(place), settings_(settings), kv_(place.requests, blocks, block_size, is_cached),
+        : Engine(place, {false, true}), settings_(settings), kv_(place.requests, blocks, block_size, is_cached),
           reasons_(place.ledger), fair_(settings.input_weight, settings.output_weight),
           host_(settings.host.blocks), disk_(settings.disk.blocks) {
         const auto add = [this](Tier& tier, const Below& below) {
@@ -110,7 +110,6 @@ public:
     }
 
     void releases(RequestId request) override { kv_.forget(request); }
-    bool keeps_several() const override { return true; }
 
     Vector<RequestId> loses_all(Time now) override {
         reasons_.plans(now);
@@ -140,12 +139,11 @@ public:
 
     Load load() const override {
         return {waiting_.size(), running_.size(), u64{kv_.total() - kv_.free()} * kv_.size(),
-                u64{kv_.total()} * kv_.size()};
+                u64{kv_.total()} * kv_.size(), kv_.evicted()};
     }
     u32 knows(RequestId request) const override {
         return const_cast<PagedKv&>(kv_).look_up(request, known_tokens(request)).blocks * kv_.size();
     }
-    u64 evicted() const override { return kv_.evicted(); }
 
 private:
     void fills(Time now, Batch& batch) {
