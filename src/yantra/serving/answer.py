@@ -87,12 +87,16 @@ class Served(NamedTuple):
         return is_overloaded(self.ran)
 
     @property
+    def there_s(self) -> np.ndarray:
+        """Seconds from the first arrival on for which each replica is there."""
+        begin = int(self.ran.column("arrival").min())
+        return np.minimum(self.ran.column("replica_up"), self.ran.core.end - begin) / PS
+
+    @property
     def device_s(self) -> float:
         """Seconds for which devices are there, summed; less where replicas come and go."""
         each = [pool.devices for pool in self.fleet.pools for _ in range(pool.replicas)]
-        begin = int(self.ran.column("arrival").min())
-        up = np.minimum(self.ran.column("replica_up"), self.ran.core.end - begin)
-        return float((up * np.array(each)).sum()) / PS
+        return float((self.there_s * np.array(each)).sum())
 
     @property
     def cost_usd(self) -> float | None:
@@ -112,10 +116,9 @@ class Served(NamedTuple):
         each = [pool.devices for pool in pools for _ in range(pool.replicas)]
         worked = self.ran.column("replica_operations")
         heavy = self.ran.column("replica_heavy_ns")
-        there = self.ran.column("replica_up") / PS
         return sum(
             float(cost.joules(float(o), float(h), float(s))) * devices
-            for cost, devices, o, h, s in zip(costs, each, worked, heavy, there, strict=True)
+            for cost, devices, o, h, s in zip(costs, each, worked, heavy, self.there_s, strict=True)
         )
 
     def per_million_tokens(self, amount: float | None) -> float | None:
