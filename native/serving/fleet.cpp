@@ -11,29 +11,8 @@ namespace yantra::serving {
 
 Fleet::Fleet(const Requests& requests, const FleetOptions& options)
     : requests_(requests), options_(options), ledger_(requests), sequences_(requests.size()),
-      pool_(options.pool_blocks),
-      followers_begin_(requests.size() + 1) {
-    for (u32 at = 0; at < requests.size(); ++at) {
-        const RequestId after = requests.after[RequestId(at)];
-        if (after.is_none()) {
-            in_order_.push_back(RequestId(at));
-        } else {
-            ++followers_begin_[after.index() + 1];
-        }
-    }
-    for (std::size_t at = 1; at < followers_begin_.size(); ++at) {
-        followers_begin_[at] += followers_begin_[at - 1];
-    }
-    followers_.resize(followers_begin_.back());
-    Vector<u32> next = followers_begin_;
-    for (u32 at = 0; at < requests.size(); ++at) {
-        if (const RequestId after = requests.after[RequestId(at)]; !after.is_none()) {
-            followers_[next[after.index()]++] = RequestId(at);
-        }
-    }
-    std::stable_sort(in_order_.begin(), in_order_.end(),
-                     [&](RequestId a, RequestId b) { return requests.arrival[a] < requests.arrival[b]; });
-}
+      pool_(options.pool_blocks), arrivals_(requests, options.most_under_way),
+      records_(options.most_logged, options.samples) {}
 
 void Fleet::add(Role role, std::string_view engine, const EngineOptions& given, std::shared_ptr<const Cost> cost,
                 u32 lanes, u32 stages, const Presence& presence) {
@@ -61,9 +40,7 @@ void Fleet::add(Role role, const Make& make, std::shared_ptr<const Cost> cost, u
         ensure(stages == 1 || made.lanes.back().engine->traits().keeps_several, "a pipeline of an engine that has none");
     }
     replicas_.push_back(std::move(made));
-    is_ready_.push_back(0);
     has_pools_ = has_pools_ || role != Role::both;
-    on_the_way_.push_back(0);
     if (presence.from == 0) {
         comes(number);
     } else if (presence.from != end_of_time) {
@@ -114,12 +91,7 @@ Time Fleet::next_time() {
     if (carrier_ != nullptr) {
         next = std::min(next, carrier_->next());
     }
-    if (next_arrival_ < in_order_.size()) {
-        next = std::min(next, requests_.arrival[in_order_[next_arrival_]]);
-    }
-    if (!later_.empty()) {
-        next = std::min(next, later_.top().time);
-    }
+    next = std::min(next, arrivals_.next());
     if (!turns_.empty() && ledger_.finished() < requests_.size()) {
         next = std::min(next, turns_.top().time);
     }
@@ -128,11 +100,7 @@ Time Fleet::next_time() {
 
 void Fleet::take_finished() {
     for (const RequestId request : ledger_.just_finished()) {
-        --under_way_;
-        for (u32 at = followers_begin_[request.index()]; at < followers_begin_[request.index() + 1]; ++at) {
-            const RequestId next = followers_[at];
-            later_.push({std::max(requests_.arrival[next], now_ + requests_.delay[next]), next});
-        }
+        arrivals_.ended(request, now_);
     }
     ledger_.just_finished().clear();
 }
@@ -179,34 +147,14 @@ void Fleet::take_moves() {
     }
 }
 
-RequestId Fleet::next_arrival() {
-    const bool has_own = next_arrival_ < in_order_.size() && requests_.arrival[in_order_[next_arrival_]] <= now_;
-    const bool has_later = !later_.empty() && later_.top().time <= now_;
-    if (has_own && (!has_later || Arrival{requests_.arrival[in_order_[next_arrival_]], in_order_[next_arrival_]} <
-                                      later_.top())) {
-        return in_order_[next_arrival_++];
-    }
-    if (has_later) {
-        const RequestId request = later_.top().request;
-        later_.pop();
-        return request;
-    }
-    return RequestId::none;
-}
-
 void Fleet::take_arrivals() {
-    const u64 most = options_.most_under_way == 0 ? ~u64{0} : options_.most_under_way;
-    for (RequestId request = next_arrival(); !request.is_none(); request = next_arrival()) {
-        outside_.push_back(request);
-    }
-    while (!outside_.empty() && under_way_ < most) {
-        arrive(outside_.front());
-        outside_.pop_front();
+    arrivals_.come(now_);
+    for (RequestId request = arrivals_.take(); !request.is_none(); request = arrivals_.take()) {
+        arrive(request);
     }
 }
 
 void Fleet::arrive(RequestId request) {
-    ++under_way_;
     sequences_[request].moves = has_pools_ && requests_.output[request] > 1;
     hand_to(request, role_of_prompts());
     if (scaling_[place_of(role_of_prompts())].is_on()) {

@@ -8,19 +8,13 @@
 
 namespace yantra::serving {
 
-namespace {
-
-constexpr std::size_t most_samples = std::size_t{1} << 16U;
-
-}  // namespace
-
 void Fleet::end_iterations() {
     while (!ends_.empty() && ends_.top().time == now_) {
         const ReplicaEnd next = ends_.top();
         ends_.pop();
         if (const Replica& of = replicas_[next.replica]; next.version != of.version) {
             continue;
-        } else if (!is_idle(of)) {
+        } else if (!of.is_idle()) {
             end_iteration(next.replica);
         } else {
             make_ready(next.replica);   // it wakes
@@ -35,9 +29,7 @@ void Fleet::end_iteration(u32 replica) {
         return;
     }
     const Ended when{of.begin, of.begin + of.pace.first, of.end, of.pace.growth, of.count};
-    if (log_.size() < options_.most_logged) {
-        note_log(of);
-    }
+    records_.note(of);
     of.is_busy = false;
     ++of.version;
     of.worked += of.end - of.begin;
@@ -82,9 +74,7 @@ void Fleet::enter(u32 replica) {
     lane.batch = {};
     ends_.push({end, replica, of.version});
     turns_.push({of.enters, replica, TurnKind::may_enter});
-    if (options_.samples && --until_sample_ == 0) {
-        note_sample(replica);
-    }
+    records_.sample(now_, replica, of);
 }
 
 void Fleet::leave(u32 replica) {
@@ -95,11 +85,7 @@ void Fleet::leave(u32 replica) {
     of.worked += flight.end - std::max(flight.begin, of.end);
     of.end = flight.end;
     ++of.iterations;
-    if (log_.size() < options_.most_logged) {
-        log_.push_back({flight.begin, flight.end, of.first, static_cast<u32>(logged_items_.size()),
-                        static_cast<u32>(flight.batch.items.size())});
-        logged_items_.insert(logged_items_.end(), flight.batch.items.begin(), flight.batch.items.end());
-    }
+    records_.note(of, flight);
     book(of, of.lanes.front(), flight.batch, when);
     make_ready(replica);
     take_finished();
@@ -126,8 +112,7 @@ void Fleet::cut(u32 replica) {
 }
 
 void Fleet::make_ready(u32 replica) {
-    if (is_ready_[replica] == 0) {
-        is_ready_[replica] = 1;
+    if (!std::exchange(replicas_[replica].is_ready, true)) {
         ready_.push_back(replica);
     }
 }
@@ -135,7 +120,7 @@ void Fleet::make_ready(u32 replica) {
 void Fleet::plan_ready() {
     std::sort(ready_.begin(), ready_.end());
     for (const u32 replica : ready_) {
-        is_ready_[replica] = 0;
+        replicas_[replica].is_ready = false;
         if (const Replica& of = replicas_[replica]; of.is_up && !of.is_busy) {
             start(replica);
         }
@@ -186,9 +171,7 @@ void Fleet::start(u32 replica) {
     of.count = of.pace.count;
     of.end = now_ + of.pace.total(of.count);
     ends_.push({of.end, replica, ++of.version});
-    if (options_.samples && --until_sample_ == 0) {
-        note_sample(replica);
-    }
+    records_.sample(now_, replica, of);
     if (ahead) {
         of.has_ahead = fill(of, true);
     }
@@ -205,44 +188,6 @@ void Fleet::sleep(u32 replica) {
         ensure(wakes > now_, "an engine that never sleeps");
         ends_.push({wakes, replica, ++of.version});
     }
-}
-
-void Fleet::note_log(const Replica& of) {
-    for (u64 at = 0; at < of.count && log_.size() < options_.most_logged; ++at) {
-        const Time begin = at == 0 ? of.begin : of.begin + of.pace.total(at);
-        for (u32 lane = 0; lane < of.lanes.size(); ++lane) {
-            const Batch& batch = of.lanes[lane].batch;
-            if (batch.items.empty()) {
-                continue;
-            }
-            log_.push_back({begin, of.begin + of.pace.total(at + 1), TargetId(of.first.index() + lane),
-                            static_cast<u32>(logged_items_.size()), static_cast<u32>(batch.items.size())});
-            for (Item item : batch.items) {
-                item.context += static_cast<u32>(at);
-                logged_items_.push_back(item);
-            }
-        }
-    }
-}
-
-void Fleet::note_sample(u32 replica) {
-    Sample sample{now_, replica, 0, 0, 0, 0};
-    for (const Replica::Lane& lane : replicas_[replica].lanes) {
-        const Load load = lane.engine->load();
-        sample.waiting += static_cast<u32>(load.waiting);
-        sample.running += static_cast<u32>(load.running);
-        sample.kv_tokens += load.tokens;
-        sample.batch_tokens += lane.batch.tokens;
-    }
-    samples_.push_back(sample);
-    if (samples_.size() == most_samples) {   // every second goes, and from now on half as many come
-        for (std::size_t at = 0; 2 * at < samples_.size(); ++at) {
-            samples_[at] = samples_[2 * at];
-        }
-        samples_.resize(most_samples / 2);
-        sample_every_ *= 2;
-    }
-    until_sample_ = sample_every_;
 }
 
 }  // namespace yantra::serving

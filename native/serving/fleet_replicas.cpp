@@ -10,7 +10,7 @@ void Fleet::note_idle(u32 replica) {
     Replica& of = replicas_[replica];
     of.idle_since = now_;
     const Scaling& scaling = scaling_[place_of(of.role)];
-    if (scaling.is_on() && scaling.idle != end_of_time && is_idle(of)) {
+    if (scaling.is_on() && scaling.idle != end_of_time && of.is_idle()) {
         turns_.push({now_ + scaling.idle, replica, TurnKind::may_go, now_});
     }
 }
@@ -41,20 +41,20 @@ void Fleet::ask_for_more(Role role) {
     }
     for (u32 at = 0; at < replicas_.size(); ++at) {
         if (replicas_[at].role == role) {
-            on_the_way += on_the_way_[at];
-            const bool is_free = !replicas_[at].is_up && on_the_way_[at] == 0 && replicas_[at].presence.until > now_;
+            on_the_way += replicas_[at].is_on_the_way ? 1 : 0;
+            const bool is_free = !replicas_[at].is_up && !replicas_[at].is_on_the_way && replicas_[at].presence.until > now_;
             next = is_free && next == none ? at : next;
         }
     }
     if (next != none && scaling.asks_for_more(waiting, standing(role), on_the_way)) {
-        on_the_way_[next] = 1;
+        replicas_[next].is_on_the_way = true;
         turns_.push({now_ + scaling.delay, next, TurnKind::comes});
     }
 }
 
 void Fleet::may_go(u32 replica, Time since) {
     const Replica& of = replicas_[replica];
-    const bool may = of.is_up && is_idle(of) && of.idle_since == since;
+    const bool may = of.is_up && of.is_idle() && of.idle_since == since;
     if (may && standing(of.role) > scaling_[place_of(of.role)].least * of.lanes.size()) {
         goes(replica);
     }
@@ -64,7 +64,7 @@ void Fleet::comes(u32 replica) {
     Replica& of = replicas_[replica];
     of.is_up = true;
     of.up_since = now_;
-    on_the_way_[replica] = 0;
+    of.is_on_the_way = false;
     for (u32 lane = 0; lane < of.lanes.size(); ++lane) {
         targets_[place_of(of.role)].push_back({TargetId(of.first.index() + lane), of.lanes[lane].engine.get()});
     }

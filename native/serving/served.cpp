@@ -30,14 +30,14 @@ void add_requests(Served& to, const Ledger& ledger) {
 }
 
 void add_log(Served& to, const Fleet& fleet) {
-    for (const LoggedIteration& of : fleet.log()) {
+    for (const LoggedIteration& of : fleet.records().log()) {
         to.log_begin.push_back(of.begin);
         to.log_end.push_back(of.end);
         to.log_target.push_back(of.target.index());
         to.log_first.push_back(of.first_item);
     }
-    to.log_first.push_back(static_cast<i64>(fleet.logged_items().size()));
-    for (const Item& item : fleet.logged_items()) {
+    to.log_first.push_back(static_cast<i64>(fleet.records().items().size()));
+    for (const Item& item : fleet.records().items()) {
         to.item_request.push_back(item.request.index());
         to.item_tokens.push_back(item.tokens);
         to.item_context.push_back(item.context);
@@ -45,7 +45,7 @@ void add_log(Served& to, const Fleet& fleet) {
 }
 
 void add_samples(Served& to, const Fleet& fleet) {
-    for (const Sample& sample : fleet.samples()) {
+    for (const Sample& sample : fleet.records().samples()) {
         to.sample_time.push_back(sample.time);
         to.sample_replica.push_back(sample.replica);
         to.sample_waiting.push_back(sample.waiting);

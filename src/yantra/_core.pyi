@@ -2666,13 +2666,13 @@ def table_cost(
         Buffer | NDArray[numpy.float64],
         Buffer | NDArray[numpy.float64],
     ],
-    flops: tuple[
+    operations: tuple[
         Buffer | NDArray[numpy.float64],
         Buffer | NDArray[numpy.float64],
         Buffer | NDArray[numpy.float64],
         Buffer | NDArray[numpy.float64],
     ],
-    bytes: tuple[
+    heavy_ns: tuple[
         Buffer | NDArray[numpy.float64],
         Buffer | NDArray[numpy.float64],
         Buffer | NDArray[numpy.float64],
@@ -2751,9 +2751,9 @@ class Served:
     @property
     def replica_up(self) -> memoryview[int]: ...
     @property
-    def replica_flops(self) -> memoryview[int]: ...
+    def replica_operations(self) -> memoryview[int]: ...
     @property
-    def replica_bytes(self) -> memoryview[int]: ...
+    def replica_heavy_ns(self) -> memoryview[int]: ...
     @property
     def end(self) -> int: ...
     @property

@@ -18,7 +18,7 @@ void Sglang::plans(Time now, Batch& batch) {
             ++states_[item.request].in_flight;
         }
     } else if (in_flight_ == 0 && running_.empty() && waiting_.empty() && arrived_.empty() && chunk_.is_none()) {
-        ratio_ = first_ratio_;
+        ratio_.now = ratio_.first;
     }
 }
 
@@ -37,8 +37,8 @@ u64 Sglang::alike(const Batch& batch) {
 void Sglang::ends(const Batch& batch, const Ended& when) {
     --in_flight_;
     const auto more = static_cast<u32>(when.count - 1);
-    for (u32 step = 0; step < more && ratio_ > least_ratio_; ++step) {
-        decay();
+    for (u32 step = 0; step < more && ratio_.now > ratio_.least; ++step) {
+        ratio_.fall();
     }
     for (const Item& item : batch.items) {
         State& state = states_[item.request];
@@ -102,7 +102,7 @@ void Sglang::take_arrived(Time now) {
             return fill(Obstacle::seats);
         }
         const u32 all = tokens + std::min(left(request), sglang::most_counted) + kv_.page();
-        if (all >= static_cast<double>(kv_.free_or_unpinned()) - need || !kv_.make_free(up(tokens))) {
+        if (all >= static_cast<double>(kv_.free_or_unpinned()) - need || !kv_.make_free(kv_.up(tokens))) {
             if (!running_.empty()) {
                 fill(Obstacle::blocks);
             }
@@ -113,7 +113,7 @@ void Sglang::take_arrived(Time now) {
         kv_.grow(request, tokens);
         note_start(request, now, 0);
         running_.push_back(request);
-        need += std::min(left(request), sglang::most_counted) * (settings_.ignores_eos ? 1.0 : ratio_);
+        need += std::min(left(request), sglang::most_counted) * (settings_.ignores_eos ? 1.0 : ratio_.now);
     }
 }
 
@@ -143,7 +143,7 @@ void Sglang::decode(Time now, Batch& batch) {
         return;
     }
     if (fits_decode()) {
-        decay();
+        ratio_.fall();
     } else if (some_leave) {
         is_full_ = false;
         return;   // they give their KV back when the step that runs ends
@@ -214,7 +214,7 @@ void Sglang::retract(Time now) {
         out += sequences_[request].emitted;
         limits += limit(request);
     }
-    ratio_ = std::min(1.0, static_cast<double>(out + sglang::tokens_after_loss * running_.size()) /
+    ratio_.now = std::min(1.0, static_cast<double>(out + sglang::tokens_after_loss * running_.size()) /
                                static_cast<double>(limits + 1));
 }
 
@@ -299,7 +299,7 @@ Vector<RequestId> Sglang::loses_all(Time now) {
     last_cut_ = chunk_ = RequestId::none;
     is_full_ = false;
     in_flight_ = 0;
-    ratio_ = first_ratio_;
+    ratio_.now = ratio_.first;
     return lost;
 }
 

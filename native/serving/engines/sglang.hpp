@@ -37,6 +37,18 @@ struct Settings {
     bool ignores_eos;
     bool is_overlapped;
     double conservativeness;
+
+    bool is_chunked() const { return chunked_prefill_size > 0; }
+};
+
+// Of its limit, what a request is expected to need; it falls with each step of decodes.
+struct TokenRatio {
+    double first;
+    double least = std::min(first * least_of_ratio, 1.0);
+    double decay = (first - least) / decay_steps;
+    double now = first;
+
+    void fall() { now = std::max(now - decay, least); }
 };
 
 // What a pass may still take (PrefillAdder of schedule_policy.py).
@@ -59,6 +71,12 @@ struct PrefillRoom {
     RequestId cut;
     bool knows_needs = false;
     Vector<Need> needs;
+
+    // Of `there` tokens, free or in a tree that nobody holds.
+    double left(u64 there) const { return static_cast<double>(there) - total; }
+    i64 left_now(u64 there) const { return static_cast<i64>(there) - current; }
+    bool has_any(u64 there) const { return left(there) > 0.0 && left_now(there) > 0; }
+    bool is_spent(bool is_chunked) const { return input <= 0 || (is_chunked && chunk <= 0); }
 };
 
 }  // namespace sglang
@@ -67,9 +85,7 @@ class Sglang final : public Engine {
 public:
     Sglang(const Place& place, const sglang::Settings& settings, u32 pages, u32 page, bool is_cached)
         : Engine(place, {settings.is_overlapped, false}), settings_(settings), kv_(place.requests, pages, page, is_cached), reasons_(place.ledger),
-          states_(place.requests.size()), first_ratio_(std::min(sglang::usual_ratio * settings.conservativeness, 1.0)),
-          least_ratio_(std::min(first_ratio_ * sglang::least_of_ratio, 1.0)),
-          decay_((first_ratio_ - least_ratio_) / sglang::decay_steps), ratio_(first_ratio_) {}
+          states_(place.requests.size()), ratio_{std::min(sglang::usual_ratio * settings.conservativeness, 1.0)} {}
 
     void accepts(RequestId request, Time now) override {
         Sequence& of = sequences_[request];
@@ -108,7 +124,6 @@ private:
 
     u32 limit(RequestId request) const { return std::max(requests_.limit[request], requests_.output[request]); }
     u32 left(RequestId request) const { return limit(request) - sequences_[request].emitted; }
-    u32 up(u32 tokens) const { return (tokens + kv_.page() - 1) / kv_.page() * kv_.page(); }
 
     void merge_last();
     void take_arrived(Time now);
@@ -135,13 +150,8 @@ private:
     void emit(const Item& item, const Ended& when);
     u64 until_pages_end(const Batch& batch, u64 most);
 
-    double room_total() const { return static_cast<double>(kv_.free_or_unpinned()) - room_.total; }
-    i64 room_current() const { return static_cast<i64>(kv_.free_or_unpinned()) - room_.current; }
-    bool has_room() const { return room_total() > 0.0 && room_current() > 0; }
-    bool is_spent() const { return room_.input <= 0 || (is_chunked() && room_.chunk <= 0); }
-    bool is_chunked() const { return settings_.chunked_prefill_size > 0; }
     double running_need() const {
-        const double ratio = settings_.ignores_eos ? 1.0 : ratio_;
+        const double ratio = settings_.ignores_eos ? 1.0 : ratio_.now;
         double need = 0.0;
         for (const RequestId request : running_) {
             need += std::min(left(request), sglang::most_counted) * ratio;
@@ -157,7 +167,6 @@ private:
         is_full_ = true;
         full_because_ = because;
     }
-    void decay() { ratio_ = std::max(ratio_ - decay_, least_ratio_); }
     void note_start(RequestId request, Time now, u32 cached) {
         if (ledger_.entries()[request].phase == Phase::queued) {
             reasons_.starts(request);
@@ -188,10 +197,7 @@ private:
     u64 rows_ = 0;                     // requests that have a seat
     u32 in_flight_ = 0;
     u32 refreshes_ = 0;
-    double first_ratio_;
-    double least_ratio_;
-    double decay_;
-    double ratio_;                     // of its limit that a request is expected to need
+    sglang::TokenRatio ratio_;
     sglang::PrefillRoom room_;
     Vector<u32> starts_page_;
     NumberMap<bool> beginnings_;

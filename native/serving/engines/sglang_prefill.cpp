@@ -90,12 +90,12 @@ void Sglang::begin_pass() {
 void Sglang::go_on_with_chunk() {
     const u32 has = kv_.tokens(chunk_);
     const u32 rest = known_tokens(chunk_) - has;
-    i64 most = std::min(room_.chunk, static_cast<i64>(std::max(room_total(), 0.0)));
+    i64 most = std::min(room_.chunk, static_cast<i64>(std::max(room_.left(kv_.free_or_unpinned()), 0.0)));
     if (most <= 0) {
         most = room_.chunk;
     }
     // SGLang would fail where there are no pages: here the chunk waits until decodes end or lose theirs.
-    most = std::min(most, static_cast<i64>(kv_.free_or_unpinned()) + (up(has) - has));
+    most = std::min(most, static_cast<i64>(kv_.free_or_unpinned()) + (kv_.up(has) - has));
     if (most <= 0) {
         return;
     }
@@ -110,7 +110,7 @@ void Sglang::go_on_with_chunk() {
 void Sglang::admit() {
     const u64 with_seat = room_.entries.size();
     for (std::size_t at = 0; at < waiting_.size(); ++at) {
-        if (has_room() && is_spent()) {
+        if (room_.has_any(kv_.free_or_unpinned()) && room_.is_spent(settings_.is_chunked())) {
             return reasons_.stops(Obstacle::tokens);
         }
         if (static_cast<i64>(room_.entries.size()) >= seats(with_seat)) {
@@ -121,7 +121,7 @@ void Sglang::admit() {
         }
         Verdict verdict = enter(waiting_[at]);
         if (verdict == Verdict::enters) {
-            verdict = !has_room() ? Verdict::no_tokens : is_spent() ? Verdict::stop : Verdict::enters;
+            verdict = !room_.has_any(kv_.free_or_unpinned()) ? Verdict::no_tokens : room_.is_spent(settings_.is_chunked()) ? Verdict::stop : Verdict::enters;
         }
         if (verdict == Verdict::no_tokens) {
             if (!room_.entries.empty() || !running_.empty()) {
@@ -151,13 +151,13 @@ Sglang::Verdict Sglang::enter(RequestId request) {
 Sglang::Verdict Sglang::enter_by_estimate(RequestId request, const RadixTree::Path& found) {
     const u32 page = kv_.page();
     u32 tokens = known_tokens(request) - found.tokens;
-    if (static_cast<double>(tokens + std::min(left(request), sglang::most_counted) + page) >= room_total()) {
+    if (static_cast<double>(tokens + std::min(left(request), sglang::most_counted) + page) >= room_.left(kv_.free_or_unpinned())) {
         return Verdict::no_tokens;
     }
-    if (!is_chunked() && !room_.entries.empty() && up(tokens) >= room_.input) {
+    if (!settings_.is_chunked() && !room_.entries.empty() && kv_.up(tokens) >= room_.input) {
         return Verdict::stop;
     }
-    const bool is_cut = is_chunked() && up(tokens) > room_.chunk;
+    const bool is_cut = settings_.is_chunked() && kv_.up(tokens) > room_.chunk;
     if (is_cut) {
         const i64 end = (found.tokens + room_.chunk / page * page) / page * page;
         if (end <= found.tokens) {
@@ -172,13 +172,13 @@ Sglang::Verdict Sglang::enter_by_estimate(RequestId request, const RadixTree::Pa
 // Outputs are as long as their limits, so it is known when each will give its KV back.
 Sglang::Verdict Sglang::enter_by_needs(RequestId request) {
     const u32 tokens = known_tokens(request);
-    const i64 pages = up(tokens) + kv_.page();
-    if (pages > room_current() || static_cast<double>(pages) > room_total() ||
+    const i64 pages = kv_.up(tokens) + kv_.page();
+    if (pages > room_.left_now(kv_.free_or_unpinned()) || static_cast<double>(pages) > room_.left(kv_.free_or_unpinned()) ||
         !fits_needs(request, static_cast<u32>(pages))) {
         return Verdict::no_tokens;
     }
     kv_.begin(request, {});
-    const bool is_cut = is_chunked() && tokens > room_.chunk;
+    const bool is_cut = settings_.is_chunked() && tokens > room_.chunk;
     take(request, is_cut ? static_cast<u32>(room_.chunk) : tokens, is_cut, true);
     return Verdict::enters;
 }
@@ -196,7 +196,7 @@ bool Sglang::fits_needs(RequestId request, u32 tokens) {
         std::stable_sort(room_.needs.begin(), room_.needs.end(),
                          [](const auto& a, const auto& b) { return a.left < b.left; });
     }
-    const auto room = static_cast<double>(room_current() - i64{tokens});
+    const auto room = static_cast<double>(room_.left_now(kv_.free_or_unpinned()) - i64{tokens});
     double freed = 0.0;
     auto those = static_cast<double>(room_.needs.size());
     for (const sglang::PrefillRoom::Need& need : room_.needs) {
@@ -226,7 +226,7 @@ void Sglang::add_need(RequestId request, bool sorted) {
 }
 
 void Sglang::take(RequestId request, u32 tokens, bool is_cut, bool is_new) {
-    const i64 pages = up(tokens);
+    const i64 pages = kv_.up(tokens);
     const u32 to_come = is_cut ? 0 : std::min(limit(request), sglang::most_counted);
     room_.total += static_cast<double>(pages + kv_.page() + to_come);
     room_.current += pages + kv_.page();

@@ -99,6 +99,8 @@ public:
     u64 total() const { return u64{total_} * page_; }   // tokens, as all that follow
     u64 free() const { return u64{free_} * page_; }
     u64 free_or_unpinned() const { return free() + tree_.unpinned(); }
+    // Whole pages of so many tokens, in tokens.
+    u32 up(u32 tokens) const { return (tokens + page() - 1) / page() * page(); }
     u64 evicted() const { return tree_.given_up(); }
     u32 tokens(RequestId request) const { return held_[request].tokens; }
 
