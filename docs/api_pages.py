@@ -18,6 +18,9 @@ from typing import Any
 MODULES = (
     "yantra",
     "yantra.asked",
+    "yantra.serving",
+    "yantra.serving.serve",
+    "yantra.serving.requests",
     "yantra.scenario",
     "yantra.compile",
     "yantra.run",

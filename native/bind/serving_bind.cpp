@@ -228,6 +228,7 @@ void bind_served(nb::module_& module) {
         .column("item_request", &Served::item_request)
         .column("item_tokens", &Served::item_tokens)
         .column("item_context", &Served::item_context)
+        .column("item_decodes", &Served::item_decodes)
         .column("sample_time", &Served::sample_time)
         .column("sample_replica", &Served::sample_replica)
         .column("sample_waiting", &Served::sample_waiting)

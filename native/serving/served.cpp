@@ -41,6 +41,7 @@ void add_log(Served& to, const Fleet& fleet) {
         to.item_request.push_back(item.request.index());
         to.item_tokens.push_back(item.tokens);
         to.item_context.push_back(item.context);
+        to.item_decodes.push_back(item.decodes ? 1 : 0);
     }
 }
 

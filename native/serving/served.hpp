@@ -31,6 +31,7 @@ struct Served {
     Vector<i64> item_request;
     Vector<i64> item_tokens;
     Vector<i64> item_context;
+    Vector<i64> item_decodes;   // 1, or 0 for a piece of a prompt
     Vector<i64> sample_time;
     Vector<i64> sample_replica;
     Vector<i64> sample_waiting;

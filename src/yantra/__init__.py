@@ -41,6 +41,7 @@ _HOMES = {
     "plan": "asked",
     "predict": "asked",
     "collect": "tracing.collect",
+    "serve": "serving.serve",
     "simulate": "run.simulate",
     "sweep": "run.sweep",
 }
@@ -56,6 +57,7 @@ _MODULES = {
     "result": "result",
     "run": "run",
     "scenario": "scenario",
+    "serving": "serving",
     "topologies": "fabric.topologies",
     "units": "base.units",
     "workloads": "workloads",

@@ -6,6 +6,7 @@ from yantra import fabric as fabric
 from yantra import result as result
 from yantra import run as run
 from yantra import scenario as scenario
+from yantra import serving as serving
 from yantra import workloads as workloads
 from yantra.asked import Plans as Plans
 from yantra.asked import Prediction as Prediction
@@ -42,6 +43,7 @@ from yantra.scenario import Topology as Topology
 from yantra.scenario import Traces as Traces
 from yantra.scenario import WorkloadFile as WorkloadFile
 from yantra.scenario import quirks as quirks
+from yantra.serving.serve import serve as serve
 from yantra.tracing.collect import collect as collect
 
 __version__: str

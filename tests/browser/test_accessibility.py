@@ -11,9 +11,12 @@ from tests.browser.chromium import Chromium, find_chromium
 from tests.browser.test_study_page import study_html
 from tests.browser.test_ui_page import TIME, serving
 from tests.reports import packets, shared, step, uneven
+from tests.serving.fleets import served, with_ends
+from tests.serving.test_page import PROMISES
 from tests.unit.test_compare_page import ran
 from yantra.explain import side_by_side
 from yantra.export.report import html
+from yantra.serving.page import write_page
 
 pytestmark = [
     pytest.mark.skipif(find_chromium() is None, reason="no Chromium; apt-get install chromium"),
@@ -31,6 +34,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
         (folder / f"{name}.html").write_text(text)
     side_by_side([ran(50.0), ran(100.0), ran(25.0)]).to_report(folder / "compared.html")
     side_by_side([ran(50.0, record=False), ran(25.0)]).to_report(folder / "lacking.html")
+    write_page(with_ends(served(rate=60.0)), folder / "served.html", PROMISES)
     (folder / "warned.html").write_text(html(step(), ["a file has changed"]))
     return sorted(folder.glob("*.html"))
 

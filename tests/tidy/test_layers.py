@@ -33,7 +33,7 @@ PYTHON_LAYERS = [
     ("cli",),
     ("collect", "__main__", "pytest_plugin"),
 ]
-IMPORTS_THE_CORE = {"chakra", "tracing", "compile", "network", "result", "run", "export"}
+IMPORTS_THE_CORE = {"chakra", "tracing", "compile", "network", "result", "run", "export", "serving"}
 # Of the collectives only the search through fabrics is called once per link and chunk.
 FOLDERS_WITH_THE_CORE = {"collectives/synthesis"}
 

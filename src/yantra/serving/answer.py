@@ -19,6 +19,8 @@ from yantra.serving.measures import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from yantra.base.documents import Path
+    from yantra.result import Table
     from yantra.serving.blocks import Room
     from yantra.serving.fleet import Fleet, Ran
     from yantra.serving.serve import Question
@@ -180,6 +182,47 @@ class Served(NamedTuple):
         texts = [getattr(pool.cost, "rests_on", "the given cost") for pool in self.fleet.pools]
         return "; ".join(dict.fromkeys(texts))
 
+    def sampled(self) -> Ran:
+        """Return the run with samples of its load; it runs again if it had none."""
+        if len(self.ran.column("sample_time")):
+            return self.ran
+        return self.fleet.run(self.question.requests, samples=True)
+
+    @property
+    def table(self) -> Table:
+        """A row for each request, in s from the first arrival; those of the CSV of `serve -o`."""
+        from yantra.serving.views import table
+
+        return table(self)
+
+    def to_pandas(self) -> Any:
+        """Return the rows of `table` as a `pandas.DataFrame`; needs pandas."""
+        return self.table.to_pandas()
+
+    def plot(self, objectives: Sequence[Objective] = ()) -> Any:
+        """Return a figure of matplotlib: the share of requests within each time, by measure.
+
+        Needs `pip install 'yantra[plots]'`.
+        """
+        from yantra.serving.views import figure
+
+        return figure(self, objectives)
+
+    def to_report(self, path: Path, objectives: Sequence[Objective] = ()) -> None:
+        """Write one HTML file that opens offline; it appears whole or not at all."""
+        from yantra.serving.page import write_page
+
+        write_page(self, path, objectives)
+
+    def to_trace(self, path: Path) -> list[str]:
+        """Write a timeline (`.pftrace`, `.json`; with `.gz`); return what it leaves out.
+
+        The fleet runs again, as the answer keeps no iterations. Raises ConfigError for other names.
+        """
+        from yantra.serving.trace import write_trace
+
+        return write_trace(self, path)
+
     def summary(self, objectives: Sequence[Objective] = ()) -> str:
         """Return the answer in lines."""
         from yantra.serving.words import lines
@@ -188,6 +231,11 @@ class Served(NamedTuple):
 
     def __repr__(self) -> str:
         return self.summary()
+
+    def _repr_html_(self) -> str:
+        from yantra.serving.views import html
+
+        return html(self)
 
     def _spreads(self) -> dict[str, Spread]:
         return {"ttft": self.ttft, "tpot": self.tpot, "itl": self.itl, "e2e": self.e2e}

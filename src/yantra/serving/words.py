@@ -15,26 +15,33 @@ if TYPE_CHECKING:
     from yantra.serving.measures import Objective
 
 _SHOWN = (50.0, 90.0, 99.0)
-_REASONS = {
+REASONS = {
     "iteration": "the iteration under way",
     "seats": "all seats taken",
     "tokens": "the iteration had its tokens",
     "blocks": "no KV free",
     "order": "others came first",
 }
+"""Why the first that waits does not start, in words."""
+OVERLOADED = (
+    "overloaded: requests come faster than they leave, so times below only say how long this trace "
+    "was; take more replicas or a lower rate"
+)
 
 
 def lines(served: Served, objectives: Sequence[Objective] = ()) -> Iterator[str]:
     """Yield what was served, times with their interval, where time went, cost, what it rests on."""
-    yield _title(served)
+    yield title(served)
     if served.is_overloaded:
-        yield (
-            "overloaded: requests come faster than they leave, so times below only say how long "
-            "this trace was; take more replicas or a lower rate"
-        )
+        yield OVERLOADED
     yield from table(("", "mean", *(f"p{p:g}" for p in _SHOWN)), list(_rows(served)))
     if served.ends is not None:
         yield "(in brackets: between which 90 of 100 such machines are)"
+    yield from told(served, objectives)
+
+
+def told(served: Served, objectives: Sequence[Objective] = ()) -> Iterator[str]:
+    """Yield what `lines` says beside the times."""
     yield _rates(served)
     for objective in objectives:
         yield f"{objective}: {format_time(objective.value(served.ran) * 1e9)}"
@@ -50,17 +57,22 @@ def lines(served: Served, objectives: Sequence[Objective] = ()) -> Iterator[str]
     yield f"rests on: {served.rests_on}"
 
 
-def _title(served: Served) -> str:
+def title(served: Served) -> str:
+    """Return what was served, by what, in how long."""
     question, ran = served.question, served.ran
-    pools = ", ".join(
+    cluster = question.cluster
+    what = "" if cluster is None else f"{question.model.name} on {cluster.name}, "
+    requests = count(len(ran.requests), "request", commas=True)
+    return f"{what}{pools_text(served)}: {requests} in {format_time(ran.makespan_s * 1e9)}"
+
+
+def pools_text(served: Served) -> str:
+    """Return how many replicas of which engines serve."""
+    return ", ".join(
         f"{pool.replicas} x {pool.engine} of {count(pool.devices, 'device')}"
         + ("" if pool.role == "both" else f" for {pool.role}")
         for pool in served.fleet.pools
     )
-    cluster = question.cluster
-    what = "" if cluster is None else f"{question.model.name} on {cluster.name}, "
-    requests = count(len(ran.requests), "request", commas=True)
-    return f"{what}{pools}: {requests} in {format_time(ran.makespan_s * 1e9)}"
 
 
 def _rows(served: Served) -> Iterator[tuple[str, ...]]:
@@ -75,11 +87,12 @@ def _rows(served: Served) -> Iterator[tuple[str, ...]]:
 def _cell(seconds: float, span: tuple[float, float] | None) -> str:
     if seconds != seconds:
         return "-"
-    said = _short(seconds)
-    return said if span is None else f"{said} ({_short(span[0])} to {_short(span[1])})"
+    said = short(seconds)
+    return said if span is None else f"{said} ({short(span[0])} to {short(span[1])})"
 
 
-def _short(seconds: float) -> str:
+def short(seconds: float) -> str:
+    """Return a time in three digits."""
     for least, unit, factor in ((1.0, "s", 1.0), (1e-3, "ms", 1e3), (0.0, "us", 1e6)):
         if seconds >= least:
             return f"{seconds * factor:.3g} {unit}"
@@ -111,11 +124,11 @@ def _waited(served: Served) -> str:
     if whole <= 0:
         return ""
     parts = [
-        f"{_REASONS[name]} {value / whole:.0%}"
+        f"{REASONS[name]} {value / whole:.0%}"
         for name, value in sorted(served.behind.items(), key=lambda item: -item[1])
         if value > 0.005 * whole
     ]
-    return f"waited to start {_short(whole)} in the mean: {', '.join(parts)}"
+    return f"waited to start {short(whole)} in the mean: {', '.join(parts)}"
 
 
 def _memory(served: Served) -> Iterator[str]:

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 
 from yantra.base.errors import ConfigError, expected_got
+from yantra.cli import warn
 from yantra.cli.command import json_option, print_json
 from yantra.cli.complete import clusters as cluster_names
 from yantra.cli.file_options import stack_option
 from yantra.cli.group import Commands
 from yantra.cli.plugin_option import option as plugin_option
+from yantra.cli.timeline_options import form_of
 
 if TYPE_CHECKING:
     from yantra.serving.answer import Served
@@ -81,6 +83,12 @@ class _Tools(Commands):
 @click.option("--log", metavar="FILE", help="In place of --requests: your own log, judged first.")
 @click.option("--report", type=click.Path(), help="Write a report as one HTML file.")
 @click.option(
+    "--trace",
+    type=click.Path(),
+    help="Write a timeline: NAME.pftrace for Perfetto, NAME.json for chrome://tracing; either with "
+    ".gz.",
+)
+@click.option(
     "-o",
     "--output",
     type=click.Path(),
@@ -107,6 +115,7 @@ def _serve(
     cost: str | None,
     log: str | None,
     report: str | None,
+    trace: str | None,
     output: str | None,
     as_json: bool,
     **named: Any,
@@ -114,6 +123,8 @@ def _serve(
     from yantra.serving.measures import Objective
     from yantra.serving.serve import serve
 
+    if trace is not None:
+        form_of(trace)
     asked, measured = _asked(requests, log)
     fields = _fields(settings) | ({} if tp is None else {"tp": tp})
     check = fields.pop("check", 0)
@@ -131,6 +142,8 @@ def _serve(
         **fields,
     )
     _write(served, output, report, told)
+    if trace is not None:
+        warn([f"{trace} lacks {note}" for note in served.to_trace(trace)])
     own = None
     if log is not None:
         from yantra.serving.own_log import judged

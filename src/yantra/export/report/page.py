@@ -44,6 +44,7 @@ _SCRIPTS = (
     "packets.js",
     "roofline.js",
     "topology.js",
+    "ready.js",
     "main.js",
 )
 _STYLES = ("report.css",)

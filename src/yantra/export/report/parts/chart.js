@@ -28,19 +28,22 @@ export function drawnToFit(box, make) {
 // Returns the picture of `series`: [{name, series (class), points: [[ns, value], ...]}], where a
 // value holds until the next point. `about` is {end, highest, height, axis: what the values are,
 // unit: value -> text, label} and {limit: {value, name}}, if there is one, as a line of its own; marks
-// are multiples of `whole`.
+// are multiples of `whole`; {marks: [{ns, name}]}, lines at times; {along: logTimes(...)}, if time is
+// not to go from 0 to `end`.
 export function stepChart(series, about, width) {
   const plot = { width: width - LEFT - RIGHT, height: about.height - TOP - BOTTOM };
-  const x = (ns) => LEFT + (ns / about.end) * plot.width;
+  const along = about.along ?? timesTo(about.end);
+  const x = (ns) => LEFT + along.at(ns) * plot.width;
   const y = (value) => TOP + plot.height * (1 - value / about.highest);
-  const parts = [...axes(about, plot, x, y, width)];
+  const parts = [...axes(about, along, plot, x, y, width)];
   for (const one of series) {
-    const outline = steps(thinned(one.points, about.end, plot.width), about.end, x, y);
-    const area = `M${x(0)},${y(0)}L${outline}L${x(about.end)},${y(0)}Z`;
+    const outline = steps(thinned(one.points, along, plot.width), about.end, x, y);
+    const area = `M${x(one.points[0]?.[0] ?? 0)},${y(0)}L${outline}L${x(about.end)},${y(0)}Z`;
     if (series.length <= 2) parts.push(svg("path", { d: area, class: `area ${one.series}` }));
     parts.push(svg("path", { d: `M${outline}`, class: `curve ${one.series}` }));
   }
   if (about.limit) parts.push(...limitLine(about.limit, y(about.limit.value), width));
+  (about.marks ?? []).forEach((mark, at) => parts.push(...markLine(mark, x(mark.ns), plot, at)));
   const line = svg("line", {
     class: "cursor",
     y1: TOP,
@@ -60,14 +63,15 @@ export function stepChart(series, about, width) {
   );
   picture.addEventListener("pointermove", (event) => {
     const box = picture.getBoundingClientRect();
-    const ns = ((event.clientX - box.left - LEFT) / plot.width) * about.end;
-    if (ns < 0 || ns > about.end) return;
+    const share = (event.clientX - box.left - LEFT) / plot.width;
+    if (share < 0 || share > 1) return;
+    const ns = along.from(share);
     line.setAttribute("x1", x(ns));
     line.setAttribute("x2", x(ns));
     line.setAttribute("visibility", "visible");
     const told = series.map((one) => `${one.name}: ${about.unit(valueAt(one.points, ns))}`);
     showTooltip(
-      [`at ${formatTime(Math.round(ns))}`, ...told].join("\n"),
+      [`${along.word} ${formatTime(Math.round(ns))}`, ...told].join("\n"),
       event.clientX,
       event.clientY,
     );
@@ -77,6 +81,46 @@ export function stepChart(series, about, width) {
     hideTooltip();
   });
   return picture;
+}
+
+function timesTo(end) {
+  return {
+    at: (ns) => ns / end,
+    from: (share) => share * end,
+    ticks: (wanted) => ticksBetween(0, end, wanted).values,
+    name: "time",
+    word: "at",
+  };
+}
+
+// Times from `low` to `high` by their logarithm, marked at 1, 2 and 5 times powers of ten.
+export function logTimes(low, high, name) {
+  const span = Math.log(high / low);
+  return {
+    at: (ns) => Math.min(Math.max(Math.log(Math.max(ns, low) / low) / span, 0), 1),
+    from: (share) => low * Math.exp(share * span),
+    ticks: (wanted) => {
+      const powers = [];
+      for (let power = 10 ** Math.floor(Math.log10(low)); power <= high; power *= 10)
+        powers.push(power);
+      const fine = powers.flatMap((power) => [power, 2 * power, 5 * power]);
+      const inside = (all) => all.filter((ns) => ns >= low && ns <= high);
+      if (inside(fine).length > wanted) return inside(powers);
+      return inside(fine).length > 2 ? inside(fine) : ticksBetween(low, high, wanted).values;
+    },
+    name,
+    word: "within",
+  };
+}
+
+function markLine(mark, x, plot, at) {
+  const [y1, y2] = [TOP, TOP + plot.height];
+  const isRight = x > LEFT + plot.width / 2;
+  const place = { x: isRight ? x - 4 : x + 4, y: y2 - 6 - 14 * at };
+  return [
+    svg("line", { class: "limit", x1: x, x2: x, y1, y2 }),
+    svg("text", { ...place, "text-anchor": isRight ? "end" : "start" }, mark.name),
+  ];
 }
 
 function limitLine(limit, y, width) {
@@ -93,14 +137,14 @@ export function legendOf(series) {
   return el("ul", { class: "legend" }, ...keys);
 }
 
-function* axes(about, plot, x, y, width) {
+function* axes(about, along, plot, x, y, width) {
   const whole = about.whole ?? 1; // what a mark is a round number of
   const marks = ticksBetween(0, about.highest / whole, Math.max(plot.height / 36, 2)).values;
   for (const value of marks.map((mark) => mark * whole)) {
     yield svg("line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: y(value), y2: y(value) });
     yield text(about.unit(value), LEFT - 8, y(value) + 4, "end");
   }
-  for (const value of ticksBetween(0, about.end, plot.width / 120).values) {
+  for (const value of along.ticks(plot.width / 120)) {
     yield svg("line", {
       class: "axis",
       x1: x(value),
@@ -111,7 +155,7 @@ function* axes(about, plot, x, y, width) {
     yield text(shortTime(value), x(value), about.height - BOTTOM + 16, "middle");
   }
   yield text(about.axis, 4, 12, "start");
-  yield text("time", (LEFT + width - RIGHT) / 2, about.height - 6, "middle");
+  yield text(along.name, (LEFT + width - RIGHT) / 2, about.height - 6, "middle");
   yield svg("line", { class: "axis", x1: LEFT, x2: width - RIGHT, y1: y(0), y2: y(0) });
 }
 
@@ -132,15 +176,15 @@ function steps(points, end, x, y) {
 }
 
 // Keeps the lowest and the highest value of each pixel, so that no peak is lost.
-function thinned(points, end, width) {
+function thinned(points, along, width) {
   if (points.length <= 2 * width) return points;
   const kept = [];
   let at = 0;
   while (at < points.length) {
-    const pixel = Math.floor((points[at][0] / end) * width);
+    const pixel = Math.floor(along.at(points[at][0]) * width);
     let [low, high] = [at, at];
     let next = at;
-    while (next < points.length && Math.floor((points[next][0] / end) * width) === pixel) {
+    while (next < points.length && Math.floor(along.at(points[next][0]) * width) === pixel) {
       if (points[next][1] < points[low][1]) low = next;
       if (points[next][1] > points[high][1]) high = next;
       next += 1;

@@ -1,14 +1,15 @@
-// Puts the page together; the root element then has data-ready, "no" if anything went wrong.
+// Puts the page together.
 
 import { drawBandwidth } from "./bandwidth.js";
 import { setUpCopying } from "./copy.js";
 import { loadColumns, pageData } from "./data.js";
 import { barsButton } from "./download.js";
-import { byId, el } from "./dom.js";
+import { byId } from "./dom.js";
 import { drawMemory } from "./memory.js";
 import { Job } from "./nodes.js";
 import { drawPackets } from "./packets.js";
 import { CriticalPath } from "./path.js";
+import { startPage } from "./ready.js";
 import { drawRoofline } from "./roofline.js";
 import { setUpTables } from "./tables.js";
 import { setUpTheme } from "./theme.js";
@@ -40,17 +41,6 @@ async function start() {
   drawTopology(page, columns);
   drawMemory(page, columns);
   drawPackets(page, columns);
-  document.documentElement.dataset.ready = "yes";
 }
 
-start().catch((error) => {
-  document.documentElement.dataset.ready = "no";
-  const why =
-    typeof DecompressionStream === "undefined"
-      ? "this browser cannot unpack deflate streams; use one from 2023 or later"
-      : error.message;
-  byId("content").prepend(
-    el("p", { class: "warnings", role: "alert" }, `The pictures cannot be drawn: ${why}.`),
-  );
-  console.error(error);
-});
+startPage(start);
