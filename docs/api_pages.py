@@ -20,7 +20,6 @@ MODULES = (
     "yantra.asked",
     "yantra.serving",
     "yantra.serving.serve",
-    "yantra.serving.requests",
     "yantra.scenario",
     "yantra.compile",
     "yantra.run",

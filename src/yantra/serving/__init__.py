@@ -14,18 +14,16 @@ from yantra.base.late import late
 
 if TYPE_CHECKING:
     from yantra.serving.answer import Served
-    from yantra.serving.blocks import Room
-    from yantra.serving.fleet import Fleet, Linear, Pool, Ran
+    from yantra.serving.fleet import Linear
     from yantra.serving.measures import Objective, Spread
 else:
     __getattr__, __dir__ = late(
         __name__,
         {
             "answer": "Served",
-            "blocks": "Room",
-            "fleet": "Fleet Linear Pool Ran",
+            "fleet": "Linear",
             "measures": "Objective Spread",
         },
     )
 
-__all__ = ["Fleet", "Linear", "Objective", "Pool", "Ran", "Room", "Served", "Spread"]
+__all__ = ["Linear", "Objective", "Served", "Spread"]

@@ -32,10 +32,15 @@ class Served(NamedTuple):
     """The answer; `ends` are the runs with the shortest and the longest iterations of 90 in 100."""
 
     question: Question
+    """What was asked."""
     fleet: Fleet
+    """Its replicas, as they ran."""
     rooms: tuple[Room | None, ...]
+    """What KV each pool has room for, and why; None for a given cost."""
     ran: Ran
+    """Every request's times, by column."""
     ends: tuple[Ran, ...] | None
+    """The same with the shortest and the longest iterations; None without an interval."""
 
     @property
     def ttft(self) -> Spread:

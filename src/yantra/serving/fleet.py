@@ -43,8 +43,11 @@ class Linear(NamedTuple):
     """An iteration takes so long, in s, and so much a token and a token of context."""
 
     per_iteration: float
+    """s, whatever is in it."""
     per_token: float = 0.0
+    """s for each token that it works on."""
     per_context_token: float = 0.0
+    """s for each token whose KV it reads."""
 
     def core(self, factor: float = 1.0) -> Any:
         """Return it as the core has it, `factor` times as long."""

@@ -28,8 +28,11 @@ class Spread(NamedTuple):
     """Mean and percentiles of a column, in its unit; NaN of none."""
 
     mean: float
+    """Of all values."""
     percentiles: tuple[float, ...]
+    """Those of `PERCENTILES`: 50, 90, 95, 99."""
     most: float
+    """The largest value."""
 
     def at(self, percentile: float) -> float:
         """Return one of `PERCENTILES`."""
@@ -65,8 +68,11 @@ class Objective(NamedTuple):
     """So much time, in s, that a share of requests (or the mean, None) may take."""
 
     measure: str
+    """`ttft`, `tpot` or `e2e`."""
     percentile: float | None
+    """How many of 100 keep it; None: the mean does."""
     seconds: float
+    """The bound."""
 
     @classmethod
     def of(cls, measure: str, text: str, where: str) -> Objective:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from yantra.serving.engines import Engine
     from yantra.serving.requests import Requests
 
+__all__ = ["serve"]
 _BUDGETS = ("max_num_batched_tokens", "chunked_prefill_size", "max_num_tokens", "chunk_size")
 _SEATS = ("max_num_seqs", "max_running_requests", "max_batch_size")
 _MOST_TOKENS, _MOST_SEQUENCES = 16_384, 1_024
