@@ -137,6 +137,39 @@ def request_rules() -> str:
     return _table(("rule", *_KEYS), rows)
 
 
+def serving_engines() -> str:
+    """Return a row for each engine whose scheduler is simulated."""
+    from yantra import _core
+
+    rows = ((f"`{name}`", about) for name, about, _ in _core.serving_engines())
+    return _table(("engine", "how it schedules"), rows)
+
+
+def serving_options() -> str:
+    """Return a row for each option of each engine; an option that several have is said once."""
+    from yantra import _core
+
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for engine, _, options in _core.serving_engines():
+        for name, fallback, _, meaning, choices in options:
+            default = choices[int(fallback)] if choices else f"{fallback:g}"
+            told = f"{meaning}: {_codes(tuple(choices))}" if choices else meaning
+            found.setdefault((name, default, told), []).append(engine)
+    rows = (
+        (f"`{name}`", f"`{default}`", meaning, _codes(tuple(engines)))
+        for (name, default, meaning), engines in found.items()
+    )
+    return _table(("option", "default", "meaning", "of"), rows)
+
+
+def serving_routings() -> str:
+    """Return a row for each way to choose a replica."""
+    from yantra import _core
+
+    rows = ((f"`{name}`", about) for name, about in _core.serving_routings())
+    return _table(("routing", "who takes a request"), rows)
+
+
 def routing_kinds() -> str:
     """Return a row for each routing."""
     from yantra.network import routings
@@ -173,6 +206,9 @@ def part(name: str) -> str:
         "traffic": traffic_kinds,
         "request rules": request_rules,
         "routings": routing_kinds,
+        "serving engines": serving_engines,
+        "serving options": serving_options,
+        "serving routings": serving_routings,
         "compute models": lambda: plug_ins(compute_models),
         "memory models": lambda: plug_ins(memory_models),
         "schedulers": lambda: plug_ins(schedulers),
