@@ -43,6 +43,9 @@ def test_every_picture_is_drawn_and_fits(page_file: Path, dark: bool, width: int
             lengths = page.evaluate(CURVES.format(name))
             assert len(lengths) == (3 if name.endswith("curve") else 2), name
             assert min(lengths) > 100, name
+            texts = f"[...document.querySelectorAll('#{name} svg text')]"
+            shown = page.evaluate(f"{texts}.map(one => one.textContent).filter(one => one != '0')")
+            assert "-0" not in shown and len(set(shown)) == len(shown), name
         marks = "[...document.querySelectorAll('#ttft-curve .limit')].length"
         assert page.evaluate(marks) == 1
         colours = "new Set([...document.querySelectorAll('#spent .bar rect')].map(one => "

@@ -20,7 +20,7 @@ from yantra.export.report.shell import Page, Section, render
 from yantra.serving.curves import LOAD, Curve, kv_room, load, replica_names, within
 from yantra.serving.fleet import OBSTACLES, PHASES, PS
 from yantra.serving.measures import PERCENTILES, Objective, column, kept
-from yantra.serving.words import OVERLOADED, REASONS, pools_text, short
+from yantra.serving.words import OVERLOADED, REASONS, pools_text, short, title
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -80,10 +80,8 @@ def page(served: Served, objectives: Sequence[Objective] = ()) -> str:
         Section("replicas", "Replicas", "", _replicas(served, ran)),
         Section("longest", "The requests that waited longest", "", _longest(ran)),
     ]
-    requests = count(len(ran.requests), "request", commas=True)
-    title = f"{pools_text(served)}: {requests}"
     styles = ("report.css", "serve.css")
-    return render(Page(title, head, sections, _SCRIPTS, styles, data, columns))
+    return render(Page(title(served), head, sections, _SCRIPTS, styles, data, columns))
 
 
 _TIMES = "Percentiles are the nearest rank upward."
@@ -173,12 +171,12 @@ def _percentiles(served: Served) -> Html:
         Head("most"),
     ]
     rows = []
-    for name, title in _MEASURES.items():
+    for name, words in _MEASURES.items():
         of = getattr(served, name)
         values = (of.mean, *of.percentiles)
         spans = [served.interval(name, rank) for rank in ranks]
         cells = [_time(value, span) for value, span in zip(values, spans, strict=True)]
-        rows.append((f"{title}, {_MEANINGS[name]}", *cells, _time(of.most, None)))
+        rows.append((f"{words}, {_MEANINGS[name]}", *cells, _time(of.most, None)))
     told = _WITH_ENDS if served.ends is not None else None
     note = element("p", told, class_="note") if told else None
     return join((table("Times by measure", heads, rows), note))

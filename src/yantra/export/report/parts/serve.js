@@ -9,6 +9,8 @@ import { startPage } from "./ready.js";
 import { setUpTables } from "./tables.js";
 import { setUpTheme } from "./theme.js";
 
+const FEWEST = 4; // on an axis of counts, so that marks differ
+
 async function start() {
   setUpTheme();
   setUpTables();
@@ -46,13 +48,13 @@ function drawAttainment(one, columns) {
 function drawLoad(one, end, columns) {
   const series = seriesOf(one, columns);
   const values = series.flatMap((each) => each.points.map(([, value]) => value));
-  const highest = values.reduce((most, value) => Math.max(most, value), one.limit?.value ?? 1);
+  const highest = values.reduce((most, value) => Math.max(most, value), one.limit?.value ?? FEWEST);
   const about = {
     end,
     highest: highest * 1.05,
     height: 190,
     axis: one.title,
-    unit: (value) => formatCount(Math.round(value)),
+    unit: (value) => formatCount(Math.round(value) + 0), // no -0
     label: `${one.title} over time`,
     limit: one.limit,
   };
