@@ -55,7 +55,13 @@ class _Tools(Commands):
     "poisson:rate=10/s,count=1000,isl=1024,osl=128.",
 )
 @click.option("--engine", default="vllm", show_default=True, help="Whose scheduler.")
-@click.option("--replicas", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option(
+    "--replicas",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Engines that share the requests.",
+)
 @click.option("--tp", type=click.IntRange(min=1), help="Devices that share every layer.")
 @click.option("--prefill", metavar="POOL", help="Replicas for prompts: '3x tp=4,dtype=fp8'.")
 @click.option("--decode", metavar="POOL", help="Replicas that go on from there, with their KV.")
@@ -80,7 +86,12 @@ class _Tools(Commands):
     help="In place of model and cluster: s an iteration, token, context token.",
 )
 @stack_option
-@click.option("--log", metavar="FILE", help="In place of --requests: your own log, judged first.")
+@click.option(
+    "--log",
+    type=click.Path(),
+    metavar="FILE",
+    help="In place of --requests: your own log, judged first.",
+)
 @click.option("--report", type=click.Path(), help="Write a report as one HTML file.")
 @click.option(
     "--trace",
