@@ -42,6 +42,8 @@ class _Tools(Commands):
         "    --requests azure.csv --ttft 'p99 2 s' --tpot 'p99 50 ms'",
         "yantra serve --model llama3-70b --cluster hgx-h100 --prefill '1x tp=4' \\\n"
         "    --decode '1x tp=4' --requests azure.csv",
+        "yantra serve --set cost='5 ms, 20 us, 0.1 us' --requests azure.csv \\\n"
+        "    --report serve.html --trace run.pftrace",
         "yantra serve --engine vllm --set cost='5 ms, 20 us, 0.1 us' \\\n"
         "    --set max_num_seqs=64 --requests azure.csv --json",
     ],
