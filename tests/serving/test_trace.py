@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -53,6 +54,25 @@ def test_iterations_of_a_replica_follow_each_other(tmp_path: Path) -> None:
         mine = [slice for slice in iterations(shown) if slice.process == process]
         assert mine and len({slice.track for slice in mine}) == 1
         for before, after in pairwise(mine):
+            assert before.end is not None and before.end <= after.start
+
+
+def test_iterations_of_a_pipeline_overlap_on_tracks_of_their_own(tmp_path: Path) -> None:
+    plain = served(rate=60.0)
+    (pool,) = plain.fleet.pools
+    one = plain._replace(fleet=replace(plain.fleet, pools=(replace(pool, stages=3),)))
+    shown = iterations(timeline(one, tmp_path))
+    requests = one.ran.requests
+    assert (
+        sum(slice.args["tokens"] for slice in shown)
+        == (requests.prompt + requests.output - 1).sum()
+    )
+    tracks: dict[int, list[Slice]] = defaultdict(list)
+    for slice in shown:
+        tracks[slice.track].append(slice)
+    assert len(tracks) == 3
+    for slices in tracks.values():
+        for before, after in pairwise(slices):
             assert before.end is not None and before.end <= after.start
 
 

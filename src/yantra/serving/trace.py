@@ -71,21 +71,38 @@ def _write_replicas(ran: Ran, fleet: Fleet, sink: Sink) -> None:
         for lane in range(lanes[at]):
             mine = np.flatnonzero(ran.column("log_target") == first[at] + lane)
             title = "iterations" if lanes[at] == 1 else f"iterations, lane {lane}"
-            _write_iterations(ran, mine, names, sink.track(process, title), sink)
+            _write_iterations(ran, mine, names, process, title, sink)
         _write_load(ran, at, process, sink)
         sink.flush()
 
 
-def _write_iterations(ran: Ran, mine: np.ndarray, names: list[str], track: int, sink: Sink) -> None:
+def _write_iterations(
+    ran: Ran, mine: np.ndarray, names: list[str], process: int, title: str, sink: Sink
+) -> None:
+    """Write a lane's iterations; those of a pipeline overlap, so they have a track each."""
     text = sink.writer.text
-    prompts, decoding, tokens = _contents(ran)
-    named = np.array([text(names[at]) for at in mine.tolist()], np.uint64)
-    counts = {"prompts": prompts, "decoding": decoding, "tokens": tokens}
-    _slices(
-        sink, track, named, text("iteration"), _ns(ran, ran.column("log_begin")[mine]),
-        _ns(ran, ran.column("log_end")[mine]),
-        [_core.Argument(text(name), _WHOLE, _whole(of[mine])) for name, of in counts.items()],
-    )  # fmt: skip
+    begin, end = ran.column("log_begin")[mine], ran.column("log_end")[mine]
+    counts = dict(zip(("prompts", "decoding", "tokens"), _contents(ran), strict=True))
+    rows = _rows(begin, end)
+    for row in range(int(rows.max(initial=0)) + 1):
+        at = np.flatnonzero(rows == row)
+        at = at[np.argsort(begin[at], kind="stable")]
+        shown = mine[at]
+        _slices(
+            sink,
+            sink.track(process, title),
+            np.array([text(names[one]) for one in shown.tolist()], np.uint64),
+            text("iteration"),
+            _ns(ran, begin[at]),
+            _ns(ran, end[at]),
+            [_core.Argument(text(name), _WHOLE, _whole(of[shown])) for name, of in counts.items()],
+        )
+
+
+def _rows(begin: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """Return rows in which slices, in ps, do not overlap."""
+    found = _core.rows_of(np.zeros(len(begin), np.uint64), _whole(begin), _whole(end))
+    return np.asarray(found.row).astype(np.int64)
 
 
 def _contents(ran: Ran) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -122,9 +139,7 @@ def _write_load(ran: Ran, replica: int, process: int, sink: Sink) -> None:
 def _write_requests(ran: Ran, number: int, sink: Sink) -> None:
     text = sink.writer.text
     request, phase, start, end = _stretches(ran)
-    whole = ran.column("arrival"), ran.column("finish")
-    rows = _core.rows_of(np.zeros(len(whole[0]), np.uint64), *(_whole(of) for of in whole))
-    lane_of = np.asarray(rows.row).astype(np.int64)
+    lane_of = _rows(ran.column("arrival"), ran.column("finish"))
     process = sink.process(number, "requests")
     spent = (ran.spent_s * 1e9)[:, [PHASES.index("preempted"), PHASES.index("recompute")]].sum(
         axis=1
@@ -141,7 +156,7 @@ def _write_requests(ran: Ran, number: int, sink: Sink) -> None:
         arguments = [
             _core.Argument(text(name), _WHOLE, _whole(values[of])) for name, values in about.items()
         ]
-        arguments.append(_core.Argument(text("preempted_ns"), _REAL, spent[of].view(np.uint64)))
+        arguments.append(_core.Argument(text("preempted_and_recompute_ns"), _REAL, spent[of].view(np.uint64)))
         names = np.array([text(_STRETCHES[at]) for at in phase[mine].tolist()], np.uint64)
         track = sink.track(process, "requests")
         _slices(
