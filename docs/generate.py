@@ -146,20 +146,20 @@ def serving_engines() -> str:
 
 
 def serving_options() -> str:
-    """Return a row for each option of each engine; an option that several have is said once."""
+    """Return the options of each engine with their defaults; their meanings once."""
     from yantra import _core
 
-    found: dict[tuple[str, str, str], list[str]] = {}
+    lines, told = [], set()
     for engine, _, options in _core.serving_engines():
+        listed = []
         for name, fallback, _, meaning, choices in options:
-            default = choices[int(fallback)] if choices else f"{fallback:g}"
-            told = f"{meaning}: {_codes(tuple(choices))}" if choices else meaning
-            found.setdefault((name, default, told), []).append(engine)
-    rows = (
-        (f"`{name}`", f"`{default}`", meaning, _codes(tuple(engines)))
-        for (name, default, meaning), engines in found.items()
-    )
-    return _table(("option", "default", "meaning", "of"), rows)
+            first = [choices[int(fallback)]] if choices else [f"{fallback:g}"]
+            default = "|".join(dict.fromkeys((*first, *choices)))
+            new = (name, meaning) not in told
+            told.add((name, meaning))
+            listed.append(f"`{name}={default}`" + (f" ({meaning})" if new else ""))
+        lines.append(f"* `{engine}`: {', '.join(listed)}")
+    return "\n".join(lines) + "\n"
 
 
 def serving_routings() -> str:
