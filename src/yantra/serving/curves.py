@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from yantra.base.text import count
+from yantra.serving import batching
 from yantra.serving.fleet import PS
-from yantra.serving.pools import options_of
 
 if TYPE_CHECKING:
     from yantra.serving.fleet import Fleet, Pool, Ran
@@ -81,7 +81,7 @@ def kv_room(fleet: Fleet) -> int | None:
 
 
 def _room_of(pool: Pool) -> int:
-    known = {name: default for name, (default, *_) in options_of(pool.engine).items()}
+    known = {option.name: option.default for option in batching.kind_of(pool.engine).options}
     given = known | dict(pool.options)
     if "num_blocks" in given:
         return int(given["num_blocks"] * given.get("block_size", 1)) * pool.lanes

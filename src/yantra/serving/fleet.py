@@ -75,6 +75,11 @@ class Pool:
     scaling: Scaling | None = None
     """When replicas come and go."""
 
+    @property
+    def engine_name(self) -> str:
+        """Of its scheduler."""
+        return self.engine if isinstance(self.engine, str) else self.engine.__name__
+
 
 @dataclass(frozen=True)
 class Fleet:

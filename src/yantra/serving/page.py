@@ -300,7 +300,7 @@ def _replicas(served: Served, ran: Ran) -> Html:
     busy = worked / makespan
     iterations = ran.column("replica_iterations")
     names = replica_names(served.fleet)
-    engines = [pool.engine for pool in served.fleet.pools for _ in range(pool.replicas)]
+    engines = [pool.engine_name for pool in served.fleet.pools for _ in range(pool.replicas)]
     shown = range(min(len(names), _MOST_REPLICAS))
     bars = [
         row(names[at], engines[at], [Piece("busy", "busy", float(worked[at]))], makespan, short)

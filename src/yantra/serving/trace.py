@@ -62,7 +62,7 @@ def _left_out(ran: Ran) -> list[str]:
 
 
 def _write_replicas(ran: Ran, fleet: Fleet, sink: Sink) -> None:
-    engines = [pool.engine for pool in fleet.pools for _ in range(pool.replicas)]
+    engines = [pool.engine_name for pool in fleet.pools for _ in range(pool.replicas)]
     lanes = [pool.lanes for pool in fleet.pools for _ in range(pool.replicas)]
     first = np.cumsum([0, *lanes]).tolist()
     names = _names(ran)
@@ -156,7 +156,8 @@ def _write_requests(ran: Ran, number: int, sink: Sink) -> None:
         arguments = [
             _core.Argument(text(name), _WHOLE, _whole(values[of])) for name, values in about.items()
         ]
-        arguments.append(_core.Argument(text("preempted_and_recompute_ns"), _REAL, spent[of].view(np.uint64)))
+        lost = text("preempted_and_recompute_ns")
+        arguments.append(_core.Argument(lost, _REAL, spent[of].view(np.uint64)))
         names = np.array([text(_STRETCHES[at]) for at in phase[mine].tolist()], np.uint64)
         track = sink.track(process, "requests")
         _slices(

@@ -69,7 +69,7 @@ def title(served: Served) -> str:
 def pools_text(served: Served) -> str:
     """Return how many replicas of which engines serve."""
     return ", ".join(
-        f"{pool.replicas} x {pool.engine} of {count(pool.devices, 'device')}"
+        f"{pool.replicas} x {pool.engine_name} of {count(pool.devices, 'device')}"
         + ("" if pool.role == "both" else f" for {pool.role}")
         for pool in served.fleet.pools
     )
