@@ -63,6 +63,7 @@ void Fleet::enter(u32 replica) {
     lane.engine->plans(now_, lane.batch);
     if (lane.batch.items.empty()) {
         note_idle(replica);
+        records_.sample(now_, replica, of);
         return;
     }
     const Time whole = std::max(of.cost->pace(lane.batch, 1).first, lane.batch.reading);
@@ -180,6 +181,7 @@ void Fleet::start(u32 replica) {
 void Fleet::sleep(u32 replica) {
     Replica& of = replicas_[replica];
     note_idle(replica);
+    records_.sample(now_, replica, of);
     Time wakes = end_of_time;
     for (const Replica::Lane& lane : of.lanes) {
         wakes = std::min(wakes, lane.batch.again);

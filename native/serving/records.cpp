@@ -35,7 +35,7 @@ void Records::sample(Time now, u32 number, const Replica& of) {
         return;
     }
     until_next_ = every_;
-    Sample sample{now, number, 0, 0, 0, 0};
+    Sample sample{now, number, 0, 0, 0, of.flights.empty() ? 0 : of.flights.back().batch.tokens};
     for (const Replica::Lane& lane : of.lanes) {
         const Load load = lane.engine->load();
         sample.waiting += static_cast<u32>(load.waiting);
