@@ -290,14 +290,15 @@ void bind_all(nb::module_& module) {
             self.fleet.carry(std::make_unique<SharedLinks>(std::move(ways)));
         }, "targets"_a, "first"_a, "links"_a, "bytes_per_ns"_a, "latency_ns"_a)
         .def("run", &run);
-    module.def("serving_engines", [] { return described(engine_kinds()); });
+    module.def("serving_engines", [] { return described(engine_kinds()); },
+               nb::sig("def serving_engines() -> list[tuple[str, str, list[tuple[str, float, float, str, list[str]]]]]"));
     module.def("serving_routings", [] {
         nb::list all;
         for (const serving::RoutingKind& kind : serving::routing_kinds()) {
             all.append(nb::make_tuple(kind.name, kind.help));
         }
         return all;
-    });
+    }, nb::sig("def serving_routings() -> list[tuple[str, str]]"));
 }
 
 }  // namespace

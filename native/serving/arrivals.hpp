@@ -7,7 +7,7 @@
 #include <queue>
 #include <vector>
 
-#include "serving/requests.hpp"
+#include "serving/asked/requests.hpp"
 
 namespace yantra::serving {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/vector.hpp"
-#include "serving/ids.hpp"
+#include "serving/asked/ids.hpp"
 
 namespace yantra::serving {
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <deque>
 
-#include "serving/ids.hpp"
+#include "serving/asked/ids.hpp"
 
 namespace yantra::serving {
 

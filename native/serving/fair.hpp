@@ -10,7 +10,7 @@
 #include <unordered_map>
 
 #include "base/vector.hpp"
-#include "serving/ids.hpp"
+#include "serving/asked/ids.hpp"
 
 namespace yantra::serving {
 

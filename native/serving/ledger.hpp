@@ -9,7 +9,7 @@
 
 #include "base/vector.hpp"
 #include "serving/batch.hpp"
-#include "serving/requests.hpp"
+#include "serving/asked/requests.hpp"
 
 namespace yantra::serving {
 

@@ -5,7 +5,7 @@
 // long as `least` stay. (The queue-length rule of Kubernetes' and Ray Serve's autoscalers.)
 #pragma once
 
-#include "serving/ids.hpp"
+#include "serving/asked/ids.hpp"
 
 namespace yantra::serving {
 

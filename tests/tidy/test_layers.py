@@ -71,6 +71,10 @@ NATIVE_LAYERS = [
     ("fold",),
     ("fold/runtime", "accounting"),
     ("fold/shortcuts",),
+    ("serving/asked",),
+    ("serving/kv",),
+    ("serving",),
+    ("serving/cost", "serving/engines", "serving/routing"),
     ("bind",),
 ]
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "serving/engine.hpp"
+#include "serving/asked/requests.hpp"
 #include "serving/kv/blocks.hpp"
 
 namespace yantra::serving {

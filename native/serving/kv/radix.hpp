@@ -10,7 +10,7 @@
 #include "base/hash.hpp"
 #include "base/number_map.hpp"
 #include "base/vector.hpp"
-#include "serving/requests.hpp"
+#include "serving/asked/requests.hpp"
 
 namespace yantra::serving {
 

@@ -94,11 +94,12 @@ def command(
     the new file is an engine with that host and those kernels, for yantra serve --engine.
     """
     if model is not None:
-        from yantra.cli.calibrate_requests import make
+        from yantra.cli import calibrate_requests
 
         if cluster is None or device is not None or stack is not None:
             raise click.UsageError("--model NAME (requests) goes with --cluster NAME alone")
-        return make(file, model, cluster, settings, output or "my-engine.yaml", as_json=as_json)
+        path = output or "my-engine.yaml"
+        return calibrate_requests.make(file, model, cluster, settings, path, as_json=as_json)
     if settings:
         raise click.UsageError("--set goes with --model NAME (requests)")
     known = {"device": (device, _kernels), "cluster": (cluster, _nccl)}

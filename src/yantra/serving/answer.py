@@ -97,7 +97,7 @@ class Served(NamedTuple):
     def there_s(self) -> np.ndarray:
         """Seconds from the first arrival on for which each replica is there."""
         begin = int(self.ran.column("arrival").min())
-        return np.minimum(self.ran.column("replica_up"), self.ran.core.end - begin) / PS
+        return np.asarray(np.minimum(self.ran.column("replica_up"), self.ran.core.end - begin) / PS)
 
     @property
     def device_s(self) -> float:

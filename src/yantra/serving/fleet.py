@@ -231,14 +231,26 @@ def core_requests(requests: Requests, accepted: np.ndarray | None = None) -> Any
     if accepted is not None:
         begin = np.arange(len(requests) + 1, dtype=np.int64) * accepted.shape[1]
         flat = np.ascontiguousarray(accepted, np.int64).reshape(-1)
-    wide = (
-        requests.arrival_ns * 1000, requests.prompt, requests.output, requests.limit,
-        requests.priority, requests.user, requests.session, requests.after,
-        requests.delay_ns * 1000, requests.span_start, requests.span_source, requests.span_end,
-    )  # fmt: skip
     return _core.serving_requests(
-        *(np.ascontiguousarray(column, np.int64) for column in wide), begin, flat
+        arrival_ps=_whole(requests.arrival_ns * 1000),
+        prompt=_whole(requests.prompt),
+        output=_whole(requests.output),
+        limit=_whole(requests.limit),
+        priority=_whole(requests.priority),
+        user=_whole(requests.user),
+        session=_whole(requests.session),
+        after=_whole(requests.after),
+        delay_ps=_whole(requests.delay_ns * 1000),
+        span_begin=_whole(requests.span_start),
+        span_source=_whole(requests.span_source),
+        span_end=_whole(requests.span_end),
+        accepted_begin=begin,
+        accepted=flat,
     )
+
+
+def _whole(column: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(column, np.int64)
 
 
 def _check_routing(name: str) -> None:
@@ -263,7 +275,7 @@ def _check_sizes(requests: Requests, pool: Pool) -> None:
     """Raise ConfigError for the first request whose KV no engine of a pool can hold."""
     from yantra.serving.pools import options_of
 
-    known = options_of(pool.engine)
+    known = options_of(pool.engine_name)
     size = {name: pool.options.get(name, known[name][0]) for name in _KV if name in known}
     if not size:
         return

@@ -11,9 +11,9 @@ from yantra import _core
 from yantra.serving.iteration.energy import joules
 
 if TYPE_CHECKING:
-    from yantra.serving.iteration import Tables
+    from collections.abc import Callable
 
-_FOUR = ("dense", "decode", "prefill", "emit")
+    from yantra.serving.iteration import Tables
 
 
 class Measured(NamedTuple):
@@ -35,18 +35,23 @@ class Measured(NamedTuple):
     def core(self, factor: float = 1.0) -> Any:
         """Return it as the core has it, `factor` times as long."""
         of = self.tables
-        host = (of.host_ns_per_iteration, of.host_ns_per_sequence, of.host_ns_per_token)
-        knots = (
-            of.dense_tokens, of.decode_n, of.decode_context, of.prefill_tokens, of.prefill_past,
-            of.emit_n,
-        )  # fmt: skip
-        others = tuple(value * factor for value in (*host, of.prefill_ns_per_iteration))
+        others = (
+            of.host_ns_per_iteration * factor,
+            of.host_ns_per_sequence * factor,
+            of.host_ns_per_token * factor,
+            of.prefill_ns_per_iteration * factor,
+        )
         return _core.table_cost(
-            *map(_flat, knots),
-            _four(of, "ns", factor),
-            _four(of, "flops"),
-            tuple(_flat(_heavy(of, name) * factor) for name in _FOUR),
-            others,
+            tokens=_flat(of.dense_tokens),
+            sequences=_flat(of.decode_n),
+            context=_flat(of.decode_context),
+            prompt_tokens=_flat(of.prefill_tokens),
+            before=_flat(of.prefill_past),
+            emitted=_flat(of.emit_n),
+            ns=_four(lambda name: getattr(of, f"{name}_ns") * factor),
+            operations=_four(lambda name: getattr(of, f"{name}_flops")),
+            heavy_ns=_four(lambda name: _heavy(of, name) * factor),
+            others_ns=others,
         )
 
     def with_experts(self, factor: float) -> Measured:
@@ -76,8 +81,10 @@ def _heavy(of: Tables, name: str) -> np.ndarray:
     return np.asarray(parts[rows].sum(axis=0))
 
 
-def _four(of: Tables, what: str, factor: float = 1.0) -> tuple[np.ndarray, ...]:
-    return tuple(_flat(getattr(of, f"{name}_{what}") * factor) for name in _FOUR)
+def _four(table: Callable[[str], np.ndarray]) -> tuple[Any, Any, Any, Any]:
+    """Return the four tables that `table` gives by name, as the core has them."""
+    dense, decode, prefill, emit = map(table, ("dense", "decode", "prefill", "emit"))
+    return _flat(dense), _flat(decode), _flat(prefill), _flat(emit)
 
 
 def _flat(values: np.ndarray) -> np.ndarray:

@@ -44,7 +44,9 @@ def parsed(text: str, path: str) -> Engine:
     place = place.with_sources(sources)
     at = place.key("host")
     host = at.mapping(top["host"], _HOST, ())
-    read = {key: at.key(key).quantity(host[key], "time", "ns", least=0) for key in _HOST}
+    read: dict[str, Any] = {
+        key: at.key(key).quantity(host[key], "time", "ns", least=0) for key in _HOST
+    }
     kernels = ""
     if "kernels" in top:
         kernels = place.key("kernels").choice(top["kernels"], tuple(FRAMEWORKS))
