@@ -68,16 +68,6 @@ void Fleet::run() {
     }
 }
 
-u64 Fleet::evicted() const {
-    u64 all = 0;
-    for (const Replica& replica : replicas_) {
-        for (const Replica::Lane& lane : replica.lanes) {
-            all += lane.engine->load().evicted;
-        }
-    }
-    return all;
-}
-
 Engine& Fleet::engine_of(TargetId target) {
     Replica& of = replicas_[replica_of_[target.index()]];
     return *of.lanes[target.index() - of.first.index()].engine;
@@ -156,9 +146,10 @@ void Fleet::take_arrivals() {
 
 void Fleet::arrive(RequestId request) {
     sequences_[request].moves = has_pools_ && requests_.output[request] > 1;
-    hand_to(request, role_of_prompts());
-    if (scaling_[place_of(role_of_prompts())].is_on()) {
-        ask_for_more(role_of_prompts());
+    const Role role = has_pools_ ? Role::prefill : Role::both;
+    hand_to(request, role);
+    if (scaling_[place_of(role)].is_on()) {
+        ask_for_more(role);
     }
 }
 

@@ -53,7 +53,6 @@ public:
     const Vector<Replica>& replicas() const { return replicas_; }
     const Records& records() const { return records_; }
     Time now() const { return now_; }
-    u64 evicted() const;
 
 private:
     struct ReplicaEnd {
@@ -101,10 +100,8 @@ private:
     void ask_for_more(Role role);
     void may_go(u32 replica, Time since);
     void goes(u32 replica);
-    u32 standing(Role role) const { return static_cast<u32>(targets_[place_of(role)].size()); }
     void fails(u32 replica);
     Engine& engine_of(TargetId target);
-    Role role_of_prompts() const { return has_pools_ ? Role::prefill : Role::both; }
 
     const Requests& requests_;
     FleetOptions options_;

@@ -46,7 +46,7 @@ void Fleet::ask_for_more(Role role) {
             next = is_free && next == none ? at : next;
         }
     }
-    if (next != none && scaling.asks_for_more(waiting, standing(role), on_the_way)) {
+    if (next != none && scaling.asks_for_more(waiting, static_cast<u32>(targets_[place_of(role)].size()), on_the_way)) {
         replicas_[next].is_on_the_way = true;
         turns_.push({now_ + scaling.delay, next, TurnKind::comes});
     }
@@ -55,7 +55,7 @@ void Fleet::ask_for_more(Role role) {
 void Fleet::may_go(u32 replica, Time since) {
     const Replica& of = replicas_[replica];
     const bool may = of.is_up && of.is_idle() && of.idle_since == since;
-    if (may && standing(of.role) > scaling_[place_of(of.role)].least * of.lanes.size()) {
+    if (may && targets_[place_of(of.role)].size() > scaling_[place_of(of.role)].least * of.lanes.size()) {
         goes(replica);
     }
 }

@@ -56,6 +56,16 @@ void add_samples(Served& to, const Fleet& fleet) {
     }
 }
 
+u64 evicted_of(const Fleet& fleet) {
+    u64 all = 0;
+    for (const Replica& replica : fleet.replicas()) {
+        for (const Replica::Lane& lane : replica.lanes) {
+            all += lane.engine->load().evicted;
+        }
+    }
+    return all;
+}
+
 }  // namespace
 
 Served served_of(const Fleet& fleet) {
@@ -73,7 +83,7 @@ Served served_of(const Fleet& fleet) {
     made.end = fleet.now();
     made.tokens = fleet.ledger().tokens();
     made.emitted = fleet.ledger().emitted();
-    made.evicted = fleet.evicted();
+    made.evicted = evicted_of(fleet);
     made.finished = fleet.ledger().finished();
     return made;
 }

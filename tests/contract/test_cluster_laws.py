@@ -86,7 +86,8 @@ def test_types_of_as_many_bits_are_as_fast(machine: Cluster) -> None:
 def test_scale_up_is_faster_than_the_host_and_the_host_than_scale_out(machine: Cluster) -> None:
     for speeds in ("nominal", "achievable"):
         rates = [level.device_bytes_per_s(speeds) for level in machine.network]
-        assert rates[0] > machine.host_bandwidth.value
+        if not machine.name.startswith("rtx-"):  # they meet over the host's own links
+            assert rates[0] > machine.host_bandwidth.value
         if machine.name != "gaudi3":  # its ports to other nodes are its own, not behind its host
             assert machine.host_bandwidth.value > rates[-1]
 

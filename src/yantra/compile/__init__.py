@@ -72,9 +72,13 @@ class Disturbances(NamedTuple):
     """What happens to links and ranks beside the job."""
 
     failures: Failures
+    """Of links and ranks, as stated and drawn."""
     drawn_ns: float | None
+    """Until when failures are drawn; None if none are."""
     background: Flows | None
+    """Traffic of others."""
     changed_at_ns: tuple[float, ...]
+    """When links change their rate."""
 
 
 class Model:

@@ -275,7 +275,7 @@ def _check_sizes(requests: Requests, pool: Pool) -> None:
     """Raise ConfigError for the first request whose KV no engine of a pool can hold."""
     from yantra.serving.pools import options_of
 
-    known = options_of(pool.engine_name)
+    known = options_of(pool.engine)
     size = {name: pool.options.get(name, known[name][0]) for name in _KV if name in known}
     if not size:
         return

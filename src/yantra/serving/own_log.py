@@ -131,7 +131,7 @@ def _doubled(pool: Pool, names: tuple[str, ...]) -> Pool:
     """Return a pool with twice of what one of the options says."""
     from yantra.serving.pools import options_of
 
-    known = options_of(pool.engine_name)
+    known = options_of(pool.engine)
     for name in names:
         if name in known:
             value = pool.options.get(name, known[name][0])

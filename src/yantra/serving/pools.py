@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
+from yantra.base.plugin_files import Named
 from yantra.base.units import parse
 from yantra.serving import batching
 from yantra.serving.scaling import Scaling
@@ -121,7 +122,7 @@ def _seconds(value: Any, where: str) -> float:
 
 
 def options_of(
-    engine: str, where: str = "engine"
+    engine: Named, where: str = "engine"
 ) -> dict[str, tuple[float, float, str, list[str]]]:
     """Return default, least, meaning and choices of an engine's options. Raises ConfigError."""
     kind = batching.kind_of(engine, where)

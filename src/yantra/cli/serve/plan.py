@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -107,10 +107,7 @@ def command(
 
 
 def _usual() -> tuple[str, ...]:
-    from yantra import _core
-
-    known: set[Any] = {name for name, _, _ in _core.serving_engines()}
-    return tuple(name for name in ("vllm", "sglang") if name in known)
+    return ("vllm", "sglang")
 
 
 def _requests(
