@@ -31,6 +31,17 @@ class Capacity(NamedTuple):
     runs: int
     breaks_at: tuple[float, ...]
 
+    def words(self) -> str:
+        """Say the rate, and lower ones that break a promise."""
+        said = (
+            f"{self.requests_per_s:.4g} requests/s is the most that keeps every promise, to 1 %: "
+            f"{self.factor:.4g} x what was asked, found in {self.runs} runs"
+        )
+        if not self.breaks_at:
+            return said
+        lower = ", ".join(f"{rate:.4g}" for rate in self.breaks_at)
+        return f"{said}; lower rates break one, as schedulers are not monotone: {lower}"
+
 
 def capacity(fleet: Fleet, requests: Requests, objectives: Sequence[Objective]) -> Capacity:
     """Search the factor; 0 where even the first request alone breaks a promise.

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from yantra.fabric.clusters.types import Cluster
+    from yantra.serving.capacity import Capacity
     from yantra.serving.engines import Engine
+    from yantra.serving.measures import Objective
     from yantra.serving.requests import Requests
 
 __all__ = ["serve"]
@@ -102,6 +104,18 @@ def serve(
 def answered(question: Question, *, intervals: bool = True, samples: bool = False) -> Served:
     """Run the fleet of a question, and again at both ends of its interval."""
     fleet, rooms = fleet_of(question)
+    return ran_on(question, fleet, rooms, intervals=intervals, samples=samples)
+
+
+def ran_on(
+    question: Question,
+    fleet: Fleet,
+    rooms: tuple[Room | None, ...],
+    *,
+    intervals: bool = True,
+    samples: bool = False,
+) -> Served:
+    """Run a question on its fleet, as `answered` does."""
     best = fleet.run(question.requests, samples=samples)
     widest = max((getattr(pool.cost, "interval", 0.0) for pool in fleet.pools), default=0.0)
     ends = None
@@ -110,6 +124,21 @@ def answered(question: Question, *, intervals: bool = True, samples: bool = Fals
             fleet.run(question.requests, factor=factor) for factor in (exp(-widest), exp(widest))
         )
     return Served(question, fleet, rooms, best, ends)
+
+
+def at_most(served: Served, objectives: Sequence[Objective]) -> tuple[Served, Capacity]:
+    """Serve the same requests at the highest rate that keeps every promise.
+
+    Raises ConfigError where no rate does.
+    """
+    from yantra.serving.capacity import capacity
+
+    question = served.question
+    found = capacity(served.fleet, question.requests, objectives)
+    if not found.factor:
+        raise ConfigError("--rate", "no rate keeps the promises; even a lone request breaks one")
+    scaled = question._replace(requests=question.requests.scaled(found.factor))
+    return ran_on(scaled, served.fleet, served.rooms), found
 
 
 def fleet_of(question: Question) -> tuple[Fleet, tuple[Room | None, ...]]:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from yantra.serving.answer import Served
+    from yantra.serving.blocks import Room
+    from yantra.serving.fleet import Pool
     from yantra.serving.measures import Objective
 
 _SHOWN = (50.0, 90.0, 99.0)
@@ -135,7 +137,18 @@ def _memory(served: Served) -> Iterator[str]:
     for pool, room in zip(served.fleet.pools, served.rooms, strict=True):
         if room is not None:
             name = "" if pool.role == "both" else f" of {pool.role}"
-            yield f"KV{name}: {room.words()}"
+            given = _given(pool, room)
+            yield f"KV{name}: {given}{room.words()}"
+
+
+def _given(pool: Pool, room: Room) -> str:
+    """Return the tokens of KV that were asked for, where they are not those that fit."""
+    options = pool.options
+    asked = options.get("kv_tokens", options.get("num_blocks", 0) * options.get("block_size", 1))
+    if not asked or asked == room.tokens:
+        return ""
+    over = ", more than fits" if asked > room.tokens else ""
+    return f"{asked:,.0f} tokens, as asked{over}; what fits is "
 
 
 def _money(served: Served) -> str:

@@ -79,7 +79,11 @@ class _Tools(Commands):
     "(max_num_seqs=128), concurrency=64, transfer=layer or '50 GB/s', seed=1, check=5 (simulate "
     "so many iterations on the fabric, too). May be repeated.",
 )
-@click.option("--rate", metavar="RATE", help="Scale arrivals: 2x, or 12/s.")
+@click.option(
+    "--rate",
+    metavar="RATE",
+    help="Scale arrivals: 2x, 12/s, or max, the most that keeps every promise.",
+)
 @click.option("--ttft", metavar="BOUND", help="A promise: 'p99 500 ms'.")
 @click.option("--tpot", metavar="BOUND", help="A promise: 'p99 50 ms'.")
 @click.option(
@@ -134,7 +138,7 @@ def _serve(
     **named: Any,
 ) -> int:
     from yantra.serving.measures import Objective
-    from yantra.serving.serve import serve
+    from yantra.serving.serve import at_most, serve
 
     if trace is not None:
         form_of(trace)
@@ -148,12 +152,16 @@ def _serve(
     ]
     served = serve(
         requests=asked,
-        rate_x=_rate(rate, asked),
+        rate_x=1.0 if rate == "max" else _rate(rate, asked),
+        intervals=rate != "max",
         cost=None if cost is None else _cost(cost),
         samples=report is not None,
         **named,
         **fields,
     )
+    found = None
+    if rate == "max":
+        served, found = at_most(served, told)
     _write(served, output, report, told)
     if trace is not None:
         warn([f"{trace} lacks {note}" for note in served.to_trace(trace)])
@@ -163,6 +171,8 @@ def _serve(
 
         own = judged(served.fleet, served.question.requests, measured, served.ran)
     _say(served, told, own, _checked(served, check), as_json=as_json)
+    if found is not None and not as_json:
+        sys.stdout.write(found.words() + "\n")
     return 0
 
 

@@ -1,0 +1,108 @@
+"""`yantra serve` as it is typed: what it prints and writes, and what it refuses."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from yantra.cli import main
+
+Captured = pytest.CaptureFixture[str]
+RULE = "poisson:rate=10/s,count=200,isl=100,osl=20,seed=1"
+SERVE = ("serve", "--set", "cost=5 ms, 20 us, 0.1 us", "--requests", RULE)
+
+
+def printed(capsys: Captured, *arguments: str) -> str:
+    assert main(arguments) == 0
+    return capsys.readouterr().out
+
+
+def test_the_answer_names_engine_times_and_what_they_rest_on(capsys: Captured) -> None:
+    said = printed(capsys, *SERVE, "--replicas", "2", "--ttft", "p99 1 s")
+    for part in ("2 x vllm", "TTFT", "E2E", "goodput", "a request's time", "the given cost"):
+        assert part in said
+
+
+def test_json_has_the_same_figures_and_the_promise(capsys: Captured) -> None:
+    form = json.loads(printed(capsys, *SERVE, "--tpot", "50 ms", "--json"))
+    assert form["requests"] == 200
+    assert form["seconds"]["tpot"]["p99"] == form["objectives_s"]["TPOT p99 50.000 ms"]
+    assert form["goodput_requests_per_s"] == pytest.approx(form["requests_per_s"])
+
+
+def test_a_folder_gets_a_row_for_each_request_and_the_answer(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    printed(capsys, *SERVE, "-o", f"{tmp_path}/run/")
+    rows = list(csv.DictReader((tmp_path / "run" / "requests.csv").open()))
+    assert len(rows) == 200
+    phases = ("queued", "prefill", "transfer", "admission", "decode", "preempted", "recompute")
+    for row in rows:
+        whole = float(row["finish_s"]) - float(row["arrival_s"])
+        assert sum(float(row[f"{phase}_s"]) for phase in phases) == pytest.approx(whole, abs=1e-6)
+    assert json.loads((tmp_path / "run" / "answer.json").read_text())["requests"] == 200
+
+
+def test_twice_the_rate_is_half_the_time(capsys: Captured) -> None:
+    took = [
+        json.loads(printed(capsys, *SERVE, "--rate", rate, "--json"))["makespan_s"]
+        for rate in ("1x", "2x")
+    ]
+    assert took[1] == pytest.approx(took[0] / 2, rel=0.02)
+
+
+def test_the_most_that_keeps_a_promise_is_told(capsys: Captured) -> None:
+    said = printed(capsys, *SERVE, "--ttft", "p99 100 ms", "--rate", "max")
+    assert "is the most that keeps every promise" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("serve",), "--requests: expected a trace"),
+        ((*SERVE, "--rate", "fast"), "--rate: expected a factor such as 2x"),
+        ((*SERVE, "--rate", "max"), "no promise to keep"),
+        ((*SERVE, "--set", "max_num_seq=4"), "did you mean 'max_num_seqs'"),
+        ((*SERVE, "--set", "seed=one"), "--set seed: expected a whole number"),
+        ((*SERVE, "--set", "transfer"), "--set: expected NAME=VALUE"),
+        ((*SERVE, "--engine", "vlm"), "did you mean 'vllm'"),
+        ((*SERVE, "--ttft", "soon"), "--ttft"),
+        ((*SERVE, "--prefill", "1x tp=1"), "pools of prefill and decode go together"),
+        ((*SERVE, "--log", "log.csv"), "--log: stands in place of --requests"),
+        ((*SERVE, "--set", "check=2"), "check: needs a model and a cluster"),
+        (("serve", "--model", "llama3-8b", "--requests", RULE), "cluster: expected a model"),
+        (
+            ("serve", "plan", "--model", "llama3-8b", "--cluster", "hgx-h100", "--ttft", "1 s"),
+            "expected --rate, --isl and --osl",
+        ),
+        (
+            ("serve", "plan", "--model", "llama3-8b", "--cluster", "hgx-h100", "--rate", "1"),
+            "no promise to keep",
+        ),
+    ],
+)
+def test_a_mistake_is_one_line_with_status_2(
+    arguments: tuple[str, ...], told: str, capsys: Captured
+) -> None:
+    assert main(arguments) == 2
+    said = capsys.readouterr().err
+    assert told in said
+    assert said.count("\n") == 1
+
+
+def test_a_plan_names_what_keeps_the_promise_and_why_others_lose(capsys: Captured) -> None:
+    asked = ("--rate", "8", "--isl", "500", "--osl", "50", "--ttft", "1 s", "--tpot", "30 ms")
+    more = ("--set", "engine=vllm", "--json")
+    form = json.loads(
+        printed(
+            capsys, "serve", "plan", "--model", "llama3-8b", "--cluster", "hgx-h100", *asked, *more
+        )
+    )
+    best = form["best"][0]
+    assert best["ttft_p99_s"] <= 1
+    assert best["tpot_p99_s"] <= 0.03
+    assert all(one["usd_per_h"] >= best["usd_per_h"] for one in form["best"])
+    assert form["considered"] > len(form["best"])
