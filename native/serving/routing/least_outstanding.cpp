@@ -38,7 +38,7 @@ const RegisteredRouting registered_least_outstanding({
 
 const RegisteredRouting registered_waiting_first({
     "waiting_first",
-    "the same, and one that waits counts as four that run (vLLM's balancer)",
+    "as least_outstanding, but one that waits counts as four that run (vLLM's balancer)",
     [](u64) -> std::unique_ptr<Routing> { return std::make_unique<LeastOutstanding>(4); },
 });
 
