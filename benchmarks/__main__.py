@@ -22,6 +22,7 @@ from benchmarks import (
     bench_noc,
     bench_packet,
     bench_scale,
+    bench_serve,
     bench_synthesis,
     bench_trace_decode,
     bench_workloads,
@@ -52,6 +53,7 @@ REPORTS: dict[str, Callable[[Path], bool]] = {
     "many files": bench_many_files.report,
     "noc": bench_noc.report,
     "synthesis": bench_synthesis.report,
+    "serve": bench_serve.report,
 }
 
 
