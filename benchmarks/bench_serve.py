@@ -100,7 +100,7 @@ def plans() -> Iterator[bool]:
     """Time a search of deployments, and say how many it considered."""
     asked = load("poisson:rate=30/s,count=600,isl=2000,osl=200,seed=1")
     promises = [Objective.of("ttft", "p99 1 s", "ttft"), Objective.of("tpot", "30 ms", "tpot")]
-    clusters = [load_cluster(name) for name in ("hgx-h100", "hgx-b200", "hgx-a100")]
+    clusters = [load_cluster(name) for name in ("hgx-h100", "hgx-b200", "dgx-a100-80gb")]
     begin = time.process_time()
     engines, dtypes = ("vllm", "sglang"), ("bf16", "fp8")
     model = find("llama3-8b")

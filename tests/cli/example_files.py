@@ -63,6 +63,11 @@ TEXTS = {
     "node.csv": "op,phase,dtype,shape,us\ngemm,forward,bf16,m=4096 n=4096 k=4096,250\n",
     "my-gpu.yaml": "title: mine\ndevice: my-gpu\nsource: a test\nkernels: |\n"
     "  op,phase,dtype,shape,us\n  gemm,forward,bf16,m=4096 n=4096 k=4096,250\n",
+    "azure.csv": "TIMESTAMP,ContextTokens,GeneratedTokens\n"
+    "2023-11-16 18:15:46.6805900,374,44\n2023-11-16 18:15:50.9951690,396,109\n"
+    "2023-11-16 18:15:51.2224670,879,55\n",
+    "requests.csv": "arrival_s,input_tokens,output_tokens,ttft_s,tpot_s,end_to_end_s\n"
+    "0.0,235,53,0.069,0.0319,1.73\n0.27,103,77,0.031,0.0325,2.5\n",
     "nccl.log": log("all_reduce", [(2**k, 20 + 2**k / 1e5) for k in range(10, 20)]),
     "my-node.yaml": "title: mine\ncluster: my-node\nsource: a test\ncollectives: |\n"
     f"  {','.join(OWN)}\n  all_reduce,node,8,8,9,Ring,LL,5,0.8,1e5,0.1,0.2\n",

@@ -32,8 +32,10 @@ machines:
     communication: {{value: 0.75, source: mine}}
     launch: {{value: {launch!r} ns, source: mine}}
     straggling: {{value: {straggling!r}, source: mine}}
+    {taken}
     interval: {{value: 0.2, source: mine}}
 """
+TAKEN = "taken: {{value: {!r}, source: mine}}"
 SETS = [
     ("ptdp", "dense"),
     ("simumax_b200", "dense"),
@@ -64,6 +66,7 @@ def test_a_row_with_factors_takes_what_a_run_takes_with_a_stack_of_them(
             attention=given.attention * FACTORS.attention,
             launch=given.launch_ns,
             straggling=given.straggling,
+            taken=TAKEN.format(given.taken) if given.taken else "",
         )
     )
     if row.profile:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -150,7 +151,7 @@ def test_a_report_weighs_by_longer_runs_what_is_not_whole_and_keeps_the_rest(
         asked.append(may_be_long)
         return long if may_be_long else short
 
-    result._gains = gains
+    result._further = SimpleNamespace(gains=gains)  # type: ignore[assignment]
     before = result.bound_by
     result.weigh()
     assert asked == runs

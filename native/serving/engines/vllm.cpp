@@ -47,13 +47,13 @@ public:
           host_(settings.host.blocks), disk_(settings.disk.blocks) {
         const auto add = [this](Tier& tier, const Below& below) {
             if (below.blocks > 0) {
-                kv_.tiers().add(&tier, below.per_block);
+                kv_.add_tier(&tier, below.per_block);
             }
         };
         add(host_, settings.host);
         add(disk_, settings.disk);
         if (settings.pool_per_block > 0) {
-            kv_.tiers().add(&place.pool, settings.pool_per_block);
+            kv_.add_tier(&place.pool, settings.pool_per_block);
         }
     }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <span>
+#include <utility>
 
 #include "base/ensure.hpp"
 #include "base/number_map.hpp"
@@ -67,9 +68,12 @@ public:
             unlink(block);
         }
     }
+    // Its content is known, and nobody else will ask for it.
+    void is_full(BlockId block) { blocks_[block].has_content = true; }
     void has(BlockId block, u64 content) {
         blocks_[block].content = content;
         blocks_[block].has_content = true;
+        blocks_[block].is_listed = true;
         blocks_[block].twin = BlockId::none;
         if (BlockId* first = by_content_.find(content)) {
             BlockId last = *first;
@@ -90,6 +94,7 @@ private:
         BlockId twin;     // the next of equal content
         u32 holders = 0;
         bool has_content = false;
+        bool is_listed = false;   // others find it
     };
 
     void push_back(BlockId block) { link(block, tail_, BlockId::none); }
@@ -109,6 +114,9 @@ private:
     void forget(BlockId block) {
         Block& of = blocks_[block];
         of.has_content = false;
+        if (!std::exchange(of.is_listed, false)) {
+            return;
+        }
         BlockId* first = by_content_.find(of.content);
         if (*first != block) {
             BlockId at = *first;

@@ -14,13 +14,20 @@ class PagedKv {
 public:
     PagedKv(const Requests& requests, u32 blocks, u32 block_tokens, bool is_cached)
         : requests_(requests), size_(block_tokens), total_(blocks), free_(blocks), is_cached_(is_cached),
-          blocks_(is_cached ? blocks : 0), held_(requests.size()) {}
+          blocks_(is_cached ? blocks : 0), held_(requests.size()) {
+        if (is_cached) {
+            note_private();
+        }
+    }
 
     u32 size() const { return size_; }
     u32 total() const { return total_; }
     u32 free() const { return is_cached_ ? blocks_.free() : free_; }
     u64 evicted() const { return blocks_.evicted(); }
-    Tiers& tiers() { return blocks_.tiers(); }
+    void add_tier(Tier* tier, Time per_block) {
+        blocks_.tiers().add(tier, per_block);
+        is_tiered_ = true;
+    }
     bool is_cached() const { return is_cached_; }
     u32 blocks_for(u64 tokens) const { return static_cast<u32>((tokens + size_ - 1) / size_); }
     u32 held(RequestId request) const { return held_[request].count; }
@@ -41,7 +48,8 @@ public:
             return hit;
         }
         Held& of = held_[request];
-        for (const u32 most = (tokens - 1) / size_; hit.blocks < most; ++hit.blocks) {
+        const u32 most = std::min((tokens - 1) / size_, listed_end(of));
+        for (; hit.blocks < most; ++hit.blocks) {
             const BlockId found = blocks_.find(content(request, of, hit.blocks));
             if (found.is_none()) {
                 break;
@@ -49,7 +57,7 @@ public:
             hit.idle += blocks_.is_held(found) ? 0 : 1;
         }
         if (!blocks_.tiers().empty()) {
-            look_below(request, of, (tokens - 1) / size_, hit);
+            look_below(request, of, most, hit);
         }
         return hit;
     }
@@ -89,11 +97,53 @@ public:
         }
         Held& of = held_[request];
         for (const u32 whole = tokens / size_; of.known < whole; ++of.known) {
-            blocks_.has(of.blocks[of.known], content(request, of, of.known));
+            if (of.known < listed_end(of)) {
+                blocks_.has(of.blocks[of.known], content(request, of, of.known));
+            } else {
+                blocks_.is_full(of.blocks[of.known]);
+            }
         }
     }
+    // It comes back, and finds what others do not ask for.
     void give_back(RequestId request) {
         Held& of = held_[request];
+        for (u32 at = listed_end(of); at < of.known; ++at) {
+            blocks_.has(of.blocks[at], content(request, of, at));
+        }
+        of.private_from = none;
+        release(of);
+    }
+    // It will not come back.
+    void forget(RequestId request) {
+        release(held_[request]);
+        held_[request] = {};
+    }
+
+private:
+    struct Held {
+        u32 count = 0;
+        u32 known = 0;             // of them others find
+        u32 private_from = none;   // what only this request has in it begins with this block
+        Vector<BlockId> blocks;    // with a cache
+        Vector<u64> contents;      // of whole blocks, as far as worked out
+    };
+
+    // Blocks from there on are not listed, as nobody else will ask for them. With tiers all are.
+    u32 listed_end(const Held& of) const { return is_tiered_ ? none : of.private_from; }
+    void note_private() {
+        for (u32 at = 0; at < requests_.size(); ++at) {
+            const auto content = requests_.content(RequestId(at));
+            const u32 end = content.empty() ? 0 : content.back().end;
+            held_[RequestId(at)].private_from = (end + size_ - 1) / size_;
+        }
+        for (const ContentSpan& span : requests_.spans) {
+            if (span.source >= Requests::own(RequestId(0)) &&
+                span.source < Requests::own(RequestId(requests_.size()))) {
+                held_[RequestId(static_cast<u32>(span.source - Requests::own(RequestId(0))))].private_from = none;
+            }
+        }
+    }
+    void release(Held& of) {
         if (is_cached_) {
             blocks_.give_back({of.blocks.data(), of.blocks.size()});
             of.blocks.clear();
@@ -103,20 +153,6 @@ public:
         of.count = 0;
         of.known = 0;
     }
-    // It will not come back.
-    void forget(RequestId request) {
-        give_back(request);
-        held_[request] = {};
-    }
-
-private:
-    struct Held {
-        u32 count = 0;
-        u32 known = 0;             // of them others find
-        Vector<BlockId> blocks;    // with a cache
-        Vector<u64> contents;      // of whole blocks, as far as worked out
-    };
-
     void look_below(RequestId request, Held& of, u32 most, Hit& hit) {
         while (hit.all() < most) {
             const u64 next = content(request, of, hit.all());
@@ -142,6 +178,7 @@ private:
     u32 total_;
     u32 free_;
     bool is_cached_;
+    bool is_tiered_ = false;
     Blocks blocks_;
     IdVector<RequestId, Held> held_;
 };
