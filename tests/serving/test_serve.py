@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from math import exp
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from yantra.base.errors import CapacityError, ConfigError, UnsupportedError
 from yantra.fabric.clusters import load as load_cluster
+from yantra.serving import engines
 from yantra.serving.answer import Served
 from yantra.serving.blocks import bytes_per_token, room_of
 from yantra.serving.check import checked
@@ -42,6 +44,15 @@ def test_times_lie_within_their_interval_and_faster_ends_are_faster() -> None:
         span = of.interval(measure)
         assert span is not None
         assert span[0] < getattr(of, measure).mean < span[1]
+
+
+def test_the_interval_of_a_lone_request_is_the_engine_s() -> None:
+    requests = load("constant:rate=0.1/s,count=3,isl=700,osl=20")
+    of = serve("llama3-8b", "hgx-h100", requests)
+    width = exp(engines.load("vllm").interval.value)
+    span, mean = of.interval("e2e"), of.e2e.mean
+    assert span is not None
+    assert span == pytest.approx((mean / width, mean * width), rel=1e-6)
 
 
 def test_time_is_the_loop_s_and_the_predictor_s() -> None:
@@ -85,6 +96,9 @@ def test_energy_and_cost_follow_the_devices() -> None:
     assert power is not None
     assert one.energy_j <= power.value * one.device_s
     assert one.cost_usd is not None
+    price = load_cluster("hgx-h100").price
+    assert price is not None
+    assert one.cost_usd == pytest.approx(price.value * one.ran.makespan_s / 3600, rel=1e-6)
     assert two.cost_usd == pytest.approx(2 * one.cost_usd, rel=0.05)
 
 
