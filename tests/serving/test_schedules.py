@@ -8,11 +8,9 @@ their definition in `docs/reference/serving.md`. Larger sets outside the reposit
 from __future__ import annotations
 
 import json
-from math import lcm
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from tests.serving.requests.golden import requests_of
@@ -20,7 +18,6 @@ from tests.serving.requests.samples import SHARED
 from yantra import _core
 from yantra.serving.fleet import Fleet, Linear, Pool, Ran
 from yantra.serving.links import Line
-from yantra.serving.requests import Requests
 
 OWN = Path(__file__).parent / "schedules.json"
 SETS = ("schedules", "speculative", "disaggregated")
@@ -60,18 +57,6 @@ def cost_of(case: dict[str, Any]) -> Linear:
     return Linear(*(cost[name] / 1e9 for name in names))
 
 
-class Drafted(Fleet):
-    """A fleet whose accepted drafts a case gives."""
-
-    given: Any = None
-
-    def _accepted(self, requests: Requests) -> np.ndarray | None:
-        if self.given is None:
-            return None
-        size = lcm(*map(len, self.given))
-        return np.array([np.tile(row, size // len(row)) for row in self.given])
-
-
 def run(case: dict[str, Any], kind: str, most_logged: int) -> Ran:
     cost, config = cost_of(case), case["config"]
     if kind == "disaggregated":
@@ -85,11 +70,11 @@ def run(case: dict[str, Any], kind: str, most_logged: int) -> Ran:
             requests_of(case["requests"]), most_logged=most_logged
         )
     engine = engine_of(case.get("scheduler", "vllm-v1"))
-    fleet = Drafted((Pool(engine, options_of(config, engine), cost),))
-    rows = case["requests"]
+    rows, given = case["requests"], None
     if kind == "speculative":
-        object.__setattr__(fleet, "given", [row[3] for row in rows])
+        given = [row[3] for row in rows]
         rows = [row[:3] for row in rows]
+    fleet = Fleet((Pool(engine, options_of(config, engine), cost),), acceptance=given)
     return fleet.run(requests_of(rows), most_logged=most_logged)
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from yantra import _core
-from yantra.base.errors import ConfigError, DeadlockError, did_you_mean
+from yantra.base.errors import ConfigError, DeadlockError, did_you_mean, expected_got
 from yantra.base.text import count
 from yantra.serving import batching
 
@@ -91,8 +91,8 @@ class Fleet:
     line: Line | Links | None = None
     pool_blocks: int = 0
     """Of KV, in a pool that all engines read and write."""
-    acceptance: float | None = None
-    """The chance that a draft is right, where an engine checks some."""
+    acceptance: float | Sequence[Sequence[int]] | None = None
+    """The chance that a draft is right, or by request how many are, iteration by iteration."""
     most_under_way: int = 0
     """Requests that have not ended; others wait at their senders. 0: no bound."""
 
@@ -150,13 +150,22 @@ class Fleet:
             raise DeadlockError(_stuck(ran, requests))
         return ran
 
-    def _accepted(self, requests: Requests) -> np.ndarray | None:
+    def _accepted(self, requests: Requests) -> Sequence[Sequence[int]]:
+        """Return accepted drafts of each request, in a circle; nothing where none are checked."""
         drafts = int(max(pool.options.get("num_speculative_tokens", 0) for pool in self.pools))
         if not drafts or self.acceptance is None:
-            return None
+            return ()
+        if not isinstance(self.acceptance, int | float):
+            if len(self.acceptance) != len(requests):
+                expected = f"a list for each of {len(requests)} requests"
+                raise ConfigError("acceptance", expected_got(expected, len(self.acceptance)))
+            return self.acceptance
         from yantra.serving.drafts import accepted
 
-        return accepted(len(requests), drafts, self.acceptance, self.seed)
+        found: list[list[int]] = accepted(
+            len(requests), drafts, self.acceptance, self.seed
+        ).tolist()
+        return found
 
 
 @dataclass(frozen=True)
@@ -225,12 +234,10 @@ class Ran:
         return np.asarray((self.column(last) - self.column(first)) / PS)
 
 
-def core_requests(requests: Requests, accepted: np.ndarray | None = None) -> Any:
+def core_requests(requests: Requests, accepted: Sequence[Sequence[int]] = ()) -> Any:
     """Return requests as the core has them; `accepted` drafts are by request, in a circle."""
-    begin, flat = np.zeros(0, np.int64), np.zeros(0, np.int64)
-    if accepted is not None:
-        begin = np.arange(len(requests) + 1, dtype=np.int64) * accepted.shape[1]
-        flat = np.ascontiguousarray(accepted, np.int64).reshape(-1)
+    begin = np.cumsum([0, *map(len, accepted)]) if accepted else np.zeros(0, np.int64)
+    flat = np.array([one for row in accepted for one in row], np.int64)
     return _core.serving_requests(
         arrival_ps=_whole(requests.arrival_ns * 1000),
         prompt=_whole(requests.prompt),
@@ -244,7 +251,7 @@ def core_requests(requests: Requests, accepted: np.ndarray | None = None) -> Any
         span_begin=_whole(requests.span_start),
         span_source=_whole(requests.span_source),
         span_end=_whole(requests.span_end),
-        accepted_begin=begin,
+        accepted_begin=_whole(begin),
         accepted=flat,
     )
 

@@ -24,21 +24,28 @@ _COUNTS = ("restarts", "cached", "recomputed", "target")
 
 
 def columns(served: Served) -> dict[str, np.ndarray]:
-    """Return the columns by name; times in s from the first arrival, NaN for never."""
+    """Return the columns by name; times in s by the clock of the requests, NaN for never."""
+    found = _in_ps(served)
+    return {
+        name: np.where(column < 0, np.nan, column / PS) if name.endswith("_s") else column
+        for name, column in found.items()
+    }
+
+
+def _in_ps(served: Served) -> dict[str, np.ndarray]:
+    """Return the columns, those of times in ps and -1 for never."""
     ran = served.ran
-    begin = int(ran.column("arrival").min())
+    size = len(ran.requests)
     found: dict[str, np.ndarray] = {
-        "request": np.arange(len(ran.requests)),
+        "request": np.arange(size),
         "prompt": ran.requests.prompt,
         "output": ran.requests.output,
     }
-    for name in _TIMES:
-        values = ran.column(name)
-        found[f"{name}_s"] = np.where(values < 0, np.nan, (values - begin) / PS)
-    for at, phase in enumerate(PHASES):
-        found[f"{phase}_s"] = ran.spent_s[:, at]
-    for at, obstacle in enumerate(OBSTACLES):
-        found[f"behind_{obstacle}_s"] = ran.behind_s[:, at]
+    found |= {f"{name}_s": ran.column(name) for name in _TIMES}
+    spent = ran.column("spent").reshape(size, -1)[:, 1:]
+    behind = ran.column("behind").reshape(size, -1)
+    found |= {f"{phase}_s": spent[:, at] for at, phase in enumerate(PHASES)}
+    found |= {f"behind_{obstacle}_s": behind[:, at] for at, obstacle in enumerate(OBSTACLES)}
     return found | {name: ran.column(name) for name in _COUNTS}
 
 
@@ -62,15 +69,21 @@ def write_all(served: Served, path: Path, more: Mapping[str, Any]) -> None:
 
 def write_rows(served: Served, path: Path) -> None:
     """Write the rows; a file appears whole or not at all. Raises ConfigError if it cannot."""
-    found = columns(served)
-    listed = [_texts(column) for column in found.values()]
+    found = _in_ps(served)
+    listed = [
+        _seconds(column) if name.endswith("_s") else column.tolist()
+        for name, column in found.items()
+    ]
     with whole_file(path) as name, open(name, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(found)
         writer.writerows(zip(*listed, strict=True))
 
 
-def _texts(column: np.ndarray) -> list[object]:
-    if column.dtype.kind != "f":
-        return list(column.tolist())
-    return ["" if value != value else f"{value:.9g}" for value in column.tolist()]
+def _seconds(column: np.ndarray) -> list[str]:
+    """Return times exactly, as decimals; nothing for never."""
+    whole, rest = np.divmod(column, 10**12)
+    return [
+        "" if one < 0 else f"{one}.{part:012d}".rstrip("0").rstrip(".")
+        for one, part in zip(whole.tolist(), rest.tolist(), strict=True)
+    ]

@@ -49,6 +49,8 @@ class Question(NamedTuple):
     cost: Linear | None = None
     routing: str = "least_outstanding"
     transfer_bytes_per_s: float | None = None
+    transfer_latency_s: float = 0.0
+    kv_bytes_per_token: int = 0
     layerwise: bool = False
     most_under_way: int = 0
     seed: int = 1
@@ -69,6 +71,8 @@ def serve(
     rate_x: float = 1.0,
     concurrency: int = 0,
     transfer_bytes_per_s: float | None = None,
+    transfer_latency_s: float = 0.0,
+    kv_bytes_per_token: int = 0,
     layerwise: bool = False,
     seed: int = 1,
     intervals: bool = True,
@@ -81,7 +85,7 @@ def serve(
     and `decode` are pools such as `3x tp=4`, in place of `replicas`. `rate_x` times the rate of
     arrivals; no more than `concurrency` requests are under way, if it is given. `cost` gives the
     time of an iteration in place of a model and a cluster. KV moves over the cluster's links, or at
-    `transfer_bytes_per_s`, whole or `layerwise`.
+    `transfer_bytes_per_s`, whole or `layerwise`; with a `cost` it has `kv_bytes_per_token`.
 
     Raises ConfigError for what does not fit together, CapacityError where no KV fits, and
     DeadlockError for requests that can never end.
@@ -96,7 +100,7 @@ def serve(
     pools = _pools(engine, replicas, prefill, decode, fields)
     question = Question(
         asked_for.scaled(rate_x), pools, *_known(model, cluster, cost), stack, cost, routing,
-        transfer_bytes_per_s, layerwise, concurrency, seed,
+        transfer_bytes_per_s, transfer_latency_s, kv_bytes_per_token, layerwise, concurrency, seed,
     )  # fmt: skip
     return answered(question, intervals=intervals, samples=samples)
 
@@ -320,9 +324,9 @@ def line_of(question: Question) -> Line | Links:
     """Return what KV goes over: the cluster's links, or a line of the rate that is given."""
     rate = question.transfer_bytes_per_s
     if question.model is None or question.cluster is None:
-        return Line(0, rate or _AT_ONCE)
+        return Line(question.kv_bytes_per_token, rate or _AT_ONCE, question.transfer_latency_s)
     per_token = bytes_per_token(question.model, dict(question.pools)["prefill"].plan)
     layers = len(question.model.layers) if question.layerwise else 1
     if rate is not None:
-        return Line(per_token, rate, layers=layers)
+        return Line(per_token, rate, question.transfer_latency_s, layers)
     return Links(per_token, question.cluster, layers)

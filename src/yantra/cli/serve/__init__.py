@@ -241,7 +241,7 @@ def _fields(settings: tuple[str, ...]) -> dict[str, Any]:
         if not equals or not value:
             raise ConfigError("--set", expected_got("NAME=VALUE", text))
         key = name.replace("-", "_")
-        if key in ("concurrency", "seed", "check"):
+        if key in ("concurrency", "seed", "check", "kv_bytes_per_token"):
             if not value.isdecimal():
                 raise ConfigError(f"--set {name}", expected_got("a whole number", value))
             found[key] = int(value)
@@ -249,6 +249,8 @@ def _fields(settings: tuple[str, ...]) -> dict[str, Any]:
             found["layerwise"] = value == "layer"
         elif key == "transfer":
             found["transfer_bytes_per_s"] = parse(value, "bandwidth", "B/s", "--set transfer")
+        elif key == "transfer_latency":
+            found["transfer_latency_s"] = parse(value, "time", "s", "--set transfer_latency")
         else:
             found[key] = value
     return found
