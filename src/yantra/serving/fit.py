@@ -4,7 +4,7 @@ Three factors: of what the host adds, and by which products and attention take l
 tables say. They are those for which the simulated log,
 with its own arrivals and lengths, is nearest to the measured one: least mean of |ln(simulated /
 measured)| over times to first tokens, times a token and whole times, by a simplex (Nelder and
-Mead, 1965). Trade-off: factors are pulled to 1, so that what a log cannot tell stays as it was.
+Mead, 1965). Trade-off: factors are pulled to 1.
 """
 
 from __future__ import annotations

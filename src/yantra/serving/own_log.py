@@ -1,6 +1,6 @@
 """A user's own log beside its prediction, and what more replicas, seats, KV and speed would do.
 
-What-ifs run with the terms that the log itself gives (`fit.py`), so they begin where the user is.
+What-ifs run with the terms of the log (`fit.py`).
 """
 
 from __future__ import annotations
