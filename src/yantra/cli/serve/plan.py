@@ -13,7 +13,9 @@ from yantra.cli.complete import clusters as cluster_names
 from yantra.cli.file_options import stack_option
 
 if TYPE_CHECKING:
+    from yantra.serving.measures import Objective
     from yantra.serving.requests import Requests
+    from yantra.serving.search import Found
 
 
 @click.command(
@@ -44,7 +46,12 @@ if TYPE_CHECKING:
 @click.option(
     "--engine", "engines", multiple=True, help="Engines to try; vllm and sglang if left out."
 )
-@click.option("--dtype", "dtypes", multiple=True, help="Types to try; bf16 if left out.")
+@click.option(
+    "--dtype",
+    "dtypes",
+    multiple=True,
+    help="Types to try; bf16 if left out, or fp8_block where that never fits.",
+)
 @click.option("--devices", type=click.IntRange(min=1), help="The most that it may take.")
 @click.option("--top", type=click.IntRange(1, 50), default=5, show_default=True)
 @stack_option
@@ -69,12 +76,44 @@ def command(
 
     Engines, parallelism, budgets and seats of a replica, pools of prefill and decode, and how many.
     """
+    from yantra.base.notes import note
     from yantra.cli.progress import progress
     from yantra.fabric.clusters import load as load_cluster
-    from yantra.serving.measures import Objective
-    from yantra.serving.search import search
+    from yantra.serving.search import NO_ROOM, search
     from yantra.serving.search.words import as_dict, lines
     from yantra.workloads.models.catalogue import find
+
+    told = _promises(ttft, tpot)
+    described = find(model)
+    asked = _requests(requests, rate, isl, osl)
+
+    def searched(types: tuple[str, ...]) -> Found:
+        with progress("deployments") as tell:
+            return search(
+                described,
+                [load_cluster(name) for name in names],
+                asked,
+                told,
+                engines=engines or _usual(),
+                dtypes=types,
+                stack=stack,
+                most_devices=devices,
+                tell=tell,
+            )
+
+    found = searched(dtypes or ("bf16",))
+    if not dtypes and not found.kept and all(one.why_not == NO_ROOM for one in found.lost):
+        note("no replica holds the weights in bf16, so they are taken in fp8_block")
+        found = searched(("fp8_block",))
+    if as_json:
+        print_json(as_dict(found, top))
+    else:
+        sys.stdout.write("\n".join(lines(found, described.name, asked, told, top)) + "\n")
+    return 0
+
+
+def _promises(ttft: str | None, tpot: str | None) -> list[Objective]:
+    from yantra.serving.measures import Objective
 
     told = [
         Objective.of(name, text, f"--{name}")
@@ -85,25 +124,7 @@ def command(
         raise ConfigError(
             "serve plan", "no promise to keep; give --ttft 'p99 500 ms', --tpot or both"
         )
-    described = find(model)
-    asked = _requests(requests, rate, isl, osl)
-    with progress("deployments") as tell:
-        found = search(
-            described,
-            [load_cluster(name) for name in names],
-            asked,
-            told,
-            engines=engines or _usual(),
-            dtypes=dtypes or ("bf16",),
-            stack=stack,
-            most_devices=devices,
-            tell=tell,
-        )
-    if as_json:
-        print_json(as_dict(found, top))
-    else:
-        sys.stdout.write("\n".join(lines(found, described.name, asked, told, top)) + "\n")
-    return 0
+    return told
 
 
 def _usual() -> tuple[str, ...]:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from yantra.serving.search.search import Found, Tried, search
+from yantra.serving.search.search import NO_ROOM, Found, Tried, search
 
-__all__ = ["Found", "Tried", "search"]
+__all__ = ["NO_ROOM", "Found", "Tried", "search"]

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from yantra.serving.measures import Objective
     from yantra.serving.requests import Requests
 
+NO_ROOM = "no KV fits"
+"""Why a candidate loses whose weights leave no memory."""
+
 _MOST_MORE = 8
 """Replicas tried beyond the bound, as a factor."""
 _PAIRS = 12
@@ -179,7 +182,7 @@ def _shapes(of: _Search, all_of: Sequence[Candidate]) -> tuple[list[_Shape], lis
         try:
             shape = of.shape(candidate)
         except CapacityError:
-            lost.append(_tried(alone, None, "no KV fits"))
+            lost.append(_tried(alone, None, NO_ROOM))
             continue
         except YantraError as error:
             lost.append(_tried(alone, None, str(error)))
