@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any
-
-from yantra.base.errors import ConfigError, expected_got
 
 
 def make(
@@ -14,6 +11,7 @@ def make(
 ) -> int:
     """Fit what a log says of the engine that served it, and write that as a file of an engine."""
     from yantra.base.output import write_text
+    from yantra.cli.serve import read_fields
     from yantra.serving.fit import fitted
     from yantra.serving.fitted_file import text_of
     from yantra.serving.own_log import judged, lines
@@ -21,7 +19,7 @@ def make(
     from yantra.serving.serve import serve
 
     log = read_log(file)
-    served = serve(model, cluster, log.requests, intervals=False, **_fields(settings))
+    served = serve(model, cluster, log.requests, intervals=False, **read_fields(settings))
     fit = fitted(served.fleet, log.requests, log.measured)
     asked = served.question.pools[0][1]
     write_text(output, text_of(asked, fit, served.question, file, len(log.requests)))
@@ -33,13 +31,3 @@ def make(
     sys.stdout.write("\n".join(lines(own)) + "\n")
     sys.stdout.write(f"wrote {output}; use it with --engine {where}\n")
     return 0
-
-
-def _fields(settings: tuple[str, ...]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for text in settings:
-        name, equals, value = (part.strip() for part in text.partition("="))
-        if not equals or not value:
-            raise ConfigError("--set", expected_got("NAME=VALUE", text))
-        found[name.replace("-", "_")] = value
-    return found

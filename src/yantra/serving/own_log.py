@@ -14,6 +14,7 @@ import numpy as np
 from yantra.base.text import table
 from yantra.serving.fit import MEASURES, Fitted, Terms, fitted, run
 from yantra.serving.measures import nearest_rank
+from yantra.serving.pools import SEATS, options_of
 
 if TYPE_CHECKING:
     from yantra.serving.fleet import Fleet, Pool, Ran
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 _TITLES = dict(zip(MEASURES, ("TTFT", "TPOT", "E2E"), strict=True))
 _FEWEST = 20
-_SEATS = ("max_num_seqs", "max_running_requests", "max_batch_size")
 _KV = ("num_blocks", "kv_tokens")
 
 
@@ -112,7 +112,7 @@ def _what_ifs(fleet: Fleet, requests: Requests, terms: Terms) -> Iterator[tuple[
     changes: list[tuple[str, Fleet, Terms]] = [("as it is", fleet, terms)]
     more = tuple(replace(pool, replicas=pool.replicas * 2) for pool in fleet.pools)
     changes.append(("twice the replicas", replace(fleet, pools=more), terms))
-    for title, names in (("twice the seats", _SEATS), ("twice the KV", _KV)):
+    for title, names in (("twice the seats", SEATS), ("twice the KV", _KV)):
         pools = tuple(_doubled(pool, names) for pool in fleet.pools)
         if pools != tuple(fleet.pools):
             changes.append((title, replace(fleet, pools=pools), terms))
@@ -129,8 +129,6 @@ def _what_ifs(fleet: Fleet, requests: Requests, terms: Terms) -> Iterator[tuple[
 
 def _doubled(pool: Pool, names: tuple[str, ...]) -> Pool:
     """Return a pool with twice of what one of the options says."""
-    from yantra.serving.pools import options_of
-
     known = options_of(pool.engine)
     for name in names:
         if name in known:

@@ -22,6 +22,10 @@ from yantra.workloads.serving.plan import InferencePlan
 
 _POOL = re.compile(r"\s*(?:(\d{1,6})\s*x)?\s*(.*)", re.DOTALL)
 _WHOLE = re.compile(r"-?\d{1,15}")
+BUDGETS = ("max_num_batched_tokens", "chunked_prefill_size", "max_num_tokens")
+"""What engines call the tokens of an iteration."""
+SEATS = ("max_num_seqs", "max_running_requests", "max_batch_size")
+"""What engines call the sequences that run at once."""
 _PLAN = tuple(InferencePlan.field_names)
 
 

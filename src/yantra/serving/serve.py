@@ -19,7 +19,7 @@ from yantra.serving.blocks import Room, bytes_per_token, room_of
 from yantra.serving.fleet import Fleet, Linear, Pool
 from yantra.serving.imbalance import imbalance_of
 from yantra.serving.links import Line, Links
-from yantra.serving.pools import Asked, asked, options_of, pool_of
+from yantra.serving.pools import BUDGETS, SEATS, Asked, asked, options_of, pool_of
 from yantra.serving.tiers import tier_options
 
 if TYPE_CHECKING:
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from yantra.serving.requests import Requests
 
 __all__ = ["serve"]
-_BUDGETS = ("max_num_batched_tokens", "chunked_prefill_size", "max_num_tokens", "chunk_size")
-_SEATS = ("max_num_seqs", "max_running_requests", "max_batch_size")
 _MOST_TOKENS, _MOST_SEQUENCES = 16_384, 1_024
 _AT_ONCE = 1e18  # bytes/s
 
@@ -210,9 +208,9 @@ def _pool(question: Question, role: str, pool: Asked) -> tuple[Pool, Room | None
     cost: Any = question.cost
     if cost is None:
         assert question.cluster is not None
-        tokens = _first(_BUDGETS, options, known, _MOST_TOKENS)
+        tokens = _first((*BUDGETS, "chunk_size"), options, known, _MOST_TOKENS)
         room = room_of(question.model, question.cluster, plan, min(tokens, _longest(question)))
-        cost = _measured(question, pool, tokens, _first(_SEATS, options, known, _MOST_SEQUENCES))
+        cost = _measured(question, pool, tokens, _first(SEATS, options, known, _MOST_SEQUENCES))
         if "num_blocks" in known:
             options.setdefault("num_blocks", float(room.blocks))
         if "kv_tokens" in known:

@@ -17,20 +17,13 @@ if TYPE_CHECKING:
 
 
 class Measured(NamedTuple):
-    """Tables of the closed form; `interval` is the half-width of 90 % of iterations, a log.
-
-    `error` is by how much lines between knots are off the closed form, as a share, in 99 of 100.
-    """
+    """Tables of the closed form; `interval` is the half-width of 90 % of iterations, a log."""
 
     tables: Tables
     interval: float
     rests_on: str
     power_w: float | None = None
     """Of a device; None where its cluster states none."""
-
-    @property
-    def error(self) -> float:
-        return float(self.tables.error_p99)
 
     def core(self, factor: float = 1.0) -> Any:
         """Return it as the core has it, `factor` times as long."""

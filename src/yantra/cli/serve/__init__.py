@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from yantra.serving.answer import Served
     from yantra.serving.check import Checked
     from yantra.serving.fleet import Linear
+    from yantra.serving.measures import Objective
     from yantra.serving.own_log import OwnLog
     from yantra.serving.requests import Requests
 
@@ -137,19 +138,14 @@ def _serve(
     as_json: bool,
     **named: Any,
 ) -> int:
-    from yantra.serving.measures import Objective
     from yantra.serving.serve import at_most, serve
 
     if trace is not None:
         form_of(trace)
     asked, measured = _asked(requests, log)
-    fields = _fields(settings) | ({} if tp is None else {"tp": tp})
+    fields = read_fields(settings) | ({} if tp is None else {"tp": tp})
     check = fields.pop("check", 0)
-    told = [
-        Objective.of(name, text, f"--{name}")
-        for name, text in (("ttft", ttft), ("tpot", tpot))
-        if text is not None
-    ]
+    told = promises(ttft, tpot)
     served = serve(
         requests=asked,
         rate_x=1.0 if rate == "max" else _rate(rate, asked),
@@ -174,6 +170,14 @@ def _serve(
     if found is not None and not as_json:
         sys.stdout.write(found.words() + "\n")
     return 0
+
+
+def promises(ttft: str | None, tpot: str | None) -> list[Objective]:
+    """Return the promises of `--ttft` and `--tpot`. Raises ConfigError."""
+    from yantra.serving.measures import Objective
+
+    given = (("ttft", ttft), ("tpot", tpot))
+    return [Objective.of(name, text, f"--{name}") for name, text in given if text is not None]
 
 
 def _checked(served: Served, count: int) -> tuple[Checked, ...]:
@@ -232,7 +236,8 @@ def _goodput(served: Served, told: list[Any]) -> dict[str, Any]:
     return {"objectives_s": kept, "goodput_requests_per_s": served.goodput(told)}
 
 
-def _fields(settings: tuple[str, ...]) -> dict[str, Any]:
+def read_fields(settings: tuple[str, ...]) -> dict[str, Any]:
+    """Return what `--set` gives `yantra.serving.serve.serve`. Raises ConfigError."""
     from yantra.base.units import parse
 
     found: dict[str, Any] = {}

@@ -11,9 +11,9 @@ from yantra.base.errors import ConfigError
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.complete import clusters as cluster_names
 from yantra.cli.file_options import stack_option
+from yantra.cli.serve import promises
 
 if TYPE_CHECKING:
-    from yantra.serving.measures import Objective
     from yantra.serving.requests import Requests
     from yantra.serving.search import Found
 
@@ -83,7 +83,11 @@ def command(
     from yantra.serving.search.words import as_dict, lines
     from yantra.workloads.models.catalogue import find
 
-    told = _promises(ttft, tpot)
+    told = promises(ttft, tpot)
+    if not told:
+        raise ConfigError(
+            "serve plan", "no promise to keep; give --ttft 'p99 500 ms', --tpot or both"
+        )
     described = find(model)
     asked = _requests(requests, rate, isl, osl)
 
@@ -110,21 +114,6 @@ def command(
     else:
         sys.stdout.write("\n".join(lines(found, described.name, asked, told, top)) + "\n")
     return 0
-
-
-def _promises(ttft: str | None, tpot: str | None) -> list[Objective]:
-    from yantra.serving.measures import Objective
-
-    told = [
-        Objective.of(name, text, f"--{name}")
-        for name, text in (("ttft", ttft), ("tpot", tpot))
-        if text is not None
-    ]
-    if not told:
-        raise ConfigError(
-            "serve plan", "no promise to keep; give --ttft 'p99 500 ms', --tpot or both"
-        )
-    return told
 
 
 def _usual() -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from yantra.base.errors import YantraError
-from yantra.serving.pools import Asked, options_of
+from yantra.serving.pools import BUDGETS, SEATS, Asked, options_of
 from yantra.workloads.models.experts import experts_a_token
 from yantra.workloads.serving.legality import check_plan
 from yantra.workloads.serving.plan import InferencePlan
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 _BUDGETS = (2048, 8192)
 _SEATS = (64, 256, 1024)
-_BUDGET_NAMES = ("max_num_batched_tokens", "chunked_prefill_size", "max_num_tokens")
-_SEAT_NAMES = ("max_num_seqs", "max_running_requests", "max_batch_size")
 
 
 class Candidate(NamedTuple):
@@ -86,8 +84,8 @@ def _plans(model: Any, cluster: Cluster, dtypes: Sequence[str]) -> Iterator[Infe
 
 def _options(engine: str) -> Iterator[dict[str, float]]:
     known = options_of(engine)
-    budget = next((name for name in _BUDGET_NAMES if name in known), None)
-    seats = next((name for name in _SEAT_NAMES if name in known), None)
+    budget = next((name for name in BUDGETS if name in known), None)
+    seats = next((name for name in SEATS if name in known), None)
     for tokens in _BUDGETS if budget else (0,):
         for seat in _SEATS if seats else (0,):
             made: dict[str, float] = {}
