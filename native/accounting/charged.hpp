@@ -1,12 +1,11 @@
-// Charged: when collectives of known time load the links of a recorded run (run/charges.hpp):
-// evenly, from the last member's coming until all end.
+// Charged: link load of collectives of known time (run/charges.hpp), spread evenly over their time.
 #pragma once
 
 #include <algorithm>
 #include <variant>
+#include <vector>
 
 #include "base/never.hpp"
-#include "base/vector.hpp"
 #include "model/model.hpp"
 #include "run/charges.hpp"
 #include "run/outcome.hpp"
@@ -31,7 +30,6 @@ void for_each_known(const Model& model, const Outcome& outcome, Visit&& visit) {
     }
 }
 
-// By link of the charges: its row in Outcome::links, or none.
-Vector<u32> rows_of_charged(const Outcome& outcome, const Charges& charges);
+std::vector<u32> rows_of_charged(const Outcome& outcome, const Charges& charges);
 
 }  // namespace yantra

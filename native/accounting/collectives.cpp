@@ -1,10 +1,10 @@
 #include "accounting/collectives.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "accounting/delays.hpp"
 #include "accounting/steps.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -17,7 +17,7 @@ public:
 
     void add(u32 place, u64 until) {
         parts_.place.push_back(place);
-        for (Vector<u64>* column : {&parts_.waiting_peers, &parts_.queued, &parts_.latency,
+        for (std::vector<u64>* column : {&parts_.waiting_peers, &parts_.queued, &parts_.latency,
                                          &parts_.wire, &parts_.hand_over, &parts_.reducing}) {
             column->push_back(0);
         }
@@ -66,7 +66,6 @@ private:
             default:
                 break;
         }
-        // Not a message but a timer in a collective's place, counted as bytes.
         u64 bytes_from = from;
         if (moment.why() == Why::carried) {
             const u64 latency = delays_.latency(moment.subject(), moment.time - cause);

@@ -1,7 +1,5 @@
-// Delays: splits the time of a message or hop into latency and bytes.
-//
-// Latency is an empty message's time by the run's clock; the bytes take the rest, including
-// rounding.
+// Delays: splits the time of a message or hop into latency and bytes. Latency is an empty message's
+// time by the run's clock; the bytes take the rest, including rounding.
 #pragma once
 
 #include "record/recording.hpp"
@@ -21,7 +19,7 @@ public:
     u32 lowest_dimension(const MessageLog& message) const;
     u32 dimension_of_link(u32 link) const;
     u64 latency_of(const MessageLog& message) const;
-    // Without waiting: its bytes over the narrowest of these dimensions.
+    // Without waiting.
     u64 transfer_of(const MessageLog& message) const;
     const Grid& grid() const { return grid_; }
 

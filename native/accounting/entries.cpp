@@ -5,8 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/vector.hpp"
-
 namespace yantra {
 
 namespace {
@@ -14,7 +12,7 @@ namespace {
 // By tick, then place.
 struct Entered {
     u32 name;
-    Vector<std::pair<u64, u32>> at;
+    std::vector<std::pair<u64, u32>> at;
 };
 
 class Entries {
@@ -36,7 +34,7 @@ public:
             const Job& job = model_.work.job(rank);
             for (const auto& [name, at] : entered(rank)) {
                 const u32 communicator = model_.work.communicator_at(rank, name);
-                const Vector<u64>& last = last_of(communicator);
+                const std::vector<u64>& last = last_of(communicator);
                 const auto mine = entries_of(rank, communicator);
                 for (std::size_t k = 0; k < mine.size(); ++k) {
                     const auto& [start, place] = mine[k];
@@ -60,7 +58,7 @@ private:
     }
 
     // Ranks of a class may number communicators differently.
-    const Vector<Entered>& entered(u32 rank) {
+    const std::vector<Entered>& entered(u32 rank) {
         const auto [found, is_new] = entered_.try_emplace(u64{block(rank)} << 32U | model_.work.job_of[rank]);
         if (is_new) {
             found->second = look(rank);
@@ -68,8 +66,8 @@ private:
         return found->second;
     }
 
-    Vector<Entered> look(u32 rank) const {
-        Vector<Entered> all;
+    std::vector<Entered> look(u32 rank) const {
+        std::vector<Entered> all;
         const Job& job = model_.work.job(rank);
         for (u32 node = 0; node < job.ops.size(); ++node) {
             const Op& op = job.ops[node];
@@ -93,8 +91,8 @@ private:
         return all;
     }
 
-    Vector<std::pair<u64, u32>> entries_of(u32 rank, u32 communicator) {
-        Vector<std::pair<u64, u32>> entries;
+    std::vector<std::pair<u64, u32>> entries_of(u32 rank, u32 communicator) {
+        std::vector<std::pair<u64, u32>> entries;
         for (const auto& [name, at] : entered(rank)) {
             if (model_.work.communicator_at(rank, name) == communicator) {
                 const auto middle = static_cast<std::ptrdiff_t>(entries.size());
@@ -108,9 +106,9 @@ private:
     }
 
     // `never` if some member did not enter.
-    const Vector<u64>& last_of(u32 communicator) {
+    const std::vector<u64>& last_of(u32 communicator) {
         const auto [found, is_new] = last_.try_emplace(communicator);
-        Vector<u64>& last = found->second;
+        std::vector<u64>& last = found->second;
         if (!is_new) {
             return last;
         }
@@ -148,9 +146,9 @@ private:
     const Model& model_;
     Outcome& outcome_;
     u32 blocks_ = 0;
-    std::unordered_map<u64, Vector<Entered>> entered_;
-    Vector<u32> representatives_;
-    std::unordered_map<u32, Vector<u64>> last_;
+    std::unordered_map<u64, std::vector<Entered>> entered_;
+    std::vector<u32> representatives_;
+    std::unordered_map<u32, std::vector<u64>> last_;
 };
 
 }  // namespace

@@ -4,22 +4,20 @@
 #include <numeric>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "accounting/charged.hpp"
 #include "accounting/messages.hpp"
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
 namespace {
 
-// In a folded run, that of its class, which spans already name.
 u32 number_of(const Recording& recording, u32 link) {
     return recording.by_span || recording.link_class.empty() ? link : recording.link_class[link];
 }
 
-// With one message at a time, a link runs at its full rate or not at all. By class in a folded run.
 LinkSeries series_of_crossings(const Model& model, const Recording& recording, u32 numbers) {
     LinkSeries series(numbers);
     const auto ticks_per_ns = static_cast<double>(model.semantics.scale.ticks_per_ns());
@@ -36,14 +34,14 @@ LinkSeries series_of_crossings(const Model& model, const Recording& recording, u
     return series;
 }
 
-// Where messages have independent rates on a link: their sum. `is_wanted` by number.
+// `is_wanted` by number.
 LinkSeries series_of_sums(const Model& model, const Recording& recording, const std::vector<bool>& is_wanted) {
     struct Change {
         double at_ns;
         u32 number;
         double bytes_per_ns;
     };
-    Vector<Change> changes;
+    std::vector<Change> changes;
     const auto ticks_per_ns = static_cast<double>(model.semantics.scale.ticks_per_ns());
     for_each_crossing(model, recording, [&](u32 link, u32, u64 start, u64 end, u64 bytes) {
         if (end > start && is_wanted[number_of(recording, link)]) {
@@ -57,8 +55,8 @@ LinkSeries series_of_sums(const Model& model, const Recording& recording, const 
     std::stable_sort(changes.begin(), changes.end(),
                      [](const Change& a, const Change& b) { return a.at_ns < b.at_ns; });
     LinkSeries series(static_cast<u32>(is_wanted.size()));
-    Vector<double> rate(is_wanted.size());
-    Vector<u32> under_way(is_wanted.size());
+    std::vector<double> rate(is_wanted.size());
+    std::vector<u32> under_way(is_wanted.size());
     for (const Change& change : changes) {
         under_way[change.number] += change.bytes_per_ns > 0.0 ? 1u : ~0u;
         rate[change.number] = under_way[change.number] == 0 ? 0.0 : rate[change.number] + change.bytes_per_ns;
@@ -75,7 +73,7 @@ public:
             ++first_[stretches_[at].link + 1u];
         }
         std::partial_sum(first_.begin(), first_.end(), first_.begin());
-        Vector<u64> next(first_.begin(), first_.end() - 1);
+        std::vector<u64> next(first_.begin(), first_.end() - 1);
         order_.resize(stretches_.size());
         for (u32 at = 0; at < stretches_.size(); ++at) {
             order_[next[stretches_[at].link]++] = at;
@@ -90,14 +88,14 @@ public:
 
 private:
     const Blocks<LinkStretch>& stretches_;
-    Vector<u64> first_;
-    Vector<u32> order_;
+    std::vector<u64> first_;
+    std::vector<u32> order_;
 };
 
 }  // namespace
 
-Vector<u32> numbers_in_use(const Model& model, const Recording& recording) {
-    Vector<u32> place;
+std::vector<u32> numbers_in_use(const Model& model, const Recording& recording) {
+    std::vector<u32> place;
     for_each_crossing(model, recording, [&](u32 link, u32, u64, u64, u64) {
         const u32 number = number_of(recording, link);
         place.resize(std::max<std::size_t>(place.size(), number + std::size_t{1}), none);
@@ -110,13 +108,13 @@ Vector<u32> numbers_in_use(const Model& model, const Recording& recording) {
     return place;
 }
 
-Vector<u32> rows_of_links(const Model& model, const Recording& recording) {
-    const Vector<u32>& classes = recording.link_class;
-    Vector<u32> row = numbers_in_use(model, recording);
+std::vector<u32> rows_of_links(const Model& model, const Recording& recording) {
+    const std::vector<u32>& classes = recording.link_class;
+    std::vector<u32> row = numbers_in_use(model, recording);
     if (classes.empty()) {
         return row;
     }
-    const Vector<u32> place = std::exchange(row, Vector<u32>(classes.size(), none));
+    const std::vector<u32> place = std::exchange(row, std::vector<u32>(classes.size(), none));
     u32 rows = 0;
     for (u32 link = 0; link < row.size(); ++link) {
         const bool is_used = classes[link] < place.size() && place[classes[link]] != none;
@@ -128,7 +126,7 @@ Vector<u32> rows_of_links(const Model& model, const Recording& recording) {
 namespace {
 
 LinkRates rates_of_messages(const Model& model, const Recording& recording) {
-    const Vector<u32> row = rows_of_links(model, recording);
+    const std::vector<u32> row = rows_of_links(model, recording);
     const auto links = static_cast<u32>(row.size());
     u32 numbers = links;
     for (u32 number : recording.link_class) {
@@ -164,13 +162,13 @@ LinkRates rates_of_messages(const Model& model, const Recording& recording) {
 }
 
 // Ordered by row, then time.
-LinkRates summed(const LinkRates& rates, Vector<LinkStretch>&& charged) {
+LinkRates summed(const LinkRates& rates, std::vector<LinkStretch>&& charged) {
     struct Change {
         u32 row;
         double at_ns;
         double bytes_per_ns;
     };
-    Vector<Change> changes;
+    std::vector<Change> changes;
     const auto add = [&](u32 row, double from_ns, double to_ns, double rate) {
         changes.push_back({row, from_ns, rate});
         changes.push_back({row, to_ns, -rate});
@@ -220,10 +218,10 @@ std::map<std::pair<u32, u32>, u32> places_of_members(const Model& model, const O
 }
 
 void add_charged(const Model& model, const Outcome& outcome, const Recording& recording,
-                 const std::vector<bool>& is_wanted, Vector<Crossing>& found) {
+                 const std::vector<bool>& is_wanted, std::vector<Crossing>& found) {
     const Grid grid(model.network.dimensions, model.network.tables);
     Charges charges(model, grid);
-    const Vector<u32> row_of = rows_of_charged(outcome, charges);
+    const std::vector<u32> row_of = rows_of_charged(outcome, charges);
     const auto places = places_of_members(model, outcome, recording);
     for_each_known(model, outcome, [&](const KnownCollective& known, u32 place, u64 start, u64 end) {
         charges.for_each_pair(known, [&](u32 src, u32 dst, u64 bytes, u64) {
@@ -247,12 +245,12 @@ LinkRates link_rates(const Model& model, const Outcome& outcome, const Recording
     }
     const Grid grid(model.network.dimensions, model.network.tables);
     Charges charges(model, grid);
-    const Vector<u32> row_of = rows_of_charged(outcome, charges);
+    const std::vector<u32> row_of = rows_of_charged(outcome, charges);
     const auto ticks_per_ns = static_cast<double>(model.semantics.scale.ticks_per_ns());
-    Vector<LinkStretch> charged;
+    std::vector<LinkStretch> charged;
     for_each_known(model, outcome, [&](const KnownCollective& known, u32, u64 start, u64 end) {
         charges.add(known, 1);
-        const Vector<u32> touched = charges.take_touched();
+        const std::vector<u32> touched = charges.take_touched();
         const double from_ns = static_cast<double>(start) / ticks_per_ns;
         const double to_ns = static_cast<double>(end) / ticks_per_ns;
         for (const u32 link : touched) {
@@ -265,9 +263,9 @@ LinkRates link_rates(const Model& model, const Outcome& outcome, const Recording
 }
 
 LinkCrossings link_crossings(const Model& model, const Outcome& outcome, const Recording& recording,
-                             const Vector<u32>& rows) {
-    const Vector<u32> row_of_link = rows_of_links(model, recording);
-    Vector<u32> row_of = row_of_link;
+                             const std::vector<u32>& rows) {
+    const std::vector<u32> row_of_link = rows_of_links(model, recording);
+    std::vector<u32> row_of = row_of_link;
     if (recording.by_span && !recording.link_class.empty()) {   // for a class, its first link
         row_of.clear();
         for (u32 link = static_cast<u32>(row_of_link.size()); link-- > 0;) {
@@ -285,7 +283,7 @@ LinkCrossings link_crossings(const Model& model, const Outcome& outcome, const R
         ensure(row + std::size_t{1} < is_wanted.size(), "a row of links that is not there");
         is_wanted[row] = true;
     }
-    Vector<Crossing> found;
+    std::vector<Crossing> found;
     for_each_crossing(model, recording, [&](u32 link, u32 message, u64 start, u64 end, u64 bytes) {
         if (message != none && is_wanted[row_of[link]]) {
             const MessageLog& log = recording.messages[message];

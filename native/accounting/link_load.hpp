@@ -1,13 +1,11 @@
-// Link load: what crossed each link of a recorded run, and its rates over time.
-//
-// Exact, from change to change (accounting/utilisation.hpp has equal bins), by row of
-// Outcome::links. A folded run has only the hops of one link and rank of each class.
+// Link load: what crossed each link of a recorded run, and its rates over time. A folded run has
+// only the hops of one link and rank of each class.
 #pragma once
 
 #include <algorithm>
+#include <vector>
 
 #include "accounting/delays.hpp"
-#include "base/vector.hpp"
 #include "record/link_series.hpp"
 #include "record/recording.hpp"
 #include "run/outcome.hpp"
@@ -35,35 +33,33 @@ void for_each_crossing(const Model& model, const Recording& recording, Visit&& v
     }
 }
 
-// A link's or class's place among those used.
-Vector<u32> numbers_in_use(const Model& model, const Recording& recording);
+std::vector<u32> numbers_in_use(const Model& model, const Recording& recording);
 
 // By link; none for a link that carried nothing.
-Vector<u32> rows_of_links(const Model& model, const Recording& recording);
+std::vector<u32> rows_of_links(const Model& model, const Recording& recording);
 
-// By row, then time. Crossings without a tick are left out.
+// Crossings without a tick are left out.
 struct LinkRates {
-    Vector<u32> row;
-    Vector<double> from_ns;
-    Vector<double> to_ns;
-    Vector<double> bytes_per_ns;
+    std::vector<u32> row;
+    std::vector<double> from_ns;
+    std::vector<double> to_ns;
+    std::vector<double> bytes_per_ns;
 };
 
 LinkRates link_rates(const Model& model, const Outcome& outcome, const Recording& recording);
 
-// What crossed some rows (of a folded run, one of each class), by row, then start, with the sending
-// node; includes collectives of known time.
+// By row, then start, with the sending node; of a folded run, one row of each class.
 struct LinkCrossings {
-    Vector<u32> row;
-    Vector<u32> sender;
-    Vector<u32> receiver;
-    Vector<u64> node;   // its id
-    Vector<u64> start;
-    Vector<u64> end;
-    Vector<u64> bytes;
+    std::vector<u32> row;
+    std::vector<u32> sender;
+    std::vector<u32> receiver;
+    std::vector<u64> node;   // its id
+    std::vector<u64> start;
+    std::vector<u64> end;
+    std::vector<u64> bytes;
 };
 
 LinkCrossings link_crossings(const Model& model, const Outcome& outcome, const Recording& recording,
-                             const Vector<u32>& rows);
+                             const std::vector<u32>& rows);
 
 }  // namespace yantra

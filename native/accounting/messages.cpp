@@ -1,8 +1,9 @@
 #include "accounting/messages.hpp"
 
+#include <vector>
+
 #include "accounting/delays.hpp"
 #include "accounting/steps.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -16,10 +17,10 @@ u64 id_of(const Model& model, const Recording& recording, u32 place) {
 
 namespace {
 
-Vector<u64> queued_on_links(const Model& model, const Recording& recording) {
+std::vector<u64> queued_on_links(const Model& model, const Recording& recording) {
     const Delays delays(model, recording);
-    Vector<u64> queued(recording.messages.size());
-    Vector<u64> there(recording.messages.size());
+    std::vector<u64> queued(recording.messages.size());
+    std::vector<u64> there(recording.messages.size());
     for (std::size_t i = 0; i < queued.size(); ++i) {
         there[i] = recording.moments[recording.messages[i].sent].time;
     }

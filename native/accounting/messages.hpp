@@ -1,7 +1,8 @@
 // Messages: what the network carried, as columns.
 #pragma once
 
-#include "base/vector.hpp"
+#include <vector>
+
 #include "record/recording.hpp"
 #include "model/model.hpp"
 #include "run/outcome.hpp"
@@ -9,17 +10,17 @@
 namespace yantra {
 
 struct Messages {
-    Vector<u32> source;
-    Vector<u32> destination;
-    Vector<u32> tag;
-    Vector<u64> bytes;
-    Vector<u32> dimension;   // the lowest it crosses
-    Vector<u64> sent;
-    Vector<u64> arrived;
-    Vector<u64> queued;      // ticks in which it waited for busy links
-    Vector<u64> node;        // ids; `never` where nobody received it
-    Vector<u64> peer_node;
-    Vector<u64> alike;       // messages that it represents, itself included
+    std::vector<u32> source;
+    std::vector<u32> destination;
+    std::vector<u32> tag;
+    std::vector<u64> bytes;
+    std::vector<u32> dimension;   // the lowest it crosses
+    std::vector<u64> sent;
+    std::vector<u64> arrived;
+    std::vector<u64> queued;      // ticks in which it waited for busy links
+    std::vector<u64> node;        // ids; `never` where nobody received it
+    std::vector<u64> peer_node;
+    std::vector<u64> alike;       // messages that it represents, itself included
 };
 
 Messages messages(const Model& model, const Recording& recording);

@@ -5,9 +5,10 @@
 #include <functional>
 #include <queue>
 #include <utility>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "execution/ready_set.hpp"
+#include "trace/communicates.hpp"
 #include "trace/schema.hpp"
 
 namespace yantra {
@@ -17,8 +18,6 @@ namespace {
 enum LaneKind : u32 { on_cpu_lane, on_compute_lane, lane_kinds };
 
 constexpr u32 on_no_lane = lane_kinds;  // a ReadySet's last kind waits for nothing
-constexpr std::string_view name_of_delays = "delay";
-
 u32 lane_kind_of(const Graph& graph, u32 node) {
     if (static_cast<NodeType>(graph.type[node]) != NodeType::comp) {
         return on_no_lane;
@@ -31,8 +30,8 @@ u32 lane_kind_of(const Graph& graph, u32 node) {
 template <class Ended>
 u64 play_recorded(const Graph& graph, const std::array<u32, lane_kinds>& slots, Ended&& ended) {
     using End = std::pair<u64, u32>;  // when, of which node
-    std::priority_queue<End, Vector<End>, std::greater<>> ends;
-    Vector<u32> waiting(graph.parent_count.begin(), graph.parent_count.end());
+    std::priority_queue<End, std::vector<End>, std::greater<>> ends;
+    std::vector<u32> waiting(graph.parent_count.begin(), graph.parent_count.end());
     std::array<u32, lane_kinds> taken{};
     ReadySet ready(lane_kinds);
     const auto is_open = [&](u32 kind) {
@@ -71,7 +70,7 @@ u64 play_recorded(const Graph& graph, const std::array<u32, lane_kinds>& slots, 
     return now;
 }
 
-Overlap overlap_of(Vector<u64>& starts, Vector<u64>& ends) {
+Overlap overlap_of(std::vector<u64>& starts, std::vector<u64>& ends) {
     std::sort(starts.begin(), starts.end());
     std::sort(ends.begin(), ends.end());
     Overlap found;
@@ -88,16 +87,16 @@ Overlap overlap_of(Vector<u64>& starts, Vector<u64>& ends) {
     return found;
 }
 
-// On the way to `node`, back to what ended last; on ties, to a node that is no delay.
-u64 delays_before(const Graph& graph, u32 node, const Vector<u64>& end) {
+// Back to what ended last; on ties, to a node that is no delay.
+u64 delays_before(const Graph& graph, u32 node, const std::vector<u64>& end) {
     u64 sum = 0;
     while (node != none) {
-        sum += graph.name(node) == name_of_delays ? graph.duration_micros[node] : 0;
+        sum += names_a_delay(graph.name(node)) ? graph.duration_micros[node] : 0;
         const u32 at = std::exchange(node, none);
         for (u32 place = graph.parent_begin[at]; place < graph.parent_begin[at + 1]; ++place) {
             const u32 parent = graph.parent[place];
             if (node == none || end[parent] > end[node] ||
-                (end[parent] == end[node] && graph.name(node) == name_of_delays)) {
+                (end[parent] == end[node] && names_a_delay(graph.name(node)))) {
                 node = parent;
             }
         }
@@ -107,10 +106,16 @@ u64 delays_before(const Graph& graph, u32 node, const Vector<u64>& end) {
 
 }  // namespace
 
+std::vector<u64> recorded_ends(const Graph& graph) {
+    std::vector<u64> ends(graph.size());
+    play_recorded(graph, {}, [&](u32 node, u64, u64 end) { ends[node] = end; });
+    return ends;
+}
+
 RecordedTimeline recorded_timeline(const Graph& graph, const SlotCounts& slots) {
     RecordedTimeline found;
-    Vector<u64> end(graph.size());
-    std::array<Vector<u64>, lane_kinds> starts, ends;
+    std::vector<u64> end(graph.size());
+    std::array<std::vector<u64>, lane_kinds> starts, ends;
     u32 last = none;
     found.length_us = play_recorded(graph, {}, [&](u32 node, u64 from, u64 until) {
         end[node] = until;

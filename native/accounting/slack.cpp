@@ -1,15 +1,15 @@
 #include "accounting/slack.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "accounting/steps.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
-Vector<u64> slack(const Outcome& outcome, const Recording& recording) {
+std::vector<u64> slack(const Outcome& outcome, const Recording& recording) {
     const u64 makespan = *std::max_element(outcome.finish.begin(), outcome.finish.end());
-    Vector<u64> late(recording.moments.size(), never);
+    std::vector<u64> late(recording.moments.size(), never);
     for (u32 moment : recording.ended) {
         if (moment != none) {
             late[moment] = makespan - recording.moments[moment].time;
@@ -37,7 +37,7 @@ Vector<u64> slack(const Outcome& outcome, const Recording& recording) {
             }
         }
     }
-    Vector<u64> by_node;
+    std::vector<u64> by_node;
     for (u32 moment : recording.ended) {
         by_node.push_back(moment == none ? never : late[moment]);
     }

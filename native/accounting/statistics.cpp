@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "collective/unordered_order.hpp"
 
 namespace yantra {
@@ -14,7 +14,7 @@ namespace {
 using Interval = std::pair<u64, u64>;
 
 // Disjoint and ascending.
-Vector<Interval> union_of(Vector<Interval> intervals) {
+std::vector<Interval> union_of(std::vector<Interval> intervals) {
     if (!std::is_sorted(intervals.begin(), intervals.end())) {
         std::sort(intervals.begin(), intervals.end());
     }
@@ -30,14 +30,13 @@ Vector<Interval> union_of(Vector<Interval> intervals) {
     return intervals;
 }
 
-// Keeps their order instead of sorting again.
-Vector<Interval> union_of(const Vector<Interval>& a, const Vector<Interval>& b) {
-    Vector<Interval> both(a.size() + b.size());
+std::vector<Interval> union_of(const std::vector<Interval>& a, const std::vector<Interval>& b) {
+    std::vector<Interval> both(a.size() + b.size());
     std::merge(a.begin(), a.end(), b.begin(), b.end(), both.begin());
     return union_of(std::move(both));
 }
 
-u64 length_of(const Vector<Interval>& apart) {
+u64 length_of(const std::vector<Interval>& apart) {
     u64 total = 0;
     for (const auto& [from, to] : apart) {
         total += to - from;
@@ -54,16 +53,16 @@ u64 begun(const Outcome& outcome, u64 at) {
     return waited ? outcome.begun[at] : outcome.start[at];
 }
 
-// In order of NodeClass; `from(place)`: where a node begins.
-template <class From>
-std::array<Vector<Interval>, node_classes> covered_by_class(const Model& model,
+// In order of NodeClass, or of what `as` makes of it; `from(place)`: where a node begins.
+template <class From, class As>
+std::array<std::vector<Interval>, node_classes> covered_by_class(const Model& model,
                                                                  const Outcome& outcome, u32 rank,
-                                                                 From&& from) {
-    std::array<Vector<Interval>, node_classes> covered;
+                                                                 From&& from, As&& as) {
+    std::array<std::vector<Interval>, node_classes> covered;
     const Job& job = model.work.job(rank);
     std::array<std::size_t, node_classes> nodes{};
     for (const Op& op : job.ops) {
-        ++nodes[static_cast<std::size_t>(op.node_class)];
+        ++nodes[static_cast<std::size_t>(as(op.node_class))];
     }
     for (std::size_t node_class = 0; node_class < node_classes; ++node_class) {
         covered[node_class].reserve(nodes[node_class]);
@@ -71,18 +70,18 @@ std::array<Vector<Interval>, node_classes> covered_by_class(const Model& model,
     for (u32 node = 0; node < job.ops.size(); ++node) {
         const u64 at = outcome.first_node[rank] + node;
         if (ran(outcome, at)) {
-            covered[static_cast<std::size_t>(job.ops[node].node_class)].emplace_back(
+            covered[static_cast<std::size_t>(as(job.ops[node].node_class))].emplace_back(
                 from(at), outcome.end[at]);
         }
     }
-    for (Vector<Interval>& of_class : covered) {
+    for (std::vector<Interval>& of_class : covered) {
         of_class = union_of(std::move(of_class));
     }
     return covered;
 }
 
-Vector<Interval> waits(const Model& model, const Outcome& outcome, u32 rank) {
-    Vector<Interval> waits;
+std::vector<Interval> waits(const Model& model, const Outcome& outcome, u32 rank) {
+    std::vector<Interval> waits;
     const Job& job = model.work.job(rank);
     const u64 first = outcome.first_node[rank];
     const u64 known = outcome.begun.size() < first ? 0 : outcome.begun.size() - first;
@@ -97,8 +96,8 @@ Vector<Interval> waits(const Model& model, const Outcome& outcome, u32 rank) {
 }
 
 struct Ran {
-    Vector<u32> nodes;
-    Vector<Interval> started;   // pairs of a tick and a node
+    std::vector<u32> nodes;
+    std::vector<Interval> started;   // pairs of a tick and a node
 };
 
 Ran nodes_that_ran(const Graph& graph, const Outcome& outcome, u32 rank) {
@@ -118,16 +117,14 @@ Ran nodes_that_ran(const Graph& graph, const Outcome& outcome, u32 rank) {
     return issued;
 }
 
-// Whether the order of nodes matters: upstream prints classes as first met, and sums of fractions
-// depend on it.
-bool has_an_order(const Vector<u32>& nodes, const Job& job, const Roofline& roofline) {
+// Upstream prints classes as first met, and sums of fractions depend on it.
+bool has_an_order(const std::vector<u32>& nodes, const Job& job, const Roofline& roofline) {
     return roofline.enabled || std::any_of(nodes.begin(), nodes.end(), [&](u32 node) {
-               return job.ops[node].node_class != job.ops[nodes.front()].node_class;
+               return upstream_class(job.ops[node].node_class) != upstream_class(job.ops[nodes.front()].node_class);
            });
 }
 
-// In the order of upstream's hash map of statistics, which is filled as nodes start.
-Vector<u32> in_upstream_order(Vector<Interval> started, const Graph& graph) {
+std::vector<u32> in_upstream_order(std::vector<Interval> started, const Graph& graph) {
     if (!std::is_sorted(started.begin(), started.end())) {
         std::sort(started.begin(), started.end());
     }
@@ -136,7 +133,7 @@ Vector<u32> in_upstream_order(Vector<Interval> started, const Graph& graph) {
     for (const auto& [tick, node] : started) {
         map.insert(graph.id[node]);
     }
-    Vector<u32> order = map.places();
+    std::vector<u32> order = map.places();
     for (u32& place : order) {
         place = static_cast<u32>(started[place].second);
     }
@@ -144,20 +141,21 @@ Vector<u32> in_upstream_order(Vector<Interval> started, const Graph& graph) {
 }
 
 bool has_roofline(const Op& op, const Graph& graph, u32 node, const Roofline& roofline) {
-    return roofline.enabled && op.node_class == NodeClass::gpu && op.kind == OpKind::timed &&
+    return roofline.enabled && upstream_class(op.node_class) == NodeClass::gpu && op.kind == OpKind::timed &&
            graph.num_ops.kind_of(node) == IntColumn::integer &&
            graph.tensor_size.kind_of(node) == IntColumn::integer;
 }
 
 void add_utilisations(const Model& model, const Outcome& outcome, u32 rank, const Roofline& roofline,
-                      const Vector<u32>& order, RankStatistics& statistics) {
+                      const std::vector<u32>& order, RankStatistics& statistics) {
     const Job& job = model.work.job(rank);
     const Graph& graph = *job.graph;
     u64 bound = 0;
     u64 total = 1;  // upstream's guard against dividing by zero
     for (u32 node : order) {
         const Op& op = job.ops[node];
-        if (op.node_class != NodeClass::gpu && op.node_class != NodeClass::cpu) {
+        const NodeClass counts_as = upstream_class(op.node_class);
+        if (counts_as != NodeClass::gpu && counts_as != NodeClass::cpu) {
             continue;
         }
         const u64 at = outcome.first_node[rank] + node;
@@ -192,18 +190,18 @@ RankStatistics rank_statistics(const Model& model, const Outcome& outcome, u32 r
     const Job& job = model.work.job(rank);
     Ran ran = nodes_that_ran(*job.graph, outcome, rank);
     const bool ordered = has_an_order(ran.nodes, job, roofline);
-    const Vector<u32> order =
+    const std::vector<u32> order =
         ordered ? in_upstream_order(std::move(ran.started), *job.graph) : std::move(ran.nodes);
     std::array<bool, node_classes> is_there{};
     for (u32 node : order) {
-        const NodeClass node_class = job.ops[node].node_class;
+        const NodeClass node_class = upstream_class(job.ops[node].node_class);
         if (!std::exchange(is_there[static_cast<std::size_t>(node_class)], true)) {
             statistics.classes.push_back(node_class);
         }
         statistics.wall = std::max(statistics.wall, outcome.end[outcome.first_node[rank] + node]);
     }
     const auto covered = covered_by_class(model, outcome, rank,
-                                          [&](u64 at) { return outcome.start[at]; });
+                                          [&](u64 at) { return outcome.start[at]; }, upstream_class);
     for (std::size_t node_class = 0; node_class < node_classes; ++node_class) {
         statistics.class_ticks[node_class] = length_of(covered[node_class]);
     }
@@ -221,14 +219,15 @@ RankStatistics rank_statistics(const Model& model, const Outcome& outcome, u32 r
 
 Breakdown breakdown(const Model& model, const Outcome& outcome, u32 rank) {
     const auto moving =
-        covered_by_class(model, outcome, rank, [&](u64 at) { return begun(outcome, at); });
-    const auto of = [&moving](NodeClass node_class) -> const Vector<Interval>& {
+        covered_by_class(model, outcome, rank, [&](u64 at) { return begun(outcome, at); },
+                         [](NodeClass own) { return own; });
+    const auto of = [&moving](NodeClass node_class) -> const std::vector<Interval>& {
         return moving[static_cast<std::size_t>(node_class)];
     };
     Breakdown parts;
-    Vector<Interval> covered;
+    std::vector<Interval> covered;
     u64 so_far = 0;
-    const auto add = [&](const Vector<Interval>& more, u64& part) {
+    const auto add = [&](const std::vector<Interval>& more, u64& part) {
         covered = union_of(covered, more);
         const u64 length = length_of(covered);
         part = length - so_far;
@@ -238,6 +237,8 @@ Breakdown breakdown(const Model& model, const Outcome& outcome, u32 rank) {
     add(of(NodeClass::communication), parts.exposed_communication);
     add(of(NodeClass::memory), parts.exposed_memory);
     add(of(NodeClass::cpu), parts.exposed_host);
+    add(of(NodeClass::unexplained_device), parts.unexplained_device);
+    add(of(NodeClass::unexplained_host), parts.unexplained_host);
     parts.communication = length_of(of(NodeClass::communication));
     add(union_of(waits(model, outcome, rank)), parts.waiting);
     const u64 finish = outcome.finish[rank];

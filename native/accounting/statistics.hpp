@@ -2,9 +2,9 @@
 #pragma once
 
 #include <array>
+#include <vector>
 
 #include "base/types.hpp"
-#include "base/vector.hpp"
 #include "model/model.hpp"
 #include "run/outcome.hpp"
 #include "workload/lowering.hpp"
@@ -15,7 +15,7 @@ namespace yantra {
 struct RankStatistics {
     u64 wall = 0;                                   // latest end of a node
     std::array<u64, node_classes> class_ticks{};    // length of the union of the class's intervals
-    Vector<NodeClass> classes;                 // present ones, in the order upstream prints them
+    std::vector<NodeClass> classes;  // present ones, in the order upstream prints them
     u64 overlap = 0;                                // gpu + communication - wall, unsigned
     double compute_bound = 0.0;                     // fractions of time, roofline only
     double compute_utilisation = 0.0;
@@ -23,14 +23,14 @@ struct RankStatistics {
     double operation_intensity = 0.0;
 };
 
-// Each moment counts for the first of these under way, so the parts add up to the rank's finish. A
-// message counts as waiting until its first byte moves, a collective until its last member enters;
-// then as communication.
+// Each moment counts for the first of these under way, so the parts add up to the rank's finish.
 struct Breakdown {
     u64 compute = 0;                 // on the device
     u64 exposed_communication = 0;
     u64 exposed_memory = 0;
     u64 exposed_host = 0;
+    u64 unexplained_device = 0;      // of a recording
+    u64 unexplained_host = 0;
     u64 waiting = 0;
     u64 idle = 0;
     u64 communication = 0;           // all of it, exposed or not; no part

@@ -1,9 +1,9 @@
 #include "accounting/steps.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "accounting/delays.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -14,7 +14,7 @@ public:
     Walk(const Model& model, const Recording& recording)
         : recording_(recording), delays_(model, recording) {}
 
-    Vector<Step> back(u32 moment, u64 until) {
+    std::vector<Step> back(u32 moment, u64 until) {
         for (u32 at = moment; at != none && recording_.moments[at].time > until;
              at = recording_.moments[at].cause) {
             add(recording_.moments[at], until);
@@ -82,7 +82,7 @@ private:
 
     const Recording& recording_;
     Delays delays_;
-    Vector<Step> steps_;
+    std::vector<Step> steps_;
 };
 
 }  // namespace
@@ -107,6 +107,14 @@ StepKind kind_of(Why why) {
             return StepKind::queued;
         case Why::server:
             return StepKind::waiting;
+        case Why::unexplained_device:
+            return StepKind::unexplained_device;
+        case Why::unexplained_host:
+            return StepKind::unexplained_host;
+        case Why::begin:
+            return StepKind::begin;
+        case Why::communication:
+            return StepKind::communication;
         case Why::nothing:
         case Why::other:
             break;
@@ -122,7 +130,7 @@ u32 place_of(const Outcome& outcome, u32 rank, u32 node) {
     return static_cast<u32>(outcome.first_node[rank]) + node;
 }
 
-Vector<Step> critical_path(const Model& model, const Outcome& outcome,
+std::vector<Step> critical_path(const Model& model, const Outcome& outcome,
                                 const Recording& recording) {
     const auto last = std::max_element(outcome.finish.begin(), outcome.finish.end());
     const auto rank = static_cast<std::size_t>(last - outcome.finish.begin());
@@ -130,7 +138,7 @@ Vector<Step> critical_path(const Model& model, const Outcome& outcome,
     return Walk(model, recording).back(recording.finished[actor], 0);
 }
 
-Vector<Step> waited_for(const Model& model, const Outcome& outcome, const Recording& recording,
+std::vector<Step> waited_for(const Model& model, const Outcome& outcome, const Recording& recording,
                              u32 rank, u32 node) {
     const u32 place = place_of(outcome, rank, node);
     if (outcome.end[place] == never) {

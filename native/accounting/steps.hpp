@@ -1,9 +1,8 @@
-// Steps: what something waited for, back along the causes.
-//
-// At a join the walk takes the last cause, so steps have no gaps and add up exactly.
+// Steps: what something waited for, back along the last cause at each join, so they add up exactly.
 #pragma once
 
-#include "base/vector.hpp"
+#include <vector>
+
 #include "record/recording.hpp"
 #include "model/model.hpp"
 #include "run/outcome.hpp"
@@ -11,7 +10,8 @@
 namespace yantra {
 
 enum class StepKind : u8 {
-    compute, memory, host, latency, wire, queued, hand_over, reduction, waiting, other
+    compute, memory, host, latency, wire, queued, hand_over, reduction, waiting, other,
+    unexplained_device, unexplained_host, begin, communication
 };
 
 struct Step {
@@ -25,17 +25,17 @@ struct Step {
 };
 
 // Back from the last finish; equal adjacent steps are merged.
-Vector<Step> critical_path(const Model& model, const Outcome& outcome, const Recording& recording);
+std::vector<Step> critical_path(const Model& model, const Outcome& outcome,
+                                const Recording& recording);
 
 // Back to its start; empty if it did not end.
-Vector<Step> waited_for(const Model& model, const Outcome& outcome, const Recording& recording,
+std::vector<Step> waited_for(const Model& model, const Outcome& outcome, const Recording& recording,
                              u32 rank, u32 node);
 
 StepKind kind_of(Why why);
 
 bool is_of_message(Why why);
 
-// The node's place among the nodes of all ranks that ran.
 u32 place_of(const Outcome& outcome, u32 rank, u32 node);
 
 }  // namespace yantra

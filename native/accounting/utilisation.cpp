@@ -1,12 +1,12 @@
 #include "accounting/utilisation.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "accounting/charged.hpp"
 #include "accounting/delays.hpp"
 #include "accounting/link_load.hpp"
 #include "accounting/steps.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -25,7 +25,7 @@ public:
 
     // Spreads them over [start, end).
     void add(std::size_t row, u64 start, u64 end, u64 bytes, u64 times) {
-        const Vector<u64>& edges = result_.edges;
+        const std::vector<u64>& edges = result_.edges;
         const auto found = std::upper_bound(edges.begin(), edges.end() - 1, start) - edges.begin();
         u64 given = 0;
         for (auto bin = static_cast<std::size_t>(found) - 1; given < bytes; ++bin) {
@@ -66,7 +66,6 @@ void for_each_hop(const Model& model, const Recording& recording, const Delays& 
     }
 }
 
-// From real rates to whole bytes that add up to the row's.
 class RealBins {
 public:
     RealBins(const Model& model, Bins&& edges, std::size_t rows)
@@ -115,14 +114,14 @@ private:
     }
 
     Utilisation result_;
-    Vector<double> sums_;
-    Vector<u64> whole_;
-    Vector<double> edges_ns_;
+    std::vector<double> sums_;
+    std::vector<u64> whole_;
+    std::vector<double> edges_ns_;
     std::size_t bins_ = 0;
 };
 
-Vector<u64> links_alike(const Recording& recording) {
-    Vector<u64> alike(recording.span_group.size(), recording.link_class.empty() ? 1 : 0);
+std::vector<u64> links_alike(const Recording& recording) {
+    std::vector<u64> alike(recording.span_group.size(), recording.link_class.empty() ? 1 : 0);
     for (u32 of_class : recording.link_class) {
         if (of_class != none) {
             ++alike[of_class];
@@ -131,8 +130,8 @@ Vector<u64> links_alike(const Recording& recording) {
     return alike;
 }
 
-Utilisation by_every_link(const Utilisation& by_class, const Vector<u32>& class_of,
-                          const Vector<u32>& row_of, u32 bins) {
+Utilisation by_every_link(const Utilisation& by_class, const std::vector<u32>& class_of,
+                          const std::vector<u32>& row_of, u32 bins) {
     Utilisation by_link{by_class.edges, {}};
     for (u32 of_class : class_of) {
         if (of_class != none && row_of[of_class] != none) {
@@ -165,7 +164,6 @@ Utilisation of_spans(const Model& model, const Outcome& outcome, const Recording
             real.add(row_of(stretch.link), stretch);
         }
     }
-    // Unlimited links are not shared, so their rates are not kept.
     const auto ticks_per_ns = static_cast<double>(model.semantics.scale.ticks_per_ns());
     for_each_crossing(model, recording, [&](u32 link, u32, u64 start, u64 end, u64 bytes) {
         const u64 all = bytes * times_of(link);
@@ -181,7 +179,7 @@ Utilisation of_spans(const Model& model, const Outcome& outcome, const Recording
 
 Utilisation dimensions_of_messages(const Model& model, const Outcome& outcome, const Recording& recording, u32 bins) {
     if (recording.by_span) {
-        const Vector<u64> alike = links_alike(recording);
+        const std::vector<u64> alike = links_alike(recording);
         return of_spans(model, outcome, recording, bins, recording.span_groups,
                         [&](u32 link) { return recording.span_group[link]; },
                         [&](u32 link) { return alike[link]; });
@@ -201,7 +199,6 @@ Utilisation dimensions_of_messages(const Model& model, const Outcome& outcome, c
         const MessageLog& message = recording.messages[i];
         const u64 sent = recording.moments[message.sent].time;
         const u64 end = recording.moments[message.arrived].time;
-        // What waited for a port crossed it last.
         const u64 first = std::min(end, sent + delays.latency_of(message));
         const u64 start = recording.by_port ? std::max(first, end - std::min(end, delays.transfer_of(message))) : first;
         for (u32 d = delays.lowest_dimension(message); d < grid.dimensions(); ++d) {
@@ -218,7 +215,7 @@ Utilisation dimensions_of_messages(const Model& model, const Outcome& outcome, c
 
 // By port, in the order of links.
 Utilisation port_utilisation(const Outcome& outcome, const Recording& recording, u32 bins) {
-    Vector<u32> row;   // by link, or class
+    std::vector<u32> row;   // by link, or class
     for (std::size_t i = 0; i < recording.port_spans.size(); ++i) {
         const u32 link = recording.port_spans[i].link;
         row.resize(std::max<std::size_t>(row.size(), link + std::size_t{1}), none);
@@ -248,7 +245,7 @@ Utilisation links_of_messages(const Model& model, const Outcome& outcome, const 
         return port_utilisation(outcome, recording, bins);
     }
     if (recording.by_span) {
-        Vector<u32> row = numbers_in_use(model, recording);
+        std::vector<u32> row = numbers_in_use(model, recording);
         row.resize(std::max<std::size_t>(row.size(), recording.series.links()), none);
         const auto rows = std::count_if(row.begin(), row.end(), [](u32 of) { return of != none; });
         Utilisation found = of_spans(model, outcome, recording, bins, static_cast<std::size_t>(rows),
@@ -256,9 +253,9 @@ Utilisation links_of_messages(const Model& model, const Outcome& outcome, const 
         return recording.link_class.empty() ? found : by_every_link(found, recording.link_class, row, bins);
     }
     const Delays delays(model, recording);
-    const Vector<u32>& classes = recording.link_class;
+    const std::vector<u32>& classes = recording.link_class;
     auto class_of = [&](u32 link) { return classes.empty() ? link : classes[link]; };
-    Vector<u32> used;
+    std::vector<u32> used;
     for (std::size_t i = 0; i < recording.hops.size(); ++i) {
         used.push_back(class_of(recording.hops[i].link));
     }
@@ -324,12 +321,12 @@ Utilisation link_utilisation(const Model& model, const Outcome& outcome, const R
     }
     const Grid grid(model.network.dimensions, model.network.tables);
     Charges charges(model, grid);
-    const Vector<u32> row_of = rows_of_charged(outcome, charges);
+    const std::vector<u32> row_of = rows_of_charged(outcome, charges);
     const std::size_t rows = outcome.links_on_demand ? outcome.links_on_demand().size() : outcome.links.size();
     Bins filled(makespan(outcome), bins, rows);
     for_each_known(model, outcome, [&](const KnownCollective& known, u32, u64 start, u64 end) {
         charges.add(known, 1);
-        const Vector<u32> touched = charges.take_touched();
+        const std::vector<u32> touched = charges.take_touched();
         for (const u32 link : touched) {
             filled.add(row_of[link], start, end, charges.links()[link].bytes, 1);
         }

@@ -1,10 +1,9 @@
-// Utilisation: bytes of each dimension or link in equal bins of a run.
-//
-// By rates where messages share links, else spread evenly over a message's time. Bytes are whole
-// and their sums exact.
+// Utilisation: bytes of each dimension or link in equal bins of a run. By rates where messages
+// share links, else spread evenly over a message's time.
 #pragma once
 
-#include "base/vector.hpp"
+#include <vector>
+
 #include "record/recording.hpp"
 #include "model/model.hpp"
 #include "run/outcome.hpp"
@@ -12,14 +11,13 @@
 namespace yantra {
 
 struct Utilisation {
-    Vector<u64> edges;   // ticks at which the bins begin; one more at the end
-    Vector<u64> bytes;   // of the first dimension or link, by bin; then of the next
+    std::vector<u64> edges;   // ticks at which the bins begin; one more at the end
+    std::vector<u64> bytes;   // of the first dimension or link, by bin; then of the next
 };
 
 Utilisation dimension_utilisation(const Model& model, const Outcome& outcome,
                                   const Recording& recording, u32 bins);
 
-// By link, in the order of Outcome::links.
 Utilisation link_utilisation(const Model& model, const Outcome& outcome, const Recording& recording,
                              u32 bins);
 

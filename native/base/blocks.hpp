@@ -1,18 +1,15 @@
-// Blocks: an array that only grows, in blocks of 65,536 items that never move.
-//
-// Trade-off: an access takes one more load than in a vector, but growth copies nothing. From the
-// fifth on, four blocks are allocated at once, in large pages if possible, as page faults cost more
-// than the writes.
+// Blocks: an array that only grows, in blocks of 65,536 items that never move. Trade-off: an access
+// takes one more load than in a vector, but growth copies nothing.
 #pragma once
 
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
 #include <type_traits>
+#include <vector>
 
 #include "base/huge_pages.hpp"
 #include "base/types.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -46,7 +43,6 @@ private:
         void operator()(T* items) const { std::free(items); }
     };
 
-    // Items are written before they are read.
     [[gnu::noinline]] void grow() {
         static_assert(std::is_trivially_copyable_v<T>);
         if (size_ >> bits < blocks_.size()) {
@@ -54,15 +50,15 @@ private:
         }
         const std::size_t more = blocks_.size() < most_single ? 1 : most_single;
         const std::size_t count = more << bits;
-        T* const items = static_cast<T*>(vectors::there(HugePages::room(count * sizeof(T), alignof(T))));
+        T* const items = HugePages<T>().allocate(count);
         owned_.emplace_back(items);
         for (std::size_t at = 0; at < more; ++at) {
             blocks_.push_back(items + (at << bits));
         }
     }
 
-    Vector<std::unique_ptr<T[], GiveBack>> owned_;
-    Vector<T*> blocks_;
+    std::vector<std::unique_ptr<T[], GiveBack>> owned_;
+    std::vector<T*> blocks_;
     std::size_t size_ = 0;
 };
 

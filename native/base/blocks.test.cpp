@@ -1,8 +1,9 @@
 // Blocks holds what a vector would, and an item never moves.
 #include "base/blocks.hpp"
 
+#include <vector>
+
 #include "base/test.hpp"
-#include "base/vector.hpp"
 
 namespace {
 
@@ -12,8 +13,8 @@ using test::check;
 void run(u32 seed) {
     test::Random random(seed);
     Blocks<u64> blocks;
-    Vector<u64> oracle;
-    Vector<const u64*> places;
+    std::vector<u64> oracle;
+    std::vector<const u64*> places;
     const u64 count = 65'536 * 5 + random.below(65'536 * 4);   // over borders of blocks made one by one and by fours
     for (u64 step = 0; step < count; ++step) {
         const u64 value = random.below(1'000'000);

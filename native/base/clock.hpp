@@ -1,10 +1,5 @@
-// TimeScale: from a real duration in nanoseconds to whole ticks.
-//
-// Native scenarios round to the nearest picosecond; the astra-sim semantics truncate to
-// nanoseconds, as upstream's conversion from double does.
-//
-// Durations above `longest_ticks` are refused here; no moment exceeds `latest_tick`, so the event
-// queue needs one comparison.
+// TimeScale: from nanoseconds to whole ticks. Native scenarios round to the nearest picosecond; the
+// astra-sim semantics truncate to nanoseconds, as upstream. No moment exceeds `latest_tick`.
 #pragma once
 
 #include <cmath>
@@ -70,7 +65,7 @@ private:
     explicit TimeScale(u64 ticks_per_ns) : ticks_per_ns_(ticks_per_ns) {}
 
     // A rate of 0 or none means no limit, so no time; NaN lasts for ever, as in upstream's
-    // conversion. Rates with infinite times are refused before the run.
+    // conversion.
     [[gnu::noinline, gnu::cold]] u64 outside(double ticks) const {
         if (std::isnan(ticks)) {
             return latest_tick;

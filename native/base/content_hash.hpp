@@ -1,8 +1,6 @@
-// A hash of a file's content, at the speed of memory.
-//
-// Four lanes multiply 16 bytes each to 128 bits and fold them (as wyhash: Wang Yi, 2019,
-// github.com/wangyi-fudan/wyhash, public domain). Trade-off: collisions can be forged, so compare
-// contents where hashes are equal.
+// A hash of a file's content at the speed of memory, in four lanes (as wyhash: Wang Yi, 2019,
+// github.com/wangyi-fudan/wyhash). Trade-off: collisions can be forged, so compare contents where
+// hashes are equal.
 #pragma once
 
 #include <array>
@@ -29,7 +27,6 @@ inline u64 content_hash(std::string_view content) {
         std::memcpy(&read, from, sizeof(read));
         return read;
     };
-    // Written out to keep the lanes in registers.
     const auto mix = [&lane, &word]<std::size_t... at>(const char* from, std::index_sequence<at...>) {
         ((lane[at] = folded_product(word(from + 16 * at) ^ lane[at], word(from + 16 * at + 8) ^ odd)), ...);
     };

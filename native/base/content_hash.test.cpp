@@ -1,4 +1,4 @@
-// Contents that differ in a bit, in their length or in their order have different hashes.
+// Contents that differ have different hashes.
 #include "base/content_hash.hpp"
 
 #include <string>

@@ -1,5 +1,4 @@
-// CutSizes: messages that carry only the low 32 bits of their size, as ASTRA-sim does where it
-// keeps sizes in an int (quirk sizes-of-32-bits).
+// CutSizes: messages that carry only the low 32 bits of their size (quirk sizes-of-32-bits).
 #pragma once
 
 #include "base/types.hpp"

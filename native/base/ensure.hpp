@@ -10,7 +10,6 @@ struct InternalFault : std::logic_error {
     using std::logic_error::logic_error;
 };
 
-// Separate, so that the check is small enough to inline.
 [[noreturn, gnu::noinline, gnu::cold]] inline void fail(const char* what) { throw InternalFault(what); }
 
 inline void ensure(bool condition, const char* what) {

@@ -1,7 +1,5 @@
-// Growing: an array that grows at its end, of items copied as bytes.
-//
-// Trade-off: it can do less than Vector, but growth is a tail call of push(), so callers save no
-// registers for it.
+// Growing: an array of items copied as bytes, which only grows. Trade-off: less than std::vector,
+// but push() saves no registers.
 #pragma once
 
 #include <algorithm>

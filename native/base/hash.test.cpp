@@ -1,18 +1,18 @@
-// A hash over a sequence differs between sequences that differ in one number, in their order or in length.
+// Sequences that differ have different hashes.
 #include "base/hash.hpp"
 
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "base/test.hpp"
-#include "base/vector.hpp"
 
 namespace {
 
 using namespace yantra;
 using test::check;
 
-u64 hash_of(const Vector<u64>& numbers) {
+u64 hash_of(const std::vector<u64>& numbers) {
     u64 hash = 0;
     for (u64 number : numbers) {
         hash = mix(hash, number);
@@ -26,10 +26,11 @@ int main() {
     test::Random random(0);
     std::set<u64> seen;
     for (u64 length = 1; length < 200; ++length) {
-        check(seen.insert(hash_of(Vector<u64>(length, 0))).second, "lengths hash alike", length);
+        check(seen.insert(hash_of(std::vector<u64>(length, 0))).second, "lengths hash alike",
+              length);
     }
     for (u64 step = 0; step < 5000; ++step) {
-        Vector<u64> numbers(2 + random.below(10));
+        std::vector<u64> numbers(2 + random.below(10));
         for (u64& number : numbers) {
             number = random.below(100);
         }

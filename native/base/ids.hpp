@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <functional>
 #include <utility>
+#include <vector>
 
 #include "base/types.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -35,10 +35,9 @@ inline constexpr Id<Tag> Id<Tag>::none{};
 template <class IdType, class T>
 class IdVector {
 public:
-    using Values = Vector<T>;
+    using Values = std::vector<T>;
 
     IdVector() = default;
-    // Without a value nothing is copied, so large types need no copy code.
     explicit IdVector(std::size_t size) : values_(size) {}
     IdVector(std::size_t size, const T& value) : values_(size, value) {}
     explicit IdVector(Values values) : values_(std::move(values)) {}

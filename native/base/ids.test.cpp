@@ -1,4 +1,4 @@
-// An id compares only with its own kind, converts into nothing, and alone indexes its vector.
+// An id compares only with its own kind, and alone indexes its vector.
 #include "base/ids.hpp"
 
 #include <concepts>

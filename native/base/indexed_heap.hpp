@@ -2,9 +2,9 @@
 #pragma once
 
 #include <utility>
+#include <vector>
 
 #include "base/types.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -80,9 +80,9 @@ private:
         put(place, number);
     }
 
-    Vector<u32> heap_;
-    Vector<u32> place_;   // by number; none: absent
-    Vector<double> key_;
+    std::vector<u32> heap_;
+    std::vector<u32> place_;   // by number; none: absent
+    std::vector<double> key_;
 };
 
 }  // namespace yantra

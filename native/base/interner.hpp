@@ -1,7 +1,5 @@
-// Interner: gives equal strings one small number, in order of first appearance.
-//
-// Trade-off: open addressing, at most half full; strings are never removed. The hash is not keyed:
-// a hostile file can make lookups linear, never wrong.
+// Interner: gives equal strings one small number, in order of first appearance. Trade-off: open
+// addressing, at most half full; strings are never removed.
 #pragma once
 
 #include <bit>
@@ -11,9 +9,9 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -41,8 +39,8 @@ public:
         return slot;
     }
 
-    const Vector<std::string>& names() const { return names_; }
-    Vector<std::string> take() && { return std::move(names_); }
+    const std::vector<std::string>& names() const { return names_; }
+    std::vector<std::string> take() && { return std::move(names_); }
 
 private:
     template <typename Word>
@@ -52,7 +50,6 @@ private:
         return word;
     }
 
-    // The last word overlaps the one before.
     static std::uint64_t hash(std::string_view text) {
         constexpr std::uint64_t factor = 0x9e3779b97f4a7c15U;
         const std::size_t size = text.size();
@@ -89,8 +86,8 @@ private:
         }
     }
 
-    Vector<std::uint32_t> slots_;
-    Vector<std::string> names_;
+    std::vector<std::uint32_t> slots_;
+    std::vector<std::string> names_;
 };
 
 }  // namespace yantra

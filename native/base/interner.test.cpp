@@ -1,7 +1,4 @@
 // Interner numbers strings by first appearance, whatever their length and however many there are.
-//
-// The oracle is a map. Short alphabets make equal strings frequent; lengths around 4 and 8 bytes reach
-// every way in which the hash reads them.
 #include "base/interner.hpp"
 
 #include <map>

@@ -1,7 +1,5 @@
-// Interruption: how a long loop of the core notices a signal.
-//
-// A handler sets `has_come`, which loops check between steps for one load. The embedder's `answer`
-// returns to go on and throws to stop.
+// Interruption: how a long loop of the core notices a signal. The embedder's `answer` returns to go
+// on and throws to stop.
 #pragma once
 
 #include <atomic>

@@ -1,9 +1,6 @@
-// NumberMap: from 64-bit numbers to small values.
-//
-// Open addressing with linear probing, at most half full. Trade-off: one number cannot be a key (it
-// marks free slots), and values move on insertion and removal; but all entries are one allocation.
-// Removal closes the gap (Knuth, "The Art of Computer Programming", volume 3, section 6.4,
-// algorithm R).
+// NumberMap: from 64-bit numbers to small values, by open addressing (removal: Knuth, "The Art of
+// Computer Programming", volume 3, section 6.4, algorithm R). Trade-off: one number cannot be a
+// key, and values move.
 #pragma once
 
 #include <bit>
@@ -65,11 +62,10 @@ private:
 
     std::size_t mask() const { return slots_.size() - 1; }
     std::size_t next(std::size_t slot) const { return (slot + 1) & mask(); }
-    // By the high bits, which depend on every bit of the key.
     std::size_t first_slot(u64 key) const {
         return static_cast<std::size_t>(mix(0, key) >> (std::countl_zero(static_cast<u64>(mask()))));
     }
-    // Where the key is or would be. Precondition: there are slots.
+    // Precondition: there are slots.
     std::size_t slot_of(u64 key) const {
         std::size_t at = first_slot(key);
         while (slots_[at].key != key && slots_[at].key != no_key) {

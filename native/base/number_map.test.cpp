@@ -1,4 +1,4 @@
-// It holds what a std::map holds, whatever comes and goes, also for keys that begin at one slot.
+// It holds what a std::map holds.
 #include "base/number_map.hpp"
 
 #include <map>

@@ -1,8 +1,6 @@
-// Poison: memory that must be written before it is read again.
-//
-// A debug build (YANTRA_POISON) overwrites it with a pattern that is no index, kind or time; under
-// AddressSanitizer a read ends the program. Trade-off: items that are not plain bytes keep their
-// contents for reuse, so only AddressSanitizer catches reads of these.
+// Poison: memory that must be written before it is read again: a pattern in a debug build
+// (YANTRA_POISON), an error under AddressSanitizer. Trade-off: items that are not plain bytes keep
+// their contents.
 #pragma once
 
 #include <cstddef>
@@ -44,7 +42,7 @@ struct Poison {
             std::memset(static_cast<void*>(items), pattern, count * sizeof(T));
         }
     }
-    // Allows writing. The items hold the pattern, or what they held.
+    // Allows writing.
     template <class T>
     static void lift([[maybe_unused]] T* items, [[maybe_unused]] std::size_t count = 1) {
 #if defined(YANTRA_POISON_ASAN)

@@ -1,9 +1,5 @@
-// Pool: objects with a 32-bit index; freed indices are reused, last freed first.
-//
-// Trade-off: an index costs one more load than a pointer, but is half as wide, survives growth and
-// cannot dangle into unmapped memory. Free indices are a stack, whose end is cached, unlike links
-// through free objects. Debug builds poison freed objects (base/poison.hpp), since a stale index
-// shows only on reuse.
+// Pool: objects with a 32-bit index; the last freed is reused first. Trade-off: an index costs one
+// more load than a pointer, but survives growth.
 #pragma once
 
 #include "base/huge_pages.hpp"
@@ -12,7 +8,7 @@
 
 namespace yantra {
 
-// `readable`: freed objects keep their contents, for users that detect reuse by a number in them.
+// `readable`: freed objects keep their contents.
 enum class Freed { unreadable, readable };
 
 template <class T, Freed freed = Freed::unreadable>
@@ -29,8 +25,7 @@ public:
         return index;
     }
 
-    // take() without clearing, for hot paths that set every field in place: a value built on the
-    // stack and copied stalls on its own stores.
+    // take() without clearing: a value built on the stack and copied stalls on its own stores.
     u32 take_as_left() {
         if (free_count_ == 0) [[unlikely]] {
             return grow();

@@ -1,11 +1,11 @@
-// Pool gives every live item an index of its own, keeps its value, and reuses the last freed first;
-// what is free cannot be read unnoticed.
+// Every live item has an index of its own; the last freed is reused first, and cannot be read
+// unnoticed.
 #include "base/pool.hpp"
 
 #include <map>
+#include <vector>
 
 #include "base/test.hpp"
-#include "base/vector.hpp"
 
 namespace {
 
@@ -16,7 +16,7 @@ void run(u32 seed) {
     test::Random random(seed);
     Pool<u64> pool;
     std::map<u32, u64> live;
-    Vector<u32> freed;
+    std::vector<u32> freed;
     u32 highest = 0;
     for (u64 step = 0; step < 5000; ++step) {
         if (!live.empty() && random.one_in(2 + step % 3)) {
@@ -41,7 +41,6 @@ void run(u32 seed) {
     }
 }
 
-// An index that is read after it was given back holds neither its old value nor one that anybody would set.
 void what_is_given_back_is_poisoned() {
     struct Item {
         u64 wide = 1;
@@ -61,7 +60,6 @@ void what_is_given_back_is_poisoned() {
     check(pool.take() == index && pool[index].wide == 1, "an item taken anew was not cleared", 1);
 }
 
-// Generations and serials distinguish uses of one place, also while it is free.
 void what_may_be_read_while_it_is_free_stays() {
     Pool<u64, Freed::readable> pool;
     const u32 index = pool.take(42);
@@ -71,9 +69,8 @@ void what_may_be_read_while_it_is_free_stays() {
     check(pool[pool.take()] == 0, "a new item is not cleared", 2);
 }
 
-// What holds more than bytes keeps its room.
 void items_with_room_of_their_own_keep_it() {
-    Pool<Vector<u32>> pool;
+    Pool<std::vector<u32>> pool;
     const u32 index = pool.take_as_left();
     pool[index].resize(100);
     pool.give_back(index);
@@ -81,7 +78,7 @@ void items_with_room_of_their_own_keep_it() {
 }
 
 void a_pool_grows_and_ends_with_free_items() {
-    Pool<Vector<u32>> pool;
+    Pool<std::vector<u32>> pool;
     for (u32 at = 0; at < 10; ++at) {
         pool[pool.take_as_left()].resize(at);
     }

@@ -1,8 +1,5 @@
-// JSON lists as Python writes its lists: [1, 'Tensor(float)', True, None].
-//
-// Chakra files hold Python lists as text. Trade-off: only simple items are written here (strings
-// without escapes and quotes, numbers spelled as Python does); others are refused and left to
-// Python's parser and repr(), which take ten times as long.
+// JSON lists as Python's repr() of lists, as Chakra files hold them. Trade-off: only simple items
+// (strings without escapes, numbers spelled as Python does); others are left to Python.
 #pragma once
 
 #include <cstddef>
@@ -32,8 +29,7 @@ inline std::size_t python_string(std::string_view json, std::size_t at, std::str
 
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Appends the digits after 0. without trailing zeros, as repr() does, which writes numbers below
-// 1e-4 with an exponent.
+// Appends the digits after 0. as repr() does.
 inline void python_small(std::string_view fraction, std::string& out) {
     const std::size_t first = fraction.find_first_not_of('0');
     if (first == std::string_view::npos || first < 4) {
@@ -52,7 +48,7 @@ inline void python_small(std::string_view fraction, std::string& out) {
     out += static_cast<char>('0' + exponent % 10);
 }
 
-// A whole number, or a fraction of at most 15 digits, which a double holds and repr() gives back.
+// A whole number, or a fraction of at most 15 digits, which a double holds.
 inline std::size_t python_number(std::string_view json, std::size_t at, std::string& out) {
     const std::size_t begin = at;
     at += json[at] == '-' ? 1 : 0;
@@ -156,14 +152,14 @@ inline std::size_t python_list(std::string_view json, std::size_t at, std::strin
     return at;
 }
 
-// The lists of an operator's inputs or outputs. Reuse one to keep its memory.
+// Reuse one to keep its memory.
 class IoTexts {
 public:
     std::string values;
     std::string shapes;
     std::string types;
 
-    // False if the object needs Python; the texts are then undefined.
+    // False if the object needs Python.
     bool read(std::string_view json) {
         values = shapes = types = "[]";
         std::size_t at = skip_space(json, 0);

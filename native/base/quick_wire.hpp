@@ -1,8 +1,5 @@
-// QuickReader: reads the wire format like WireReader, without saying what is wrong.
-//
-// Trade-off: it keeps no offsets, so it stays in registers. Where WireReader throws it returns
-// false; read again with WireReader for the message. Source: protobuf encoding guide,
-// https://protobuf.dev/programming-guides/encoding.
+// QuickReader: reads the wire format like WireReader, without saying what is wrong. Where
+// WireReader throws it returns false; read again with WireReader for the message.
 #pragma once
 
 #include <cstddef>
@@ -86,7 +83,6 @@ public:
 private:
     std::uint64_t next() { return static_cast<std::uint8_t>(*cursor_++); }
 
-    // Reads the rest of a number whose first byte exists.
     bool rest_of_varint(std::uint64_t& value) {
         value &= 0x7fU;
         for (unsigned shift = 7; cursor_ != end_; shift += 7) {

@@ -1,5 +1,4 @@
-// Shared: a vector or text that copies on write, as graphs of a job's ranks mostly differ in a
-// column or two. Trade-off: reads take one more step.
+// Shared: a vector or text that copies on write. Trade-off: reads take one more step.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +7,7 @@
 #include <memory>
 #include <string>
 #include <utility>
-
-#include "base/vector.hpp"
+#include <vector>
 
 namespace yantra {
 
@@ -52,6 +50,6 @@ private:
 };
 
 template <class Value>
-using SharedVector = Shared<Vector<Value>>;
+using SharedVector = Shared<std::vector<Value>>;
 
 }  // namespace yantra

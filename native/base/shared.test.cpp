@@ -2,9 +2,9 @@
 #include "base/shared.hpp"
 
 #include <string>
+#include <vector>
 
 #include "base/test.hpp"
-#include "base/vector.hpp"
 
 namespace {
 
@@ -13,15 +13,15 @@ using test::check;
 
 constexpr std::size_t copies = 5;
 
-bool are_equal(const SharedVector<u32>& shared, const Vector<u32>& plain) {
-    return Vector<u32>(shared.begin(), shared.end()) == plain && shared.size() == plain.size() &&
-           shared.empty() == plain.empty();
+bool are_equal(const SharedVector<u32>& shared, const std::vector<u32>& plain) {
+    return std::vector<u32>(shared.begin(), shared.end()) == plain &&
+           shared.size() == plain.size() && shared.empty() == plain.empty();
 }
 
 void run(u32 seed) {
     test::Random random(seed);
-    Vector<SharedVector<u32>> shared(copies);
-    Vector<Vector<u32>> plain(copies);
+    std::vector<SharedVector<u32>> shared(copies);
+    std::vector<std::vector<u32>> plain(copies);
     for (u64 step = 0; step < 500; ++step) {
         const std::size_t at = random.below(copies);
         const std::size_t other = random.below(copies);

@@ -1,5 +1,5 @@
-// TooLong: a duration or moment beyond the clock: ticks have 63 bits (106 days of picoseconds, 292
-// years of nanoseconds), so that the sum of a duration and a moment fits 64 bits.
+// TooLong: a duration or moment beyond the clock of 63 bits (106 days of picoseconds, 292 years of
+// nanoseconds).
 #pragma once
 
 #include <optional>

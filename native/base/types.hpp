@@ -1,4 +1,4 @@
-// Short names for the integer types of the core, and the one index that means "none".
+// Short names for integer types, and the index that means "none".
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,4 @@
-// Finds the first byte of a text that is not valid UTF-8.
-//
-// ASCII is passed eight bytes at a time, the rest byte by byte, as trace text is mostly ASCII.
-// Source: RFC 3629, section 4 (table of well-formed sequences).
+// Finds the first byte that is not valid UTF-8 (RFC 3629, section 4).
 #pragma once
 
 #include <cstddef>
@@ -11,7 +8,6 @@
 
 namespace yantra {
 
-// Length of the well-formed sequence at the start of `text`, or 0.
 inline std::size_t utf8_sequence_bytes(std::string_view text) {
     const auto at = [&](std::size_t i) -> unsigned {
         return i < text.size() ? static_cast<std::uint8_t>(text[i]) : 0U;
@@ -63,7 +59,6 @@ inline std::size_t first_bad_utf8(std::string_view text) {
     while (i + word <= size && is_ascii(text.data() + i, word)) {
         i += word;
     }
-    // The remainder is checked together with bytes before it.
     const std::size_t last = size < word ? 0 : size - word;
     if (i >= last && is_ascii(text.data() + last, size - last)) {
         return size;

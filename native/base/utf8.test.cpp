@@ -1,7 +1,4 @@
-// first_bad_utf8 stops at the first byte that begins no well-formed sequence.
-//
-// The oracle decodes by arithmetic: a sequence is well formed if it is the shortest encoding of its
-// number, and the number is a Unicode scalar value.
+// first_bad_utf8 agrees with decoding by arithmetic.
 #include "base/utf8.hpp"
 
 #include <string>
@@ -27,7 +24,6 @@ std::string encoded(u64 scalar) {
     return {static_cast<char>(0xf0 | scalar >> 18), tail(12), tail(6), tail(0)};
 }
 
-// The bytes of the well-formed sequence that a text begins with, or 0.
 std::size_t slow_sequence(const std::string& text) {
     for (std::size_t bytes = 1; bytes <= 4 && bytes <= text.size(); ++bytes) {
         const u64 lead = static_cast<u8>(text[0]);

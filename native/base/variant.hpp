@@ -1,8 +1,6 @@
-// A run is compiled twice: plain, and recorded with the cause of every event.
-//
-// Components record through probes, which in a plain run are empty types and cost no instruction.
-// Types that differ are in an inline namespace. Trade-off: the folders that are compiled twice
-// (CMakeLists.txt) take twice as long to build.
+// A run is compiled twice: plain, and recorded with the cause of every event. Probes cost nothing
+// in a plain run; types that differ are in an inline namespace. Trade-off: these folders take twice
+// as long to build.
 #pragma once
 
 #ifdef YANTRA_RECORDED

@@ -1,9 +1,5 @@
-// WireReader: a bounds-checked reader of the protobuf wire format; the one class that touches raw
-// bytes.
-//
-// Trade-off: every read is checked against the end of its message (one predictable branch). Groups
-// (wire types 3 and 4, withdrawn from protobuf before Chakra) are refused, so no nesting is
-// tracked. Source: protobuf encoding guide, https://protobuf.dev/programming-guides/encoding.
+// WireReader: a bounds-checked reader of the protobuf wire format
+// (https://protobuf.dev/programming-guides/encoding). Groups (wire types 3 and 4) are refused.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +13,6 @@ namespace yantra {
 
 inline constexpr std::uint64_t max_record_bytes = 0x7fffffff;
 
-// A broken input file, with the offset of its first wrong byte.
 class TraceFault : public std::runtime_error {
 public:
     TraceFault(std::uint64_t byte_offset, const std::string& problem)
@@ -51,7 +46,7 @@ struct WireTag {
 
 class WireReader {
 public:
-    // Offsets in faults count from `first_offset`, the place of `bytes` in the file.
+    // Offsets in faults count from `first_offset`.
     explicit WireReader(std::string_view bytes, std::uint64_t first_offset = 0)
         : begin_(bytes.data()),
           cursor_(bytes.data()),
@@ -85,7 +80,6 @@ public:
     std::uint32_t fixed32() { return fixed<std::uint32_t>(); }
     std::uint64_t fixed64() { return fixed<std::uint64_t>(); }
 
-    // A length-delimited field: text, bytes, a packed list or a message.
     std::string_view block() {
         const std::uint64_t start = offset();
         const std::uint64_t size = varint();
@@ -114,7 +108,7 @@ public:
         return WireReader(bytes, offset() - bytes.size());
     }
 
-    // Prefetches four cache lines so far ahead; readers of many files need it.
+    // Prefetches four cache lines; readers of many files need it.
     void fetch(std::size_t ahead) const {
         constexpr std::size_t line = 64;
         if (left() > ahead + 4 * line) {
@@ -124,7 +118,6 @@ public:
         }
     }
 
-    // The bytes from an earlier offset of this message to here.
     std::string_view since(std::uint64_t offset_before) const {
         const auto size = static_cast<std::size_t>(offset() - offset_before);
         return {cursor_ - size, size};

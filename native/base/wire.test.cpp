@@ -1,8 +1,8 @@
 // WireReader reads what WireWriter wrote, and refuses every prefix of it that ends within a field.
-#include "base/vector.hpp"
 #include "base/wire.hpp"
 
 #include <string>
+#include <vector>
 
 #include "base/test.hpp"
 #include "base/wire_writer.hpp"
@@ -22,11 +22,11 @@ struct Field {
 
 u64 any_number(test::Random& random) { return random.below(~u64{0}) >> random.below(64); }
 
-Vector<Field> any_fields(test::Random& random, std::string& out) {
+std::vector<Field> any_fields(test::Random& random, std::string& out) {
     constexpr WireType types[] = {WireType::varint, WireType::fixed64, WireType::block,
                                   WireType::fixed32};
     WireWriter writer(out);
-    Vector<Field> fields;
+    std::vector<Field> fields;
     for (u64 left = random.below(6); left > 0; --left) {
         Field field{static_cast<u32>(1 + random.below((1 << 29) - 1)), types[random.below(4)],
                     any_number(random), std::string(random.below(200), 'b'), 0};
@@ -48,7 +48,7 @@ Vector<Field> any_fields(test::Random& random, std::string& out) {
     return fields;
 }
 
-void comes_back(const Vector<Field>& fields, const std::string& bytes, u64 step) {
+void comes_back(const std::vector<Field>& fields, const std::string& bytes, u64 step) {
     WireReader reader(bytes);
     WireReader skipping(bytes);
     for (const Field& field : fields) {
@@ -68,7 +68,7 @@ void comes_back(const Vector<Field>& fields, const std::string& bytes, u64 step)
 }
 
 // The fields that can be read from a text that is cut off.
-void a_prefix_is_refused(const Vector<Field>& fields, const std::string& bytes, u64 step) {
+void a_prefix_is_refused(const std::vector<Field>& fields, const std::string& bytes, u64 step) {
     for (std::size_t size = 0; size < bytes.size(); ++size) {
         WireReader reader(std::string_view(bytes).substr(0, size));
         std::size_t whole = 0;
@@ -97,7 +97,7 @@ int main() {
     test::Random random(0);
     for (u64 step = 0; step < 500; ++step) {
         std::string bytes;
-        const Vector<Field> fields = any_fields(random, bytes);
+        const std::vector<Field> fields = any_fields(random, bytes);
         comes_back(fields, bytes, step);
         a_prefix_is_refused(fields, bytes, step);
     }

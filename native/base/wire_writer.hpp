@@ -1,7 +1,5 @@
-// WireWriter: appends the protobuf wire format to a string.
-//
-// Trade-off: a nested message is written twice (alone, then into its parent), which saves a sizing
-// pass. Source: protobuf encoding guide.
+// WireWriter: appends the protobuf wire format to a string. Trade-off: a nested message is written
+// twice (alone, then into its parent), which saves a sizing pass.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Signed numbers folded to small unsigned ones: 0, -1, 1, -2, ... become 0, 1, 2, 3, ..., so that
-// small differences take few bytes (Protocol Buffers, encoding, "Signed Integers").
+// Signed numbers folded to small unsigned ones: 0, -1, 1, -2, ... become 0, 1, 2, 3, ... (Protocol
+// Buffers, encoding, "Signed Integers").
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,10 @@
-// Python tables as a stream of the Arrow C data interface, for other libraries.
-//
-// Readers may keep batches beyond the interpreter, so a batch owns its memory and is released
-// without Python. Trade-off: one copy. Source:
-// https://arrow.apache.org/docs/format/CDataInterface.html and CStreamInterface.html
+// Python tables as a stream of the Arrow C data interface
+// (https://arrow.apache.org/docs/format/CDataInterface.html and CStreamInterface.html). A batch
+// owns its memory. Trade-off: one copy.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <cerrno>
 #include <cstdint>
@@ -15,12 +14,11 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "base/types.hpp"
-#include "base/vector.hpp"
 #include "bind/choices.hpp"
 #include "bind/parts.hpp"
-#include "bind/vectors.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -66,16 +64,15 @@ namespace {
 constexpr const char* stream_name = "arrow_array_stream";
 constexpr int64_t nullable = 2;   // ARROW_FLAG_NULLABLE
 
-// Rows, missing values, and buffers; absent ones are None.
-using ArrowColumn = std::tuple<int64_t, int64_t, Vector<std::optional<nb::bytes>>>;
+using ArrowColumn = std::tuple<int64_t, int64_t, std::vector<std::optional<nb::bytes>>>;
 
-// What a schema or array points to. Children are released with it, unless the reader took them.
+// Children are released with it, unless the reader took them.
 template <class Struct>
 struct Owned {
-    Vector<std::string> texts;     // format and name, or buffers
-    Vector<const void*> buffers;
-    Vector<Struct> children;
-    Vector<Struct*> pointers;
+    std::vector<std::string> texts;     // format and name, or buffers
+    std::vector<const void*> buffers;
+    std::vector<Struct> children;
+    std::vector<Struct*> pointers;
 
     void point_to_children() {
         for (Struct& child : children) {
@@ -96,7 +93,7 @@ void release_owned(Struct* released) {
 }
 
 // The schema owns the children.
-ArrowSchema schema_of(std::string format, std::string name, int64_t flags, Vector<ArrowSchema> children) {
+ArrowSchema schema_of(std::string format, std::string name, int64_t flags, std::vector<ArrowSchema> children) {
     auto owned = std::make_unique<Owned<ArrowSchema>>();
     owned->texts = {std::move(format), std::move(name)};
     owned->children = std::move(children);
@@ -123,7 +120,7 @@ ArrowArray column_array(const ArrowColumn& column) {
     owned->texts.reserve(buffers.size());   // a text that moves would invalidate its pointer
     for (const std::optional<nb::bytes>& buffer : buffers) {
         if (buffer) {
-            // Never empty, so that no short string is stored inside the object.
+            // Never empty: no short string is inside the object.
             owned->texts.emplace_back().reserve(buffer->size() + 64);
             owned->texts.back().assign(buffer->c_str(), buffer->size());
         }
@@ -132,17 +129,15 @@ ArrowArray column_array(const ArrowColumn& column) {
     return array_of(length, nulls, std::move(owned));
 }
 
-// `next` returns the columns of the next rows, or None after the last.
 struct TableSource {
-    Vector<std::string> names;
-    Vector<std::string> formats;
+    std::vector<std::string> names;
+    std::vector<std::string> formats;
     nb::callable next;
     std::string error;
 };
 
 TableSource& source_of(ArrowArrayStream* stream) { return *static_cast<TableSource*>(stream->private_data); }
 
-// Runs `act` and turns exceptions into the consumer's error codes.
 template <class Act>
 int told(ArrowArrayStream* stream, Act act) {
     try {
@@ -156,7 +151,7 @@ int told(ArrowArrayStream* stream, Act act) {
 
 int get_schema(ArrowArrayStream* stream, ArrowSchema* into) {
     return told(stream, [into](const TableSource& source) {
-        Vector<ArrowSchema> columns;
+        std::vector<ArrowSchema> columns;
         for (std::size_t at = 0; at < source.names.size(); ++at) {
             columns.push_back(schema_of(source.formats[at], source.names[at], nullable, {}));
         }
@@ -172,7 +167,7 @@ int get_next(ArrowArrayStream* stream, ArrowArray* into) {
         if (given.is_none()) {
             return;
         }
-        const auto columns = nb::cast<Vector<ArrowColumn>>(given);
+        const auto columns = nb::cast<std::vector<ArrowColumn>>(given);
         auto owned = std::make_unique<Owned<ArrowArray>>();
         owned->buffers.push_back(nullptr);   // no row is missing as a whole
         for (const ArrowColumn& column : columns) {
@@ -202,7 +197,8 @@ void end_of_capsule(PyObject* capsule) {
 
 using NextColumns = nb::typed<nb::callable, nb::object()>;
 
-nb::object arrow_stream(Vector<std::string> names, Vector<std::string> formats, NextColumns next) {
+nb::object arrow_stream(std::vector<std::string> names, std::vector<std::string> formats,
+                        NextColumns next) {
     auto source = std::make_unique<TableSource>();
     *source = {std::move(names), std::move(formats), std::move(next), ""};
     auto stream = std::make_unique<ArrowArrayStream>();

@@ -6,6 +6,7 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unordered_map.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <memory>
@@ -13,9 +14,9 @@
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 #include "bind/arrays.hpp"
 #include "bind/choices.hpp"
 #include "bind/fields.hpp"
@@ -24,7 +25,6 @@
 #include "bind/network_from_python.hpp"
 #include "bind/optional.hpp"
 #include "bind/parts.hpp"
-#include "bind/vectors.hpp"
 #include "collective/make.hpp"
 #include "model/builder.hpp"
 #include "model/work.hpp"
@@ -39,13 +39,12 @@ namespace {
 
 constexpr u64 comm_types = 32;   // bits in a set of them
 
-// Comm_types, as bits, that graphs use in communicators of each layout, and those of groups named
-// differently from their communicator.
-std::pair<Vector<std::pair<LayoutId, u64>>, Vector<UsedCollective>> used_in_layouts(
-    const ModelBuilder& builder, const Vector<std::shared_ptr<const Graph>>& graphs,
+// Comm_types, as bits, in communicators of each layout, and those of groups named otherwise.
+std::pair<std::vector<std::pair<LayoutId, u64>>, std::vector<UsedCollective>> used_in_layouts(
+    const ModelBuilder& builder, const std::vector<std::shared_ptr<const Graph>>& graphs,
     const std::unordered_map<std::string, CommunicatorId>& by_name) {
-    Vector<std::pair<LayoutId, u64>> of_layouts;
-    Vector<UsedCollective> others;
+    std::vector<std::pair<LayoutId, u64>> of_layouts;
+    std::vector<UsedCollective> others;
     for (UsedCollective& used : used_collectives(graphs)) {
         const auto found = by_name.find(used.group);
         if (found == by_name.end() || used.comm_type >= comm_types) {
@@ -65,18 +64,17 @@ std::pair<Vector<std::pair<LayoutId, u64>>, Vector<UsedCollective>> used_in_layo
 
 using RankColumn = nb::ndarray<const u32, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// The communicator's place among a template's names, and the comm_type.
 struct CollectiveUse {
     u32 place = 0;
     u64 comm_type = 0;
 };
 
-Vector<u32> copied(const RankColumn& values) {
+std::vector<u32> copied(const RankColumn& values) {
     return {values.data(), values.data() + values.size()};
 }
 
-TemplateUse template_use(Vector<AxisSum> groups, Vector<AxisSum> peers,
-                         const Vector<CollectiveUse>& collectives) {
+TemplateUse template_use(std::vector<AxisSum> groups, std::vector<AxisSum> peers,
+                         const std::vector<CollectiveUse>& collectives) {
     TemplateUse use;
     use.rules = std::make_shared<const RankRules>(RankRules{std::move(groups), std::move(peers)});
     std::map<u32, u32> types;
@@ -89,8 +87,8 @@ TemplateUse template_use(Vector<AxisSum> groups, Vector<AxisSum> peers,
     return use;
 }
 
-Vector<u32> comm_types_of(const Assignment& assignment, LayoutId layout) {
-    Vector<u32> found;
+std::vector<u32> comm_types_of(const Assignment& assignment, LayoutId layout) {
+    std::vector<u32> found;
     const u32 bits = assignment.comm_types.at(layout.index());
     for (u32 type = 0; type < comm_types; ++type) {
         if ((bits >> type & 1) != 0) {
@@ -125,7 +123,7 @@ void bind_programs(nb::module_& module) {
     nb::class_<Barrier>(module, "Barrier")
         .def(nb::init<u64, u64, bool>(), nb::kw_only(), "at"_a, "receipts"_a, "counts_hand_overs"_a);
     nb::class_<Operation>(module, "Operation")
-        .def(nb::init<GraphOp::Kind, u32, Share, Share, Vector<u32>, bool, bool, bool>(),
+        .def(nb::init<GraphOp::Kind, u32, Share, Share, std::vector<u32>, bool, bool, bool>(),
              nb::kw_only(), "kind"_a, "peer"_a, "bytes"_a, "reduce"_a, "dependencies"_a,
              "from_memory"_a, "back"_a, "back_if_last"_a);
     nb::class_<TimedProgram::Charge>(module, "Charge")
@@ -137,7 +135,8 @@ void bind_programs(nb::module_& module) {
 
 void bind_layouts(nb::module_& module) {
     nb::class_<OffsetAxis>(module, "OffsetAxis")
-        .def(nb::init<u32, u32, Vector<u32>>(), nb::kw_only(), "count"_a, "stride"_a, "listed"_a);
+        .def(nb::init<u32, u32, std::vector<u32>>(), nb::kw_only(), "count"_a, "stride"_a,
+             "listed"_a);
     Class<AddedLayout>(module, "Layout")
         .field("id", &AddedLayout::id)
         .field("coordinates", &AddedLayout::coordinates)
@@ -149,35 +148,39 @@ void bind_layouts(nb::module_& module) {
     nb::class_<Family::Axis>(module, "FamilyAxis")
         .def(nb::init<u32, u32, u32>(), nb::kw_only(), "count"_a, "base_stride"_a, "index_stride"_a);
     nb::class_<AddedFamily>(module, "Family")
-        .def(nb::init<LayoutId, u32, u64, u64, u32, Vector<Family::Axis>, u32,
-                      Vector<std::pair<u32, LayoutId>>>(),
+        .def(nb::init<LayoutId, u32, u64, u64, u32, std::vector<Family::Axis>, u32,
+                      std::vector<std::pair<u32, LayoutId>>>(),
              nb::kw_only(), "layout"_a, "first_index"_a, "first_chunk"_a, "chunks_each"_a, "base"_a,
-             "axes"_a, "inner"_a = 1, "split"_a = Vector<std::pair<u32, LayoutId>>{});
+             "axes"_a, "inner"_a = 1, "split"_a = std::vector<std::pair<u32, LayoutId>>{});
     nb::class_<AddedLevel>(module, "Level")
         .def("__init__", [](AddedLevel* self, u32 size, u32 stride, u32 index_stride, u32 dimension,
                             bool fixed_hand_over, Programs programs, Programs alternates,
-                            std::optional<PhaseCounterId> counter, Vector<u32> coordinates) {
+                            std::optional<PhaseCounterId> counter, std::vector<u32> coordinates) {
             new (self) AddedLevel{size, stride, index_stride, dimension, std::move(coordinates),
                                   fixed_hand_over, std::move(programs), std::move(alternates),
                                   counter.value_or(PhaseCounterId::none)};
         }, nb::kw_only(), "size"_a, "stride"_a, "index_stride"_a, "dimension"_a, "fixed_hand_over"_a,
-           "programs"_a, "alternates"_a, "counter"_a.none(), "coordinates"_a = Vector<u32>{});
+           "programs"_a, "alternates"_a, "counter"_a.none(), "coordinates"_a = std::vector<u32>{});
 }
 
 void bind_templates(nb::module_& module) {
     nb::class_<AxisSum::Axis>(module, "SumAxis")
-        .def(nb::init<u32, u32, u32, Vector<u32>>(), nb::kw_only(), "stride"_a, "size"_a,
+        .def(nb::init<u32, u32, u32, std::vector<u32>>(), nb::kw_only(), "stride"_a, "size"_a,
              "factor"_a, "values"_a);
     nb::class_<AxisSum>(module, "AxisSum")
-        .def(nb::init<u32, u32, bool, Vector<AxisSum::Axis>>(), nb::kw_only(), "first_rank"_a,
+        .def(nb::init<u32, u32, bool, std::vector<AxisSum::Axis>>(), nb::kw_only(), "first_rank"_a,
              "base"_a, "relative"_a, "axes"_a);
     nb::class_<CollectiveUse>(module, "CollectiveUse")
         .def(nb::init<u32, u64>(), nb::kw_only(), "place"_a, "comm_type"_a);
     nb::class_<TemplateUse>(module, "TemplateUse")
-        .def("__init__", [](TemplateUse* self, Vector<AxisSum> groups, Vector<AxisSum> peers,
-                            const Vector<CollectiveUse>& collectives) {
-            new (self) TemplateUse(template_use(std::move(groups), std::move(peers), collectives));
-        }, nb::kw_only(), "groups"_a, "peers"_a, "collectives"_a);
+        .def(
+            "__init__",
+            [](TemplateUse* self, std::vector<AxisSum> groups, std::vector<AxisSum> peers,
+               const std::vector<CollectiveUse>& collectives) {
+                new (self)
+                    TemplateUse(template_use(std::move(groups), std::move(peers), collectives));
+            },
+            nb::kw_only(), "groups"_a, "peers"_a, "collectives"_a);
     Class<Assignment::Role>(module, "Role")
         .field("in_template", &Assignment::Role::in_template)
         .field("rank", &Assignment::Role::rank)
@@ -194,43 +197,59 @@ void bind_templates(nb::module_& module) {
 
 void bind_plans(nb::class_<ModelBuilder>& builder) {
     builder
-        .def("add_exchange", [](ModelBuilder& self, Vector<Run> runs, u64 window, u64 sends,
-                                const Barrier& barrier, Share result, bool round_up) {
-            return self.add_program(
-                {make_exchange(std::move(runs), window, sends, barrier), result, round_up});
-        }, nb::kw_only(), "runs"_a, "window"_a, "sends"_a, "barrier"_a, "result"_a, "round_up"_a)
-        .def("add_graph", [](ModelBuilder& self, const Vector<Vector<Operation>>& positions,
-                             Symmetry symmetry, Share result, bool round_up, Vector<u32> switches,
-                             Vector<u32> hosts, u64 step) {
-            GraphProgram program = make_graph(positions, symmetry, std::move(switches), std::move(hosts));
-            program.step = step;
-            return self.add_program({std::move(program), result, round_up});
-        }, nb::kw_only(), "positions"_a, "symmetry"_a, "result"_a, "round_up"_a,
-           "switches"_a = Vector<u32>{}, "hosts"_a = Vector<u32>{}, "step"_a = 0)
+        .def(
+            "add_exchange",
+            [](ModelBuilder& self, std::vector<Run> runs, u64 window, u64 sends,
+               const Barrier& barrier, Share result, bool round_up) {
+                return self.add_program(
+                    {make_exchange(std::move(runs), window, sends, barrier), result, round_up});
+            },
+            nb::kw_only(), "runs"_a, "window"_a, "sends"_a, "barrier"_a, "result"_a, "round_up"_a)
+        .def(
+            "add_graph",
+            [](ModelBuilder& self, const std::vector<std::vector<Operation>>& positions,
+               Symmetry symmetry, Share result, bool round_up, std::vector<u32> switches,
+               std::vector<u32> hosts, u64 step) {
+                GraphProgram program =
+                    make_graph(positions, symmetry, std::move(switches), std::move(hosts));
+                program.step = step;
+                return self.add_program({std::move(program), result, round_up});
+            },
+            nb::kw_only(), "positions"_a, "symmetry"_a, "result"_a, "round_up"_a,
+            "switches"_a = std::vector<u32>{}, "hosts"_a = std::vector<u32>{}, "step"_a = 0)
         .def("add_switch", &ModelBuilder::add_switch, "device"_a)
-        .def("add_timed", [](ModelBuilder& self, const Vector<std::pair<u64, u64>>& points, u32 local,
-                             const Vector<std::pair<u64, Vector<TimedProgram::Charge>>>& charges) {
-            TimedProgram program;
-            for (const auto& [bytes, ticks] : points) {
-                program.points.push_back({bytes, ticks});
-            }
-            program.local = local;
-            for (const auto& [bytes, of] : charges) {
-                program.charges.push_back({bytes, of});
-            }
-            return self.add_program({std::move(program), {}, false});
-        }, "points"_a, "local"_a = 1, "charges"_a = Vector<std::pair<u64, Vector<TimedProgram::Charge>>>{})
+        .def(
+            "add_timed",
+            [](ModelBuilder& self, const std::vector<std::pair<u64, u64>>& points, u32 local,
+               const std::vector<std::pair<u64, std::vector<TimedProgram::Charge>>>& charges) {
+                TimedProgram program;
+                for (const auto& [bytes, ticks] : points) {
+                    program.points.push_back({bytes, ticks});
+                }
+                program.local = local;
+                for (const auto& [bytes, of] : charges) {
+                    program.charges.push_back({bytes, of});
+                }
+                return self.add_program({std::move(program), {}, false});
+            },
+            "points"_a, "local"_a = 1,
+            "charges"_a = std::vector<std::pair<u64, std::vector<TimedProgram::Charge>>>{})
         .def("add_phase_counter", &ModelBuilder::add_phase_counter)
         .def("add_custom", &ModelBuilder::add_custom, "graphs"_a, "over_members"_a)
-        .def("add_plan", [](ModelBuilder& self, Vector<AddedLevel> levels, bool over_members,
-                            u32 communicator_size, std::optional<CustomId> custom, bool masked,
-                            bool shared_load, bool in_stages, u32 chunks, Vector<u32> lanes) {
-            ensure(lanes.empty() || lanes.size() == levels.size(), "model builder: lanes are those of the levels");
-            return self.add_plan({std::move(levels), over_members, communicator_size,
-                                  custom.value_or(CustomId::none), masked, shared_load, in_stages, chunks,
-                                  std::move(lanes)});
-        }, nb::kw_only(), "levels"_a, "over_members"_a, "communicator_size"_a, "custom"_a.none(),
-           "masked"_a, "shared_load"_a, "in_stages"_a = false, "chunks"_a = 0, "lanes"_a = Vector<u32>{})
+        .def(
+            "add_plan",
+            [](ModelBuilder& self, std::vector<AddedLevel> levels, bool over_members,
+               u32 communicator_size, std::optional<CustomId> custom, bool masked, bool shared_load,
+               bool in_stages, u32 chunks, std::vector<u32> lanes) {
+                ensure(lanes.empty() || lanes.size() == levels.size(),
+                       "model builder: lanes are those of the levels");
+                return self.add_plan({std::move(levels), over_members, communicator_size,
+                                      custom.value_or(CustomId::none), masked, shared_load,
+                                      in_stages, chunks, std::move(lanes)});
+            },
+            nb::kw_only(), "levels"_a, "over_members"_a, "communicator_size"_a, "custom"_a.none(),
+            "masked"_a, "shared_load"_a, "in_stages"_a = false, "chunks"_a = 0,
+            "lanes"_a = std::vector<u32>{})
         .def("set_partial_plan", &ModelBuilder::set_partial_plan, "layout"_a, "kind"_a, "plan"_a)
         .def("set_plan", &ModelBuilder::set_plan, "layout"_a, "kind"_a, "plan"_a,
              "from_bytes"_a = 0);
@@ -238,13 +257,13 @@ void bind_plans(nb::class_<ModelBuilder>& builder) {
 
 void bind_ranks(nb::class_<ModelBuilder>& builder) {
     builder
-        .def("assign", [](const ModelBuilder& self, const Vector<TemplateUse>& templates,
+        .def("assign", [](const ModelBuilder& self, const std::vector<TemplateUse>& templates,
                           const RankColumn& template_of) {
-            const Vector<u32> by_rank = copied(template_of);
+            const std::vector<u32> by_rank = copied(template_of);
             const nb::gil_scoped_release unlocked;
             return self.assign(templates, by_rank);
         }, "templates"_a, "template_of"_a)
-        .def("set_jobs", [](ModelBuilder& self, Vector<std::shared_ptr<const Job>> jobs,
+        .def("set_jobs", [](ModelBuilder& self, std::vector<std::shared_ptr<const Job>> jobs,
                             const RankColumn& job_of) {
             self.set_jobs(std::move(jobs), copied(job_of));
         }, "jobs"_a, "job_of"_a)
@@ -269,7 +288,7 @@ void bind_work(nb::module_& module) {
         .field("queues_in_a_rank", &Work::queues_in_a_rank)
         .field("bytes_needed", &Work::bytes_needed)
         .field("too_large", &Work::too_large);
-    module.def("work_of", &work_of, "model"_a, "ranks"_a = Vector<u32>{},
+    module.def("work_of", &work_of, "model"_a, "ranks"_a = std::vector<u32>{},
                Interruptible());
 }
 
@@ -318,7 +337,7 @@ void bind_builder(nb::module_& module) {
                                   const RankColumn& to, const Wholes& bytes) {
             ensure(from.size() == tick.size() && to.size() == tick.size() && bytes.size() == tick.size(),
                    "background: columns of one length");
-            Vector<BackgroundFlow> flows(tick.size());
+            std::vector<BackgroundFlow> flows(tick.size());
             for (std::size_t at = 0; at < flows.size(); ++at) {
                 flows[at] = {tick.data()[at], from.data()[at], to.data()[at], bytes.data()[at]};
             }
@@ -326,6 +345,7 @@ void bind_builder(nb::module_& module) {
         }, "tick"_a, "src"_a, "dst"_a, "bytes"_a)
         .def("set_formula_groups", &ModelBuilder::set_formula_groups, "groups"_a)
         .def("set_slow_spells", &ModelBuilder::set_slow_spells, "spells"_a)
+        .def("set_begins", &ModelBuilder::set_begins, "begins"_a)
         .def("set_memory", &ModelBuilder::set_memory, "memory"_a)
         .def("match_by_tag", &ModelBuilder::match_by_tag)
         .def("add_dimension", [](ModelBuilder& self, const Dimension& dimension,

@@ -1,16 +1,13 @@
-// Enumerations as Python classes made without `enum`.
-//
-// nb::enum_ lets Python's `enum` make each class, which takes a tenth of a small command's time. A
-// choice is one object per name, found as attribute or by subscription, with a `name` and a `value`
-// from 0. To type checkers it is an enum.Enum (native/bind/stub.py).
-//
-// Trade-off: each enumeration is listed here with its Python name.
+// Enumerations as Python classes made without `enum`, which takes a tenth of a small command's
+// time. To type checkers each is an enum.Enum (native/bind/stub.py). Trade-off: each is listed here
+// with its Python name.
 #pragma once
 
 #include <nanobind/nanobind.h>
 
+#include <vector>
+
 #include "accounting/steps.hpp"
-#include "base/vector.hpp"
 #include "collective/program.hpp"
 #include "execution/happening.hpp"
 #include "export/cells.hpp"
@@ -31,10 +28,9 @@ struct Choice {
     u32 value;
 };
 
-// Members are by value. They live as long as the process.
 struct ChoiceClass {
     nanobind::handle type;
-    Vector<nanobind::handle> members;
+    std::vector<nanobind::handle> members;
 };
 
 template <class Enum>
@@ -43,7 +39,7 @@ ChoiceClass& class_of_choices() {
     return made;
 }
 
-// The common base class. Call once, before any other.
+// Call once, before any other.
 void register_choices(nanobind::module_& module);
 
 ChoiceClass make_choices(nanobind::handle scope, const char* name);
@@ -76,7 +72,7 @@ struct ChoiceCaster {
 
     static nanobind::handle from_cpp(Enum from, nanobind::rv_policy,
                                      nanobind::detail::cleanup_list*) noexcept {
-        const Vector<nanobind::handle>& members = class_of_choices<Enum>().members;
+        const std::vector<nanobind::handle>& members = class_of_choices<Enum>().members;
         const auto at = static_cast<std::size_t>(from);
         if (at >= members.size()) {
             PyErr_SetString(PyExc_ValueError, "a value of the core that has no name in Python");

@@ -1,4 +1,4 @@
-// Makes choice classes by calling Python's `type`, with their objects as attributes.
+// Makes choice classes by calling Python's `type`.
 #include "bind/choices.hpp"
 
 #include "bind/fields.hpp"

@@ -1,9 +1,9 @@
-// Vectors as memoryviews that share memory and keep the owner alive.
+// Vectors as memoryviews that keep the owner alive.
 #pragma once
 
-#include <nanobind/ndarray.h>
+#include <vector>
 
-#include "base/vector.hpp"
+#include <nanobind/ndarray.h>
 
 namespace yantra {
 
@@ -11,7 +11,7 @@ template <typename Value>
 using Column = nanobind::ndarray<nanobind::memview, const Value, nanobind::ndim<1>>;
 
 template <typename Value, typename Owner>
-Column<Value> view(const Vector<Value>& values, const Owner& owner) {
+Column<Value> view(const std::vector<Value>& values, const Owner& owner) {
     return Column<Value>(values.data(), {values.size()}, nanobind::find(owner));
 }
 

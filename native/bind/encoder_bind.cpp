@@ -1,10 +1,10 @@
-// Python's view of encode_pass, from tuples: one call a pass instead of some per node. Operations
-// in several passes are read once.
+// Python's view of encode_pass, from tuples: one call a pass.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -16,13 +16,12 @@
 #include <tuple>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 #include "bind/choices.hpp"
 #include "bind/fields.hpp"
 #include "bind/parts.hpp"
-#include "bind/vectors.hpp"
 #include "trace/tools/encode_pass.hpp"
 
 namespace nb = nanobind;
@@ -150,8 +149,8 @@ std::uint32_t key_of(nb::handle value) {
 
 class PassEncoder {
 public:
-    EncodedPass encode(const Vector<nb::tuple>& parts, std::optional<std::int64_t> chunk) {
-        Vector<Vector<PassItem>> read;
+    EncodedPass encode(const std::vector<nb::tuple>& parts, std::optional<std::int64_t> chunk) {
+        std::vector<std::vector<PassItem>> read;
         for (const nb::tuple& part : parts) {
             read.push_back(items_of(part));
         }
@@ -161,11 +160,10 @@ public:
     PassTotals totals(const nb::tuple& items) { return totals_of(items_of(items)); }
 
 private:
-    // A tuple that is kept keeps its address.
-    const Vector<PassItem>& items_of(const nb::tuple& part) {
+    const std::vector<PassItem>& items_of(const nb::tuple& part) {
         auto entry = items_.find(part.ptr());
         if (entry == items_.end()) {
-            Vector<PassItem> read;
+            std::vector<PassItem> read;
             read.reserve(part.size());
             for (const nb::handle one : part) {
                 if (PyTuple_Check(one.ptr()) && PyTuple_Size(one.ptr()) == stretch_fields::end) {
@@ -194,8 +192,7 @@ private:
         return made;
     }
 
-    // Operations that wait only for their distinct `after`.
-    void add_stretch(const nb::tuple& stretch, Vector<PassItem>& to) {
+    void add_stretch(const nb::tuple& stretch, std::vector<PassItem>& to) {
         const auto operations = nb::cast<nb::tuple>(field(stretch, stretch_fields::operations));
         const std::uint32_t end = key_of(field(stretch, stretch_fields::end_place));
         if (end > operations.size()) {
@@ -227,10 +224,10 @@ private:
     }
 
     std::unordered_map<PyObject*, std::pair<nb::object, PassOperation>> operations_;
-    std::unordered_map<PyObject*, std::pair<nb::object, Vector<PassItem>>> items_;
+    std::unordered_map<PyObject*, std::pair<nb::object, std::vector<PassItem>>> items_;
 };
 
-using Chains = Vector<std::tuple<std::string, std::uint64_t, std::uint64_t>>;
+using Chains = std::vector<std::tuple<std::string, std::uint64_t, std::uint64_t>>;
 
 Chains chains_of(const Segment& segment) {
     Chains made;

@@ -5,6 +5,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <map>
 #include <memory>
@@ -12,15 +13,14 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "base/interruption.hpp"
 #include "bind/arrays.hpp"
 #include "bind/choices.hpp"
 #include "bind/fields.hpp"
 #include "bind/interruptible.hpp"
 #include "bind/parts.hpp"
-#include "bind/vectors.hpp"
 #include "fabric/graph.hpp"
 #include "fabric/routing/routing.hpp"
 #include "fabric/routing/routing_laws.hpp"
@@ -36,8 +36,8 @@ using Table = nb::ndarray<const i32, nb::ndim<2>, nb::c_contig, nb::device::cpu>
 
 // Refuses negative numbers.
 template <class To, class From>
-Vector<To> wholes(const Array<From>& values, const char* what) {
-    Vector<To> column;
+std::vector<To> wholes(const Array<From>& values, const char* what) {
+    std::vector<To> column;
     column.reserve(values.size());
     for (const From value : span_of(values)) {
         if (value < 0) {
@@ -49,16 +49,17 @@ Vector<To> wholes(const Array<From>& values, const char* what) {
 }
 
 template <class Value>
-Vector<Value> copied(const Array<Value>& values) {
+std::vector<Value> copied(const Array<Value>& values) {
     return {values.data(), values.data() + values.size()};
 }
 
 void make_fabric(FabricGraph* self, u32 ranks, const Array<u8>& kinds, const Array<i32>& from,
-                const Array<i32>& to, const Array<double>& bytes_per_ns, const Array<double>& latency_ns,
-                const Array<i64>& buffer_bytes, const Array<i32>& label, Vector<std::string> labels,
-                const Array<double>& weight, const std::optional<Array<i32>>& box,
-                const std::optional<Table>& coordinates, Vector<std::string> names,
-                Vector<std::pair<std::string, u32>> tiers) {
+                 const Array<i32>& to, const Array<double>& bytes_per_ns,
+                 const Array<double>& latency_ns, const Array<i64>& buffer_bytes,
+                 const Array<i32>& label, std::vector<std::string> labels,
+                 const Array<double>& weight, const std::optional<Array<i32>>& box,
+                 const std::optional<Table>& coordinates, std::vector<std::string> names,
+                 std::vector<std::pair<std::string, u32>> tiers) {
     FabricColumns columns{ranks,
                           copied(kinds),
                           wholes<u32>(from, "a device"),
@@ -87,9 +88,9 @@ void make_fabric(FabricGraph* self, u32 ranks, const Array<u8>& kinds, const Arr
 struct Router {
     std::shared_ptr<const FabricGraph> graph;
     std::unique_ptr<Routing> routing;
-    Vector<u32> path;
+    std::vector<u32> path;
 
-    const Vector<u32>& route(const Flow& flow) {
+    const std::vector<u32>& route(const Flow& flow) {
         if (flow.from >= graph->ranks() || flow.to >= graph->ranks()) {
             throw nb::index_error("a flow of a rank that the fabric does not have");
         }
@@ -100,11 +101,11 @@ struct Router {
 
 // Concatenated paths, and where each begins.
 struct Paths {
-    Vector<u64> first;
-    Vector<u32> links;
+    std::vector<u64> first;
+    std::vector<u32> links;
 };
 
-// `packets`: how many ways of each flow, one for each of its first packets.
+// `packets`: ways of each flow, one for each of its first packets.
 Paths paths_of(Router& router, const Array<i32>& from, const Array<i32>& to, const Array<i64>& number, u32 packets) {
     if (from.size() != to.size() || from.size() != number.size()) {
         throw std::invalid_argument("flows: columns of different lengths");
@@ -116,7 +117,7 @@ Paths paths_of(Router& router, const Array<i32>& from, const Array<i32>& to, con
             paths.first.push_back(paths.links.size());
             const Flow flow{static_cast<u32>(from.data()[at]), static_cast<u32>(to.data()[at]),
                             static_cast<u64>(number.data()[at]), packet};
-            const Vector<u32>& path = router.route(flow);
+            const std::vector<u32>& path = router.route(flow);
             paths.links.insert(paths.links.end(), path.begin(), path.end());
         }
     }
@@ -166,8 +167,8 @@ void register_fabric(nb::module_& module) {
     nb::class_<FabricGraph>(module, "FabricGraph")
         .def("__init__", &make_fabric, "ranks"_a, "kinds"_a, "link_from"_a, "link_to"_a, "bytes_per_ns"_a,
              "latency_ns"_a, "buffer_bytes"_a, "label"_a, "labels"_a, "weight"_a, "box"_a.none() = nb::none(),
-             "coordinates"_a.none() = nb::none(), "names"_a = Vector<std::string>{},
-             "tiers"_a = Vector<std::pair<std::string, u32>>{})
+             "coordinates"_a.none() = nb::none(), "names"_a = std::vector<std::string>{},
+             "tiers"_a = std::vector<std::pair<std::string, u32>>{})
         .def_prop_ro("ranks", &FabricGraph::ranks)
         .def_prop_ro("devices", &FabricGraph::devices)
         .def_prop_ro("links", &FabricGraph::links)

@@ -3,20 +3,20 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
 
 #include <memory>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "bind/arrays.hpp"
 #include "bind/choices.hpp"
 #include "bind/columns.hpp"
 #include "bind/fields.hpp"
 #include "bind/interruptible.hpp"
 #include "bind/parts.hpp"
-#include "bind/vectors.hpp"
 #include "fabric/graph.hpp"
 #include "fabric/routing/routing.hpp"
 #include "network/flow/flow_list.hpp"
@@ -30,20 +30,20 @@ namespace yantra {
 namespace {
 
 struct Stretches {
-    Vector<u32> link;
-    Vector<double> from_ns;
-    Vector<double> to_ns;
-    Vector<double> bytes_per_ns;
+    std::vector<u32> link;
+    std::vector<double> from_ns;
+    std::vector<double> to_ns;
+    std::vector<double> bytes_per_ns;
 };
 
 struct Ended {
-    Vector<u32> flow;
+    std::vector<u32> flow;
 };
 
 // Links of flow f: first[f] to first[f + 1].
 struct Routes {
-    Vector<u64> first{0};
-    Vector<u32> links;
+    std::vector<u64> first{0};
+    std::vector<u32> links;
 };
 
 Routes routes_of(const FlowRun& run) {
@@ -56,16 +56,15 @@ Routes routes_of(const FlowRun& run) {
     return routes;
 }
 
-// Flows are numbered as in the list, like those routed beforehand.
 class ByLoad final : public RouteFinder {
 public:
-    ByLoad(std::shared_ptr<const FabricGraph> graph, const RoutingChoice& choice, Vector<i32> from, Vector<i32> to)
+    ByLoad(std::shared_ptr<const FabricGraph> graph, const RoutingChoice& choice, std::vector<i32> from, std::vector<i32> to)
         : graph_(std::move(graph)),
           routing_(make_routing(*graph_, choice)),
           from_(std::move(from)),
           to_(std::move(to)) {}
 
-    void find(u32 flow, const FlowLoads& loads, Vector<u32>& path) override {
+    void find(u32 flow, const FlowLoads& loads, std::vector<u32>& path) override {
         const Shown shown(loads);
         routing_->route({static_cast<u32>(from_[flow]), static_cast<u32>(to_[flow]), flow, 0}, &shown, path);
     }
@@ -82,19 +81,19 @@ private:
 
     const std::shared_ptr<const FabricGraph> graph_;
     const std::unique_ptr<Routing> routing_;
-    const Vector<i32> from_;
-    const Vector<i32> to_;
+    const std::vector<i32> from_;
+    const std::vector<i32> to_;
 };
 
 template <class Value>
-Vector<Value> values_of(const Array<Value>& array) {
+std::vector<Value> values_of(const Array<Value>& array) {
     return {array.data(), array.data() + array.size()};
 }
 
 std::unique_ptr<FlowRun> shared(const Array<u64>& first_hop, const Array<u32>& hops, const Array<double>& bytes,
                                 const Array<double>& start_ns, const Array<double>& bytes_per_ns,
                                 const Array<double>& latency_ns, bool rtt_fairness,
-                                const Vector<RateChange>& changes, bool keeps_series,
+                                const std::vector<RateChange>& changes, bool keeps_series,
                                 std::shared_ptr<ByLoad> finder) {
     return share_flows({values_of(first_hop), values_of(hops), values_of(bytes), values_of(start_ns)},
                        {values_of(bytes_per_ns), values_of(latency_ns)}, rtt_fairness, changes, keeps_series,
@@ -135,7 +134,6 @@ void register_flows(nb::module_& module) {
     Class<Routes> routes(module, "FlowRoutes");
     routes.column("first", &Routes::first);
     routes.column("links", &Routes::links);
-    // Sources and destinations are ranks of the graph, one for each flow.
     nb::class_<ByLoad>(module, "RoutesByLoad")
         .def("__init__", [](ByLoad* self, std::shared_ptr<FabricGraph> graph, std::string routing, u64 seed,
                             const Array<i32>& sources, const Array<i32>& destinations) {
@@ -152,7 +150,7 @@ void register_flows(nb::module_& module) {
         .def("link_stretches", [](const FlowRun& run) { return in_columns(run.series()); });
     module.def("share_flows", &shared, nb::kw_only(), "first_hop"_a, "hops"_a, "bytes"_a, "start_ns"_a,
                "bytes_per_ns"_a, "latency_ns"_a, "rtt_fairness"_a = false,
-               "changes"_a = Vector<RateChange>{}, "keeps_series"_a = false,
+               "changes"_a = std::vector<RateChange>{}, "keeps_series"_a = false,
                "finder"_a.none() = nb::none());
     module.def("queue_flows", &queued, nb::kw_only(), "first_hop"_a, "hops"_a, "bytes"_a, "start_ns"_a,
                "bytes_per_ns"_a, "latency_ns"_a, "keeps_series"_a = false);

@@ -1,12 +1,12 @@
 // Python's view of folding: classes of ranks, and what distinguished them.
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include "bind/choices.hpp"
 #include "bind/fields.hpp"
 #include "bind/interruptible.hpp"
 #include "bind/optional.hpp"
 #include "bind/parts.hpp"
-#include "bind/vectors.hpp"
 #include "fold/folding.hpp"
 
 namespace nb = nanobind;

@@ -1,13 +1,13 @@
 // Python's view of Graph and findings: columns as read-only memoryviews.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
 
 #include <string_view>
 
 #include "bind/choices.hpp"
 #include "bind/fields.hpp"
 #include "bind/parts.hpp"
-#include "bind/vectors.hpp"
 #include "trace/communicates.hpp"
 #include "trace/graph.hpp"
 

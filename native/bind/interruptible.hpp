@@ -1,10 +1,6 @@
-// Interruptible: a call without Python's lock that Ctrl-C and SIGTERM can end between two steps.
-//
-// Python acts on a signal only at its next line. During such a call a handler in front of Python's
-// also notes the signal for the core (base/interruption.hpp), which lets Python act, and ends if
-// that raises. Handlers are restored after the last such call; the system's default is left alone.
-// Trade-off: it takes four system calls, so it is for long calls. As Python acts only in the main
-// thread, others end by a Stop that they hear.
+// Interruptible: a call without Python's lock that Ctrl-C and SIGTERM can end between two steps: a
+// handler in front of Python's notes the signal (base/interruption.hpp). Trade-off: four system
+// calls. Threads other than the main one end by a Stop.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -39,7 +35,6 @@ public:
     Stop(const Stop&) = delete;
     Stop& operator=(const Stop&) = delete;
     ~Stop();
-    // From now on, interruptible calls of this thread end when it is said.
     void hear() const;
     void say();
 
@@ -54,7 +49,6 @@ struct InterruptibleCall {
     nanobind::gil_scoped_release released;
 };
 
-// For work proportional to bytes: short work is not worth the system calls.
 struct InterruptibleWork {
     std::optional<SignalsHeard> heard;
     nanobind::gil_scoped_release released;

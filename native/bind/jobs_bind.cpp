@@ -5,23 +5,23 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unordered_map.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "accounting/recorded_timeline.hpp"
 #include "base/ensure.hpp"
 #include "base/ids.hpp"
-#include "base/vector.hpp"
 #include "bind/arrays.hpp"
 #include "bind/choices.hpp"
 #include "bind/columns.hpp"
 #include "bind/fields.hpp"
 #include "bind/parts.hpp"
-#include "bind/vectors.hpp"
 #include "trace/communicates.hpp"
 #include "workload/checks.hpp"
 #include "workload/job.hpp"
@@ -38,16 +38,16 @@ namespace {
 
 struct Lowered {
     std::shared_ptr<const Job> job;
-    Vector<Problem> problems;
+    std::vector<Problem> problems;
 };
 
-// Other kernels have no operations for a roofline.
 struct NodeKinds {
     bool kernels = false;
     bool other_kernels = false;
     bool communication = false;
     bool memory = false;
     bool host = false;
+    bool unexplained = false;
 };
 
 NodeKinds node_kinds(const Graph& graph) {
@@ -61,6 +61,10 @@ NodeKinds node_kinds(const Graph& graph) {
         } else if (type == compute_node) {
             const bool on_host = graph.is_cpu_op.kind_of(node) == IntColumn::integer &&
                                  graph.is_cpu_op.value[node] != 0;
+            if (is_delay(graph, node)) {
+                kinds.unexplained = true;
+                continue;
+            }
             if (communicates_at_recorded_time(graph, node)) {
                 continue;
             }
@@ -82,11 +86,12 @@ Lowered lower_graph(std::shared_ptr<const Graph> graph, const LowerOptions& opti
 }
 
 // The first graphs, up to one with a problem or more nodes.
-Vector<std::shared_ptr<const Job>> lower_small(const Vector<std::shared_ptr<const Graph>>& graphs,
-                                                    const LowerOptions& options, u32 most_nodes) {
+std::vector<std::shared_ptr<const Job>> lower_small(
+    const std::vector<std::shared_ptr<const Graph>>& graphs, const LowerOptions& options,
+    u32 most_nodes) {
     const nb::gil_scoped_release unlocked;
-    Vector<std::shared_ptr<const Job>> jobs;
-    Vector<Problem> problems;
+    std::vector<std::shared_ptr<const Job>> jobs;
+    std::vector<Problem> problems;
     for (const std::shared_ptr<const Graph>& graph : graphs) {
         if (graph->size() > most_nodes) {
             break;
@@ -107,9 +112,9 @@ void name_groups(LowerOptions& options, const std::unordered_map<std::string, Co
     }
 }
 
-// Names whose meaning each rank of a template gives, by place; the first communicator is all ranks.
-void name_in_template(LowerOptions& options, const Vector<std::string>& groups,
-                      const Vector<std::string>& peers) {
+// Names that each rank of a template resolves; the first communicator is all ranks.
+void name_in_template(LowerOptions& options, const std::vector<std::string>& groups,
+                      const std::vector<std::string>& peers) {
     options.is_template = true;
     options.communicators = {{"", 0}};
     for (u32 at = 0; at < groups.size(); ++at) {
@@ -128,15 +133,14 @@ void set_custom_by_node(LowerOptions& options, const std::unordered_map<u64, Cus
     }
 }
 
-// Offers a kind over all ranks, on these dimensions.
-void offer(LowerOptions& options, CollectiveKind kind, const Vector<u32>& covered) {
+void offer(LowerOptions& options, CollectiveKind kind, const std::vector<u32>& covered) {
     options.offered_kinds |= 1u << static_cast<u32>(kind);
     for (u32 dimension : covered) {
         options.covered[static_cast<std::size_t>(kind)] |= u64{1} << dimension;
     }
 }
 
-Vector<Problem> add_kernels(KernelTable& kernels, const std::shared_ptr<const Graph>& graph,
+std::vector<Problem> add_kernels(KernelTable& kernels, const std::shared_ptr<const Graph>& graph,
                                  u64 ranks) {
     const nb::gil_scoped_release unlocked;
     return kernels.add(graph, ranks);
@@ -250,6 +254,7 @@ void bind_recorded_timeline(nb::module_& module) {
         const nb::gil_scoped_release unlocked;
         return recorded_timeline(graph, {cpu, compute});
     }, "graph"_a, "cpu"_a, "compute"_a);
+    module.def("recorded_ends", &recorded_ends, "graph"_a, nb::call_guard<nb::gil_scoped_release>());
 }
 
 }  // namespace
@@ -273,7 +278,8 @@ void register_jobs(nb::module_& module) {
         .field("other_kernels", &NodeKinds::other_kernels)
         .field("communication", &NodeKinds::communication)
         .field("memory", &NodeKinds::memory)
-        .field("host", &NodeKinds::host);
+        .field("host", &NodeKinds::host)
+        .field("unexplained", &NodeKinds::unexplained);
     module.def("node_kinds", &node_kinds, "graph"_a, nb::call_guard<nb::gil_scoped_release>());
     Class<UsedCollective>(module, "UsedCollective")
         .field("group", &UsedCollective::group)

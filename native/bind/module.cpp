@@ -1,6 +1,5 @@
-// The extension module yantra._core: one register function per part.
-//
-// Classes named in others' signatures come first. A violated `ensure` is InternalFault.
+// The extension module yantra._core: one register function per part. Classes named in others'
+// signatures come first.
 #include <cstddef>
 #include <cstdlib>
 
@@ -13,8 +12,7 @@
 
 namespace {
 
-// glibc returns free memory beyond twice the largest piece freed so far, at first 128 KiB, so
-// successive short runs would get every page anew, which takes longer than filling it.
+// glibc would return free memory beyond 128 KiB, and short runs get every page anew.
 void keep_free_memory() {
     constexpr std::size_t most = std::size_t{4} << 20U;
     void* volatile piece = std::malloc(most);   // never written, so it costs no page
@@ -58,4 +56,5 @@ NB_MODULE(_core, module) {
     yantra::register_arrow(module);
     yantra::register_synthesis(module);
     yantra::register_serving(module);
+    yantra::register_post_training(module);
 }

@@ -2,6 +2,7 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <map>
 #include <memory>
@@ -16,7 +17,6 @@
 #include "bind/fields.hpp"
 #include "bind/network_from_python.hpp"
 #include "bind/parts.hpp"
-#include "bind/vectors.hpp"
 #include "network/level.hpp"
 
 namespace nb = nanobind;
@@ -26,7 +26,6 @@ namespace yantra {
 
 namespace {
 
-// Outlives the run, and says that it is over.
 struct PythonPort {
     NetworkPort* port = nullptr;
 
@@ -102,8 +101,8 @@ private:
     bool wants_routes_;
 };
 
-Vector<std::string> names_of_traits(const NetworkLevel& level) {
-    Vector<std::string> names;
+std::vector<std::string> names_of_traits(const NetworkLevel& level) {
+    std::vector<std::string> names;
     for (const TraitLine& line : network_traits) {
         if (level.traits.has(line.trait)) {
             names.emplace_back(line.name);
@@ -136,7 +135,7 @@ void register_networks(nb::module_& module) {
     nb::class_<TraitLine>(module, "NetworkTrait")
         .def_prop_ro("name", [](const TraitLine& line) { return std::string(line.name); })
         .def_prop_ro("meaning", [](const TraitLine& line) { return std::string(line.meaning); });
-    module.def("network_traits", [] { return Vector<TraitLine>(network_traits.begin(), network_traits.end()); });
+    module.def("network_traits", [] { return std::vector<TraitLine>(network_traits.begin(), network_traits.end()); });
     Class<NetworkLevel>(module, "NetworkLevel")
         .field("name", &NetworkLevel::name)
         .field("help", &NetworkLevel::help)

@@ -1,5 +1,4 @@
-// A network as a Python object with `sends`, `wakes` and `closes`, made for each run by a call with
-// its port.
+// A network as a Python object with `sends`, `wakes` and `closes`.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,17 +1,17 @@
-// Python's view of networks on chip: settings, and results under synthetic traffic.
+// Python's view of networks on chip.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <string>
 #include <tuple>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "bind/choices.hpp"
 #include "bind/fields.hpp"
 #include "bind/interruptible.hpp"
 #include "bind/parts.hpp"
-#include "bind/vectors.hpp"
 #include "network/noc/load.hpp"
 #include "network/noc/router.hpp"
 #include "network/noc/routing.hpp"
@@ -25,10 +25,10 @@ namespace yantra {
 
 namespace {
 
-using Names = Vector<std::pair<std::string, std::string>>;
+using Names = std::vector<std::pair<std::string, std::string>>;
 
 template <class Kind>
-Names names_of(const Vector<Kind>& kinds) {
+Names names_of(const std::vector<Kind>& kinds) {
     Names names;
     for (const Kind& kind : kinds) {
         names.emplace_back(kind.name, kind.help);
@@ -36,8 +36,7 @@ Names names_of(const Vector<Kind>& kinds) {
     return names;
 }
 
-// By dimension: its size, whether it is a ring, and the cycles of its channels.
-noc::Settings noc_settings(const Vector<std::tuple<u32, bool, u32>>& dimensions, u32 nodes_per_router,
+noc::Settings noc_settings(const std::vector<std::tuple<u32, bool, u32>>& dimensions, u32 nodes_per_router,
                            const std::string& router, const std::string& routing, u32 vcs, u32 buffer_flits,
                            u32 packet_flits, u32 router_cycles, u64 seed) {
     noc::Settings made{{}, nodes_per_router, router, routing, vcs, buffer_flits, packet_flits, router_cycles, seed};

@@ -1,7 +1,7 @@
-// Python's view of a run's results, and of accounting without a recording. Memoryviews share
-// columns and keep the owner alive.
+// Python's view of a run's results, and of accounting without a recording.
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <memory>
 #include <optional>
@@ -13,7 +13,6 @@
 #include "bind/fields.hpp"
 #include "bind/optional.hpp"
 #include "bind/parts.hpp"
-#include "bind/vectors.hpp"
 #include "collective/kind.hpp"
 #include "network/packet/seen.hpp"
 #include "run/outcome.hpp"
@@ -160,6 +159,8 @@ void bind_statistics(nb::module_& module) {
         .field("exposed_communication", &Breakdown::exposed_communication)
         .field("exposed_memory", &Breakdown::exposed_memory)
         .field("exposed_host", &Breakdown::exposed_host)
+        .field("unexplained_device", &Breakdown::unexplained_device)
+        .field("unexplained_host", &Breakdown::unexplained_host)
         .field("waiting", &Breakdown::waiting)
         .field("idle", &Breakdown::idle)
         .field("communication", &Breakdown::communication);

@@ -1,22 +1,22 @@
-// Python's view of flow lists as packets, and of congestion control schemes.
+// Python's view of flow lists as packets.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
 
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "bind/arrays.hpp"
 #include "bind/choices.hpp"
 #include "bind/columns.hpp"
 #include "bind/fields.hpp"
 #include "bind/parts.hpp"
-#include "bind/vectors.hpp"
 #include "network/packet/cc_laws.hpp"
 #include "network/packet/fabric_spec.hpp"
 #include "network/packet/options.hpp"
@@ -32,13 +32,13 @@ namespace yantra {
 namespace {
 
 template <class Value>
-Vector<Value> list_of(const Array<Value>& array) {
+std::vector<Value> list_of(const Array<Value>& array) {
     return {array.data(), array.data() + array.size()};
 }
 
 struct PortCounts {
-    Vector<u64> packets, bytes, queue_max_bytes, pauses, resumes, marks, drops;
-    Vector<double> paused_ns, busy_ns;
+    std::vector<u64> packets, bytes, queue_max_bytes, pauses, resumes, marks, drops;
+    std::vector<double> paused_ns, busy_ns;
 };
 
 PortCounts counts_of(const packet::PacketRun& run) {
@@ -59,14 +59,12 @@ PortCounts counts_of(const packet::PacketRun& run) {
     return counts;
 }
 
-
-std::unique_ptr<packet::PacketRun> sent(const Array<u64>& first_hop, const Array<u32>& hops,
-                                        const Array<u64>& first_ack_hop, const Array<u32>& ack_hops,
-                                        const Array<double>& bytes, const Array<double>& start_ns,
-                                        const Vector<u32>& after, const Vector<double>& delay_ns,
-                                        const FabricGraph& graph, const packet::Settings& settings, u32 sampled_link,
-                                        double sample_ns, u32 ways, const Vector<u64>& first_way_hop,
-                                        const Vector<u32>& way_hops) {
+std::unique_ptr<packet::PacketRun> sent(
+    const Array<u64>& first_hop, const Array<u32>& hops, const Array<u64>& first_ack_hop,
+    const Array<u32>& ack_hops, const Array<double>& bytes, const Array<double>& start_ns,
+    const std::vector<u32>& after, const std::vector<double>& delay_ns, const FabricGraph& graph,
+    const packet::Settings& settings, u32 sampled_link, double sample_ns, u32 ways,
+    const std::vector<u64>& first_way_hop, const std::vector<u32>& way_hops) {
     LinkSpeeds speeds;
     for (u32 link = 0; link < graph.links(); ++link) {
         speeds.bytes_per_ns.push_back(graph.bytes_per_ns(link));
@@ -83,7 +81,8 @@ void register_settings(nb::module_& module) {
         .def_prop_ro("name", [](const packet::QuirkLine& line) { return std::string(line.name); })
         .def_prop_ro("help", [](const packet::QuirkLine& line) { return std::string(line.help); });
     module.def("packet_quirks", [] {
-        return Vector<packet::QuirkLine>(packet::quirk_lines.begin(), packet::quirk_lines.end());
+        return std::vector<packet::QuirkLine>(packet::quirk_lines.begin(),
+                                              packet::quirk_lines.end());
     });
     Choices<packet::Look>(module, "PacketLook")
         .value("NOTHING", packet::Look::nothing)
@@ -201,9 +200,9 @@ void register_packets(nb::module_& module) {
         .def_prop_ro("stuck", [](const packet::PacketRun& run) { return run.stuck(); })
         .def("ports", &counts_of);
     module.def("send_packets", &sent, nb::kw_only(), "first_hop"_a, "hops"_a, "first_ack_hop"_a, "ack_hops"_a,
-               "bytes"_a, "start_ns"_a, "after"_a = Vector<u32>{}, "delay_ns"_a = Vector<double>{}, "graph"_a,
+               "bytes"_a, "start_ns"_a, "after"_a = std::vector<u32>{}, "delay_ns"_a = std::vector<double>{}, "graph"_a,
                "settings"_a, "sampled_link"_a = none, "sample_ns"_a = 0.0, "ways"_a = 0u,
-               "first_way_hop"_a = Vector<u64>{}, "way_hops"_a = Vector<u32>{});
+               "first_way_hop"_a = std::vector<u64>{}, "way_hops"_a = std::vector<u32>{});
 }
 
 }  // namespace yantra

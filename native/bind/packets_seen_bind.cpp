@@ -1,14 +1,14 @@
 // Python's view of what a packet run recorded, as columns.
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/vector.h>
 
 #include <limits>
 #include <memory>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "bind/choices.hpp"
 #include "bind/fields.hpp"
 #include "bind/parts.hpp"
-#include "bind/vectors.hpp"
 #include "network/packet/seen.hpp"
 
 namespace nb = nanobind;
@@ -19,34 +19,34 @@ namespace yantra {
 namespace {
 
 struct PortSeries {
-    Vector<u32> link, marks, drops, is_paused;
-    Vector<u32> queue_bytes;
-    Vector<u64> sent_bytes;
-    Vector<double> at_ns, paused_ns;
+    std::vector<u32> link, marks, drops, is_paused;
+    std::vector<u32> queue_bytes;
+    std::vector<u64> sent_bytes;
+    std::vector<double> at_ns, paused_ns;
 };
 
 struct RateSeries {
-    Vector<u32> message;
-    Vector<double> at_ns, bytes_per_ns;
-    Vector<u64> window_bytes;
+    std::vector<u32> message;
+    std::vector<double> at_ns, bytes_per_ns;
+    std::vector<u64> window_bytes;
 };
 
 struct SeenMessages {
-    Vector<u32> source, destination;
-    Vector<u64> bytes, resent_bytes;
-    Vector<double> start_ns, arrived_ns, acknowledged_ns, alone_ns;
+    std::vector<u32> source, destination;
+    std::vector<u64> bytes, resent_bytes;
+    std::vector<double> start_ns, arrived_ns, acknowledged_ns, alone_ns;
 };
 
 struct SeenSweeps {
-    Vector<double> at_ns;
-    Vector<u32> link, bytes;
+    std::vector<double> at_ns;
+    std::vector<u32> link, bytes;
 };
 
 // Links that sent anything.
 struct LinkCounts {
-    Vector<u32> link;
-    Vector<u64> packets, bytes, queue_max_bytes, pauses, resumes, marks, drops;
-    Vector<double> paused_ns, busy_ns;
+    std::vector<u32> link;
+    std::vector<u64> packets, bytes, queue_max_bytes, pauses, resumes, marks, drops;
+    std::vector<double> paused_ns, busy_ns;
 };
 
 // NaN for what has not come.

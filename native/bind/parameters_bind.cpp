@@ -1,10 +1,12 @@
-// Python's view of a model's parameters: choices, records and quirks.
+// Python's view of a model's parameters.
 
-#include "base/vector.hpp"
+#include <nanobind/stl/vector.h>
+
+#include <vector>
+
 #include "bind/choices.hpp"
 #include "bind/fields.hpp"
 #include "bind/parts.hpp"
-#include "bind/vectors.hpp"
 #include "model/model.hpp"
 
 namespace nb = nanobind;
@@ -59,7 +61,9 @@ void bind_choices(nb::module_& module) {
         .value("CPU", NodeClass::cpu)
         .value("COMMUNICATION", NodeClass::communication)
         .value("MEMORY", NodeClass::memory)
-        .value("INVALID", NodeClass::invalid);
+        .value("INVALID", NodeClass::invalid)
+        .value("UNEXPLAINED_DEVICE", NodeClass::unexplained_device)
+        .value("UNEXPLAINED_HOST", NodeClass::unexplained_host);
 }
 
 void bind_quirks(nb::module_& module) {
@@ -118,22 +122,22 @@ void bind_cluster(nb::module_& module) {
         .def(nb::init<Block, u32, double, double, double>(), nb::kw_only(), "block"_a, "size"_a,
              "bytes_per_ns"_a, "latency_ns"_a, "weight"_a);
     nb::class_<BlockTable>(module, "BlockTable")
-        .def(nb::init<u32, u32, Vector<u32>, Vector<u32>, Vector<u32>>(), "ranks"_a,
+        .def(nb::init<u32, u32, std::vector<u32>, std::vector<u32>, std::vector<u32>>(), "ranks"_a,
              "devices"_a, "link_from"_a, "link_to"_a, "next_link"_a);
     nb::class_<MemoryHop>(module, "MemoryHop")
         .def(nb::init<MemoryLevel, double>(), nb::kw_only(), "level"_a, "bytes_per_ns"_a);
     nb::class_<RemoteMemory>(module, "RemoteMemory")
-        .def(nb::init<RemoteMemoryKind, u64, double, u32, bool, double, Vector<MemoryHop>>(),
+        .def(nb::init<RemoteMemoryKind, u64, double, u32, bool, double, std::vector<MemoryHop>>(),
              nb::kw_only(), "kind"_a, "latency_ns"_a, "bytes_per_ns"_a, "ranks_per_node"_a,
-             "accesses_say"_a = false, "chunk_bytes"_a = 0.0, "hops"_a = Vector<MemoryHop>{});
+             "accesses_say"_a = false, "chunk_bytes"_a = 0.0, "hops"_a = std::vector<MemoryHop>{});
     Class<ResourceMap>(module, "ResourceMap")
         .field("capacity", &ResourceMap::capacity)
         .field("cpu", &ResourceMap::cpu)
         .field("compute", &ResourceMap::compute)
         .field("memory", &ResourceMap::memory)
-        .def(nb::init<Vector<u32>, u8, u8, u8, Vector<u8>, Vector<u8>>(),
+        .def(nb::init<std::vector<u32>, u8, u8, u8, std::vector<u8>, std::vector<u8>>(),
              nb::kw_only(), "capacity"_a, "cpu"_a, "compute"_a, "memory"_a,
-             "collective"_a = Vector<u8>{}, "send"_a = Vector<u8>{});
+             "collective"_a = std::vector<u8>{}, "send"_a = std::vector<u8>{});
 }
 
 }  // namespace

@@ -30,5 +30,6 @@ void register_tables(nanobind::module_& module);
 void register_arrow(nanobind::module_& module);
 void register_synthesis(nanobind::module_& module);
 void register_serving(nanobind::module_& module);
+void register_post_training(nanobind::module_& module);
 
 }  // namespace yantra

@@ -1,10 +1,10 @@
 // Python's view of copies of blocks: the stamper of a trace, and the player of a device's passes.
-// Python rewords ValueError (std::invalid_argument).
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <cstdint>
 #include <memory>
@@ -12,11 +12,10 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "bind/choices.hpp"
 #include "bind/parts.hpp"
-#include "bind/vectors.hpp"
 #include "trace/tools/encode_pass.hpp"
 #include "trace/tools/player.hpp"
 #include "trace/tools/relabel.hpp"
@@ -28,8 +27,9 @@ namespace yantra {
 
 namespace {
 
-std::uint64_t stamp(Stamper& self, const std::shared_ptr<Trace>& block, Vector<StampEdge> edges,
-                    std::optional<std::int64_t> microbatch, std::int64_t tag_base) {
+std::uint64_t stamp(Stamper& self, const std::shared_ptr<Trace>& block,
+                    std::vector<StampEdge> edges, std::optional<std::int64_t> microbatch,
+                    std::int64_t tag_base) {
     const nb::gil_scoped_release unlocked;
     return self.stamp(block, std::move(edges), microbatch, tag_base);
 }
@@ -53,10 +53,10 @@ std::shared_ptr<Graph> graph_of_copies(const Stamper& self, bool kernels) {
     return std::make_shared<Graph>(*std::move(made));
 }
 
-std::uint32_t add_pass(Player& self, const EncodedPass& encoded, Vector<std::uint32_t> blocking,
-                       std::optional<PassSource> direction, std::optional<PassSource> neighbour,
-                       std::optional<std::uint32_t> beside, std::uint32_t chunk,
-                       const std::optional<Relabel>& relabel) {
+std::uint32_t add_pass(Player& self, const EncodedPass& encoded,
+                       std::vector<std::uint32_t> blocking, std::optional<PassSource> direction,
+                       std::optional<PassSource> neighbour, std::optional<std::uint32_t> beside,
+                       std::uint32_t chunk, const std::optional<Relabel>& relabel) {
     PassCopy pass{encoded.segments, encoded.places, std::move(blocking), direction, neighbour, beside, chunk};
     if (relabel) {
         for (Segment& segment : pass.segments) {
@@ -66,8 +66,8 @@ std::uint32_t add_pass(Player& self, const EncodedPass& encoded, Vector<std::uin
     return self.add(std::move(pass));
 }
 
-void play_each(Player& self, const Vector<std::uint32_t>& passes,
-               const Vector<std::int64_t>& microbatches, std::int64_t tags_each) {
+void play_each(Player& self, const std::vector<std::uint32_t>& passes,
+               const std::vector<std::int64_t>& microbatches, std::int64_t tags_each) {
     const std::pair<std::uint32_t, std::uint32_t> whole{0, 0};
     for (std::size_t at = 0; at < passes.size(); ++at) {
         self.play({&passes[at], 1}, {&microbatches.at(at), 1}, {&whole, 1}, tags_each);
@@ -87,13 +87,13 @@ void bind_player(nb::module_& module) {
             new (self) Relabel{layers, chunk, tags, inner_tags, first_inner};
         }, "layers"_a, "chunk"_a, "tags"_a, "inner_tags"_a, "first_inner"_a);
     nb::class_<Player>(module, "Player", "The template of a device, as copies of the passes that it plays.")
-        .def(nb::init<const Trace&, Vector<std::string>>(), "head"_a, "gradient_groups"_a)
+        .def(nb::init<const Trace&, std::vector<std::string>>(), "head"_a, "gradient_groups"_a)
         .def("add", &add_pass, "encoded"_a, "blocking"_a, "direction"_a.none(), "neighbour"_a.none(),
              "beside"_a.none(), "chunk"_a, "relabel"_a.none())
         .def("play_each", &play_each, "passes"_a, "microbatches"_a, "tags_each"_a)
-        .def("play_in_turns", [](Player& self, const Vector<std::uint32_t>& passes,
-                                 const Vector<std::int64_t>& microbatches,
-                                 const Vector<std::pair<std::uint32_t, std::uint32_t>>& turns,
+        .def("play_in_turns", [](Player& self, const std::vector<std::uint32_t>& passes,
+                                 const std::vector<std::int64_t>& microbatches,
+                                 const std::vector<std::pair<std::uint32_t, std::uint32_t>>& turns,
                                  std::int64_t tags_each) {
             self.play(passes, microbatches, turns, tags_each);
         }, "passes"_a, "microbatches"_a, "turns"_a, "tags_each"_a)

@@ -1,7 +1,8 @@
-// Python's view of TraceRecorder, which grows a Trace record by record.
+// Python's view of TraceRecorder.
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
 
 #include <bit>
 #include <cstdint>
@@ -9,13 +10,12 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/ensure.hpp"
 #include "base/python_text.hpp"
-#include "base/vector.hpp"
 #include "base/wire.hpp"
 #include "bind/parts.hpp"
-#include "bind/vectors.hpp"
 #include "trace/trace.hpp"
 
 namespace nb = nanobind;
@@ -49,7 +49,6 @@ std::string_view bytes_of(AttributeKind kind, nb::handle value) {
     return nb::cast<std::string_view>(value);
 }
 
-// The Python side has checked kinds and ranges.
 class TraceRecorder {
 public:
     void attribute(std::string_view name, int kind_number, nb::handle value, std::string_view doc) {
@@ -69,7 +68,7 @@ public:
         }
     }
 
-    // One for each value of its kind; other values are skipped.
+    // Other values are skipped.
     void attributes(nb::tuple names, nb::bytes kinds, nb::tuple values) {
         ensure(names.size() == values.size() && kinds.size() == values.size(),
                "trace: a name and a kind for each value");
@@ -78,7 +77,7 @@ public:
         }
     }
 
-    // With the `.value` of the last object of that `.name`; missing texts are empty.
+    // With the `.value` of the last object of that `.name`.
     void attributes_of(nb::tuple names, nb::bytes kinds, nb::list objects) {
         ensure(kinds.size() == names.size(), "trace: a kind for each name");
         found_.clear();
@@ -107,8 +106,7 @@ public:
         has_metadata_ = true;
     }
 
-    // Unknown fields, of the metadata until it ends, then of the next node. False, without effect,
-    // if invalid.
+    // Of the metadata until it ends, then of the next node. False, without effect, if invalid.
     bool foreign(nb::bytes fields) {
         const std::string_view bytes(fields.c_str(), fields.size());
         const bool is_of_node = has_metadata_;
@@ -137,8 +135,7 @@ public:
                              trace_.add_text(types)});
     }
 
-    // As io(), from the JSON of {"values": […], "shapes": […], "types": […]}; false, without
-    // effect, if that needs Python.
+    // From JSON of values, shapes and types; false, without effect, if that needs Python.
     bool io_json(bool outputs, nb::handle json) {
         Py_buffer buffer;
         if (PyObject_GetBuffer(json.ptr(), &buffer, PyBUF_SIMPLE) != 0) {
@@ -155,8 +152,8 @@ public:
 
     void node(std::uint64_t id, std::string_view name, std::int32_t type,
               std::uint64_t start_micros, std::uint64_t duration_micros,
-              const Vector<std::uint64_t>& data_deps,
-              const Vector<std::uint64_t>& ctrl_deps) {
+              const std::vector<std::uint64_t>& data_deps,
+              const std::vector<std::uint64_t>& ctrl_deps) {
         trace_.data_dep.insert(trace_.data_dep.end(), data_deps.begin(), data_deps.end());
         trace_.ctrl_dep.insert(trace_.ctrl_dep.end(), ctrl_deps.begin(), ctrl_deps.end());
         trace_.add_node({id, name, type, start_micros, duration_micros, 0});
@@ -193,7 +190,7 @@ private:
         }
     }
 
-    // Only if exactly of the kind: a str, a bool, or an int that fits 64 bits.
+    // Only exactly a str, a bool, or an int of 64 bits.
     bool fill_exact(Attribute& out, nb::handle value) {
         PyObject* const object = value.ptr();
         if (out.kind == AttributeKind::string) {
@@ -243,7 +240,7 @@ private:
     Trace trace_;
     bool has_metadata_ = false;
     IoTexts texts_;
-    Vector<nb::object> found_;
+    std::vector<nb::object> found_;
     nb::str name_ = nb::str("name");
     nb::str value_ = nb::str("value");
     nb::str empty_ = nb::str("");

@@ -1,7 +1,9 @@
 // Python's view of recorded runs and their analyses.
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/vector.h>
 
 #include <utility>
+#include <vector>
 
 #include "accounting/collectives.hpp"
 #include "accounting/link_load.hpp"
@@ -9,12 +11,10 @@
 #include "accounting/slack.hpp"
 #include "accounting/steps.hpp"
 #include "accounting/utilisation.hpp"
-#include "base/vector.hpp"
 #include "bind/choices.hpp"
 #include "bind/fields.hpp"
 #include "bind/held_run.hpp"
 #include "bind/parts.hpp"
-#include "bind/vectors.hpp"
 #include "record/recorder.hpp"
 
 namespace nb = nanobind;
@@ -25,20 +25,20 @@ namespace yantra {
 namespace {
 
 struct StepColumns {
-    Vector<u8> kind;
-    Vector<u32> rank;
-    Vector<u32> node;
-    Vector<u32> peer;
-    Vector<u32> dimension;
-    Vector<u64> start;
-    Vector<u64> end;
+    std::vector<u8> kind;
+    std::vector<u32> rank;
+    std::vector<u32> node;
+    std::vector<u32> peer;
+    std::vector<u32> dimension;
+    std::vector<u64> start;
+    std::vector<u64> end;
 };
 
 struct Slack {
-    Vector<u64> ticks;
+    std::vector<u64> ticks;
 };
 
-StepColumns in_columns(const Vector<Step>& steps) {
+StepColumns in_columns(const std::vector<Step>& steps) {
     StepColumns columns;
     for (const Step& step : steps) {
         columns.kind.push_back(static_cast<u8>(step.kind));
@@ -63,7 +63,11 @@ void bind_columns(nb::module_& module) {
         .value("HAND_OVER", StepKind::hand_over)
         .value("REDUCTION", StepKind::reduction)
         .value("WAITING", StepKind::waiting)
-        .value("OTHER", StepKind::other);
+        .value("OTHER", StepKind::other)
+        .value("UNEXPLAINED_DEVICE", StepKind::unexplained_device)
+        .value("UNEXPLAINED_HOST", StepKind::unexplained_host)
+        .value("BEGIN", StepKind::begin)
+        .value("COMMUNICATION", StepKind::communication);
     Class<StepColumns> steps(module, "Steps");
     steps.column("kind", &StepColumns::kind);
     steps.column("rank", &StepColumns::rank);
@@ -148,7 +152,7 @@ void register_recording(nb::module_& module) {
             return link_rates(model, outcome, r);
         }, "model"_a, "outcome"_a, unlocked)
         .def("link_crossings", [](const Recording& r, const Model& model, const Outcome& outcome,
-                                  const Vector<u32>& rows) {
+                                  const std::vector<u32>& rows) {
             return link_crossings(model, outcome, r, rows);
         }, "model"_a, "outcome"_a, "rows"_a, unlocked);
     nb::class_<HeldRecordedRun, HeldRun>(module, "RecordedSimulation")

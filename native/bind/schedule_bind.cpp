@@ -1,12 +1,12 @@
-// Python's view of scheduling: a scheduler's input, and the job with its result.
+// Python's view of scheduling.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "bind/arrays.hpp"
 #include "bind/choices.hpp"
 #include "bind/fields.hpp"
@@ -20,12 +20,12 @@ namespace yantra {
 
 namespace {
 
-// By node. A slot of `unlimited` means no slot.
+// A slot of `unlimited` means no slot.
 struct OpColumns {
-    Vector<u8> kind;
-    Vector<u8> slot;
-    Vector<u64> ticks;
-    Vector<u64> bytes;
+    std::vector<u8> kind;
+    std::vector<u8> slot;
+    std::vector<u64> ticks;
+    std::vector<u64> bytes;
 };
 
 OpColumns columns_of(const Job& job) {

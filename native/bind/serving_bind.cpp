@@ -4,6 +4,7 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <memory>
 #include <string>
@@ -16,7 +17,6 @@
 #include "bind/fields.hpp"
 #include "bind/interruptible.hpp"
 #include "bind/parts.hpp"
-#include "bind/vectors.hpp"
 #include "serving/cost/linear.hpp"
 #include "serving/cost/tables.hpp"
 #include "serving/outside.hpp"
@@ -32,19 +32,18 @@ namespace {
 
 template <class Id, class Value, class From>
 IdVector<Id, Value> column_of(const Array<From>& array) {
-    Vector<Value> made(array.size());
+    std::vector<Value> made(array.size());
     for (std::size_t at = 0; at < array.size(); ++at) {
         made[at] = static_cast<Value>(array.data()[at]);
     }
     return IdVector<Id, Value>(std::move(made));
 }
 
-Vector<double> numbers_of(const Array<double>& array) { return {array.data(), array.data() + array.size()}; }
+std::vector<double> numbers_of(const Array<double>& array) { return {array.data(), array.data() + array.size()}; }
 
-// Columns of equal length, but for spans and accepted drafts.
 std::shared_ptr<Requests> requests_of(const Array<i64>& arrival_ps, const Array<i64>& prompt, const Array<i64>& output,
                                       const Array<i64>& limit, const Array<i64>& priority, const Array<i64>& user,
-                                      const Array<i64>& session, const Array<i64>& after, const Array<i64>& delay_ps,
+                                      const Array<i64>& adapter, const Array<i64>& session, const Array<i64>& after, const Array<i64>& delay_ps,
                                       const Array<i64>& span_begin, const Array<i64>& span_source,
                                       const Array<i64>& span_end, const Array<i64>& accepted_begin,
                                       const Array<i64>& accepted) {
@@ -55,6 +54,7 @@ std::shared_ptr<Requests> requests_of(const Array<i64>& arrival_ps, const Array<
     made->limit = column_of<RequestId, u32>(limit);
     made->priority = column_of<RequestId, i64>(priority);
     made->user = column_of<RequestId, u32>(user);
+    made->adapter = column_of<RequestId, u32>(adapter);
     made->session = column_of<RequestId, u64>(session);
     made->delay = column_of<RequestId, Time>(delay_ps);
     for (std::size_t at = 0; at < after.size(); ++at) {
@@ -77,10 +77,12 @@ std::shared_ptr<Requests> requests_of(const Array<i64>& arrival_ps, const Array<
 
 struct BoundFleet {
     std::shared_ptr<const Requests> requests;
+    std::shared_ptr<Stream> stream;
     Fleet fleet;
 
-    BoundFleet(std::shared_ptr<const Requests> of, const FleetOptions& options)
-        : requests(std::move(of)), fleet(*requests, options) {}
+    BoundFleet(std::shared_ptr<const Requests> of, const FleetOptions& options, std::shared_ptr<Stream> from)
+        : requests(std::move(of)), stream(std::move(from)),
+          fleet(stream == nullptr ? *requests : stream->requests(), options, stream) {}
 };
 
 Role role_of(const std::string& name) {
@@ -93,8 +95,8 @@ void add_replica(BoundFleet& self, const std::string& role, const std::string& e
                    {from < 0 ? end_of_time : from, until < 0 ? end_of_time : until});
 }
 
-// An object with `decides(now_ps, waiting, running, free_blocks)`, which returns requests, tokens and
-// those who are preempted, and `refuses(why)`, which raises.
+// An object with `decides(now_ps, waiting, running, free_blocks)`, which returns requests, tokens
+// and the preempted, and `refuses(why)`, which raises.
 class PythonDecider final : public Decider {
 public:
     explicit PythonDecider(nb::object object) : object_(std::move(object)) {}
@@ -120,13 +122,13 @@ public:
 private:
     static nb::object columns_of(const Seen& seen) {
         nb::list columns;
-        for (const Vector<i64>& column : seen.columns) {
+        for (const std::vector<i64>& column : seen.columns) {
             const nb::ndarray<nb::numpy, const i64, nb::ndim<1>> view(column.data(), {column.size()});
             columns.append(nb::cast(view, nb::rv_policy::copy));
         }
         return columns;
     }
-    static Vector<i64> vector_of(const Array<i64>& array) { return {array.data(), array.data() + array.size()}; }
+    static std::vector<i64> vector_of(const Array<i64>& array) { return {array.data(), array.data() + array.size()}; }
 
     nb::object object_;
 };
@@ -150,17 +152,16 @@ void route(BoundFleet& self, const std::string& role, const std::string& routing
 Served run(BoundFleet& self) {
     const InterruptibleCall call;
     self.fleet.run();
-    return served_of(self.fleet);
+    return self.stream == nullptr ? served_of(self.fleet) : served_of(self.fleet, *self.stream);
 }
 
-// Knots of the four tables; bound once, for time, operations and heavy kernels.
 struct Knots {
-    Vector<double> tokens;
-    Vector<double> sequences;
-    Vector<double> context;
-    Vector<double> prompt_tokens;
-    Vector<double> before;
-    Vector<double> emitted;
+    std::vector<double> tokens;
+    std::vector<double> sequences;
+    std::vector<double> context;
+    std::vector<double> prompt_tokens;
+    std::vector<double> before;
+    std::vector<double> emitted;
 };
 
 using FourTables = std::tuple<Array<double>, Array<double>, Array<double>, Array<double>>;
@@ -186,7 +187,7 @@ std::shared_ptr<Cost> table_cost(const Array<double>& tokens, const Array<double
                                        tables_of(knots, operations, {}), tables_of(knots, heavy_ns, {}));
 }
 
-nb::list described(const Vector<EngineKind>& kinds) {
+nb::list described(const std::vector<EngineKind>& kinds) {
     nb::list all;
     for (const EngineKind& kind : kinds) {
         nb::list options;
@@ -197,13 +198,16 @@ nb::list described(const Vector<EngineKind>& kinds) {
             }
             options.append(nb::make_tuple(option.name, option.fallback, option.least, option.help, choices));
         }
-        all.append(nb::make_tuple(kind.name, kind.help, options));
+        all.append(nb::make_tuple(kind.name, kind.help, options, kind.has_pipelines));
     }
     return all;
 }
 
 void bind_served(nb::module_& module) {
     Class<Served>(module, "Served", "What a fleet did; times in ps, -1 for never.")
+        .column("row", &Served::row)
+        .column("prompt", &Served::prompt)
+        .column("output", &Served::output)
         .column("arrival", &Served::arrival)
         .column("start", &Served::start)
         .column("first_token", &Served::first_token)
@@ -250,8 +254,13 @@ void bind_served(nb::module_& module) {
 void bind_all(nb::module_& module) {
     nb::class_<Requests>(module, "ServingRequests");
     module.def("serving_requests", &requests_of, "arrival_ps"_a, "prompt"_a, "output"_a, "limit"_a, "priority"_a,
-               "user"_a, "session"_a, "after"_a, "delay_ps"_a, "span_begin"_a, "span_source"_a, "span_end"_a,
+               "user"_a, "adapter"_a, "session"_a, "after"_a, "delay_ps"_a, "span_begin"_a, "span_source"_a, "span_end"_a,
                "accepted_begin"_a, "accepted"_a);
+    nb::class_<Stream>(module, "ServingStream", "Requests that come bit by bit, at places that they leave again.")
+        .def(nb::init<u32>(), "places"_a)
+        .def("feed", [](Stream& self, std::shared_ptr<Requests> more) { self.feed(std::move(more)); }, "requests"_a)
+        .def("close", &Stream::close)
+        .def_prop_ro("is_full", &Stream::is_full);
     nb::class_<Cost>(module, "IterationCost");
     module.def("linear_cost", [](Time iteration, Time token, Time context) -> std::shared_ptr<Cost> {
         return std::make_shared<LinearCost>(iteration, token, context);
@@ -261,11 +270,12 @@ void bind_all(nb::module_& module) {
     bind_served(module);
     nb::class_<BoundFleet>(module, "Fleet", "Serving engines on one clock.")
         .def("__init__", [](BoundFleet* self, std::shared_ptr<Requests> requests, u64 bytes_per_token, u32 layers,
-                            u64 most_under_way, u64 most_logged, bool samples, u32 pool_blocks) {
+                            u64 most_under_way, u64 most_logged, bool samples, u32 pool_blocks, bool singly,
+                            std::shared_ptr<Stream> stream) {
             new (self) BoundFleet(std::move(requests), {bytes_per_token, layers, most_under_way, most_logged, samples,
-                                                        pool_blocks});
+                                                        pool_blocks, singly}, std::move(stream));
         }, "requests"_a, "bytes_per_token"_a = 0, "layers"_a = 1, "most_under_way"_a = 0, "most_logged"_a = 0, "samples"_a = false,
-           "pool_blocks"_a = 0)
+           "pool_blocks"_a = 0, "singly"_a = false, "stream"_a = nb::none())
         .def("add", &add_replica, "role"_a, "engine"_a, "options"_a, "cost"_a, "lanes"_a = 1, "stages"_a = 1, "from_ps"_a = 0,
              "until_ps"_a = -1)
         .def("add_outside", &add_outside, "role"_a, "decider"_a, "num_blocks"_a, "block_size"_a, "max_num_seqs"_a,
@@ -291,7 +301,7 @@ void bind_all(nb::module_& module) {
         }, "targets"_a, "first"_a, "links"_a, "bytes_per_ns"_a, "latency_ns"_a)
         .def("run", &run);
     module.def("serving_engines", [] { return described(engine_kinds()); },
-               nb::sig("def serving_engines() -> list[tuple[str, str, list[tuple[str, float, float, str, list[str]]]]]"));
+               nb::sig("def serving_engines() -> list[tuple[str, str, list[tuple[str, float, float, str, list[str]]], bool]]"));
     module.def("serving_routings", [] {
         nb::list all;
         for (const serving::RoutingKind& kind : serving::routing_kinds()) {

@@ -1,19 +1,19 @@
 // Python's view of a run, whole or folded, and of why a folded one stopped.
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "accounting/entries.hpp"
-#include "base/vector.hpp"
 #include "bind/choices.hpp"
 #include "bind/fields.hpp"
 #include "bind/held_run.hpp"
 #include "bind/interruptible.hpp"
 #include "bind/optional.hpp"
 #include "bind/parts.hpp"
-#include "bind/vectors.hpp"
 #include "fold/shortcuts/shortcuts.hpp"
 
 namespace nb = nanobind;
@@ -69,8 +69,8 @@ void register_simulation(nb::module_& module) {
         .def_prop_ro("now", [](const HeldRun& held) { return held.run->progress().now; })
         .def_prop_ro("nodes_done", [](const HeldRun& held) { return held.run->progress().nodes_done; })
         .def_prop_ro("nodes_skipped", [](const HeldRun& held) { return held.run->progress().nodes_skipped; })
-        .def("submit", [](HeldRun& held, const Vector<u32>& ranks,
-                          const Vector<std::shared_ptr<Job>>& jobs, u64 tick) {
+        .def("submit", [](HeldRun& held, const std::vector<u32>& ranks,
+                          const std::vector<std::shared_ptr<Job>>& jobs, u64 tick) {
             return held.run->work().submit(ranks, jobs, tick);
         }, "ranks"_a, "jobs"_a, "tick"_a)
         .def("withdraw", [](HeldRun& held, u32 arrival) { return held.run->work().withdraw(arrival); }, "arrival"_a)

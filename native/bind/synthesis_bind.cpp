@@ -1,15 +1,15 @@
-// Python's view of the synthesis of collectives. Capacities are two columns: bits from 64, and
-// those below.
+// Capacities are two columns: bits from 64, and those below.
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/vector.h>
+
+#include <vector>
 
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 #include "bind/arrays.hpp"
 #include "bind/choices.hpp"
 #include "bind/fields.hpp"
 #include "bind/interruptible.hpp"
 #include "bind/parts.hpp"
-#include "bind/vectors.hpp"
 #include "collective/synthesis/flow_network.hpp"
 #include "collective/synthesis/gather_cut.hpp"
 #include "collective/synthesis/packing.hpp"
@@ -29,42 +29,42 @@ using synthesis::Amount;
 using synthesis::Link;
 
 struct CutSide {
-    Vector<u8> inside;
+    std::vector<u8> inside;
 };
 
 struct RankLinkColumns {
-    Vector<u32> start;
-    Vector<u32> end;
-    Vector<i64> capacity;
-    Vector<u64> first_way;  // of each link, and the end of the last
-    Vector<i64> amount;
-    Vector<u64> first_device;  // of each way, and the end of the last
-    Vector<u32> device;
+    std::vector<u32> start;
+    std::vector<u32> end;
+    std::vector<i64> capacity;
+    std::vector<u64> first_way;  // of each link, and the end of the last
+    std::vector<i64> amount;
+    std::vector<u64> first_device;  // of each way, and the end of the last
+    std::vector<u32> device;
 };
 
 struct TreeColumns {
-    Vector<u32> root;
-    Vector<i64> copies;
-    Vector<u64> first_link;  // of each tree, and the end of the last
-    Vector<u32> link;
+    std::vector<u32> root;
+    std::vector<i64> copies;
+    std::vector<u64> first_link;  // of each tree, and the end of the last
+    std::vector<u32> link;
 };
 
 struct TransferColumns {
-    Vector<u32> link;
-    Vector<u32> chunk;
-    Vector<i64> start;
-    Vector<i64> end;
+    std::vector<u32> link;
+    std::vector<u32> chunk;
+    std::vector<i64> start;
+    std::vector<i64> end;
 };
 
 struct SynthesisedSteps {
-    Vector<u32> rank;   // of each thread block
-    Vector<u32> peer;   // whom it sends to or receives from
-    Vector<u8> sends;   // whether it sends
-    Vector<u64> begin;  // its first step, and the end of the last
-    Vector<u8> kind;    // of each step: send, receive, receive and add, nop
-    Vector<u32> first;  // block
-    Vector<u32> count;
-    Vector<u32> needs;  // another step, or 2^32 - 1
+    std::vector<u32> rank;   // of each thread block
+    std::vector<u32> peer;   // whom it sends to or receives from
+    std::vector<u8> sends;   // whether it sends
+    std::vector<u64> begin;  // its first step, and the end of the last
+    std::vector<u8> kind;    // of each step: send, receive, receive and add, nop
+    std::vector<u32> first;  // block
+    std::vector<u32> count;
+    std::vector<u32> needs;  // another step, or 2^32 - 1
     synthesis::Steps of;
 };
 
@@ -73,11 +73,11 @@ i64 as_i64(Amount amount) {
     return static_cast<i64>(amount);
 }
 
-Vector<Link> links_of(u32 devices, const Array<u32>& start, const Array<u32>& end, const Array<u64>& high,
+std::vector<Link> links_of(u32 devices, const Array<u32>& start, const Array<u32>& end, const Array<u64>& high,
                            const Array<u64>& low) {
     ensure(start.size() == end.size() && end.size() == high.size() && high.size() == low.size(),
            "synthesis: columns of links have one length");
-    Vector<Link> links;
+    std::vector<Link> links;
     for (std::size_t at = 0; at < start.size(); ++at) {
         ensure(start.data()[at] < devices && end.data()[at] < devices, "synthesis: a link joins devices");
         const auto above = static_cast<Amount>(high.data()[at]);
@@ -88,16 +88,16 @@ Vector<Link> links_of(u32 devices, const Array<u32>& start, const Array<u32>& en
 }
 
 CutSide gather_cut(u32 ranks, u32 devices, const Array<u32>& start, const Array<u32>& end, const Array<u64>& high,
-                   const Array<u64>& low, const Vector<u32>& sinks) {
-    const Vector<Link> links = links_of(devices, start, end, high, low);
+                   const Array<u64>& low, const std::vector<u32>& sinks) {
+    const std::vector<Link> links = links_of(devices, start, end, high, low);
     const InterruptibleCall call;
     return {synthesis::gather_cut(ranks, devices, links, sinks).inside};
 }
 
 CutSide least_cut(u32 devices, const Array<u32>& start, const Array<u32>& end, const Array<u64>& high,
-                  const Array<u64>& low, u32 source, const Vector<u32>& sinks) {
+                  const Array<u64>& low, u32 source, const std::vector<u32>& sinks) {
     ensure(source < devices, "synthesis: a source is a device");
-    const Vector<Link> links = links_of(devices, start, end, high, low);
+    const std::vector<Link> links = links_of(devices, start, end, high, low);
     const InterruptibleCall call;
     synthesis::FlowNetwork network(devices);
     for (const Link& link : links) {
@@ -117,7 +117,7 @@ CutSide least_cut(u32 devices, const Array<u32>& start, const Array<u32>& end, c
 
 RankLinkColumns rank_links(u32 ranks, u32 devices, const Array<u32>& start, const Array<u32>& end,
                            const Array<u64>& high, const Array<u64>& low, i64 trees) {
-    const Vector<Link> links = links_of(devices, start, end, high, low);
+    const std::vector<Link> links = links_of(devices, start, end, high, low);
     const InterruptibleCall call;
     RankLinkColumns columns;
     for (const synthesis::RankLink& link : synthesis::rank_links(ranks, devices, links, trees)) {
@@ -138,7 +138,7 @@ RankLinkColumns rank_links(u32 ranks, u32 devices, const Array<u32>& start, cons
 
 TreeColumns pack_trees(u32 ranks, const Array<u32>& start, const Array<u32>& end, const Array<u64>& high,
                        const Array<u64>& low, i64 trees) {
-    const Vector<Link> links = links_of(ranks, start, end, high, low);
+    const std::vector<Link> links = links_of(ranks, start, end, high, low);
     const InterruptibleCall call;
     TreeColumns columns;
     for (const synthesis::Tree& tree : synthesis::pack_trees(ranks, links, trees)) {
@@ -152,10 +152,10 @@ TreeColumns pack_trees(u32 ranks, const Array<u32>& start, const Array<u32>& end
 }
 
 TransferColumns spread_chunks(u32 ranks, const Array<u32>& start, const Array<u32>& end, const Array<i64>& duration,
-                              const Vector<u32>& owners, bool rarest, u64 seed) {
+                              const std::vector<u32>& owners, bool rarest, u64 seed) {
     ensure(start.size() == end.size() && end.size() == duration.size(),
            "synthesis: columns of links have one length");
-    Vector<synthesis::TimedLink> links;
+    std::vector<synthesis::TimedLink> links;
     for (std::size_t at = 0; at < start.size(); ++at) {
         links.push_back({start.data()[at], end.data()[at], duration.data()[at]});
         ensure(links.back().start < ranks && links.back().end < ranks && links.back().duration > 0,
@@ -181,7 +181,7 @@ SynthesisedSteps steps_of(u32 ranks, u32 blocks, const Array<u32>& from, const A
     const std::size_t moves = from.size();
     ensure(to.size() == moves && first.size() == moves && count.size() == moves && adds.size() == moves,
            "synthesis: columns of moves have one length");
-    Vector<synthesis::Move> listed;
+    std::vector<synthesis::Move> listed;
     listed.reserve(moves);
     for (std::size_t at = 0; at < moves; ++at) {
         listed.push_back(

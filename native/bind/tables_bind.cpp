@@ -1,16 +1,16 @@
-// Python's view of the table writer. A column's array lives as long as the column.
+// Python's view of the table writer.
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 #include "bind/arrays.hpp"
 #include "bind/choices.hpp"
 #include "bind/parts.hpp"
-#include "bind/vectors.hpp"
 #include "export/cells.hpp"
 #include "export/planes.hpp"
 
@@ -31,7 +31,7 @@ CellColumn numbers(CellKind kind, const Wholes& values, u64 number) {
     return {values, {kind, span_of(values), number, {}}};
 }
 
-CellColumn given(Vector<std::string> texts) {
+CellColumn given(std::vector<std::string> texts) {
     return {std::nullopt, {CellKind::given, {}, 0, std::move(texts)}};
 }
 
@@ -52,8 +52,8 @@ void register_tables(nb::module_& module) {
         .def(nb::init<bool>(), "json"_a)
         .def("new_texts", &TableWriter::new_texts)
         .def("add_texts", &TableWriter::add_texts, "number"_a, "texts"_a)
-        .def("rows", [](const TableWriter& self, const Vector<CellColumn>& columns) {
-            Vector<Cells> cells;
+        .def("rows", [](const TableWriter& self, const std::vector<CellColumn>& columns) {
+            std::vector<Cells> cells;
             for (const CellColumn& column : columns) {
                 cells.push_back(column.cells);
             }

@@ -1,7 +1,8 @@
-// Python's view of templates. Python rewords ValueError (std::invalid_argument).
+// Python's view of templates.
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unordered_map.h>
+#include <nanobind/stl/vector.h>
 
 #include <memory>
 #include <string>
@@ -10,7 +11,6 @@
 #include "bind/choices.hpp"
 #include "bind/fields.hpp"
 #include "bind/parts.hpp"
-#include "bind/vectors.hpp"
 #include "trace/tools/relative.hpp"
 #include "trace/tools/totals.hpp"
 

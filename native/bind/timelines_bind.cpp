@@ -1,13 +1,14 @@
-// Python's view of timeline writers. A record's arrays live as long as the record.
+// Python's view of timeline writers.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
 
-#include "base/vector.hpp"
+#include <vector>
+
 #include "bind/arrays.hpp"
 #include "bind/choices.hpp"
 #include "bind/fields.hpp"
 #include "bind/parts.hpp"
-#include "bind/vectors.hpp"
 #include "export/chrome.hpp"
 #include "export/perfetto.hpp"
 #include "export/rows.hpp"
@@ -28,16 +29,16 @@ struct ArgumentColumn {
 
 struct SliceColumns {
     Wholes track, name, category, start, end;
-    Vector<ArgumentColumn> arguments;
+    std::vector<ArgumentColumn> arguments;
 };
 
 struct MessageEndColumns {
     Wholes slice, time, name, flow, arrives;
-    Vector<ArgumentColumn> arguments;
+    std::vector<ArgumentColumn> arguments;
 };
 
-Vector<Argument> arguments_of(const Vector<ArgumentColumn>& columns) {
-    Vector<Argument> arguments;
+std::vector<Argument> arguments_of(const std::vector<ArgumentColumn>& columns) {
+    std::vector<Argument> arguments;
     for (const ArgumentColumn& column : columns) {
         arguments.push_back({column.name, column.kind, span_of(column.values)});
     }
@@ -83,10 +84,10 @@ void bind_records(nb::module_& module) {
     nb::class_<ArgumentColumn>(module, "Argument")
         .def(nb::init<u64, Argument::Kind, Wholes>(), "name"_a, "kind"_a, "values"_a);
     nb::class_<SliceColumns>(module, "Slices")
-        .def(nb::init<Wholes, Wholes, Wholes, Wholes, Wholes, Vector<ArgumentColumn>>(),
+        .def(nb::init<Wholes, Wholes, Wholes, Wholes, Wholes, std::vector<ArgumentColumn>>(),
              nb::kw_only(), "track"_a, "name"_a, "category"_a, "start"_a, "end"_a, "arguments"_a);
     nb::class_<MessageEndColumns>(module, "MessageEnds")
-        .def(nb::init<Wholes, Wholes, Wholes, Wholes, Wholes, Vector<ArgumentColumn>>(),
+        .def(nb::init<Wholes, Wholes, Wholes, Wholes, Wholes, std::vector<ArgumentColumn>>(),
              nb::kw_only(), "slice"_a, "time"_a, "name"_a, "flow"_a, "arrives"_a, "arguments"_a);
     Class<Rows> rows(module, "Rows");
     rows.column("order", &Rows::order);

@@ -1,10 +1,9 @@
-// Python's view of Trace: counts, rows as plain objects, columns as read-only memoryviews.
-//
-// Columns keep their owner alive. It works without numpy, and numpy.asarray() of a column is free.
+// Python's view of Trace: counts, rows as plain objects, columns as memoryviews.
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <bit>
 #include <cstdint>
@@ -14,16 +13,15 @@
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 #include "base/wire.hpp"
 #include "bind/choices.hpp"
 #include "bind/columns.hpp"
 #include "bind/fields.hpp"
 #include "bind/interruptible.hpp"
 #include "bind/parts.hpp"
-#include "bind/vectors.hpp"
 #include "trace/alike.hpp"
 #include "trace/tools/check.hpp"
 #include "trace/decode.hpp"
@@ -98,6 +96,58 @@ nb::list attribute_list(const Trace& trace, std::span<const Attribute> attribute
     return rows;
 }
 
+template <typename Value>
+nb::bytes bytes_of(const std::vector<Value>& values) {
+    return nb::bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(Value));
+}
+
+bool is_signed(AttributeKind kind) {
+    return kind == AttributeKind::int32 || kind == AttributeKind::int64 ||
+           kind == AttributeKind::sint32 || kind == AttributeKind::sint64 ||
+           kind == AttributeKind::sfixed32 || kind == AttributeKind::sfixed64;
+}
+
+// By record, of the last attribute of this name: its 64 bits; and 0 if there is none or it is no
+// integer, 1 if it is, 2 if it is above the signed ones.
+nb::tuple integers(const Trace& trace, std::string_view name) {
+    std::vector<std::uint64_t> values(trace.size());
+    std::vector<std::uint8_t> kinds(trace.size());
+    const std::uint32_t wanted = trace.attribute_names.find(name);
+    for (std::size_t record = 0; wanted != Interner::absent && record < trace.size(); ++record) {
+        for (const Attribute& attribute : trace.attributes_of(record)) {
+            if (attribute.name == wanted) {
+                const bool whole = is_integer(attribute.kind) && attribute.kind != AttributeKind::boolean;
+                const bool above = !is_signed(attribute.kind) && attribute.value >> 63U != 0;
+                kinds[record] = static_cast<std::uint8_t>(whole ? (above ? 2 : 1) : 0);
+                values[record] = whole ? attribute.value : 0;
+            }
+        }
+    }
+    return nb::make_tuple(bytes_of(values), bytes_of(kinds));
+}
+
+// The different texts of this name, and by record which one the last attribute of the name has, or
+// -1 if there is none or it is no text.
+nb::tuple texts(const Trace& trace, std::string_view name) {
+    Interner found;
+    std::vector<std::int32_t> places(trace.size(), -1);
+    const std::uint32_t wanted = trace.attribute_names.find(name);
+    for (std::size_t record = 0; wanted != Interner::absent && record < trace.size(); ++record) {
+        for (const Attribute& attribute : trace.attributes_of(record)) {
+            if (attribute.name == wanted) {
+                const bool is_string = attribute.kind == AttributeKind::string;
+                places[record] =
+                    is_string ? static_cast<std::int32_t>(found.intern(trace.text_of(attribute))) : -1;
+            }
+        }
+    }
+    nb::list names;
+    for (const std::string& one : found.names()) {
+        names.append(text(one));
+    }
+    return nb::make_tuple(names, bytes_of(places));
+}
+
 nb::object io_tuple(const Trace& trace, std::size_t record, IoSide side) {
     const IoInfo* io = trace.io_of(record, side);
     if (io == nullptr) {
@@ -156,7 +206,6 @@ std::shared_ptr<Trace> decode_bytes(const nb::bytes& source, std::string_view la
     return std::make_shared<Trace>(decode(bytes, Reading::everything, asked));
 }
 
-// Decodes what a run needs and resolves it; the records are not kept.
 std::shared_ptr<Graph> decode_graph(const nb::bytes& source, bool merge_duplicates, bool tensors,
                                     bool kernels, bool collectives_in_order,
                                     const Launches* launches) {
@@ -190,7 +239,7 @@ std::shared_ptr<Graph> graph_of(const Trace& trace, bool merge_duplicates, bool 
     return std::make_shared<Graph>(build_graph(trace, merge_duplicates, kernels));
 }
 
-Vector<Diagnostic> check_trace(const Trace& trace, const Graph& graph) {
+std::vector<Diagnostic> check_trace(const Trace& trace, const Graph& graph) {
     const nb::gil_scoped_release unlocked;
     return check(trace, graph);
 }
@@ -215,6 +264,10 @@ void register_trace_class(nb::module_& module) {
     trace.def("attributes", [](const Trace& self, std::size_t record) {
         return attribute_list(self, self.attributes_of(checked(self, record)));
     }, nb::arg("record"), nb::sig("def attributes(self, record: int) -> list[AttributeRow]"));
+    trace.def("integers", &integers, nb::arg("name"),
+              nb::sig("def integers(self, name: str) -> tuple[bytes, bytes]"));
+    trace.def("texts", &texts, nb::arg("name"),
+              nb::sig("def texts(self, name: str) -> tuple[list[str], bytes]"));
     trace.def("inputs", [](const Trace& self, std::size_t record) {
         return io_tuple(self, checked(self, record), IoSide::inputs);
     }, nb::arg("record"), nb::sig("def inputs(self, record: int) -> IoTexts | None"));
@@ -238,8 +291,8 @@ void register_trace_class(nb::module_& module) {
               nb::arg("launches").none() = nb::none());
 }
 
-Vector<std::string> names_of(const Vector<nb::bytes>& paths) {
-    Vector<std::string> names;
+std::vector<std::string> names_of(const std::vector<nb::bytes>& paths) {
+    std::vector<std::string> names;
     names.reserve(paths.size());
     for (const nb::bytes& path : paths) {
         names.emplace_back(path.c_str(), path.size());
@@ -248,8 +301,8 @@ Vector<std::string> names_of(const Vector<nb::bytes>& paths) {
 }
 
 void register_files(nb::module_& module) {
-    module.def("count_alike", [](const Vector<nb::bytes>& paths, const nb::bytes& content) {
-        const Vector<std::string> names = names_of(paths);
+    module.def("count_alike", [](const std::vector<nb::bytes>& paths, const nb::bytes& content) {
+        const std::vector<std::string> names = names_of(paths);
         const std::string_view bytes(content.c_str(), content.size());
         const nb::gil_scoped_release without_lock;
         return count_alike(names, bytes);
@@ -271,7 +324,7 @@ void register_files(nb::module_& module) {
             return std::make_tuple(std::move(read.numbers), std::move(read.graphs), std::move(read.ranks));
         }, nb::arg("prefix"), nb::arg("first"), nb::arg("count"), nb::arg("most_bytes"), nb::arg("kernels"))
         .def("alike", [](const KnownFiles& self, std::uint64_t hash) {
-            Vector<std::tuple<std::uint32_t, nb::bytes, std::optional<nb::bytes>>> found;
+            std::vector<std::tuple<std::uint32_t, nb::bytes, std::optional<nb::bytes>>> found;
             for (const KnownFiles::Known& known : self.alike(hash)) {
                 found.emplace_back(known.number, nb::bytes(known.path.data(), known.path.size()),
                                    known.kept ? std::optional(nb::bytes(known.kept->data(), known.kept->size()))

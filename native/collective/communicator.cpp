@@ -1,14 +1,13 @@
 #include "collective/communicator.hpp"
 
 #include <algorithm>
-
-#include "base/vector.hpp"
+#include <vector>
 
 namespace yantra {
 
 namespace {
 
-u32 find(const Vector<u32>& ascending, u32 offset) {
+u32 find(const std::vector<u32>& ascending, u32 offset) {
     const auto found = std::lower_bound(ascending.begin(), ascending.end(), offset);
     const bool is_there = found != ascending.end() && *found == offset;
     return is_there ? static_cast<u32>(found - ascending.begin()) : none;
@@ -16,7 +15,7 @@ u32 find(const Vector<u32>& ascending, u32 offset) {
 
 }  // namespace
 
-Shape::Shape(Vector<u32> offsets)
+Shape::Shape(std::vector<u32> offsets)
     : size_(static_cast<u32>(offsets.size())), offsets_(std::move(offsets)) {
     const u32 step = size_ > 1 ? offsets_[1] - offsets_[0] : 1;
     bool is_even = step != 0 && offsets_.front() == 0;

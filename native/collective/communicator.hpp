@@ -1,15 +1,13 @@
-// Communicator: a lowest rank, and a layout of offsets that many communicators share.
-//
-// The groups of a training job have equal offsets, so a layout holds these once (a stride if evenly
-// spaced), with their plans. Trade-off: finding a member takes an addition.
+// Communicator: a lowest rank, and a layout of offsets (a stride if evenly spaced) with plans,
+// which many communicators share. Trade-off: finding a member takes an addition.
 #pragma once
 
 #include <array>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "base/types.hpp"
-#include "base/vector.hpp"
 #include "collective/kind.hpp"
 
 namespace yantra {
@@ -17,7 +15,7 @@ namespace yantra {
 // Offsets from the lowest member, in ring order.
 class Shape {
 public:
-    explicit Shape(Vector<u32> offsets);
+    explicit Shape(std::vector<u32> offsets);
 
     u32 size() const { return size_; }
     // 0 unless evenly spaced and ascending.
@@ -26,7 +24,7 @@ public:
     const u32* listed() const { return offsets_.empty() ? nullptr : offsets_.data(); }
     u32 offset(u32 position) const { return stride_ != 0 ? position * stride_ : offsets_[position]; }
     bool ascends() const { return sorted_.empty(); }
-    // None if no member has the offset; likewise below.
+    // None if no member has the offset.
     u32 position(u32 offset) const;
     // The offset's place in ascending order.
     u32 place(u32 offset) const;
@@ -34,11 +32,10 @@ public:
 private:
     u32 size_;
     u32 stride_ = 0;
-    Vector<u32> offsets_;
-    Vector<std::pair<u32, u32>> sorted_;   // (offset, position), if not ascending
+    std::vector<u32> offsets_;
+    std::vector<std::pair<u32, u32>> sorted_;   // (offset, position), if not ascending
 };
 
-// A plan that applies from so many bytes on.
 struct PlanFrom {
     std::size_t kind;
     u64 bytes;
@@ -51,7 +48,7 @@ struct GroupLayout {
     std::shared_ptr<const Shape> shape;
     Plans plan = nothing();
     Plans partial = nothing();             // over some of the dimensions, if different
-    Vector<PlanFrom> larger;               // of each kind by ascending bytes; mostly empty
+    std::vector<PlanFrom> larger;               // of each kind by ascending bytes; mostly empty
 
     static constexpr Plans nothing() {
         Plans plans{};
@@ -68,7 +65,6 @@ struct GroupLayout {
         }
         return found;
     }
-    // Visits each plan with the bytes from which it applies.
     template <class Visit>
     void for_each_plan(std::size_t kind, Visit&& visit) const {
         visit(plan[kind], 0);

@@ -1,8 +1,8 @@
-// Shape answers like a list of offsets searched from the front, strided or not, ascending or not.
-#include "base/vector.hpp"
+// Shape answers like a list of offsets searched from the front.
 #include "collective/communicator.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/test.hpp"
 
@@ -11,9 +11,9 @@ namespace {
 using namespace yantra;
 using test::check;
 
-Vector<u32> any_offsets(test::Random& random) {
+std::vector<u32> any_offsets(test::Random& random) {
     const u64 size = 1 + random.below(8);
-    Vector<u32> offsets{0};   // of the lowest member
+    std::vector<u32> offsets{0};   // of the lowest member
     const bool even = random.one_in(3);
     const u64 step = 1 + random.below(5);
     while (offsets.size() < size) {
@@ -27,14 +27,14 @@ Vector<u32> any_offsets(test::Random& random) {
     return offsets;
 }
 
-u32 index_of(const Vector<u32>& all, u32 offset) {
+u32 index_of(const std::vector<u32>& all, u32 offset) {
     const auto found = std::find(all.begin(), all.end(), offset);
     return found == all.end() ? none : static_cast<u32>(found - all.begin());
 }
 
-void run(const Vector<u32>& offsets, u64 step) {
+void run(const std::vector<u32>& offsets, u64 step) {
     const Shape shape(offsets);
-    Vector<u32> ascending = offsets;
+    std::vector<u32> ascending = offsets;
     std::sort(ascending.begin(), ascending.end());
     check(shape.size() == offsets.size(), "the size is wrong", step);
     check(shape.ascends() == (ascending == offsets), "the order is told wrong", step);

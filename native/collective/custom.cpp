@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <utility>
-
-#include "base/vector.hpp"
+#include <vector>
 
 namespace yantra {
 
@@ -22,12 +21,11 @@ u64 custom_bytes(const Graph& graph, u32 node, u64 collective_bytes) {
     return collective_bytes / total * chunks + (rest + total - 1) / total;
 }
 
-// Builds the sets as upstream's dependency resolver does: it fills the free set from a map of all
-// nodes seen, as node or parent, in file order.
+// The free set is filled from a map of nodes in file order, as upstream's.
 CustomPosition prepare_custom(std::shared_ptr<const Graph> graph) {
     CustomPosition position;
     UnorderedOrder seen;
-    Vector<UnorderedOrder> children(graph->size());
+    std::vector<UnorderedOrder> children(graph->size());
     for (u32 node : graph->file_order) {
         seen.insert(graph->id[node]);
         UnorderedOrder parents;

@@ -1,4 +1,4 @@
-// Into how many chunks of how many bytes a collective is cut (astra-sim-semantics 4.2).
+// How a collective is cut into chunks (astra-sim-semantics 4.2).
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The collective operations the core knows by name, in the order of every per-kind table.
+// Collective operations, in the order of every per-kind table.
 #pragma once
 
 #include "base/types.hpp"

@@ -3,18 +3,18 @@
 #include <algorithm>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
 namespace {
 
-void add_position(GraphProgram& program, const Vector<Operation>& operations) {
+void add_position(GraphProgram& program, const std::vector<Operation>& operations) {
     const std::size_t first = program.ops.size();
     program.first_op.push_back(static_cast<u32>(first));
-    Vector<Vector<u32>> successors(operations.size());
+    std::vector<std::vector<u32>> successors(operations.size());
     for (u32 at = 0; at < operations.size(); ++at) {
         const Operation& op = operations[at];
         program.ops.push_back({op.kind, op.peer, op.bytes, op.reduce, op.from_memory, op.back,
@@ -33,7 +33,7 @@ void add_position(GraphProgram& program, const Vector<Operation>& operations) {
 }
 
 // Messages of several sizes to one peer, as in halving and doubling.
-bool returns(const Vector<Run>& runs) {
+bool returns(const std::vector<Run>& runs) {
     std::map<std::pair<i32, bool>, std::pair<u64, u64>> size_for;
     return std::any_of(runs.begin(), runs.end(), [&](const Run& run) {
         const std::pair size{run.bytes.num, run.bytes.den};
@@ -43,7 +43,8 @@ bool returns(const Vector<Run>& runs) {
 
 }  // namespace
 
-ExchangeProgram make_exchange(Vector<Run> runs, u64 window, u64 sends, const Barrier& barrier) {
+ExchangeProgram make_exchange(std::vector<Run> runs, u64 window, u64 sends,
+                              const Barrier& barrier) {
     ExchangeProgram program;
     program.returns = returns(runs);
     program.neighbours_only = !program.returns && std::all_of(runs.begin(), runs.end(), [](const Run& run) {
@@ -58,8 +59,8 @@ ExchangeProgram make_exchange(Vector<Run> runs, u64 window, u64 sends, const Bar
     return program;
 }
 
-GraphProgram make_graph(const Vector<Vector<Operation>>& positions, Symmetry symmetry,
-                        Vector<u32> switches, Vector<u32> hosts) {
+GraphProgram make_graph(const std::vector<std::vector<Operation>>& positions, Symmetry symmetry,
+                        std::vector<u32> switches, std::vector<u32> hosts) {
     ensure(switches.size() == hosts.size() && switches.size() <= positions.size() &&
                (switches.empty() || symmetry == Symmetry::none),
            "graph program: a switch without a host, or in a symmetry");
@@ -70,7 +71,7 @@ GraphProgram make_graph(const Vector<Vector<Operation>>& positions, Symmetry sym
     program.symmetry = symmetry;
     program.switches = std::move(switches);
     program.hosts = std::move(hosts);
-    for (const Vector<Operation>& operations : positions) {
+    for (const std::vector<Operation>& operations : positions) {
         add_position(program, operations);
     }
     program.first_op.push_back(static_cast<u32>(program.ops.size()));

@@ -6,7 +6,6 @@ namespace yantra {
 
 namespace {
 
-// The rank's place in the ring of the whole communicator.
 Place place_among(const CollectiveParameters& parameters, u32 communicator, u32 rank) {
     const Communicator& among = parameters.communicators[communicator];
     const Shape& shape = *parameters.layouts[among.layout].shape;

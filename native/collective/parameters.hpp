@@ -1,10 +1,10 @@
-// CollectiveParameters: what collectives do, among whom, and how ranks run them. Constant in a run.
+// CollectiveParameters: what collectives do, among whom, and how ranks run them.
 #pragma once
 
 #include <algorithm>
 #include <numeric>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "collective/communicator.hpp"
 #include "collective/custom.hpp"
 #include "collective/plan.hpp"
@@ -42,12 +42,12 @@ struct SystemParameters {
 struct CollectiveParameters {
     SystemParameters system;
     u32 dimensions = 0;         // of the network
-    Vector<Program> programs;
-    Vector<Plan> plans;
-    Vector<GroupLayout> layouts;
-    Vector<Communicator> communicators;   // the first is all ranks
-    Vector<u32> queue_sets;     // by communicator: those that share one share their queues
-    Vector<CustomCollective> custom;
+    std::vector<Program> programs;
+    std::vector<Plan> plans;
+    std::vector<GroupLayout> layouts;
+    std::vector<Communicator> communicators;   // the first is all ranks
+    std::vector<u32> queue_sets;     // by communicator: those that share one share their queues
+    std::vector<CustomCollective> custom;
     bool match_by_tag = false;       // tags of different communicators may collide
 
     const GroupLayout& layout_of(u32 communicator) const {
@@ -77,7 +77,6 @@ inline u32 lanes_before(const Plan& plan, u32 stage) {
     return lanes;
 }
 
-// Of each dimension or stage, with the most lanes of any plan.
 inline u32 queues_per_set(const CollectiveParameters& parameters) {
     std::size_t most = std::size_t{parameters.dimensions};
     for (const Plan& plan : parameters.plans) {

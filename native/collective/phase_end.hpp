@@ -1,4 +1,4 @@
-// PhaseEnd: what a machine that runs a phase says when it is over.
+// PhaseEnd: a phase is over.
 #pragma once
 
 #include "base/ids.hpp"

@@ -1,14 +1,12 @@
-// Plan: the levels over which a communicator runs a kind of collective, and their programs.
-//
-// A level is a ring: all members along a dimension of the grid, those in the communicator, or the
-// whole communicator. Levels are dimensions, innermost first, or stages in order.
+// Plan: the levels (dimensions, innermost first, or stages in order) over which a communicator runs
+// a kind of collective, and their programs.
 #pragma once
 
 #include <array>
 #include <memory>
+#include <vector>
 
 #include "base/types.hpp"
-#include "base/vector.hpp"
 #include "collective/communicator.hpp"
 #include "collective/kind.hpp"
 #include "collective/program.hpp"
@@ -22,8 +20,7 @@ struct Level {
     u32 stride = 1;                  // ignored over the communicator's members
     u32 index_stride = 1;            // same, counting only members of the communicator
     u32 dimension = 0;               // whose queues the level uses
-    // If a communicator has only some ranks of a dimension: how many, `stride` apart, and members'
-    // distances from the first.
+    // If a communicator has only some ranks of a dimension: how many, `stride` apart.
     u32 extent = 0;
     std::shared_ptr<const Shape> members{};
     u32 lanes = 1;                   // queues that its chunks alternate among
@@ -34,7 +31,7 @@ struct Level {
 };
 
 struct Plan {
-    Vector<Level> levels;
+    std::vector<Level> levels;
     bool over_members = false;       // of the communicator, on one level; else levels are strides of the grid
     u32 communicator_size = 0;
     u32 custom = none;               // index of a custom collective that replaces the levels

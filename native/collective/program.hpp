@@ -1,14 +1,13 @@
-// Programs: what the core executes for a phase of a collective, independent of sizes and time.
-//
-// Python describes each algorithm once per (kind, n) (src/yantra/collectives). Sizes are fractions
-// of the phase's data and peers relative, so one program serves all ranks, chunks and sizes.
+// Programs: what the core executes for a phase of a collective, independent of sizes and time:
+// sizes are shares of the phase's data and peers relative, so one serves all ranks
+// (src/yantra/collectives).
 #pragma once
 
 #include <algorithm>
 #include <variant>
+#include <vector>
 
 #include "base/types.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -23,8 +22,7 @@ struct Share {
 };
 
 // The partner at `distance`: position xor distance, if `size` is a power of two. Else positions
-// pair up in order: at distance 3, 0 and 3, 1 and 4, 2 and 5, then 6 and 9. For a distance that is
-// a power of two both agree.
+// pair up in order: at distance 3, 0 and 3, 1 and 4, 2 and 5, then 6 and 9.
 inline u32 partner_of(u32 position, u32 distance, u32 size) {
     if ((size & (size - 1)) == 0 || distance == 0) {
         return position ^ distance;
@@ -32,9 +30,7 @@ inline u32 partner_of(u32 position, u32 distance, u32 size) {
     return position / distance % 2 == 0 ? position + distance : position - distance;
 }
 
-// The exchange machine: a window of packets is handed over at the start and one more for every
-// receipt; each hand-over is followed by a send and by posting a receive while sends are left
-// (astra-sim-semantics 5.3 to 5.5). A run is `count` equal packets.
+// The exchange machine (astra-sim-semantics 5.3 to 5.5). A run is `count` equal packets.
 struct Run {
     u64 count = 0;
     i32 out = 0;
@@ -49,7 +45,7 @@ struct Run {
 };
 
 struct ExchangeProgram {
-    Vector<Run> runs;
+    std::vector<Run> runs;
     u64 window = 1;
     u64 sends = 0;
     u64 barrier_at = 0;         // sends left from which on `barrier_receipts` must have arrived
@@ -88,27 +84,27 @@ enum class Symmetry : u8 { none, add, exclusive_or };
 
 struct GraphProgram {
     Symmetry symmetry = Symmetry::none;  // how other positions follow from position 0's operations
-    Vector<u32> first_op;  // of each position; one more at the end
-    Vector<GraphOp> ops;   // successors are numbered from the position's first op
-    Vector<u32> successors;
-    // Positions after the ranks' are fabric switches: the number under which each communicates, and
-    // the position of the rank with which it starts.
-    Vector<u32> switches;
-    Vector<u32> hosts;
+    std::vector<u32> first_op;  // of each position; one more at the end
+    std::vector<GraphOp> ops;   // successors are numbered from the position's first op
+    std::vector<u32> successors;
+    // Positions after the ranks' are fabric switches: their numbers, and the positions with which
+    // they start.
+    std::vector<u32> switches;
+    std::vector<u32> hosts;
     u64 step = 0;               // ticks of a hand-over of received data beside the endpoint delay
 };
 
-// A phase measured as a whole: all members end together, that long after the last has come. One or
-// more `points` ascend in bytes; between them, and beyond with the nearest slope (not below the
-// first), time is linear. `charges`: what the measured algorithm puts on links (run/charges.hpp).
+// A phase measured as a whole: all members end that long after the last has come. Time is linear
+// between `points`, which ascend in bytes, and beyond. `charges`: what it puts on links
+// (run/charges.hpp).
 struct TimedProgram {
     struct Point {
         u64 bytes;
         u64 ticks;
     };
-    // What members send in all, as a share of the phase's data. Members, ascending, are in nodes of
-    // `local`; (node, place) sends to (node + `node`, place + `place`), modulo the counts. With
-    // `from_node` only that node sends, and `node` is the receiver.
+    // What members send in all, as a share of the phase's data: (node, place), in nodes of `local`,
+    // sends to (node + `node`, place + `place`), modulo the counts. With `from_node` only that node
+    // sends, to `node`.
     struct Charge {
         u32 from_node = none;
         u32 node = 0;
@@ -119,14 +115,14 @@ struct TimedProgram {
     // Charges from so many bytes on.
     struct Charges {
         u64 bytes = 0;
-        Vector<Charge> of;
+        std::vector<Charge> of;
     };
-    Vector<Point> points;
+    std::vector<Point> points;
     u32 local = 1;
-    Vector<Charges> charges;   // ascending in bytes; empty if unknown
+    std::vector<Charges> charges;   // ascending in bytes; empty if unknown
 
-    const Vector<Charge>* charges_of(u64 data) const {
-        const Vector<Charge>* found = nullptr;
+    const std::vector<Charge>* charges_of(u64 data) const {
+        const std::vector<Charge>* found = nullptr;
         for (const Charges& from : charges) {
             found = found == nullptr || from.bytes <= data ? &from.of : found;
         }

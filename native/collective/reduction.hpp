@@ -5,8 +5,8 @@
 
 namespace yantra {
 
-// One write and two reads of the reduced bytes (astra-sim-semantics 5.2). The order of operations
-// decides the truncated value.
+// One write and two reads (astra-sim-semantics 5.2); the order of operations decides the truncated
+// value.
 inline u64 reduction_ticks(double memory_bytes_per_s, const TimeScale& scale, u64 bytes) {
     if (memory_bytes_per_s <= 0.0) {
         return 0;

@@ -1,17 +1,15 @@
-// Programs and plans of small networks for tests: all ranks are one communicator, with a ring on
-// each dimension.
+// Programs and plans of small networks for tests.
 #pragma once
 
 #include <memory>
 #include <numeric>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "collective/parameters.hpp"
 #include "fabric/grid.hpp"
 
 namespace yantra::test {
 
-// `sends` packets to the next position, each when the last has come.
 inline Program ring(u64 sends, Share bytes, Share result) {
     Run run;
     run.count = sends + 1;
@@ -24,7 +22,7 @@ inline Program ring(u64 sends, Share bytes, Share result) {
     return {machine, result, true};
 }
 
-inline CollectiveParameters collectives_over(const Vector<Dimension>& dimensions) {
+inline CollectiveParameters collectives_over(const std::vector<Dimension>& dimensions) {
     CollectiveParameters made;
     made.dimensions = static_cast<u32>(dimensions.size());
     Plan plan;
@@ -47,7 +45,7 @@ inline CollectiveParameters collectives_over(const Vector<Dimension>& dimensions
     }
     plan.communicator_size = ranks;
     made.plans = {plan};
-    Vector<u32> offsets(ranks);
+    std::vector<u32> offsets(ranks);
     std::iota(offsets.begin(), offsets.end(), 0);
     GroupLayout layout;
     layout.shape = std::make_shared<Shape>(offsets);

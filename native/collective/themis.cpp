@@ -15,7 +15,7 @@ constexpr u64 threshold_divisor = 16;  // Themis, section 4: chunk / 16 on the l
 
 }  // namespace
 
-Themis::Themis(Vector<Along> dimensions, u32 members, bool flexible)
+Themis::Themis(std::vector<Along> dimensions, u32 members, bool flexible)
     : dimensions_(std::move(dimensions)), members_(members), flexible_(flexible) {
     for (u32 d = 0; d < dimensions_.size(); ++d) {
         table_.push_back({0.0, d});
@@ -84,8 +84,8 @@ ThemisDecision Themis::decide(u64 remaining, u64 recommended, bool gather, u64 i
     return decision;
 }
 
-// Loads are level. For a gather upstream reverses the table but not the dimensions, so entry and
-// dimension disagree; kept.
+// For a gather upstream reverses the table but not the dimensions, so entry and dimension disagree;
+// kept.
 ThemisDecision Themis::in_plain_order(u64, u64 chunk, u64 taken, bool gather, u64 involved) {
     std::sort(table_.begin(), table_.end(),
               [](const Load& a, const Load& b) { return a.dimension < b.dimension; });

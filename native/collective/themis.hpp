@@ -1,21 +1,18 @@
-// Themis: the order in which a collective's chunks visit the dimensions, by balancing load.
-//
-// (Rashidi et al., "Themis: a network bandwidth-aware collective scheduling policy for distributed
-// training of DL models", ISCA 2022, algorithm 1.) As upstream's OfflineGreedy and
-// OfflineGreedyFlex (astra-sim-semantics 4.7): one load table for all members, reset when the
-// lowest starts a collective at a new time; the rank that asks first decides for all.
+// Themis: chunks visit the dimensions in the order that balances load (Rashidi et al., ISCA 2022,
+// algorithm 1), as upstream's OfflineGreedy and OfflineGreedyFlex (astra-sim-semantics 4.7): one
+// load table for all members.
 #pragma once
 
 #include <unordered_map>
+#include <vector>
 
 #include "base/types.hpp"
-#include "base/vector.hpp"
 #include "collective/kind.hpp"
 
 namespace yantra {
 
 struct ThemisDecision {
-    Vector<u32> order;  // dimensions
+    std::vector<u32> order;  // dimensions
     u64 bytes = 0;           // taken from the collective's remaining data
 };
 
@@ -27,14 +24,12 @@ public:
         double weight = 1.0;
     };
 
-    Themis(Vector<Along> dimensions, u32 members, bool flexible);
+    Themis(std::vector<Along> dimensions, u32 members, bool flexible);
 
     bool is_next(u64 id) const { return id >= next_; }
-    // Call when the first member starts a collective: upstream the lowest-numbered, else whoever
-    // comes first.
+    // Upstream: the lowest-numbered member, else whoever comes first.
     void collective_starts(u64 now);
 
-    // `remaining`: what the asking rank has left to place.
     ThemisDecision choose(u64 id, u64 remaining, u64 recommended, CollectiveKind kind, u64 involved);
 
 private:
@@ -54,12 +49,12 @@ private:
     void add(Load& load, u32 dimension, u64& chunk, bool gather) const;
     ThemisDecision in_plain_order(u64 remaining, u64 chunk, u64 taken, bool gather, u64 involved);
 
-    Vector<Along> dimensions_;
+    std::vector<Along> dimensions_;
     u32 members_;
     bool flexible_;
     u64 last_start_ = 0;
     u64 next_ = 0;             // chunk that nobody has asked for
-    Vector<Load> table_;
+    std::vector<Load> table_;
     std::unordered_map<u64, Memo> memo_;
 };
 

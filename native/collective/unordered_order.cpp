@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -49,7 +49,6 @@ u32 UnorderedOrder::find(u64 key) const {
 
 bool UnorderedOrder::contains(u64 key) const { return find(key) != none; }
 
-// Before the first of its bucket, or at the very front if that is empty.
 void UnorderedOrder::link(u32 item) {
     const u64 b = bucket(items_[item].key);
     if (before_[b] == none) {
@@ -69,7 +68,7 @@ void UnorderedOrder::link(u32 item) {
 }
 
 void UnorderedOrder::rehash(u64 buckets) {
-    Vector<u32> order;
+    std::vector<u32> order;
     for (u32 item = first_; item != none; item = items_[item].next) {
         order.push_back(item);
     }
@@ -139,8 +138,8 @@ bool UnorderedOrder::erase(u64 key) {
     return true;
 }
 
-Vector<u64> UnorderedOrder::keys() const {
-    Vector<u64> order;
+std::vector<u64> UnorderedOrder::keys() const {
+    std::vector<u64> order;
     order.reserve(size_);
     for (u32 item = first_; item != none; item = items_[item].next) {
         order.push_back(items_[item].key);
@@ -148,9 +147,9 @@ Vector<u64> UnorderedOrder::keys() const {
     return order;
 }
 
-Vector<u32> UnorderedOrder::places() const {
+std::vector<u32> UnorderedOrder::places() const {
     ensure(free_.empty(), "places of a set from which keys were erased");
-    Vector<u32> order;
+    std::vector<u32> order;
     order.reserve(size_);
     for (u32 item = first_; item != none; item = items_[item].next) {
         order.push_back(item);

@@ -1,12 +1,10 @@
-// UnorderedOrder: a set of 64-bit keys walked in the order of libstdc++'s unordered_set.
-//
-// Upstream starts a custom collective's ready nodes in that order, which decides the result under
-// congestion. It is reimplemented (astra-sim-semantics 9.1), so that results do not depend on the
-// C++ library.
+// UnorderedOrder: a set of 64-bit keys walked in the order of libstdc++'s unordered_set, in which
+// upstream starts ready nodes (astra-sim-semantics 9.1).
 #pragma once
 
+#include <vector>
+
 #include "base/types.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -17,10 +15,9 @@ public:
     bool erase(u64 key);
     bool contains(u64 key) const;
     std::size_t size() const { return size_; }
-    Vector<u64> keys() const;
+    std::vector<u64> keys() const;
 
-    // Of a set without erasures: how many keys were inserted before each, in the order of keys().
-    Vector<u32> places() const;
+    std::vector<u32> places() const;
 
     // Changes no order.
     void reserve_items(std::size_t items) { items_.reserve(items); }
@@ -40,9 +37,9 @@ private:
     u64 growth_threshold_ = 0;
     u64 size_ = 0;
     u32 first_ = none;
-    Vector<Item> items_;
-    Vector<u32> free_;
-    Vector<u32> before_;  // by bucket: item before the bucket's first; none: bucket empty; head: list start
+    std::vector<Item> items_;
+    std::vector<u32> free_;
+    std::vector<u32> before_;  // by bucket: item before the bucket's first; none: bucket empty; head: list start
 };
 
 }  // namespace yantra

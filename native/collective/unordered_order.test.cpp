@@ -1,11 +1,9 @@
-// UnorderedOrder walks its keys as libstdc++'s unordered_set does, through growth, erasure and copies.
-//
-// The source is included whole, for its table of bucket counts: for sets too large to build here,
-// libstdc++'s own growth policy gives them.
-#include "base/vector.hpp"
+// UnorderedOrder walks its keys as libstdc++'s unordered_set does. The source is included whole,
+// for its table of bucket counts.
 #include "collective/unordered_order.cpp"
 
 #include <unordered_set>
+#include <vector>
 
 #include "base/test.hpp"
 
@@ -18,10 +16,9 @@ using Real = std::unordered_set<u64>;
 
 void compare(const UnorderedOrder& ours, const Real& real, u64 step) {
     check(ours.size() == real.size(), "sizes differ", step);
-    check(ours.keys() == Vector<u64>(real.begin(), real.end()), "orders differ", step);
+    check(ours.keys() == std::vector<u64>(real.begin(), real.end()), "orders differ", step);
 }
 
-// Keys from a small range collide and come again; large ones spread over all buckets.
 u64 any_key(test::Random& random, bool small) {
     return small ? random.below(300) : random.below(~u64{0});
 }
@@ -53,21 +50,20 @@ void random_operations(u32 seed) {
 void places(u32 seed) {
     test::Random random(seed);
     UnorderedOrder ours;
-    Vector<u64> inserted;
+    std::vector<u64> inserted;
     for (u64 step = 0; step < 700; ++step) {
         const u64 key = any_key(random, seed % 2 == 0);
         if (ours.insert(key)) {
             inserted.push_back(key);
         }
     }
-    Vector<u64> keys;
+    std::vector<u64> keys;
     for (u32 place : ours.places()) {
         keys.push_back(inserted[place]);
     }
     check(keys == ours.keys(), "places differ", seed);
 }
 
-// Around every growth of a set of ascending keys, and of one of strided keys.
 void growth(u64 stride) {
     UnorderedOrder ours;
     Real real;

@@ -1,23 +1,19 @@
-// Actors: who runs: every rank, or one for each class of ranks that do the same.
-//
-// The engine knows only actors; an actor's rank answers questions of place, and its number of ranks
-// counts. Communicators where the same classes meet form one communicator class, with classes as
-// members. A message from an actor to a rank reaches that rank's actor as the message of that
-// actor's own peer.
+// Actors: who runs: every rank, or one for each class of ranks that do the same. Communicators
+// where the same classes meet form one class. A message to a rank reaches that rank's actor as the
+// message of its own peer.
 #pragma once
 
 #include <algorithm>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "base/ensure.hpp"
 #include "base/ids.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
 struct ActorClasses {
-    // Both ends of the messages with one peer, as the matcher distinguishes them.
     struct Channel {
         u32 peer;
         u32 out;
@@ -28,12 +24,12 @@ struct ActorClasses {
         u32 communicator_class;
     };
 
-    Vector<u32> class_of;          // by rank
-    Vector<u32> representative;    // by class: its lowest rank
-    Vector<u64> count;             // by class: its ranks
-    Vector<Vector<Channel>> channels;            // by class
-    Vector<Vector<Membership>> memberships;      // by class
-    Vector<Vector<u32>> communicator_classes;    // the classes that meet, ascending
+    std::vector<u32> class_of;          // by rank
+    std::vector<u32> representative;    // by class: its lowest rank
+    std::vector<u64> count;             // by class: its ranks
+    std::vector<std::vector<Channel>> channels;            // by class
+    std::vector<std::vector<Membership>> memberships;      // by class
+    std::vector<std::vector<u32>> communicator_classes;    // the classes that meet, ascending
 
     u32 communicator_class(u32 of_class, u32 communicator) const {
         for (const Membership& membership : memberships[of_class]) {
@@ -44,7 +40,7 @@ struct ActorClasses {
         fail("a communicator that the class is not in");
     }
     u32 place_in(u32 communicator_class, u32 of_class) const {
-        const Vector<u32>& classes = communicator_classes[communicator_class];
+        const std::vector<u32>& classes = communicator_classes[communicator_class];
         const auto found = std::lower_bound(classes.begin(), classes.end(), of_class);
         ensure(found != classes.end() && *found == of_class, "a class that is not in its communicators");
         return static_cast<u32>(found - classes.begin());
@@ -66,7 +62,6 @@ public:
         u32 dst;
     };
 
-    // Every rank; each communicator is its own class.
     Actors(u32 ranks, u32 communicators) : count_(ranks), communicator_classes_(communicators) {}
     explicit Actors(std::shared_ptr<const ActorClasses> classes)
         : count_(static_cast<u32>(classes->representative.size())),
@@ -104,7 +99,6 @@ public:
         return sends ? Ends{channel.out, channel.out} : Ends{channel.in, channel.in};
     }
 
-    // Null where every rank is an actor.
     const ActorClasses* classes() const { return classes_.get(); }
 
 private:

@@ -1,8 +1,8 @@
-// Ranks that run for themselves are themselves; of classes, one of each runs, and represents them all.
-#include "base/vector.hpp"
+// Of each class one rank runs, and represents them all.
 #include "engine/actors.hpp"
 
 #include <set>
+#include <vector>
 
 #include "base/test.hpp"
 
@@ -29,11 +29,10 @@ void every_rank_is_itself() {
     check(actors.members(1, 6) == 6, "a communicator has other members", 0);
 }
 
-// Random classes, in one communicator of all ranks (0) and one of every second class (1).
 std::shared_ptr<const ActorClasses> any_classes(test::Random& random, u32 ranks) {
     auto made = std::make_shared<ActorClasses>();
     const u32 most = static_cast<u32>(1 + random.below(ranks));
-    Vector<u32> number(most, none);
+    std::vector<u32> number(most, none);
     for (u32 rank = 0; rank < ranks; ++rank) {
         u32& own = number[random.below(most)];
         if (own == none) {

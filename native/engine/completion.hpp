@@ -1,8 +1,5 @@
-// Completion: how a component reports that a request is done.
-//
-// The requester passes its owner and two numbers; the run routes the answer, so components do not
-// include their requesters. Trade-off: a virtual call per message between nodes and per phase, none
-// per packet.
+// Completion: how a component reports that a request is done. Trade-off: a virtual call per message
+// between nodes and per phase, none per packet.
 #pragma once
 
 #include "base/types.hpp"
@@ -19,7 +16,6 @@ struct Completion {
 class Completions {
 public:
     virtual void completed(const Completion& completion) = 0;
-    // The first byte of the awaited message leaves.
     virtual void begins(const Completion&) {}
 
 protected:

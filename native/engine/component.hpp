@@ -1,5 +1,4 @@
-// Component: a part of a run, as the loop sees it: what it does about events and answers that name
-// it as their owner. It overrides those that it has.
+// Component: a part of a run, as the loop sees it.
 #pragma once
 
 #include <array>
@@ -15,13 +14,13 @@ namespace yantra::inline YANTRA_RUN {
 class Component {
 public:
     virtual void handle(const Event&) { fail("an event of a component that has none of its own"); }
-    // Events from `at` on, at most to `until`; returns the first left. For more than a few.
+    // Events from `at` on, at most to `until`; returns the first left.
     virtual u32 handle_run(const EventRun& run, u32 at, u32 /*until*/) {
         handle(run.event(at));
         return at + 1;
     }
     virtual void handle_of_actor(ActorId, const RankEvent&) { fail("an actor's event of a component that has none"); }
-    // Several that differ by 1 in `b` alone; returns how many were handled, at least one.
+    // Several that differ by 1 in `b` alone; returns how many were handled.
     virtual u32 handle_many(ActorId actor, const RankEvent& first, u32 /*count*/) {
         handle_of_actor(actor, first);
         return 1;

@@ -1,4 +1,4 @@
-// Engine: the clock and the two lists of events, which all components schedule on.
+// Engine: the clock and the two lists of events.
 #pragma once
 
 #include <functional>
@@ -17,16 +17,15 @@ struct Engine {
 
     u64 now() const { return queue.now(); }
     Recorder& recorder() { return queue.recorder(); }
-    // Ends this slice of the run after the present event.
     void pause() { paused = true; }
-    // Except the event being handled. Set `more_of_run` if you handle several.
+    // Set `more_of_run` if you handle several.
     bool is_last_of_tick() const { return !more_of_run && !of_ranks.has_more() && queue.tick_is_over(); }
 
     EventQueue queue;
     RankEvents of_ranks;
     bool paused = false;
     bool more_of_run = false;
-    // When all work was done, if nothing more is known to come; set by whoever runs the engine.
+    // When all work was done; set by whoever runs the engine.
     std::function<std::optional<u64>()> done_at;
 };
 

@@ -1,4 +1,4 @@
-// Event: what happens when, to whom; its kind is the handling component's own.
+// Event: what happens when, to whom; the kind is the component's own.
 #pragma once
 
 #include <type_traits>
@@ -25,7 +25,7 @@ enum class Owner : u8 {
 };
 inline constexpr std::size_t owners = static_cast<std::size_t>(Owner::arrivals) + 1;
 
-// In one number. A kind has 28 bits, for some of its owner's data.
+// A kind has 28 bits, for some of its owner's data.
 class EventKind {
 public:
     static constexpr u32 kind_bits = 28;
@@ -50,7 +50,6 @@ private:
     u32 packed_ = none;
 };
 
-// To be scheduled by somebody else; by default none.
 struct Notice {
     EventKind kind;
     u32 index = none;
@@ -66,7 +65,7 @@ struct Event {
 };
 
 // Consecutive events of one time and owner: kinds and indices evenly spaced, or one kind with a
-// list of indices, which the queue keeps (event_lists.hpp).
+// list of indices.
 struct EventRun {
     u64 time;
     EventKind first_kind;
@@ -77,10 +76,8 @@ struct EventRun {
     const u32* list;             // of the indices, or null
     [[no_unique_address]] Trail trail;
 
-    // The copy of longer runs would cost more than it saves.
     static constexpr u32 most_made_list = 64;
 
-    // For loops that keep them in registers.
     struct Indices {
         u32 first;
         u32 stride;
@@ -100,8 +97,7 @@ struct EventRun {
         }
     }
 
-    // Adds an event of the same time; two of one owner always fit. A recorded run keeps a trail per
-    // event, so none does.
+    // Adds an event of the same time; two of one owner always fit.
     bool goes_on(EventKind next_kind, u32 next) {
         if constexpr (!std::is_empty_v<Trail>) {
             return false;
@@ -118,7 +114,6 @@ struct EventRun {
         ++count;
         return true;
     }
-    // Field by field: a value that is built and copied stalls on its own stores.
     void begin(u64 at, EventKind kind, u32 index, const Trail& of) {
         time = at;
         first_kind = kind;

@@ -1,15 +1,15 @@
-// EventLists: memory for index lists of simultaneous events. Freed blocks (of powers of two) are
-// reused. A block's size precedes its first index.
+// EventLists: memory for index lists, in reused blocks of powers of two. A block's size precedes
+// its first index.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <memory>
+#include <vector>
 
 #include "base/poison.hpp"
 #include "base/types.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -18,7 +18,7 @@ public:
     // Precondition: at least one.
     u32* take(u32 most) {
         const auto size = static_cast<u32>(std::bit_width(most - 1));
-        Vector<u32*>& free = free_[size];
+        std::vector<u32*>& free = free_[size];
         if (!free.empty()) [[likely]] {
             u32* const block = free.back();
             free.pop_back();
@@ -29,7 +29,6 @@ public:
         blocks_.back()[0] = size;
         return blocks_.back().get() + 1;
     }
-    // With capacity for `more` behind `count` indices.
     u32* with_room(const u32* list, u32 count, u32 more) {
         if (count + more <= u32{1} << list[-1]) [[likely]] {
             return writable(list);
@@ -45,11 +44,10 @@ public:
     }
 
 private:
-    // All lists are blocks of its own.
     static u32* writable(const u32* list) { return const_cast<u32*>(list); }
 
-    std::array<Vector<u32*>, 33> free_;   // by size
-    Vector<std::unique_ptr<u32[]>> blocks_;
+    std::array<std::vector<u32*>, 33> free_;   // by size
+    std::vector<std::unique_ptr<u32[]>> blocks_;
 };
 
 }  // namespace yantra

@@ -1,7 +1,6 @@
-// A list that is taken is nobody else's until it is given back, and keeps its items when it grows.
-//
-// The oracle is a vector for every list that is out.
-#include "base/vector.hpp"
+// A list that is taken is nobody else's, and keeps its items when it grows.
+#include <vector>
+
 #include "engine/event_lists.hpp"
 
 #include "base/test.hpp"
@@ -13,7 +12,7 @@ using test::check;
 
 struct Taken {
     u32* list;
-    Vector<u32> wanted;
+    std::vector<u32> wanted;
 };
 
 void fill(Taken& taken, u32 room, test::Random& random) {
@@ -27,7 +26,7 @@ void fill(Taken& taken, u32 room, test::Random& random) {
 void run(u32 seed) {
     test::Random random(seed);
     EventLists lists;
-    Vector<Taken> out;
+    std::vector<Taken> out;
     for (u64 step = 0; step < 2000; ++step) {
         const auto most = static_cast<u32>(1 + random.below(u64{1} << random.below(10)));
         if (out.empty() || random.below(3) == 0) {

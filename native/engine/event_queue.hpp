@@ -1,25 +1,16 @@
-// EventQueue: the clock and queue of a run: a hierarchical timing wheel.
-//
-// Order is total: by time, then by scheduling; events for the present run in the same pass, last.
-// Time is cut into blocks of half a wheel. The wheel (engine/event_wheel.hpp) holds the present
-// block and the next, levels above it (engine/later_levels.hpp) the others. The price: nothing may
-// be scheduled in the past. A moment beyond the clock is TooLong (base/too_long.hpp), at the latest
-// when it comes.
-//
-// Where ranks run in step, consecutive events of one owner and time are one entry: kinds and
-// indices evenly spaced, or one kind with a list (engine/event_lists.hpp). Any other event of that
-// time ends it, so order is unaffected. Events of several times may alternate (such as arrivals and
-// freed links); of two times only, if not near.
+// EventQueue: the clock and queue of a run: a hierarchical timing wheel (engine/event_wheel.hpp),
+// by time, then by scheduling. Consecutive events of one owner and time are one entry. The price:
+// nothing may be scheduled in the past; a moment beyond the clock is TooLong.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "base/ensure.hpp"
 #include "base/too_long.hpp"
 #include "base/types.hpp"
 #include "base/variant.hpp"
-#include "base/vector.hpp"
 #include "engine/event.hpp"
 #include "engine/event_wheel.hpp"
 #include "engine/later_levels.hpp"
@@ -61,7 +52,6 @@ public:
     void schedule(u64 time, const Notice& notice) { schedule(time, notice.kind, notice.index); }
 
     Recorder& recorder() { return recorder_; }
-    // A run's list is made here and handed over by scheduling the run.
     EventLists& lists() { return wheel_.lists(); }
 
     // Moves the clock to the event. Precondition: not empty().
@@ -73,8 +63,7 @@ public:
         return run.event(0);
     }
 
-    // A whole run. Copy it before scheduling; its list lasts until the next call. Precondition: not
-    // empty().
+    // Copy it before scheduling; its list lasts until the next call. Precondition: not empty().
     const EventRun& next_run() {
         if (wheel_.empty_at(now_)) {
             advance();
@@ -84,7 +73,6 @@ public:
         return run;
     }
 
-    // Of the run taken last, all but the first `done` events come again.
     void put_back(EventRun run, u32 done) {
         run.leave_out(done);
         processed_ -= run.count;
@@ -94,15 +82,11 @@ public:
     // So far.
     bool tick_is_over() const { return wheel_.empty_at(now_); }
 
-    // Whether nothing comes from behind the present tick to `ticks` from now, inclusive, and
-    // neither the near future nor the clock ends there.
     bool is_idle_behind_tick(u64 ticks) const {
         const u64 last = now_ + ticks;
         return ticks < near_ && last <= latest_tick && (wheel_.empty() || wheel_.next(now_ + 1) > last);
     }
-    // A moment before which nothing comes, and which the clock can pass by at most one. For the far
-    // future a lower bound.
-    // Precondition: tick_is_over().
+    // A lower bound for the far future. Precondition: tick_is_over().
     u64 is_idle_until() const {
         u64 until = latest_tick + 1;
         if (!wheel_.empty()) {
@@ -112,7 +96,7 @@ public:
         }
         return until;
     }
-    // Over `events` never queued. Precondition: nothing comes until then.
+    // Precondition: nothing comes until then.
     void pass(u64 ticks, u64 events) {
         processed_ += events;
         now_ += ticks;
@@ -128,8 +112,7 @@ public:
     // Never queued.
     void pass_event() { ++processed_; }
 
-    // If they are of one kind; else false.
-    bool rest_of_tick(EventKind kind, Vector<u32>& indices) const {
+    bool rest_of_tick(EventKind kind, std::vector<u32>& indices) const {
         return wheel_.for_each_at(now_, [&](const EventRun& run) {
             const std::size_t before = indices.size();
             indices.resize(before + run.count);
@@ -151,13 +134,12 @@ public:
         return wheel_.empty() ? later_.next_time() : wheel_.next(now_);
     }
 
-    // The next near tick with events, and its first one; null if none.
     u64 near_after(u64 time) const { return wheel_.empty() ? time : wheel_.next(time + 1); }
     const EventRun* first_at(u64 time) const { return wheel_.first_at(time); }
 
     // In order. Precondition: tick_is_over().
-    Vector<Event> pending() const {
-        Vector<Event> all;
+    std::vector<Event> pending() const {
+        std::vector<Event> all;
         const auto add = [&all](const EventRun& run) {
             for (u32 at = 0; at < run.count; ++at) {
                 all.push_back(run.event(at));
@@ -172,7 +154,7 @@ public:
 
     // And all that is pending. Precondition: tick_is_over().
     void leap(u64 ticks) {
-        const Vector<Event> all = pending();
+        const std::vector<Event> all = pending();
         wheel_.clear();
         newest_ = {};
         now_ += ticks;
@@ -189,7 +171,6 @@ private:
     static constexpr u32 later_bytes = 1024;   // of a block: 25 runs
     using Later = LaterLevels<EventRun, block_bits, level_bits, later_bytes>;
 
-    // The last entry of its time behind the wheel; no two have one time.
     struct Newest {
         u64 time = 0;
         Later::Place place;
@@ -220,7 +201,6 @@ private:
         *of_time = {time, place};
     }
 
-    // Now plus a duration overflowed 64 bits: use the last moment.
     [[noreturn, gnu::noinline, gnu::cold]] void not_later() const {
         if (now_ == latest_tick) {
             throw TooLong();
@@ -228,7 +208,6 @@ private:
         fail("event scheduled in the past");
     }
 
-    // Within the present block only the clock changes.
     [[gnu::always_inline]] void advance() {
         if (!wheel_.empty()) [[likely]] {
             const u64 time = wheel_.next(now_);

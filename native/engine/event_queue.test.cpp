@@ -1,10 +1,9 @@
-// EventQueue hands out events by time, and in the order of scheduling within a time.
-//
-// The oracle keeps all pending events in a vector and sorts it stably for every event.
-#include "base/vector.hpp"
+// Events come by time, and in the order of scheduling within a time. The oracle is a stably sorted
+// vector.
 #include "engine/event_queue.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/test.hpp"
 #include "engine/event_row.hpp"
@@ -14,7 +13,6 @@ namespace {
 using namespace yantra;
 using test::check;
 
-// Many ties, near times, and now and then one far off.
 u64 any_delay(test::Random& random) {
     switch (random.below(4)) {
         case 0:
@@ -31,10 +29,8 @@ u64 any_delay(test::Random& random) {
 void run(u32 seed) {
     test::Random random(seed);
     EventQueue queue;
-    Vector<Event> pending;
+    std::vector<Event> pending;
     u32 scheduled = 0;
-    // Several in a row that would go into one run, or on one list, and those that would not. Some are scheduled
-    // one by one, some as a row.
     auto schedule = [&] {
         const u64 time = queue.now() + any_delay(random);
         const u32 stride = static_cast<u32>(random.below(3));
@@ -102,12 +98,10 @@ bool is_idle_for(const EventQueue& queue, u64 ticks) {
     return queue.tick_is_over() && queue.is_idle_behind_tick(ticks);
 }
 
-// The clock passes times at which nothing comes, and only those: events come as they would without. It
-// counts what it passes.
 void the_clock_passes_idle_times(u32 seed) {
     test::Random random(seed);
     EventQueue queue;
-    Vector<u64> times;
+    std::vector<u64> times;
     u64 passed = 0;
     for (u32 i = 0; i < 200; ++i) {
         times.push_back(queue.now() + any_delay(random));
@@ -131,12 +125,10 @@ void the_clock_passes_idle_times(u32 seed) {
     check(queue.processed() == 200 - left + passed && passed > 0, "events are counted wrong", passed);
 }
 
-// Nothing comes before the moment until which the queue reports itself idle, near or far, and the clock may
-// pass up to there at once.
 void the_clock_passes_long_idle_times(u32 seed) {
     test::Random random(seed);
     EventQueue queue;
-    Vector<u64> times;
+    std::vector<u64> times;
     u64 far = 0;
     for (u32 i = 0; i < 200; ++i) {
         times.push_back(queue.now() + (u64{1} << random.below(40)) + random.below(3));
@@ -159,7 +151,6 @@ void the_clock_passes_long_idle_times(u32 seed) {
     check(far > 0, "the clock never passed far", far);
 }
 
-// What is left of a tick is reported, and taken, where it is of one kind.
 void the_rest_of_a_tick_is_taken() {
     constexpr EventKind kind(Owner::exchange, 3);
     EventQueue queue;
@@ -168,22 +159,20 @@ void the_rest_of_a_tick_is_taken() {
     }
     queue.schedule(6, kind, 9);
     queue.next();
-    Vector<u32> rest;
-    check(queue.rest_of_tick(kind, rest) && rest == Vector<u32>{1, 2, 7, 8, 4}, "another rest", rest.size());
+    std::vector<u32> rest;
+    check(queue.rest_of_tick(kind, rest) && rest == std::vector<u32>{1, 2, 7, 8, 4}, "another rest", rest.size());
     check(!queue.rest_of_tick({Owner::exchange, 4}, rest), "the rest is of another kind", 0);
     check(queue.is_idle_behind_tick(0) && !queue.is_idle_behind_tick(1), "the tick behind has an event", 0);
     queue.take_rest_of_tick();
     check(queue.tick_is_over() && queue.processed() == 6 && queue.next_time() == 6, "the rest is still there", 0);
 }
 
-// Two or three sequences take turns, each at a time of its own, as arrivals and links that become free
-// do. Two are two runs; all come by time and in their order.
 void sequences_may_take_turns(u32 seed) {
     test::Random random(seed);
     EventQueue queue;
     const u32 sequences = 2 + seed % 2;
     const u32 length = 2 + static_cast<u32>(random.below(40));
-    Vector<u32> next(sequences);
+    std::vector<u32> next(sequences);
     for (u32 i = 0; i < length; ++i) {
         for (u32 sequence = 0; sequence < sequences; ++sequence) {
             queue.schedule(10 + 7 * sequence, {Owner::network, sequence}, i);
@@ -200,7 +189,7 @@ void sequences_may_take_turns(u32 seed) {
         }
     }
     check(sequences > 2 || runs == 2, "sequences that take turns are no runs", runs);
-    check(next == Vector<u32>(sequences, length), "events were lost", seed);
+    check(next == std::vector<u32>(sequences, length), "events were lost", seed);
 }
 
 void the_past_is_refused() {
@@ -216,7 +205,6 @@ void the_past_is_refused() {
     check(thrown, "an event in the past was taken", 0);
 }
 
-// What is later than the clock counts is TooLong: at its turn, or at once if 64 bits do not hold it.
 void the_end_of_the_clock_is_kept() {
     EventQueue queue;
     queue.schedule(latest_tick, {Owner::network, 0}, 0);

@@ -1,8 +1,5 @@
-// EventRow: events that one loop schedules, queued as runs.
-//
-// Ranks in step schedule events of one time and kind: counted in registers, queued once. Ranks of
-// rings restart their order with each ring; their indices become a list. Trade-off: until flush()
-// nothing else may be scheduled for that time, or it would come first.
+// EventRow: events that one loop schedules, queued as runs. Trade-off: until flush() nothing else
+// may be scheduled for that time, or it would come first.
 #pragma once
 
 #include <type_traits>

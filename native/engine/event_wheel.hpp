@@ -1,4 +1,4 @@
-// EventWheel: the events of the near future, consecutive ones of a tick as a run (engine/event.hpp).
+// EventWheel: the events of the near future (engine/event.hpp).
 #pragma once
 
 #include <utility>
@@ -19,7 +19,6 @@ public:
     bool empty() const { return runs_.empty(); }
     bool empty_at(u64 time) const { return runs_.empty_at(time); }
 
-    // Rare cases are tail calls, to save no registers.
     void append(u64 time, EventKind kind, u32 index, const Trail& trail) {
         if (EventRun* const last = runs_.last_at(time); last != nullptr) {
             if (last->goes_on(kind, index)) {
@@ -68,7 +67,7 @@ public:
         runs_.add_first(run.time) = run;
     }
 
-    // Precondition: there is one. Valid until the next append, its list until the next take.
+    // Valid until the next append, its list until the next take.
     const EventRun& take_first(u64 time) {
         if (taken_ != nullptr) [[unlikely]] {
             of_runs_.give_back(std::exchange(taken_, nullptr));
@@ -103,7 +102,6 @@ public:
     EventLists& lists() { return of_runs_; }
 
 private:
-    // Two alone do not show that more come.
     static bool is_listed(const EventRun& last, EventKind kind) {
         return last.count > 2 && last.first_kind == kind && last.kind_stride == 0 &&
                (last.list == nullptr ? last.count <= EventRun::most_made_list : last.stride == 0);

@@ -1,11 +1,6 @@
-// LaterLevels: what comes behind the near future, by turns of it, in levels of slots.
-//
-// A hierarchical timing wheel (Varghese and Lauck, "Hashed and hierarchical timing wheels", SOSP
-// 1987, scheme 7). An item is at the level of the highest digit in which its turn differs from the
-// present one, and moves down when that comes there, keeping its order: what is added to the same
-// slot later is behind it. Items of a slot are side by side in blocks, as with a million of them a
-// list would be a miss of the cache for each. Trade-off: a block for a slot with one item, and an item
-// far away is touched again at each level; in return nothing is ever compared.
+// LaterLevels: what comes behind the near future, in levels of slots (hierarchical timing wheel:
+// Varghese and Lauck, SOSP 1987, scheme 7); moving down keeps the order. Trade-off: an item far
+// away is touched again at each level; nothing is ever compared.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +13,6 @@
 
 namespace yantra {
 
-// An item has its `time`; its turn is that without the lowest bits.
 template <class Item, u32 turn_bits, u32 bits, u32 block_bytes>
 class LaterLevels {
 public:
@@ -33,10 +27,9 @@ public:
     u64 turn() const { return turn_; }
     bool empty() const { return used_ == 0; }
 
-    // For the caller to fill. Precondition: its turn is to come.
+    // Precondition: its turn is to come.
     Place add(u64 time) {
         const u64 differs = turn_of(time) ^ turn_;
-        // Most are in the lowest level, so it is found without looking for the digit.
         const u32 level = differs >> bits == 0 ? 0 : level_of(differs);
         const u32 at = digit(turn_of(time), level);
         Slot& slot = slots_[level][at];
@@ -47,7 +40,7 @@ public:
     }
     Item& operator[](Place place) { return blocks_[place.block].items[place.at]; }
 
-    // A turn before which nothing comes. Precondition: not empty().
+    // Precondition: not empty().
     u64 next_turn() const {
         const auto [level, at] = first_slot();
         const u32 above = (level + 1) * bits;
@@ -60,8 +53,7 @@ public:
         return least;
     }
 
-    // A turn becomes the present one, and give(item) takes what comes in it; whether items were
-    // moved. Precondition: nothing comes in a turn between.
+    // Precondition: nothing comes in a turn between.
     template <class Give>
     bool reach(u64 turn, Give&& give) {
         const u64 differs = turn ^ turn_;
@@ -98,7 +90,6 @@ public:
             }
         }
     }
-    // What comes in the next turn of the lowest level that has something.
     template <class Visit>
     void for_each_next(Visit&& visit) const {
         if (const u32 at = marks_[0].from(digit(turn_, 0)); at != none) {
@@ -165,7 +156,6 @@ private:
         }
     }
 
-    // What is in the slot of the present turn is given, or goes to the levels below, in its order.
     template <class Give>
     bool move_down(u32 level, Give&& give) {
         const u32 at = digit(turn_, level);

@@ -1,7 +1,5 @@
-// OrderWatcher: hears what happens to an actor in one tick where order could matter.
-//
-// Only in folded runs: on another rank of the class two things of a tick could come in the other
-// order (judged by fold/runtime/order_guard.hpp). Nothing is read back.
+// OrderWatcher: hears what happens to an actor in one tick where order could matter, in folded runs
+// (fold/runtime/order_guard.hpp).
 #pragma once
 
 #include "base/ids.hpp"
@@ -14,13 +12,10 @@ public:
     virtual void chunk_leaves(ActorId actor, u32 queue) = 0;
     // `last`: no chunk is behind it.
     virtual void chunk_enters(ActorId actor, u32 queue, bool last) = 0;
-    // The first member of a communicator class starts a phase, and so fixes the order.
     // `latest_tick`: of the phase started first before this one, if some member has yet to start
     // that.
     virtual void phase_order_grows(ActorId actor, u32 communicator_class, u32 queue,
                                    u64 latest_tick) = 0;
-    // A member starts a phase that another started first at `tick`, before one that is ready
-    // itself.
     virtual void phase_overtakes(ActorId actor, u64 tick) = 0;
 
 protected:
@@ -43,11 +38,9 @@ protected:
 class OrderWatcher : public PhaseWatcher, public PacketWatcher {
 public:
     virtual void event_begins() = 0;
-    // Slots or queues are about to change.
     virtual void actor_changes(ActorId actor) = 0;
 
     virtual void node_ends(ActorId actor, NodeId node) = 0;
-    // With the peer at the other end of a channel.
     virtual void message_posted(ActorId actor, u64 bytes, u32 tag, u32 channel_end, bool sends) = 0;
 
 protected:

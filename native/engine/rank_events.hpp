@@ -1,10 +1,6 @@
-// RankEvents: what an actor will do, batched per tick.
-//
-// A batch runs at the place in the global order of its first event (astra-sim-semantics, "Sys-local
-// events"); this decides ties in both semantics. Most actors have one event pending, in an entry
-// with the actor's number, so ranks in step are one run of the queue. Further ticks form a short
-// list, newest first. Events of a batch that differ by 1 in `b` alone (the packets that a chunk
-// hands over together) are one entry with a count.
+// RankEvents: what an actor will do, batched per tick. A batch runs at the place in the global
+// order of its first event (astra-sim-semantics, "Sys-local events"). Events that differ by 1 in
+// `b` alone are one entry with a count.
 #pragma once
 
 #include <type_traits>
@@ -40,7 +36,7 @@ public:
         schedule_beside(actor, delay, {kind, a, b, queue_.recorder().trail});
     }
 
-    // With `b` one more each. Precondition: `count` > 0, and the run is not recorded.
+    // With `b` one more each; not in a recorded run.
     void schedule(ActorId actor, u64 delay, EventKind kind, u32 a, u32 b, u32 count) {
         schedule(actor, delay, kind, a, b);
         if (--count == 0) {
@@ -57,8 +53,7 @@ public:
         append(batch.more, batch.last, rest, count);
     }
 
-    // `handle(actor, event, count)` gets `count` events that differ by 1 in `b` alone and returns
-    // how many it handled, at least one. It may add to the batch.
+    // `handle(actor, event, count)` returns how many it handled, and may add to the batch.
     template <class Handle>
     void run(u32 batch, Handle&& handle) {
         if (batch < actors_) [[likely]] {
@@ -73,8 +68,7 @@ public:
         finish(handle);
     }
 
-    // In three steps, for the first events of many actors: begin() returns the first event of an
-    // actor's own batch, is_over() whether that was all.
+    // begin() returns the first event of an actor's own batch, is_over() whether that was all.
     bool begins_with(u32 batch, Owner owner) const {
         return batch < actors_ && own_[ActorId(batch)].batch.first.kind.owner() == owner;
     }
@@ -92,9 +86,8 @@ public:
         return true;
     }
 
-    // For events of many actors in step. only_event() takes a batch of one event, else returns
-    // null; then the actor's next event can be added: the result is the batch to schedule, or none
-    // if queued.
+    // only_event() takes a batch of one event, else returns null; then the actor's next event can
+    // be added.
     const RankEvent* only_event(u32 batch) const {
         const Batch& asked =
             batch < actors_ ? own_[ActorId(batch)].batch : batches_[batch - actors_].batch;
@@ -138,7 +131,6 @@ public:
         running_ = ActorId::none;
     }
 
-    // To describe and move what is pending.
     ActorId actor_of(u32 batch) const {
         return batch < actors_ ? ActorId(batch) : batches_[batch - actors_].actor;
     }
@@ -189,14 +181,13 @@ private:
 
     static void fill(Batch& batch, u64 tick, const RankEvent& event) {
         batch.tick = tick;
-        batch.first.kind = event.kind;   // field by field, so that no copy stalls on its own stores
+        batch.first.kind = event.kind;
         batch.first.a = event.a;
         batch.first.b = event.b;
         batch.first.trail = event.trail;
         batch.more = none;
     }
 
-    // Separate: the usual case saves no registers.
     [[gnu::noinline]] void schedule_beside(ActorId actor, u64 delay, const RankEvent& event) {
         const u64 tick = queue_.now() + delay;
         if (delay == 0 && actor == running_) {
@@ -232,7 +223,7 @@ private:
         return actor;
     }
 
-    // Null if absent. The running batch is in no list.
+    // The running batch is in no list.
     Batch* find(ActorId actor, u64 tick) {
         u32 batch = own_[actor].newest;
         while (batch != none && batches_[batch].batch.tick != tick) {
@@ -241,7 +232,6 @@ private:
         return batch == none ? nullptr : &batches_[batch].batch;
     }
 
-    // Never in a recorded run, where each has a trail.
     bool goes_on(u32 link, const RankEvent& event) const {
         const Link& before = links_[link];
         return std::is_empty_v<Trail> && before.event.a == event.a &&

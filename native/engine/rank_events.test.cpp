@@ -1,11 +1,9 @@
 // What an actor registers for one tick runs together, where the first of it was registered.
-//
-// The oracle keeps every batch in one list.
-#include "base/vector.hpp"
 #include "engine/rank_events.hpp"
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/test.hpp"
 
@@ -21,7 +19,7 @@ public:
     struct Batch {
         u64 tick;
         u32 actor;
-        Vector<std::pair<u32, u32>> events;
+        std::vector<std::pair<u32, u32>> events;
     };
 
     void schedule(u64 tick, u32 actor, u32 a, u32 b) {
@@ -33,7 +31,6 @@ public:
         }
         batches_.push_back({tick, actor, {{a, b}}});
     }
-    // The batch that runs now; it takes events on until it is removed.
     Batch& first() {
         return *std::min_element(batches_.begin(), batches_.end(),
                                  [](const Batch& a, const Batch& b) { return a.tick < b.tick; });
@@ -42,14 +39,13 @@ public:
     bool empty() const { return batches_.empty(); }
 
 private:
-    Vector<Batch> batches_;
+    std::vector<Batch> batches_;
 };
 
 class Both {
 public:
     explicit Both(u32 seed) : random_(seed), fast_(queue_, actors) {}
 
-    // One event, or several of one actor that follow each other, one by one or together.
     void schedule() {
         const u32 actor = static_cast<u32>(random_.below(actors));
         const u64 delay = random_.below(3);
@@ -67,7 +63,6 @@ public:
         }
     }
 
-    // Runs all; each event may register up to two more while there are fewer than `most`.
     void run(u32 most) {
         while (!queue_.empty()) {
             const Event event = queue_.next();
@@ -96,10 +91,9 @@ public:
     }
 
 private:
-    // An observer sees every event by itself, and may change it.
     void look_at(u32 batch) {
         std::size_t at = 0;
-        Vector<std::pair<u32, u32>>& events = slow_.first().events;
+        std::vector<std::pair<u32, u32>>& events = slow_.first().events;
         fast_.for_each(batch, [&](RankEvent& of) {
             check(at < events.size() && events[at] == std::pair{of.a, of.b}, "another event is seen", of.b);
             of.a += 5;

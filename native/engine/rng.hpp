@@ -1,8 +1,6 @@
-// Rng: random numbers that depend only on (seed, purpose, id).
-//
-// So a new use or thing, or another order, changes no other number. Counter-based: the n-th number
-// is a mix of key and n (idea: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as
-// 1, 2, 3", SC 2011; mix: SplitMix64, Steele, Lea and Flood, OOPSLA 2014).
+// Rng: random numbers that depend only on (seed, purpose, id), so another use changes no other
+// number. Counter-based (Salmon et al., SC 2011); mix: SplitMix64 (Steele, Lea and Flood, OOPSLA
+// 2014).
 #pragma once
 
 #include <limits>
@@ -22,8 +20,7 @@ public:
     static constexpr u64 min() { return 0; }
     static constexpr u64 max() { return std::numeric_limits<u64>::max(); }
 
-    // Uniform in 0 to bound - 1 (Lemire, "Fast random integer generation in an interval", ACM
-    // TOMACS 2019). Precondition: bound > 0.
+    // Uniform below bound (Lemire, ACM TOMACS 2019). Precondition: bound > 0.
     constexpr u64 below(u64 bound) {
         for (;;) {
             const auto product = static_cast<unsigned __int128>((*this)()) * bound;

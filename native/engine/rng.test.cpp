@@ -1,9 +1,8 @@
-// The numbers of a (seed, purpose, id) are always the same, whoever else asks, and no other's; below() is
-// below its bound, and even.
-#include "base/vector.hpp"
+// The numbers of a (seed, purpose, id) are always the same; below() is even.
 #include "engine/rng.hpp"
 
 #include <set>
+#include <vector>
 
 #include "base/test.hpp"
 
@@ -12,8 +11,8 @@ namespace {
 using namespace yantra;
 using test::check;
 
-Vector<u64> numbers(Rng rng) {
-    Vector<u64> all(20);
+std::vector<u64> numbers(Rng rng) {
+    std::vector<u64> all(20);
     for (u64& number : all) {
         number = rng();
     }
@@ -21,12 +20,12 @@ Vector<u64> numbers(Rng rng) {
 }
 
 void streams_are_told_apart() {
-    std::set<Vector<u64>> seen;
+    std::set<std::vector<u64>> seen;
     std::set<u64> first;
     for (u64 seed : {0, 1, 2, 1000}) {
         for (u64 purpose = 0; purpose < 10; ++purpose) {
             for (u64 id = 0; id < 100; ++id) {
-                const Vector<u64> own = numbers({seed, purpose, id});
+                const std::vector<u64> own = numbers({seed, purpose, id});
                 check(own == numbers({seed, purpose, id}), "a stream gives other numbers", id);
                 check(seen.insert(own).second, "two streams are the same", id);
                 check(first.insert(own.front()).second, "two streams begin alike", id);
@@ -37,8 +36,8 @@ void streams_are_told_apart() {
 
 void order_of_asking_does_not_matter() {
     const u32 count = 8;
-    Vector<Rng> streams;
-    Vector<Vector<u64>> seen(count);
+    std::vector<Rng> streams;
+    std::vector<std::vector<u64>> seen(count);
     for (u64 id = 0; id < count; ++id) {
         streams.emplace_back(3, 4, id);
     }
@@ -55,11 +54,10 @@ void order_of_asking_does_not_matter() {
     }
 }
 
-// With `bound` cells, chi-square has bound - 1 degrees of freedom; a value over that by ten standard
-// deviations comes once in 10^20 draws, and these draws are always the same.
+// Ten standard deviations of chi-square.
 void below_is_even(u64 bound, u64 id) {
     const u64 each = 2000;
-    Vector<u64> hits(bound);
+    std::vector<u64> hits(bound);
     Rng rng(7, 7, id);
     for (u64 draw = 0; draw < each * bound; ++draw) {
         const u64 number = rng.below(bound);
@@ -76,7 +74,6 @@ void below_is_even(u64 bound, u64 id) {
           "numbers below a bound are uneven", bound);
 }
 
-// A bound of three quarters of all numbers: what wraps around would make the lower third twice as likely.
 void below_a_large_bound_is_even() {
     const u64 bound = 3ULL << 62U;
     Rng rng(7, 8, 0);

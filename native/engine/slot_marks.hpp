@@ -1,4 +1,4 @@
-// SlotMarks: which slots of a wheel have something: a bit for each, and one for each word of bits.
+// SlotMarks: which slots of a wheel have something, in two levels of bits.
 #pragma once
 
 #include <array>
@@ -25,7 +25,6 @@ public:
         word &= ~(u64{1} << at % 64);
         filled_ &= ~(u64{word == 0} << at / 64);
     }
-    // The first from `at` on, or none.
     u32 from(u32 at) const {
         const u64 rest = words_[at / 64] >> at % 64;
         if (rest != 0) {
@@ -34,7 +33,7 @@ public:
         const u64 behind = filled_ & ~u64{1} << at / 64;
         return behind == 0 ? none : first_of(static_cast<u32>(std::countr_zero(behind)));
     }
-    // How far it is to the first from `at` on, if need be round. Precondition: any().
+    // If need be round. Precondition: any().
     [[gnu::always_inline]] u32 distance(u32 at) const {
         const u64 rest = words_[at / 64] >> at % 64;
         if (rest != 0) [[likely]] {

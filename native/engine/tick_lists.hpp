@@ -1,9 +1,5 @@
-// TickLists: what happens in the near future, a list per tick.
-//
-// A tick's list is at the lowest bits of its number; a bitmap of two levels finds the next tick
-// that has one (Varghese and Lauck, "Hashed and hierarchical timing wheels", SOSP 1987, scheme 4).
-// An item costs the same however many are pending. The price: there are only as many ticks as
-// lists; the caller keeps to that.
+// TickLists: what happens in the near future, a list per tick (Varghese and Lauck, SOSP 1987,
+// scheme 4). The price: only as many ticks as lists.
 #pragma once
 
 #include <array>
@@ -27,7 +23,6 @@ public:
     bool empty_at(u64 time) const { return last_[slot_of(time)] == none; }
     // Whether add() is a few instructions.
     bool has_room() const { return free_ != none; }
-    // Each makes an item for the caller to fill.
     Item& add(u64 time) {
         const u32 slot = slot_of(time);
         const u32 entry = fresh();
@@ -55,7 +50,7 @@ public:
         free_ = static_cast<u32>(entries_.size() - 1);
     }
 
-    // Precondition: there is one. Valid until the next is added.
+    // Valid until the next is added.
     const Item& take_first(u64 time) {
         const u32 slot = slot_of(time);
         const u32 last = last_[slot];
@@ -80,10 +75,9 @@ public:
         const u32 last = last_[slot_of(time)];
         return last == none ? nullptr : &entries_[entries_[last].next].item;
     }
-    // The next tick that has something. Precondition: not empty().
+    // Precondition: not empty().
     [[gnu::always_inline]] u64 next(u64 from) const { return from + filled_.distance(slot_of(from)); }
 
-    // In order until visit(item) returns false; whether it never did.
     template <class Visit>
     bool for_each_at(u64 time, Visit&& visit) const {
         const u32 last = last_[slot_of(time)];

@@ -1,7 +1,5 @@
-// Timers: events that can be stopped until they come.
-//
-// A queue forgets nothing: the event of a stopped timer comes, and is ignored then. Trade-off: it
-// occupies the queue until then. Whoever keeps the number of a timer forgets it when that comes.
+// Timers: events that can be stopped until they come. Trade-off: a stopped one occupies the queue
+// until then. Whoever keeps a timer's number forgets it when that comes.
 #pragma once
 
 #include <optional>
@@ -14,10 +12,8 @@ namespace yantra {
 template <class Payload>
 class Timers {
 public:
-    // Queue an event with this number as index; `payload` is what it is for.
     u32 set(const Payload& payload) { return timers_.take({payload, false}); }
 
-    // Whether there was one, which is forgotten.
     bool stop(u32& timer) {
         if (timer == none) {
             return false;
@@ -27,7 +23,7 @@ public:
         return true;
     }
 
-    // What the timer of an event is for; nothing if it was stopped.
+    // Nothing if it was stopped.
     std::optional<Payload> expire(u32 timer) {
         const Timer expired = timers_[timer];
         timers_.give_back(timer);

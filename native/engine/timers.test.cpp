@@ -1,10 +1,8 @@
 // A timer comes once, at its time, unless it was stopped.
-//
-// The oracle is a map of what is pending.
-#include "base/vector.hpp"
 #include "engine/timers.hpp"
 
 #include <map>
+#include <vector>
 
 #include "base/test.hpp"
 #include "engine/event_queue.hpp"
@@ -18,7 +16,7 @@ void random_timers(u32 seed) {
     test::Random random(seed);
     EventQueue queue;
     Timers<u32> timers;
-    Vector<u32> all;                      // ever set, by payload; none where it came or was stopped
+    std::vector<u32> all;                 // ever set, by payload; none where it came or was stopped
     std::map<u32, u64> pending;           // payload, and when it will come
     auto comes = [&] {
         const Event event = queue.next();

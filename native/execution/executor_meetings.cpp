@@ -1,4 +1,4 @@
-// The executor's part in meetings: calls that come, and those that start.
+// Calls that come to meetings, and those that start.
 #include "execution/executor.hpp"
 
 namespace yantra {
@@ -15,19 +15,18 @@ void Executor::come_together(ActorId actor, const Part& part, NodeId node) {
 void Executor::start_meetings() {
     meetings_->start_all(
         [this](const Meetings::Call& call) {
-            const u8 slot = op(call.actor, call.node).resource;
-            return slot == unlimited || slot_open(call.actor, slot);
+            const u8 slot = nodes_.op(call.actor, call.node).resource;
+            return slot == unlimited || nodes_.slot_open(call.actor, slot);
         },
         [this](const Meetings::Call& call) { start_in_meeting(call); });
 }
 
 void Executor::start_in_meeting(const Meetings::Call& call) {
-    OfActor& a = state_.actors[call.actor];
-    const Part& part = part_of(a, call.node);
+    OfActor& a = state().actors[call.actor];
+    const Part& part = Nodes::part_of(a, call.node);
     const Op& op = part.op(call.node);
-    if (op.resource != unlimited &&
-        ++state_.occupied[call.actor.index() * slots_ + op.resource] >= model_.work.resources.capacity[op.resource]) {
-        a.ready.shut(op.resource);
+    if (op.resource != unlimited) {
+        nodes_.take_slot(call.actor, a, op.resource);
     }
     if (op.kind == OpKind::collective) {
         enter_collective(call.actor, part, call.node, op);

@@ -1,9 +1,10 @@
-// What a recorded run notes of nodes: which parents and slots each waited for.
+// What a recorded run notes of nodes.
 #pragma once
+
+#include <vector>
 
 #include "base/ensure.hpp"
 #include "base/ids.hpp"
-#include "base/vector.hpp"
 #include "engine/rank_events.hpp"
 #include "record/gate.hpp"
 #include "record/recorder.hpp"
@@ -15,13 +16,14 @@ namespace yantra::inline YANTRA_RUN {
 
 struct ExecutorProbe {
     explicit ExecutorProbe(Recorder&) {}
-    void keeps(const Vector<u32>&, u32, std::size_t) {}
+    void keeps(const std::vector<u32>&, u32, std::size_t) {}
     void plays(u32, RankId, u64) {}
     void plays_no_more(u32) {}
     void grows(std::size_t) {}
     void issued(ActorId, u32, u64, const Op&) {}
     void ended(ActorId, u32, const Op&) {}
     void node_done(const RankEvent&, u64, u32, NodeClass) {}
+    void rank_begins(const RankEvent&, u64, u32) {}
     void frees(u32) {}
     void finished(ActorId) {}
 };
@@ -33,7 +35,7 @@ class ExecutorProbe {
 public:
     explicit ExecutorProbe(Recorder& recorder) : recorder_(recorder) {}
 
-    void keeps(const Vector<u32>& capacity, u32 actors, std::size_t nodes) {
+    void keeps(const std::vector<u32>& capacity, u32 actors, std::size_t nodes) {
         capacity_ = capacity;
         slots_.resize(actors * capacity.size());
         recorder_.recording().finished.assign(actors, none);
@@ -74,11 +76,17 @@ public:
         }
     }
     void node_done(const RankEvent& event, u64 now, u32 node, NodeClass of) {
-        const Why why = of == NodeClass::gpu      ? Why::compute
-                        : of == NodeClass::cpu    ? Why::host
-                        : of == NodeClass::memory ? Why::memory
-                                                  : Why::other;
+        const Why why = of == NodeClass::gpu                  ? Why::compute
+                        : of == NodeClass::cpu                ? Why::host
+                        : of == NodeClass::memory             ? Why::memory
+                        : of == NodeClass::unexplained_device ? Why::unexplained_device
+                        : of == NodeClass::unexplained_host   ? Why::unexplained_host
+                        : of == NodeClass::communication      ? Why::communication
+                                                              : Why::other;
         recorder_.begin(now, event.trail.cause, why, node, false);
+    }
+    void rank_begins(const RankEvent& event, u64 now, u32 node) {
+        recorder_.begin(now, event.trail.cause, Why::begin, node, false);
     }
     void frees(u32 child) { recorder_.push(parents_[child], recorder_.now()); }
     void finished(ActorId actor) {
@@ -94,9 +102,9 @@ private:
     }
 
     Recorder& recorder_;
-    Vector<u32> capacity_;
-    Vector<Gate> slots_;           // by actor and slot
-    Vector<MomentList> parents_;   // by node: ends of those it waits for
+    std::vector<u32> capacity_;
+    std::vector<Gate> slots_;           // by actor and slot
+    std::vector<MomentList> parents_;   // by node: ends of those it waits for
 };
 
 #endif

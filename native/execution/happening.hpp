@@ -1,4 +1,4 @@
-// Happening: an entry of a run's log, noted in order, which ticks do not give.
+// Happening: an entry of a run's log.
 #pragma once
 
 #include "base/types.hpp"
@@ -12,8 +12,7 @@ struct Happening {
     What what = finishes;
 };
 
-// Beside finishes of ranks: the first collective of each type that a rank starts in each group, or
-// all nodes.
+// Beside finishes of ranks: the first collective of each type in each group, or all nodes.
 enum class Notes : u8 { nothing, groups, nodes };
 
 }  // namespace yantra

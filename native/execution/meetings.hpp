@@ -1,20 +1,15 @@
-// Meetings: collectives that wait, without a slot, until all members have come and are free.
-//
-// As in the ASTRA-sim branch of the artifact of Chakra's MLSys 2026 paper (quirk
-// collectives-start-together): calls of equal kind, size, tag and group name meet, in each rank's
-// order. When the last member comes or a collective ends, all that can start do, in the order of
-// libstdc++'s hash maps.
-//
-// Trade-off: actors must be ranks, so such runs are not folded.
+// Meetings: collectives that wait, without a slot, until all members have come and are free (quirk
+// collectives-start-together; ASTRA-sim branch of the artifact of Chakra's MLSys 2026 paper), by
+// kind, size, tag and group name. Trade-off: such runs are not folded.
 #pragma once
 
 #include <list>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 #include "base/ids.hpp"
 #include "base/types.hpp"
-#include "base/vector.hpp"
 #include "model/model.hpp"
 #include "trace/graph.hpp"
 
@@ -32,11 +27,8 @@ public:
     // Upstream's hash of a graph node.
     static u64 key_of(const Graph& graph, u32 node, u64 bytes);
 
-    // Whether it was the last of a meeting.
     bool come(u64 key, u32 communicator, const Call& call);
 
-    // Removes complete meetings whose calls `may_start`, starting each with `start` before looking
-    // at the next.
     template <class MayStart, class Start>
     void start_all(MayStart&& may_start, Start&& start) {
         for (auto at = meetings_.begin(); at != meetings_.end();) {

@@ -1,17 +1,14 @@
-// ReadySet: a rank's nodes that wait for a slot, by kind, smallest position first.
-//
-// A position (the node's number unless scheduled) is above the number in one word, to compare both
-// at once. Nodes come nearly in order, to a list; late ones are inserted near the end or go to a
-// heap.
+// ReadySet: a rank's nodes that wait for a slot, by kind, smallest position first. Nodes come
+// nearly in order, to a list; late ones go to a heap.
 #pragma once
 
 #include <algorithm>
 #include <bit>
 #include <functional>
+#include <vector>
 
 #include "base/growing.hpp"
 #include "base/types.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -31,12 +28,10 @@ public:
         filled_ |= bit_of(slot);
     }
 
-    // Removes the smallest among the kinds with `open(slot)`, or returns none.
     template <class Open>
     u32 take_first(Open&& open) {
         return take_before(nobody, open);
     }
-    // The same, if its turn is before another's.
     template <class Open>
     u32 take_before(u64 turn, Open&& open) {
         const std::size_t kinds = slots_.size();
@@ -63,7 +58,6 @@ public:
         return static_cast<u32>(best);
     }
 
-    // Call if the slot will soon be free.
     void fetch(u32 slot) const { __builtin_prefetch(&slots_[slot], 1); }
     bool empty() const { return filled_ == 0; }
     bool may_have_open() const { return (filled_ & ~shut_) != 0; }
@@ -74,12 +68,11 @@ public:
             shut_ |= bit_of(slot);
         }
     }
-    // With so few kinds, those that are not shut are open.
     static bool tells_open(u32 slot_kinds) { return slot_kinds < word_bits; }
     bool is_open(u32 slot) const { return (shut_ & bit_of(slot)) == 0; }
     void reopen(u32 slot) { shut_ &= ~bit_of(slot); }
 
-    // The kinds waited for among those with `counts(slot)`, as bits modulo 64.
+    // As bits modulo 64.
     template <class Counts>
     u64 wanted(Counts&& counts) const {
         u64 slots = 0;
@@ -110,7 +103,6 @@ private:
     static u64 bit_of(u32 slot) { return u64{1} << slot % word_bits; }
     static u32 lowest(u64 bits) { return static_cast<u32>(std::countr_zero(bits)); }
 
-    // Kinds that share a bit leave it only together.
     void drain(u32 drained) {
         if (slots_.size() > word_bits) [[unlikely]] {
             for (u32 slot = drained % word_bits; slot < slots_.size(); slot += word_bits) {
@@ -170,7 +162,6 @@ private:
             const u64 listed = next_ < in_order_.size() ? in_order_[next_] : nobody;
             first_ = heap_.empty() ? listed : std::min(listed, heap_.front());
         }
-        // Drops taken entries once they are as many as the rest.
         void leave_list() {
             if (++next_ == in_order_.size()) {
                 in_order_.clear();
@@ -185,7 +176,6 @@ private:
             heap_.pop_back();
         }
 
-        // Precondition: it belongs before the last and behind those taken.
         void insert_near_the_end(u64 waiting) {
             std::size_t at = in_order_.size() - 1;
             in_order_.push(u64{in_order_.back()});
@@ -200,11 +190,11 @@ private:
 
         u64 first_ = nobody;
         Growing<u64> in_order_;       // ascending
-        Vector<u64> heap_;
+        std::vector<u64> heap_;
         u32 next_ = 0;   // next entry of the list
     };
 
-    Vector<Slot> slots_;
+    std::vector<Slot> slots_;
     u64 filled_ = 0;   // by number modulo 64: whether somebody waits for such a slot
     u64 shut_ = 0;
 };

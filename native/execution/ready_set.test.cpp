@@ -1,10 +1,10 @@
-// The node of the smallest position among the open slots comes first, and each node comes once.
-#include "base/vector.hpp"
+// The node of the smallest position among the open slots comes first, once.
 #include "execution/ready_set.hpp"
 
 #include <map>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "base/test.hpp"
 
@@ -32,12 +32,11 @@ struct Slow {
     }
 };
 
-// Some kinds that are not open are shut, too, which must change nothing.
 void the_first_comes_first(u32 seed, bool in_own_order, u32 slots) {
     test::Random random(seed);
     ReadySet ready(slots);
     Slow slow;
-    Vector<u32> position(200);
+    std::vector<u32> position(200);
     for (u32 node = 0; node < position.size(); ++node) {
         const u32 other = static_cast<u32>(random.below(node + 1));
         position[node] = node;
@@ -77,7 +76,6 @@ void the_first_comes_first(u32 seed, bool in_own_order, u32 slots) {
     check(ready.empty(), "nodes are left", seed);
 }
 
-// Who waits, and for what, is reported whatever the order.
 void those_that_wait_are_told() {
     ReadySet ready(slots);
     for (const auto& [slot, node, position] : {std::tuple{1u, 7u, 2u}, {2u, 3u, 9u}, {1u, 5u, 1u}}) {
@@ -90,7 +88,6 @@ void those_that_wait_are_told() {
     check(ready.wanted([](u32 slot) { return slot != 1; }) == 0b100, "a slot that does not count is", 0);
 }
 
-// Nodes that are so much further on keep their order.
 void what_moves_on_keeps_its_order() {
     for (const u32 by : {0u, 1u, 1'000'000u}) {
         ReadySet ready(slots);

@@ -1,7 +1,5 @@
-// SlowRanks: kernel times on ranks that are slower for a while.
-//
-// Only the part of a kernel within a spell is slower, by its factor; messages, memory and the host
-// are not. Spells are known beforehand, so a kernel's end is known at its start.
+// SlowRanks: kernel times on ranks that are slower for a while: the part within a spell, by its
+// factor. Messages, memory and the host are not.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +17,6 @@ public:
 
     bool any() const { return !spells_.empty(); }
 
-    // From `now` until `work` ticks of work are done.
     u64 ticks(u32 rank, u64 now, u64 work) const {
         const auto is_before = [](const SlowSpell& spell, std::pair<u32, u64> at) {
             return std::pair{spell.rank, spell.until} <= at;

@@ -1,5 +1,6 @@
 // A slow rank, by hand: work of 100 ticks, where a spell makes it three times as long from 1000 to 1300.
-#include "base/vector.hpp"
+#include <vector>
+
 #include "execution/slow_ranks.hpp"
 
 #include "base/test.hpp"
@@ -10,7 +11,7 @@ using namespace yantra;
 using test::check;
 
 void spells_of_others_change_nothing() {
-    const Vector<SlowSpell> spells{{1, 1000, 1300, 3.0}, {3, 0, 5000, 2.0}};
+    const std::vector<SlowSpell> spells{{1, 1000, 1300, 3.0}, {3, 0, 5000, 2.0}};
     const SlowRanks slow(spells);
     for (u32 rank : {0u, 2u, 4u}) {
         check(slow.ticks(rank, 1100, 100) == 100, "a rank without a spell is slow", rank);
@@ -19,7 +20,7 @@ void spells_of_others_change_nothing() {
 }
 
 void a_kernel_is_slow_for_the_part_within_a_spell() {
-    const Vector<SlowSpell> spells{{0, 1000, 1300, 3.0}, {0, 1310, 1330, 2.0}};
+    const std::vector<SlowSpell> spells{{0, 1000, 1300, 3.0}, {0, 1310, 1330, 2.0}};
     const SlowRanks slow(spells);
     struct Case {
         u64 now, work, ticks;
@@ -42,7 +43,7 @@ void a_kernel_is_slow_for_the_part_within_a_spell() {
 }
 
 void work_is_conserved_wherever_it_is_cut() {
-    const Vector<SlowSpell> spells{{0, 1000, 1300, 3.0}, {0, 1310, 1330, 2.0}};
+    const std::vector<SlowSpell> spells{{0, 1000, 1300, 3.0}, {0, 1310, 1330, 2.0}};
     const SlowRanks slow(spells);
     for (u64 cut = 0; cut <= 120; cut += 3) {   // thirds of the factor, so nothing is rounded
         const u64 first = slow.ticks(0, 1000, cut);

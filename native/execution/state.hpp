@@ -6,7 +6,7 @@
 namespace yantra::inline YANTRA_RUN {
 
 template <class Visitor>
-void visit_state(Visitor& v, ActorId actor, Executor::OfActor& of) {
+void visit_state(Visitor& v, ActorId actor, Nodes::OfActor& of) {
     auto& [parts, ready, done, in_flight, issuing, finished, freed, waiting, compute_busy] = of;
     v.fixed(parts);
     v.nodes(actor, ready);
@@ -20,7 +20,7 @@ void visit_state(Visitor& v, ActorId actor, Executor::OfActor& of) {
 }
 
 template <class Visitor>
-void visit_state(Visitor& v, Executor::State& state) {
+void visit_state(Visitor& v, Nodes::State& state) {
     auto& [actors, occupied, start, end, begun, finish, finish_order, nodes_done] = state;
     v.all_same(occupied);
     v.elsewhere(start);
@@ -29,7 +29,7 @@ void visit_state(Visitor& v, Executor::State& state) {
     v.fixed(finish);
     v.fixed(finish_order);
     v.count(nodes_done);
-    v.each(actors, [&v](ActorId actor, Executor::OfActor& of) { visit_state(v, actor, of); });
+    v.each(actors, [&v](ActorId actor, Nodes::OfActor& of) { visit_state(v, actor, of); });
 }
 
 }  // namespace yantra

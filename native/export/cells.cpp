@@ -5,9 +5,9 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <vector>
 
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 #include "export/json_text.hpp"
 
 namespace yantra {
@@ -67,8 +67,8 @@ u64 TableWriter::new_texts() {
     return texts_.size() - 1;
 }
 
-void TableWriter::add_texts(u64 number, const Vector<std::string>& texts) {
-    Vector<std::string>& kept = texts_.at(number);
+void TableWriter::add_texts(u64 number, const std::vector<std::string>& texts) {
+    std::vector<std::string>& kept = texts_.at(number);
     for (const std::string& text : texts) {
         std::string& quoted = kept.emplace_back();
         if (json_) {
@@ -106,7 +106,7 @@ void TableWriter::append(std::string& out, const Cells& column, std::size_t at) 
     }
 }
 
-std::string TableWriter::rows(const Vector<Cells>& columns) const {
+std::string TableWriter::rows(const std::vector<Cells>& columns) const {
     std::string out;
     const std::size_t count = columns.empty() ? 0 : columns.front().size();
     for (const Cells& column : columns) {

@@ -1,16 +1,13 @@
-// Cells: a table's column, and its values as text for CSV or JSON.
-//
-// Numbers are written as in Python: real ones in the shortest form that reads back, with a decimal
-// point. Columns come in parts, so no table is whole in memory. Source: RFC 4180 (CSV), RFC 8259
-// (JSON).
+// Cells: a table's column, in parts, as text for CSV (RFC 4180) or JSON (RFC 8259). Numbers read
+// back the same.
 #pragma once
 
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/types.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -20,7 +17,7 @@ struct Cells {
     CellKind kind = CellKind::whole;
     std::span<const u64> values;          // of ticks, all ones for none; of real, the bits
     u64 number = 0;                       // ticks in a nanosecond; of coded, which texts
-    Vector<std::string> given;       // as they are; empty for none
+    std::vector<std::string> given;       // as they are; empty for none
 
     std::size_t size() const { return kind == CellKind::given ? given.size() : values.size(); }
 };
@@ -32,22 +29,20 @@ public:
     // Texts for codes; returns the list's number.
     u64 new_texts();
 
-    void add_texts(u64 number, const Vector<std::string>& texts);
+    void add_texts(u64 number, const std::vector<std::string>& texts);
 
     // As lines of CSV.
-    std::string rows(const Vector<Cells>& columns) const;
+    std::string rows(const std::vector<Cells>& columns) const;
 
-    // As elements of a JSON list, with commas between.
     std::string elements(const Cells& column) const;
 
 private:
     void append(std::string& out, const Cells& column, std::size_t at) const;
 
     bool json_;
-    Vector<Vector<std::string>> texts_;   // quoted where the format requires it
+    std::vector<std::vector<std::string>> texts_;   // quoted where the format requires it
 };
 
-// Quoted if it holds a comma, a quote or an end of line.
 void append_field(std::string& out, std::string_view text);
 
 // Written like repr() of Python's float.

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <utility>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "export/json_text.hpp"
 
 namespace yantra {
@@ -93,7 +93,7 @@ void ChromeWriter::event(char phase, u64 track, u64 time) {
     append_microseconds(out_, time);
 }
 
-void ChromeWriter::arguments(const Vector<Argument>& arguments, std::size_t at) {
+void ChromeWriter::arguments(const std::vector<Argument>& arguments, std::size_t at) {
     out_ += ",\"args\":{";
     bool first = true;
     for (const Argument& argument : arguments) {
@@ -134,7 +134,6 @@ void ChromeWriter::slices(const Slices& slices, const MessageEnds& ends) {
                 to.out_ += arrives ? ",\"bp\":\"e\",\"id\":" : ",\"id\":";
                 append_number(to.out_, ends.flow[i]);
             }
-            // A flow is identified by id, category and name.
             to.out_ += ",\"cat\":\"message\",\"name\":";
             to.out_ += flows ? std::string_view("\"message\"") : to.quoted_.at(ends.name[i]);
             to.arguments(ends.arguments, i);

@@ -1,15 +1,12 @@
-// ChromeWriter: a timeline as JSON for chrome://tracing and Perfetto.
-//
-// Slices are pairs of events B and E, not complete ones (X), so that a message at a slice's last
-// moment belongs to it. Times are microseconds with three decimals. Source: the Trace Event Format
-// of Chromium (duration, flow, counter and metadata events).
+// ChromeWriter: a timeline in Chromium's Trace Event Format. Slices are pairs of B and E, not X, so
+// that a message at a slice's last moment belongs to it.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/interner.hpp"
-#include "base/vector.hpp"
 #include "export/timeline.hpp"
 
 namespace yantra {
@@ -34,13 +31,13 @@ private:
     void event(char phase, u64 track, u64 time);
     void metadata(std::string_view what, u64 process, u64 thread, std::string_view key,
                   std::string_view value);
-    void arguments(const Vector<Argument>& arguments, std::size_t at);
+    void arguments(const std::vector<Argument>& arguments, std::size_t at);
     u64 process_of(u64 track) const;
 
     Interner texts_;
-    Vector<std::string> quoted_;    // by text, as JSON
-    Vector<u64> process_;           // by track; `absent` for none
-    Vector<std::string> counted_;   // by track: the name of a counter, as JSON
+    std::vector<std::string> quoted_;    // by text, as JSON
+    std::vector<u64> process_;           // by track; `absent` for none
+    std::vector<std::string> counted_;   // by track: the name of a counter, as JSON
     std::string out_;
     bool empty_ = true;
 };

@@ -1,7 +1,4 @@
-// Appends JSON to a string: escaped texts, and numbers that read back the same.
-//
-// Trade-off: whole numbers above 2^53 are texts, since readers keep doubles. Source: RFC 8259;
-// shortest round-trip form of doubles (std::to_chars).
+// Appends JSON (RFC 8259) that reads back the same. Trade-off: whole numbers above 2^53 are texts.
 #pragma once
 
 #include <array>

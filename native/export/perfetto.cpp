@@ -2,8 +2,8 @@
 
 #include <bit>
 #include <utility>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "base/wire_writer.hpp"
 
 namespace yantra {
@@ -123,7 +123,6 @@ void PerfettoWriter::event(u64 type, u64 track) {
     WireWriter(event_).number(event_field::track_uuid, track);
 }
 
-// Numbers start from 1, as 0 means "not set".
 u64 PerfettoWriter::known(u64 text, Space space) {
     ensure(text < texts_.names().size(), "perfetto: no such text");
     known_.resize(texts_.names().size());
@@ -142,7 +141,7 @@ u64 PerfettoWriter::known(u64 text, Space space) {
     return text + 1;
 }
 
-void PerfettoWriter::arguments(const Vector<Argument>& arguments, std::size_t at) {
+void PerfettoWriter::arguments(const std::vector<Argument>& arguments, std::size_t at) {
     for (const Argument& argument : arguments) {
         const u64 value = argument.values[at];
         if (value == absent) {

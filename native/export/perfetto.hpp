@@ -1,15 +1,13 @@
-// PerfettoWriter: a timeline as Perfetto's protobuf (TracePacket, TrackEvent).
-//
-// One sequence of packets, so each text is written once and then referenced. Trade-off: a slice is
-// two packets (the format has no duration), some 75 bytes. Source: Perfetto's protos/perfetto/trace
-// (trace_packet, track_event, track_descriptor, debug_annotation, interned_data).
+// PerfettoWriter: a timeline as Perfetto's protobuf (protos/perfetto/trace: trace_packet,
+// track_event, track_descriptor, debug_annotation, interned_data). Trade-off: a slice is two
+// packets, some 75 bytes.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/interner.hpp"
-#include "base/vector.hpp"
 #include "export/timeline.hpp"
 
 namespace yantra {
@@ -28,7 +26,6 @@ public:
     void slices(const Slices& slices, const MessageEnds& ends);
     void values(u64 track, std::span<const u64> time, std::span<const double> value);
 
-    // What was written since the last call.
     std::string take();
     void finish() {}
 
@@ -38,11 +35,11 @@ private:
     void describe(std::string_view descriptor);
     void packet(u64 time);
     void event(u64 type, u64 track);
-    void arguments(const Vector<Argument>& arguments, std::size_t at);
+    void arguments(const std::vector<Argument>& arguments, std::size_t at);
     u64 known(u64 text, Space space);
 
     Interner texts_;
-    Vector<u8> known_;      // by text: the spaces in which the file has it
+    std::vector<u8> known_;      // by text: the spaces in which the file has it
     std::string out_, packet_, event_, annotation_, fresh_;
 };
 

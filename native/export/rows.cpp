@@ -6,16 +6,16 @@
 #include <queue>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
 namespace {
 
 template <typename Item>
-using Smallest = std::priority_queue<Item, Vector<Item>, std::greater<>>;
+using Smallest = std::priority_queue<Item, std::vector<Item>, std::greater<>>;
 
 class Lanes {
 public:

@@ -1,17 +1,15 @@
-// The orders of ASTRA-sim's memory trace: it walks hash maps of names and sorts lifetimes unstably,
-// so they depend on its C++ library. These agree with libstdc++.
+// The orders of ASTRA-sim's memory trace, which depend on its C++ library: those of libstdc++.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/types.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
-// Places of distinct names in a hash map filled in this order.
-Vector<u32> hash_map_order(const Vector<std::string>& names);
+std::vector<u32> hash_map_order(const std::vector<std::string>& names);
 
-Vector<u32> longest_first(const Vector<u64>& lifetimes);
+std::vector<u32> longest_first(const std::vector<u64>& lifetimes);
 
 }  // namespace yantra

@@ -1,13 +1,11 @@
 // A timeline as columns: slices on tracks, and messages that leave and arrive in them.
-//
-// Trade-off: every column has 64 bits, so that writers have one loop and callers one kind of array.
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "base/ensure.hpp"
 #include "base/types.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -22,10 +20,10 @@ struct Argument {
     std::span<const u64> values;   // `absent` for none
 };
 
-// Times are nanoseconds; names and categories are texts. Ordered within a track.
+// Ordered within a track.
 struct Slices {
     std::span<const u64> track, name, category, start, end;
-    Vector<Argument> arguments;
+    std::vector<Argument> arguments;
 
     std::size_t size() const { return track.size(); }
 };
@@ -36,7 +34,7 @@ struct MessageEnds {
     std::span<const u64> name;
     std::span<const u64> flow;     // joins both ends of a message; `absent`: no arrow
     std::span<const u64> arrives;  // 1, or 0 where it leaves
-    Vector<Argument> arguments;
+    std::vector<Argument> arguments;
 
     std::size_t size() const { return slice.size(); }
 };
@@ -70,8 +68,7 @@ inline void check(const Slices& slices, const MessageEnds& ends) {
     }
 }
 
-// Calls writer.begin(slice), writer.message(end) and writer.end(slice) in order of time on each
-// track.
+// In order of time on each track.
 template <typename Writer>
 void in_order(const Slices& slices, const MessageEnds& ends, Writer&& writer) {
     std::size_t next = 0;

@@ -5,8 +5,7 @@
 #include <functional>
 #include <stdexcept>
 #include <utility>
-
-#include "base/vector.hpp"
+#include <vector>
 
 namespace yantra {
 
@@ -25,8 +24,8 @@ const char* word_for(DeviceKind kind) {
     return "device ";
 }
 
-Vector<u32> begins(const Vector<u32>& device_of, u32 devices) {
-    Vector<u32> begin(devices + std::size_t{1});
+std::vector<u32> begins(const std::vector<u32>& device_of, u32 devices) {
+    std::vector<u32> begin(devices + std::size_t{1});
     for (u32 device : device_of) {
         ++begin[device + std::size_t{1}];
     }
@@ -36,8 +35,8 @@ Vector<u32> begins(const Vector<u32>& device_of, u32 devices) {
     return begin;
 }
 
-Vector<u32> by_device(const Vector<u32>& device_of, Vector<u32> next) {
-    Vector<u32> sorted(device_of.size());
+std::vector<u32> by_device(const std::vector<u32>& device_of, std::vector<u32> next) {
+    std::vector<u32> sorted(device_of.size());
     for (u32 link = 0; link < device_of.size(); ++link) {
         sorted[next[device_of[link]]++] = link;
     }
@@ -159,8 +158,7 @@ void FabricGraph::index() {
     in_ = by_device(columns_.to, in_begin_);
 }
 
-// Boxes given by rank include what only their ranks are linked to; a switch that also leads
-// elsewhere is undecidable.
+// A switch that also leads elsewhere is undecidable.
 void FabricGraph::find_boxes() {
     if (columns_.box.empty()) {
         return;

@@ -1,8 +1,5 @@
-// FabricGraph: a cluster's devices and the directed links between them, as columns.
-//
-// Ranks come first, then switches, NICs and others. Links may be parallel; each has a label for
-// counting. Trade-off: about 60 bytes a link; plain topologies stay grids (fabric/grid.hpp), which
-// take none.
+// FabricGraph: a cluster's devices (ranks first) and the directed links between them, as columns.
+// Trade-off: about 60 bytes a link; plain topologies stay grids (fabric/grid.hpp).
 #pragma once
 
 #include <span>
@@ -11,7 +8,6 @@
 #include <vector>
 
 #include "base/types.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -20,26 +16,26 @@ enum class DeviceKind : u8 { rank, switched, nic, host, memory };
 // Columns are by link unless stated.
 struct FabricColumns {
     u32 ranks = 0;
-    Vector<u8> kinds;               // by device: DeviceKind
-    Vector<u32> from;
-    Vector<u32> to;
-    Vector<double> bytes_per_ns;
-    Vector<double> latency_ns;
-    Vector<u64> buffer_bytes;       // of the port that feeds the link; 0: no limit
-    Vector<u32> label;              // into `labels`
-    Vector<std::string> labels;
-    Vector<double> weight;          // summed and minimised by routes
-    Vector<i32> box;                // by device, or by rank, -1 for no box; or empty
-    Vector<i32> coordinates;        // by device, `dimensions` of each, -1 for none; or empty
+    std::vector<u8> kinds;               // by device: DeviceKind
+    std::vector<u32> from;
+    std::vector<u32> to;
+    std::vector<double> bytes_per_ns;
+    std::vector<double> latency_ns;
+    std::vector<u64> buffer_bytes;       // of the port that feeds the link; 0: no limit
+    std::vector<u32> label;              // into `labels`
+    std::vector<std::string> labels;
+    std::vector<double> weight;          // summed and minimised by routes
+    std::vector<i32> box;                // by device, or by rank, -1 for no box; or empty
+    std::vector<i32> coordinates;        // by device, `dimensions` of each, -1 for none; or empty
     u32 dimensions = 0;
     // One name each, or numbered series "NAME 0", "NAME 1" and so on.
-    Vector<std::string> names = {};
-    Vector<std::pair<std::string, u32>> tiers = {};   // if neither: by kind and number
+    std::vector<std::string> names = {};
+    std::vector<std::pair<std::string, u32>> tiers = {};   // if neither: by kind and number
 };
 
 class FabricGraph {
 public:
-    // Throws std::invalid_argument for an invalid link or device, with its name.
+    // Throws std::invalid_argument.
     explicit FabricGraph(FabricColumns columns);
 
     // By link; the remaining links are renumbered.
@@ -48,7 +44,7 @@ public:
     u32 ranks() const { return columns_.ranks; }
     u32 devices() const { return static_cast<u32>(columns_.kinds.size()); }
     u32 links() const { return static_cast<u32>(columns_.from.size()); }
-    const Vector<std::string>& labels() const { return columns_.labels; }
+    const std::vector<std::string>& labels() const { return columns_.labels; }
     DeviceKind kind(u32 device) const { return static_cast<DeviceKind>(columns_.kinds[device]); }
 
     u32 from(u32 link) const { return columns_.from[link]; }
@@ -80,7 +76,8 @@ public:
     std::string link_name(u32 link) const;
 
 private:
-    static std::span<const u32> part(const Vector<u32>& begin, const Vector<u32>& of, u32 device) {
+    static std::span<const u32> part(const std::vector<u32>& begin, const std::vector<u32>& of,
+                                     u32 device) {
         return {of.data() + begin[device], begin[device + 1] - begin[device]};
     }
     void check() const;
@@ -89,11 +86,11 @@ private:
     void find_boxes();
 
     FabricColumns columns_;
-    Vector<u32> out_begin_;
-    Vector<u32> out_;
-    Vector<u32> in_begin_;
-    Vector<u32> in_;
-    Vector<u32> box_;
+    std::vector<u32> out_begin_;
+    std::vector<u32> out_;
+    std::vector<u32> in_begin_;
+    std::vector<u32> in_;
+    std::vector<u32> box_;
     bool has_one_weight_ = true;
 };
 

@@ -1,9 +1,9 @@
 // A graph lists every link once where it begins and once where it ends, and refuses invalid ones.
-#include "base/vector.hpp"
 #include "fabric/graph.hpp"
 
 #include <functional>
 #include <stdexcept>
+#include <vector>
 
 #include "base/test.hpp"
 
@@ -33,7 +33,7 @@ FabricColumns any_columns(test::Random& random) {
 }
 
 void lists_every_link_at_both_ends(const FabricGraph& graph) {
-    Vector<u32> seen(graph.links());
+    std::vector<u32> seen(graph.links());
     for (u32 device = 0; device < graph.devices(); ++device) {
         u32 before = 0;
         for (u32 link : graph.out(device)) {
@@ -89,11 +89,10 @@ void refuses_what_is_no_graph() {
     check(!is_refused(one_link(), [](C&) {}), "a graph is refused", at);
 }
 
-// Ranks 0, 1 in a box, 2, 3 in another; switch 4 joins the first two, 5 all.
 void a_box_takes_in_what_its_ranks_alone_are_linked_to() {
     FabricColumns columns{4, {0, 0, 0, 0, 1, 1}, {0, 1, 0, 1, 2, 3}, {4, 4, 5, 5, 5, 5}, {}, {}, {}, {},
                           {"all"}, {}, {0, 0, 1, 1}, {}, 0};
-    columns.bytes_per_ns = columns.latency_ns = columns.weight = Vector<double>(6, 1.0);
+    columns.bytes_per_ns = columns.latency_ns = columns.weight = std::vector<double>(6, 1.0);
     columns.buffer_bytes.assign(6, 0);
     columns.label.assign(6, 0);
     const FabricGraph graph(columns);

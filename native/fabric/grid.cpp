@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
-Grid::Grid(Vector<Dimension> dimensions, Vector<std::shared_ptr<const BlockTable>> tables)
+Grid::Grid(std::vector<Dimension> dimensions, std::vector<std::shared_ptr<const BlockTable>> tables)
     : dimensions_(std::move(dimensions)), tables_(std::move(tables)), count_(dimensions_.size()) {
     ensure(!dimensions_.empty(), "a grid needs a dimension");
     tables_.resize(count_);

@@ -1,16 +1,14 @@
-// Grid: ranks as points of a product of one-dimensional blocks, dimension 0 innermost.
-//
-// rank = sum over d of coordinate[d] * product of the sizes below d. Blocks are rings, fully
-// connected graphs or switches (ASTRA-sim 2.0, ISPASS 2023, section IV-B, table I), or any others
-// by table.
+// Grid: ranks as points of a product of one-dimensional blocks, dimension 0 innermost (ASTRA-sim
+// 2.0, ISPASS 2023, section IV-B, table I): rank = sum over d of coordinate[d] * product of the
+// sizes below d.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <vector>
 
 #include "base/types.hpp"
-#include "base/vector.hpp"
 #include "fabric/table.hpp"
 
 namespace yantra {
@@ -27,9 +25,8 @@ struct Dimension {
 
 class Grid {
 public:
-    // `tables`: for each dimension of Block::table, at its place.
-    explicit Grid(Vector<Dimension> dimensions,
-                  Vector<std::shared_ptr<const BlockTable>> tables = {});
+    explicit Grid(std::vector<Dimension> dimensions,
+                  std::vector<std::shared_ptr<const BlockTable>> tables = {});
 
     u32 ranks() const { return ranks_; }
     u32 dimensions() const { return static_cast<u32>(count_); }
@@ -49,7 +46,7 @@ public:
         return d;
     }
 
-    // That dimension and the coordinates there; 0 for the same rank.
+    // And the coordinates there; 0 for the same rank.
     struct Crossing {
         u32 dimension;
         u32 from;
@@ -66,7 +63,6 @@ public:
         return {dimensions(), 0, 0};
     }
 
-    // The ranks that differ only in this dimension.
     u32 groups(u32 d) const { return ranks_ / dimensions_[d].size; }
     u32 group(u32 rank, u32 d) const {
         return rank / (strides_[d] * dimensions_[d].size) * strides_[d] + rank % strides_[d];
@@ -76,7 +72,6 @@ public:
         return first + group % strides_[d] + coordinate * strides_[d];
     }
 
-    // A ring is used in its shorter direction.
     u32 hops(u32 d, u32 from, u32 to) const {
         const Dimension& dimension = dimensions_[d];
         switch (dimension.block) {
@@ -94,13 +89,12 @@ public:
     }
 
 private:
-    // Separate, so that other blocks save no registers.
     [[gnu::noinline]] u32 hops_in_table(u32 d, u32 from, u32 to) const;
 
-    Vector<Dimension> dimensions_;
-    Vector<std::shared_ptr<const BlockTable>> tables_;  // null where the block has none
-    Vector<u32> strides_;
-    Vector<u32> coordinates_;
+    std::vector<Dimension> dimensions_;
+    std::vector<std::shared_ptr<const BlockTable>> tables_;  // null where the block has none
+    std::vector<u32> strides_;
+    std::vector<u32> coordinates_;
     u32 ranks_ = 1;
     std::size_t count_ = 0;  // of dimensions: asked for every message
 };

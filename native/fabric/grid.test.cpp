@@ -1,10 +1,9 @@
-// Ranks convert to coordinates and to members of groups and back; hops are a distance.
-//
+// Ranks convert to coordinates and back; hops are a distance.
 // needs: fabric/table.cpp
-#include "base/vector.hpp"
 #include "fabric/grid.hpp"
 
 #include <set>
+#include <vector>
 
 #include "base/test.hpp"
 
@@ -15,7 +14,7 @@ using test::check;
 
 Grid any_grid(test::Random& random) {
     constexpr Block blocks[] = {Block::ring, Block::fully_connected, Block::switched};
-    Vector<Dimension> dimensions;
+    std::vector<Dimension> dimensions;
     for (u64 left = 1 + random.below(4); left > 0; --left) {
         dimensions.push_back({blocks[random.below(3)], static_cast<u32>(2 + random.below(4)), 1.0, 1.0, 1.0});
     }
@@ -23,9 +22,9 @@ Grid any_grid(test::Random& random) {
 }
 
 void a_rank_is_its_coordinates(const Grid& grid) {
-    std::set<Vector<u32>> seen;
+    std::set<std::vector<u32>> seen;
     for (u32 rank = 0; rank < grid.ranks(); ++rank) {
-        Vector<u32> coordinates;
+        std::vector<u32> coordinates;
         u32 sum = 0;
         for (u32 d = 0; d < grid.dimensions(); ++d) {
             coordinates.push_back(grid.coordinate(rank, d));

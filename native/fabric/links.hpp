@@ -1,30 +1,25 @@
-// Links: a grid's directed links by number, and a message's way over them, hop by hop.
-//
-// In each group of a dimension, a ring has two links per rank, a fully connected block one per
-// ordered pair, a switch one up and one down per rank, others those of their table. Messages cross
-// dimensions in ascending order; on one dimension this is upstream's model (astra-sim-semantics
-// 2.4). Memory does not grow with ranks.
+// Links: a grid's directed links by number, and a message's way over them, dimensions ascending; on
+// one dimension this is upstream's model (astra-sim-semantics 2.4). Memory does not grow with
+// ranks.
 #pragma once
 
 #include <string>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "fabric/grid.hpp"
 
 namespace yantra {
 
 class Links {
 public:
-    // Where the current link leads: a rank, or a switch of a dimension (`at` is then a rank of its
-    // group); the bits above the dimension's are a table's device.
+    // A rank, or a switch of a dimension (`at` is then a rank of its group).
     struct Stop {
         u32 at = none;
         u32 in_switch_of = none;
 
         bool is(u32 rank) const { return at == rank && in_switch_of == none; }
     };
-    // Ranks, or none for the one switch of the other end's group; several switches are numbered
-    // from the last rank on.
+    // Ranks, or none for the one switch of the group; several are numbered from the last rank on.
     struct Ends {
         u32 from;
         u32 to;
@@ -32,13 +27,15 @@ public:
 
     explicit Links(const Grid& grid);
 
-    Vector<u32> first_of_dimensions() const { return {first_link_.begin(), first_link_.end() - 1}; }
+    std::vector<u32> first_of_dimensions() const {
+        return {first_link_.begin(), first_link_.end() - 1};
+    }
     u32 count() const { return first_link_.back(); }
     u32 dimension_of(u32 link) const;
     Ends ends_of(u32 link) const;
     std::string name(u32 link) const;
 
-    // One hop towards `dst`; returns the link. Inlined: a call would cost a run 2 %.
+    // One hop towards `dst`; returns the link.
     [[gnu::always_inline]] u32 next(Stop& stop, u32 dst) const {
         const bool in_switch = stop.in_switch_of != none;
         const u32 d = in_switch ? stop.in_switch_of & ((1u << dimension_bits) - 1)
@@ -83,14 +80,14 @@ private:
     u32 name_of(u32 device, u32 group, u32 dimension) const;
 
     const Grid& grid_;
-    Vector<u32> first_link_;    // of each dimension; one more at the end
-    Vector<u32> first_switch_;  // of each dimension: its first switch's number
+    std::vector<u32> first_link_;    // of each dimension; one more at the end
+    std::vector<u32> first_switch_;  // of each dimension: its first switch's number
 };
 
 struct LinkClasses {
-    Vector<u32> class_of;    // by link; none where no message passes
-    Vector<u32> dimension;   // by class
-    Vector<u64> count;       // by class: its links
+    std::vector<u32> class_of;    // by link; none where no message passes
+    std::vector<u32> dimension;   // by class
+    std::vector<u64> count;       // by class: its links
 };
 
 }  // namespace yantra

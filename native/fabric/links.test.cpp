@@ -1,10 +1,7 @@
-// A message arrives by the links it takes, each beginning where the last ended, as many as the grid
-// says and the fewest possible.
-//
-// The oracle of hops is a breadth-first search of each block.
-//
+// A message arrives by the fewest links, each beginning where the last ended.
 // needs: fabric/grid.cpp, fabric/table.cpp
-#include "base/vector.hpp"
+#include <vector>
+
 #include "fabric/links.hpp"
 
 #include "base/test.hpp"
@@ -16,18 +13,17 @@ using test::check;
 
 Grid any_grid(test::Random& random) {
     constexpr Block blocks[] = {Block::ring, Block::fully_connected, Block::switched};
-    Vector<Dimension> dimensions;
+    std::vector<Dimension> dimensions;
     for (u64 left = 1 + random.below(3); left > 0; --left) {
         dimensions.push_back({blocks[random.below(3)], static_cast<u32>(2 + random.below(5)), 1.0, 1.0, 1.0});
     }
     return Grid(dimensions);
 }
 
-// Hops within a block from its first coordinate; a switch is one more device.
 u32 slow_hops(const Dimension& dimension, u32 from, u32 to) {
     const u32 size = dimension.size;
-    Vector<u32> hops(size + 1, none);
-    Vector<u32> found{from};
+    std::vector<u32> hops(size + 1, none);
+    std::vector<u32> found{from};
     hops[from] = 0;
     for (std::size_t i = 0; i < found.size(); ++i) {
         const u32 at = found[i];

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
-BlockTable::BlockTable(u32 ranks, u32 devices, Vector<u32> from, Vector<u32> to,
-                       Vector<u32> next_link)
+BlockTable::BlockTable(u32 ranks, u32 devices, std::vector<u32> from, std::vector<u32> to,
+                       std::vector<u32> next_link)
     : ranks_(ranks),
       devices_(devices),
       from_(std::move(from)),
@@ -35,10 +35,9 @@ BlockTable::BlockTable(u32 ranks, u32 devices, Vector<u32> from, Vector<u32> to,
     }
 }
 
-// Follows a route only until it meets a counted one.
 void BlockTable::count_hops(u32 to) {
-    Vector<u32> hops(devices_, none);
-    Vector<u32> passed;
+    std::vector<u32> hops(devices_, none);
+    std::vector<u32> passed;
     hops[to] = 0;
     for (u32 from = 0; from < ranks_; ++from) {
         u32 at = from;

@@ -1,20 +1,19 @@
-// BlockTable: a dimension's block as tables of links and next hops.
-//
-// Routes are by position and destination. Devices 0..ranks-1 are a group's ranks, the others its
-// switches. Trade-off: devices x ranks entries, where blocks that `Grid` knows by name cost none.
+// BlockTable: a dimension's block as tables of links and next hops, by position and destination.
+// Trade-off: devices x ranks entries.
 #pragma once
 
+#include <vector>
+
 #include "base/types.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
 class BlockTable {
 public:
-    // next_link[device * ranks + to] is the link from a device towards rank `to`, or none if no
-    // route passes. Every rank must reach every other.
-    BlockTable(u32 ranks, u32 devices, Vector<u32> from, Vector<u32> to,
-               Vector<u32> next_link);
+    // next_link[device * ranks + to], or none if no route passes. Every rank must reach every
+    // other.
+    BlockTable(u32 ranks, u32 devices, std::vector<u32> from, std::vector<u32> to,
+               std::vector<u32> next_link);
 
     u32 ranks() const { return ranks_; }
     u32 switches() const { return devices_ - ranks_; }
@@ -31,10 +30,10 @@ private:
 
     u32 ranks_;
     u32 devices_;
-    Vector<u32> from_;
-    Vector<u32> to_;
-    Vector<u32> next_link_;
-    Vector<u32> hops_;
+    std::vector<u32> from_;
+    std::vector<u32> to_;
+    std::vector<u32> next_link_;
+    std::vector<u32> hops_;
 };
 
 }  // namespace yantra

@@ -1,9 +1,9 @@
-// Way: what a flow holds at once: a path whose links carry all of it, or parts if it is divided or
-// links represent several.
+// Way: what a flow holds at once: a path whose links carry all of it, or parts.
 #pragma once
 
+#include <vector>
+
 #include "base/types.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -14,8 +14,8 @@ struct Way {
         u32 flows = 1;             // how many such flows cross the link
         bool operator==(const Part&) const = default;
     };
-    Vector<u32> links;
-    Vector<Part> parts;       // by link; or none, where each carries one whole flow
+    std::vector<u32> links;
+    std::vector<Part> parts;       // by link; or none, where each carries one whole flow
     double latency_ns = 0.0;       // of the longest path
 
     Part part(std::size_t at) const { return parts.empty() ? Part{} : parts[at]; }

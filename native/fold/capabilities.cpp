@@ -7,7 +7,6 @@ namespace yantra {
 
 namespace {
 
-// For kinds that a switch below does not list.
 std::string nothing_known_of(const std::string& component) {
     return "it is not known whether this " + component + " treats ranks that do the same alike";
 }
@@ -135,6 +134,9 @@ FoldingCapabilities capabilities_of(const Model& model) {
     why.network = why_not(model, found.network);
     why.dimension_order = why_not(system.inter_dimension);
     why.chunk_order = why_not(system.priority, system.intra_dimension);
+    if (!model.work.begins.empty()) {
+        why.slow_ranks = "some ranks begin later than others";
+    }
     if (!model.work.slow_spells.empty()) {
         why.slow_ranks = "some ranks are slower than others for a while";
     }

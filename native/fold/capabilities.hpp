@@ -1,8 +1,6 @@
-// FoldingCapabilities: what folding may rely on in a model's components.
-//
-// Folding is sound only if every component is known to treat equal ranks equally. Networks declare
-// it (network/level.hpp); other kinds are listed in capabilities.cpp. Trade-off: models with
-// unknown components are run whole, for the reason given here.
+// FoldingCapabilities: what folding may rely on: it is sound only if every component is known to
+// treat equal ranks equally (network/level.hpp, capabilities.cpp). Trade-off: models with unknown
+// components are run whole, for the reason given here.
 #pragma once
 
 #include <string>
@@ -15,11 +13,11 @@ namespace yantra {
 struct FoldingCapabilities {
     struct Network {
         bool messages_never_wait = false;
-        // Messages wait only for links, one of which can represent a class.
+        // One link can represent a class.
         bool links_by_class = false;
-        // Messages wait only for ranks' links, in an order independent of rank numbers.
+        // In an order independent of rank numbers.
         bool ports_by_class = false;
-        // Messages share links fairly: only the counts over each link matter.
+        // Only the counts over each link matter.
         bool shares_by_class = false;
         bool lowest_dimension_only = false;
     };
@@ -41,7 +39,7 @@ struct FoldingCapabilities {
     std::vector<bool> uniform_dimension;   // whether it looks the same from each member
     WhyNot why_not;
 
-    // Why no job on this model can be folded; empty if some can.
+    // Empty if some job can be folded.
     const std::string& refusal() const;
 };
 

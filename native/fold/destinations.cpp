@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <variant>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "fold/neighbourhoods.hpp"
 
 namespace yantra {
@@ -73,14 +73,13 @@ void Destinations::for_each_of_plan(u32 rank, u32 communicator, u32 kind, const 
     }
 }
 
-// An all-reduce may run as reduce-scatter and all-gather on some levels.
-Vector<u32> Destinations::programs_of(const Level& level, u32 kind) const {
-    Vector<u32> kinds{kind};
+std::vector<u32> Destinations::programs_of(const Level& level, u32 kind) const {
+    std::vector<u32> kinds{kind};
     if (kind == static_cast<u32>(CollectiveKind::all_reduce) && model_.collectives.system.local_bw_aware) {
         kinds.push_back(static_cast<u32>(CollectiveKind::reduce_scatter));
         kinds.push_back(static_cast<u32>(CollectiveKind::all_gather));
     }
-    Vector<u32> programs;
+    std::vector<u32> programs;
     for (u32 each : kinds) {
         for (u32 number : {level.program[each], level.alternation == none ? no_program : level.alternate[each]}) {
             if (number != no_program) {

@@ -1,9 +1,8 @@
-// Destinations: the ranks to which a rank may send, in collectives and by itself.
-//
-// They may repeat, and are in job order, so those of ranks of one class correspond.
+// Destinations: the ranks to which a rank may send, in job order; they may repeat.
 #pragma once
 
-#include "base/vector.hpp"
+#include <vector>
+
 #include "fold/link_classes.hpp"
 #include "fold/rank_names.hpp"
 
@@ -14,7 +13,7 @@ public:
     Destinations(const Model& model, const RankNames& names) : model_(model), names_(names) {}
 
     void for_each(u32 rank, const LinkPartition::VisitDestination& visit) const;
-    Vector<u32> programs_of(const Level& level, u32 kind) const;
+    std::vector<u32> programs_of(const Level& level, u32 kind) const;
 
 private:
     void for_each_of_collective(u32 rank, u32 communicator, u32 kind,

@@ -2,17 +2,17 @@
 #pragma once
 
 #include <unordered_map>
+#include <vector>
 
 #include "base/types.hpp"
-#include "base/vector.hpp"
 #include "fabric/way.hpp"
 
 namespace yantra {
 
 struct FlowClasses {
-    Vector<u32> class_of;                 // by link, or none
-    Vector<u32> one_of;                   // by class: a link
-    Vector<u32> count;                    // by class: its links
+    std::vector<u32> class_of;                 // by link, or none
+    std::vector<u32> one_of;                   // by class: a link
+    std::vector<u32> count;                    // by class: its links
     std::unordered_map<u64, Way> ways;         // of representatives, by pair(): over classes
 
     static u64 pair(u32 src, u32 dst) { return u64{src} << 32U | dst; }

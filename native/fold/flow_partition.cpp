@@ -6,11 +6,11 @@
 #include <map>
 #include <numeric>
 #include <utility>
+#include <vector>
 
 #include "base/ensure.hpp"
 #include "base/hash.hpp"
 #include "base/interruption.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -24,11 +24,11 @@ bool FlowPartition::prepare() {
 }
 
 bool FlowPartition::list_pairs() {
-    std::map<Vector<u32>, u32> patterns;
+    std::map<std::vector<u32>, u32> patterns;
     for (u32 rank = 0; rank < class_of_rank_.size(); ++rank) {
         look_up();
         pairs_.first.push_back(static_cast<u32>(pairs_.destination.size()));
-        Vector<u32> pattern;
+        std::vector<u32> pattern;
         std::unordered_map<u32, u32> known;
         visit_(rank, [&](u32 dst) {
             if (dst == rank) {   // nothing is sent
@@ -53,7 +53,7 @@ bool FlowPartition::list_pairs() {
 
 // By hashes; reduce_ways() verifies them.
 bool FlowPartition::make_bundles() {
-    Vector<std::pair<u64, u64>> hash(ways_->links());
+    std::vector<std::pair<u64, u64>> hash(ways_->links());
     Way way;
     std::pair<double, u64> known{1.0, exact(1.0)};   // links of a way often carry the same
     u64 crossings = 0;
@@ -79,7 +79,7 @@ bool FlowPartition::make_bundles() {
             }
         }
     }
-    std::map<Vector<u64>, u32> numbers;
+    std::map<std::vector<u64>, u32> numbers;
     for (u32 link = 0; link < hash.size(); ++link) {
         const auto [one, other] = hash[link];
         if (one == 0 && other == 0) {
@@ -100,7 +100,7 @@ bool FlowPartition::make_bundles() {
 
 bool FlowPartition::reduce_ways() {
     Way way;
-    Vector<Crossed> crossed(bundles_.count());   // by bundle: on the current way
+    std::vector<Crossed> crossed(bundles_.count());   // by bundle: on the current way
     for (u32 rank = 0; rank < pairs_.ranks(); ++rank) {
         look_up();
         for (u32 pair = pairs_.begin(rank); pair < pairs_.end(rank); ++pair) {
@@ -115,8 +115,7 @@ bool FlowPartition::reduce_ways() {
     return true;
 }
 
-// False if a bundle is not crossed as one (hashes collided).
-bool FlowPartition::add_entries(const Way& way, Vector<Crossed>& crossed) {
+bool FlowPartition::add_entries(const Way& way, std::vector<Crossed>& crossed) {
     const std::size_t begin = entries_.all.size();
     bool as_one = true;
     for (std::size_t at = 0; at < way.links.size(); ++at) {
@@ -141,7 +140,7 @@ bool FlowPartition::add_entries(const Way& way, Vector<Crossed>& crossed) {
     return as_one;
 }
 
-bool FlowPartition::divide(const Vector<u32>& class_of_rank, u32 classes) {
+bool FlowPartition::divide(const std::vector<u32>& class_of_rank, u32 classes) {
     class_of_rank_ = class_of_rank;
     if (!prepare()) {
         return false;
@@ -152,18 +151,17 @@ bool FlowPartition::divide(const Vector<u32>& class_of_rank, u32 classes) {
     return true;
 }
 
-// The k-th destination belongs to the class's k-th class of flows. Where members differ, their
-// signatures will show it.
+// Where members differ, their signatures will show it.
 void FlowPartition::record_crossings(u32 classes) {
-    Vector<Vector<u32>> members(classes);
+    std::vector<std::vector<u32>> members(classes);
     for (u32 rank = 0; rank < class_of_rank_.size(); ++rank) {
         members[class_of_rank_[rank]].push_back(rank);
     }
-    Vector<Crossing>& all = crossings_.all;
+    std::vector<Crossing>& all = crossings_.all;
     all.clear();
     crossings_.first_flow.assign(1, 0);
-    Vector<u32> at(bundles_.count(), none);   // by bundle: its crossing by the present flow
-    for (const Vector<u32>& ranks : members) {
+    std::vector<u32> at(bundles_.count(), none);   // by bundle: its crossing by the present flow
+    for (const std::vector<u32>& ranks : members) {
         u32 most = 0;
         for (u32 rank : ranks) {
             most = std::max(most, pairs_.count(rank));
@@ -196,14 +194,14 @@ void FlowPartition::record_crossings(u32 classes) {
 
 // Flows are already ordered within each.
 void FlowPartition::sort_crossings() {
-    Vector<u32>& first = crossings_.first;
+    std::vector<u32>& first = crossings_.first;
     first.assign(bundles_.count() + 1, 0);
     for (const Crossing& crossing : crossings_.all) {
         ++first[crossing.bundle + 1];
     }
     std::partial_sum(first.begin(), first.end(), first.begin());
-    Vector<u32> next(first.begin(), first.end() - 1);
-    Vector<Crossing> sorted(crossings_.all.size());
+    std::vector<u32> next(first.begin(), first.end() - 1);
+    std::vector<Crossing> sorted(crossings_.all.size());
     for (const Crossing& crossing : crossings_.all) {
         sorted[next[crossing.bundle]++] = crossing;
     }
@@ -243,9 +241,9 @@ bool FlowPartition::crossed_alike(u32 bundle, u32 other) const {
                               });
 }
 
-Vector<u64> FlowPartition::signature(u32 rank) const {
-    Vector<u64> found{pairs_.pattern[rank]};
-    Vector<std::pair<u32, u64>> crossed;
+std::vector<u64> FlowPartition::signature(u32 rank) const {
+    std::vector<u64> found{pairs_.pattern[rank]};
+    std::vector<std::pair<u32, u64>> crossed;
     for (u32 pair = pairs_.begin(rank); pair < pairs_.end(rank); ++pair) {
         crossed.clear();
         for (const auto& [bundle, part] : entries_.of(pair)) {
@@ -261,7 +259,7 @@ Vector<u64> FlowPartition::signature(u32 rank) const {
     return found;
 }
 
-FlowClasses FlowPartition::classes_for(const Vector<u32>& representatives) const {
+FlowClasses FlowPartition::classes_for(const std::vector<u32>& representatives) const {
     FlowClasses found;
     found.count.assign(classes_.one.size(), 0);
     for (u32 bundle : bundles_.of) {

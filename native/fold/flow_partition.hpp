@@ -1,23 +1,15 @@
-// FlowPartition: which links of a max-min fair network carry the same flows, and how many.
-//
-// What the ranks of a class send to their k-th destinations is a class of flows. Links are of one
-// class if they have equal rate and label and each class of flows crosses them equally often, with
-// the same share of bytes; ranks, if their flows cross the same classes of links with equal shares
-// and times. Then members have equal rates: in progressive filling (Bertsekas and Gallager, "Data
-// Networks", 2nd ed. 1992, section 6.5.2) links of a class fill at one level, and max-min fair
-// rates are unique.
-//
-// Links that every flow crosses together with equal shares (from a leaf to all spines under even
-// routing) are one bundle. Trade-off: memory for each pair of ranks; the search gives up on too
-// many.
+// FlowPartition: classes of links that each class of flows crosses equally often, and of ranks
+// whose flows cross the same: rates are then equal, as max-min fair rates are unique (progressive
+// filling: Bertsekas and Gallager, "Data Networks", 2nd ed. 1992, section 6.5.2). Trade-off: memory
+// for each pair of ranks; gives up on too many.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "fabric/grid.hpp"
 #include "fold/flow_classes.hpp"
 #include "model/model.hpp"
@@ -34,21 +26,20 @@ public:
     FlowPartition(const Model& model, const Grid& grid, Flows flows);
 
     // False if it cannot; see why_not().
-    bool divide(const Vector<u32>& class_of_rank, u32 classes);
+    bool divide(const std::vector<u32>& class_of_rank, u32 classes);
     // Equal for ranks of one class.
-    Vector<u64> signature(u32 rank) const;
+    std::vector<u64> signature(u32 rank) const;
     // `representatives`: one rank of each class.
-    FlowClasses classes_for(const Vector<u32>& representatives) const;
-    // Empty if there are only too many flows.
+    FlowClasses classes_for(const std::vector<u32>& representatives) const;
     const std::string& why_not() const { return why_not_; }
 
 private:
     // Who sends to whom.
     struct Pairs {
-        Vector<u32> first;           // by rank, and the end
-        Vector<u32> destination;
-        Vector<double> latency_ns;
-        Vector<u32> pattern;         // by rank: which of its destinations are equal
+        std::vector<u32> first;           // by rank, and the end
+        std::vector<u32> destination;
+        std::vector<double> latency_ns;
+        std::vector<u32> pattern;         // by rank: which of its destinations are equal
 
         u32 ranks() const { return static_cast<u32>(first.size() - 1); }
         u32 count(u32 rank) const { return end(rank) - begin(rank); }
@@ -57,13 +48,12 @@ private:
     };
     // Links that are crossed together.
     struct Bundles {
-        Vector<u32> of;      // by link
-        Vector<u32> links;   // by bundle: how many
-        Vector<u32> one;     // by bundle: one of them
+        std::vector<u32> of;      // by link
+        std::vector<u32> links;   // by bundle: how many
+        std::vector<u32> one;     // by bundle: one of them
 
         u32 count() const { return static_cast<u32>(links.size()); }
     };
-    // What a pair crosses, with the share on each link.
     struct Entry {
         u32 bundle;
         double part;
@@ -73,15 +63,14 @@ private:
         double part = 0.0;
     };
     struct Entries {
-        Vector<u64> first;   // by pair, and the end
-        Vector<Entry> all;
+        std::vector<u64> first;   // by pair, and the end
+        std::vector<Entry> all;
 
         std::span<const Entry> of(u32 pair) const {
             const auto count = static_cast<std::size_t>(first[pair + 1] - first[pair]);
             return {all.data() + first[pair], count};
         }
     };
-    // Flows of a class, and their total share.
     struct Crossing {
         u32 bundle;
         u32 flow;
@@ -90,17 +79,17 @@ private:
         double shared;
     };
     struct Crossings {
-        Vector<u32> first_flow;   // by class of ranks, and the end
-        Vector<Crossing> all;     // by bundle, then flow
-        Vector<u32> first;        // by bundle, and the end
+        std::vector<u32> first_flow;   // by class of ranks, and the end
+        std::vector<Crossing> all;     // by bundle, then flow
+        std::vector<u32> first;        // by bundle, and the end
 
         std::span<const Crossing> of(u32 bundle) const {
             return {all.data() + first[bundle], first[bundle + 1] - first[bundle]};
         }
     };
     struct LinkGroups {
-        Vector<u32> of;    // by bundle: its class
-        Vector<u32> one;   // by class: one of its bundles
+        std::vector<u32> of;    // by bundle: its class
+        std::vector<u32> one;   // by class: one of its bundles
     };
     static constexpr u64 most_crossings = 100'000'000;
     static constexpr double whole = 1099511627776.0;   // 2^40
@@ -110,7 +99,7 @@ private:
     bool list_pairs();
     bool make_bundles();
     bool reduce_ways();
-    bool add_entries(const Way& way, Vector<Crossed>& crossed);
+    bool add_entries(const Way& way, std::vector<Crossed>& crossed);
     void record_crossings(u32 classes);
     void sort_crossings();
     void group_bundles();
@@ -122,7 +111,7 @@ private:
     std::unique_ptr<Ways> ways_;
     std::string why_not_;
     bool is_prepared_ = false;
-    Vector<u32> class_of_rank_;
+    std::vector<u32> class_of_rank_;
     Pairs pairs_;
     Bundles bundles_;
     Entries entries_;

@@ -1,14 +1,13 @@
-// Rates are equal in a class: whichever classes of flows are under way, max-min fair rates over one link of each
-// class are those over all links. So are the bytes and the messages that each link carries.
-//
+// Whichever classes of flows are under way, rates over one link of each class are those over all
+// links.
 // needs: the parts of a run
-#include "base/vector.hpp"
 #include "fold/flow_partition.cpp"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <memory>
+#include <vector>
 
 #include "base/test.hpp"
 #include "network/flow/test.hpp"
@@ -31,7 +30,6 @@ void cable(FabricColumns& columns, u32 one, u32 other, double rate, u32 label) {
     }
 }
 
-// Leaves and spines, now and then with a cable that has another rate, and boxes of two ranks with a switch.
 Model any_cluster(test::Random& random) {
     const u32 leaves = 2 + static_cast<u32>(random.below(3));
     const u32 per_leaf = 2 * (1 + static_cast<u32>(random.below(2)));
@@ -68,13 +66,12 @@ Model any_cluster(test::Random& random) {
     return model;
 }
 
-// To so many destinations of each rank: places ahead, or numbers that differ in some bits.
 struct Pattern {
-    Vector<u32> ahead;
-    Vector<u32> bits;
+    std::vector<u32> ahead;
+    std::vector<u32> bits;
 
-    Vector<u32> of(u32 rank, u32 ranks) const {
-        Vector<u32> all;
+    std::vector<u32> of(u32 rank, u32 ranks) const {
+        std::vector<u32> all;
         for (u32 by : ahead) {
             all.push_back((rank + by) % ranks);
         }
@@ -86,18 +83,17 @@ struct Pattern {
 };
 
 struct Divided {
-    Vector<u32> class_of;
-    Vector<u32> first;      // by class: a rank
+    std::vector<u32> class_of;
+    std::vector<u32> first;      // by class: a rank
     FlowClasses links;
 };
 
-// Divides until the members of each class have one signature; none where the search gives up.
 Divided divide(FlowPartition& partition, u32 ranks) {
-    Divided found{Vector<u32>(ranks), {0}, {}};
+    Divided found{std::vector<u32>(ranks), {0}, {}};
     for (std::size_t before = 0; before != found.first.size();) {
         before = found.first.size();
         check(partition.divide(found.class_of, static_cast<u32>(before)), "a search that gives up", ranks);
-        std::map<std::pair<u32, Vector<u64>>, u32> numbers;
+        std::map<std::pair<u32, std::vector<u64>>, u32> numbers;
         found.first.clear();
         for (u32 rank = 0; rank < ranks; ++rank) {
             const auto [at, is_new] =
@@ -112,9 +108,8 @@ Divided divide(FlowPartition& partition, u32 ranks) {
     return found;
 }
 
-// The k-th destinations of a class, as flows over all links and as one over classes.
 struct FlowClass {
-    Vector<u32> of_all;     // flows, by their number in the whole
+    std::vector<u32> of_all;     // flows, by their number in the whole
     u32 of_one = 0;
 };
 
@@ -130,7 +125,7 @@ void add(SharedLinks& world, const Way& way, bool is_active) {
 
 void links_carry_alike(const SharedLinks& whole, const SharedLinks& one, const FlowClasses& classes, u64 step) {
     const auto carried = [](const SharedLinks& world) {
-        Vector<double> sums(world.capacity.size());
+        std::vector<double> sums(world.capacity.size());
         for (std::size_t at = 0; at < world.routes.size(); ++at) {
             for (std::size_t hop = 0; hop < world.routes[at].size(); ++hop) {
                 sums[world.routes[at][hop]] += world.flows[at] * world.share(at, hop);
@@ -138,8 +133,8 @@ void links_carry_alike(const SharedLinks& whole, const SharedLinks& one, const F
         }
         return sums;
     };
-    const Vector<double> of_all = carried(whole);
-    const Vector<double> of_classes = carried(one);
+    const std::vector<double> of_all = carried(whole);
+    const std::vector<double> of_classes = carried(one);
     for (u32 link = 0; link < of_all.size(); ++link) {
         const double wanted = classes.class_of[link] == none ? 0.0 : of_classes[classes.class_of[link]];
         check(std::abs(of_all[link] - wanted) < 1e-9, "a link carries other bytes than its class", step);
@@ -173,7 +168,7 @@ bool rates_are_equal_in_a_class(test::Random& random, u64 step) {
         std::map<std::pair<u32, std::size_t>, FlowClass> flows;
         std::map<std::pair<u32, std::size_t>, bool> is_active;
         for (u32 rank = 0; rank < ranks; ++rank) {
-            Vector<u32> known;
+            std::vector<u32> known;
             for (u32 to : pattern.of(rank, ranks)) {
                 if (to == rank || std::find(known.begin(), known.end(), to) != known.end()) {
                     continue;
@@ -192,8 +187,8 @@ bool rates_are_equal_in_a_class(test::Random& random, u64 step) {
                 }
             }
         }
-        const Vector<double> of_all = test::slow_levels(whole);
-        const Vector<double> of_one = test::slow_levels(one);
+        const std::vector<double> of_all = test::slow_levels(whole);
+        const std::vector<double> of_one = test::slow_levels(one);
         for (const auto& [key, of] : flows) {
             for (u32 flow : of.of_all) {
                 check(std::abs(of_all[flow] - of_one[of.of_one]) <= 1e-9 * std::abs(of_all[flow]),
@@ -205,7 +200,6 @@ bool rates_are_equal_in_a_class(test::Random& random, u64 step) {
     return divided.first.size() < ranks;
 }
 
-// No two of these flows go over one cable. Classes of one rank each would prove nothing.
 void ranks_that_look_alike_are_one_class() {
     test::Random random(1);
     Model model = any_cluster(random);
@@ -232,7 +226,8 @@ void ranks_that_look_alike_are_one_class() {
     });
     const Divided divided = divide(partition, 8);
     check(divided.first.size() == 1, "ranks that look alike are divided", divided.first.size());
-    check(divided.links.count == Vector<u32>({16, 12}), "links that look alike are divided", 0);
+    check(divided.links.count == std::vector<u32>({16, 12}), "links that look alike are divided",
+          0);
     const Way& way = divided.links.ways.at(FlowClasses::pair(0, 4));
     check(std::abs(way.parts[1].shared - 4.0 / 3.0) < 1e-12 && way.parts[1].flows == 4, "other shares of an uplink", 0);
 }

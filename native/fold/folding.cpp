@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "fabric/routing/routing.hpp"
 #include "fold/capabilities.hpp"
 #include "fold/refinement.hpp"
@@ -34,7 +34,7 @@ std::string refusal_before_search(const Model& model, const RankNames& names,
 }
 
 std::string refusal_of_communicators(const Folding& folding) {
-    for (const Vector<u32>& classes : folding.communicator_classes) {
+    for (const std::vector<u32>& classes : folding.communicator_classes) {
         if (std::adjacent_find(classes.begin(), classes.end()) != classes.end()) {
             return "a class of ranks holds two roles in communicators alike";
         }
@@ -42,7 +42,6 @@ std::string refusal_of_communicators(const Folding& folding) {
     return "";
 }
 
-// Ranks of one class on one link are served one by one, so they differ.
 std::string refusal_of_links(const LinkPartition& links) {
     const LinkPartition::Shared shared = links.shared_link();
     if (shared.link == none) {
@@ -56,21 +55,20 @@ std::string refusal_of_links(const LinkPartition& links) {
 constexpr u64 fewest_nodes = 20'000;   // of all ranks, for messages to matter
 constexpr u64 nodes_per_collective = 10;
 
-// See Folding::spares_messages. Phases have a closed form if each message takes its own time and
-// chunks come in a known order.
+// Phases have a closed form if each message takes its own time and chunks come in a known order.
 bool spares_messages(const Model& model, const FoldingCapabilities& capabilities) {
     const bool is_known = capabilities.network.messages_never_wait || capabilities.network.ports_by_class;
     if (!is_known || model.semantics.quirks.phases_as_ready) {
         return false;
     }
-    Vector<u64> ranks(model.work.distinct_jobs.size());
+    std::vector<u64> ranks(model.work.distinct_jobs.size());
     for (const u32 job : model.work.job_of) {
         ++ranks[job];
     }
     u64 nodes = 0;
     u64 collectives = 0;
     for (std::size_t at = 0; at < ranks.size(); ++at) {
-        const Vector<Op>& ops = model.work.distinct_jobs[at]->ops;
+        const std::vector<Op>& ops = model.work.distinct_jobs[at]->ops;
         const auto of_job = std::count_if(ops.begin(), ops.end(),
                                           [](const Op& op) { return op.kind == OpKind::collective; });
         nodes += ranks[at] * ops.size();

@@ -1,16 +1,12 @@
-// Folding: ranks that do the same at the same times form a class, and one of each runs.
-//
-// Before the run, ranks are divided until members of a class have equal graphs, places in
-// communicators and distances to neighbours, and exchange messages with the same classes: an
-// equitable partition (Paige and Tarjan, "Three partition refinement algorithms", SIAM J. Comput.
-// 1987). Why such ranks are indistinguishable: Boldi and Vigna, "Fibrations of graphs", Discrete
-// Math. 2002. Trade-off: only neighbours that programs name are compared, so two ranks can share a
-// class without a symmetry of the cluster.
+// Folding: ranks that do the same at the same times form a class, and one of each runs: an
+// equitable partition (Paige and Tarjan, SIAM J. Comput. 1987; why it is sound: Boldi and Vigna,
+// "Fibrations of graphs", Discrete Math. 2002). Trade-off: only neighbours that programs name are
+// compared.
 #pragma once
 
 #include <string>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "engine/actors.hpp"
 #include "fabric/links.hpp"
 #include "fold/flow_classes.hpp"
@@ -23,13 +19,11 @@ struct Folding : ActorClasses {
     std::string refusal;                // empty if foldable
     LinkClasses links;                  // where the network keeps one link per class
     FlowClasses flows;                  // where messages share links
-    Vector<Split> splits;          // why ranks are in different classes
+    std::vector<Split> splits;          // why ranks are in different classes
     // Classes meet in so many collectives that their messages are most of the run. fold/shortcuts
     // saves these, however few ranks a class has.
     bool spares_messages = false;
 
-    // Messages wait only for links of ranks; classes are those of `links` or, if none, of the
-    // ranks.
     bool ports_are_folded = false;
 
     bool folds() const { return refusal.empty(); }
@@ -37,8 +31,7 @@ struct Folding : ActorClasses {
     bool flows_are_folded() const { return !flows.class_of.empty(); }
 };
 
-// Never fails: see `refusal`. Also refused with fewer than `least_ranks_per_class` on average,
-// unless messages are saved.
+// Refused, with a reason, below `least_ranks_per_class` on average, unless messages are saved.
 Folding fold(const Model& model, u32 least_ranks_per_class = 2);
 
 }  // namespace yantra

@@ -1,17 +1,13 @@
-// Ranks are of one class if nothing that a class represents distinguishes them, and of two only if
-// something does.
-//
-// The oracle divides the ranks by their signatures, and compares all signatures of all ranks in every
-// round. Then what representatives are given is looked up rank by rank.
-//
+// Ranks are of one class exactly if nothing that a class represents distinguishes them. The oracle
+// compares all signatures of all ranks in every round.
 // needs: the parts of a run
-#include "base/vector.hpp"
 #include "fold/folding.hpp"
 
 #include <map>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "fabric/table.hpp"
 #include "fold/test.hpp"
@@ -34,7 +30,6 @@ using namespace yantra;
 using test::check;
 using test::ranks;
 
-// Numbers for values, in the order in which they come.
 template <class T>
 u32 number_of(std::map<T, u32>& numbers, const T& value) {
     return numbers.try_emplace(value, static_cast<u32>(numbers.size())).first->second;
@@ -44,27 +39,27 @@ struct Slow {
     explicit Slow(const Model& of) : model(of) {}
 
     // The coarsest classes whose members agree.
-    Vector<u32> classes() {
-        const Vector<u32> first_equal = names.first_equal_job();
+    std::vector<u32> classes() {
+        const std::vector<u32> first_equal = names.first_equal_job();
         std::map<u32, u32> of_job;
-        Vector<u32> class_of;
+        std::vector<u32> class_of;
         for (u32 rank = 0; rank < ranks; ++rank) {
             class_of.push_back(number_of(of_job, first_equal[model.work.job_of[rank]]));
         }
         for (u32 count = 0, next = static_cast<u32>(of_job.size()); next != count;) {
             count = next;
-            std::map<Vector<u64>, u32> found;
+            std::map<std::vector<u64>, u32> found;
             class_of = divided(class_of, count, found);
             next = static_cast<u32>(found.size());
         }
         return class_of;
     }
-    Vector<u32> divided(const Vector<u32>& class_of, u32 count,
-                             std::map<Vector<u64>, u32>& found) {
+    std::vector<u32> divided(const std::vector<u32>& class_of, u32 count,
+                             std::map<std::vector<u64>, u32>& found) {
         RankClasses classes(class_of, count);
         Signatures signatures(model, names, classes, grid, neighbourhoods, budget);
         signatures.start_round(true);
-        Vector<u32> next;
+        std::vector<u32> next;
         for (u32 rank = 0; rank < ranks; ++rank) {
             next.push_back(number_of(found, signatures.of(rank)));
         }
@@ -80,8 +75,8 @@ struct Slow {
 };
 
 void representatives_are_the_lowest(const Folding& folding) {
-    Vector<u32> lowest(folding.representative.size(), none);
-    Vector<u64> count(folding.representative.size());
+    std::vector<u32> lowest(folding.representative.size(), none);
+    std::vector<u64> count(folding.representative.size());
     for (u32 rank = ranks; rank-- > 0;) {
         lowest[folding.class_of[rank]] = rank;
         ++count[folding.class_of[rank]];
@@ -90,9 +85,8 @@ void representatives_are_the_lowest(const Folding& folding) {
     check(folding.count == count, "a class has other ranks", 0);
 }
 
-// What a rank sends to a peer has the number by which that peer's class awaits it, and no other has.
 void messages_meet(const Folding& folding, const RankNames& names) {
-    std::map<u32, Vector<u32>> sent;   // by number: classes and indices of both sides
+    std::map<u32, std::vector<u32>> sent;   // by number: classes and indices of both sides
     for (u32 rank = 0; rank < ranks; ++rank) {
         const u32 of_class = folding.class_of[rank];
         const auto& channels = folding.channels[of_class];
@@ -101,7 +95,7 @@ void messages_meet(const Folding& folding, const RankNames& names) {
             const u32 peer = names.peer(rank, index);
             const u32 own = names.peer_index(rank, peer);
             const u32 back = names.peer_index(peer, rank);
-            const Vector<u32> ends{of_class, own, folding.class_of[peer], back};
+            const std::vector<u32> ends{of_class, own, folding.class_of[peer], back};
             const auto [entry, fresh] = sent.try_emplace(channels[index].out, ends);
             check(entry->second == ends, "two messages have one number", rank);
             if (rank == folding.representative[of_class]) {
@@ -136,18 +130,18 @@ void groups_meet(const Folding& folding, const RankNames& names) {
     }
     check(folding.communicator_classes.size() == classes_in.size(), "classes of groups", classes_in.size());
     for (const auto& [number, classes] : classes_in) {
-        check(folding.communicator_classes[number] == Vector<u32>(classes.begin(), classes.end()),
+        check(folding.communicator_classes[number] ==
+                  std::vector<u32>(classes.begin(), classes.end()),
               "other classes meet in a group", number);
     }
 }
 
-// The ranks of a class cross links of the same classes, hop by hop, and every link of a class is crossed as often.
 void links_are_crossed_alike(const Folding& folding, const Destinations& destinations, const Grid& grid) {
     const Links routes(grid);
-    std::map<u32, Vector<u32>> on_routes;                    // by class of ranks
+    std::map<u32, std::vector<u32>> on_routes;                    // by class of ranks
     std::map<u32, std::multiset<std::pair<u32, u32>>> crossed;    // by link: class of ranks, number of the hop
     for (u32 rank = 0; rank < ranks; ++rank) {
-        Vector<u32> classes;
+        std::vector<u32> classes;
         destinations.for_each(rank, [&](u32 dst) {
             classes.push_back(none);
             for (Links::Stop stop{rank, none}; !stop.is(dst);) {
@@ -159,7 +153,7 @@ void links_are_crossed_alike(const Folding& folding, const Destinations& destina
         check(on_routes.try_emplace(folding.class_of[rank], classes).first->second == classes,
               "ranks of a class cross links of other classes", rank);
     }
-    Vector<u64> count(folding.links.count.size());
+    std::vector<u64> count(folding.links.count.size());
     std::map<u32, u32> one_of;
     for (const auto& [link, by] : crossed) {
         const u32 of_class = folding.links.class_of[link];
@@ -185,7 +179,7 @@ void classes_are_the_coarsest(u32 seed, Seen& seen) {
     const bool by_links = random.one_in(2);
     model.network.choice.level = by_links ? "store_and_forward" : "analytical";
     Slow slow(model);
-    const Vector<u32> expected = slow.classes();
+    const std::vector<u32> expected = slow.classes();
     const u32 count = 1 + *std::max_element(expected.begin(), expected.end());
     const u32 least = 1 + static_cast<u32>(random.below(3));
     const Folding folding = fold(model, least);
@@ -203,7 +197,7 @@ void classes_are_the_coarsest(u32 seed, Seen& seen) {
     }
     const u32 found = static_cast<u32>(folding.representative.size());
     check(by_links ? found >= count : folding.class_of == expected, "other classes", seed);
-    std::map<Vector<u64>, u32> signatures;
+    std::map<std::vector<u64>, u32> signatures;
     slow.divided(folding.class_of, found, signatures);
     check(signatures.size() == found, "members of a class do not agree", seed);
     representatives_are_the_lowest(folding);
@@ -215,7 +209,6 @@ void classes_are_the_coarsest(u32 seed, Seen& seen) {
     }
     ++seen.folded;
     seen.divided += found > 1;
-    // Every class but those of the first rank has a reason why it was divided.
     std::set<u32> told;
     for (const Split& split : folding.splits) {
         check(folding.class_of[split.rank] != folding.class_of[split.other], "a split of one class", seed);
@@ -225,7 +218,6 @@ void classes_are_the_coarsest(u32 seed, Seen& seen) {
     check(told.size() + 1 == found, "a class without a reason", seed);
 }
 
-// Ranks that do the same, the first among all and the others in a group: equal jobs, for other ranks.
 void jobs_alike_in_different_groups_are_told_apart() {
     const auto in_group = [](u32 group) {
         Op op = test::collective(CollectiveKind::all_reduce, 1);
@@ -241,7 +233,6 @@ void jobs_alike_in_different_groups_are_told_apart() {
     check(folding.class_of[0] != folding.class_of[1], "the first is in another group", 0);
 }
 
-// A template names one group, which is another for half of the ranks: by position there, and here not.
 void a_group_of_a_template_is_told_apart_by_what_it_is() {
     test::Random random(1);
     Model model = test::any_model(random, 1);
@@ -259,28 +250,26 @@ void a_group_of_a_template_is_told_apart_by_what_it_is() {
     check(folding.class_of.front() != folding.class_of.back(), "halves in different groups", 0);
 }
 
-// One job on all ranks, in which nobody names anybody.
 Model plain_model(const Op& op) {
-    Vector<std::shared_ptr<const Job>> jobs{test::job_of({{op, {}}})};
+    std::vector<std::shared_ptr<const Job>> jobs{test::job_of({{op, {}}})};
     Model model = test::model_of({{Block::ring, 4, 1.0, 1.0, 1.0}, {Block::ring, 2, 1.0, 1.0, 1.0}}, jobs);
     model.semantics.quirks.links_carry_anything = true;
     model.work.job_of.assign(8, 0);
     return model;
 }
 
-// Two ranks on either side of the first link, which both senders cross.
 void ranks_alike_that_share_the_first_link_are_not_folded() {
     constexpr u32 left = 4, right = 5;   // switches
-    const Vector<u32> from{left, right, 0, 1, 2, 3, left, left, right, right};
-    const Vector<u32> to{right, left, left, left, right, right, 0, 1, 2, 3};
-    Vector<u32> next;
+    const std::vector<u32> from{left, right, 0, 1, 2, 3, left, left, right, right};
+    const std::vector<u32> to{right, left, left, left, right, right, 0, 1, 2, 3};
+    std::vector<u32> next;
     for (u32 device = 0; device < 6; ++device) {
         for (u32 there = 0; there < 4; ++there) {
             const bool arrives = (device == left) == (there < 2);
             next.push_back(device == there ? none : device < 4 ? 2 + device : arrives ? 6 + there : device - left);
         }
     }
-    Vector<std::shared_ptr<const Job>> jobs;
+    std::vector<std::shared_ptr<const Job>> jobs;
     for (u32 rank = 0; rank < 4; ++rank) {
         jobs.push_back(test::job_of({{test::message(rank < 2, rank ^ 2, 100), {}}}));
     }
@@ -306,7 +295,7 @@ void what_is_not_folded_says_why() {
             const bool shared = accesses && kind == RemoteMemoryKind::pool;
             check(folding.folds() == !shared, "memory that ranks share is not folded, other is", accesses);
             check(!shared || folding.refusal == capabilities_of(model).why_not.memory, "why memory", 0);
-            check(shared || (folding.count == Vector<u64>{8} && folding.splits.empty()), "one class", 0);
+            check(shared || (folding.count == std::vector<u64>{8} && folding.splits.empty()), "one class", 0);
         }
     }
     const std::string custom = capabilities_of(plain_model(plain)).why_not.custom_collectives;

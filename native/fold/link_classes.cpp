@@ -4,10 +4,10 @@
 #include <iterator>
 #include <numeric>
 #include <unordered_map>
+#include <vector>
 
 #include "base/ensure.hpp"
 #include "base/hash.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -18,13 +18,12 @@ constexpr u32 next_flow = none;
 
 }  // namespace
 
-// Calls visit(link) for each hop, and visit(next_flow) before each flow.
 template <class Visit>
 void LinkPartition::for_each_hop(u32 rank, Visit&& visit) const {
     std::for_each(hops_.begin() + hops_begin_[rank], hops_.begin() + hops_begin_[rank + 1], visit);
 }
 
-bool LinkPartition::divide(const Vector<u32>& class_of_rank, u32 classes) {
+bool LinkPartition::divide(const std::vector<u32>& class_of_rank, u32 classes) {
     class_of_rank_ = class_of_rank;
     if (hops_begin_.empty() && !record_hops()) {
         return false;
@@ -34,7 +33,7 @@ bool LinkPartition::divide(const Vector<u32>& class_of_rank, u32 classes) {
     return true;
 }
 
-// Called once, as divisions do not change routes; false if there are too many crossings.
+// False if there are too many crossings.
 bool LinkPartition::record_hops() {
     crossed_.assign(routes_.count(), 0);
     u64 total = 0;
@@ -55,10 +54,8 @@ bool LinkPartition::record_hops() {
     return true;
 }
 
-// Ranks of a class number crossings from the same start: if their routes correspond, equal numbers
-// are the same hop of the same flow; else the classes on their routes will differ.
-void LinkPartition::record_crossings(const Vector<u32>& class_of_rank, u32 classes) {
-    Vector<u64> first(classes, 0);   // by class: at first the most hops of a rank
+void LinkPartition::record_crossings(const std::vector<u32>& class_of_rank, u32 classes) {
+    std::vector<u64> first(classes, 0);   // by class: at first the most hops of a rank
     for (u32 rank = 0; rank < class_of_rank.size(); ++rank) {
         u64& most = first[class_of_rank[rank]];
         most = std::max(most, hops_begin_[rank + 1] - hops_begin_[rank]);
@@ -66,7 +63,7 @@ void LinkPartition::record_crossings(const Vector<u32>& class_of_rank, u32 class
     std::exclusive_scan(first.begin(), first.end(), first.begin(), u64{0});
     begin_.assign(1, 0);
     std::partial_sum(crossed_.begin(), crossed_.end(), std::back_inserter(begin_));
-    Vector<u32> at(begin_.begin(), begin_.end() - 1);
+    std::vector<u32> at(begin_.begin(), begin_.end() - 1);
     crossings_.resize(begin_.back());
     for (u32 rank = 0; rank < class_of_rank.size(); ++rank) {
         u64 number = first[class_of_rank[rank]];
@@ -81,7 +78,7 @@ void LinkPartition::record_crossings(const Vector<u32>& class_of_rank, u32 class
 void LinkPartition::group_links() {
     classes_ = {};
     classes_.class_of.assign(routes_.count(), none);
-    Vector<u32> first;   // by class: a link of it
+    std::vector<u32> first;   // by class: a link of it
     std::unordered_multimap<u64, u32> by_hash;
     for (u32 link = 0; link < routes_.count(); ++link) {
         const auto from = crossings_.begin() + begin_[link];
@@ -115,8 +112,8 @@ bool LinkPartition::crossed_alike(u32 link, u32 other) const {
                       crossings_.begin() + begin_[other], crossings_.begin() + begin_[other + 1]);
 }
 
-Vector<u32> LinkPartition::classes_on_routes(u32 rank) const {
-    Vector<u32> found;
+std::vector<u32> LinkPartition::classes_on_routes(u32 rank) const {
+    std::vector<u32> found;
     for_each_hop(rank, [&](u32 link) {
         found.push_back(link == next_flow ? none : classes_.class_of[link]);
     });

@@ -3,16 +3,15 @@
 #include <algorithm>
 #include <cstdlib>
 #include <variant>
-
-#include "base/vector.hpp"
+#include <vector>
 
 namespace yantra {
 
 namespace {
 
-Vector<u64> content_of(const Plan& plan) {
-    Vector<u64> content{plan.communicator_size, plan.masked,    plan.shared_load,
-                        !plan.over_members,     plan.in_stages, plan.chunks};
+std::vector<u64> content_of(const Plan& plan) {
+    std::vector<u64> content{plan.communicator_size, plan.masked,    plan.shared_load,
+                             !plan.over_members,     plan.in_stages, plan.chunks};
     for (const Level& level : plan.levels) {
         content.insert(content.end(), {level.size, level.stride, level.index_stride, level.dimension,
                                        level.fixed_hand_over, level.alternation, level.extent, level.lanes});
@@ -25,7 +24,7 @@ Vector<u64> content_of(const Plan& plan) {
     return content;
 }
 
-void sort_and_deduplicate(Vector<Offset>& offsets) {
+void sort_and_deduplicate(std::vector<Offset>& offsets) {
     std::sort(offsets.begin(), offsets.end(), [](const Offset& a, const Offset& b) {
         return std::pair{a.by_xor, a.by} < std::pair{b.by_xor, b.by};
     });
@@ -59,7 +58,7 @@ const Neighbourhood& Neighbourhoods::of(u32 plan, u32 level_index) {
         return found;
     }
     const Level& level = model_.collectives.plans[plan].levels[level_index];
-    Vector<u32> programs(level.program.begin(), level.program.end());
+    std::vector<u32> programs(level.program.begin(), level.program.end());
     programs.insert(programs.end(), level.alternate.begin(), level.alternate.end());
     for (u32 number : programs) {
         if (number == no_program) {
@@ -91,7 +90,7 @@ bool Neighbourhoods::looks_same_from_each(const Plan& plan, const Level& level) 
 }
 
 u64 Neighbourhoods::distance(u32 from, u32 to) {
-    Vector<u64> crossed;
+    std::vector<u64> crossed;
     for (u32 d = grid_.lowest_difference(from, to); d < grid_.dimensions(); ++d) {
         const u32 a = grid_.coordinate(from, d);
         const u32 b = grid_.coordinate(to, d);

@@ -1,14 +1,12 @@
-// Neighbourhoods: the positions that a plan's programs name on a level, and their distances.
-//
-// Plans are numbered without their members, and distances by hops in each dimension, so that ranks
-// of different communicators can be compared.
+// Neighbourhoods: the positions that a plan's programs name on a level, and their distances, by
+// hops in each dimension, so that ranks of different communicators compare.
 #pragma once
 
 #include <map>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "fabric/grid.hpp"
 #include "fold/capabilities.hpp"
 #include "model/model.hpp"
@@ -24,7 +22,7 @@ struct Offset {
 u32 neighbour(const Place& place, const Offset& offset);
 
 struct Neighbourhood {
-    Vector<Offset> offsets;
+    std::vector<Offset> offsets;
     bool waits_for_all = false; // sends nothing; ends this long after its last member comes
     bool by_position = false;   // operations are listed by position, so none are equal
 };
@@ -36,19 +34,17 @@ public:
 
     u32 plan_number(u32 plan);
     const Neighbourhood& of(u32 plan, u32 level);
-    // Whether the level is all of one uniform dimension.
     bool looks_same_from_each(const Plan& plan, const Level& level) const;
-    // Equal for pairs of ranks with equal message times.
     u64 distance(u32 from, u32 to);
 
 private:
     const Model& model_;
     const Grid& grid_;
     const FoldingCapabilities& capabilities_;
-    std::map<Vector<u64>, u32> number_of_content_;
+    std::map<std::vector<u64>, u32> number_of_content_;
     std::unordered_map<u32, u32> number_of_plan_;
     std::map<std::pair<u32, u32>, Neighbourhood> neighbourhoods_;   // by plan number and level
-    std::map<Vector<u64>, u64> distances_;   // by dimensions crossed and hops in each
+    std::map<std::vector<u64>, u64> distances_;   // by dimensions crossed and hops in each
 };
 
 }  // namespace yantra

@@ -47,7 +47,6 @@ bool PortRule::plan_does(const Plan& plan, u32 communicator, u32 kind) const {
                        [&](const Level& level) { return level.size <= 1 || level_does(level, kind); });
 }
 
-// The answer is the same from each member.
 bool PortRule::level_does(const Level& level, u32 kind) const {
     for (u32 d = 0; d < grid_.dimensions(); ++d) {
         const Dimension& dimension = grid_.dimension(d);
@@ -66,7 +65,7 @@ bool PortRule::level_does(const Level& level, u32 kind) const {
 }
 
 bool PortRule::goes_to_neighbours(const Level& level, u32 kind) const {
-    const Vector<u32> programs = destinations_.programs_of(level, kind);
+    const std::vector<u32> programs = destinations_.programs_of(level, kind);
     return std::all_of(programs.begin(), programs.end(), [this](u32 number) {
         const auto& machine = model_.collectives.programs[number].machine;
         const auto* const exchange = std::get_if<ExchangeProgram>(&machine);

@@ -1,11 +1,10 @@
-// PortRule: whether ports of ranks of one class carry the same, whatever the classes.
-//
-// True if each message crosses only links of its sender and receiver: up to a switch and down, or
-// to a ring neighbour in a common direction. Else links must be divided (link_classes.hpp).
-// Trade-off: it judges plans, not messages, so it refuses some that would do.
+// PortRule: whether ports of ranks of one class carry the same: if each message crosses only links
+// of its sender and receiver. Trade-off: it judges plans, not messages, so it refuses some that
+// would do.
 #pragma once
 
-#include "base/vector.hpp"
+#include <vector>
+
 #include "fabric/grid.hpp"
 #include "fold/destinations.hpp"
 #include "fold/rank_names.hpp"
@@ -32,7 +31,7 @@ private:
     const RankNames& names_;
     const Grid& grid_;
     const Destinations& destinations_;
-    Vector<u32> seen_;   // by communicator: kinds of collectives already seen
+    std::vector<u32> seen_;   // by communicator: kinds of collectives already seen
 };
 
 }  // namespace yantra

@@ -2,15 +2,14 @@
 #pragma once
 
 #include <utility>
+#include <vector>
 
 #include "base/types.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
 enum class Difference : u8 { graph, peers, plan, position, neighbours, distance, exchange, links };
 
-// Why `rank` is not in the class of `other`.
 struct Split {
     u32 rank = none;
     u32 other = none;
@@ -21,20 +20,20 @@ struct Split {
 
 class RankClasses {
 public:
-    RankClasses(Vector<u32> class_of, u32 count) : class_of_(std::move(class_of)), count_(count) {}
+    RankClasses(std::vector<u32> class_of, u32 count)
+        : class_of_(std::move(class_of)), count_(count) {}
 
     u32 of(u32 rank) const { return class_of_[rank]; }
-    const Vector<u32>& by_rank() const { return class_of_; }
+    const std::vector<u32>& by_rank() const { return class_of_; }
     u32 ranks() const { return static_cast<u32>(class_of_.size()); }
     u32 count() const { return count_; }
 
     // Nobody reads more reasons than this.
     bool wants_more_splits() const { return splits_.size() < 1000; }
     void note(const Split& split) { splits_.push_back(split); }
-    const Vector<Split>& splits() const { return splits_; }
+    const std::vector<Split>& splits() const { return splits_; }
 
-    // Splits noted since the last call get the new count.
-    void replace(Vector<u32> class_of, u32 count) {
+    void replace(std::vector<u32> class_of, u32 count) {
         class_of_ = std::move(class_of);
         count_ = count;
         date_splits();
@@ -46,9 +45,9 @@ public:
     }
 
 private:
-    Vector<u32> class_of_;   // by rank
+    std::vector<u32> class_of_;   // by rank
     u32 count_;
-    Vector<Split> splits_;
+    std::vector<Split> splits_;
     std::size_t dated_ = 0;       // splits whose number of classes is known
 };
 

@@ -3,19 +3,19 @@
 #include <algorithm>
 #include <bit>
 #include <unordered_map>
+#include <vector>
 
 #include "base/hash.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
 namespace {
 
-u32 index_of(const Vector<u32>& names, u32 name) {
+u32 index_of(const std::vector<u32>& names, u32 name) {
     return static_cast<u32>(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
-u32 index_of(const Vector<NamedCommunicator>& named, u32 name) {
+u32 index_of(const std::vector<NamedCommunicator>& named, u32 name) {
     const auto found = std::find_if(named.begin(), named.end(),
                                     [name](const NamedCommunicator& c) { return c.name == name; });
     return static_cast<u32>(found - named.begin());
@@ -28,7 +28,6 @@ u64 index_in(const JobNames& names, const Op& op) {
                                          : 0;
 }
 
-// Equal hashes are verified, so collisions do no harm.
 u64 hash_of(u64 hash, const JobNames& names, const Op& op) {
     constexpr u64 odd = 0x9e3779b97f4a7c15U;
     const u64 kinds = u64{static_cast<u8>(op.kind)} | u64{static_cast<u8>(op.node_class)} << 8U |
@@ -88,7 +87,6 @@ JobNames names_of(const Job& job) {
     return names;
 }
 
-// Of equal hashes. Counts of nodes and parents follow from the children.
 bool equal(const JobNames& a, const JobNames& b) {
     const Graph& x = *a.job->graph;
     const Graph& y = *b.job->graph;
@@ -129,7 +127,7 @@ u32 RankNames::communicator_index(u32 rank, u32 communicator) const {
 }
 
 u32 RankNames::peer_index(u32 rank, u32 peer) const {
-    const Vector<u32>& named = of(rank).peers;
+    const std::vector<u32>& named = of(rank).peers;
     for (u32 index = 0; index < named.size(); ++index) {
         if (model_.work.peer_at(rank, named[index]) == peer) {
             return index;
@@ -138,8 +136,8 @@ u32 RankNames::peer_index(u32 rank, u32 peer) const {
     return none;
 }
 
-Vector<u32> RankNames::first_equal_job() const {
-    Vector<u32> first(jobs_.size(), none);
+std::vector<u32> RankNames::first_equal_job() const {
+    std::vector<u32> first(jobs_.size(), none);
     std::unordered_multimap<u64, u32> by_hash;
     for (u32 job = 0; job < jobs_.size(); ++job) {
         const auto [begin, end] = by_hash.equal_range(jobs_[job].hash);

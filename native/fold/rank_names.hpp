@@ -1,12 +1,9 @@
-// RankNames: communicators and peers that each rank's operations name, and which jobs are equal
-// except for these.
-//
-// Ranks are compared by the names' indices in their job's order of first use.
+// RankNames: communicators and peers that each rank's operations name, by index in order of first
+// use, and which jobs are otherwise equal.
 #pragma once
 
 #include <vector>
 
-#include "base/vector.hpp"
 #include "model/model.hpp"
 
 namespace yantra {
@@ -18,8 +15,8 @@ struct NamedCommunicator {
 
 struct JobNames {
     const Job* job = nullptr;
-    Vector<NamedCommunicator> communicators;
-    Vector<u32> peers;   // as Op::peer has them
+    std::vector<NamedCommunicator> communicators;
+    std::vector<u32> peers;   // as Op::peer has them
     std::vector<bool> sends;  // by index of the peer: whether messages are sent to it
     bool has_custom_collective = false;
     bool accesses_memory = false;
@@ -30,7 +27,7 @@ class RankNames {
 public:
     explicit RankNames(const Model& model);
 
-    const Vector<JobNames>& by_job() const { return jobs_; }
+    const std::vector<JobNames>& by_job() const { return jobs_; }
     const JobNames& of(u32 rank) const { return jobs_[model_.work.job_of[rank]]; }
 
     u32 communicator(u32 rank, u32 index) const {
@@ -43,14 +40,13 @@ public:
     u32 peer_index(u32 rank, u32 peer) const;
 
     // By job, ignoring names.
-    Vector<u32> first_equal_job() const;
+    std::vector<u32> first_equal_job() const;
 
 private:
     const Model& model_;
-    Vector<JobNames> jobs_;
-    // By rank and index; a rank's begin at first_.
-    Vector<u32> communicators_;
-    Vector<u32> first_;
+    std::vector<JobNames> jobs_;
+    std::vector<u32> communicators_;
+    std::vector<u32> first_;
 };
 
 }  // namespace yantra

@@ -1,8 +1,5 @@
-// Ranks that do the same are described by indices: names in the order of their first use, and jobs that
-// are equal apart from them.
-//
+// Ranks that do the same have equal indices and jobs.
 // needs: collective/communicator.cpp, workload/rank_rules.cpp, fabric/grid.cpp
-#include "base/vector.hpp"
 #include "fold/rank_names.hpp"
 
 #include <bit>
@@ -16,7 +13,7 @@ namespace {
 
 using namespace yantra;
 using test::check;
-using Nodes = Vector<test::Node>;
+using Nodes = std::vector<test::Node>;
 
 Op in_group(u32 communicator, CollectiveKind kind = CollectiveKind::all_gather) {
     Op op = test::collective(kind, 100);
@@ -24,9 +21,8 @@ Op in_group(u32 communicator, CollectiveKind kind = CollectiveKind::all_gather) 
     return op;
 }
 
-// A rank for each job; communicators 0 to 5.
-Model model_of(const Vector<Nodes>& jobs) {
-    Vector<std::shared_ptr<const Job>> made;
+Model model_of(const std::vector<Nodes>& jobs) {
+    std::vector<std::shared_ptr<const Job>> made;
     for (const Nodes& nodes : jobs) {
         made.push_back(test::job_of(nodes));
     }
@@ -37,8 +33,8 @@ Model model_of(const Vector<Nodes>& jobs) {
     return model;
 }
 
-Vector<u32> kinds_of(const JobNames& names) {
-    Vector<u32> kinds;
+std::vector<u32> kinds_of(const JobNames& names) {
+    std::vector<u32> kinds;
     for (const NamedCommunicator& named : names.communicators) {
         kinds.push_back(named.kinds);
     }
@@ -60,11 +56,11 @@ void names_are_numbered_by_first_use() {
     check(job.job == model.work.distinct_jobs[0].get(), "names of another job", 0);
     check(job.communicators.size() == 2 && job.communicators[0].name == 3, "communicators", 0);
     const u32 both = 1u << static_cast<u32>(all_gather) | 1u << static_cast<u32>(all_reduce);
-    check(kinds_of(job) == Vector<u32>{both, 1u << static_cast<u32>(all_reduce)}, "kinds", 0);
-    check(job.peers == Vector<u32>{7, 4}, "peers", 0);
+    check(kinds_of(job) == std::vector<u32>{both, 1u << static_cast<u32>(all_reduce)}, "kinds", 0);
+    check(job.peers == std::vector<u32>{7, 4}, "peers", 0);
     check(job.sends == std::vector<bool>{false, true}, "to whom messages are sent", 0);
     check(!job.has_custom_collective && !job.accesses_memory, "what the job has not", 0);
-    const Vector<u32> all[2] = {{3, 1}, {2, 4, 3}};
+    const std::vector<u32> all[2] = {{3, 1}, {2, 4, 3}};
     for (u32 rank = 0; rank < 2; ++rank) {
         for (u32 index = 0; index < all[rank].size(); ++index) {
             check(names.communicator(rank, index) == all[rank][index], "a communicator by index", index);
@@ -80,14 +76,13 @@ void names_are_numbered_by_first_use() {
     check(names.peer_index(0, 5) == none && names.peer_index(1, 7) == none, "a peer not named", 0);
 }
 
-// The names of a template mean something else to each rank.
 void names_of_a_template_follow_its_rules() {
     const Nodes nodes{{in_group(1), {}}, {in_group(0), {}}, {test::message(true, 0, 1), {}}};
     Model model = model_of({nodes, nodes});
     model.work.job_of = {0, 0};
     auto rules = std::make_shared<RankRules>();
-    rules->communicators.emplace_back(0, 2, false, Vector<AxisSum::Axis>{{1, 2, 3, {}}});
-    rules->peers.emplace_back(0, 1, true, Vector<AxisSum::Axis>{});
+    rules->communicators.emplace_back(0, 2, false, std::vector<AxisSum::Axis>{{1, 2, 3, {}}});
+    rules->peers.emplace_back(0, 1, true, std::vector<AxisSum::Axis>{});
     model.work.rules[0] = rules;
     const RankNames names(model);
     for (u32 rank = 0; rank < 2; ++rank) {
@@ -114,7 +109,7 @@ void what_a_job_has_is_seen() {
 
 bool are_equal(const Nodes& one, const Nodes& other) {
     const Model model = model_of({one, other});
-    const Vector<u32> first = RankNames(model).first_equal_job();
+    const std::vector<u32> first = RankNames(model).first_equal_job();
     check(first.size() == 2 && first[0] == 0, "the first job is equal to itself", 0);
     check(first[1] < 2, "a job is equal to one that is not there", first[1]);
     return first[1] == 0;
@@ -135,7 +130,9 @@ void jobs_are_equal_apart_from_names() {
     check(!are_equal(job, other) && !are_equal(other, job), "a longer job is equal", 0);
     for (u32 at = 0; at < 3; ++at) {
         other = job;
-        other[2].parents = at == 0 ? Vector<u32>{0} : at == 1 ? Vector<u32>{1} : Vector<u32>{};
+        other[2].parents = at == 0   ? std::vector<u32>{0}
+                           : at == 1 ? std::vector<u32>{1}
+                                     : std::vector<u32>{};
         check(!are_equal(job, other), "jobs with other edges are equal", at);
     }
     const Nodes messages{{test::message(true, 5, 9), {}}, {test::message(true, 4, 9), {}},
@@ -152,7 +149,6 @@ void tells(const char* what, const Op& op, Change&& change) {
     check(!are_equal({{op, {}}}, {{changed, {}}}), what, 0);
 }
 
-// Every field of an operation counts, each by itself.
 void operations_are_compared_in_full() {
     for (const Op& op : {test::timed(0, 5), in_group(0), test::message(true, 1, 5)}) {
         tells("kind", op, [](Op& o) { o.kind = OpKind::memory; });
@@ -178,21 +174,22 @@ void operations_are_compared_in_full() {
     }
 }
 
-// Jobs whose ready nodes start in another order are not equal, whatever else is.
 void the_order_of_nodes_counts() {
     const Nodes nodes{{test::timed(0, 1), {}}, {test::timed(0, 1), {}}, {test::timed(0, 1), {}}};
     Model model = model_of({nodes, nodes, nodes});
-    for (const auto& [job, position] : {std::pair{1u, Vector<u32>{2, 1, 0}}, {2u, {1, 2, 0}}}) {
+    for (const auto& [job, position] :
+         {std::pair{1u, std::vector<u32>{2, 1, 0}}, {2u, {1, 2, 0}}}) {
         auto made = std::make_shared<Job>(*model.work.distinct_jobs[job]);
         made->position = position;
         model.work.distinct_jobs[job] = made;
     }
-    check(RankNames(model).first_equal_job() == Vector<u32>{0, 1, 2}, "orders do not count", 0);
+    check(RankNames(model).first_equal_job() == std::vector<u32>{0, 1, 2}, "orders do not count",
+          0);
     model.work.distinct_jobs[2] = std::make_shared<Job>(*model.work.distinct_jobs[1]);
-    check(RankNames(model).first_equal_job() == Vector<u32>{0, 1, 1}, "equal orders are not", 0);
+    check(RankNames(model).first_equal_job() == std::vector<u32>{0, 1, 1}, "equal orders are not",
+          0);
 }
 
-// Two jobs of one hash: other bytes cancel what other ticks change in it.
 void jobs_that_only_look_equal_are_not() {
     const auto of_ticks = [](u64 ticks) { return std::rotl(ticks * 0x9e3779b97f4a7c15U, 23); };
     const Op one = test::timed(0, 5);
@@ -214,15 +211,14 @@ void jobs_that_only_look_equal_are_not() {
     }
 }
 
-// The first equal job of many is found, whatever is between.
 void the_first_equal_job_is_found() {
-    Vector<Nodes> jobs;
-    Vector<u32> expected;
+    std::vector<Nodes> jobs;
+    std::vector<u32> expected;
     test::Random random(0);
-    Vector<u32> first(8, none);
+    std::vector<u32> first(8, none);
     for (u32 job = 0; job < 40; ++job) {
         const u32 kind = static_cast<u32>(random.below(8));
-        const Vector<u32> parents = kind % 2 == 0 ? Vector<u32>{} : Vector<u32>{0};
+        const std::vector<u32> parents = kind % 2 == 0 ? std::vector<u32>{} : std::vector<u32>{0};
         jobs.push_back({{test::timed(0, kind / 2), {}}, {in_group(job % 6), parents}});
         first[kind] = first[kind] == none ? job : first[kind];
         expected.push_back(first[kind]);

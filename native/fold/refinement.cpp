@@ -2,10 +2,10 @@
 
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/hash.hpp"
 #include "base/interruption.hpp"
-#include "base/vector.hpp"
 #include "fold/port_classes.hpp"
 
 namespace yantra {
@@ -13,10 +13,10 @@ namespace yantra {
 namespace {
 
 RankClasses classes_by_job(const Model& model, const RankNames& names) {
-    const Vector<u32> first_equal = names.first_equal_job();
-    Vector<u32> class_of_job(first_equal.size(), none);
-    Vector<u32> first_rank;   // by class
-    Vector<u32> class_of(model.work.job_of.size());
+    const std::vector<u32> first_equal = names.first_equal_job();
+    std::vector<u32> class_of_job(first_equal.size(), none);
+    std::vector<u32> first_rank;   // by class
+    std::vector<u32> class_of(model.work.job_of.size());
     for (u32 rank = 0; rank < class_of.size(); ++rank) {
         u32& found = class_of_job[first_equal[model.work.job_of[rank]]];
         if (found == none) {
@@ -35,11 +35,10 @@ RankClasses classes_by_job(const Model& model, const RankNames& names) {
 
 // Classes in the order found.
 struct ClassesBySignature {
-    Vector<Vector<u64>> signature;   // by new class
+    std::vector<std::vector<u64>> signature;   // by new class
     std::unordered_multimap<u64, u32> by_hash;
 
-    // The class, and whether it is new.
-    std::pair<u32, bool> find_or_add(const Vector<u64>& wanted) {
+    std::pair<u32, bool> find_or_add(const std::vector<u64>& wanted) {
         u64 hash = 0;
         for (u64 value : wanted) {
             hash = mix(hash, value);
@@ -111,8 +110,8 @@ bool Refinement::divide_ranks() {
 bool Refinement::divide_by_signatures() {
     signatures_.start_round(first_round_);
     ClassesBySignature found;
-    Vector<u32> first_of(classes_.count(), none);   // by old class: its first rank
-    Vector<u32> class_of(classes_.ranks());
+    std::vector<u32> first_of(classes_.count(), none);   // by old class: its first rank
+    std::vector<u32> class_of(classes_.ranks());
     for (u32 rank = 0; rank < classes_.ranks() && !budget_.is_spent(); ++rank) {
         look_up();
         const auto [number, fresh] = found.find_or_add(signatures_.of(rank));
@@ -132,18 +131,17 @@ bool Refinement::divide_by_signatures() {
     return divided;
 }
 
-// False if no class of ranks changed.
 bool Refinement::divide_by_links() {
     if (!divide_links()) {
         budget_.give_up();
         return false;
     }
     ClassesBySignature found;
-    Vector<u32> first_of(classes_.count(), none);   // by old class: its first rank
-    Vector<u32> class_of(classes_.ranks());
+    std::vector<u32> first_of(classes_.count(), none);   // by old class: its first rank
+    std::vector<u32> class_of(classes_.ranks());
     for (u32 rank = 0; rank < classes_.ranks(); ++rank) {
         const u32 old = classes_.of(rank);
-        Vector<u64> signature = links_of(rank);
+        std::vector<u64> signature = links_of(rank);
         signature.push_back(old);
         const auto [number, fresh] = found.find_or_add(signature);
         u32& first = first_of[old];
@@ -165,18 +163,18 @@ bool Refinement::divide_links() {
                              : links_.divide(classes_.by_rank(), classes_.count());
 }
 
-Vector<u64> Refinement::links_of(u32 rank) const {
+std::vector<u64> Refinement::links_of(u32 rank) const {
     if (flows_ != nullptr) {
         return flows_->signature(rank);
     }
-    const Vector<u32> classes = links_.classes_on_routes(rank);
+    const std::vector<u32> classes = links_.classes_on_routes(rank);
     return {classes.begin(), classes.end()};
 }
 
 // One job without names of ranks or groups, on levels that look the same from each rank, as in
-// single collectives. Saves a look at every rank.
+// single collectives.
 bool Refinement::nothing_can_differ() {
-    const Vector<JobNames>& jobs = names_.by_job();
+    const std::vector<JobNames>& jobs = names_.by_job();
     if (classes_.count() != 1 || jobs.size() != 1 || !jobs[0].peers.empty()) {
         return false;
     }

@@ -1,13 +1,10 @@
-// Refinement: divides ranks until members of each class have equal signatures.
-//
-// From one class per job, in rounds (Paige and Tarjan); where links are folded, ranks and links in
-// turn. Trade-off: a round visits all ranks, not only those near a change; this is simpler, and
-// rounds are few.
+// Refinement: divides ranks, in rounds from one class per job, until members have equal signatures
+// (Paige and Tarjan). Trade-off: a round visits all ranks.
 #pragma once
 
 #include <memory>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "fabric/grid.hpp"
 #include "fold/capabilities.hpp"
 #include "fold/destinations.hpp"
@@ -29,13 +26,11 @@ public:
     Refinement(const Refinement&) = delete;
     Refinement& operator=(const Refinement&) = delete;
 
-    // False if it takes too long or finds too many classes to help.
     bool run();
     bool takes_too_long() const { return budget_.is_spent(); }
 
     const RankClasses& classes() const { return classes_; }
     LinkPartition& links() { return links_; }
-    // Else links() has the classes of ports, if any.
     bool ports_follow_ranks() const { return ports_follow_ranks_; }
     // Null unless links are shared.
     const FlowPartition* flows() const { return flows_.get(); }
@@ -52,7 +47,7 @@ private:
     }
     bool divide_by_links();
     bool divide_links();
-    Vector<u64> links_of(u32 rank) const;
+    std::vector<u64> links_of(u32 rank) const;
     bool nothing_can_differ();
     bool looks_same_from_each(u32 plan);
 

@@ -1,9 +1,9 @@
 #include "fold/repetition.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/hash.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -11,10 +11,9 @@ namespace {
 
 constexpr u32 fewest_times = 4;   // a block must follow itself
 
-// Equal for equal nodes, and hardly ever for others.
-Vector<u64> prints(const Job& job) {
+std::vector<u64> prints(const Job& job) {
     const Graph& graph = *job.graph;
-    Vector<u64> made;
+    std::vector<u64> made;
     made.reserve(job.ops.size());
     for (u32 node = 0; node < job.ops.size(); ++node) {
         const Op& op = job.ops[node];
@@ -29,10 +28,10 @@ Vector<u64> prints(const Job& job) {
     return made;
 }
 
-Vector<u32> equal_ahead(const Vector<u64>& all, u32 first) {
+std::vector<u32> equal_ahead(const std::vector<u64>& all, u32 first) {
     const u32 size = static_cast<u32>(all.size()) - first;
     const u64* const text = all.data() + first;
-    Vector<u32> length(size, 0);
+    std::vector<u32> length(size, 0);
     u32 from = 0;
     u32 to = 0;   // end of the stretch known to equal the beginning
     for (u32 at = 1; at < size; ++at) {
@@ -51,14 +50,14 @@ Vector<u32> equal_ahead(const Vector<u64>& all, u32 first) {
 
 }  // namespace
 
-// From an eighth, a quarter and half of the job, as its ends warm up and run out.
+// From an eighth, a quarter and half of the job, as its ends differ.
 Repeats find_repeats(const Job& job) {
-    const Vector<u64> all = prints(job);
+    const std::vector<u64> all = prints(job);
     Repeats best;
     u64 most = 0;
     for (u32 part : {8u, 4u, 2u}) {
         const u32 first = static_cast<u32>(all.size()) / part;
-        const Vector<u32> length = equal_ahead(all, first);
+        const std::vector<u32> length = equal_ahead(all, first);
         for (u32 period = 1; period < length.size(); ++period) {
             if (length[period] / fewest_times >= period && length[period] - period > most) {
                 most = length[period] - period;

@@ -1,9 +1,8 @@
-// Where a job repeats is where a slow comparison of all nodes says, and two nodes are the same again if all
-// that they are and lead to is.
-#include "base/vector.hpp"
+// Where a job repeats is where a slow comparison of all nodes says.
 #include "fold/repetition.hpp"
 
 #include <functional>
+#include <vector>
 
 #include "model/test.hpp"
 
@@ -13,8 +12,8 @@ using namespace yantra;
 using test::check;
 using JobRef = std::shared_ptr<const Job>;
 
-Vector<u32> children(const Job& job, u32 node) {
-    Vector<u32> relative;
+std::vector<u32> children(const Job& job, u32 node) {
+    std::vector<u32> relative;
     const Graph& graph = *job.graph;
     for (u32 i = graph.child_begin[node]; i < graph.child_begin[node + 1]; ++i) {
         relative.push_back(graph.child[i] - node);
@@ -29,7 +28,6 @@ bool looks_alike(const Job& job, u32 one, u32 other) {
            a.peer == b.peer && children(job, one) == children(job, other);
 }
 
-// The period that the most nodes repeat that follow from an eighth, a quarter or half of the job on.
 Repeats slow_repeats(const Job& job) {
     const u32 size = static_cast<u32>(job.ops.size());
     Repeats best;
@@ -67,9 +65,8 @@ test::Node any_node(test::Random& random, u32 at) {
     return node;
 }
 
-// A block that comes again and again between other nodes; now and then one of it is another.
 JobRef any_job(test::Random& random) {
-    Vector<test::Node> nodes;
+    std::vector<test::Node> nodes;
     const auto add = [&](u64 count) {
         while (count-- > 0) {
             nodes.push_back(any_node(random, static_cast<u32>(nodes.size())));
@@ -104,9 +101,9 @@ void the_longest_repetition_is_found() {
 
 // --- Whether a node comes again
 
-// Two equal nodes, 0 and 4, and what follows them; one thing of it may be changed.
-JobRef twice(const std::function<void(Vector<test::Node>&)>& change, OpKind kind = OpKind::timed) {
-    Vector<test::Node> nodes;
+JobRef twice(const std::function<void(std::vector<test::Node>&)>& change,
+             OpKind kind = OpKind::timed) {
+    std::vector<test::Node> nodes;
     for (u32 at = 0; at < 8; ++at) {
         Op op = test::timed(1, 5);
         op.kind = kind;
@@ -121,13 +118,13 @@ JobRef twice(const std::function<void(Vector<test::Node>&)>& change, OpKind kind
     return test::job_of(nodes);
 }
 
-bool come_again(const std::function<void(Vector<test::Node>&)>& change, OpKind kind = OpKind::timed,
-                u32 tag_step = 0) {
+bool come_again(const std::function<void(std::vector<test::Node>&)>& change,
+                OpKind kind = OpKind::timed, u32 tag_step = 0) {
     return repeats(*twice(change, kind), 0, 4, tag_step);
 }
 
 void a_node_comes_again_if_all_that_it_is_and_leads_to_does() {
-    using Nodes = Vector<test::Node>;
+    using Nodes = std::vector<test::Node>;
     check(come_again([](Nodes&) {}), "two nodes alike", 0);
     const std::function<void(Op&)> others[] = {
         [](Op& op) { op.kind = OpKind::memory; },

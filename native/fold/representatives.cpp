@@ -6,8 +6,7 @@
 #include <numeric>
 #include <unordered_map>
 #include <utility>
-
-#include "base/vector.hpp"
+#include <vector>
 
 namespace yantra {
 
@@ -23,8 +22,6 @@ void add_lowest_ranks(Folding& out, u32 classes) {
     }
 }
 
-// Messages match if they go between the same classes, and each side names the other by the same
-// index.
 void add_channels(Folding& out, const RankNames& names) {
     std::map<std::array<u32, 4>, u32> numbers;
     auto number = [&numbers](u32 from, u32 index, u32 to, u32 index_back) {
@@ -32,7 +29,7 @@ void add_channels(Folding& out, const RankNames& names) {
     };
     for (u32 rank_class = 0; rank_class < out.representative.size(); ++rank_class) {
         const u32 rank = out.representative[rank_class];
-        Vector<Folding::Channel> channels;
+        std::vector<Folding::Channel> channels;
         for (u32 i = 0; i < names.of(rank).peers.size(); ++i) {
             const u32 peer = names.peer(rank, i);
             const u32 peer_class = out.class_of[peer];
@@ -59,14 +56,13 @@ public:
     void merge(u32 a, u32 b) { parent_[root(a)] = root(b); }
 
 private:
-    Vector<u32> parent_;
+    std::vector<u32> parent_;
 };
 
-// Communicators are of one class if the same classes name them by the same indices.
 void add_communicator_classes(Folding& out, const RankNames& names) {
     const u32 classes = static_cast<u32>(out.representative.size());
     auto named_by = [&](u32 rank) { return static_cast<u32>(names.of(rank).communicators.size()); };
-    Vector<u32> first(classes + 1);   // by rank class: the number of its index 0
+    std::vector<u32> first(classes + 1);   // by rank class: the number of its index 0
     for (u32 at = 0; at < classes; ++at) {
         first[at + 1] = first[at] + named_by(out.representative[at]);
     }
@@ -81,7 +77,7 @@ void add_communicator_classes(Folding& out, const RankNames& names) {
     }
     std::map<u32, u32> number;   // by root of the set
     for (u32 at = 0; at < classes; ++at) {
-        Vector<Folding::Membership> memberships;
+        std::vector<Folding::Membership> memberships;
         for (u32 i = 0; first[at] + i < first[at + 1]; ++i) {
             const auto [entry, fresh] = number.try_emplace(sets.root(first[at] + i), number.size());
             if (fresh) {

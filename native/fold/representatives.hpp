@@ -1,6 +1,5 @@
-// Representatives: what each class's representative needs to run.
-//
-// Messages go between classes, so pairs of classes have channels and communicators form classes.
+// Representatives: what each class's representative
+// needs: channels between classes, and classes of communicators.
 #pragma once
 
 #include "fold/folding.hpp"

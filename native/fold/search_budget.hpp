@@ -1,5 +1,4 @@
-// SearchBudget: how much more the search for classes may cost, in neighbours visited. If it runs
-// out, every rank is run.
+// SearchBudget: how much more the search for classes may cost, in neighbours visited.
 #pragma once
 
 #include "base/types.hpp"

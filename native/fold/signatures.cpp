@@ -1,8 +1,7 @@
 #include "fold/signatures.hpp"
 
 #include <algorithm>
-
-#include "base/vector.hpp"
+#include <vector>
 
 namespace yantra {
 
@@ -20,7 +19,7 @@ void Signatures::start_round(bool compares_distances) {
     numbers_.clear();
 }
 
-const Vector<u64>& Signatures::of(u32 rank) {
+const std::vector<u64>& Signatures::of(u32 rank) {
     values_.clear();
     subjects_.clear();
     put(classes_.of(rank), Difference::graph);
@@ -33,7 +32,7 @@ const Vector<u64>& Signatures::of(u32 rank) {
 }
 
 Split Signatures::difference(u32 rank, u32 other) {
-    const Vector<u64> theirs = of(other);
+    const std::vector<u64> theirs = of(other);
     of(rank);
     std::size_t at = 0;
     while (at + 1 < std::min(theirs.size(), values_.size()) && theirs[at] == values_[at]) {
@@ -62,8 +61,6 @@ void Signatures::add_communicator(u32 rank, u32 index) {
     }
 }
 
-// If all members are of one class and equally far from each other, the class suffices; else each
-// neighbour counts.
 void Signatures::add_level(u32 rank, u32 communicator, u32 plan_index, u32 level_index) {
     const Plan& plan = model_.collectives.plans[plan_index];
     const Level& level = plan.levels[level_index];
@@ -75,7 +72,6 @@ void Signatures::add_level(u32 rank, u32 communicator, u32 plan_index, u32 level
     }
     const u64 common = common_class_and_index(communicator, plan_index, level_index, place);
     if (neighbourhood.waits_for_all) {
-        // Which members count, not where they are.
         put(common != mixed ? common : members_number(communicator, place), Difference::neighbours,
             communicator);
         if (neighbourhood.offsets.empty()) {
@@ -118,7 +114,7 @@ u64 Signatures::members_number(u32 communicator, const Place& place) {
         return known->second;
     }
     budget_.spend(place.size);
-    Vector<u64> members;
+    std::vector<u64> members;
     for (u32 at = 0; at < place.size; ++at) {
         members.push_back(class_and_index(place.rank_at(at), communicator));
     }

@@ -1,14 +1,12 @@
-// Signatures: what the ranks of a class must have in common, as numbers.
-//
-// They depend on others' classes, so hold for one round. The subject of each number is kept, to
-// explain differences.
+// Signatures: what the ranks of a class must have in common, as numbers, for one round; subjects
+// are kept to explain differences.
 #pragma once
 
 #include <map>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "fold/neighbourhoods.hpp"
 #include "fold/rank_classes.hpp"
 #include "fold/rank_names.hpp"
@@ -23,11 +21,10 @@ public:
         : model_(model), names_(names), classes_(classes), grid_(grid),
           neighbourhoods_(neighbourhoods), budget_(budget) {}
 
-    // Before a round's first signature. Only the first round compares distances, which never
-    // change.
+    // Only the first round compares distances, which never change.
     void start_round(bool compares_distances);
     // Valid until the next call.
-    const Vector<u64>& of(u32 rank);
+    const std::vector<u64>& of(u32 rank);
     Split difference(u32 rank, u32 other);
 
 private:
@@ -56,11 +53,11 @@ private:
     Neighbourhoods& neighbourhoods_;
     SearchBudget& budget_;
     bool compares_distances_ = true;
-    Vector<u64> values_;
-    Vector<Subject> subjects_;   // of the values
+    std::vector<u64> values_;
+    std::vector<Subject> subjects_;   // of the values
     std::unordered_map<u64, u64> common_;   // of the round, like the next two
     std::unordered_map<u64, u64> number_of_members_;   // by communicator and base
-    std::map<Vector<u64>, u64> numbers_;
+    std::map<std::vector<u64>, u64> numbers_;
 };
 
 }  // namespace yantra

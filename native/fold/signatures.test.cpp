@@ -1,16 +1,12 @@
-// A signature is all that the definition says, number by number, and a difference is the first of them.
-//
-// The oracle writes the signature of a rank without remembering anything, and looks at every member of a
-// level. Classes, jobs and groups are random.
-//
+// A signature is all that the definition says, and a difference is the first of them.
 // needs: the parts of a run
-#include "base/vector.hpp"
 #include "fold/signatures.hpp"
 
 #include <algorithm>
 #include <set>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "fold/test.hpp"
 
@@ -46,8 +42,8 @@ struct Search {
     RankClasses classes{{}, 0};
     Signatures signatures{model, names, classes, grid, neighbourhoods, budget};
 
-    Vector<Number> slow(u32 rank, bool distances) {
-        Vector<Number> all{{classes.of(rank), Difference::graph}};
+    std::vector<Number> slow(u32 rank, bool distances) {
+        std::vector<Number> all{{classes.of(rank), Difference::graph}};
         const JobNames& job = names.of(rank);
         for (u32 index = 0; index < job.communicators.size(); ++index) {
             const u32 communicator = names.communicator(rank, index);
@@ -70,7 +66,8 @@ struct Search {
     }
 
 private:
-    void add_plan(Vector<Number>& all, u32 rank, u32 communicator, u32 number, bool distances) {
+    void add_plan(std::vector<Number>& all, u32 rank, u32 communicator, u32 number,
+                  bool distances) {
         const Plan& plan = model.collectives.plans[number];
         all.push_back({0, Difference::plan, communicator});   // from no bytes on
         all.push_back({neighbourhoods.plan_number(number), Difference::plan, communicator});
@@ -108,8 +105,8 @@ private:
     }
 };
 
-Vector<u64> values_of(const Vector<Number>& all) {
-    Vector<u64> values;
+std::vector<u64> values_of(const std::vector<Number>& all) {
+    std::vector<u64> values;
     for (const Number& number : all) {
         values.push_back(number.value);
     }
@@ -117,8 +114,8 @@ Vector<u64> values_of(const Vector<Number>& all) {
 }
 
 void check_difference(Search& search, u32 rank, u32 other, bool distances) {
-    const Vector<Number> own = search.slow(rank, distances);
-    const Vector<Number> theirs = search.slow(other, distances);
+    const std::vector<Number> own = search.slow(rank, distances);
+    const std::vector<Number> theirs = search.slow(other, distances);
     std::size_t at = 0;
     while (at + 1 < std::min(own.size(), theirs.size()) && own[at].value == theirs[at].value) {
         ++at;
@@ -129,10 +126,9 @@ void check_difference(Search& search, u32 rank, u32 other, bool distances) {
           "another difference", rank);
 }
 
-// Whom a rank may send to, from the programs.
-Vector<u32> destinations_of(const Model& model, u32 rank) {
+std::vector<u32> destinations_of(const Model& model, u32 rank) {
     std::multiset<u32> all;
-    Vector<std::pair<u32, u32>> seen;   // communicators and kinds, once each
+    std::vector<std::pair<u32, u32>> seen;   // communicators and kinds, once each
     std::set<u32> peers;
     for (const Op& op : model.work.job(rank).ops) {
         const u32 kind = static_cast<u32>(op.collective);
@@ -188,14 +184,14 @@ void signatures_are_what_the_definition_says(u32 seed) {
     Search search(model, capabilities_of(model));
     const Destinations destinations(model, search.names);
     for (u32 rank = 0; rank < ranks; ++rank) {
-        Vector<u32> found;
+        std::vector<u32> found;
         destinations.for_each(rank, [&](u32 to) { found.push_back(to); });
         std::sort(found.begin(), found.end());
         check(found == destinations_of(model, rank), "messages go to other ranks", rank);
     }
     for (u32 round = 0; round < 4; ++round) {
         const u32 count = round < 2 ? 1 : 1 + static_cast<u32>(random.below(3));
-        Vector<u32> class_of(ranks);
+        std::vector<u32> class_of(ranks);
         for (u32& of : class_of) {
             of = static_cast<u32>(random.below(count));
         }

@@ -3,8 +3,8 @@
 
 #include <memory>
 #include <numeric>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "model/test.hpp"
 
 namespace yantra::test {
@@ -12,7 +12,6 @@ namespace yantra::test {
 inline constexpr u32 ranks = 16;
 inline constexpr u32 plain = 0, halves = 1, listed = 2, by_position = 3, on_table = 4, mixed_kinds = 5;   // plans
 
-// From each position to the next, the last to nobody.
 inline Program line_of(u32 size) {
     GraphProgram graph;
     for (u32 at = 0; at < size; ++at) {
@@ -53,9 +52,8 @@ inline Program exclusive(i32 bits) {
     return {machine, {1, 1}, true};
 }
 
-// Peers are named by differing bits; names of ranks without their own job are those of all.
 inline std::shared_ptr<const Job> any_job(Random random, u32 rank) {
-    Vector<Node> nodes;
+    std::vector<Node> nodes;
     for (u64 left = 1 + random.below(4); left > 0; --left) {
         Op op = message(random.one_in(2), rank ^ static_cast<u32>(random.below(ranks)), 1);
         if (random.one_in(2)) {
@@ -71,10 +69,8 @@ inline std::shared_ptr<const Job> any_job(Random random, u32 rank) {
     return job_of(nodes);
 }
 
-// A 4 x 2 x 2 grid, with communicators on all ranks, halves of its rings, listed ranks and graphs;
-// `kinds` of jobs.
 inline Model any_model(Random& random, u64 kinds) {
-    Vector<std::shared_ptr<const Job>> jobs;
+    std::vector<std::shared_ptr<const Job>> jobs;
     const u32 first = static_cast<u32>(random.below(1000));
     for (u32 rank = 0; rank < ranks; ++rank) {
         jobs.push_back(any_job(Random(first + static_cast<u32>(random.below(kinds))), rank));
@@ -114,13 +110,14 @@ inline Model any_model(Random& random, u64 kinds) {
         alternating.alternate[static_cast<u32>(CollectiveKind::all_reduce)] = other;
         alternating.alternate[static_cast<u32>(CollectiveKind::all_gather)] = other;
     }
-    Vector<u32> all(ranks);
+    std::vector<u32> all(ranks);
     std::iota(all.begin(), all.end(), 0);
     const auto whole = std::make_shared<Shape>(all);
     model.collectives.layouts.clear();
     for (u32 plan : {plain, halves, listed, by_position, on_table, mixed_kinds}) {
         GroupLayout layout;
-        layout.shape = plan == listed ? std::make_shared<Shape>(Vector<u32>{0, 9, 3, 6}) : whole;
+        layout.shape =
+            plan == listed ? std::make_shared<Shape>(std::vector<u32>{0, 9, 3, 6}) : whole;
         layout.plan.fill(plan);
         model.collectives.layouts.push_back(layout);
         model.collectives.communicators.resize(model.collectives.layouts.size());

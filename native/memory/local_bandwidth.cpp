@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 
 namespace yantra::inline YANTRA_RUN {
 
@@ -18,7 +18,6 @@ void LocalBandwidth::begin(ActorId actor, u64 ticks, u64 bytes, EventKind done, 
         free_.pop_back();
     }
     Work& work = works_[number];
-    // Recordings keep the start as cause, however often the end moves.
     work.done = {done, a, b, engine_.recorder().trail};
     work.left = static_cast<double>(ticks);
     work.wanted = std::min(static_cast<double>(bytes) / work.left, bytes_per_tick_);
@@ -67,10 +66,9 @@ void LocalBandwidth::collectives_change(ActorId actor, bool is_all_to_all, i32 b
     }
 }
 
-// Max-min: smallest demand first, the rest shares what it leaves. Collectives are one more piece of
-// work.
+// Max-min: smallest demand first, the rest shares what it leaves.
 void LocalBandwidth::share(ActorId actor, OfActor& of) {
-    Vector<u32> by_want = of.works;
+    std::vector<u32> by_want = of.works;
     std::stable_sort(by_want.begin(), by_want.end(),
                      [&](u32 x, u32 y) { return works_[x].wanted < works_[y].wanted; });
     bool waiting = of.communicates() && taken_.bytes_per_tick > 0.0;   // collectives, to be served

@@ -1,20 +1,14 @@
-// LocalBandwidth: kernels, reductions and copies of a rank share its memory bandwidth.
-//
-// Shares are max-min fair: with a share b a kernel of Q bytes and arithmetic time W takes max(W, Q
-// / b), as by the roofline (Williams, Waterman, Patterson, CACM 2009; specs of memory models,
-// contention). Trade-off: a fluid model with one rate per piece of work; each begin or end
-// reschedules.
-//
-// Collectives may take bandwidth, as one more piece of work, and units (SMs), whose share s slows
-// arithmetic-bound kernels to 1 - s; those that want `memory_bound` of the bandwidth are
-// memory-bound. All-to-alls may have their own units, as in token-exchange libraries.
+// LocalBandwidth: work of a rank shares its memory bandwidth max-min fairly: with a share b, a
+// kernel of Q bytes and arithmetic time W takes max(W, Q / b) (roofline: Williams, Waterman,
+// Patterson, CACM 2009). Collectives may take bandwidth and units (SMs), whose share s slows
+// arithmetic to 1 - s. Trade-off: each begin or end reschedules.
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/ids.hpp"
-#include "base/vector.hpp"
 #include "engine/engine.hpp"
 
 namespace yantra::inline YANTRA_RUN {
@@ -34,7 +28,7 @@ class LocalBandwidth {
 public:
     static constexpr double memory_bound = 0.8;
 
-    // With 0 bytes per tick nothing is shared or taken, with units alone nothing is shared.
+    // 0 bytes per tick: nothing is shared.
     LocalBandwidth(Engine& engine, double bytes_per_tick, TimeScale scale, u32 actors,
                    TakenByCollectives taken = {})
         : engine_(engine),
@@ -71,7 +65,7 @@ public:
         }
     }
 
-    // The rank's event that is due with one of its own events, or none if the end has moved.
+    // None if the end has moved.
     std::optional<RankEvent> due(ActorId actor, const RankEvent& event);
 
 private:
@@ -85,7 +79,7 @@ private:
         bool is_kernel = false;
     };
     struct OfActor {
-        Vector<u32> works;
+        std::vector<u32> works;
         u64 at = 0;             // as of when `left` holds
         i32 collectives = 0;    // that the actor is in, but
         i32 all_to_alls = 0;    // these, if they have units of their own
@@ -107,8 +101,8 @@ private:
     TimeScale scale_;
     TakenByCollectives taken_;
     IdVector<ActorId, OfActor> under_way_;
-    Vector<Work> works_;
-    Vector<u32> free_;
+    std::vector<Work> works_;
+    std::vector<u32> free_;
 };
 
 }  // namespace yantra

@@ -1,10 +1,9 @@
-// Work alone ends when it would without sharing. Work that is under way at once ends as in a slow oracle,
-// which moves every piece of work from one end to the next in long doubles.
-#include "base/vector.hpp"
+// Work under way at once ends as in a slow oracle in long doubles.
 #include "memory/local_bandwidth.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "base/test.hpp"
 
@@ -21,10 +20,10 @@ struct Piece {
     u64 bytes = 0;
 };
 
-Vector<u64> ends_of(const Vector<Piece>& pieces) {
+std::vector<u64> ends_of(const std::vector<Piece>& pieces) {
     Engine engine(1);
     LocalBandwidth local(engine, bandwidth, TimeScale::picoseconds(), 1);
-    Vector<u64> ends(pieces.size(), 0);
+    std::vector<u64> ends(pieces.size(), 0);
     std::size_t ended = 0;
     for (u32 at = 0; at < pieces.size(); ++at) {
         engine.of_ranks.schedule(ActorId(0), pieces[at].begin, {Owner::execution, 0}, at);
@@ -53,8 +52,8 @@ Vector<u64> ends_of(const Vector<Piece>& pieces) {
     return ends;
 }
 
-Vector<long double> shares(const Vector<long double>& wanted) {
-    Vector<long double> sorted = wanted;
+std::vector<long double> shares(const std::vector<long double>& wanted) {
+    std::vector<long double> sorted = wanted;
     std::sort(sorted.begin(), sorted.end());
     long double left = bandwidth;
     long double level = bandwidth;   // that nobody gets more than
@@ -66,21 +65,21 @@ Vector<long double> shares(const Vector<long double>& wanted) {
         left -= sorted[at];
         level = bandwidth;
     }
-    Vector<long double> found;
+    std::vector<long double> found;
     for (const long double one : wanted) {
         found.push_back(std::min(one, level));
     }
     return found;
 }
 
-Vector<long double> slow_ends_of(const Vector<Piece>& pieces) {
-    Vector<long double> left, ends(pieces.size(), -1.0L);
+std::vector<long double> slow_ends_of(const std::vector<Piece>& pieces) {
+    std::vector<long double> left, ends(pieces.size(), -1.0L);
     for (const Piece& piece : pieces) {
         left.push_back(static_cast<long double>(piece.ticks));
     }
     for (long double now = 0.0L;;) {
-        Vector<std::size_t> active;
-        Vector<long double> wanted;
+        std::vector<std::size_t> active;
+        std::vector<long double> wanted;
         long double step = -1.0L;
         for (std::size_t at = 0; at < pieces.size(); ++at) {
             const auto begin = static_cast<long double>(pieces[at].begin);
@@ -95,7 +94,7 @@ Vector<long double> slow_ends_of(const Vector<Piece>& pieces) {
         if (active.empty() && step < 0) {
             return ends;
         }
-        const Vector<long double> given = shares(wanted);
+        const std::vector<long double> given = shares(wanted);
         for (std::size_t at = 0; at < active.size(); ++at) {
             const long double rest = left[active[at]] * wanted[at] / given[at];
             step = step < 0 ? rest : std::min(step, rest);
@@ -114,7 +113,6 @@ Piece any_piece(test::Random& random) {
     return {random.below(2000), 1 + random.below(1000), 1 + random.below(20'000)};
 }
 
-// A kernel beside a collective that lasts from `from` to `until`.
 u64 end_of_kernel(u64 ticks, u64 bytes, u64 from, u64 until, TakenByCollectives taken, bool is_all_to_all = false) {
     Engine engine(1);
     LocalBandwidth local(engine, bandwidth, TimeScale::picoseconds(), 1, taken);
@@ -165,12 +163,12 @@ int main() {
         const Piece alone = any_piece(random);
         check(ends_of({alone})[0] == alone.begin + alone.ticks, "alone it takes its time", round);
 
-        Vector<Piece> pieces;
+        std::vector<Piece> pieces;
         for (u64 left = 1 + random.below(8); left > 0; --left) {
             pieces.push_back(any_piece(random));
         }
-        const Vector<u64> fast = ends_of(pieces);
-        const Vector<long double> slow = slow_ends_of(pieces);
+        const std::vector<u64> fast = ends_of(pieces);
+        const std::vector<long double> slow = slow_ends_of(pieces);
         for (std::size_t at = 0; at < pieces.size(); ++at) {
             const long double off = std::abs(static_cast<long double>(fast[at]) - slow[at]);
             check(off <= static_cast<long double>(2 * pieces.size()), "an end is not the oracle's", round);
@@ -179,7 +177,7 @@ int main() {
     }
     beside_collectives();
     for (u64 many = 1; many <= 8; ++many) {
-        const Vector<Piece> alike(many, Piece{0, 1000, 16'000});
+        const std::vector<Piece> alike(many, Piece{0, 1000, 16'000});
         for (const u64 end : ends_of(alike)) {
             check(end == many * 1000, "equal work takes the sum of its bytes", many);
         }

@@ -1,13 +1,11 @@
-// Memory: nodes' accesses to the memory behind their rank (astra-sim-semantics 7.1).
-//
-// Shared memories serve one request at a time, first come first served; others at once
-// (remote.hpp). A pipeline serves groups of a tick's accesses (pipeline.hpp).
+// Memory: nodes' accesses to the memory behind their rank (astra-sim-semantics 7.1): shared ones
+// first come first served, pipelines by groups of a tick.
 #pragma once
 
 #include <algorithm>
+#include <vector>
 
 #include "base/ids.hpp"
-#include "base/vector.hpp"
 #include "engine/component.hpp"
 #include "engine/engine.hpp"
 #include "memory/local_bandwidth.hpp"
@@ -65,7 +63,6 @@ public:
         }
     }
 
-    // All of this tick have begun: those of equal bytes are a group, by rank.
     void handle(const Event&) override {
         std::stable_sort(begun_.begin(), begun_.end(), [](const Access& x, const Access& y) {
             return x.rank.index() < y.rank.index();
@@ -76,11 +73,10 @@ public:
     }
 
 private:
-    // The first access, with one of each other rank that has as many bytes.
     void serve_group() {
-        Vector<Access> group;
-        Vector<Access> rest;
-        Vector<u32> ranks;
+        std::vector<Access> group;
+        std::vector<Access> rest;
+        std::vector<u32> ranks;
         for (const Access& access : begun_) {
             const u32 rank = access.rank.index();
             if (access.bytes == begun_[0].bytes && (ranks.empty() || ranks.back() != rank)) {
@@ -90,7 +86,7 @@ private:
                 rest.push_back(access);
             }
         }
-        const Vector<u64> ends = pipeline_.serve(engine_.now(), group[0].bytes, ranks);
+        const std::vector<u64> ends = pipeline_.serve(engine_.now(), group[0].bytes, ranks);
         for (std::size_t at = 0; at < group.size(); ++at) {
             const Access& access = group[at];
             const Recorder::Scope scope(engine_.recorder());
@@ -113,7 +109,7 @@ private:
     bool is_pipeline_;
     RemoteMemoryServers servers_;
     MemoryPipeline pipeline_;
-    Vector<Access> begun_;   // in this tick, on a pipeline
+    std::vector<Access> begun_;   // in this tick, on a pipeline
     MemoryProbe probe_;
 };
 

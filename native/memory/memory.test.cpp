@@ -1,10 +1,9 @@
-// Memories that ranks share serve first come first served; others at once.
-//
+// Memories that ranks share serve first come first served.
 // needs: memory/local_bandwidth.cpp
-#include "base/vector.hpp"
 #include "memory/memory.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/test.hpp"
 
@@ -30,10 +29,10 @@ void accesses(u32 seed, RemoteMemoryKind kind) {
     Engine engine(ranks);
     LocalBandwidth local(engine, 0.0, TimeScale::picoseconds(), ranks);
     Memory memory(engine, parameters, ranks, TimeScale::picoseconds(), local);
-    Vector<Memory::Access> all;
-    Vector<u64> expected;
-    Vector<u64> seen(200, ~u64{0});
-    Vector<u64> free(ranks, 0);   // by server
+    std::vector<Memory::Access> all;
+    std::vector<u64> expected;
+    std::vector<u64> seen(200, ~u64{0});
+    std::vector<u64> free(ranks, 0);   // by server
     u64 tick = 0;
     for (u32 at = 0; at < seen.size(); ++at) {
         const u32 rank = static_cast<u32>(random.below(ranks));

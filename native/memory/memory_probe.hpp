@@ -1,7 +1,8 @@
-// What a recorded run notes of shared memories: whom a request waited for.
+// What a recorded run notes of shared memories.
 #pragma once
 
-#include "base/vector.hpp"
+#include <vector>
+
 #include "engine/rank_events.hpp"
 #include "record/recorder.hpp"
 
@@ -37,7 +38,6 @@ public:
         recorder_.begin(now, event.trail.cause, Why::server, of.serves, false);
         of.freed = recorder_.now();
     }
-    // What is scheduled now follows from the node's start.
     void begins(u32 place) { recorder_.trail.cause = recorder_.recording().issued[place]; }
 
 private:
@@ -46,7 +46,7 @@ private:
         u32 serves = none;
     };
     Recorder& recorder_;
-    Vector<OfServer> servers_;
+    std::vector<OfServer> servers_;
 };
 
 #endif

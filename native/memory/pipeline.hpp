@@ -1,19 +1,15 @@
-// A pipelined memory: accesses cross its hops in chunks, which queue first come first served.
-//
-// Equal accesses of one tick are a group: on a shared hop a chunk of each member passes before
-// anyone's next. Later groups queue behind, in the same order of hops, so no chunk needs an event:
-// in (max, +), chunk k of times t leaves hop h at the maximum over j <= h of free_j + t_j + ... +
-// t_h + (k - 1) max(t_j, ..., t_h), with free_j when the hop is free, and the arrival for the
-// first. Source: Won et al., "ASTRA-sim2.0", ISPASS 2023, section IV-D, for the hops; Baccelli et
-// al., "Synchronization and linearity" (1992), for tandem queues in (max, +).
+// A pipelined memory: accesses cross its hops in chunks, first come first served (Won et al.,
+// "ASTRA-sim2.0", ISPASS 2023, section IV-D). No chunk needs an event: chunk k of times t leaves
+// hop h at the maximum over j <= h of free_j + t_j + ... + t_h + (k - 1) max(t_j, ..., t_h)
+// (Baccelli et al., 1992, tandem queues).
 #pragma once
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/ids.hpp"
-#include "base/vector.hpp"
 #include "memory/remote.hpp"
 
 namespace yantra {
@@ -28,11 +24,11 @@ public:
         }
     }
 
-    // Ends, in ticks, of a group that begins now; `ranks` are distinct.
-    Vector<u64> serve(u64 now, u64 bytes, const Vector<u32>& ranks) {
+    // In ticks; `ranks` are distinct.
+    std::vector<u64> serve(u64 now, u64 bytes, const std::vector<u32>& ranks) {
         count(ranks, 1);
-        Vector<u64> ends;
-        Vector<Vector<u64>> left = free_;
+        std::vector<u64> ends;
+        std::vector<std::vector<u64>> left = free_;
         for (const u32 rank : ranks) {
             ends.push_back(path(now, bytes, rank, left));
         }
@@ -59,8 +55,8 @@ private:
                                             : 0;
     }
 
-    // Members of the group at each server; `each` 0 resets.
-    void count(const Vector<u32>& ranks, u32 each) {
+    // `each` 0 resets.
+    void count(const std::vector<u32>& ranks, u32 each) {
         for (std::size_t hop = 0; hop < free_.size(); ++hop) {
             for (const u32 rank : ranks) {
                 u32& members = members_[hop][server(memory_.hops[hop].level, rank)];
@@ -69,12 +65,12 @@ private:
         }
     }
 
-    // When a rank's last chunk has left the last hop; `left` gets when each hop is then free.
-    u64 path(u64 now, u64 bytes, u32 rank, Vector<Vector<u64>>& left) const {
+    // `left` gets when each hop is then free.
+    u64 path(u64 now, u64 bytes, u32 rank, std::vector<std::vector<u64>>& left) const {
         const double chunks = static_cast<double>(bytes) / memory_.chunk_bytes;
         const double whole = std::max(std::ceil(chunks) - 1.0, 0.0);
-        const Vector<u64> full = times(rank, 1.0);
-        const Vector<u64> last = times(rank, chunks - whole);
+        const std::vector<u64> full = times(rank, 1.0);
+        const std::vector<u64> last = times(rank, chunks - whole);
         u64 out = now;   // of the last chunk, from the hop before
         for (std::size_t hop = 0; hop < free_.size(); ++hop) {
             out = scale_.sum(std::max(out, free_after(now, rank, hop, whole, full)), last[hop]);
@@ -84,9 +80,8 @@ private:
         return scale_.sum(out, scale_.whole(memory_.latency_ns));
     }
 
-    // When a hop has passed the whole chunks before the last.
     u64 free_after(u64 now, u32 rank, std::size_t hop, double whole,
-                   const Vector<u64>& full) const {
+                   const std::vector<u64>& full) const {
         const u64 free = free_[hop][server(memory_.hops[hop].level, rank)];
         u64 latest = std::max(free, now);
         if (whole < 1.0) {
@@ -104,8 +99,8 @@ private:
         return latest;
     }
 
-    Vector<u64> times(u32 rank, double part) const {
-        Vector<u64> ticks;
+    std::vector<u64> times(u32 rank, double part) const {
+        std::vector<u64> ticks;
         for (std::size_t hop = 0; hop < free_.size(); ++hop) {
             const u32 members = members_[hop][server(memory_.hops[hop].level, rank)];
             const double bytes = memory_.chunk_bytes * part * static_cast<double>(members);
@@ -116,8 +111,8 @@ private:
 
     RemoteMemory memory_;
     TimeScale scale_;
-    Vector<Vector<u64>> free_;      // by hop and server
-    Vector<Vector<u32>> members_;   // of the group that is served, likewise
+    std::vector<std::vector<u64>> free_;      // by hop and server
+    std::vector<std::vector<u32>> members_;   // of the group that is served, likewise
 };
 
 }  // namespace yantra

@@ -1,11 +1,8 @@
-// Accesses to a pipelined memory end when their chunks, queueing at every hop, have passed.
-//
-// The oracle moves single chunks: a group's chunk k enters a hop when the hop is free and the chunk has
-// left the hop before.
-#include "base/vector.hpp"
+// The oracle moves single chunks.
 #include "memory/pipeline.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/test.hpp"
 
@@ -35,13 +32,14 @@ u32 server(const RemoteMemory& memory, u32 hop, u32 rank) {
 
 struct Oracle {
     RemoteMemory memory;
-    Vector<Vector<u64>> free = Vector<Vector<u64>>(3, Vector<u64>(ranks, 0));
+    std::vector<std::vector<u64>> free =
+        std::vector<std::vector<u64>>(3, std::vector<u64>(ranks, 0));
 
-    Vector<u64> serve(u64 now, u64 bytes, const Vector<u32>& members) {
-        Vector<u64> ends;
+    std::vector<u64> serve(u64 now, u64 bytes, const std::vector<u32>& members) {
+        std::vector<u64> ends;
         auto left = free;
         for (const u32 rank : members) {
-            Vector<u64> at;
+            std::vector<u64> at;
             u64 chunk_left[3] = {};
             for (u32 hop = 0; hop < 3; ++hop) {
                 at.push_back(free[hop][server(memory, hop, rank)]);
@@ -80,7 +78,7 @@ void accesses(u32 seed) {
     u64 now = 0;
     for (u32 group = 0; group < 60; ++group) {
         now += random.below(20) * 1000;
-        Vector<u32> members;
+        std::vector<u32> members;
         for (u32 rank = 0; rank < ranks; ++rank) {
             if (random.below(2) == 0) {
                 members.push_back(rank);

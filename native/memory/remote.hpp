@@ -1,15 +1,13 @@
-// Remote memory: access times, and which accesses wait for each other.
-//
-// (astra-sim-semantics 7.1; ASTRA-sim 2.0, section IV-D.) An access takes latency + bytes /
-// bandwidth, or its own time. Private memories serve at once; a node's or the pool's one request at
-// a time, first come first served.
+// Remote memory: an access takes latency + bytes / bandwidth, or its own time (astra-sim-semantics
+// 7.1; ASTRA-sim 2.0, section IV-D). A node's or the pool's memory serves one request at a time,
+// first come first served.
 #pragma once
 
 #include <deque>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/ids.hpp"
-#include "base/vector.hpp"
 #include "engine/event.hpp"
 
 namespace yantra {
@@ -30,7 +28,7 @@ struct RemoteMemory {
     u32 ranks_per_node = 1;
     bool accesses_say = false;   // accesses have their own ticks, not latency and bandwidth
     double chunk_bytes = 0.0;    // of an access to a pipeline, on one hop at a time
-    Vector<MemoryHop> hops{};
+    std::vector<MemoryHop> hops{};
 };
 
 struct MemoryRequest {
@@ -73,7 +71,6 @@ public:
         return true;
     }
 
-    // Frees the server; true if `request` is to be served next.
     bool next(u32 server, MemoryRequest& request) {
         Server& s = servers_[server];
         s.busy = false;
@@ -100,7 +97,7 @@ private:
 
     RemoteMemory memory_;
     TimeScale scale_;
-    Vector<Server> servers_;
+    std::vector<Server> servers_;
 };
 
 }  // namespace yantra

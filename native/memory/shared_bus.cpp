@@ -37,7 +37,6 @@ SharedBus::SharedBus(Engine& engine, Completions& completions, const SharedBusPa
     }
 }
 
-// A request on the inner bus for `outer`, which it continues when done.
 SharedBus::Request SharedBus::inner_request(const Request& outer, Request::Then then, bool back) {
     Request inner = outer;
     inner.outer_process = outer.process;
@@ -105,7 +104,6 @@ void SharedBus::enqueue(ActorId actor, u32 port, const Request& request) {
     go_on(actor, port);
 }
 
-// After many sends in a row the partner goes first.
 bool SharedBus::yields(ActorId actor, u32 port) {
     Port& p = ports_[actor][port];
     Port& partner = ports_[actor][partner_of(port)];
@@ -150,7 +148,7 @@ void SharedBus::start(ActorId actor, u32 port) {
     const double transfer = static_cast<double>(std::max(request.bytes - 1, least)) * per_byte;
     const double leaves = static_cast<double>(wait) + transfer;
     const double there = leaves + static_cast<double>(bus.latency) + static_cast<double>(bus.overhead);
-    // Upstream would end it before it begins, and aborts; here it ends now.
+    // Upstream would end it before it begins, and aborts.
     schedule(actor, std::max(there, 0.0), received, partner_of(port));
     p.current = Port::sending;
     schedule(actor, std::max(leaves, 0.0), sent, port);

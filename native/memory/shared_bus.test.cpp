@@ -1,9 +1,9 @@
-// A packet alone takes LogGP's sum for the outer and the inner bus, L + 2o + (bytes - 1) G each; one that
-// is reduced or comes back takes that, and this, more. Packets that share a bus come in their order.
-#include "base/vector.hpp"
+// A packet alone takes LogGP's sum, L + 2o + (bytes - 1) G, on each bus; packets that share a bus
+// come in order.
 #include "memory/shared_bus.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/test.hpp"
 
@@ -46,8 +46,8 @@ public:
     }
     u64 now() const { return engine_.now(); }
 
-    Vector<u32> order;   // in which packets were done
-    Vector<u64> ticks;
+    std::vector<u32> order;   // in which packets were done
+    std::vector<u64> ticks;
 
 private:
     void completed(const Completion& completion) override {
@@ -133,9 +133,8 @@ void the_smallest_packets_wait_for_the_gap() {
     }
 }
 
-// Upstream transfers one byte fewer than none of a packet of no bytes, as the last hand-over of halving and
-// doubling may be: that takes time off the latency of either bus, and never ends in the past. So it does
-// with one that its 32 bits cut to none.
+// Upstream transfers one byte fewer than none, which shortens the latency; it never ends in the
+// past.
 void packets_of_no_bytes_take_no_longer_than_the_latency() {
     SharedBusParameters bus;
     bus.enabled = true;
@@ -158,7 +157,6 @@ void packets_of_no_bytes_take_no_longer_than_the_latency() {
     }
 }
 
-// Both sides send: what crosses one way does not starve the other.
 void nothing_starves(u32 seed) {
     test::Random random(seed);
     World world(any_bus(random));

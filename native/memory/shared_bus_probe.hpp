@@ -1,8 +1,9 @@
-// What a recorded run notes of packets on a shared bus: whom each port served.
+// What a recorded run notes of packets on a shared bus.
 #pragma once
 
+#include <vector>
+
 #include "base/ids.hpp"
-#include "base/vector.hpp"
 #include "engine/rank_events.hpp"
 #include "record/recorder.hpp"
 
@@ -39,7 +40,7 @@ private:
     }
 
     Recorder& recorder_;
-    Vector<u32> sends_;   // by actor and port: the node of what it sent last
+    std::vector<u32> sends_;   // by actor and port: the node of what it sent last
 };
 
 #endif

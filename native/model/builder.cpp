@@ -6,9 +6,10 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
+#include "base/too_long.hpp"
 #include "model/model_check.hpp"
 #include "workload/checks.hpp"
 
@@ -16,12 +17,12 @@ namespace yantra {
 
 namespace {
 
-Vector<u32> sums_of(const Vector<OffsetAxis>& axes) {
-    Vector<u32> offsets{0};
+std::vector<u32> sums_of(const std::vector<OffsetAxis>& axes) {
+    std::vector<u32> offsets{0};
     for (const OffsetAxis& axis : axes) {
         ensure(axis.listed.empty() || axis.listed.size() == axis.count,
                "model builder: an axis lists another number of offsets than it has");
-        const Vector<u32> before = std::move(offsets);
+        const std::vector<u32> before = std::move(offsets);
         offsets.clear();
         for (u32 at = 0; at < axis.count; ++at) {
             for (u32 offset : before) {
@@ -32,8 +33,8 @@ Vector<u32> sums_of(const Vector<OffsetAxis>& axes) {
     return offsets;
 }
 
-Vector<u32> places_of_bits(u64 bits) {
-    Vector<u32> places;
+std::vector<u32> places_of_bits(u64 bits) {
+    std::vector<u32> places;
     for (u32 at = 0; bits >> at != 0; ++at) {
         if ((bits >> at & 1) != 0) {
             places.push_back(at);
@@ -67,7 +68,7 @@ void ModelBuilder::add_dimension(const Dimension& dimension, std::shared_ptr<con
 }
 
 void ModelBuilder::set_fabric(std::shared_ptr<const FabricGraph> graph, RoutingChoice routing,
-                              Vector<u32> placement) {
+                              std::vector<u32> placement) {
     ensure(graph != nullptr, "model builder: a fabric without a graph");
     make_routing(*graph, routing);
     if (placement.empty()) {
@@ -89,7 +90,7 @@ void ModelBuilder::set_fabric(std::shared_ptr<const FabricGraph> graph, RoutingC
     model().network.placement = std::move(placement);
 }
 
-void ModelBuilder::set_link_changes(Vector<LinkChange> changes, u64 reroute_delay) {
+void ModelBuilder::set_link_changes(std::vector<LinkChange> changes, u64 reroute_delay) {
     ensure(model().network.fabric != nullptr, "model builder: links change before there is a fabric");
     u64 before = 0;
     for (const LinkChange& change : changes) {
@@ -108,7 +109,7 @@ u32 ModelBuilder::add_switch(u32 device) {
     const FabricGraph* const fabric = model().network.fabric.get();
     ensure(fabric != nullptr && device >= fabric->ranks() && device < fabric->devices(),
            "model builder: a switch that is not there");
-    Vector<u32>& placement = model().network.placement;
+    std::vector<u32>& placement = model().network.placement;
     const auto known = std::find(placement.begin() + model().ranks(), placement.end(), device);
     const u32 number = static_cast<u32>(known - placement.begin());
     if (known == placement.end()) {
@@ -117,7 +118,7 @@ u32 ModelBuilder::add_switch(u32 device) {
     return number;
 }
 
-void ModelBuilder::set_formula_groups(const Vector<u32>& groups) {
+void ModelBuilder::set_formula_groups(const std::vector<u32>& groups) {
     const std::size_t there =
         model().network.fabric != nullptr ? model().network.fabric->labels().size() : model().network.dimensions.size();
     model().network.formula_groups.assign(groups.empty() ? 0 : there, false);
@@ -129,7 +130,7 @@ void ModelBuilder::set_formula_groups(const Vector<u32>& groups) {
     }
 }
 
-void ModelBuilder::set_background(Vector<BackgroundFlow> flows) {
+void ModelBuilder::set_background(std::vector<BackgroundFlow> flows) {
     const u32 hosts = model().network.fabric != nullptr ? model().network.fabric->ranks() : model().ranks();
     u64 before = 0;
     for (const BackgroundFlow& flow : flows) {
@@ -141,7 +142,7 @@ void ModelBuilder::set_background(Vector<BackgroundFlow> flows) {
     model().network.background = std::move(flows);
 }
 
-void ModelBuilder::set_slow_spells(Vector<SlowSpell> spells) {
+void ModelBuilder::set_slow_spells(std::vector<SlowSpell> spells) {
     std::pair<u32, u64> before{0, 0};
     for (const SlowSpell& spell : spells) {
         if (spell.rank >= model().ranks() || std::pair{spell.rank, spell.from} < before ||
@@ -154,8 +155,16 @@ void ModelBuilder::set_slow_spells(Vector<SlowSpell> spells) {
     model().work.slow_spells = std::move(spells);
 }
 
-AddedLayout ModelBuilder::add_layout(const Vector<OffsetAxis>& axes, bool ascending) {
-    Vector<u32> offsets = sums_of(axes);
+void ModelBuilder::set_begins(std::vector<u64> begins) {
+    if (begins.size() != model().ranks() ||
+        std::ranges::any_of(begins, [](u64 tick) { return tick > latest_tick; })) {
+        throw std::invalid_argument("begins: expected a tick that a run may reach for each rank");
+    }
+    model().work.begins = std::move(begins);
+}
+
+AddedLayout ModelBuilder::add_layout(const std::vector<OffsetAxis>& axes, bool ascending) {
+    std::vector<u32> offsets = sums_of(axes);
     ensure(!offsets.empty(), "model builder: a layout without members");
     ensure(!model().network.dimensions.empty(), "model builder: dimensions come before layouts");
     if (ascending) {
@@ -204,11 +213,11 @@ void ModelBuilder::add_family(const AddedFamily& family) {
     const AddedLayout& layout = layouts_[family.layout];
     ensure(family.inner > 0, "model builder: nodes without ranks");
     const LayoutId aligned = layout.aligned.is_none() ? layout.id : layout.aligned;
-    Vector<u32> farthest;
-    for (const Vector<u32>& coordinates : layout.coordinates) {
+    std::vector<u32> farthest;
+    for (const std::vector<u32>& coordinates : layout.coordinates) {
         farthest.push_back(coordinates.back());
     }
-    Vector<std::pair<u32, u32>> split;
+    std::vector<std::pair<u32, u32>> split;
     for (const auto& [place, other] : family.split) {
         ensure(layouts_.has(other), "model builder: no such layout");
         split.emplace_back(place, other.index());
@@ -268,7 +277,7 @@ PhaseCounterId ModelBuilder::add_phase_counter() {
     return PhaseCounterId(phase_counters_++);
 }
 
-CustomId ModelBuilder::add_custom(const Vector<std::shared_ptr<const Graph>>& graphs,
+CustomId ModelBuilder::add_custom(const std::vector<std::shared_ptr<const Graph>>& graphs,
                                   bool over_members) {
     CustomCollective custom;
     custom.over_members = over_members;
@@ -356,22 +365,22 @@ void ModelBuilder::set_partial_plan(LayoutId layout, CollectiveKind kind, PlanId
     model().collectives.layouts[layout.index()].partial[static_cast<std::size_t>(kind)] = plan.index();
 }
 
-Assignment ModelBuilder::assign(const Vector<TemplateUse>& templates,
-                                const Vector<u32>& template_of) const {
+Assignment ModelBuilder::assign(const std::vector<TemplateUse>& templates,
+                                const std::vector<u32>& template_of) const {
     for (u32 at : template_of) {
         ensure(at < templates.size(), "model builder: a rank of a template that is not there");
     }
     return yantra::assign(model(), templates, template_of);
 }
 
-void ModelBuilder::set_jobs(Vector<std::shared_ptr<const Job>> jobs, Vector<u32> job_of) {
+void ModelBuilder::set_jobs(std::vector<std::shared_ptr<const Job>> jobs, std::vector<u32> job_of) {
     model().work.rules.assign(jobs.size(), nullptr);
     model().work.distinct_jobs = std::move(jobs);
     model().work.job_of = std::move(job_of);
 }
 
 void ModelBuilder::set_role_jobs(const Assignment& assignment,
-                                 Vector<std::shared_ptr<const Job>> jobs) {
+                                 std::vector<std::shared_ptr<const Job>> jobs) {
     set_jobs(std::move(jobs), assignment.role_of);
     model().work.rules.clear();
     for (const Assignment::Role& role : assignment.roles) {
@@ -384,7 +393,7 @@ std::optional<RankProblems> ModelBuilder::check_ranks() const {
     return yantra::check_ranks(model());
 }
 
-Vector<Problem> ModelBuilder::check_job(const Job& job, u32 rank) const {
+std::vector<Problem> ModelBuilder::check_job(const Job& job, u32 rank) const {
     const auto is_member = [this, rank](u32 communicator) {
         return model().collectives.is_member(rank, communicator);
     };

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -21,7 +21,7 @@ void each_member(const Model& model, const Communicator& communicator, Visit vis
     }
 }
 
-bool lies_within(const Model& model, u32 base, const Vector<u32>& farthest) {
+bool lies_within(const Model& model, u32 base, const std::vector<u32>& farthest) {
     u32 stride = 1;
     for (u32 d = 0; d < farthest.size(); ++d) {
         const u32 size = model.network.dimensions[d].size;
@@ -44,12 +44,12 @@ u32 layout_at(const Model& model, const Family& family, u32 base) {
 
 class Assigner {
 public:
-    Assigner(const Model& model, const Vector<TemplateUse>& templates)
+    Assigner(const Model& model, const std::vector<TemplateUse>& templates)
         : model_(model), templates_(templates), ranks_(model.ranks()) {
         out_.comm_types.resize(model.collectives.layouts.size());
     }
 
-    Assignment run(const Vector<u32>& template_of) {
+    Assignment run(const std::vector<u32>& template_of) {
         for (u32 rank = 0; rank < template_of.size() && out_.faulty == none; ++rank) {
             add(rank, template_of[rank]);
         }
@@ -91,11 +91,11 @@ private:
     }
 
     const Model& model_;
-    const Vector<TemplateUse>& templates_;
+    const std::vector<TemplateUse>& templates_;
     u32 ranks_;
     Assignment out_;
-    std::map<Vector<u32>, u32> roles_;
-    Vector<u32> key_;
+    std::map<std::vector<u32>, u32> roles_;
+    std::vector<u32> key_;
 };
 
 }  // namespace
@@ -123,7 +123,7 @@ Span span_of(const Model& model, const Shape& shape) {
         } else if (count > 1) {
             is_whole = false;
         }
-        Vector<u32>& coordinates = span.coordinates.emplace_back();
+        std::vector<u32>& coordinates = span.coordinates.emplace_back();
         for (u32 at = 0; at < size; ++at) {
             if (present[at]) {
                 coordinates.push_back(at);
@@ -140,7 +140,7 @@ Span span_of(const Model& model, const Shape& shape) {
 }
 
 void add_communicators(Model& model, const Family& family) {
-    Vector<u32> at(family.axes.size());
+    std::vector<u32> at(family.axes.size());
     u32 step = 0;
     u32 base = family.base;
     for (;;) {
@@ -171,8 +171,8 @@ void add_communicators(Model& model, const Family& family) {
 u32 number_queue_sets(Model& model) {
     const u32 ranks = model.ranks();
     std::size_t words = 1;
-    Vector<u32> taken(ranks, 1);   // by rank, `words` each: bits of the numbers used there
-    Vector<u32> used;
+    std::vector<u32> taken(ranks, 1);   // by rank, `words` each: bits of the numbers used there
+    std::vector<u32> used;
     u32 most = 0;
     model.collectives.queue_sets.assign(1, 0);
     for (std::size_t index = 1; index < model.collectives.communicators.size(); ++index) {
@@ -187,7 +187,7 @@ u32 number_queue_sets(Model& model) {
             ++lowest;
         }
         if (lowest == words * word_bits) {   // all are: one word more for each rank
-            Vector<u32> wider(ranks * (words + 1));
+            std::vector<u32> wider(ranks * (words + 1));
             for (std::size_t at = 0; at < taken.size(); ++at) {
                 wider[at / words * (words + 1) + at % words] = taken[at];
             }
@@ -203,8 +203,8 @@ u32 number_queue_sets(Model& model) {
     return most + 1;
 }
 
-Assignment assign(const Model& model, const Vector<TemplateUse>& templates,
-                  const Vector<u32>& template_of) {
+Assignment assign(const Model& model, const std::vector<TemplateUse>& templates,
+                  const std::vector<u32>& template_of) {
     return Assigner(model, templates).run(template_of);
 }
 

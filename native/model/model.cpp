@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "workload/checks.hpp"
 
 namespace yantra {
@@ -30,7 +30,7 @@ std::optional<RankProblems> check_ranks(const Model& model) {
             continue;
         }
         const auto is_member = [&](u32 communicator) { return model.collectives.is_member(rank, communicator); };
-        Vector<Problem> problems = check_rank(model.work.job(rank), rank, ranks, is_member);
+        std::vector<Problem> problems = check_rank(model.work.job(rank), rank, ranks, is_member);
         if (!problems.empty()) {
             return RankProblems{rank, std::move(problems)};
         }

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "collective/parameters.hpp"
 #include "engine/semantics.hpp"
 #include "memory/remote.hpp"
@@ -22,10 +22,9 @@ struct Model {
     u32 ranks() const { return network.ranks(); }
 };
 
-// A rank that cannot run its job (a wrong peer or group), and why.
 struct RankProblems {
     u32 rank = none;
-    Vector<Problem> problems;
+    std::vector<Problem> problems;
 };
 
 std::optional<RankProblems> check_ranks(const Model& model);

@@ -1,9 +1,9 @@
 #include "model/model_check.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -42,7 +42,7 @@ u32 highest_offset(const Shape& shape) {
 }
 
 void check_communicators(const Model& model) {
-    Vector<u32> highest;
+    std::vector<u32> highest;
     for (const GroupLayout& layout : model.collectives.layouts) {
         highest.push_back(highest_offset(*layout.shape));
     }

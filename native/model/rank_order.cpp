@@ -36,7 +36,7 @@ public:
         }
     }
 
-    Vector<u16> order() {
+    std::vector<u16> order() {
         u32 told_apart = tell_apart_by(colours_);
         for (u32 round = 0; round < most_colour_rounds; ++round) {
             refine();
@@ -51,7 +51,7 @@ public:
             add_times_of_peers();
         }
         tell_apart_by(times_);
-        Vector<u16> order;
+        std::vector<u16> order;
         for (u32 place : places_) {
             order.push_back(static_cast<u16>(std::min<u32>(place, 0xffff)));
         }
@@ -59,7 +59,6 @@ public:
     }
 
 private:
-    // Reads operations without tags, whose values mean nothing.
     void read(u32 rank) {
         const Job& job = model_.work.job(rank);
         u64& colour = colours_[rank];
@@ -89,9 +88,8 @@ private:
         return exchanges_[at->second];
     }
 
-    // A sum, as peers have no order.
     void refine() {
-        Vector<u64> sums(colours_.size());
+        std::vector<u64> sums(colours_.size());
         for (const RankPair& one : exchanges_) {
             sums[one.rank] += mix(mix(mix(1, colours_[one.peer]), one.hash), one.back);
         }
@@ -101,21 +99,20 @@ private:
     }
 
     void add_times_of_peers() {
-        const Vector<Time> before = times_;
+        const std::vector<Time> before = times_;
         for (const RankPair& one : exchanges_) {
             times_[one.rank] += before[one.peer] * weight(mix(one.hash, one.back));
         }
     }
 
-    // Splits places by a key; returns how many there are. Keeps established order, so that a pair's
-    // does not depend on how often others are visited.
+    // Keeps established order, so that a pair's does not depend on how often others are visited.
     template <class Key>
-    u32 tell_apart_by(const Vector<Key>& keys) {
-        Vector<u32> ranks(places_.size());
+    u32 tell_apart_by(const std::vector<Key>& keys) {
+        std::vector<u32> ranks(places_.size());
         std::iota(ranks.begin(), ranks.end(), u32{0});
         const auto key = [&](u32 rank) { return std::pair(places_[rank], keys[rank]); };
         std::sort(ranks.begin(), ranks.end(), [&key](u32 one, u32 other) { return key(one) < key(other); });
-        Vector<u32> places(places_.size());
+        std::vector<u32> places(places_.size());
         u32 place = 0;
         for (std::size_t at = 1; at < ranks.size(); ++at) {
             place += key(ranks[at - 1]) < key(ranks[at]) ? 1 : 0;
@@ -126,17 +123,18 @@ private:
     }
 
     const Model& model_;
-    Vector<u64> colours_;             // by rank
-    Vector<Time> times_;              // by rank: of its nodes, and later of its peers, each with a weight
-    Vector<u32> places_;              // by rank, in the order as far as it is known
-    Vector<RankPair> exchanges_;
+    std::vector<u64> colours_;             // by rank
+    std::vector<Time> times_;              // by rank: of its nodes, and later of its peers, each with a weight
+    std::vector<u32> places_;              // by rank, in the order as far as it is known
+    std::vector<RankPair> exchanges_;
     std::unordered_map<u64, u32> of_pair_;   // by rank and peer, into these
 };
 
 }  // namespace
 
-Vector<u16> rank_order(const Model& model) {
-    return model.work.job_of.size() < model.ranks() ? Vector<u16>() : RankColours(model).order();
+std::vector<u16> rank_order(const Model& model) {
+    return model.work.job_of.size() < model.ranks() ? std::vector<u16>()
+                                                    : RankColours(model).order();
 }
 
 }  // namespace yantra

@@ -1,12 +1,11 @@
-// An order of ranks by their work: numbers of ranks change nothing, and any difference shows.
-//
+// Numbers of ranks change nothing, and any difference of work shows.
 // needs: workload/rank_rules.cpp
 #include "model/rank_order.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/test.hpp"
-#include "base/vector.hpp"
 #include "model/test.hpp"
 
 namespace {
@@ -14,13 +13,12 @@ namespace {
 using namespace yantra;
 using test::check;
 
-// Messages and kernels of a few ranks, as (rank, node).
-using Work = Vector<Vector<test::Node>>;
+using Work = std::vector<std::vector<test::Node>>;
 
 Model model_of(const Work& work) {
     Model model;
     model.network.dimensions = {{Block::fully_connected, static_cast<u32>(work.size()), 1.0, 0.0, 1.0}};
-    for (const Vector<test::Node>& nodes : work) {
+    for (const std::vector<test::Node>& nodes : work) {
         model.work.job_of.push_back(static_cast<u32>(model.work.distinct_jobs.size()));
         model.work.distinct_jobs.push_back(test::job_of(nodes));
         model.work.rules.push_back(nullptr);
@@ -44,7 +42,7 @@ void a_rank_keeps_its_place_under_another_number(u32 seed) {
     test::Random random(seed);
     const u32 ranks = 2 + static_cast<u32>(random.below(7));
     const Work work = any_work(random, ranks);
-    Vector<u32> number(ranks);
+    std::vector<u32> number(ranks);
     std::iota(number.begin(), number.end(), 0);
     for (u32 at = ranks; at > 1; --at) {
         std::swap(number[at - 1], number[random.below(at)]);
@@ -56,15 +54,13 @@ void a_rank_keeps_its_place_under_another_number(u32 seed) {
             node.op.peer = number[node.op.peer];
         }
     }
-    const Vector<u16> before = rank_order(model_of(work));
-    const Vector<u16> after = rank_order(model_of(again));
+    const std::vector<u16> before = rank_order(model_of(work));
+    const std::vector<u16> after = rank_order(model_of(again));
     for (u32 rank = 0; rank < ranks; ++rank) {
         check(before[rank] == after[number[rank]], "a number changes the order", rank);
     }
 }
 
-// Ranks in a row send on what comes: the ends differ, and by their distance from them all others. In a circle none
-// does.
 void ranks_are_told_apart_by_their_peers() {
     constexpr u32 ranks = 5;
     Work row(ranks);
@@ -78,22 +74,21 @@ void ranks_are_told_apart_by_their_peers() {
     row[0].erase(row[0].begin());
     row[0][0].parents.clear();
     row[ranks - 1].pop_back();
-    Vector<u16> order = rank_order(model_of(row));
+    std::vector<u16> order = rank_order(model_of(row));
     std::sort(order.begin(), order.end());
-    check(order == Vector<u16>{0, 1, 2, 3, 4}, "ranks of a row are not told apart", 0);
-    check(rank_order(model_of(circle)) == Vector<u16>(ranks, u16{0}), "ranks of a circle are", 1);
+    check(order == std::vector<u16>{0, 1, 2, 3, 4}, "ranks of a row are not told apart", 0);
+    check(rank_order(model_of(circle)) == std::vector<u16>(ranks, u16{0}), "ranks of a circle are",
+          1);
 }
 
-// Two ranks that do the same to a third, which takes the one before the other.
 void who_is_taken_first_is_told_apart() {
     const Work work = {{{test::message(false, 1, 8), {}}, {test::message(false, 2, 8), {}}},
                        {{test::message(true, 0, 8), {}}},
                        {{test::message(true, 0, 8), {}}}};
-    const Vector<u16> order = rank_order(model_of(work));
+    const std::vector<u16> order = rank_order(model_of(work));
     check(order[1] != order[2], "two senders are equal whose receives are not", 0);
 }
 
-// Ranks beside them that do something else, and times that are k times as long.
 void neither_strangers_nor_units_change_an_order(u32 seed) {
     test::Random random(seed);
     const u32 ranks = 2 + static_cast<u32>(random.below(5));
@@ -104,7 +99,7 @@ void neither_strangers_nor_units_change_an_order(u32 seed) {
         work[rank].push_back({test::timed(1, ticks), {}});
         longer[rank].push_back({test::timed(1, 7 * ticks), {}});
     }
-    const Vector<u16> alone = rank_order(model_of(work));
+    const std::vector<u16> alone = rank_order(model_of(work));
     check(rank_order(model_of(longer)) == alone, "times 7 times as long change the order", seed);
     Work beside = work;
     for (auto& nodes : any_work(random, 9)) {
@@ -113,7 +108,7 @@ void neither_strangers_nor_units_change_an_order(u32 seed) {
         }
         beside.push_back(std::move(nodes));
     }
-    const Vector<u16> among = rank_order(model_of(beside));
+    const std::vector<u16> among = rank_order(model_of(beside));
     for (u32 one = 0; one < ranks; ++one) {
         for (u32 other = 0; other < ranks; ++other) {
             check((alone[one] < alone[other]) == (among[one] < among[other]), "strangers change the order", seed);

@@ -1,12 +1,12 @@
-// For tests of a run's parts: small models, and jobs as lists of nodes.
+// Small models, and jobs as lists of nodes.
 #pragma once
 
 #include <memory>
 #include <numeric>
 #include <utility>
+#include <vector>
 
 #include "base/test.hpp"
-#include "base/vector.hpp"
 #include "collective/test.hpp"
 #include "model/model.hpp"
 
@@ -14,13 +14,13 @@ namespace yantra::test {
 
 struct Node {
     Op op;
-    Vector<u32> parents;
+    std::vector<u32> parents;
 };
 
-inline std::shared_ptr<const Job> job_of(const Vector<Node>& nodes) {
+inline std::shared_ptr<const Job> job_of(const std::vector<Node>& nodes) {
     auto graph = std::make_shared<Graph>();
     auto job = std::make_shared<Job>();
-    Vector<Vector<u32>> children(nodes.size());
+    std::vector<std::vector<u32>> children(nodes.size());
     for (u32 at = 0; at < nodes.size(); ++at) {
         graph->id.own().push_back(at);
         graph->parent_count.own().push_back(static_cast<u32>(nodes[at].parents.size()));
@@ -30,7 +30,7 @@ inline std::shared_ptr<const Job> job_of(const Vector<Node>& nodes) {
         }
     }
     graph->child_begin.own().push_back(0);
-    for (const Vector<u32>& of : children) {
+    for (const std::vector<u32>& of : children) {
         graph->child.own().insert(graph->child.own().end(), of.begin(), of.end());
         graph->child_begin.own().push_back(static_cast<u32>(graph->child.size()));
     }
@@ -67,7 +67,8 @@ inline Op message(bool sends, u32 peer, u64 bytes, u32 tag = 0) {
     return op;
 }
 
-inline Model model_of(Vector<Dimension> dimensions, Vector<std::shared_ptr<const Job>> jobs) {
+inline Model model_of(std::vector<Dimension> dimensions,
+                      std::vector<std::shared_ptr<const Job>> jobs) {
     Model model;
     model.semantics.scale = TimeScale::picoseconds();
     model.network.dimensions = std::move(dimensions);

@@ -5,10 +5,10 @@
 #include <tuple>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/hash.hpp"
 #include "base/too_long.hpp"
-#include "base/vector.hpp"
 #include "collective/cut.hpp"
 #include "collective/custom.hpp"
 #include "trace/schema.hpp"
@@ -17,8 +17,7 @@ namespace yantra {
 
 namespace {
 
-// Lower bounds in bytes: of a node; of a queue; of a chunk under way, with packets and place among
-// peers; of each of its phases.
+// Lower bounds in bytes: node; queue; chunk under way; each of its phases.
 constexpr double bytes_of_node = 24.0;
 constexpr double bytes_of_queue = 40.0;
 constexpr double bytes_of_chunk = 384.0;
@@ -85,7 +84,6 @@ class Counter {
 public:
     explicit Counter(const Model& model) : model_(model), ranks_(model.ranks()) {}
 
-    // The cost of one rank; notes the largest data and where it is.
     Cost job(u32 at, u32 rank, Work& work) {
         const Job& job = *model_.work.distinct_jobs[at];
         Cost whole;
@@ -155,9 +153,8 @@ private:
         return all;
     }
 
-    // Phases as the planner makes them without schedulers.
     Cost chunk(const Op& op, const Plan& plan, double data) const {
-        Vector<const Level*> levels;
+        std::vector<const Level*> levels;
         for (const Level& level : plan.levels) {
             if (level.size > 1 && (!plan.masked || (op.involved >> level.dimension & 1) != 0)) {
                 levels.push_back(&level);
@@ -249,12 +246,12 @@ double queues_in_a_rank(const Model& model) {
 
 }  // namespace
 
-Work work_of(const Model& model, const Vector<u32>& ranks) {
+Work work_of(const Model& model, const std::vector<u32>& ranks) {
     struct OfJob {
         u32 rank = 0;   // the first that runs it
         u32 ranks = 0;
     };
-    Vector<OfJob> of_jobs(model.work.distinct_jobs.size());
+    std::vector<OfJob> of_jobs(model.work.distinct_jobs.size());
     const u32 count = ranks.empty() ? model.ranks() : static_cast<u32>(ranks.size());
     for (u32 i = count; i-- > 0;) {
         OfJob& of_job = of_jobs[model.work.job_of[ranks.empty() ? i : ranks[i]]];

@@ -1,18 +1,14 @@
-// Work: how much a run will do, computed beforehand.
-//
-// From sizes, chunks and programs, once for each distinct collective. Trade-off: exact only up to
-// what the run decides (which chunks wait where); `bytes_needed` is a lower bound. Real numbers, so
-// nothing overflows.
+// Work: how much a run will do, once for each distinct collective. Trade-off: exact only up to what
+// the run decides; `bytes_needed` is a lower bound.
 #pragma once
 
 #include <optional>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "model/model.hpp"
 
 namespace yantra {
 
-// A collective whose data exceeds what the core counts.
 struct TooLarge {
     u32 rank = none;   // the first that enters it
     u32 node = none;
@@ -32,6 +28,6 @@ struct Work {
 };
 
 // `ranks`: some ranks; empty: all.
-Work work_of(const Model& model, const Vector<u32>& ranks = {});
+Work work_of(const Model& model, const std::vector<u32>& ranks = {});
 
 }  // namespace yantra

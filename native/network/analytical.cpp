@@ -1,7 +1,8 @@
 #include "network/analytical.hpp"
 
+#include <vector>
+
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 #include "network/crossed.hpp"
 #include "network/level.hpp"
 #include "network/ports.hpp"
@@ -46,7 +47,7 @@ void AnalyticalNetwork::send(const Message& message, Notice arrived, Notice depa
     queue_.schedule(queue_.now() + delay, arrived);
 }
 
-u64 AnalyticalNetwork::alone(const Message& message, u64 times, Vector<LinkUse>& use) const {
+u64 AnalyticalNetwork::alone(const Message& message, u64 times, std::vector<LinkUse>& use) const {
     use.resize(grid_.dimensions());
     if (!formula_.crosses_one()) {
         return formula_.ticks_across(message, times, use);
@@ -64,7 +65,7 @@ FixedWay AnalyticalNetwork::fixed_way(const Message& message) {
     return {formula_.known_ticks(d, grid_.hops(d, from, to), message.bytes), &use_[d]};
 }
 
-void AnalyticalNetwork::repeat(const Vector<LinkUse>& before, u64 times) {
+void AnalyticalNetwork::repeat(const std::vector<LinkUse>& before, u64 times) {
     repeat_use(use_, before, times);
 }
 

@@ -1,13 +1,12 @@
 // Analytical network: latency x hops + size / bandwidth, without interaction
-// (analytical_formula.hpp).
-//
-// ASTRA-sim's congestion-unaware network, to the tick; the cheapest level, one event per message.
-// Without the quirk `links-carry-anything`, messages take turns on ranks' links: network/ports.hpp.
+// (analytical_formula.hpp): ASTRA-sim's congestion-unaware network. Without the quirk
+// `links-carry-anything`, messages take turns on ranks' links: network/ports.hpp.
 #pragma once
+
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/variant.hpp"
-#include "base/vector.hpp"
 #include "engine/engine.hpp"
 #include "network/analytical_formula.hpp"
 #include "network/network.hpp"
@@ -36,18 +35,18 @@ public:
         return grid_.dimensions() == 1 && (grid_.dimension(0).block == Block::fully_connected ||
                                            grid_.dimension(0).block == Block::switched);
     }
-    u64 alone(const Message& message, u64 times, Vector<LinkUse>& use) const override;
-    Vector<LinkUse> what_repeats() const override { return use_; }
-    void repeat(const Vector<LinkUse>& before, u64 times) override;
-    Vector<LinkRecord> links() const override { return {}; }
-    Vector<LinkUse> dimensions() const override { return use_; }
+    u64 alone(const Message& message, u64 times, std::vector<LinkUse>& use) const override;
+    std::vector<LinkUse> what_repeats() const override { return use_; }
+    void repeat(const std::vector<LinkUse>& before, u64 times) override;
+    std::vector<LinkRecord> links() const override { return {}; }
+    std::vector<LinkUse> dimensions() const override { return use_; }
 
 private:
     const Grid& grid_;
     TimeScale scale_;
     EventQueue& queue_;
     AnalyticalFormula formula_;
-    Vector<LinkUse> use_;
+    std::vector<LinkUse> use_;
 };
 
 }  // namespace yantra

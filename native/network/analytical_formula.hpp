@@ -1,16 +1,14 @@
-// AnalyticalFormula: a message alone takes latency x hops + size / bandwidth.
-//
-// ASTRA-sim's congestion-unaware network (ASTRA-sim 2.0, ISPASS 2023, section IV-C). With
-// `lowest_dimension_only` only the lowest dimension crossed counts, as upstream; else latencies add
-// up and the narrowest bandwidth counts.
+// AnalyticalFormula: latency x hops + size / bandwidth (ASTRA-sim 2.0, ISPASS 2023, section IV-C).
+// With `lowest_dimension_only` only the lowest dimension crossed counts, as upstream; else
+// latencies add up and the narrowest bandwidth counts.
 #pragma once
 
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 #include "fabric/grid.hpp"
 #include "network/crossed.hpp"
 #include "network/network.hpp"
@@ -49,8 +47,8 @@ public:
         return scale_.ticks(hops * dimension.latency_ns + static_cast<double>(bytes) / dimension.bytes_per_ns);
     }
 
-    // All crossed dimensions count; `use`, by dimension, gets the message `times` over.
-    u64 ticks_across(const Message& message, u64 times, Vector<LinkUse>& use) const {
+    // `use`, by dimension, gets the message `times` over.
+    u64 ticks_across(const Message& message, u64 times, std::vector<LinkUse>& use) const {
         double latency = 0.0;
         double bytes_per_ns = std::numeric_limits<double>::infinity();
         for_each_crossed(grid_, message, [&](u32 d, u32 from, u32 to) {
@@ -62,7 +60,7 @@ public:
         return scale_.ticks(latency + static_cast<double>(message.bytes) / bytes_per_ns);
     }
 
-    u64 ticks(const Message& message, u64 times, Vector<LinkUse>& use) {
+    u64 ticks(const Message& message, u64 times, std::vector<LinkUse>& use) {
         const auto [d, from, to] = crossing(message);
         if (!crosses_one()) {
             return ticks_across(message, times, use);
@@ -82,7 +80,7 @@ private:
     const Grid& grid_;
     TimeScale scale_;
     bool lowest_dimension_only_;
-    Vector<Known> known_;   // 2^known_bits for each dimension
+    std::vector<Known> known_;   // 2^known_bits for each dimension
 };
 
 }  // namespace yantra

@@ -1,13 +1,13 @@
 // Shared by networks that count a message once for every dimension it crosses.
 #pragma once
 
-#include "base/vector.hpp"
+#include <vector>
+
 #include "fabric/grid.hpp"
 #include "network/network.hpp"
 
 namespace yantra {
 
-// Visits the dimensions in which the ends differ, with the coordinates there.
 template <class Visit>
 void for_each_crossed(const Grid& grid, const Message& message, Visit&& visit) {
     for (u32 d = 0; d < grid.dimensions(); ++d) {
@@ -24,7 +24,7 @@ inline void count(LinkUse& use, u64 bytes, u64 times) {
     use.messages += times;
 }
 
-inline void repeat_use(Vector<LinkUse>& use, const Vector<LinkUse>& before, u64 times) {
+inline void repeat_use(std::vector<LinkUse>& use, const std::vector<LinkUse>& before, u64 times) {
     for (u32 d = 0; d < use.size(); ++d) {
         use[d].bytes += (use[d].bytes - before[d].bytes) * times;
         use[d].messages += (use[d].messages - before[d].messages) * times;

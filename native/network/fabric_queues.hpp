@@ -1,17 +1,15 @@
-// Fabric queues: store-and-forward over a fabric: whole messages, one FIFO per directed link.
-//
-// As network/store_and_forward.hpp, on the path that the routing gives at sending (by packet: as
-// one packet). Links by formula (network/formula_tiers.hpp) have no queue. Trade-off: two events
-// per hop, and a path per message under way.
+// Fabric queues: store-and-forward over a fabric: whole messages, one FIFO per directed link, on
+// the path that the routing gives at sending. Links by formula (network/formula_tiers.hpp) have no
+// queue. Trade-off: two events per hop.
 #pragma once
 
 #include <deque>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/never.hpp"
 #include "base/pool.hpp"
 #include "base/variant.hpp"
-#include "base/vector.hpp"
 #include "engine/engine.hpp"
 #include "network/formula_tiers.hpp"
 #include "network/link_changes.hpp"
@@ -27,8 +25,8 @@ public:
 
     void send(const Message& message, Notice arrived, Notice departed) override;
     void handle(const Event& event) override;
-    Vector<LinkRecord> links() const override { return ways_.records(use_); }
-    Vector<LinkUse> dimensions() const override { return ways_.uses(use_); }
+    std::vector<LinkRecord> links() const override { return ways_.records(use_); }
+    std::vector<LinkUse> dimensions() const override { return ways_.uses(use_); }
     NetworkReport report() override { return {ways_.busiest(use_), disturbance_, transits_.taken(), nullptr}; }
 
 private:
@@ -36,7 +34,7 @@ private:
 
     struct Transit {
         u64 bytes = 0;
-        Vector<u32> path;
+        std::vector<u32> path;
         u32 hop = 0;
         Notice arrived;
         Notice departed;
@@ -46,7 +44,6 @@ private:
         bool was_rerouted = false;
         bool has_waited = false;
     };
-    // Two events refer to it: `crossed` and `freed`.
     struct Crossing {
         u32 transit = none;
         u32 link = none;
@@ -93,13 +90,13 @@ private:
     WaysProbe probe_;
     const FormulaTiers tiers_;
     LinkChanges changes_;
-    Vector<double> rates_;    // by link, bytes per ns; empty if none changes
-    Vector<Queue> queues_;    // by link
-    Vector<LinkUse> use_;
-    Vector<u64> busy_until_;  // by link, tick; empty if none goes by formula
+    std::vector<double> rates_;    // by link, bytes per ns; empty if none changes
+    std::vector<Queue> queues_;    // by link
+    std::vector<LinkUse> use_;
+    std::vector<u64> busy_until_;  // by link, tick; empty if none goes by formula
     Pool<Transit> transits_;
     Pool<Crossing> crossings_;
-    Vector<u32> path_;
+    std::vector<u32> path_;
     u64 under_way_ = 0;            // messages
     u32 sent_ = 0;                 // messages: the packet number of the next
     Disturbance disturbance_;

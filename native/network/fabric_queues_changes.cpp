@@ -1,14 +1,11 @@
-// Whole messages in queues when links fail, return or change rate.
-//
-// A message on a link goes on at the new rate with its remaining bytes; on a failed link it stops
-// and others queue. Once the failure is known, all take another way, if any, from where they are
-// stored, and the stopped message is sent again whole.
+// When links fail, return or change rate: a message on a failed link stops; once the failure is
+// known, all take another way, if any, and the stopped one is sent again whole.
 #include <algorithm>
 #include <cmath>
 #include <utility>
+#include <vector>
 
 #include "base/unsupported.hpp"
-#include "base/vector.hpp"
 #include "network/fabric_queues.hpp"
 
 namespace yantra {
@@ -60,7 +57,6 @@ void FabricQueues::cross(const Crossing& crossing) {
     queue_.schedule(of.ends, {Owner::network, freed}, number);
 }
 
-// Keeps the remaining bytes. What has left entirely is not stopped.
 void FabricQueues::stop(u32 link) {
     Queue& of = queues_[link];
     const u64 now = queue_.now();
@@ -91,7 +87,6 @@ void FabricQueues::is_through(u32 number) {
     end_event(number);
 }
 
-// The sender is done when the link is free, at the latest with the second event.
 void FabricQueues::end_event(u32 number) {
     Crossing& crossing = crossings_[number];
     if (!crossing.is_void && !crossing.departed.kind.is_none()) {
@@ -124,7 +119,7 @@ void FabricQueues::wait_no_more(u32 number) {
 void FabricQueues::reroute() {
     changes_.becomes_known();
     ways_.avoid(changes_.avoided());
-    Vector<u32> moved;
+    std::vector<u32> moved;
     for (u32 link = 0; link < queues_.size(); ++link) {
         Queue& of = queues_[link];
         if (!changes_.is_avoided(LinkId(link)) || (of.stopped == none && of.waiting.empty())) {
@@ -160,7 +155,6 @@ void FabricQueues::reroute() {
     }
 }
 
-// False if all ways are cut or the routing knows none from there.
 bool FabricQueues::take_another_way(u32 number) {
     Transit& transit = transits_[number];
     const u32 at = ways_.start_of(transit.path[transit.hop]);

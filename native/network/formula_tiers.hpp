@@ -1,7 +1,5 @@
-// FormulaTiers: links crossed by formula, whatever the network of the others.
-//
-// By label (NetworkParameters::formula_groups). Consecutive ones take the sum of latencies + bytes
-// over the narrowest rate, without waiting.
+// FormulaTiers: links crossed by formula, by label (NetworkParameters::formula_groups): the sum of
+// latencies + bytes over the narrowest rate.
 #pragma once
 
 #include <algorithm>
@@ -48,8 +46,7 @@ public:
         return of;
     }
 
-    // For bytes sent as they come: formula links add only latency if no narrower than the others;
-    // else throws Unsupported.
+    // Throws Unsupported if formula links are narrower than the others.
     void check(const Ways& ways, std::span<const u32> way) const {
         double formula = std::numeric_limits<double>::infinity();
         double others = std::numeric_limits<double>::infinity();

@@ -1,8 +1,6 @@
-// HeldLinks: links reserved for messages in turn, whose times are then known ahead.
-//
-// Messages that nobody disturbs need not be simulated. When somebody else sends over a held link,
-// the holder gives up all links of that hold and sends the rest normally. Trade-off: a holder must
-// know its messages' progress at any tick.
+// HeldLinks: links reserved for messages in turn, whose times are then known. When somebody else
+// sends over one, the holder gives up the hold and sends the rest normally. Trade-off: a holder
+// must know its messages' progress at any tick.
 #pragma once
 
 #include <span>
@@ -20,10 +18,9 @@ struct MessagesInTurn {
 
 class HeldLinks {
 public:
-    // A holder of links, which names its holds.
     class Holder {
     public:
-        // Somebody sends over a held link. The hold must be given up before returning.
+        // The hold must be given up before returning.
         virtual void meets(u32 name) = 0;
 
     protected:
@@ -31,9 +28,8 @@ public:
     };
 
     virtual void tell(Holder& holder) = 0;
-    // Ticks of a message that meets only those of its hold; `never` where links cannot be held.
+    // `never` where links cannot be held.
     virtual u64 undisturbed(const Message& message) = 0;
-    // The link where the sender's messages queue, and for how long.
     struct Departure {
         u32 link = none;     // none: their order is unknown
         u64 ticks = 0;
@@ -41,14 +37,12 @@ public:
     virtual Departure departure(const Message&) { return {}; }
     // Returns the number for hold().
     virtual u32 learn(std::span<const MessagesInTurn> messages) = 0;
-    // For `ticks` from now; counts what they carry. False if links are in use or held.
+    // False if links are in use or held.
     virtual bool hold(u32 learnt, u64 ticks, u32 name) = 0;
-    // Counts other messages over links already held.
     virtual void add(u32 learnt) = 0;
-    // Before the time is over; only the first `through` of each message count.
+    // Only the first `through` of each message count.
     virtual void give_up(u32 learnt, std::span<const u64> through) = 0;
-    // Resumes a message that began to leave `since` ticks ago (below 0: will begin) over links
-    // given up now.
+    // Below 0: will begin to leave.
     virtual void carry_on(const Message& message, Notice arrived, i64 since) = 0;
 
 protected:

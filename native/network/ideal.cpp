@@ -1,12 +1,10 @@
-// Ideal network: bytes over bandwidth; links are not shared, and hops take no time.
-//
-// The bound for what-if: the most a job could gain without latency and contention. The narrowest
-// dimension crossed counts, times `speedup`.
+// Ideal network: bytes over the narrowest bandwidth, times `speedup`; links are not shared: the
+// bound for what-if.
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 #include "network/crossed.hpp"
 #include "network/level.hpp"
 
@@ -28,7 +26,7 @@ public:
     }
     NetworkCapabilities capabilities() override { return {.known_times = this, .recurring_state = this}; }
 
-    u64 alone(const Message& message, u64 times, Vector<LinkUse>& use) const override {
+    u64 alone(const Message& message, u64 times, std::vector<LinkUse>& use) const override {
         use.resize(grid_.dimensions());
         double bytes_per_ns = std::numeric_limits<double>::infinity();
         for_each_crossed(grid_, message, [&](u32 d, u32, u32) {
@@ -38,13 +36,13 @@ public:
         return ticks(message, bytes_per_ns);
     }
 
-    Vector<LinkUse> what_repeats() const override { return use_; }
-    void repeat(const Vector<LinkUse>& before, u64 times) override {
+    std::vector<LinkUse> what_repeats() const override { return use_; }
+    void repeat(const std::vector<LinkUse>& before, u64 times) override {
         repeat_use(use_, before, times);
     }
 
-    Vector<LinkRecord> links() const override { return {}; }
-    Vector<LinkUse> dimensions() const override { return use_; }
+    std::vector<LinkRecord> links() const override { return {}; }
+    std::vector<LinkUse> dimensions() const override { return use_; }
 
 private:
     u64 ticks(const Message& message, double bytes_per_ns) const {
@@ -55,7 +53,7 @@ private:
     TimeScale scale_;
     EventQueue& queue_;
     double speedup_;
-    Vector<LinkUse> use_;
+    std::vector<LinkUse> use_;
 };
 
 const RegisteredNetwork registered_ideal({

@@ -2,32 +2,32 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 #include "network/outside.hpp"
 
 namespace yantra::inline YANTRA_RUN {
 
 namespace {
 
-Vector<NetworkLevel>& registered() {
-    static Vector<NetworkLevel> levels;
+std::vector<NetworkLevel>& registered() {
+    static std::vector<NetworkLevel> levels;
     return levels;
 }
 
 }  // namespace
 
 RegisteredNetwork::RegisteredNetwork(NetworkLevel level) {
-    Vector<NetworkLevel>& levels = registered();
+    std::vector<NetworkLevel>& levels = registered();
     const auto at = std::lower_bound(levels.begin(), levels.end(), level.name,
                                      [](const NetworkLevel& l, const std::string& n) { return l.name < n; });
     levels.insert(at, std::move(level));
 }
 
-const Vector<NetworkLevel>& network_levels() {
-    static const Vector<NetworkLevel> all = [] {
-        Vector<NetworkLevel> levels = registered();
+const std::vector<NetworkLevel>& network_levels() {
+    static const std::vector<NetworkLevel> all = [] {
+        std::vector<NetworkLevel> levels = registered();
         for (NetworkLevel& level : levels) {
             if (level.later_options != nullptr) {
                 level.options = level.later_options();
@@ -39,7 +39,7 @@ const Vector<NetworkLevel>& network_levels() {
 }
 
 const NetworkLevel* find_network_level(std::string_view name) {
-    const Vector<NetworkLevel>& levels = network_levels();
+    const std::vector<NetworkLevel>& levels = network_levels();
     const auto found = std::find_if(levels.begin(), levels.end(),
                                     [name](const NetworkLevel& level) { return level.name == name; });
     return found == levels.end() ? nullptr : &*found;

@@ -1,14 +1,13 @@
-// NetworkLevel: what a network declares, and how it is made.
-//
-// Each level registers in its own file (`const RegisteredNetwork`) at load time.
+// NetworkLevel: what a network declares. Each registers in its own file (`const
+// RegisteredNetwork`).
 #pragma once
 
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "engine/engine.hpp"
 #include "network/network.hpp"
 #include "network/option.hpp"
@@ -18,7 +17,6 @@
 
 namespace yantra {
 
-// By default a level is run whole.
 enum class NetworkFolding : u8 {
     unknown,
     messages_never_wait,       // time depends only on ends and size
@@ -27,7 +25,6 @@ enum class NetworkFolding : u8 {
     shares_links,              // messages share links, in any order: make_over() has one of a class
 };
 
-// How a list of flows runs without a job.
 enum class FlowLists : u8 {
     as_messages,   // each flow a message, possible on every level
     alone,         // latency and bytes; nothing is simulated
@@ -51,16 +48,16 @@ struct NetworkLevel {
     MakeOver make_over = nullptr;   // with `shares_links`: over these links and ways
     NetworkFolding folding = NetworkFolding::unknown;
     NetworkTraits traits{};
-    // Higher is nearer to a real network; 0 is a bound.
+    // Higher is nearer to a real network; 0: a bound.
     u32 detail = 0;
     FlowLists flow_lists = FlowLists::as_messages;
-    Vector<NetworkOption> options{};
-    Vector<NetworkOption> (*later_options)() = nullptr;   // that depend on what others register
-    // Throws std::invalid_argument for incompatible options, before a run.
+    std::vector<NetworkOption> options{};
+    std::vector<NetworkOption> (*later_options)() = nullptr;  // that depend on what others register
+    // Throws std::invalid_argument for incompatible options.
     void (*check)(const std::map<std::string, double>& options) = nullptr;
 };
 
-const Vector<NetworkLevel>& network_levels();
+const std::vector<NetworkLevel>& network_levels();
 // Null if unknown.
 const NetworkLevel* find_network_level(std::string_view name);
 

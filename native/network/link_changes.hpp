@@ -1,7 +1,5 @@
-// LinkChanges: a network's chain of events for links that fail, return or change rate.
-//
-// It rests while nothing else is pending, so that changes after a run cost nothing. Routings learn
-// of failures `reroute_delay` later.
+// LinkChanges: events for links that fail, return or change rate, at rest while nothing else is
+// pending. Routings learn of failures `reroute_delay` later.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +7,6 @@
 
 #include "base/ids.hpp"
 #include "base/variant.hpp"
-#include "base/vector.hpp"
 #include "engine/engine.hpp"
 #include "network/parameters.hpp"
 
@@ -17,7 +14,6 @@ namespace yantra::inline YANTRA_RUN {
 
 class LinkChanges {
 public:
-    // Event kinds: `change`, and its becoming `known`.
     LinkChanges(const NetworkParameters& parameters, u32 links, EventQueue& queue, u32 change, u32 known)
         : changes_(parameters.link_changes),
           delay_(parameters.reroute_delay),
@@ -32,7 +28,7 @@ public:
     }
 
     bool any() const { return !changes_.empty(); }
-    const Vector<LinkChange>& all() const { return changes_; }
+    const std::vector<LinkChange>& all() const { return changes_; }
     bool is_down(LinkId link) const { return !is_down_.empty() && is_down_[link.index()]; }
     bool is_avoided(LinkId link) const { return !is_avoided_.empty() && is_avoided_[link.index()]; }
     bool any_down() const { return std::find(is_down_.begin(), is_down_.end(), true) != is_down_.end(); }
@@ -79,7 +75,7 @@ private:
         }
     }
 
-    const Vector<LinkChange>& changes_;
+    const std::vector<LinkChange>& changes_;
     const u64 delay_;
     EventQueue& queue_;
     const u32 change_;

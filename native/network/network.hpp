@@ -1,32 +1,28 @@
-// NetworkModel: takes messages and later reports arrivals.
-//
-// A sender names the events it wants: when the last byte arrives and, optionally, when it has left.
-// The model schedules them, and its own under Owner::network.
+// NetworkModel: takes messages and schedules the events that the sender names: the last byte
+// arrives, or has left. Its own are under Owner::network.
 #pragma once
 
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "base/ensure.hpp"
 #include "base/ids.hpp"
-#include "base/vector.hpp"
 #include "engine/component.hpp"
 
 namespace yantra {
 
-// A message; `count` ranks send one like it, and counters are for all of these.
+// `count` ranks send one like it.
 struct Message {
     RankId src;
     RankId dst;
     u64 bytes = 0;
     u64 ranks = 1;
-    // Order within a tick where messages wait for others; must not depend on rank numbers. Upper
-    // half: sender; lower half, if not 0: the chunk. Equal values between two ranks are one
-    // connection.
+    // Order within a tick, independent of rank numbers. Upper half: sender; lower half, if not 0:
+    // the chunk. Equal values between two ranks are one connection.
     u64 order = 0;
 };
 
-// Of a link, or of a dimension where links do not interact.
 struct LinkUse {
     u64 bytes = 0;
     u64 messages = 0;
@@ -49,7 +45,7 @@ struct Disturbance {
     u64 lost_bytes = 0;     // payload
 };
 
-// For equal messages that nothing can delay; the sender then schedules and counts them itself.
+// For equal messages that nothing can delay.
 struct FixedWay {
     u64 ticks = 0;
     LinkUse* use = nullptr;   // null: no such way
@@ -69,13 +65,12 @@ struct OverLink {
     u64 order = 0;   // as in Message
 };
 
-// Shortcuts for many equal messages. Times and use are those of send().
+// Shortcuts for many equal messages, with the times and use of send().
 class FastPath {
 public:
     virtual FixedWay fixed_way(const Message&) { return {}; }
-    // Whether fixed ways exist and are equal between any two ranks.
     virtual bool ways_are_alike() const { return false; }
-    // None if the way is longer or the network must see each message.
+    // None if the network must see each message.
     virtual u32 only_link(RankId /*src*/, RankId /*dst*/) { return none; }
     // `link` is from only_link().
     virtual void send_over(u32 /*link*/, const Message&, Notice /*arrived*/) { fail("a network that named no link"); }
@@ -83,10 +78,8 @@ public:
     virtual void send_over_links(std::span<const OverLink> /*many*/, u64 /*bytes*/) {
         fail("a network that named no link");
     }
-    // The same if nothing else happens in this tick and ranks are distinct.
     virtual void send_round(std::span<const OverLink> many, u64 bytes) { send_over_links(many, bytes); }
-    // Ticks of one such round, repeated back to back, if equal for all over distinct links that are
-    // free by then; else 0.
+    // Ticks of one such round, if equal for all over distinct links that are free by then; else 0.
     virtual u64 ticks_of_rounds(std::span<const OverLink> /*many*/, u64 /*bytes*/) { return 0; }
     virtual void pass_rounds(std::span<const OverLink> /*many*/, u64 /*bytes*/, u64 /*rounds*/) {
         fail("a network that named no ticks of rounds");
@@ -98,27 +91,25 @@ protected:
 
 class KnownTimes {
 public:
-    // Adds `times` the message to `use`, by dimension.
-    virtual u64 alone(const Message& message, u64 times, Vector<LinkUse>& use) const = 0;
+    virtual u64 alone(const Message& message, u64 times, std::vector<LinkUse>& use) const = 0;
 
 protected:
     ~KnownTimes() = default;
 };
 
-// For a network whose state is its pending events, what it carried and describe().
+// For a network whose state is its pending events.
 class RecurringState {
 public:
-    virtual Vector<LinkUse> what_repeats() const = 0;   // for repeat()
-    virtual void repeat(const Vector<LinkUse>& before, u64 times) = 0;
-    // What the future depends on besides events, relative to now; false if that is impossible now.
-    virtual bool describe(Vector<u64>& /*words*/) const { return true; }
+    virtual std::vector<LinkUse> what_repeats() const = 0;   // for repeat()
+    virtual void repeat(const std::vector<LinkUse>& before, u64 times) = 0;
+    // Relative to now; false if that is impossible now.
+    virtual bool describe(std::vector<u64>& /*words*/) const { return true; }
     virtual void leap(u64 /*ticks*/) {}   // moves what it described
 
 protected:
     ~RecurringState() = default;
 };
 
-// Null promises nothing, which is always right.
 struct NetworkCapabilities {
     FastPath* fast_path = nullptr;
     const KnownTimes* known_times = nullptr;   // messages never wait
@@ -127,7 +118,7 @@ struct NetworkCapabilities {
 };
 
 struct NetworkReport {
-    Vector<u64> busiest;       // how long the busiest link of each dimension carried bytes; may be empty
+    std::vector<u64> busiest;       // how long the busiest link of each dimension carried bytes; may be empty
     Disturbance disturbance;
     u64 under_way = 0;         // messages that it may keep for ever
     // Null for a network without packets.
@@ -136,7 +127,7 @@ struct NetworkReport {
 
 inline namespace YANTRA_RUN {
 
-// At most eight virtual functions (tests/tidy): special ones go into separate interfaces.
+// At most eight virtual functions (tests/tidy).
 class NetworkModel : public Component {
 public:
     NetworkModel() = default;
@@ -149,11 +140,9 @@ public:
     virtual NetworkCapabilities capabilities() { return {}; }
 
     // Links that carried something, by dimension.
-    virtual Vector<LinkRecord> links() const = 0;
-    // Use by hops or crossings, depending on the model.
-    virtual Vector<LinkUse> dimensions() const = 0;
+    virtual std::vector<LinkRecord> links() const = 0;
+    virtual std::vector<LinkUse> dimensions() const = 0;
     virtual NetworkReport report() { return {}; }
-    // Unless more is sent, later traffic is not counted.
     virtual void ranks_end() {}
 };
 

@@ -1,16 +1,12 @@
-// Laws of every network: a message alone takes its hops' latencies and its bytes at the bandwidth, bytes
-// are not lost, what never meets does not wait, and `alone` keeps what the capabilities promise.
-//
-// They hold for every registered level. A level that charges no latency is tried on dimensions
-// that have none; that it charges none elsewhere is a law of src/yantra.kinds.network_laws.py.
-//
+// Laws of every registered level: a message alone takes its hops' latencies and its bytes at the
+// bandwidth, no byte is lost, what never meets does not wait.
 // needs: the parts of a run
-#include "base/vector.hpp"
 #include "network/network.hpp"
 
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "base/test.hpp"
 #include "network/level.hpp"
@@ -35,7 +31,7 @@ Make maker_of(const NetworkLevel& level) {
 
 class World {
 public:
-    World(Vector<Dimension> dimensions, const Make& make)
+    World(std::vector<Dimension> dimensions, const Make& make)
         : grid_(std::move(dimensions)), engine_(1), network_(make(grid_, engine_)) {}
 
     u32 send(u64 tick, const Message& message) {
@@ -51,8 +47,6 @@ public:
             handle(engine_.queue.next());
         }
     }
-    // The same by runs of events, with messages sent over their only link where they have one, by a sender
-    // that does not ask when they leave.
     void run_by_runs() {
         asks_for_links_ = true;
         while (!engine_.queue.empty()) {
@@ -76,8 +70,8 @@ public:
         return from == to ? 0 : grid_.hops(d, from, to);
     }
 
-    Vector<u64> arrived;
-    Vector<u64> departed;
+    std::vector<u64> arrived;
+    std::vector<u64> departed;
 
 private:
     void handle(const Event& event) {
@@ -109,12 +103,12 @@ private:
     Grid grid_;
     Engine engine_;
     std::unique_ptr<NetworkModel> network_;
-    Vector<Message> messages_;
+    std::vector<Message> messages_;
 };
 
-Vector<Dimension> any_dimensions(test::Random& random, u64 count) {
+std::vector<Dimension> any_dimensions(test::Random& random, u64 count) {
     constexpr Block blocks[] = {Block::ring, Block::fully_connected, Block::switched};
-    Vector<Dimension> dimensions;
+    std::vector<Dimension> dimensions;
     for (; count > 0; --count) {
         const double bandwidth = static_cast<double>(1 + random.below(8));
         const double latency = with_latency ? static_cast<double>(random.below(500)) : 0.0;
@@ -130,7 +124,6 @@ Message any_message(test::Random& random, u32 ranks) {
     return {RankId(src), RankId(dst), 840 * random.below(1000)};   // whole at all bandwidths
 }
 
-// With `each_hop` bytes are taken over every link, not once at the narrowest.
 u64 time_alone(const World& world, const Message& message, bool each_hop) {
     double latency = 0.0;
     double sum = 0.0;
@@ -146,13 +139,11 @@ u64 time_alone(const World& world, const Message& message, bool each_hop) {
     return scale.ticks(latency + (each_hop ? sum : longest));
 }
 
-// How a network treats a message of several hops.
 struct Grain {
     bool each_hop = false;       // bytes take their time on every link anew
     bool counts_links = false;   // use is counted by link, else once by dimension
 };
 
-// When the last byte leaves: after its time on the first link, or on the narrowest that all are held at.
 double time_to_leave(const World& world, const Message& message, Grain grain) {
     const u32 first = world.grid().lowest_difference(message.src.index(), message.dst.index());
     double longest = 0.0;
@@ -175,17 +166,15 @@ void a_message_alone_takes_hops_and_bytes(const Make& make, Grain grain, test::R
     const u64 leaves = tick + scale.ticks(time_to_leave(world, message, grain));
     check(world.departed[number] == leaves, "a message leaves at another time", tick);
     if (const KnownTimes* const known = world.network().capabilities().known_times) {
-        Vector<LinkUse> use;
+        std::vector<LinkUse> use;
         check(known->alone(message, 1, use) == expected, "alone() says another time", expected);
     }
 }
 
-// Each of many messages arrives, not before it would alone; and no byte is lost, if a message counts once
-// for each dimension or for each hop.
 void nothing_is_lost(const Make& make, Grain grain, test::Random& random) {
     World world(any_dimensions(random, 1 + random.below(3)), make);
-    Vector<Message> messages;
-    Vector<LinkUse> expected(world.grid().dimensions());
+    std::vector<Message> messages;
+    std::vector<LinkUse> expected(world.grid().dimensions());
     for (u32 i = 0; i < 300; ++i) {
         messages.push_back(any_message(random, world.grid().ranks()));
         world.send(i, messages.back());
@@ -198,7 +187,7 @@ void nothing_is_lost(const Make& make, Grain grain, test::Random& random) {
     world.run();
     const KnownTimes* const known = world.network().capabilities().known_times;
     const bool waits = known == nullptr;
-    Vector<LinkUse> alone;
+    std::vector<LinkUse> alone;
     for (u32 i = 0; i < messages.size(); ++i) {
         const u64 least = i + time_alone(world, messages[i], grain.each_hop);
         check(world.arrived[i] != ~u64{0} && world.departed[i] != ~u64{0}, "a message is lost", i);
@@ -207,8 +196,8 @@ void nothing_is_lost(const Make& make, Grain grain, test::Random& random) {
             known->alone(messages[i], 1, alone);
         }
     }
-    const Vector<LinkUse> carried = world.network().dimensions();
-    Vector<LinkUse> of_links(carried.size());
+    const std::vector<LinkUse> carried = world.network().dimensions();
+    std::vector<LinkUse> of_links(carried.size());
     for (const LinkRecord& record : world.network().links()) {
         of_links[record.dimension].bytes += record.use.bytes;
     }
@@ -228,12 +217,12 @@ void what_is_repeated_was_carried(const Make& make, test::Random& random) {
     }
     world.send(0, any_message(random, world.grid().ranks()));
     world.run();
-    const Vector<LinkUse> before = world.network().dimensions();
+    const std::vector<LinkUse> before = world.network().dimensions();
     world.send(1'000'000'000, any_message(random, world.grid().ranks()));
     world.run();
-    const Vector<LinkUse> after = world.network().dimensions();
+    const std::vector<LinkUse> after = world.network().dimensions();
     state->repeat(before, 5);
-    const Vector<LinkUse> repeated = world.network().dimensions();
+    const std::vector<LinkUse> repeated = world.network().dimensions();
     for (u32 d = 0; d < 2; ++d) {
         check(repeated[d].bytes == after[d].bytes + 5 * (after[d].bytes - before[d].bytes),
               "other bytes were repeated", d);
@@ -242,9 +231,8 @@ void what_is_repeated_was_carried(const Make& make, test::Random& random) {
     }
 }
 
-// Neighbours on one fully connected block never share a link, so all networks agree.
 void without_contention_all_agree(const Make& make, const Make& other, test::Random& random) {
-    Vector<Dimension> dimensions = any_dimensions(random, 1);
+    std::vector<Dimension> dimensions = any_dimensions(random, 1);
     dimensions[0].block = Block::fully_connected;
     World one(dimensions, make);
     World two(std::move(dimensions), other);
@@ -264,9 +252,8 @@ void without_contention_all_agree(const Make& make, const Make& other, test::Ran
     check(one.arrived == two.arrived && one.departed == two.departed, "networks differ", ranks);
 }
 
-// A sender that asks for the only link between two ranks, and handles events by runs, finds the same times.
 void short_cuts_change_nothing(const Make& make, test::Random& random) {
-    const Vector<Dimension> dimensions = any_dimensions(random, 1 + random.below(2));
+    const std::vector<Dimension> dimensions = any_dimensions(random, 1 + random.below(2));
     World one(dimensions, make);
     World two(dimensions, make);
     one.forget_departures();
@@ -280,13 +267,12 @@ void short_cuts_change_nothing(const Make& make, test::Random& random) {
     one.run();
     two.run_by_runs();
     check(one.arrived == two.arrived, "a short cut takes another time", 0);
-    const Vector<LinkUse> uses = one.network().dimensions();
+    const std::vector<LinkUse> uses = one.network().dimensions();
     for (u32 d = 0; d < uses.size(); ++d) {
         check(uses[d].bytes == two.network().dimensions()[d].bytes, "a short cut carries other bytes", d);
     }
 }
 
-// On one link, first come first served: each message waits until the one before it has left.
 void one_link_serves_in_order() {
     World world({{Block::ring, 2, 1.0, 50.0, 1.0}}, [](const Grid& grid, Engine& engine) {
         return std::make_unique<StoreAndForwardNetwork>(grid, scale, engine);

@@ -1,22 +1,19 @@
-// Network on chip: a run's messages as flits over the routers of a chip or a wafer.
-//
-// Runs network/noc/simulator.hpp beside the engine, one event for each active cycle. Each rank is a
-// node with its own router, on the topology's rings and meshes. A cycle is a flit's time on a link;
-// a link's latency is its channel's, in whole cycles. A message arrives with its last flit.
-// Trade-off: every flit visits every router, so for hundreds of ranks and megabytes each.
+// Network on chip: a run's messages as flits (network/noc/simulator.hpp), one event for each active
+// cycle. A cycle is a flit's time on a link; its latency is the channel's, in whole cycles.
+// Trade-off: for hundreds of ranks and megabytes each.
 #include <algorithm>
 #include <cmath>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/ensure.hpp"
 #include "base/pool.hpp"
 #include "base/unsupported.hpp"
 #include "base/variant.hpp"
-#include "base/vector.hpp"
 #include "engine/engine.hpp"
 #include "fabric/grid.hpp"
 #include "network/level.hpp"
@@ -30,7 +27,6 @@ namespace yantra::inline YANTRA_RUN {
 
 namespace {
 
-// Whether each rank is linked both ways to the next only.
 bool is_line(const BlockTable& table) {
     if (table.switches() != 0 || table.links() != 2 * (table.ranks() - 1)) {
         return false;
@@ -46,7 +42,7 @@ bool is_line(const BlockTable& table) {
 
 struct Chip {
     noc::Settings settings;
-    Vector<u32> dimension;   // of the grid, by the chip's: those of one rank are left out
+    std::vector<u32> dimension;   // of the grid, by the chip's: those of one rank are left out
     double flit_bytes = 0.0;
     double cycle_ns = 0.0;
 };
@@ -68,7 +64,7 @@ void add_dimension(Chip& chip, const Grid& grid, u32 d) {
     }
     chip.cycle_ns = cycle_ns;
     const double cycles = std::ceil(dimension.latency_ns / cycle_ns - 1e-9);
-    // Of body flits: two stages, the channel, and the credit's way.
+    // Two stages, the channel, and the credit's way.
     const double round_trip = 3 + 2 * std::max(cycles, 1.0);
     const u64 slots = u64{chip.settings.vcs} * chip.settings.buffer_flits;
     if (round_trip > static_cast<double>(slots)) {
@@ -149,13 +145,13 @@ public:
         wake();
     }
 
-    Vector<LinkRecord> links() const override {
-        Vector<LinkRecord> records;
+    std::vector<LinkRecord> links() const override {
+        std::vector<LinkRecord> records;
         each_link([&](u32 d, u32 from, u32 to, const LinkUse& use) { records.push_back({d, from, to, use}); });
         return records;
     }
-    Vector<LinkUse> dimensions() const override {
-        Vector<LinkUse> sums(grid_.dimensions());
+    std::vector<LinkUse> dimensions() const override {
+        std::vector<LinkUse> sums(grid_.dimensions());
         each_link([&](u32 d, u32, u32, const LinkUse& use) {
             sums[d].bytes += use.bytes;
             sums[d].messages += use.messages;
@@ -245,7 +241,6 @@ private:
         simulator_.channels().crossings().kept().clear();
     }
 
-    // By number, in whole flits and packets.
     template <class Use>
     void each_link(Use&& use) const {
         const noc::Layout& layout = simulator_.channels().layout();
@@ -276,22 +271,21 @@ private:
 };
 
 template <class List>
-Vector<std::string> names_of_kinds(const List& all) {
-    Vector<std::string> names;
+std::vector<std::string> names_of_kinds(const List& all) {
+    std::vector<std::string> names;
     for (const auto& one : all) {
         names.push_back(one.name);
     }
     return names;
 }
 
-double place_of(const Vector<std::string>& names, const char* name) {
+double place_of(const std::vector<std::string>& names, const char* name) {
     return static_cast<double>(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
-// Call after all routers and routings are registered.
-Vector<NetworkOption> noc_network_options() {
-    const Vector<std::string> routers = names_of_kinds(noc::routers());
-    const Vector<std::string> routings = names_of_kinds(noc::routings());
+std::vector<NetworkOption> noc_network_options() {
+    const std::vector<std::string> routers = names_of_kinds(noc::routers());
+    const std::vector<std::string> routings = names_of_kinds(noc::routings());
     return {
         {"flit", "B", 16.0, 1.0, "that a link carries in a cycle, so a cycle is this over its bandwidth"},
         {"packet_flits", "", 4.0, 1.0, "of the longest packet; a message is cut into such"},

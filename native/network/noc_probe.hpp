@@ -1,10 +1,10 @@
-// What a recorded run notes of messages on chip: sender, uncontended time, and when packets held
-// channels. Consecutive packets of a message on a channel are one stretch.
+// What a recorded run notes of messages on chip. Consecutive packets of a message on a channel are
+// one stretch.
 #pragma once
 
 #include <algorithm>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "network/ways_probe.hpp"
 
 namespace yantra::inline YANTRA_RUN {
@@ -64,7 +64,7 @@ private:
         last.bytes = 0;
     }
 
-    Vector<Stretch> stretches_;   // by link: the last one, while it may grow
+    std::vector<Stretch> stretches_;   // by link: the last one, while it may grow
 };
 
 #endif

@@ -2,19 +2,17 @@
 #pragma once
 
 #include <string>
-
-#include "base/vector.hpp"
+#include <vector>
 
 namespace yantra {
 
-// Times are in ns, bandwidths in GB/s, which is bytes per ns.
 struct NetworkOption {
     std::string name;
     std::string unit;          // "ns", "GB/s", "bit/s", "B" or "" for a plain number
     double fallback = 0.0;     // NaN: none, so left out unless given
     double least = 0.0;
     std::string help;
-    Vector<std::string> choices = {};   // names of the numbers; of `fallback` too
+    std::vector<std::string> choices = {};   // names of the numbers; of `fallback` too
     bool by_rate = false;      // may also be given by link rate: NAME@GBPS
 };
 

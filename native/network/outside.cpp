@@ -96,7 +96,6 @@ void OutsideNetwork::let_depart(Transit& transit, u64 tick) {
 
 void OutsideNetwork::arrives(u32 message, u64 tick, u64 departed) {
     Transit& transit = under_way(message);
-    // A sender may hear of departure after arrival, as through an ACK.
     const bool has_left_late = transit.has_departed && tick < transit.departed_at;
     if ((!transit.has_departed && departed < now()) || has_left_late || tick < now()) {
         throw Unsupported("the network lets a message arrive before it was sent");
@@ -108,7 +107,6 @@ void OutsideNetwork::arrives(u32 message, u64 tick, u64 departed) {
     queue_.schedule(tick, transit.arrived);
     probe_.arrival_scheduled();
     for (u32 link : transit.path) {
-        // It was there at some time while under way.
         probe_.carried(message, link, transit.sent_at, tick, transit.bytes);
         if (!loads_.empty()) {
             loads_[link] -= transit.bytes;

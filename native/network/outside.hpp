@@ -1,16 +1,13 @@
-// OutsideNetwork: connects a network from outside the core.
-//
-// Counts bytes for every dimension crossed, like the analytical network; over a fabric for every
-// link of the route, busy for the bytes' time, or none if the network has its own ways. Such runs
-// are never folded.
+// OutsideNetwork: connects a network from outside the core, counting bytes for every dimension
+// crossed, or every link of the route. Such runs are never folded.
 #pragma once
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "base/pool.hpp"
 #include "base/variant.hpp"
-#include "base/vector.hpp"
 #include "engine/engine.hpp"
 #include "fabric/grid.hpp"
 #include "network/network.hpp"
@@ -26,12 +23,12 @@ public:
 
     void send(const Message& message, Notice arrived, Notice departed) override;
     void handle(const Event& event) override { network_->wakes(event.index); }
-    Vector<LinkRecord> links() const override {
-        return ways_ ? ways_->records(use_) : Vector<LinkRecord>();
+    std::vector<LinkRecord> links() const override {
+        return ways_ ? ways_->records(use_) : std::vector<LinkRecord>();
     }
-    Vector<LinkUse> dimensions() const override { return ways_ ? ways_->uses(use_) : use_; }
+    std::vector<LinkUse> dimensions() const override { return ways_ ? ways_->uses(use_) : use_; }
     NetworkReport report() override {
-        return {ways_ ? ways_->busiest(use_) : Vector<u64>(), {}, transits_.taken(), nullptr};
+        return {ways_ ? ways_->busiest(use_) : std::vector<u64>(), {}, transits_.taken(), nullptr};
     }
 
 private:
@@ -43,7 +40,7 @@ private:
         u64 departed_at = 0;
         bool under_way = false;
         bool has_departed = false;
-        Vector<u32> path;
+        std::vector<u32> path;
     };
 
     u64 now() const override { return queue_.now(); }
@@ -62,8 +59,8 @@ private:
     TimeScale scale_;
     std::optional<Ways> ways_;     // over a fabric
     bool has_routes_;
-    Vector<LinkUse> use_;     // by dimension; over a fabric by link
-    Vector<u64> loads_;       // by link, if a routing asks
+    std::vector<LinkUse> use_;     // by dimension; over a fabric by link
+    std::vector<u64> loads_;       // by link, if a routing asks
     Pool<Transit, Freed::readable> transits_;   // whether they are under way
     u32 transits_made_ = 0;
     u32 sent_ = 0;

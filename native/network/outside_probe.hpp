@@ -1,11 +1,10 @@
-// What a recorded run notes of messages on a network from outside: the sender causes the arrival,
-// whatever woke the network in between.
+// What a recorded run notes of messages on a network from outside: the sender causes the arrival.
 #pragma once
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "engine/event.hpp"
 #include "record/recorder.hpp"
 
@@ -32,7 +31,6 @@ public:
         }
         sender_[message] = recorder_.trail;
     }
-    // What is scheduled until arrival_scheduled() is caused by the sender.
     void arrives(u32 message) { present_ = std::exchange(recorder_.trail, sender_[message]); }
     void arrival_scheduled() { recorder_.trail = present_; }
 
@@ -46,7 +44,7 @@ protected:
 private:
     Recorder& recorder_;
     Trail present_;
-    Vector<Trail> sender_;   // by message
+    std::vector<Trail> sender_;   // by message
 };
 
 #endif

@@ -1,4 +1,4 @@
-// PacketClock: ticks of the packets' simulator for ticks of the engine, and back.
+// PacketClock: ticks of the packets' simulator for the engine's, and back.
 #pragma once
 
 #include "base/types.hpp"
@@ -9,11 +9,10 @@ struct PacketClock {
     u64 packets_per_ns;
     u64 engine_per_ns;
 
-    // The first of the engine that is not before.
     u64 of_engine(u64 packets) const {
         return (packets * engine_per_ns + packets_per_ns - 1) / packets_per_ns;
     }
-    // The last of the packets that is not after; the first that is not before.
+    // The last that is not after; the first that is not before.
     u64 of_packets(u64 engine) const { return engine * packets_per_ns / engine_per_ns; }
     u64 next_of_packets(u64 engine) const {
         return (engine * packets_per_ns + engine_per_ns - 1) / engine_per_ns;

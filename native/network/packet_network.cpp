@@ -6,10 +6,10 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/ensure.hpp"
 #include "base/unsupported.hpp"
-#include "base/vector.hpp"
 #include "network/level.hpp"
 #include "network/packet/fabric_spec.hpp"
 #include "network/packet/options.hpp"
@@ -68,7 +68,7 @@ PacketNetwork::PacketNetwork(const NetworkSetup& setup)
       tiers_(setup.parameters, ways_),
       simulator_(packet::spec_of(graph_, settings_, tiers_.links()), settings_, *this),
       changes_(setup.parameters, ways_.links(), setup.engine.queue, changes, known),
-      orders_(settings_.quirks == 0 ? setup.rank_order() : Vector<u16>()),
+      orders_(settings_.quirks == 0 ? setup.rank_order() : std::vector<u16>()),
       clock_{settings_.ticks_per_ns(), setup.semantics.scale.ticks_per_ns()},
       routes_(ways_, tiers_, simulator_, settings_.entropies) {
     if (ways_.by_packet()) {
@@ -161,8 +161,7 @@ void PacketNetwork::handle(const Event& event) {
     }
 }
 
-// At the end of the tick, so that order among its packets depends only on `order`, not on unrelated
-// packets.
+// So that order depends only on `order`.
 void PacketNetwork::wake_to_now() {
     if (settings_.quirks == 0 && !queue_.tick_is_over()) {
         queue_.schedule(queue_.now(), {Owner::network, wakes}, wake_number_);
@@ -205,7 +204,7 @@ void PacketNetwork::end_span(u32 link) {
     }
 }
 
-// Links with only ACKs get an empty span, so that link rows match records.
+// So that link rows match records.
 void PacketNetwork::end_spans() {
     if constexpr (WaysProbe::keeps_spans) {
         open_.resize(simulator_.ports().size());
@@ -263,7 +262,6 @@ void PacketNetwork::completed(u32 number) {
         queue_.schedule(queue_.now(), transit.departed);
         probe_.arrival_scheduled();
     }
-    // The receiver hears of the ACK after the sender.
     if (settings_.has(packet::Quirk::late_receiver)) {
         arrive(number);
     }
@@ -274,8 +272,8 @@ void PacketNetwork::completed(u32 number) {
     --under_way_;
 }
 
-Vector<LinkUse> PacketNetwork::use() const {
-    Vector<LinkUse> found;
+std::vector<LinkUse> PacketNetwork::use() const {
+    std::vector<LinkUse> found;
     for (u32 link = 0; link < simulator_.ports().size(); ++link) {
         const packet::Port& port = simulator_.ports()[link];
         const u64 busy_ticks = simulator_.watch().busy_ticks(LinkId(link));
@@ -284,7 +282,7 @@ Vector<LinkUse> PacketNetwork::use() const {
     return found;
 }
 
-// Throws Unsupported, with the reason, if flows cannot end.
+// Throws Unsupported if flows cannot end.
 void PacketNetwork::look() const {
     const std::optional<packet::Stuck> stuck = simulator_.stuck();
     if (!stuck || changes_.any_down()) {

@@ -1,20 +1,16 @@
-// Packet network: a run's messages as packets over the fabric, under congestion control.
-//
-// Runs network/packet/simulator.hpp beside the engine, one event for each tick with packet
-// activity. A message is its own queue pair; it has arrived with its last byte, and left when the
-// sender has the last ACK. Formula tiers, no narrower than the other links, add only latency; a
-// message over them alone has no packets. Trade-off: two events a packet and hop, so for one step
-// of dozens of ranks or one collective of a thousand.
+// Packet network: a run's messages as packets under congestion control
+// (network/packet/simulator.hpp). A message has arrived with its last byte, and left with the last
+// ACK. Formula tiers add only latency. Trade-off: two events a packet and hop.
 #pragma once
 
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/never.hpp"
 #include "base/pool.hpp"
 #include "base/variant.hpp"
-#include "base/vector.hpp"
 #include "engine/engine.hpp"
 #include "network/formula_tiers.hpp"
 #include "network/link_changes.hpp"
@@ -29,14 +25,13 @@ namespace yantra::inline YANTRA_RUN {
 
 class PacketNetwork final : public NetworkModel, private packet::Observer {
 public:
-    // Throws std::invalid_argument for what packets cannot cross, Unsupported for what these
-    // settings do not cover.
+    // Throws std::invalid_argument or Unsupported.
     explicit PacketNetwork(const NetworkSetup& setup);
 
     void send(const Message& message, Notice arrived, Notice departed) override;
     void handle(const Event& event) override;
-    Vector<LinkRecord> links() const override { return ways_.records(use()); }
-    Vector<LinkUse> dimensions() const override { return ways_.uses(use()); }
+    std::vector<LinkRecord> links() const override { return ways_.records(use()); }
+    std::vector<LinkUse> dimensions() const override { return ways_.uses(use()); }
     NetworkReport report() override;
     void ranks_end() override {
         catch_up();
@@ -81,10 +76,10 @@ private:
     void received(u32 number) override;
     void arrive(u32 number);
     void completed(u32 number) override;
-    Vector<LinkUse> use() const;
+    std::vector<LinkUse> use() const;
     void look() const;
     // In packet_network_changes.cpp.
-    void check_changes(const Vector<LinkChange>& changes);
+    void check_changes(const std::vector<LinkChange>& changes);
     void change_links();
     void reroute();
     void send_held();
@@ -101,13 +96,13 @@ private:
     const FormulaTiers tiers_;
     packet::Simulator simulator_;
     LinkChanges changes_;
-    const Vector<u16> orders_;   // of ranks; not of switches that take part
+    const std::vector<u16> orders_;   // of ranks; not of switches that take part
     const PacketClock clock_;
     PacketRoutes routes_;
     Pool<Transit> transits_;
-    Vector<OpenSpan> open_;   // by link, of a recorded run
+    std::vector<OpenSpan> open_;   // by link, of a recorded run
     u64 under_way_ = 0;            // as packets
-    Vector<u32> held_;        // messages without a way when sent
+    std::vector<u32> held_;        // messages without a way when sent
     u64 since_look_ = 0;
     u64 wake_at_ = never_wakes;
     u32 wake_number_ = 0;

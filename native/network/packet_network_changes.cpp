@@ -1,15 +1,13 @@
-// Messages as packets when links fail, return or change rate.
-//
-// Packets on or queued for a failed link are lost (network/packet/faults.hpp). Once that is known,
-// messages take other ways or pause until one exists.
+// Messages when links fail, return or change rate: packets are lost (network/packet/faults.hpp);
+// once known, messages take other ways or pause.
 #include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/unsupported.hpp"
-#include "base/vector.hpp"
 #include "network/packet_network.hpp"
 
 namespace yantra {
@@ -23,7 +21,7 @@ u64 bits_of(double bytes_per_ns) { return static_cast<u64>(std::llround(bytes_pe
 
 }  // namespace
 
-void PacketNetwork::check_changes(const Vector<LinkChange>& changes) {
+void PacketNetwork::check_changes(const std::vector<LinkChange>& changes) {
     if (changes_.any() && settings_.has(packet::Quirk::no_retransmission_timer)) {
         throw Unsupported("cluster.failures: network.semantics ns3_fork has no timer, so nobody would notice what a link "
                           "that fails has lost; take yantra");
@@ -43,7 +41,7 @@ void PacketNetwork::change_links() {
     changes_.apply(under_way_ == 0 && held_.empty(), [this](u32 link, double rate) {
         simulator_.faults().change_link(LinkId(link), bits_of(rate));
     });
-    Vector<packet::SenderId> again;
+    std::vector<packet::SenderId> again;
     simulator_.senders().each_under_way([this, &again](u32 number, packet::SenderId sender) {
         watch(number);
         if (simulator_.faults().is_cut(sender) && !is_cut(transits_[number].routes)) {
@@ -72,7 +70,7 @@ void PacketNetwork::reroute() {
     changes_.becomes_known();
     ways_.avoid(changes_.avoided());
     routes_.forget();
-    Vector<std::pair<u32, packet::SenderId>> cut;   // messages and their senders
+    std::vector<std::pair<u32, packet::SenderId>> cut;   // messages and their senders
     simulator_.senders().each_under_way([this, &cut](u32 number, packet::SenderId sender) {
         if (crosses_avoided(transits_[number].routes)) {
             cut.emplace_back(number, sender);

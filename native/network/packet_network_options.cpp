@@ -6,9 +6,9 @@
 #include <limits>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 #include "network/packet/options.hpp"
 #include "network/packet/presets.hpp"
 #include "network/packet/queue_discipline.hpp"
@@ -26,21 +26,21 @@ bool is_own(const std::string& name) {
 }
 
 bool is_choice(const std::string& name) {
-    const Vector<packet::SchemeOption>& all = packet::network_options();
+    const std::vector<packet::SchemeOption>& all = packet::network_options();
     return std::any_of(all.begin(), all.end(),
                        [&name](const auto& option) { return option.name == name && !option.choices.empty(); });
 }
 
 template <class List>
-Vector<std::string> choices_of(const List& all, std::string first) {
-    Vector<std::string> names = {std::move(first)};
+std::vector<std::string> choices_of(const List& all, std::string first) {
+    std::vector<std::string> names = {std::move(first)};
     for (const auto& one : all) {
         names.push_back(one.name);
     }
     return names;
 }
 
-Vector<NetworkOption> own_network_options() {
+std::vector<NetworkOption> own_network_options() {
     return {
         {"preset", "", 0.0, 0.0, "a congestion control and all that goes with it",
          choices_of(packet::presets(), "of_congestion_control")},
@@ -58,12 +58,11 @@ Vector<NetworkOption> own_network_options() {
     };
 }
 
-// The preset's value unless one is given.
 NetworkOption change_of(const packet::SchemeOption& option, const std::string& of) {
     constexpr double not_given = std::numeric_limits<double>::quiet_NaN();
     std::string help = option.help.substr(0, option.help.find_last_not_of('.') + 1);
     help[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(help[0])));
-    Vector<std::string> choices = option.choices;
+    std::vector<std::string> choices = option.choices;
     if (!choices.empty()) {
         choices.insert(choices.begin(), "of_preset");
         return {option.name, "", 0.0, 0.0, of.empty() ? help : of + ": " + help, choices};
@@ -74,7 +73,7 @@ NetworkOption change_of(const packet::SchemeOption& option, const std::string& o
 
 }  // namespace
 
-// Value 0 of `preset` and `congestion_control` defers to the other.
+// Value 0 defers to the other.
 packet::Settings packet_settings_of(const std::map<std::string, double>& options, double host_gbps) {
     const auto number = [&options](const char* name) {
         const auto found = options.find(name);
@@ -114,14 +113,14 @@ packet::Settings packet_settings_of(const std::map<std::string, double>& options
     return made;
 }
 
-Vector<NetworkOption> packet_network_options() {
-    Vector<NetworkOption> made = own_network_options();
+std::vector<NetworkOption> packet_network_options() {
+    std::vector<NetworkOption> made = own_network_options();
     for (const packet::SchemeOption& option : packet::network_options()) {
         if (!is_own(option.name)) {
             made.push_back(change_of(option, ""));
         }
     }
-    Vector<std::string> names;
+    std::vector<std::string> names;
     std::map<std::string, std::pair<std::string, packet::SchemeOption>> of_schemes;
     for (const packet::Scheme& scheme : packet::schemes()) {
         for (const packet::SchemeOption& option : scheme.options) {

@@ -39,10 +39,10 @@ bool PacketRoutes::is_by_formula(OfPair& made) {
     return true;
 }
 
-// Distinct ways; those that leave by another port than the first are left out.
+// Those that leave by another port than the first are left out.
 void PacketRoutes::spray(u32 from, u32 to, OfPair& made) {
-    std::map<Vector<u32>, u32> found = {{path_, made.data}};
-    Vector<u32> routes = {made.data};
+    std::map<std::vector<u32>, u32> found = {{path_, made.data}};
+    std::vector<u32> routes = {made.data};
     const u32 port = path_[0];
     for (u32 packet = 1; packet < entropies_; ++packet) {
         ways_.route(from, to, packet, nullptr, path_);

@@ -1,14 +1,12 @@
-// PacketRoutes: what messages between two places cross, found once: routes of their packets and
-// ACKs, or links by formula.
-//
-// Trade-off: memory for each pair that communicates.
+// PacketRoutes: what messages between two places cross, found once. Trade-off: memory for each pair
+// that communicates.
 #pragma once
 
 #include <span>
 #include <unordered_map>
+#include <vector>
 
 #include "base/variant.hpp"
-#include "base/vector.hpp"
 #include "network/formula_tiers.hpp"
 #include "network/packet/simulator.hpp"
 #include "network/ways.hpp"
@@ -27,10 +25,9 @@ public:
     };
     struct FormulaWay {
         FormulaTiers::Stretch stretch;
-        Vector<u32> links;
+        std::vector<u32> links;
     };
 
-    // `entropies`: the most ways that a message's packets are sprayed over.
     PacketRoutes(Ways& ways, const FormulaTiers& tiers, packet::Simulator& simulator, u32 entropies)
         : ways_(ways), tiers_(tiers), simulator_(simulator), entropies_(entropies) {}
 
@@ -39,7 +36,6 @@ public:
     // The links avoided have changed.
     void forget() { of_pair_.clear(); }
 
-    // Whether a route of packets or ACKs does.
     template <class Crosses>
     bool any_of(const OfPair& of, Crosses&& crosses) const {
         const packet::Routes& all = simulator_.routes();
@@ -59,8 +55,8 @@ private:
     packet::Simulator& simulator_;
     const u32 entropies_;
     std::unordered_map<u64, OfPair> of_pair_;   // by places
-    Vector<FormulaWay> formula_ways_;
-    Vector<u32> path_;
+    std::vector<FormulaWay> formula_ways_;
+    std::vector<u32> path_;
 };
 
 }  // namespace yantra

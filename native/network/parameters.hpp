@@ -5,7 +5,6 @@
 #include <memory>
 #include <vector>
 
-#include "base/vector.hpp"
 #include "engine/engine.hpp"
 #include "engine/semantics.hpp"
 #include "fabric/graph.hpp"
@@ -16,17 +15,16 @@
 namespace yantra {
 
 struct NetworkParameters {
-    Vector<Dimension> dimensions;
-    Vector<std::shared_ptr<const BlockTable>> tables;   // by dimension; null where none
-    // Crossed in place of the dimensions' links; or null.
+    std::vector<Dimension> dimensions;
+    std::vector<std::shared_ptr<const BlockTable>> tables;   // by dimension; null where none
     std::shared_ptr<const FabricGraph> fabric;
     RoutingChoice routing;           // over the fabric
-    Vector<u32> placement;      // by rank, then by switch that programs name: its device of the fabric
-    Vector<LinkChange> link_changes;   // of the fabric, in order of time
+    std::vector<u32> placement;      // by rank, then by switch that programs name: its device of the fabric
+    std::vector<LinkChange> link_changes;   // of the fabric, in order of time
     u64 reroute_delay = 0;           // ticks from a failure or return until ways react
-    // By dimension or fabric label: whether links go by formula; or empty.
+    // By dimension or fabric label; or empty.
     std::vector<bool> formula_groups;
-    Vector<BackgroundFlow> background;  // in order of time
+    std::vector<BackgroundFlow> background;  // in order of time
     NetworkChoice choice;
 
     u32 ranks() const {
@@ -48,8 +46,8 @@ struct NetworkSetup {
     const Semantics& semantics;
     const Grid& grid;
     Engine& engine;
-    // By rank: its place in an order by behaviour, not by number; equal if indistinguishable.
-    std::function<Vector<u16>()> rank_order = [] { return Vector<u16>(); };
+    // By rank: its place by behaviour, not by number.
+    std::function<std::vector<u16>()> rank_order = [] { return std::vector<u16>(); };
 };
 
 }  // namespace yantra

@@ -84,12 +84,12 @@ PortTable::Hops PortTable::hops(u32 src, u32 dst) {
     return stop.is(dst) ? Hops{d, of(out), of(in)} : Hops{};
 }
 
-Vector<LinkRecord> PortTable::records() const {
-    Vector<u32> by_link(ports_.size());
+std::vector<LinkRecord> PortTable::records() const {
+    std::vector<u32> by_link(ports_.size());
     std::iota(by_link.begin(), by_link.end(), 0u);
     std::sort(by_link.begin(), by_link.end(),
               [this](u32 a, u32 b) { return ports_[a].link < ports_[b].link; });
-    Vector<LinkRecord> found;
+    std::vector<LinkRecord> found;
     for (const u32 at : by_link) {
         const Port& port = ports_[at];
         if (port.use.messages > 0) {
@@ -100,11 +100,11 @@ Vector<LinkRecord> PortTable::records() const {
     return found;
 }
 
-Vector<LinkRecord> PortTable::records_of(const Grid& grid, const PortClasses& classes,
-                                         const Vector<LinkUse>& uses) {
+std::vector<LinkRecord> PortTable::records_of(const Grid& grid, const PortClasses& classes,
+                                              const std::vector<LinkUse>& uses) {
     const Links links(grid);
-    const Vector<u32> first = links.first_of_dimensions();
-    Vector<LinkRecord> found;
+    const std::vector<u32> first = links.first_of_dimensions();
+    std::vector<LinkRecord> found;
     for (u32 link = 0; link < links.count(); ++link) {
         const u32 d = links.dimension_of(link);
         const u32 port = classes.of(link, d, link - first[d], grid.dimension(d).block);

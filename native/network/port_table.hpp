@@ -1,14 +1,12 @@
-// PortTable: which port a link is, how long bytes hold it, and what it carried.
-//
-// A port is one direction of a rank's link. In a run of all ranks it gets its number when a message
-// first crosses it, so memory follows the links in use; in a folded run its class is its number.
+// PortTable: which port (one direction of a rank's link) a link is, and what it carried. It gets
+// its number when first crossed; in a folded run its class is its number.
 #pragma once
 
 #include <unordered_map>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/variant.hpp"
-#include "base/vector.hpp"
 #include "fabric/grid.hpp"
 #include "fabric/links.hpp"
 #include "network/crossed.hpp"
@@ -16,11 +14,11 @@
 
 namespace yantra::inline YANTRA_RUN {
 
-// Which ports are one in a folded run: by the classes of their ranks if messages cross only links
-// of source and destination; else by classes of links.
+// By the classes of their ranks if messages cross only links of source and destination; else by
+// classes of links.
 struct PortClasses {
-    const Vector<u32>* of_ranks = nullptr;   // by rank
-    const Vector<u64>* ranks = nullptr;      // by class of ranks: how many
+    const std::vector<u32>* of_ranks = nullptr;   // by rank
+    const std::vector<u64>* ranks = nullptr;      // by class of ranks: how many
     const LinkClasses* of_links = nullptr;
     bool are_given() const { return of_ranks != nullptr || of_links != nullptr; }
     // `none` where no message passes.
@@ -48,7 +46,6 @@ struct Port {
 
 class PortTable {
 public:
-    // A way over one link of the source and, with a switch, one of the destination.
     struct Hops {
         u32 dimension = none;
         u32 out = none;
@@ -60,7 +57,6 @@ public:
 
     bool are_classes() const { return are_classes_; }
     const Links& links() const { return links_; }
-    // Not links between switches, which are unlimited.
     bool has(u32 link, u32 dimension) const {
         return grid_.table(dimension) == nullptr || is_at_rank(link);
     }
@@ -73,7 +69,7 @@ public:
     u32 class_of(u32 link) const;
     // Its name in a recording.
     u32 recorded(u32 port) const { return are_classes_ ? port : ports_[port].link; }
-    // Not simple where it crosses more links than those.
+    // Not simple where it crosses more links.
     Hops hops(u32 src, u32 dst);
 
     u64 latency(u32 dimension) const { return latency_[dimension]; }
@@ -102,14 +98,13 @@ public:
     Port& operator[](u32 port) { return ports_[port]; }
     const Port& operator[](u32 port) const { return ports_[port]; }
     u32 size() const { return static_cast<u32>(ports_.size()); }
-    Port* begin() { return ports_.begin(); }
-    Port* end() { return ports_.end(); }
-    const Port* begin() const { return ports_.begin(); }
-    const Port* end() const { return ports_.end(); }
-    // Of a run of all ranks; of a folded one by records_of().
-    Vector<LinkRecord> records() const;
-    static Vector<LinkRecord> records_of(const Grid& grid, const PortClasses& classes,
-                                         const Vector<LinkUse>& uses);
+    auto begin() { return ports_.begin(); }
+    auto end() { return ports_.end(); }
+    auto begin() const { return ports_.begin(); }
+    auto end() const { return ports_.end(); }
+    std::vector<LinkRecord> records() const;
+    static std::vector<LinkRecord> records_of(const Grid& grid, const PortClasses& classes,
+                                              const std::vector<LinkUse>& uses);
 
 private:
     // The times of the last size.
@@ -125,13 +120,13 @@ private:
     const Grid& grid_;
     TimeScale scale_;
     Links links_;
-    Vector<u32> first_link_;       // by dimension
-    Vector<u64> latency_;          // by dimension: ticks
-    Vector<Times> times_;          // by dimension
+    std::vector<u32> first_link_;       // by dimension
+    std::vector<u64> latency_;          // by dimension: ticks
+    std::vector<Times> times_;          // by dimension
     PortClasses classes_;
     bool are_classes_;
-    Vector<Port> ports_;
-    Vector<u32> number_;           // by link, if few: its port, of a run of all ranks
+    std::vector<Port> ports_;
+    std::vector<u32> number_;           // by link, if few: its port, of a run of all ranks
     std::unordered_map<u32, u32> numbers_;   // the same if many
 };
 

@@ -40,7 +40,6 @@ u32 PortNetwork::only_link(RankId src, RankId dst) {
 
 // --- Messages
 
-// Holders of ports on the way must report what is under way.
 void PortNetwork::foresee(const Message& message, u32 dst) {
     for (Links::Stop stop{message.src.index(), none}; !stop.is(dst);) {
         const u32 link = ports_.links().next(stop, dst);
@@ -117,7 +116,6 @@ void PortNetwork::handle(const Event& event) {
     fail("an event that the ports do not know");
 }
 
-// Call once the tick's messages are known.
 void PortNetwork::settle() {
     if (!queue_.tick_is_over()) {
         queue_.schedule(queue_.now(), {Owner::network, settles}, 0);
@@ -176,7 +174,7 @@ inline void PortNetwork::serve_one(u32 at) {
 
 // Equal parts of the rate, shortest message first.
 void PortNetwork::share(std::span<const u32> transits) {
-    Vector<u32> by_size(transits.begin(), transits.end());
+    std::vector<u32> by_size(transits.begin(), transits.end());
     std::stable_sort(by_size.begin(), by_size.end(),
                      [this](u32 a, u32 b) { return transits_[a].bytes < transits_[b].bytes; });
     const u32 port = transits_[by_size.front()].port;
@@ -226,7 +224,6 @@ void PortNetwork::go_on(u32 at, u64 begins_at, u64 tail) {
         if (next != d || grid_.dimension(d).block != Block::switched) {
             queue_.schedule(transit.comes, {Owner::network, comes}, at);
         } else if (begins_at == queue_.now()) {
-            // Heads take equally long from any rank, so they arrive in this order.
             transit.comes = begins_at + lead;
             comes_new(at, landing_);
         } else {
@@ -249,7 +246,6 @@ void PortNetwork::send_over_links(std::span<const OverLink> many, u64 bytes) {
     }
 }
 
-// Finds their ports; whether all are free and distinct.
 bool PortNetwork::are_alone(std::span<const OverLink> many, u64 bytes) {
     const u64 now = queue_.now();
     hops_.clear();
@@ -327,8 +323,8 @@ void PortNetwork::pass_rounds(std::span<const OverLink> many, u64 bytes, u64 rou
 
 // --- What was carried
 
-Vector<LinkUse> PortNetwork::dimensions() const {
-    Vector<LinkUse> sums = use_;
+std::vector<LinkUse> PortNetwork::dimensions() const {
+    std::vector<LinkUse> sums = use_;
     for (const Turn& turn : turns_) {
         for (std::size_t i = 0; i < turn.messages.size(); ++i) {
             const MessagesInTurn& of = turn.messages[i];
@@ -338,8 +334,8 @@ Vector<LinkUse> PortNetwork::dimensions() const {
     return sums;
 }
 
-Vector<LinkUse> PortNetwork::uses() const {
-    Vector<LinkUse> uses;
+std::vector<LinkUse> PortNetwork::uses() const {
+    std::vector<LinkUse> uses;
     for (const Port& port : ports_) {
         uses.push_back(port.use);
     }
@@ -360,7 +356,7 @@ Vector<LinkUse> PortNetwork::uses() const {
 NetworkReport PortNetwork::report() {
     NetworkReport found;
     found.busiest.resize(grid_.dimensions());
-    const Vector<LinkUse> all = uses();
+    const std::vector<LinkUse> all = uses();
     for (u32 port = 0; port < ports_.size(); ++port) {
         u64& most = found.busiest[ports_[port].dimension];
         most = std::max(most, all[port].busy_ticks);

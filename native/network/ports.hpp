@@ -1,24 +1,15 @@
-// Port network: the analytical network of native scenarios; messages take turns on ranks' links.
-//
-// An uncontended message takes exactly the formula (analytical_formula.hpp). A port, one direction
-// of a rank's link, carries one stream at its rate. A message holds each port for its bytes. Its
-// head moves on once it has crossed (cut-through switching: Kermani and Kleinrock, "Virtual
-// cut-through", Computer Networks 3, 1979) and queues in order of arrival. In one tick, a rank's
-// messages go by tag, then by sending, and heads of several ranks share a port evenly, so that no
-// time depends on rank numbers. At a port faster than the last, a message starts when it can pass
-// without gaps. Trade-off: one more event for each tick with messages. Links between switches and
-// buffers are unlimited, and senders never held back.
-//
-// In a folded run a port represents its class and may be held for messages in turn
-// (network/held_links.hpp).
+// Port network: the analytical network of native scenarios; messages take turns on ranks' links,
+// cut-through (Kermani and Kleinrock, Computer Networks 3, 1979); an uncontended one takes exactly
+// the formula (analytical_formula.hpp). In one tick a rank's go by tag, then by sending; several
+// ranks share a port evenly. Trade-off: buffers and links between switches are unlimited.
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/pool.hpp"
 #include "base/variant.hpp"
-#include "base/vector.hpp"
 #include "engine/engine.hpp"
 #include "fabric/grid.hpp"
 #include "fabric/links.hpp"
@@ -62,19 +53,19 @@ public:
     void give_up(u32 learnt, std::span<const u64> through) override;
     void carry_on(const Message& message, Notice arrived, i64 since) override;
 
-    Vector<LinkUse> what_repeats() const override;
-    void repeat(const Vector<LinkUse>& before, u64 times) override;
-    bool describe(Vector<u64>& words) const override;
+    std::vector<LinkUse> what_repeats() const override;
+    void repeat(const std::vector<LinkUse>& before, u64 times) override;
+    bool describe(std::vector<u64>& words) const override;
     void leap(u64 ticks) override;
 
-    // In a folded run only on demand: see PortTable::records_of().
-    Vector<LinkRecord> links() const override {
-        return ports_.are_classes() ? Vector<LinkRecord>() : ports_.records();
+    // See PortTable::records_of().
+    std::vector<LinkRecord> links() const override {
+        return ports_.are_classes() ? std::vector<LinkRecord>() : ports_.records();
     }
-    Vector<LinkUse> dimensions() const override;
+    std::vector<LinkUse> dimensions() const override;
     NetworkReport report() override;
     // Includes holds.
-    Vector<LinkUse> uses() const;
+    std::vector<LinkUse> uses() const;
 
 private:
     using Hops = PortTable::Hops;
@@ -96,14 +87,14 @@ private:
         Notice departed;
     };
     struct Gathered {
-        Vector<u32> transits;
+        std::vector<u32> transits;
         bool several = false;   // to one port
     };
     struct Turn {
-        Vector<MessagesInTurn> messages;
-        Vector<Hops> hops;    // of each
-        Vector<u64> busy;     // of each: ticks
-        Vector<u32> ports;    // each once
+        std::vector<MessagesInTurn> messages;
+        std::vector<Hops> hops;    // of each
+        std::vector<u64> busy;     // of each: ticks
+        std::vector<u32> ports;    // each once
         u64 holds = 0;        // not given up
     };
 
@@ -128,15 +119,15 @@ private:
     EventQueue& queue_;
     AnalyticalFormula formula_;
     PortTable ports_;
-    Vector<LinkUse> use_;          // by dimension
+    std::vector<LinkUse> use_;          // by dimension
     Pool<Transit> transits_;
     PortsProbe probe_;
     Gathered coming_;              // to their current ports
     Gathered landing_;             // began to cross to a switch; ports down to ranks are next
-    Vector<u32> served_;
-    Vector<Hops> hops_;            // for are_alone()
+    std::vector<u32> served_;
+    std::vector<Hops> hops_;            // for are_alone()
     bool is_settling_ = false;
-    Vector<Turn> turns_;
+    std::vector<Turn> turns_;
     Holder* holder_ = nullptr;
 };
 

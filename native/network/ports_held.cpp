@@ -1,8 +1,5 @@
 // Ports held for a phase among equal ranks (network/held_links.hpp), and their state for a
-// recurring folded run.
-//
-// Only for classes of ports, and messages over one link of the sender and at most one of the
-// receiver, with nothing else under way there.
+// recurring folded run, with nothing else under way there.
 #include <algorithm>
 
 #include "base/ensure.hpp"
@@ -72,7 +69,6 @@ void PortNetwork::give_up(u32 learnt, std::span<const u64> through) {
     }
 }
 
-// It was alone on its ports since it began to leave, or will be after those before it.
 void PortNetwork::carry_on(const Message& message, Notice arrived, i64 since) {
     const u64 now = queue_.now();
     const u64 begun = now - static_cast<u64>(since);
@@ -101,8 +97,8 @@ void PortNetwork::carry_on(const Message& message, Notice arrived, i64 since) {
 
 // --- What comes again
 
-Vector<LinkUse> PortNetwork::what_repeats() const {
-    Vector<LinkUse> all = use_;
+std::vector<LinkUse> PortNetwork::what_repeats() const {
+    std::vector<LinkUse> all = use_;
     for (const Port& port : ports_) {
         all.push_back(port.use);
     }
@@ -112,7 +108,7 @@ Vector<LinkUse> PortNetwork::what_repeats() const {
     return all;
 }
 
-void PortNetwork::repeat(const Vector<LinkUse>& before, u64 times) {
+void PortNetwork::repeat(const std::vector<LinkUse>& before, u64 times) {
     std::size_t at = 0;
     auto more = [&](LinkUse& use) {
         const LinkUse was = before[at++];
@@ -133,7 +129,7 @@ void PortNetwork::repeat(const Vector<LinkUse>& before, u64 times) {
     }
 }
 
-bool PortNetwork::describe(Vector<u64>& words) const {
+bool PortNetwork::describe(std::vector<u64>& words) const {
     const u64 now = queue_.now();
     for (u32 at = 0; at < ports_.size(); ++at) {
         const Port& port = ports_[at];

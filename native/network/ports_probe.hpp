@@ -1,11 +1,10 @@
-// What a recorded run notes of messages that take turns on ports: the sender, as the cause of the
-// arrival, and when bytes held which port.
+// What a recorded run notes of messages that take turns on ports.
 #pragma once
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "network/outside_probe.hpp"
 
 namespace yantra::inline YANTRA_RUN {

@@ -1,9 +1,9 @@
 #include "network/store_and_forward.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 #include "engine/event_row.hpp"
 #include "network/fabric_queues.hpp"
 #include "network/level.hpp"
@@ -33,9 +33,9 @@ const RegisteredNetwork registered_store_and_forward({
 
 namespace {
 
-Vector<u32> dimension_of_links(const Grid& grid) {
+std::vector<u32> dimension_of_links(const Grid& grid) {
     const Links links(grid);
-    Vector<u32> dimensions(links.count());
+    std::vector<u32> dimensions(links.count());
     for (u32 link = 0; link < dimensions.size(); ++link) {
         dimensions[link] = links.dimension_of(link);
     }
@@ -48,7 +48,7 @@ StoreAndForwardNetwork::StoreAndForwardNetwork(const Grid& grid, TimeScale scale
     : StoreAndForwardNetwork(grid, scale, engine, dimension_of_links(grid)) {}
 
 StoreAndForwardNetwork::StoreAndForwardNetwork(const Grid& grid, TimeScale scale, Engine& engine,
-                                               const Vector<u32>& links)
+                                               const std::vector<u32>& links)
     : grid_(grid),
       scale_(scale),
       queue_(engine.queue),
@@ -77,7 +77,6 @@ u32 StoreAndForwardNetwork::accept(const Message& message, Notice arrived, Notic
 }
 
 void StoreAndForwardNetwork::send(const Message& message, Notice arrived, Notice departed) {
-    // Most messages cross one idle link: nothing is kept.
     Links::Stop stop{message.src.index(), none};
     ensure(message.src != message.dst, "a message to its own sender");
     const u32 link = routes_.next(stop, message.dst.index());
@@ -104,8 +103,8 @@ void StoreAndForwardNetwork::send_over(u32 link, const Message& message, Notice 
     send(message, arrived, {});
 }
 
-// Equal times over idle links form one run of arrivals and one of freed links; others are sent
-// singly. If both fall in one tick, single ones keep their order.
+// Equal times over idle links form one run of arrivals and one of freed links, unless both fall in
+// one tick.
 void StoreAndForwardNetwork::send_over_links(std::span<const OverLink> many, u64 bytes) {
     const u64 now = queue_.now();
     const auto most = static_cast<u32>(many.size());
@@ -154,7 +153,6 @@ void StoreAndForwardNetwork::pass_rounds(std::span<const OverLink> many, u64 byt
     }
 }
 
-// The link is idle and the whole way.
 inline void StoreAndForwardNetwork::cross(u32 link, u64 bytes, Notice arrived) {
     const Times& times = occupy(link, bytes);
     probe_.crosses_at_once(link);
@@ -213,8 +211,7 @@ void StoreAndForwardNetwork::transmit(u32 index, u32 at) {
         queue_.schedule(now + times.busy, transit.departed);
         transit.departed = {};
     }
-    // Arrival comes before the freed link: with no latency the next message finds the link still
-    // busy.
+    // With no latency the next message finds the link still busy.
     if (transit.stop.is(transit.dst)) {
         queue_.schedule(now + times.hop, transit.arrived);
         transits_.give_back(at);
@@ -258,8 +255,8 @@ void StoreAndForwardNetwork::serve_next(u32 index) {
     transmit(index, transit);
 }
 
-Vector<LinkUse> StoreAndForwardNetwork::dimensions() const {
-    Vector<LinkUse> total(grid_.dimensions());
+std::vector<LinkUse> StoreAndForwardNetwork::dimensions() const {
+    std::vector<LinkUse> total(grid_.dimensions());
     for (const Link& link : links_) {
         LinkUse& sum = total[link.dimension];
         sum.bytes += link.use.bytes;
@@ -278,8 +275,8 @@ NetworkReport StoreAndForwardNetwork::report() {
     return found;
 }
 
-Vector<LinkRecord> StoreAndForwardNetwork::links() const {
-    Vector<LinkRecord> records;
+std::vector<LinkRecord> StoreAndForwardNetwork::links() const {
+    std::vector<LinkRecord> records;
     for (u32 link = 0; link < links_.size(); ++link) {
         if (links_[link].use.messages > 0) {
             const auto [from, to] = routes_.ends_of(link);

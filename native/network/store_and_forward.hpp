@@ -1,14 +1,13 @@
 // Store-and-forward network: whole messages, one FIFO per directed link: ASTRA-sim's
-// congestion-aware network.
-//
-// Each hop takes latency + size / bandwidth; the link is free after size / bandwidth
-// (astra-sim-semantics 2.4). Trade-off: two events per hop.
+// congestion-aware network. Each hop takes latency + size / bandwidth; the link is free after size
+// / bandwidth (astra-sim-semantics 2.4). Trade-off: two events per hop.
 #pragma once
+
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/pool.hpp"
 #include "base/variant.hpp"
-#include "base/vector.hpp"
 #include "engine/engine.hpp"
 #include "fabric/grid.hpp"
 #include "fabric/links.hpp"
@@ -30,8 +29,8 @@ public:
     void send_over_links(std::span<const OverLink> many, u64 bytes) override;
     u64 ticks_of_rounds(std::span<const OverLink> many, u64 bytes) override;
     void pass_rounds(std::span<const OverLink> many, u64 bytes, u64 rounds) override;
-    Vector<LinkRecord> links() const override;
-    Vector<LinkUse> dimensions() const override;
+    std::vector<LinkRecord> links() const override;
+    std::vector<LinkUse> dimensions() const override;
     NetworkReport report() override;
 
 protected:
@@ -59,7 +58,7 @@ protected:
 
     // `links`: by dimension.
     StoreAndForwardNetwork(const Grid& grid, TimeScale scale, Engine& engine,
-                           const Vector<u32>& links);
+                           const std::vector<u32>& links);
 
     u32 accept(const Message& message, Notice arrived, Notice departed);
     const Times& times_of(u32 dimension, u64 bytes) {
@@ -77,15 +76,14 @@ protected:
     TimeScale scale_;
     EventQueue& queue_;
     Links routes_;
-    Vector<Link> links_;
-    Vector<Times> times_;  // by dimension
+    std::vector<Link> links_;
+    std::vector<Times> times_;  // by dimension
     Pool<Transit> transits_;
     StoreAndForwardProbe probe_;
 
 private:
     enum Kind : u32 { hop_done, link_free };
 
-    // By default, sends it to the next link.
     virtual void take_on(u32 transit);
     void transmit(u32 link, u32 transit);
     void cross(u32 link, u64 bytes, Notice arrived);

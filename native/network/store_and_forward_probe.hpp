@@ -1,9 +1,9 @@
-// What a recorded run notes of messages that wait for links: who held a link before.
+// What a recorded run notes of messages that wait for links.
 #pragma once
 
 #include <utility>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "engine/event.hpp"
 #include "record/recorder.hpp"
 
@@ -13,8 +13,8 @@ namespace yantra::inline YANTRA_RUN {
 
 struct StoreAndForwardProbe {
     explicit StoreAndForwardProbe(Recorder&) {}
-    void keeps(const Vector<u32>&, std::size_t) {}
-    void stand_for(const Vector<u32>&, Vector<u32>) {}
+    void keeps(const std::vector<u32>&, std::size_t) {}
+    void stand_for(const std::vector<u32>&, std::vector<u32>) {}
     void accepted(u32) {}
     void offered(u32) {}
     void begins_to_cross(u32, u32) {}
@@ -30,13 +30,12 @@ class StoreAndForwardProbe {
 public:
     explicit StoreAndForwardProbe(Recorder& recorder) : recorder_(recorder) {}
 
-    void keeps(Vector<u32> first_of_dimensions, std::size_t links) {
+    void keeps(std::vector<u32> first_of_dimensions, std::size_t links) {
         recorder_.recording().by_hop = true;
         recorder_.recording().first_link = std::move(first_of_dimensions);
         freed_.assign(links, none);
     }
-    // Where one link of each class is kept.
-    void stand_for(const Vector<u32>& class_of, Vector<u32> one_of_class) {
+    void stand_for(const std::vector<u32>& class_of, std::vector<u32> one_of_class) {
         recorder_.recording().link_class = class_of;
         one_of_class_ = std::move(one_of_class);
     }
@@ -53,7 +52,6 @@ public:
         const bool waited = of.offered != recorder_.now();
         recorder_.hop(of.message, number_of(link), waited ? of.offered : freed_[link]);
     }
-    // The link was idle; nothing is kept.
     void crosses_at_once(u32 link) { recorder_.hop(recorder_.trail.detail, number_of(link), freed_[link]); }
     void freed(u32 link) { freed_[link] = recorder_.now(); }
 
@@ -72,9 +70,9 @@ private:
     u32 number_of(u32 link) const { return one_of_class_.empty() ? link : one_of_class_[link]; }
 
     Recorder& recorder_;
-    Vector<OfTransit> transits_;
-    Vector<u32> freed_;     // by link: when it was last freed
-    Vector<u32> one_of_class_;
+    std::vector<OfTransit> transits_;
+    std::vector<u32> freed_;     // by link: when it was last freed
+    std::vector<u32> one_of_class_;
 };
 
 #endif

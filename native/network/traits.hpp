@@ -1,4 +1,4 @@
-// Traits: what a network declares, so that others name no network.
+// What a network declares, so that others name no network.
 #pragma once
 
 #include <array>

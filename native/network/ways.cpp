@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/ensure.hpp"
 #include "base/unsupported.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -21,7 +21,7 @@ u32 Ways::groups() const {
     return fabric_ == nullptr ? grid_.dimensions() : static_cast<u32>(fabric_->labels().size());
 }
 
-void Ways::route(u32 from, u32 to, u32 packet, const LinkLoads* loads, Vector<u32>& path) {
+void Ways::route(u32 from, u32 to, u32 packet, const LinkLoads* loads, std::vector<u32>& path) {
     ensure(from != to, "a message to its own sender");
     if (fabric_ == nullptr) {
         path.clear();
@@ -36,15 +36,14 @@ void Ways::route(u32 from, u32 to, u32 packet, const LinkLoads* loads, Vector<u3
     }
 }
 
-// False if no link is down, or no way avoids them.
-bool Ways::goes_round(const Flow& flow, const LinkLoads* loads, Vector<u32>& path) {
+bool Ways::goes_round(const Flow& flow, const LinkLoads* loads, std::vector<u32>& path) {
     if (of_reduced_ == nullptr) {
         return false;
     }
     struct Loads final : LinkLoads {
         double load(u32 link) const override { return of->load((*number)[link]); }
         const LinkLoads* of = nullptr;
-        const Vector<u32>* number = nullptr;
+        const std::vector<u32>* number = nullptr;
     } of_reduced;
     of_reduced.of = loads;
     of_reduced.number = &link_of_reduced_;
@@ -87,7 +86,6 @@ void Ways::divide(const Flow& flow) {
     routing_->divide(flow, division_);
 }
 
-// Links come after those leading to them, so one pass suffices.
 double Ways::latency_of(const Way& way) {
     double sum = 0.0;
     if (way.parts.empty()) {
@@ -125,8 +123,8 @@ void Ways::avoid(const std::vector<bool>& is_down) {
     of_reduced_ = make_routing(*reduced_, parameters_.routing);
 }
 
-Vector<LinkUse> Ways::uses(const Vector<LinkUse>& of_links) const {
-    Vector<LinkUse> sums(groups());
+std::vector<LinkUse> Ways::uses(const std::vector<LinkUse>& of_links) const {
+    std::vector<LinkUse> sums(groups());
     for (u32 link = 0; link < of_links.size(); ++link) {
         LinkUse& sum = sums[group(link)];
         sum.bytes += of_links[link].bytes;
@@ -136,17 +134,16 @@ Vector<LinkUse> Ways::uses(const Vector<LinkUse>& of_links) const {
     return sums;
 }
 
-Vector<u64> Ways::busiest(const Vector<LinkUse>& of_links) const {
-    Vector<u64> most(groups());
+std::vector<u64> Ways::busiest(const std::vector<LinkUse>& of_links) const {
+    std::vector<u64> most(groups());
     for (u32 link = 0; link < of_links.size(); ++link) {
         most[group(link)] = std::max(most[group(link)], of_links[link].busy_ticks);
     }
     return most;
 }
 
-// By the cluster's links, even where others represent them.
-Vector<LinkRecord> Ways::records(const Vector<LinkUse>& of_links) const {
-    Vector<LinkRecord> records;
+std::vector<LinkRecord> Ways::records(const std::vector<LinkUse>& of_links) const {
+    std::vector<LinkRecord> records;
     for (u32 link = 0; link < of_links.size(); ++link) {
         if (of_links[link].messages == 0) {
             continue;

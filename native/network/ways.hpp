@@ -1,12 +1,11 @@
-// Ways: the links that messages can cross, and each message's path: over the fabric, if any, by
-// routing and placement; else over the dimensions (fabric/links.hpp).
+// Ways: each message's path: over the fabric, if any, by routing and placement; else over the
+// dimensions (fabric/links.hpp).
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "base/variant.hpp"
-#include "base/vector.hpp"
 #include "fabric/grid.hpp"
 #include "fabric/links.hpp"
 #include "fabric/routing/routing.hpp"
@@ -24,7 +23,7 @@ public:
     Ways& operator=(const Ways&) = delete;
 
     virtual u32 links() const { return fabric_ == nullptr ? grid_links_.count() : fabric_->links(); }
-    // If links represent classes, one of the class; else itself.
+    // If links represent classes, one of the class.
     virtual u32 one_of(u32 link) const { return link; }
     double bytes_per_ns(u32 link) const {
         const u32 one = one_of(link);
@@ -40,34 +39,30 @@ public:
     bool by_packet() const { return routing_ != nullptr && kind_->by_packet; }
     bool by_load() const { return routing_ != nullptr && kind_->by_load; }
     bool divides() const { return routing_ != nullptr && kind_->divides; }
-    // A rank's device of the fabric; without a fabric, the rank.
+    // Without a fabric, the rank.
     virtual u32 place(RankId rank) const {
         return fabric_ == nullptr ? rank.index() : parameters_.placement[rank.index()];
     }
     // Precondition: the places differ.
-    void route(u32 from, u32 to, u32 packet, const LinkLoads* loads, Vector<u32>& path);
-    // The way is divided if the routing divides.
+    void route(u32 from, u32 to, u32 packet, const LinkLoads* loads, std::vector<u32>& path);
     virtual void find(u32 from, u32 to, u32 packet, const LinkLoads* loads, Way& way);
-    // Avoids these links, where possible; only over a fabric.
     void avoid(const std::vector<bool>& is_down);
     bool has_fabric() const { return fabric_ != nullptr; }
     u32 start_of(u32 link) const { return fabric_->from(link); }
 
-    // By link of the cluster, a class or none. Null where links represent themselves.
-    virtual const Vector<u32>* class_of() const { return nullptr; }
-    // Two messages came in one tick; the first goes first.
+    // Null where links represent themselves.
+    virtual const std::vector<u32>* class_of() const { return nullptr; }
     virtual void came_at_once(u32 /*from*/, u32 /*to*/) {}
 
-    // The busiest link of each group, and every used link.
-    virtual Vector<LinkUse> uses(const Vector<LinkUse>& of_links) const;
-    Vector<u64> busiest(const Vector<LinkUse>& of_links) const;
-    virtual Vector<LinkRecord> records(const Vector<LinkUse>& of_links) const;
+    virtual std::vector<LinkUse> uses(const std::vector<LinkUse>& of_links) const;
+    std::vector<u64> busiest(const std::vector<LinkUse>& of_links) const;
+    virtual std::vector<LinkRecord> records(const std::vector<LinkUse>& of_links) const;
 
 private:
     u32 group_of(u32 link) const {
         return fabric_ == nullptr ? grid_links_.dimension_of(link) : fabric_->label(link);
     }
-    bool goes_round(const Flow& flow, const LinkLoads* loads, Vector<u32>& path);
+    bool goes_round(const Flow& flow, const LinkLoads* loads, std::vector<u32>& path);
     void divide(const Flow& flow);
     double latency_of(const Way& way);
     const Dimension& of_grid(u32 link) const { return grid_.dimension(grid_links_.dimension_of(link)); }
@@ -78,11 +73,11 @@ private:
     const FabricGraph* fabric_;                  // null: the dimensions
     const RoutingKind* kind_ = nullptr;
     std::unique_ptr<const FabricGraph> reduced_;   // without links that are down
-    Vector<u32> link_of_reduced_;           // by link of it
+    std::vector<u32> link_of_reduced_;           // by link of it
     std::unique_ptr<Routing> routing_;           // over the whole fabric
     std::unique_ptr<Routing> of_reduced_;
     Division division_;
-    Vector<double> reached_ns_;             // by device, when a flow arrives there
+    std::vector<double> reached_ns_;             // by device, when a flow arrives there
 };
 
 }  // namespace yantra

@@ -1,10 +1,9 @@
-// What a recorded run notes of messages that share links: the sender, as the cause of the arrival,
-// uncontended time, and when bytes held which links, at what rate if shared.
+// What a recorded run notes of messages that share links.
 #pragma once
 
 #include <algorithm>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "engine/event.hpp"
 #include "network/outside_probe.hpp"
 #include "record/recorder.hpp"
@@ -17,7 +16,7 @@ struct WaysProbe : OutsideProbe {
     using OutsideProbe::OutsideProbe;
     template <class Group>
     void keeps(u32, u32, const Group&) {}
-    void stand_for(const Vector<u32>*) {}
+    void stand_for(const std::vector<u32>*) {}
     LinkSeries* shared(u32) { return nullptr; }
     void sent_by_nobody(u32) {}
     void takes(u64) {}
@@ -47,15 +46,15 @@ public:
         recorder_.recording().series = LinkSeries(links);
         return &recorder_.recording().series;
     }
-    // By link, where one of each class is kept; or null.
-    void stand_for(const Vector<u32>* class_of) {
+    // Where one of each class is kept; or null.
+    void stand_for(const std::vector<u32>* class_of) {
         if (class_of != nullptr) {
             recorder_.recording().link_class = *class_of;
         }
     }
     void sent_by_nobody(u32 number) { forget(number); }
     void takes(u64 ticks) {
-        Vector<u64>& latency = recorder_.recording().way_latency;
+        std::vector<u64>& latency = recorder_.recording().way_latency;
         latency.resize(std::max<std::size_t>(latency.size(), recorder_.trail.detail + std::size_t{1}));
         latency[recorder_.trail.detail] = ticks;
     }

@@ -1,5 +1,4 @@
-// Gate: admits a limited number (a slot or a queue), in recorded runs. Beyond the initial free
-// places, whoever enters waits for one that left.
+// Gate: admits a limited number, in recorded runs; whoever enters beyond waits for one that left.
 #pragma once
 
 #ifdef YANTRA_RECORDED

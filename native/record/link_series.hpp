@@ -1,15 +1,13 @@
-// LinkSeries: each link's rate from change to change.
-//
-// Adjacent stretches of equal rate (up to rounding) are one. Trade-off: 40 bytes a link and 32 a
-// change.
+// LinkSeries: each link's rate from change to change, up to rounding. Trade-off: 40 bytes a link
+// and 32 a change.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "base/blocks.hpp"
 #include "base/types.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -44,7 +42,7 @@ public:
 
     bool is_empty() const { return links_.empty(); }
     u32 links() const { return static_cast<u32>(links_.size()); }
-    // After finish(): those of one link in order of time.
+    // After finish().
     const Blocks<LinkStretch>& stretches() const { return stretches_; }
     u64 bytes() const { return links_.size() * sizeof(OfLink) + stretches_.bytes(); }
 
@@ -79,7 +77,7 @@ private:
         }
     }
 
-    Vector<OfLink> links_;
+    std::vector<OfLink> links_;
     Blocks<LinkStretch> stretches_;
 };
 

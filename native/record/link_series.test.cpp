@@ -1,9 +1,8 @@
-// Stretches of a link adjoin, none is empty, neighbours differ, and at every time the rate is the
-// last one set.
-#include "base/vector.hpp"
+// Stretches of a link adjoin, neighbours differ, and the rate is the last one set.
 #include "record/link_series.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/test.hpp"
 
@@ -18,7 +17,7 @@ struct Set {
     double rate;
 };
 
-double last_set(const Vector<Set>& sets, u32 link, double at_ns) {
+double last_set(const std::vector<Set>& sets, u32 link, double at_ns) {
     double rate = 0.0;
     for (const Set& set : sets) {
         rate = set.link == link && set.at_ns <= at_ns ? set.rate : rate;
@@ -30,7 +29,7 @@ void is_what_was_set(test::Random& random) {
     for (u64 step = 0; step < 500; ++step) {
         const u32 links = static_cast<u32>(1 + random.below(3));
         LinkSeries series(links);
-        Vector<Set> sets;
+        std::vector<Set> sets;
         double now = 0.0;
         for (u64 left = random.below(30); left > 0; --left) {
             now += static_cast<double>(random.below(3));   // some at the same time
@@ -40,8 +39,8 @@ void is_what_was_set(test::Random& random) {
         now += 1.0;
         series.finish(now);
         series.finish(now);   // once more changes nothing
-        Vector<LinkStretch> before(links);
-        Vector<double> carried(links);
+        std::vector<LinkStretch> before(links);
+        std::vector<double> carried(links);
         for (std::size_t at = 0; at < series.stretches().size(); ++at) {
             const LinkStretch& one = series.stretches()[at];
             LinkStretch& last = before[one.link];

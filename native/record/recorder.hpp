@@ -1,7 +1,5 @@
-// Recorder: writes a Recording during a run; empty in a plain run.
-//
-// A scheduled event has a trail: the moment of scheduling and, for a message, its number. Moments
-// are numbered as handled, so earlier ones have lower numbers.
+// Recorder: writes a Recording during a run; empty in a plain run. Moments are numbered as handled;
+// an event's trail is the moment of scheduling and, for a message, its number.
 #pragma once
 
 #include <algorithm>
@@ -53,7 +51,6 @@ public:
     u32 owner = none;   // the node that sends and receives now
     u64 most_bytes = ~u64{0};
 
-    // Restores the present moment at its end.
     class Scope {
     public:
         explicit Scope(Recorder& recorder) : recorder_(recorder), cause_(recorder.trail.cause) {}
@@ -69,8 +66,8 @@ public:
         u32 cause_;
     };
 
-    // What follows waits for more than the present moment: a new moment, unless there is nothing
-    // more. With `whole`, all of the present event does, so its own moment serves.
+    // What follows waits for more than the present moment. With `whole`, all of the present event
+    // does.
     class Join {
     public:
         Join(Recorder& recorder, u64 time, u32 subject, bool whole = false)
@@ -92,7 +89,6 @@ public:
                 with(recorder_.pop(list));
             }
         }
-        // Makes a new moment in any case.
         void apart() {
             recorder_.begin(time_, recorder_.trail.cause, Why::nothing, subject_, false);
             made_ = true;
@@ -107,7 +103,7 @@ public:
 
     u32 now() const { return trail.cause; }
 
-    // `pure`: all that happens in it waits for all its causes.
+    // `pure`: all in it waits for all its causes.
     void begin(u64 time, u32 cause, Why why, u32 subject, bool pure) {
         const auto moment = static_cast<u32>(recording_.moments.size());
         if ((moment & 0xffff) == 0) {
@@ -118,7 +114,6 @@ public:
         pure_ = pure;
     }
 
-    // Adds an edge to the present moment, the newest.
     void edge(u32 from) { recording_.edges.push_back({trail.cause, from}); }
 
     void push(MomentList& list, u32 moment) {

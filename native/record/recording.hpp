@@ -1,23 +1,17 @@
-// Recording: why everything in a run happened when it did.
-//
-// A run is a graph of moments: handled events, and joins of several prerequisites. A moment has its
-// cause (where it was scheduled), the reason of the delay, and edges from other prerequisites. So
-// its time is the maximum of its cause's plus delay and its edges': a max-plus system (Baccelli,
-// Cohen, Olsder and Quadrat, "Synchronization and linearity", 1992). Causes give the longest path;
-// one backward pass over all edges gives slack. Trade-off: 16 bytes a moment, 32 a message, 8 an
-// edge; subjects have 28 bits.
+// Recording: why everything happened when it did: a graph of moments, each the maximum of its cause
+// plus delay and its edges (max-plus: Baccelli, Cohen, Olsder and Quadrat, "Synchronization and
+// linearity", 1992). Trade-off: 16 bytes a moment, 32 a message, 8 an edge; subjects have 28 bits.
 #pragma once
 
 #include <algorithm>
+#include <vector>
 
 #include "base/blocks.hpp"
 #include "base/types.hpp"
-#include "base/vector.hpp"
 #include "record/link_series.hpp"
 
 namespace yantra {
 
-// What passes between a moment and its cause.
 enum class Why : u8 {
     nothing,       // no time: a join, or an event for the present
     compute,       // subject: a node; so are the next four
@@ -31,6 +25,10 @@ enum class Why : u8 {
     server,        // subject: a node, whose request kept a memory busy
     other,         // subject: a node
     timed,         // the same: a phase of known time since the last member came
+    unexplained_device,   // the same: a delay of a recording
+    unexplained_host,
+    begin,         // the same: the first of a rank that begins later
+    communication,   // the same: as recorded
 };
 
 struct Moment {
@@ -67,7 +65,6 @@ struct MessageLog {
     u32 arrived;
 };
 
-// Begins when both the message and the link are ready.
 struct HopLog {
     u32 message;
     u32 link;
@@ -75,7 +72,7 @@ struct HopLog {
     u32 other;       // and of the earlier; none if the link had carried nothing
 };
 
-// Bytes of a message on a link over a time; evenly, unless `Recording::series` gives the rate.
+// Evenly, unless `Recording::series` gives the rate.
 struct LinkSpan {
     u64 start;
     u64 end;
@@ -89,25 +86,26 @@ struct Recording {
     bool by_span = false;          // links' loads are in `spans`
     bool by_port = false;          // loads are in `port_spans`, only for ranks' links
     u32 span_groups = 0;
-    Vector<u32> span_group;   // by link: its dimension, or its label in a fabric
+    std::vector<u32> span_group;   // by link: its dimension, or its label in a fabric
     Blocks<LinkSpan> spans;
     Blocks<LinkSpan> port_spans;
     LinkSeries series;             // of links that messages share; else empty
-    Vector<u64> way_latency;  // by message, with spans: ticks
+    std::vector<u64> way_latency;  // by message, with spans: ticks
     Blocks<Moment> moments;
     Blocks<Edge> edges;            // by `to`
     Blocks<MessageLog> messages;
     Blocks<HopLog> hops;
-    Vector<u32> issued;       // by node: moments; none if it did not
-    Vector<u32> ended;
-    Vector<u32> instance;     // by node: its collective, the same on all ranks; or none
-    // By rank, or by class of a folded run.
-    Vector<u32> finished;     // moments
-    Vector<u32> first_node;   // into the three above; one more at the end
-    Vector<u32> rank;         // or a class's representative
-    Vector<u64> alike;        // ranks of the class
-    Vector<u32> first_link;   // by dimension, if links are distinguished
-    Vector<u32> link_class;   // of every link of a folded run, whose hops name one of each class
+    std::vector<u32> issued;       // by node: moments; none if it did not
+    std::vector<u32> ended;
+    std::vector<u32> instance;     // by node: its collective, the same on all ranks; or none
+    // By class of a folded run.
+    std::vector<u32> finished;     // moments
+    std::vector<u32> first_node;   // into the three above; one more at the end
+    std::vector<u32> rank;         // or a class's representative
+    std::vector<u64> alike;        // ranks of the class
+    std::vector<u32> first_link;   // by dimension, if links are distinguished
+    std::vector<u32>
+        link_class;  // of every link of a folded run, whose hops name one of each class
 
     u32 message_of(u32 subject) const { return by_hop ? hops[subject].message : subject; }
     u32 actor_of(u32 place) const {

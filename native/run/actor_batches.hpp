@@ -10,8 +10,7 @@
 
 namespace yantra::inline YANTRA_RUN {
 
-// Trade-off: it knows the exchange, whose packets are most of what actors do: the first event of a
-// batch skips the table of components, and ranks in step are one loop.
+// Trade-off: it knows the exchange, whose packets are most of what actors do.
 class ActorBatches final : public Component {
 public:
     ActorBatches(Engine& engine, const Components& components, Exchange& exchange, OrderWatcher* watcher)
@@ -70,7 +69,6 @@ private:
     OrderWatcher* watcher_;
 };
 
-// Work on an actor's memory that is done is an event of who asked for it.
 class DueWork final : public Component {
 public:
     DueWork(LocalBandwidth& local, const Components& components) : local_(local), components_(components) {}

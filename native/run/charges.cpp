@@ -49,7 +49,8 @@ using Ends = std::tuple<u32, u32, u32>;   // of a link: its dimension or label, 
 Ends ends_of(const LinkRecord& link) { return {link.dimension, link.from, link.to}; }
 
 // Links without messages come last.
-Vector<LinkRecord> joined(Vector<LinkRecord> carried, const Vector<LinkRecord>& charged) {
+std::vector<LinkRecord> joined(std::vector<LinkRecord> carried,
+                               const std::vector<LinkRecord>& charged) {
     std::map<Ends, std::size_t> at;
     for (std::size_t i = 0; i < carried.size(); ++i) {
         at.emplace(ends_of(carried[i]), i);
@@ -70,8 +71,8 @@ Vector<LinkRecord> joined(Vector<LinkRecord> carried, const Vector<LinkRecord>& 
 
 }  // namespace
 
-Vector<JobOfRank> jobs_of(const Model& model) {
-    Vector<JobOfRank> jobs;
+std::vector<JobOfRank> jobs_of(const Model& model) {
+    std::vector<JobOfRank> jobs;
     for (u32 rank = 0; rank < model.ranks(); ++rank) {
         jobs.push_back({rank, &model.work.job(rank), true});
     }
@@ -95,7 +96,7 @@ Charges::Charges(const Model& model, const Grid& grid)
 }
 
 bool Charges::are_in(const Model& model) {
-    const Vector<Program>& programs = model.collectives.programs;
+    const std::vector<Program>& programs = model.collectives.programs;
     return std::any_of(programs.begin(), programs.end(), [](const Program& program) {
         const auto* timed = std::get_if<TimedProgram>(&program.machine);
         return timed != nullptr && !timed->charges.empty();
@@ -118,7 +119,7 @@ void Charges::add(const KnownCollective& of, u64 times) {
     for_each_pair(of, [&](u32 src, u32 dst, u64 bytes, u64 messages) { send(src, dst, bytes, messages, times); });
 }
 
-const Vector<u32>& Charges::way(u32 src, u32 dst) {
+const std::vector<u32>& Charges::way(u32 src, u32 dst) {
     ways_.route(ways_.place(RankId(src)), ways_.place(RankId(dst)), 0, nullptr, path_);
     path_.erase(std::remove_if(path_.begin(), path_.end(), [this](u32 link) { return !keeps(link); }), path_.end());
     return path_;
@@ -158,16 +159,16 @@ void Charges::send(u32 src, u32 dst, u64 bytes, u64 messages, u64 times) {
     }
 }
 
-Vector<u32> Charges::take_touched() { return std::exchange(touched_, {}); }
+std::vector<u32> Charges::take_touched() { return std::exchange(touched_, {}); }
 
-void Charges::clear(const Vector<u32>& touched) {
+void Charges::clear(const std::vector<u32>& touched) {
     for (const u32 link : touched) {
         links_[link] = {};
     }
     std::fill(groups_.begin(), groups_.end(), LinkUse{});
 }
 
-void add_charges(const Model& model, const Grid& grid, const Vector<JobOfRank>& jobs, Outcome& outcome) {
+void add_charges(const Model& model, const Grid& grid, const std::vector<JobOfRank>& jobs, Outcome& outcome) {
     std::map<const Job*, std::map<Alike, u64>> of_jobs;
     std::map<KnownCollective, u64> collectives;
     for (const JobOfRank& of : jobs) {
@@ -198,7 +199,7 @@ void add_charges(const Model& model, const Grid& grid, const Vector<JobOfRank>& 
     if (outcome.busiest.size() != charges.groups().size() || charges.links().empty()) {
         return;
     }
-    const Vector<LinkRecord> charged = charges.ways().records(charges.links());
+    const std::vector<LinkRecord> charged = charges.ways().records(charges.links());
     const auto carried = outcome.links_on_demand;
     if (carried) {
         outcome.links_on_demand = [carried, charged] { return joined(carried(), charged); };

@@ -1,16 +1,13 @@
-// Charges: the link load of collectives of known time, by the measured algorithm.
-//
-// A run sends no messages for them, so each pair's bytes are added afterwards to the ways of its
-// messages. A link is busy for the bytes' time; a measured time below that shows as a load above
-// it, not cut off. Counted for the whole cluster, so folded runs agree. Trade-off: ways of an idle
-// network, and no message is delayed.
+// Charges: the link load of collectives of known time, added after the run to the ways of messages,
+// for the whole cluster. A measured time below the bytes' time shows as a load above it. Trade-off:
+// ways of an idle network, and no message is delayed.
 #pragma once
 
 #include <cmath>
 #include <variant>
+#include <vector>
 
 #include "base/variant.hpp"
-#include "base/vector.hpp"
 #include "fabric/grid.hpp"
 #include "model/model.hpp"
 #include "network/ways.hpp"
@@ -26,16 +23,14 @@ struct KnownCollective {
     auto operator<=>(const KnownCollective&) const = default;
 };
 
-// Of a template, or of the rank alone.
 struct JobOfRank {
     u32 rank = 0;
     const Job* job = nullptr;
     bool by_rules = false;
 };
 
-Vector<JobOfRank> jobs_of(const Model& model);
+std::vector<JobOfRank> jobs_of(const Model& model);
 
-// Of a node whose rank is its first member; else no program.
 KnownCollective known_collective(const Model& model, const JobOfRank& of, const Op& op);
 
 class Charges {
@@ -44,19 +39,18 @@ public:
 
     static bool are_in(const Model& model);
 
-    // Calls visit(sender, receiver, bytes, messages) for each pair.
     template <class Visit>
     void for_each_pair(const KnownCollective& of, Visit&& visit);
     // Cached.
-    const Vector<u32>& way(u32 src, u32 dst);
+    const std::vector<u32>& way(u32 src, u32 dst);
     // By link, and dimension or label.
     void add(const KnownCollective& of, u64 times);
-    const Vector<LinkUse>& links() const { return links_; }
-    const Vector<LinkUse>& groups() const { return groups_; }
+    const std::vector<LinkUse>& links() const { return links_; }
+    const std::vector<LinkUse>& groups() const { return groups_; }
     const Ways& ways() const { return ways_; }
     // Since the last call, each once.
-    Vector<u32> take_touched();
-    void clear(const Vector<u32>& touched);
+    std::vector<u32> take_touched();
+    void clear(const std::vector<u32>& touched);
 
 private:
     void send(u32 src, u32 dst, u64 bytes, u64 messages, u64 times);
@@ -69,11 +63,11 @@ private:
     Links of_grid_;
     bool by_link_;        // the network counts a message on every link, else once a dimension
     bool keeps_links_;
-    Vector<LinkUse> links_;
-    Vector<LinkUse> groups_;
-    Vector<u32> touched_;
-    Vector<u32> path_;
-    Vector<u32> members_;
+    std::vector<LinkUse> links_;
+    std::vector<LinkUse> groups_;
+    std::vector<u32> touched_;
+    std::vector<u32> path_;
+    std::vector<u32> members_;
 };
 
 template <class Visit>
@@ -95,6 +89,6 @@ void Charges::for_each_pair(const KnownCollective& of, Visit&& visit) {
     }
 }
 
-void add_charges(const Model& model, const Grid& grid, const Vector<JobOfRank>& jobs, Outcome& outcome);
+void add_charges(const Model& model, const Grid& grid, const std::vector<JobOfRank>& jobs, Outcome& outcome);
 
 }  // namespace yantra

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "transport/tags.hpp"
 
 namespace yantra::inline YANTRA_RUN {
@@ -24,9 +24,9 @@ public:
           collectives_(collectives),
           entered_(grid.ranks()) {}
 
-    Vector<Waiting> all() {
+    std::vector<Waiting> all() {
         list_entered_collectives();
-        Vector<Waiting> lines;   // the first, in their order; ties by rank
+        std::vector<Waiting> lines;   // the first, in their order; ties by rank
         for (u32 rank = 0; rank < grid_.ranks(); ++rank) {
             const u32 node = actor(rank).finished ? none : oldest_waiting(rank);
             if (node == none) {
@@ -47,9 +47,9 @@ public:
 private:
     // A communicator's k-th.
     struct Round {
-        Vector<u32> never;                   // members that will not enter it
-        Vector<u32> not_yet;                 // members that may still
-        Vector<std::pair<u32, u32>> kinds;   // the first rank of each different kind, its node
+        std::vector<u32> never;                   // members that will not enter it
+        std::vector<u32> not_yet;                 // members that may still
+        std::vector<std::pair<u32, u32>> kinds;   // the first rank of each different kind, its node
     };
 
     struct Offer {
@@ -57,21 +57,23 @@ private:
         u32 tag;
     };
 
-    const Executor::OfActor& actor(u32 rank) const { return executor_.state().actors[ActorId(rank)]; }
+    const Nodes::OfActor& actor(u32 rank) const { return executor_.state().actors[ActorId(rank)]; }
     u32 nodes_of(u32 rank) const { return static_cast<u32>(actor(rank).waiting.size()); }
-    const Op& op_of(u32 rank, u32 node) const { return executor_.op(ActorId(rank), NodeId(node)); }
+    const Op& op_of(u32 rank, u32 node) const {
+        return executor_.nodes().op(ActorId(rank), NodeId(node));
+    }
     u32 peer_of(u32 rank, u32 node) const {
-        return executor_.peer_of(ActorId(rank), NodeId(node)).index();
+        return executor_.nodes().peer_of(ActorId(rank), NodeId(node)).index();
     }
     u32 communicator_of(u32 rank, u32 node) const {
-        return executor_.communicator_of(ActorId(rank), NodeId(node));
+        return executor_.nodes().communicator_of(ActorId(rank), NodeId(node));
     }
     u64 start_of(u32 rank, u32 node) const {
-        return executor_.start_of(ActorId(rank), NodeId(node));
+        return executor_.nodes().start_of(ActorId(rank), NodeId(node));
     }
     bool runs(u32 rank, u32 node) const {
         return start_of(rank, node) != never &&
-               executor_.end_of(ActorId(rank), NodeId(node)) == never;
+               executor_.nodes().end_of(ActorId(rank), NodeId(node)) == never;
     }
 
     u32 oldest_waiting(u32 rank) const {
@@ -107,7 +109,6 @@ private:
         w.is_cause = w.peer_node == none;
     }
 
-    // Usually a message of the same tag and another size.
     void explain_message(Waiting& w, u32 peer, u32 tag, u64 bytes) const {
         w.peer = peer;
         w.tag = tag;
@@ -123,10 +124,10 @@ private:
         w.is_cause = true;
     }
 
-    Vector<Offer> offers(const Waiting& w) const {
+    std::vector<Offer> offers(const Waiting& w) const {
         const u32 src = w.sends ? w.rank : w.peer;
         const u32 dst = w.sends ? w.peer : w.rank;
-        Vector<Offer> found;
+        std::vector<Offer> found;
         const Transport::State& state = transport_.state();
         state.matcher.for_each(state.waiting(), [&](u32 first) {
             const MatchKey key = state.flights[first].waiting.key();
@@ -136,7 +137,6 @@ private:
                 side == (w.sends ? Matcher::Side::receive : Matcher::Side::send)) {
                 found.push_back({key.bytes, key.tag});
             }
-            // Under rendezvous a send waits for the receiver's control message.
             if (control && !w.sends && key.src == dst && key.dst == src &&
                 side == Matcher::Side::receive) {
                 const Transport::Rendezvous* const send =
@@ -192,7 +192,7 @@ private:
         const Shape& shape = *model_.collectives.layout_of(communicator).shape;
         for (u32 i = 0; i < shape.size(); ++i) {
             const u32 member = base + shape.offset(i);
-            const Vector<u32>& nodes = entered_[member][communicator];
+            const std::vector<u32>& nodes = entered_[member][communicator];
             if (nodes.size() <= number) {
                 const bool may_still = has_one_to_come(member, communicator);
                 (may_still ? result.not_yet : result.never).push_back(member);
@@ -223,7 +223,7 @@ private:
         w.collective_bytes = op.bytes;
         w.kind = static_cast<u32>(op.collective);
         w.communicator = communicator_of(w.rank, w.node);
-        const Vector<u32>& nodes = entered_[w.rank][w.communicator];
+        const std::vector<u32>& nodes = entered_[w.rank][w.communicator];
         const auto number = std::find(nodes.begin(), nodes.end(), w.node) - nodes.begin();
         const Round& entered = round(w.communicator, static_cast<std::size_t>(number));
         for (const auto& [rank, node] : entered.kinds) {
@@ -247,7 +247,7 @@ private:
         }
     }
 
-    void list_missing(Waiting& w, const Vector<u32>& members, u64 involved) const {
+    void list_missing(Waiting& w, const std::vector<u32>& members, u64 involved) const {
         const u64 all = (u64{1} << grid_.dimensions()) - 1;
         if ((involved & all) == all) {
             w.missing_count = members.size();
@@ -277,7 +277,6 @@ private:
         return false;
     }
 
-    // Of a collective given by traces: its first node that waits for a message.
     void explain_custom(Waiting& w) const {
         u32 first = none;
         const Transport::State& state = transport_.state();
@@ -318,19 +317,19 @@ private:
     const Executor& executor_;
     const Transport& transport_;
     const Collectives& collectives_;
-    Vector<std::map<u32, Vector<u32>>> entered_;
+    std::vector<std::map<u32, std::vector<u32>>> entered_;
     std::map<std::pair<u32, std::size_t>, Round> rounds_;
 };
 
 }  // namespace
 
-Vector<Waiting> diagnose(const Model& model, const Grid& grid, const Executor& executor,
+std::vector<Waiting> diagnose(const Model& model, const Grid& grid, const Executor& executor,
                               const Transport& transport, const Collectives& collectives) {
     return Diagnosis(model, grid, executor, transport, collectives).all();
 }
 
-Vector<Unreceived> unreceived(const Transport& transport) {
-    Vector<Unreceived> messages;
+std::vector<Unreceived> unreceived(const Transport& transport) {
+    std::vector<Unreceived> messages;
     const Transport::State& state = transport.state();
     state.matcher.for_each_message(state.waiting(), [&](u32 flight) {
         const MatchKey key = state.flights[flight].waiting.key();

@@ -1,13 +1,11 @@
-// Laws of collective/exchange/peers.cpp that only whole runs show: a packet takes the way from its sender
-// to its receiver, which need not be as long as the way back, and what counts packets is used again.
-//
+// A packet takes the way from its sender to its receiver, and what counts packets is used again.
 // needs: the parts of a run
-#include "base/vector.hpp"
 #include "collective/exchange/exchange.hpp"
 
 #include <algorithm>
 #include <memory>
 #include <variant>
+#include <vector>
 
 #include "fabric/table.hpp"
 #include "model/test.hpp"
@@ -18,9 +16,8 @@ namespace {
 using namespace yantra;
 using test::check;
 
-// A ring whose links lead one way.
 std::shared_ptr<const BlockTable> one_way_ring(u32 ranks) {
-    Vector<u32> from, to, next;
+    std::vector<u32> from, to, next;
     for (u32 at = 0; at < ranks; ++at) {
         from.push_back(at);
         to.push_back((at + 1) % ranks);
@@ -32,7 +29,7 @@ std::shared_ptr<const BlockTable> one_way_ring(u32 ranks) {
 }
 
 u64 ticks_of(u32 ranks, CollectiveKind kind, bool one_way) {
-    Vector<std::shared_ptr<const Job>> jobs(ranks, test::job_of({{test::collective(kind, 4000), {}}}));
+    std::vector<std::shared_ptr<const Job>> jobs(ranks, test::job_of({{test::collective(kind, 4000), {}}}));
     Model model = test::model_of({{one_way ? Block::table : Block::ring, ranks, 1.0, 10.0, 1.0}}, jobs);
     model.network.tables[0] = one_way ? one_way_ring(ranks) : nullptr;
     Simulation run(model);
@@ -49,12 +46,11 @@ void what_goes_round_one_way_needs_no_way_back() {
     }
 }
 
-// Collectives one after the other, among ranks that are no neighbours: each needs a block of counters.
 void counters_are_used_again_when_a_phase_is_over() {
     constexpr u32 ranks = 6;
     std::size_t before = 0;
     for (const u32 repeats : {1u, 10u}) {
-        Vector<test::Node> nodes;
+        std::vector<test::Node> nodes;
         for (u32 at = 0; at < repeats; ++at) {
             nodes.push_back({test::collective(CollectiveKind::all_reduce, 4000), {}});
             if (at > 0) {
@@ -62,7 +58,7 @@ void counters_are_used_again_when_a_phase_is_over() {
             }
         }
         Model model = test::model_of({{Block::fully_connected, ranks, 1.0, 10.0, 1.0}},
-                                     Vector<std::shared_ptr<const Job>>(ranks, test::job_of(nodes)));
+                                     std::vector<std::shared_ptr<const Job>>(ranks, test::job_of(nodes)));
         for (Program& program : model.collectives.programs) {
             auto& machine = std::get<ExchangeProgram>(program.machine);
             machine.runs[0].out = 2;

@@ -1,15 +1,10 @@
-// Ranks in step are handled in loops, and rounds of rings passed at once; both leave behind what they
-// would one event at a time.
-//
-// The oracle is the same run made to pause after every event, for which no loop is entered. Some ranks
-// come late or compute meanwhile, so that loops and rounds are cut off at any time.
-//
+// Loops and rounds of ranks in step leave behind what one event at a time does.
 // needs: the parts of a run
 #include <memory>
 #include <tuple>
 #include <variant>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "model/test.hpp"
 #include "run/simulation.hpp"
 
@@ -18,11 +13,8 @@ namespace {
 using namespace yantra;
 using test::check;
 
-// Rings and blocks where all are neighbours; packets that are reduced or not, run after run, with and
-// without a barrier, where no message waits for another, or over links that are slow to free or free at
-// once.
 Model any_model(test::Random& random) {
-    Vector<Dimension> dimensions;
+    std::vector<Dimension> dimensions;
     const bool is_alone = random.below(3) > 0;   // a collective of rings, where rounds are passed
     u32 ranks = 1;
     for (u64 more = 1 + random.below(2); more > 0; --more) {
@@ -31,14 +23,14 @@ Model any_model(test::Random& random) {
         dimensions.push_back({block, size, 0.5 + random.below(4), 0.01 * random.below(4), 1.0});
         ranks *= size;
     }
-    Vector<std::shared_ptr<const Job>> jobs;
+    std::vector<std::shared_ptr<const Job>> jobs;
     for (u32 rank = 0; rank < ranks; ++rank) {
         const u64 late = !is_alone && random.below(8) == 0 ? 1 + random.below(40) : 5;
         const u64 other = random.below(8) == 0 ? 1 + random.below(3000) : 1;
-        Vector<test::Node> nodes{{test::timed(1, late), {}},
-                                 {test::collective(CollectiveKind::all_reduce, 4000), {0}},
-                                 {test::timed(1, other), {0}},
-                                 {test::timed(1, other / 2 + 1), {2}}};
+        std::vector<test::Node> nodes{{test::timed(1, late), {}},
+                                      {test::collective(CollectiveKind::all_reduce, 4000), {0}},
+                                      {test::timed(1, other), {0}},
+                                      {test::timed(1, other / 2 + 1), {2}}};
         if (!is_alone) {
             nodes.push_back({test::collective(CollectiveKind::all_gather, 100), {0}});
             nodes.push_back({test::collective(CollectiveKind::reduce_scatter, 640), {1}});
@@ -75,7 +67,7 @@ Model any_model(test::Random& random) {
 }
 
 struct Left {
-    Vector<u64> numbers;
+    std::vector<u64> numbers;
     u64 slices = 0;
 };
 
@@ -86,7 +78,7 @@ Left left_by(const Model& model, u64 slice) {
     while (!run.run_for(slice)) {
         ++left.slices;
     }
-    const Executor::State& state = run.executor().state();
+    const Nodes::State& state = run.executor().state();
     check(state.finish_order.size() == model.work.job_of.size(), "a run does not end", slice);
     left.numbers = state.finish.values();
     for (const ActorId actor : state.finish_order) {
@@ -101,7 +93,6 @@ Left left_by(const Model& model, u64 slice) {
         left.numbers.insert(left.numbers.end(),
                             {link.from, link.to, link.use.bytes, link.use.messages, link.use.busy_ticks});
     }
-    // Heads that come to a port in one tick are sorted in an event more or less.
     const bool sorts = model.network.choice.level == "analytical" && !model.semantics.quirks.links_carry_anything;
     left.numbers.insert(left.numbers.end(),
                         {sorts ? 0 : run.engine().queue.processed(), run.transport().state().messages});
@@ -119,7 +110,6 @@ int main() {
         for (const u64 slice : {~u64{0}, u64{7}, u64{200}}) {
             const Left left = left_by(model, slice);
             check(left.numbers == one_by_one.numbers, "what is handled at once, or cut off, leaves something else", seed);
-            // A round that is passed is in no slice of the run.
             passed += slice == 200 && left.slices < one_by_one.slices / 800 ? 1 : 0;
         }
     }

@@ -1,13 +1,9 @@
-// The drivers of the exchange keep its law: in a whole run, at once or in slices of a few events,
-// every rank is done with its collective when the law alone says so.
-//
-// Programs, ranks, chunks, barriers, delays and who comes late are random.
-//
+// In a whole run, at once or in slices, every rank is done when the law alone says so.
 // needs: the parts of a run
 #include <algorithm>
 #include <memory>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "collective/exchange/test.hpp"
 #include "collective/reduction.hpp"
 #include "model/test.hpp"
@@ -22,14 +18,12 @@ constexpr u64 bytes_of_chunk = 120;
 
 struct Case {
     Model model;
-    Vector<u64> starts;   // by rank
+    std::vector<u64> starts;   // by rank
 };
 
-// Packets among ranks that begin together, then any: messages of those who began first have come
-// before those who began last wait for them, all in step.
 ExchangeProgram exchange_across(test::Random& random, u32 ranks, u32 apart) {
     const u64 sends = 2 + random.below(5);
-    Vector<Run> runs;
+    std::vector<Run> runs;
     for (u64 packet = 0; packet <= sends; ++packet) {
         Run run;
         run.count = 1;
@@ -43,14 +37,12 @@ ExchangeProgram exchange_across(test::Random& random, u32 ranks, u32 apart) {
 }
 
 Case any_case(test::Random& random) {
-    // Every so many ranks begin together; 0: any.
     const u32 apart = random.one_in(4) ? 2 + static_cast<u32>(random.below(2)) : 0;
     const u32 ranks = apart > 0 ? apart * (6 + static_cast<u32>(random.below(6)))
                                 : 2 + static_cast<u32>(random.below(random.one_in(3) ? 40 : 8));
     const u64 chunks = 1 + random.below(4);
     Case made;
-    Vector<std::shared_ptr<const Job>> jobs;
-    // Some begin together, so that they are in step.
+    std::vector<std::shared_ptr<const Job>> jobs;
     const u64 latest = apart > 0 ? 200'000 : 200;   // a message takes some 50'000
     const u64 starts[] = {1, 1 + random.below(latest), 1 + random.below(latest)};
     const u64 different = 1 + random.below(3);
@@ -77,7 +69,6 @@ Case any_case(test::Random& random) {
     return made;
 }
 
-// By the law: chunks at once, or each when the one before it is over.
 struct Expected {
     explicit Expected(const Case& of) : ends(of.starts) {
         const CollectiveParameters& collectives = of.model.collectives;
@@ -98,11 +89,11 @@ struct Expected {
         }
     }
 
-    Vector<u64> ends;
+    std::vector<u64> ends;
     bool is_known = true;   // all end, and order within a tick does not matter
 };
 
-Vector<u64> ends_by(const Model& model, u64 slice) {
+std::vector<u64> ends_by(const Model& model, u64 slice) {
     Simulation run(model);
     run.start();
     while (!run.run_for(slice)) {

@@ -1,7 +1,8 @@
 // JobArrivals: jobs that begin later in a run.
 #pragma once
 
-#include "base/vector.hpp"
+#include <vector>
+
 #include "engine/component.hpp"
 #include "engine/engine.hpp"
 #include "engine/timers.hpp"
@@ -32,7 +33,7 @@ private:
     Engine& engine_;
     Executor& executor_;
     Timers<u32> timers_;          // of arrivals
-    Vector<u32> timers_of_;       // by arrival; none once it has begun or was withdrawn
+    std::vector<u32> timers_of_;       // by arrival; none once it has begun or was withdrawn
 };
 
 }  // namespace yantra

@@ -50,8 +50,8 @@ Found started_last(const Executor& executor) {
         const ActorId actor(at);
         for (u32 index = 0; index < actors[actor].waiting.size(); ++index) {
             const NodeId node(index);
-            const u64 started = executor.start_of(actor, node);
-            const bool runs = started != never && executor.end_of(actor, node) == never;
+            const u64 started = executor.nodes().start_of(actor, node);
+            const bool runs = started != never && executor.nodes().end_of(actor, node) == never;
             if (runs && (!last || started > start)) {
                 last = std::pair{actor, node};
                 start = started;

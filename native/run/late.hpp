@@ -1,4 +1,4 @@
-// Where a run is when something exceeds its clock, for the error.
+// Where a run is when something exceeds its clock.
 #pragma once
 
 #include <optional>
@@ -22,7 +22,6 @@ inline namespace YANTRA_RUN {
 
 class Simulation;
 
-// If unknown, the node that started last.
 Late late(Simulation& simulation, const TooLong& error);
 
 }  // namespace YANTRA_RUN

@@ -1,9 +1,6 @@
-// LookAhead: prefetches what the next events of messages between nodes will read.
-//
-// Ranks alternate at random, so a message, its nodes and their waiters are not cached, and each is
-// found through the one before. The queue knows the next events, so each is visited twice in
-// advance: first its message, then its nodes. Trade-off: a hundred instructions a message; only
-// speed depends on it.
+// LookAhead: prefetches what the next events of messages between nodes will read, in two visits:
+// first the message, then its nodes. Trade-off: a hundred instructions a message; only speed
+// depends on it.
 #pragma once
 
 #include <array>
@@ -46,13 +43,14 @@ private:
             __builtin_prefetch(&transport_.state().flights[newest]);
         }
         for_each_end(coming_[0], [&](const Completion& then) {
-            executor_.fetch_node(ActorId(then.a), NodeId(then.b), then.kind);
+            executor_.nodes().fetch(ActorId(then.a), NodeId(then.b),
+                                    static_cast<u8>(then.kind.kind()));
         });
         coming_[0] = coming_[1];
         coming_[1] = newest;
     }
 
-    // With events. More would be evicted before use.
+    // More would be evicted before use.
     static constexpr u32 most_ticks = 4;
 
     u32 message_at(u64 tick) const {
@@ -74,7 +72,6 @@ private:
         }
     }
 
-    // Also for none, whose owner does not exist.
     static bool is_of_node(const Completion& then) { return then.kind.owner() == Owner::execution; }
 
     const EventQueue& queue_;

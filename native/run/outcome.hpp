@@ -1,20 +1,19 @@
-// Outcome: a run's results, in ticks and as plain columns.
+// Outcome: a run's results, in ticks, as plain columns.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/cut_sizes.hpp"
 #include "base/never.hpp"
 #include "base/types.hpp"
-#include "base/vector.hpp"
 #include "execution/happening.hpp"
 #include "network/network.hpp"
 
 namespace yantra {
 
-// Of an unfinished rank's oldest waiting node.
 struct Waiting {
     u32 rank = none;
     u32 node = none;
@@ -32,12 +31,11 @@ struct Waiting {
     u32 kind = none;             // CollectiveKind
     u64 collective_bytes = 0;
     u32 communicator = none;
-    Vector<u32> missing;    // members that did not enter it; of a cause, that never will;
+    std::vector<u32> missing;    // members that did not enter it; of a cause, that never will;
     u64 missing_count = 0;       // the first ten of these
     u32 other_rank = none;       // a member that entered another one in its place
     u32 other_node = none;
     u32 other_kind = none;
-    // A node of a collective given by traces, which waits for the message above.
     u32 inner_chunk = none;
     u64 inner_node = 0;
     std::string inner_name;
@@ -58,28 +56,28 @@ struct Unreceived {
 };
 
 struct Outcome {
-    Vector<u64> finish;         // by rank; `never` if it did not finish
-    Vector<u32> finish_order;   // ranks in the order of their events; of a folded run, none
-    Vector<Happening> happenings;   // of a run that was to note them
+    std::vector<u64> finish;         // by rank; `never` if it did not finish
+    std::vector<u32> finish_order;   // ranks in the order of their events; of a folded run, none
+    std::vector<Happening> happenings;   // of a run that was to note them
     bool finished = false;           // all ranks did
     bool folded = false;             // the nodes of all ranks of a class are those of one
-    Vector<u32> class_of;       // by rank; of a folded run
-    Vector<u64> compute_busy;   // by rank: sum over replayed and rooflined nodes not on the CPU
-    Vector<u64> first_node;     // by rank, into start and end; one more at the end
-    Vector<u64> start;
-    Vector<u64> end;
-    // When the first byte of a posted message that waited moved, or the last member entered a
-    // collective. Else `never`, as beyond its end.
-    Vector<u64> begun;
+    std::vector<u32> class_of;       // by rank; of a folded run
+    std::vector<u64> compute_busy;  // by rank: sum over replayed and rooflined nodes not on the CPU
+    std::vector<u64> first_node;     // by rank, into start and end; one more at the end
+    std::vector<u64> start;
+    std::vector<u64> end;
+    // Of a posted message that waited or a collective; else `never`, as beyond its end.
+    std::vector<u64> begun;
     std::function<void(Outcome&)> note_entries;   // adds those of collectives to `begun`; null if they are included
-    Vector<LinkUse> dimensions;
-    Vector<LinkRecord> links;
-    std::function<Vector<LinkRecord>()> links_on_demand;   // of a folded run
-    Vector<u64> busiest;        // by dimension: ticks of its busiest link
+    std::vector<LinkUse> dimensions;
+    std::vector<LinkRecord> links;
+    std::function<std::vector<LinkRecord>()> links_on_demand;   // of a folded run
+    std::vector<u64> busiest;        // by dimension: ticks of its busiest link
     Disturbance disturbance;
     std::shared_ptr<const packet::Seen> packets;   // of a network that has any; else null
-    Vector<Waiting> waiting;    // of unfinished ranks: causes first, then oldest first; ten at most
-    Vector<Unreceived> unreceived;
+    std::vector<Waiting>
+        waiting;  // of unfinished ranks: causes first, then oldest first; ten at most
+    std::vector<Unreceived> unreceived;
     u64 under_way = 0;           // messages given to the network that did not arrive
     CutSizes cut;               // messages carried with only the low 32 bits of their size
     u64 events = 0;

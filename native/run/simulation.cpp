@@ -1,10 +1,10 @@
 #include "run/simulation.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/ensure.hpp"
 #include "base/interruption.hpp"
-#include "base/vector.hpp"
 #include "model/rank_order.hpp"
 #include "network/level.hpp"
 #include "run/diagnosis.hpp"
@@ -89,7 +89,7 @@ Simulation::Simulation(const Model& model, bool match_by_tag, Cast cast)
 
 void Simulation::start() { executor_.start(); }
 
-// By the table; but most events are of two, and a known call takes a tenth less of a ring's time.
+// Most events are of two, and a known call takes a tenth less of a ring's time.
 [[gnu::always_inline]] inline void Simulation::handle(const Event& event) {
     if (event.kind.owner() == Owner::rank_events) [[likely]] {
         batches_.handle(event);
@@ -115,7 +115,6 @@ bool Simulation::run_for(u64 events) {
     return over();
 }
 
-// By the component's own loop, which for a few would cost more than it saves.
 u32 Simulation::handle_run(const EventRun& next, u64 most) {
     constexpr u32 few = 4;
     const EventRun run = next;
@@ -144,7 +143,6 @@ void Simulation::completed(const Completion& completion) {
     components_[completion.kind.owner()].completed(completion);
 }
 
-// Only nodes record how long they waited.
 void Simulation::begins(const Completion& completion) {
     if (!completion.kind.is_none() && completion.kind.owner() == Owner::execution) {
         executor_.message_begins(completion);
@@ -154,12 +152,12 @@ void Simulation::begins(const Completion& completion) {
 u32 Simulation::submit(const Jobs& jobs, u64 tick) {
     ensure(actors_.classes() == nullptr, "jobs cannot arrive where one rank stands for many");
     ensure(tick >= engine_.now(), "jobs for a time that has passed");
-    Vector<std::pair<ActorId, std::shared_ptr<const Job>>> of_actors;
+    std::vector<std::pair<ActorId, std::shared_ptr<const Job>>> of_actors;
     for (const auto& [rank, job] : jobs) {
         ensure(rank.index() < grid_.ranks(), "a job for a rank that is not there");
         of_actors.emplace_back(actors_.of(rank), job);
     }
-    const u32 arrival = executor_.accept(std::move(of_actors));
+    const u32 arrival = executor_.arrivals().accept(std::move(of_actors));
     arrivals_.expect(arrival, tick);
     return arrival;
 }
@@ -174,7 +172,7 @@ std::optional<Mismatch> Simulation::mismatch() const {
 }
 
 Outcome Simulation::outcome() const {
-    const Executor::State& state = executor_.state();
+    const Nodes::State& state = executor_.state();
     Outcome out = without_nodes();
     out.start = state.start;
     out.end = state.end;
@@ -184,7 +182,7 @@ Outcome Simulation::outcome() const {
 
 Outcome Simulation::take_outcome() {
     Outcome out = without_nodes();
-    Executor::State& state = executor_.state();
+    Nodes::State& state = executor_.state();
     out.start = std::move(state.start);
     out.end = std::move(state.end);
     out.begun = std::move(state.begun);
@@ -192,15 +190,15 @@ Outcome Simulation::take_outcome() {
 }
 
 Outcome Simulation::without_nodes() const {
-    const Executor::State& state = executor_.state();
+    const Nodes::State& state = executor_.state();
     Outcome out;
     out.finish = state.finish.values();
     for (ActorId actor : state.finish_order) {
         out.finish_order.push_back(actor.index());
     }
-    out.happenings = executor_.happenings();
+    out.happenings = executor_.log().happenings();
     u32 nodes = 0;
-    for (const Executor::OfActor& actor : state.actors) {
+    for (const Nodes::OfActor& actor : state.actors) {
         out.compute_busy.push_back(actor.compute_busy);
         out.first_node.push_back(actor.parts.front().first_place);
         nodes += actor.parts.front().job->graph->size();
@@ -228,10 +226,10 @@ Outcome Simulation::without_nodes() const {
     return out;
 }
 
-Vector<JobOfRank> Simulation::jobs() const {
-    Vector<JobOfRank> found;
+std::vector<JobOfRank> Simulation::jobs() const {
+    std::vector<JobOfRank> found;
     for (u32 rank = 0; rank < actors_.count(); ++rank) {
-        executor_.state().actors[ActorId(rank)].parts.for_each([&](const Executor::Part& part) {
+        executor_.state().actors[ActorId(rank)].parts.for_each([&](const Nodes::Part& part) {
             found.push_back({rank, part.job.get(), part.arrival == none});
         });
     }

@@ -1,7 +1,4 @@
-// Simulation: one run of a Model: the components, put together, and the loop that dispatches
-// events.
-//
-// Answers between components come back through `completed`. A folded run
+// Simulation: one run of a Model: the components, and the loop that dispatches events. A folded run
 // (fold/runtime/folded_run.hpp) supplies actors, network, watcher and phase times.
 #pragma once
 
@@ -9,8 +6,8 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "collective/runtime/collectives.hpp"
 #include "engine/actors.hpp"
 #include "engine/engine.hpp"
@@ -40,9 +37,9 @@ struct Cast {
 
 class Simulation final : private Completions {
 public:
-    using Jobs = Vector<std::pair<RankId, std::shared_ptr<const Job>>>;
+    using Jobs = std::vector<std::pair<RankId, std::shared_ptr<const Job>>>;
 
-    // `match_by_tag`: pair collectives' messages by tag and size alone, as upstream.
+    // `match_by_tag`: by tag and size alone, as upstream.
     explicit Simulation(const Model& model, bool match_by_tag = false, Cast cast = {});
     static NetworkSetup network_setup(const Model& model, const Grid& grid, Engine& engine);
     Simulation(const Simulation&) = delete;
@@ -50,24 +47,21 @@ public:
 
     // Call run_for until it returns true.
     void start();
-    // At most `events` events. True at the end, or if ranks entered different collectives and the
-    // quirk asks for matching by tag. Returns early where arrived jobs have ended; see
-    // take_ended().
+    // True at the end, or if ranks entered different collectives and the quirk asks for matching by
+    // tag. Returns early where arrived jobs have ended; see take_ended().
     bool run_for(u64 events);
     // Precondition: not over().
     void step();
     bool over() const { return engine_.queue.empty() || must_match_by_tag(); }
 
-    // Jobs that begin at a tick, now or later; returns their number. A rank's jobs share its slots.
-    // Groups are the model's.
+    // A rank's jobs share its slots. Groups are the model's.
     u32 submit(const Jobs& jobs, u64 tick);
-    // Whether jobs that had not begun were withdrawn.
     bool withdraw(u32 arrival) { return arrivals_.withdraw(arrival); }
-    Vector<u32> take_ended() { return executor_.take_ended(); }
-    const Executor::Arrival& arrival(u32 number) const { return executor_.arrival(number); }
+    std::vector<u32> take_ended() { return executor_.arrivals().take_ended(); }
+    const LaterJobs::Arrival& arrival(u32 number) const { return executor_.arrivals()[number]; }
 
     Outcome outcome() const;
-    // Once, for a run that will not go on.
+    // For a run that will not go on.
     Outcome take_outcome();
     std::optional<Mismatch> mismatch() const;
     u64 now() const { return engine_.now(); }
@@ -84,7 +78,7 @@ public:
 
 private:
     Outcome without_nodes() const;
-    Vector<JobOfRank> jobs() const;
+    std::vector<JobOfRank> jobs() const;
     void completed(const Completion& completion) override;
     void begins(const Completion& completion) override;
     void handle(const Event& event);

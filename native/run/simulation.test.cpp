@@ -1,12 +1,10 @@
-// A node starts at once when all before it have ended and a slot is free; jobs that arrive keep these laws
-// together with all others, and do on an idle system what they would do alone.
-//
+// A node starts at once when all before it have ended and a slot is free, also of jobs that arrive.
 // needs: the parts of a run
-#include "base/vector.hpp"
 #include "run/simulation.hpp"
 
 #include <algorithm>
 #include <set>
+#include <vector>
 
 #include "model/test.hpp"
 #include "workload/schedule.cpp"
@@ -20,15 +18,14 @@ using test::Node;
 using JobRef = std::shared_ptr<const Job>;
 constexpr u64 all = ~u64{0};
 
-const Vector<Dimension> pair_of_ranks{{Block::fully_connected, 2, 1.0, 10.0, 1.0}};
-const Vector<Dimension> two_by_two{{Block::ring, 2, 1.0, 10.0, 1.0}, {Block::ring, 2, 2.0, 5.0, 1.0}};
+const std::vector<Dimension> pair_of_ranks{{Block::fully_connected, 2, 1.0, 10.0, 1.0}};
+const std::vector<Dimension> two_by_two{{Block::ring, 2, 1.0, 10.0, 1.0}, {Block::ring, 2, 2.0, 5.0, 1.0}};
 
 JobRef nothing() { return test::job_of({}); }
 
-// Nodes that take time, one on some earlier ones each, in any slot or in none, in their order or another.
 JobRef any_job(test::Random& random, u64 size) {
-    Vector<Node> nodes;
-    Vector<i64> priority(size, 0);
+    std::vector<Node> nodes;
+    std::vector<i64> priority(size, 0);
     for (i64& of : priority) {
         of = static_cast<i64>(random.below(5)) - 2;
     }
@@ -45,7 +42,6 @@ JobRef any_job(test::Random& random, u64 size) {
     return random.one_in(2) ? scheduled(*job, priority, {}) : job;
 }
 
-// A job as it ran on one actor.
 struct Ran {
     JobRef job;
     u64 begun = 0;
@@ -60,12 +56,11 @@ struct Interval {
     u64 end;
 };
 
-// The intervals of all nodes; checks that each starts after those it depends on.
-Vector<Interval> intervals(const Executor::State& state, const Vector<Ran>& jobs) {
-    Vector<Interval> found;
+std::vector<Interval> intervals(const Nodes::State& state, const std::vector<Ran>& jobs) {
+    std::vector<Interval> found;
     for (const Ran& ran : jobs) {
         const Graph& graph = *ran.job->graph;
-        Vector<u64> ready(graph.size(), ran.begun);
+        std::vector<u64> ready(graph.size(), ran.begun);
         for (u32 node = 0; node < graph.size(); ++node) {
             const u64 end = state.end[ran.first_place + node];
             check(end != never, "a node never ended", node);
@@ -83,8 +78,7 @@ Vector<Interval> intervals(const Executor::State& state, const Vector<Ran>& jobs
     return found;
 }
 
-// At most so many of a slot; and while a ready node waits, exactly so many.
-void slots_are_kept(const Vector<Interval>& nodes, const Vector<u32>& capacity) {
+void slots_are_kept(const std::vector<Interval>& nodes, const std::vector<u32>& capacity) {
     const auto running = [&](u32 slot, u64 tick) {
         return static_cast<u32>(std::count_if(nodes.begin(), nodes.end(), [&](const Interval& other) {
             return other.slot == slot && other.start <= tick && tick < other.end;
@@ -111,7 +105,7 @@ void slots_are_kept(const Vector<Interval>& nodes, const Vector<u32>& capacity) 
 
 void a_graph_runs_in_its_order(u32 seed) {
     test::Random random(seed);
-    Vector<JobRef> jobs{any_job(random, 40), any_job(random, 40)};
+    std::vector<JobRef> jobs{any_job(random, 40), any_job(random, 40)};
     Model model = test::model_of(pair_of_ranks, jobs);
     for (u32& capacity : model.work.resources.capacity) {
         capacity = static_cast<u32>(1 + random.below(3));
@@ -119,13 +113,12 @@ void a_graph_runs_in_its_order(u32 seed) {
     Simulation run(model);
     run.start();
     check(run.run_for(all) && run.nodes_done() == 80, "nodes are left", seed);
-    const Executor::State& state = run.executor().state();
+    const Nodes::State& state = run.executor().state();
     for (u32 actor = 0; actor < 2; ++actor) {
         slots_are_kept(intervals(state, {{jobs[actor], 0, 40 * actor}}), model.work.resources.capacity);
     }
 }
 
-// Random arrivals at both ranks, some of them taken back before they begin.
 class Arrivals {
 public:
     explicit Arrivals(u32 seed)
@@ -149,10 +142,10 @@ public:
     }
 
     void check_all() {
-        Vector<Ran> of_actor[2] = {{{own_[0], 0, 0}}, {{own_[1], 0, 10}}};
+        std::vector<Ran> of_actor[2] = {{{own_[0], 0, 0}}, {{own_[1], 0, 10}}};
         for (u32 number = 0; number < submitted_.size(); ++number) {
             const auto& [jobs, tick, withdrawn] = submitted_[number];
-            const Executor::Arrival& arrival = run_.arrival(number);
+            const LaterJobs::Arrival& arrival = run_.arrival(number);
             check(ended_.contains(number) == !withdrawn, "not reported, or reported too much", number);
             check(arrival.begun == (withdrawn ? never : tick), "jobs begin at another tick", number);
             u64 end = tick;
@@ -165,7 +158,7 @@ public:
             }
             check(arrival.ended == (withdrawn ? never : end), "jobs end at another tick", number);
         }
-        for (const Vector<Ran>& ran : of_actor) {
+        for (const std::vector<Ran>& ran : of_actor) {
             slots_are_kept(intervals(run_.executor().state(), ran), model_.work.resources.capacity);
         }
     }
@@ -209,14 +202,13 @@ private:
     }
 
     test::Random random_;
-    Vector<JobRef> own_;
+    std::vector<JobRef> own_;
     Model model_;
     Simulation run_;
-    Vector<Submitted> submitted_;
+    std::vector<Submitted> submitted_;
     std::set<u32> ended_;
 };
 
-// Compute, an all-reduce, and a message around all ranks.
 JobRef job_of_rank(u32 rank, u32 ranks) {
     return test::job_of({{test::timed(1, 100 + 10 * rank), {}},
                          {test::collective(CollectiveKind::all_reduce, 1000), {0}},
@@ -227,13 +219,13 @@ JobRef job_of_rank(u32 rank, u32 ranks) {
 }
 
 void on_an_idle_system_a_job_runs_as_alone(const std::string& network, u64 tick) {
-    Vector<JobRef> jobs;
+    std::vector<JobRef> jobs;
     Simulation::Jobs arriving;
     for (u32 rank = 0; rank < 4; ++rank) {
         jobs.push_back(job_of_rank(rank, 4));
         arriving.emplace_back(RankId(rank), jobs.back());
     }
-    const auto model_of = [&](const Vector<JobRef>& own) {
+    const auto model_of = [&](const std::vector<JobRef>& own) {
         Model model = test::model_of(two_by_two, own);
         model.network.choice.level = network;
         model.collectives.system.chunks = 4;
@@ -251,11 +243,11 @@ void on_an_idle_system_a_job_runs_as_alone(const std::string& network, u64 tick)
     while (!later.run_for(all)) {
     }
     check(later.nodes_done() == 24, "nodes of jobs that arrived are left", tick);
-    check(later.take_ended() == Vector<u32>{0}, "jobs that arrived did not end", tick);
+    check(later.take_ended() == std::vector<u32>{0}, "jobs that arrived did not end", tick);
     for (u32 rank = 0; rank < 4; ++rank) {
         for (u32 node = 0; node < 6; ++node) {
-            const Executor::State& a = alone.executor().state();
-            const Executor::State& b = later.executor().state();
+            const Nodes::State& a = alone.executor().state();
+            const Nodes::State& b = later.executor().state();
             const u32 place = later.arrival(0).first_place[rank] + node;
             check(b.start[place] == a.start[6 * rank + node] + tick, "a node starts at another time", node);
             check(b.end[place] == a.end[6 * rank + node] + tick, "a node ends at another time", node);

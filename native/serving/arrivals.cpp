@@ -1,4 +1,3 @@
-// Arrivals by time, followers by their request.
 #include "serving/arrivals.hpp"
 
 #include <algorithm>
@@ -7,6 +6,9 @@ namespace yantra::serving {
 
 Arrivals::Arrivals(const Requests& requests, u64 most)
     : requests_(requests), most_(most == 0 ? ~u64{0} : most), followers_begin_(requests.size() + 1) {
+    if (requests.is_stream()) {
+        return;   // they come one by one, and follow nobody
+    }
     for (u32 at = 0; at < requests.size(); ++at) {
         const RequestId after = requests.after[RequestId(at)];
         if (after.is_none()) {
@@ -19,7 +21,7 @@ Arrivals::Arrivals(const Requests& requests, u64 most)
         followers_begin_[at] += followers_begin_[at - 1];
     }
     followers_.resize(followers_begin_.back());
-    Vector<u32> next = followers_begin_;
+    std::vector<u32> next = followers_begin_;
     for (u32 at = 0; at < requests.size(); ++at) {
         if (const RequestId after = requests.after[RequestId(at)]; !after.is_none()) {
             followers_[next[after.index()]++] = RequestId(at);

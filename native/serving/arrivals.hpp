@@ -1,4 +1,4 @@
-// Arrivals: which request comes next, those that follow others, and those that wait outside.
+// Arrivals: which request comes next, and those that wait outside.
 #pragma once
 
 #include <compare>
@@ -13,14 +13,14 @@ namespace yantra::serving {
 
 class Arrivals {
 public:
-    // At most `most` are under way at once, others wait at their senders; 0: no bound.
+    // At most `most` are under way at once; 0: no bound.
     Arrivals(const Requests& requests, u64 most);
 
-    // `end_of_time` if no more come by themselves.
+    // `end_of_time` if none.
     Time next() const;
-    // Those that wait outside join the ones that have come by now.
     void come(Time now);
-    // One that may begin, in order; none if all are outside or nobody is there.
+    void comes(RequestId request) { outside_.push_back(request); }
+    // None if all are outside or nobody is there.
     RequestId take();
     // Its followers come when they may.
     void ended(RequestId request, Time now);
@@ -37,12 +37,12 @@ private:
     const Requests& requests_;
     u64 most_;
     u32 next_ = 0;
-    Vector<RequestId> in_order_;     // those that follow nobody
+    std::vector<RequestId> in_order_;     // those that follow nobody
     std::priority_queue<Later, std::vector<Later>, std::greater<>> later_;
     std::deque<RequestId> outside_;
     u64 under_way_ = 0;
-    Vector<u32> followers_begin_;    // of a request, those after it
-    Vector<RequestId> followers_;
+    std::vector<u32> followers_begin_;    // of a request, those after it
+    std::vector<RequestId> followers_;
 };
 
 }  // namespace yantra::serving

@@ -1,7 +1,5 @@
-// Carrier: brings KV from one engine to another.
-//
-// With layers sent one by one, a prompt's KV is under way while later layers are worked out: it has
-// had a head start, and only what `least_left` says must follow its end.
+// Carrier: brings KV from one engine to another. With layers sent one by one, only what
+// `least_left` says must follow the prompt's end.
 #pragma once
 
 #include <algorithm>
@@ -28,16 +26,15 @@ public:
     virtual ~Carrier() = default;
 
     virtual void takes(const Move& move, Time now) = 0;
-    // When something happens next, if nothing else is taken; `end_of_time` if nothing is under way.
+    // `end_of_time` if nothing is under way.
     virtual Time next() = 0;
-    // The first that has come by `now`, which is at most next(). False if none has.
+    // False if none has.
     virtual bool gives(Time now, Move& into) = 0;
 };
 
-// A single line, first come first served.
 class Line final : public Carrier {
 public:
-    // A move takes latency + ceil(bytes / bytes_per_ns) ns after the one before it.
+    // latency + ceil(bytes / bytes_per_ns) ns after the one before it.
     Line(Time latency, double bytes_per_ns) : latency_(latency), bytes_per_ns_(bytes_per_ns) {}
 
     void takes(const Move& move, Time now) override {

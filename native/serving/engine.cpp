@@ -1,4 +1,3 @@
-// The engines that register themselves.
 #include "serving/engine.hpp"
 
 #include <algorithm>
@@ -10,14 +9,14 @@ namespace yantra::serving {
 
 namespace {
 
-Vector<EngineKind>& all_kinds() {
-    static Vector<EngineKind> all;
+std::vector<EngineKind>& all_kinds() {
+    static std::vector<EngineKind> all;
     return all;
 }
 
 }  // namespace
 
-const Vector<EngineKind>& engine_kinds() { return all_kinds(); }
+const std::vector<EngineKind>& engine_kinds() { return all_kinds(); }
 
 const EngineKind* find_engine(std::string_view name) {
     const auto& all = all_kinds();
@@ -40,7 +39,7 @@ double option_of(const EngineKind& kind, const EngineOptions& given, std::string
 RegisteredEngine::RegisteredEngine(EngineKind kind) {
     auto& all = all_kinds();
     const auto place = std::find_if(all.begin(), all.end(), [&](const EngineKind& of) { return of.name > kind.name; });
-    Vector<EngineKind> sorted;
+    std::vector<EngineKind> sorted;
     for (auto at = all.begin(); at != place; ++at) {
         sorted.push_back(std::move(*at));
     }

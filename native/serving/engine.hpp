@@ -1,9 +1,6 @@
-// Engine: which requests the next iteration works on, how many tokens of each, and who loses his KV.
-//
-// An engine knows no durations: it is told what arrives and what has ended. Each registers itself in
-// its own file of serving/engines (`const RegisteredEngine`). It must keep the laws of
-// yantra.kinds.engine_laws: no more tokens, sequences and blocks than it may use, one token a
-// sequence and iteration without drafts, no idle engine while something could run.
+// Engine: which requests the next iteration works on, and who loses his KV; it knows no durations.
+// Each registers itself in its own file of serving/engines (`const RegisteredEngine`) and keeps the
+// laws of yantra.kinds.engine_laws.
 #pragma once
 
 #include <map>
@@ -16,7 +13,6 @@
 
 namespace yantra::serving {
 
-// Of a request while an engine has it.
 struct Sequence {
     u32 computed = 0;    // tokens whose KV exists
     u32 emitted = 0;
@@ -33,7 +29,8 @@ struct EngineOption {
     double fallback = 0.0;
     double least = 0.0;
     std::string help;
-    Vector<std::string> choices = {};   // names of the values 0, 1, ...; "off", "on" for a switch
+    std::vector<std::string> choices =
+        {};  // names of the values 0, 1, ...; "off", "on" for a switch
 };
 
 using EngineOptions = std::map<std::string, double>;
@@ -59,6 +56,7 @@ public:
         Sequences& sequences;
         Ledger& ledger;
         Tier& pool;   // of KV, of all engines
+        u32 stages = 1;   // of its pipeline
     };
 
     explicit Engine(const Place& place, EngineTraits traits = {})
@@ -67,23 +65,22 @@ public:
     Engine& operator=(const Engine&) = delete;
     virtual ~Engine() = default;
 
-    // From now on it waits here. One with `kept` tokens of KV brings them.
+    // One with `kept` tokens of KV brings them.
     virtual void accepts(RequestId request, Time now) = 0;
-    // Fills an empty batch; leaves it empty if there is nothing to do now.
+    // Left empty if there is nothing to do now.
     virtual void plans(Time now, Batch& batch) = 0;
-    // How many iterations, the planned one among them, would be planned alike, each sequence a token
-    // further, if nothing arrives and none is longer than its output. At least 1.
-    virtual u64 alike(const Batch& /*batch*/) { return 1; }
-    // The oldest planned batch has ended; `when.count` times, no more than it said were alike.
+    // How many iterations would be planned alike, each sequence a token further, if nothing
+    // arrives. At least 1. An engine that plans ahead has planned `ahead`, too.
+    virtual u64 alike(const Batch& /*batch*/, const Batch& /*ahead*/) { return 1; }
+    // `when.count` times.
     virtual void ends(const Batch& batch, const Ended& when) = 0;
-    // A request that goes on elsewhere has its KV there.
     virtual void releases(RequestId request) = 0;
     EngineTraits traits() const { return traits_; }
-    // Requests that have not ended, in the order in which they begin anew elsewhere.
-    virtual Vector<RequestId> loses_all(Time now) = 0;
+    // In the order in which they begin anew elsewhere.
+    virtual std::vector<RequestId> loses_all(Time now) = 0;
 
     virtual Load load() const = 0;
-    // Tokens of the prompt that it would not have to work out.
+    // That it would not have to work out.
     virtual u32 knows(RequestId /*request*/) const { return 0; }
 
 protected:
@@ -103,13 +100,14 @@ struct EngineKind {
     std::string name;
     std::string help;   // one line
     Make make = nullptr;
-    Vector<EngineOption> options;
+    std::vector<EngineOption> options;
+    bool has_pipelines = false;
 };
 
-const Vector<EngineKind>& engine_kinds();
+const std::vector<EngineKind>& engine_kinds();
 // Null if unknown.
 const EngineKind* find_engine(std::string_view name);
-// Of `given`, or the fallback. `name` is one of the kind's options.
+// `name` is one of the kind's options.
 double option_of(const EngineKind& kind, const EngineOptions& given, std::string_view name);
 
 struct RegisteredEngine {

@@ -1,15 +1,12 @@
-// FairQueue: the user who was served least goes next.
-//
-// The virtual token counter of Sheng et al., "Fairness in Serving Large Language Models", OSDI 2024,
-// algorithm 2: a user's counter grows by the prompts that start and the tokens that come out, each
-// with its weight; who comes back is lifted to the least counter of those that wait, so time away
-// is no credit. Work done anew after a preemption is not counted again.
+// FairQueue: the user who was served least goes next (virtual token counter: Sheng et al., OSDI
+// 2024, algorithm 2); who comes back is lifted to the least counter of those that wait. Work done
+// anew is not counted again.
 #pragma once
 
 #include <algorithm>
 #include <unordered_map>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "serving/asked/ids.hpp"
 
 namespace yantra::serving {
@@ -18,8 +15,7 @@ class FairQueue {
 public:
     FairQueue(double input_weight, double output_weight) : input_(input_weight), output_(output_weight) {}
 
-    // One of the user's requests waits from the next plan on: until then what others were served
-    // by the iterations under way is not known.
+    // From the next plan on.
     void waits(u32 user) { fresh_.push_back(user); }
     void plans() {
         for (const u32 user : fresh_) {
@@ -50,7 +46,7 @@ private:
         u64 waiting = 0;
     };
 
-    // The least counter of those that wait; if none does, that of the last who waited.
+    // If none does, that of the last who waited.
     double floor() {
         double least = 0.0;
         bool is_any = false;
@@ -70,7 +66,7 @@ private:
     double input_;
     double output_;
     u32 last_ = ~u32{0};
-    Vector<u32> fresh_;
+    std::vector<u32> fresh_;
     std::unordered_map<u32, User> users_;
 };
 

@@ -1,4 +1,4 @@
-// The loop of a fleet, and who takes what arrives; what happens at one instant is in the order of `run`.
+// The loop of a fleet, and who takes what arrives.
 #include "serving/fleet.hpp"
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace yantra::serving {
 
-Fleet::Fleet(const Requests& requests, const FleetOptions& options)
-    : requests_(requests), options_(options), ledger_(requests), sequences_(requests.size()),
+Fleet::Fleet(const Requests& requests, const FleetOptions& options, std::shared_ptr<Stream> stream)
+    : requests_(requests), stream_(std::move(stream)), options_(options), ledger_(requests), sequences_(requests.size()),
       pool_(options.pool_blocks), arrivals_(requests, options.most_under_way),
       records_(options.most_logged, options.samples) {}
 
@@ -25,7 +25,6 @@ void Fleet::add(Role role, std::string_view engine, const EngineOptions& given, 
 void Fleet::add(Role role, const Make& make, std::shared_ptr<const Cost> cost, u32 lanes, u32 stages,
                 const Presence& presence) {
     ensure(lanes > 0, "a replica without engines");
-    ensure(stages == 1 || lanes == 1, "a pipeline of engines that step together");
     const auto number = static_cast<u32>(replicas_.size());
     Replica made;
     made.role = role;
@@ -35,12 +34,11 @@ void Fleet::add(Role role, const Make& make, std::shared_ptr<const Cost> cost, u
     made.first = TargetId(static_cast<u32>(replica_of_.size()));
     made.is_up = false;
     for (u32 lane = 0; lane < lanes; ++lane) {
-        made.lanes.push_back({make({requests_, sequences_, ledger_, pool_}), {}, {}});
+        made.lanes.push_back({make({requests_, sequences_, ledger_, pool_, stages}), {}, {}});
         replica_of_.push_back(number);
         ensure(stages == 1 || made.lanes.back().engine->traits().keeps_several, "a pipeline of an engine that has none");
     }
     replicas_.push_back(std::move(made));
-    has_pools_ = has_pools_ || role != Role::both;
     if (presence.from == 0) {
         comes(number);
     } else if (presence.from != end_of_time) {
@@ -54,7 +52,14 @@ void Fleet::add(Role role, const Make& make, std::shared_ptr<const Cost> cost, u
 void Fleet::route(Role role, std::unique_ptr<Routing> routing) { routing_[place_of(role)] = std::move(routing); }
 
 void Fleet::run() {
-    for (Time time = next_time(); time != end_of_time; time = next_time()) {
+    for (;;) {
+        if (stream_ != nullptr && (stream_->wants() || stream_->is_full())) {
+            return;
+        }
+        const Time time = next_time();
+        if (time == end_of_time) {
+            break;
+        }
         now_ = time;
         look_up();
         end_iterations();
@@ -82,7 +87,11 @@ Time Fleet::next_time() {
         next = std::min(next, carrier_->next());
     }
     next = std::min(next, arrivals_.next());
-    if (!turns_.empty() && ledger_.finished() < requests_.size()) {
+    if (stream_ != nullptr) {
+        next = std::min(next, stream_->next());
+    }
+    const bool is_over = stream_ != nullptr ? stream_->is_over(ledger_.finished()) : ledger_.finished() == requests_.size();
+    if (!turns_.empty() && !is_over) {
         next = std::min(next, turns_.top().time);
     }
     return next;
@@ -91,6 +100,9 @@ Time Fleet::next_time() {
 void Fleet::take_finished() {
     for (const RequestId request : ledger_.just_finished()) {
         arrivals_.ended(request, now_);
+        if (stream_ != nullptr) {
+            stream_->ends(request, ledger_.entries()[request]);
+        }
     }
     ledger_.just_finished().clear();
 }
@@ -139,14 +151,24 @@ void Fleet::take_moves() {
 
 void Fleet::take_arrivals() {
     arrivals_.come(now_);
+    while (stream_ != nullptr && stream_->next() <= now_) {
+        const RequestId request = stream_->take();
+        if (request.is_none()) {
+            return;
+        }
+        ledger_.begins(request);
+        sequences_[request] = {};
+        arrivals_.comes(request);
+    }
     for (RequestId request = arrivals_.take(); !request.is_none(); request = arrivals_.take()) {
         arrive(request);
     }
 }
 
 void Fleet::arrive(RequestId request) {
-    sequences_[request].moves = has_pools_ && requests_.output[request] > 1;
-    const Role role = has_pools_ ? Role::prefill : Role::both;
+    const bool has_pools = replicas_.front().role != Role::both;
+    sequences_[request].moves = has_pools && requests_.output[request] > 1;
+    const Role role = has_pools ? Role::prefill : Role::both;
     hand_to(request, role);
     if (scaling_[place_of(role)].is_on()) {
         ask_for_more(role);

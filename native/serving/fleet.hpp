@@ -1,9 +1,6 @@
-// Fleet: engines on one clock, from the first arrival to the last token.
-//
-// A replica is one engine, or several that step together (attention in parallel over data). At one
-// instant iterations end, then KV arrives, then requests, then engines plan, in the order of pools
-// and replicas. Iterations that are alike are one event, which an arrival cuts at the end of the
-// iteration under way: so a run costs as many steps as batches change.
+// Fleet: engines on one clock. A replica is one engine, or several that step together. At one
+// instant iterations end, then KV arrives, then requests, then engines plan. Iterations that are
+// alike are one event, which an arrival cuts.
 #pragma once
 
 #include <compare>
@@ -19,6 +16,7 @@
 #include "serving/records.hpp"
 #include "serving/routing.hpp"
 #include "serving/scaling.hpp"
+#include "serving/stream.hpp"
 
 namespace yantra::serving {
 
@@ -29,11 +27,13 @@ struct FleetOptions {
     u64 most_logged = 0;       // iterations
     bool samples = false;
     u32 pool_blocks = 0;       // of KV in a pool that all engines read and write
+    bool singly = false;       // each iteration is an event, alike or not
 };
 
 class Fleet {
 public:
-    Fleet(const Requests& requests, const FleetOptions& options);
+    // Those of `stream`, if there is one.
+    Fleet(const Requests& requests, const FleetOptions& options, std::shared_ptr<Stream> stream = nullptr);
 
     // A replica of `lanes` engines.
     void add(Role role, std::string_view engine, const EngineOptions& given, std::shared_ptr<const Cost> cost,
@@ -42,15 +42,14 @@ public:
     void add(Role role, const Make& make, std::shared_ptr<const Cost> cost, u32 lanes, u32 stages,
              const Presence& presence);
     void route(Role role, std::unique_ptr<Routing> routing);
-    // Replicas of the role that are not there from the beginning come when they are needed.
     void scale(Role role, const Scaling& scaling) { scaling_[place_of(role)] = scaling; }
     void carry(std::unique_ptr<Carrier> carrier) { carrier_ = std::move(carrier); }
 
-    // Until nothing more happens. Requests that have not ended then can never.
+    // Requests that have not ended then can never. Of a stream until it wants more.
     void run();
 
-    const Ledger& ledger() const { return ledger_; }
-    const Vector<Replica>& replicas() const { return replicas_; }
+    Ledger& ledger() { return ledger_; }
+    const std::vector<Replica>& replicas() const { return replicas_; }
     const Records& records() const { return records_; }
     Time now() const { return now_; }
 
@@ -75,13 +74,11 @@ private:
     void end_iteration(u32 replica);
     void take_finished();
     void take_prefilled();
-    // Its KV goes to an engine for decode, or waits until one is up.
     void move(RequestId request);
     void take_moves();
     void take_turns();
     void take_arrivals();
     void arrive(RequestId request);
-    // To one of the engines that are up, or it waits until one is.
     void hand_to(RequestId request, Role role);
     TargetId chosen(RequestId request, Role role);
     void accept(RequestId request, TargetId target);
@@ -94,7 +91,6 @@ private:
     void leave(u32 replica);
     void book(Replica& of, Replica::Lane& lane, Batch& batch, const Ended& when);
     void note_idle(u32 replica);
-    // Its engines have nothing to do until then.
     void sleep(u32 replica);
     void comes(u32 replica);
     void ask_for_more(Role role);
@@ -104,16 +100,16 @@ private:
     Engine& engine_of(TargetId target);
 
     const Requests& requests_;
+    std::shared_ptr<Stream> stream_;
     FleetOptions options_;
     Ledger ledger_;
     Sequences sequences_;
     Tier pool_;
-    Vector<Replica> replicas_;
-    Vector<u32> replica_of_;              // by target
-    Vector<Target> targets_[3];           // that are up, by role
+    std::vector<Replica> replicas_;
+    std::vector<u32> replica_of_;              // by target
+    std::vector<Target> targets_[3];           // that are up, by role
     std::unique_ptr<Routing> routing_[3];
     std::unique_ptr<Carrier> carrier_;
-    bool has_pools_ = false;
 
     Time now_ = 0;
     Arrivals arrivals_;
@@ -125,8 +121,8 @@ private:
     std::deque<Homeless> homeless_;       // nobody who would take them is up
     std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns_;
     Scaling scaling_[3];                  // by role
-    Vector<u32> ready_;                   // replicas to plan at this instant
-    Vector<RequestId> unsent_;            // with KV that no engine is up to take
+    std::vector<u32> ready_;                   // replicas to plan at this instant
+    std::vector<RequestId> unsent_;            // with KV that no engine is up to take
     Records records_;
 };
 

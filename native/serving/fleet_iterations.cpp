@@ -1,4 +1,4 @@
-// Iterations of a fleet: planned, cut where something arrives, ended, logged.
+// Iterations of a fleet: planned, cut, ended, logged.
 #include "serving/fleet.hpp"
 
 #include <algorithm>
@@ -39,6 +39,11 @@ void Fleet::end_iteration(u32 replica) {
             book(of, lane, lane.batch, when);
         }
     }
+    if (of.has_ahead && of.count > 1) {
+        for (Replica::Lane& lane : of.lanes) {
+            lane.ahead.goes_on(static_cast<u32>(of.count - 1));
+        }
+    }
     make_ready(replica);
     take_finished();
     take_prefilled();
@@ -53,26 +58,26 @@ void Fleet::book(Replica& of, Replica::Lane& lane, Batch& batch, const Ended& wh
     batch.clear();
 }
 
-// A batch takes each stage after the one before it; stages take equal shares of its time.
+// Stages take equal shares of its time.
 void Fleet::enter(u32 replica) {
     Replica& of = replicas_[replica];
-    Replica::Lane& lane = of.lanes.front();
     if (of.flights.size() == of.stages || of.enters > now_) {
         return;   // a batch that leaves, or the first stage, makes it ready again
     }
-    lane.engine->plans(now_, lane.batch);
-    if (lane.batch.items.empty()) {
+    if (!fill(of, false)) {
         note_idle(replica);
         records_.sample(now_, replica, of);
         return;
     }
-    const Time whole = std::max(of.cost->pace(lane.batch, 1).first, lane.batch.reading);
+    const Time whole = of.pace_of(1).first;
     const Time stage = whole / of.stages;
     const Time before = of.flights.empty() ? 0 : of.flights.back().end;
     const Time end = std::max(now_ + whole, before + stage);
     of.enters = now_ + stage;
-    of.flights.push_back({std::move(lane.batch), now_, end});
-    lane.batch = {};
+    of.flights.push_back({{}, now_, end});
+    for (Replica::Lane& lane : of.lanes) {
+        of.flights.back().batches.push_back(std::exchange(lane.batch, {}));
+    }
     ends_.push({end, replica, of.version});
     turns_.push({of.enters, replica, TurnKind::may_enter});
     records_.sample(now_, replica, of);
@@ -81,19 +86,22 @@ void Fleet::enter(u32 replica) {
 void Fleet::leave(u32 replica) {
     Replica& of = replicas_[replica];
     Replica::Flight flight = std::move(of.flights.front());
-    of.flights.pop_front();
+    of.flights.erase(of.flights.begin());
     const Ended when{flight.begin, flight.end, flight.end, 0, 1};
     of.worked += flight.end - std::max(flight.begin, of.end);
     of.end = flight.end;
     ++of.iterations;
     records_.note(of, flight);
-    book(of, of.lanes.front(), flight.batch, when);
+    for (std::size_t at = 0; at < of.lanes.size(); ++at) {
+        if (!flight.batches[at].items.empty()) {
+            book(of, of.lanes[at], flight.batches[at], when);
+        }
+    }
     make_ready(replica);
     take_finished();
     take_prefilled();
 }
 
-// Iterations that are alike end with the one that is under way now.
 void Fleet::cut(u32 replica) {
     Replica& of = replicas_[replica];
     if (!of.is_busy || of.count == 1) {
@@ -154,28 +162,17 @@ void Fleet::start(u32 replica) {
     } else if (!fill(of, false)) {
         return sleep(replica);
     }
-    of.pace = {};
-    for (Replica::Lane& lane : of.lanes) {
-        if (!lane.batch.items.empty()) {
-            const u64 alike = ahead || of.lanes.size() > 1 ? 1 : lane.engine->alike(lane.batch);
-            Pace pace = of.cost->pace(lane.batch, alike);
-            pace.count = std::min(pace.count, alike);
-            pace.first = std::max(pace.first, lane.batch.reading);
-            if (pace.first > of.pace.first) {
-                of.pace = pace;
-            }
-        }
-    }
-    ensure(of.pace.first > 0, "an iteration that takes no time");
     of.is_busy = true;
     of.begin = now_;
-    of.count = of.pace.count;
-    of.end = now_ + of.pace.total(of.count);
-    ends_.push({of.end, replica, ++of.version});
     records_.sample(now_, replica, of);
     if (ahead) {
         of.has_ahead = fill(of, true);
     }
+    of.pace = of.pace_of(options_.singly ? 1 : of.alike(ahead));
+    ensure(of.pace.first > 0, "an iteration that takes no time");
+    of.count = of.pace.count;
+    of.end = now_ + of.pace.total(of.count);
+    ends_.push({of.end, replica, ++of.version});
 }
 
 void Fleet::sleep(u32 replica) {

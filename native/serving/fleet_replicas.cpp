@@ -82,7 +82,7 @@ void Fleet::goes(u32 replica) {
     of.is_up = false;
     of.was_up += now_ - of.up_since;
     auto& targets = targets_[place_of(of.role)];
-    Vector<Target> rest;
+    std::vector<Target> rest;
     for (const Target& target : targets) {
         if (replica_of_[target.id.index()] != replica) {
             rest.push_back(target);
@@ -95,6 +95,12 @@ void Fleet::fails(u32 replica) {
     Replica& of = replicas_[replica];
     if (!of.is_up) {
         return;
+    }
+    const u64 over = of.is_busy && of.count > 1 ? of.pace.ended(now_ - of.begin, of.count) : 0;
+    if (over > 0) {   // of iterations that are one event
+        of.count = over;
+        of.end = of.begin + of.pace.total(over);
+        end_iteration(replica);
     }
     goes(replica);
     of.is_busy = of.has_ahead = false;

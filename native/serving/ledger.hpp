@@ -1,14 +1,12 @@
-// Ledger: when what happened to each request, and why it waited.
-//
-// A request is always in one phase; a change of phase adds the time since the last one, so the
-// phases of a request add up to its time exactly.
+// Ledger: when what happened to each request: always one phase, so they add up to its time exactly.
 #pragma once
 
 #include <array>
 #include <utility>
+#include <vector>
 
-#include "base/vector.hpp"
-#include "serving/batch.hpp"
+#include <vector>
+#include "serving/asked/batch.hpp"
 #include "serving/asked/requests.hpp"
 
 namespace yantra::serving {
@@ -25,7 +23,6 @@ enum class Phase : u8 {
 };
 inline constexpr std::size_t phase_count = 8;
 
-// Why the first that waits does not start.
 enum class Obstacle : u8 {
     iteration,   // one is under way
     seats,       // no more sequences may run
@@ -37,7 +34,6 @@ inline constexpr std::size_t obstacle_count = 5;
 
 using Obstacles = std::array<Time, obstacle_count>;
 
-// Gaps between tokens of a request: a run of iterations, of so many sequences each.
 struct Gaps {
     Time first;
     Time growth;
@@ -45,7 +41,6 @@ struct Gaps {
     u64 sequences;
 };
 
-// What an engine tells the iterations that have ended.
 struct Ended {
     Time begin;
     Time first;   // the end of the first
@@ -78,13 +73,16 @@ public:
     explicit Ledger(const Requests& requests) : of_(requests.size()) {}
 
     const IdVector<RequestId, Entry>& entries() const { return of_; }
-    const Vector<Gaps>& gaps() const { return gaps_; }
+    const std::vector<Gaps>& gaps() const { return gaps_; }
     u64 finished() const { return finished_; }
     u64 tokens() const { return tokens_; }
     u64 emitted() const { return emitted_; }
-    Vector<RequestId>& just_finished() { return just_finished_; }
-    Vector<RequestId>& just_prefilled() { return just_prefilled_; }
+    std::vector<RequestId>& just_finished() { return just_finished_; }
+    std::vector<RequestId>& just_prefilled() { return just_prefilled_; }
 
+    // At a place that another had.
+    void begins(RequestId request) { of_[request] = {}; }
+    std::vector<Gaps> take_gaps() { return std::exchange(gaps_, {}); }
     void arrives(RequestId request, Time now, TargetId target) {
         Entry& entry = of_[request];
         entry.target = target;
@@ -95,7 +93,6 @@ public:
             enter(entry, entry.phase == Phase::transfer ? Phase::admission : Phase::preempted, now);
         }
     }
-    // `cached` of its tokens need no work.
     void starts(RequestId request, Time now, u64 cached) {
         Entry& entry = of_[request];
         entry.cached += cached;
@@ -109,14 +106,13 @@ public:
     void waited(RequestId request, Obstacle behind, Time time) {
         of_[request].behind[static_cast<std::size_t>(behind)] += time;
     }
-    // `lost` tokens of KV must be worked out again.
     void is_preempted(RequestId request, Time now, u64 lost) {
         Entry& entry = of_[request];
         ++entry.restarts;
         entry.recomputed += lost;
         enter(entry, Phase::preempted, now);
     }
-    // At each of the ends one token; with drafts, `tokens` at the only one.
+    // With drafts, `tokens` at the only one.
     void emits(RequestId request, const Ended& when, u64 tokens) {
         Entry& entry = of_[request];
         emitted_ += tokens;
@@ -141,7 +137,6 @@ public:
         ++finished_;
         just_finished_.push_back(request);
     }
-    // Its prompt is done, and it goes on elsewhere.
     void is_prefilled(RequestId request, Time now) {
         enter(of_[request], Phase::transfer, now);
         just_prefilled_.push_back(request);
@@ -176,10 +171,10 @@ private:
     }
 
     IdVector<RequestId, Entry> of_;
-    Vector<Gaps> gaps_;
+    std::vector<Gaps> gaps_;
     Time of_begin_ = no_time;
-    Vector<RequestId> just_finished_;
-    Vector<RequestId> just_prefilled_;
+    std::vector<RequestId> just_finished_;
+    std::vector<RequestId> just_prefilled_;
     u64 finished_ = 0;
     u64 tokens_ = 0;
     u64 emitted_ = 0;

@@ -22,7 +22,7 @@ public:
         state_[request] = State::waits;
         QueuedEngine::accepts(request, now);
     }
-    u64 alike(const Batch&) override { return 1; }
+    u64 alike(const Batch&, const Batch&) override { return 1; }
 
 protected:
     void fills(Time now, Batch& batch) override {
@@ -65,7 +65,7 @@ private:
 
     template <class Requests>
     void show(const Requests& from, Seen& to) const {
-        for (Vector<i64>& column : to.columns) {
+        for (std::vector<i64>& column : to.columns) {
             column.clear();
         }
         for (const RequestId request : from) {
@@ -140,7 +140,7 @@ private:
         start_first(now);
     }
 
-    // Work conservation: it may wait for nothing if one could run whole, to its limit.
+    // It may wait for nothing if one could run whole.
     void check_idle() const {
         const auto fits = [this](RequestId request) {
             const u64 all = u64{requests_.prompt[request]} + requests_.limit[request];

@@ -1,9 +1,5 @@
-// OutsideEngine: an engine whose decisions are made outside the core; each of them is checked here.
-//
-// At each step it shows who waits and who runs, and is told who begins anew and how many tokens of
-// whom the iteration works on. What breaks a law (yantra.kinds.engine_laws) ends the run with a
-// sentence. Blocks are counted here, so they are never exceeded. Trade-off: a call a step, and no
-// two steps are one event.
+// OutsideEngine: an engine whose decisions are made outside the core and checked here
+// (yantra.kinds.engine_laws). Trade-off: a call a step, and no two steps are one event.
 #pragma once
 
 #include <array>
@@ -18,14 +14,14 @@ namespace yantra::serving {
 inline constexpr std::size_t seen_columns = 9;
 struct Seen {
     // request, prompt, emitted, computed, limit, priority, user, arrival (ps), blocks
-    std::array<Vector<i64>, seen_columns> columns;
+    std::array<std::vector<i64>, seen_columns> columns;
     std::size_t size() const { return columns[0].size(); }
 };
 
 struct Decision {
-    Vector<i64> requests;   // of the iteration, in its order
-    Vector<i64> tokens;     // of each
-    Vector<i64> preempted;  // they begin anew, and wait at the head
+    std::vector<i64> requests;   // of the iteration, in its order
+    std::vector<i64> tokens;     // of each
+    std::vector<i64> preempted;  // they begin anew, and wait at the head
 };
 
 class Decider {
@@ -36,7 +32,6 @@ public:
     virtual ~Decider() = default;
 
     virtual Decision decides(Time now, const Seen& waiting, const Seen& running, u32 free_blocks) = 0;
-    // Ends the run: a law is broken.
     [[noreturn]] virtual void refuses(const std::string& why) = 0;
 };
 

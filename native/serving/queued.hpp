@@ -1,7 +1,5 @@
-// QueuedEngine: what engines have in common whose requests wait in a queue, then run on counted blocks.
-//
-// Those that derive from it say who enters a batch. It books what a batch has done, and how long
-// batches of decodes stay alike. No prefix cache: blocks are a count.
+// QueuedEngine: what engines have in common whose requests wait in a queue, then run on counted
+// blocks. No prefix cache.
 #pragma once
 
 #include <algorithm>
@@ -14,10 +12,14 @@
 
 namespace yantra::serving {
 
+// Where those are that a pipeline works on when the next batch is planned.
+enum class InFlight : u8 { never, apart, running };
+
 class QueuedEngine : public Engine {
 public:
-    QueuedEngine(const Place& place, u32 blocks, u32 block_size)
-        : Engine(place), kv_(place.requests, blocks, block_size, false), reasons_(place.ledger) {}
+    QueuedEngine(const Place& place, u32 blocks, u32 block_size, InFlight in_flight = InFlight::never)
+        : Engine(place, {false, in_flight != InFlight::never}), kv_(place.requests, blocks, block_size, false),
+          reasons_(place.ledger), stages_(place.stages), in_flight_(in_flight) {}
 
     void accepts(RequestId request, Time now) override {
         sequences_[request].computed = sequences_[request].kept;
@@ -31,9 +33,12 @@ public:
         reasons_.plans(now);
         has_changed_ = false;
         fills(now, batch);
+        if (stages_ > 1) {
+            fly(batch);
+        }
     }
 
-    u64 alike(const Batch& batch) override {
+    u64 alike(const Batch& batch, const Batch& /*ahead*/) override {
         if (has_changed_ || !batch.only_decodes() || batch.items.size() != running_.size()) {
             return 1;
         }
@@ -55,6 +60,9 @@ public:
                 emit(item.request, of, when);
             }
         }
+        if (stages_ > 1) {
+            land(batch);
+        }
         if (has_ended_) {
             erase_if(running_, [this](RequestId request) { return is_over(request); });
             has_ended_ = false;
@@ -63,9 +71,11 @@ public:
 
     void releases(RequestId request) override { kv_.forget(request); }
 
-    Vector<RequestId> loses_all(Time now) override {
+    std::vector<RequestId> loses_all(Time now) override {
         reasons_.plans(now);
-        Vector<RequestId> lost;
+        std::vector<RequestId> lost;
+        running_.insert(running_.begin(), away_.begin(), away_.end());
+        away_.clear();
         for (const RequestId request : running_) {
             ledger_.is_preempted(request, now, sequences_[request].computed);
             gives_up(request);
@@ -78,7 +88,7 @@ public:
             lost.push_back(request);
         }
         for (const RequestId request : lost) {
-            sequences_[request].computed = sequences_[request].kept = 0;
+            sequences_[request].computed = sequences_[request].kept = sequences_[request].flying = 0;
         }
         running_.clear();
         waiting_.clear();
@@ -86,7 +96,7 @@ public:
     }
 
     Load load() const override {
-        return {waiting_.size(), running_.size(), u64{kv_.total() - kv_.free()} * kv_.size(),
+        return {waiting_.size(), sequences_here(), u64{kv_.total() - kv_.free()} * kv_.size(),
                 u64{kv_.total()} * kv_.size()};
     }
 
@@ -97,12 +107,9 @@ protected:
 
     // Fills an empty batch.
     virtual void fills(Time now, Batch& batch) = 0;
-    // It has emitted its last token, or lost all.
     virtual void gives_up(RequestId request) { kv_.forget(request); }
-    // Blocks that a decode wants to see free, though it may need none.
     virtual u32 spare() const { return 0; }
 
-    // The head of the queue, whose blocks are there, runs from now on.
     RequestId start_first(Time now) {
         const RequestId request = waiting_.front();
         waiting_.pop_front();
@@ -121,7 +128,7 @@ protected:
         const Sequence& of = sequences_[request];
         batch.add({request, tokens, of.computed, of.emitted > 0 && of.computed + 1 >= known_tokens(request), emits});
     }
-    // It loses its KV and waits at the head. It is no longer among those that run.
+    // It loses its KV and waits at the head.
     void begins_anew(RequestId request, Time now) {
         ledger_.is_preempted(request, now, sequences_[request].computed);
         kv_.give_back(request);
@@ -129,17 +136,39 @@ protected:
         waiting_.push_front(request);
         has_changed_ = true;
     }
+    std::size_t sequences_here() const { return running_.size() + away_.size(); }
+    bool is_over(RequestId request) const {
+        const Sequence& of = sequences_[request];
+        return of.emitted >= requests_.output[request] || (of.moves && of.emitted > 0);
+    }
     u32 missing(RequestId request) const { return known_tokens(request) - sequences_[request].computed; }
 
     PagedKv kv_;
     WaitReasons reasons_;
+    u32 stages_;
     std::deque<RequestId> waiting_;
-    Vector<RequestId> running_;   // in an order that is the engine's
+    std::vector<RequestId> running_;   // in an order that is the engine's
 
 private:
-    bool is_over(RequestId request) const {
-        const Sequence& of = sequences_[request];
-        return of.emitted >= requests_.output[request] || (of.moves && of.emitted > 0);
+    void fly(const Batch& batch) {
+        for (const Item& item : batch.items) {
+            sequences_[item.request].flying = item.tokens;
+            if (in_flight_ == InFlight::apart) {
+                away_.push_back(item.request);
+            }
+        }
+        if (in_flight_ == InFlight::apart) {
+            erase_if(running_, [this](RequestId request) { return sequences_[request].flying > 0; });
+        }
+    }
+    void land(const Batch& batch) {
+        for (const Item& item : batch.items) {
+            sequences_[item.request].flying = 0;
+            if (in_flight_ == InFlight::apart && !is_over(item.request)) {
+                running_.push_back(item.request);
+            }
+        }
+        erase_if(away_, [this](RequestId request) { return sequences_[request].flying == 0; });
     }
     void emit(RequestId request, Sequence& of, const Ended& when) {
         of.emitted += static_cast<u32>(when.count);
@@ -153,8 +182,7 @@ private:
             has_ended_ = true;
         }
     }
-    // At most `most` iterations, until one has fewer blocks than it wants. The first has its blocks.
-    // One that holds more than it needs now counts as if it needed a block each `size` tokens.
+    // Until one has fewer blocks than it wants. The first has its blocks.
     u64 until_blocks_end(const Batch& batch, u64 most) {
         const u32 size = kv_.size();
         begins_.assign(size, 0);   // sequences whose next block begins in so many iterations, modulo its size
@@ -182,9 +210,11 @@ private:
         return count;
     }
 
+    InFlight in_flight_;
+    std::vector<RequestId> away_;   // in flight, where they are apart
     bool has_changed_ = false;   // who runs and who waits, by this plan: the next may differ
     bool has_ended_ = false;
-    Vector<u32> begins_;
+    std::vector<u32> begins_;
 };
 
 }  // namespace yantra::serving

@@ -1,4 +1,3 @@
-// What is kept of a run, iteration by iteration.
 #include "serving/records.hpp"
 
 namespace yantra::serving {
@@ -22,11 +21,13 @@ void Records::note(const Replica& of) {
 }
 
 void Records::note(const Replica& of, const Replica::Flight& flight) {
-    if (log_.size() < most_logged_) {
-        const Vector<Item>& items = flight.batch.items;
-        log_.push_back({flight.begin, flight.end, of.first, static_cast<u32>(items_.size()),
-                        static_cast<u32>(items.size())});
-        items_.insert(items_.end(), items.begin(), items.end());
+    for (u32 lane = 0; lane < of.lanes.size() && log_.size() < most_logged_; ++lane) {
+        const std::vector<Item>& items = flight.batches[lane].items;
+        if (!items.empty()) {
+            log_.push_back({flight.begin, flight.end, TargetId(of.first.index() + lane),
+                            static_cast<u32>(items_.size()), static_cast<u32>(items.size())});
+            items_.insert(items_.end(), items.begin(), items.end());
+        }
     }
 }
 
@@ -35,7 +36,12 @@ void Records::sample(Time now, u32 number, const Replica& of) {
         return;
     }
     until_next_ = every_;
-    Sample sample{now, number, 0, 0, 0, of.flights.empty() ? 0 : of.flights.back().batch.tokens};
+    Sample sample{now, number, 0, 0, 0, 0};
+    if (!of.flights.empty()) {
+        for (const Batch& batch : of.flights.back().batches) {
+            sample.batch_tokens += batch.tokens;
+        }
+    }
     for (const Replica::Lane& lane : of.lanes) {
         const Load load = lane.engine->load();
         sample.waiting += static_cast<u32>(load.waiting);

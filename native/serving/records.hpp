@@ -1,4 +1,4 @@
-// Records: iterations and what they worked on, and the state of replicas over time, as far as asked for.
+// Records: iterations, and the state of replicas over time, as asked for.
 #pragma once
 
 #include "serving/replica.hpp"
@@ -14,7 +14,6 @@ struct LoggedIteration {
     u32 items;
 };
 
-// The state of a replica from one plan to the next.
 struct Sample {
     Time time;
     u32 replica;
@@ -28,14 +27,14 @@ class Records {
 public:
     Records(u64 most_logged, bool samples) : most_logged_(most_logged), has_samples_(samples) {}
 
-    const Vector<LoggedIteration>& log() const { return log_; }
-    const Vector<Item>& items() const { return items_; }
-    const Vector<Sample>& samples() const { return samples_; }
+    const std::vector<LoggedIteration>& log() const { return log_; }
+    const std::vector<Item>& items() const { return items_; }
+    const std::vector<Sample>& samples() const { return samples_; }
 
     // Iterations that have ended.
     void note(const Replica& of);
     void note(const Replica& of, const Replica::Flight& flight);
-    // As planned. Where many come, each second goes, and from then on half as many are kept.
+    // Where many come, half as many are kept.
     void sample(Time now, u32 number, const Replica& of);
 
 private:
@@ -45,9 +44,9 @@ private:
     bool has_samples_;
     u32 every_ = 1;
     u32 until_next_ = 1;
-    Vector<LoggedIteration> log_;
-    Vector<Item> items_;
-    Vector<Sample> samples_;
+    std::vector<LoggedIteration> log_;
+    std::vector<Item> items_;
+    std::vector<Sample> samples_;
 };
 
 }  // namespace yantra::serving

@@ -1,7 +1,7 @@
-// Replica: one engine, or several that step together, and the iterations it has under way.
+// Replica: one engine, or several that step together.
 #pragma once
 
-#include <deque>
+#include <algorithm>
 #include <memory>
 
 #include "serving/cost.hpp"
@@ -13,7 +13,7 @@ enum class Role : u8 { both, prefill, decode };
 
 inline std::size_t place_of(Role role) { return static_cast<std::size_t>(role); }
 
-// When a replica is there: `end_of_time` if it never fails.
+// `end_of_time` if it never fails.
 struct Presence {
     Time from = 0;
     Time until = end_of_time;
@@ -26,9 +26,8 @@ struct Replica {
         Batch ahead;   // planned while it runs
     };
 
-    // A batch on its way through the stages of a pipeline.
     struct Flight {
-        Batch batch;
+        std::vector<Batch> batches;   // by lane
         Time begin;
         Time end;
     };
@@ -37,11 +36,11 @@ struct Replica {
     u32 stages = 1;        // of a pipeline; more keep several batches under way
     std::shared_ptr<const Cost> cost;
     Presence presence;
-    Vector<Lane> lanes;
+    std::vector<Lane> lanes;
     TargetId first;        // of its lanes
-    std::deque<Flight> flights;   // of a pipeline, in order
+    std::vector<Flight> flights;   // of a pipeline, in order
     Time enters = 0;       // when its first stage is free
-    // What follows is of the iterations under way, where there is no pipeline.
+    // Where there is no pipeline.
     bool is_busy = false;
     bool is_up = true;
     bool has_ahead = false;
@@ -60,6 +59,35 @@ struct Replica {
     bool is_ready = false;        // to be planned at this instant
 
     bool is_idle() const { return !is_busy && flights.empty(); }
+    // Iterations of all lanes.
+    u64 alike(bool has_ahead_planned) const {
+        u64 most = ~u64{0};
+        for (const Lane& lane : lanes) {
+            if (lane.batch.items.empty()) {
+                const Load load = lane.engine->load();
+                const bool has_any = load.waiting > 0 || load.running > 0;
+                most = has_any || (has_ahead_planned && !lane.ahead.items.empty()) ? 1 : most;
+            } else if (most > 1) {
+                most = std::min(most, lane.engine->alike(lane.batch, lane.ahead));
+            }
+        }
+        return most;
+    }
+    // Those in which lanes are alike, the first of which ends last.
+    Pace pace_of(u64 most) const {
+        Pace made{0, 0, most};
+        for (const Lane& lane : lanes) {
+            if (!lane.batch.items.empty()) {
+                Pace pace = cost->pace(lane.batch, most);
+                if (lane.batch.reading > pace.first) {
+                    pace = {lane.batch.reading, 0, 1};
+                }
+                pace.count = std::min(pace.count, most);
+                made = made.first == 0 ? pace : made.slower(pace);
+            }
+        }
+        return made;
+    }
 };
 
 }  // namespace yantra::serving

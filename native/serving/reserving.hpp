@@ -1,7 +1,5 @@
-// ReservingEngine: each request reserves blocks for the longest sequence when it enters, so none begins anew.
-//
-// As Vidur 7d47513 has Orca and FasterTransformer: `max_tokens` in whole blocks; one that may get
-// longer reserves what it may need.
+// ReservingEngine: each request reserves blocks for the longest sequence, `max_tokens` in whole
+// blocks, as Vidur 7d47513 has Orca and FasterTransformer.
 #pragma once
 
 #include "serving/queued.hpp"
@@ -11,13 +9,12 @@ namespace yantra::serving {
 class ReservingEngine : public QueuedEngine {
 protected:
     ReservingEngine(const Place& place, const EngineKind& kind, const EngineOptions& given)
-        : QueuedEngine(place, whole(kind, given, "num_blocks"), whole(kind, given, "block_size")),
+        : QueuedEngine(place, whole(kind, given, "num_blocks"), whole(kind, given, "block_size"), InFlight::apart),
           seats_(whole(kind, given, "max_num_seqs")), most_tokens_(whole(kind, given, "max_tokens")) {}
 
-    // As many of those that wait as seats and blocks allow, with all they have to read.
     void admit(Time now, Batch& batch) {
         while (!waiting_.empty()) {
-            if (running_.size() == seats_) {
+            if (batch.items.size() == seats_) {
                 return reasons_.stops(Obstacle::seats);
             }
             if (!kv_.hold(waiting_.front(), reserve(waiting_.front()))) {
@@ -27,9 +24,9 @@ protected:
             add(batch, request, missing(request));
         }
     }
-    void go_on(Batch& batch) const {
-        for (const RequestId request : running_) {
-            add(batch, request, missing(request));
+    void go_on(Batch& batch, std::size_t most) const {
+        for (std::size_t at = 0; at < std::min<std::size_t>({running_.size(), most, seats_}); ++at) {
+            add(batch, running_[at], missing(running_[at]));
         }
     }
 
@@ -43,7 +40,7 @@ private:
     u32 most_tokens_;
 };
 
-inline Vector<EngineOption> reserving_options() {
+inline std::vector<EngineOption> reserving_options() {
     return {
         {"num_blocks", 4096, 1, "blocks of KV"},
         {"block_size", 16, 1, "tokens of a block"},

@@ -1,4 +1,3 @@
-// The routings that register themselves.
 #include "serving/routing.hpp"
 
 #include <algorithm>
@@ -8,14 +7,14 @@ namespace yantra::serving {
 
 namespace {
 
-Vector<RoutingKind>& all_routings() {
-    static Vector<RoutingKind> all;
+std::vector<RoutingKind>& all_routings() {
+    static std::vector<RoutingKind> all;
     return all;
 }
 
 }  // namespace
 
-const Vector<RoutingKind>& routing_kinds() { return all_routings(); }
+const std::vector<RoutingKind>& routing_kinds() { return all_routings(); }
 
 const RoutingKind* find_routing(std::string_view name) {
     const auto& all = all_routings();

@@ -1,4 +1,5 @@
-// Routing: which of the engines of a pool takes a request. Each registers itself in serving/routing.
+// Routing: which of the engines of a pool takes a request. Each registers itself in
+// serving/routing.
 #pragma once
 
 #include <memory>
@@ -22,7 +23,7 @@ public:
     Routing& operator=(const Routing&) = delete;
     virtual ~Routing() = default;
 
-    // A place among `targets`, of which there is at least one; those that are not up are not among them.
+    // A place among `targets`, at least one.
     virtual std::size_t choose(RequestId request, const Requests& requests, std::span<const Target> targets) = 0;
 };
 
@@ -34,7 +35,7 @@ struct RoutingKind {
     Make make = nullptr;
 };
 
-const Vector<RoutingKind>& routing_kinds();
+const std::vector<RoutingKind>& routing_kinds();
 // Null if unknown.
 const RoutingKind* find_routing(std::string_view name);
 

@@ -1,8 +1,6 @@
-// Scaling: when a pool takes a replica more, and when it gives one back.
-//
-// One more is asked for when, at an arrival, more than `most_waiting` requests wait for each replica
-// that is up or on its way; it is up `delay` later. One that had nothing to do for `idle` goes, as
-// long as `least` stay. (The queue-length rule of Kubernetes' and Ray Serve's autoscalers.)
+// Scaling: a replica more when, at an arrival, more than `most_waiting` wait for each that is up or
+// on its way, after `delay`; one idle for `idle` goes, as long as `least` stay (the queue-length
+// rule of Kubernetes and Ray Serve).
 #pragma once
 
 #include "serving/asked/ids.hpp"

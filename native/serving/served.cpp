@@ -1,27 +1,27 @@
-// A fleet's ledger, log and samples, turned into columns.
 #include "serving/served.hpp"
 
 namespace yantra::serving {
 
 namespace {
 
-void add_requests(Served& to, const Ledger& ledger) {
-    for (const Ledger::Entry& of : ledger.entries()) {
-        to.arrival.push_back(of.arrival);
-        to.start.push_back(of.start);
-        to.first_token.push_back(of.first_token);
-        to.second_token.push_back(of.second_token);
-        to.moved.push_back(of.moved);
-        to.finish.push_back(of.finish);
-        to.restarts.push_back(of.restarts);
-        to.emissions.push_back(of.emissions);
-        to.cached.push_back(static_cast<i64>(of.cached));
-        to.recomputed.push_back(static_cast<i64>(of.recomputed));
-        to.target.push_back(of.target.is_none() ? -1 : of.target.index());
-        to.spent.insert(to.spent.end(), of.spent.begin(), of.spent.end());
-        to.behind.insert(to.behind.end(), of.behind.begin(), of.behind.end());
-    }
-    for (const Gaps& gaps : ledger.gaps()) {
+void add_request(Served& to, const Ledger::Entry& of) {
+    to.arrival.push_back(of.arrival);
+    to.start.push_back(of.start);
+    to.first_token.push_back(of.first_token);
+    to.second_token.push_back(of.second_token);
+    to.moved.push_back(of.moved);
+    to.finish.push_back(of.finish);
+    to.restarts.push_back(of.restarts);
+    to.emissions.push_back(of.emissions);
+    to.cached.push_back(static_cast<i64>(of.cached));
+    to.recomputed.push_back(static_cast<i64>(of.recomputed));
+    to.target.push_back(of.target.is_none() ? -1 : of.target.index());
+    to.spent.insert(to.spent.end(), of.spent.begin(), of.spent.end());
+    to.behind.insert(to.behind.end(), of.behind.begin(), of.behind.end());
+}
+
+void add_gaps(Served& to, const std::vector<Gaps>& all) {
+    for (const Gaps& gaps : all) {
         to.gap_first.push_back(gaps.first);
         to.gap_growth.push_back(gaps.growth);
         to.gap_count.push_back(static_cast<i64>(gaps.count));
@@ -66,13 +66,7 @@ u64 evicted_of(const Fleet& fleet) {
     return all;
 }
 
-}  // namespace
-
-Served served_of(const Fleet& fleet) {
-    Served made;
-    add_requests(made, fleet.ledger());
-    add_log(made, fleet);
-    add_samples(made, fleet);
+void add_totals(Served& made, Fleet& fleet) {
     for (const Replica& replica : fleet.replicas()) {
         made.replica_iterations.push_back(static_cast<i64>(replica.iterations));
         made.replica_worked.push_back(replica.worked);
@@ -85,6 +79,32 @@ Served served_of(const Fleet& fleet) {
     made.emitted = fleet.ledger().emitted();
     made.evicted = evicted_of(fleet);
     made.finished = fleet.ledger().finished();
+}
+
+}  // namespace
+
+Served served_of(Fleet& fleet) {
+    Served made;
+    for (const Ledger::Entry& of : fleet.ledger().entries()) {
+        add_request(made, of);
+    }
+    add_gaps(made, fleet.ledger().gaps());
+    add_log(made, fleet);
+    add_samples(made, fleet);
+    add_totals(made, fleet);
+    return made;
+}
+
+Served served_of(Fleet& fleet, Stream& stream) {
+    Served made;
+    for (const Stream::Ended& of : stream.take_ended()) {
+        made.row.push_back(static_cast<i64>(of.row));
+        made.prompt.push_back(of.prompt);
+        made.output.push_back(of.output);
+        add_request(made, of.entry);
+    }
+    add_gaps(made, fleet.ledger().take_gaps());
+    add_totals(made, fleet);
     return made;
 }
 

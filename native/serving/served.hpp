@@ -7,42 +7,45 @@ namespace yantra::serving {
 
 // Times in ps; -1: never.
 struct Served {
-    Vector<i64> arrival;
-    Vector<i64> start;
-    Vector<i64> first_token;
-    Vector<i64> second_token;
-    Vector<i64> moved;
-    Vector<i64> finish;
-    Vector<i64> restarts;
-    Vector<i64> emissions;
-    Vector<i64> cached;
-    Vector<i64> recomputed;
-    Vector<i64> target;
-    Vector<i64> spent;    // by request and phase
-    Vector<i64> behind;   // by request and obstacle
-    Vector<i64> gap_first;
-    Vector<i64> gap_growth;
-    Vector<i64> gap_count;
-    Vector<i64> gap_sequences;
-    Vector<i64> log_begin;
-    Vector<i64> log_end;
-    Vector<i64> log_target;
-    Vector<i64> log_first;   // of its items; one more than iterations
-    Vector<i64> item_request;
-    Vector<i64> item_tokens;
-    Vector<i64> item_context;
-    Vector<i64> item_decodes;   // 1, or 0 for a piece of a prompt
-    Vector<i64> sample_time;
-    Vector<i64> sample_replica;
-    Vector<i64> sample_waiting;
-    Vector<i64> sample_running;
-    Vector<i64> sample_kv_tokens;
-    Vector<i64> sample_batch_tokens;
-    Vector<i64> replica_iterations;
-    Vector<i64> replica_worked;
-    Vector<i64> replica_up;
-    Vector<double> replica_operations;   // of a device
-    Vector<double> replica_heavy_ns;
+    std::vector<i64> row;      // in a stream, in the order in which they ended
+    std::vector<i64> prompt;
+    std::vector<i64> output;
+    std::vector<i64> arrival;
+    std::vector<i64> start;
+    std::vector<i64> first_token;
+    std::vector<i64> second_token;
+    std::vector<i64> moved;
+    std::vector<i64> finish;
+    std::vector<i64> restarts;
+    std::vector<i64> emissions;
+    std::vector<i64> cached;
+    std::vector<i64> recomputed;
+    std::vector<i64> target;
+    std::vector<i64> spent;    // by request and phase
+    std::vector<i64> behind;   // by request and obstacle
+    std::vector<i64> gap_first;
+    std::vector<i64> gap_growth;
+    std::vector<i64> gap_count;
+    std::vector<i64> gap_sequences;
+    std::vector<i64> log_begin;
+    std::vector<i64> log_end;
+    std::vector<i64> log_target;
+    std::vector<i64> log_first;   // of its items; one more than iterations
+    std::vector<i64> item_request;
+    std::vector<i64> item_tokens;
+    std::vector<i64> item_context;
+    std::vector<i64> item_decodes;   // 1, or 0 for a piece of a prompt
+    std::vector<i64> sample_time;
+    std::vector<i64> sample_replica;
+    std::vector<i64> sample_waiting;
+    std::vector<i64> sample_running;
+    std::vector<i64> sample_kv_tokens;
+    std::vector<i64> sample_batch_tokens;
+    std::vector<i64> replica_iterations;
+    std::vector<i64> replica_worked;
+    std::vector<i64> replica_up;
+    std::vector<double> replica_operations;   // of a device
+    std::vector<double> replica_heavy_ns;
     i64 end = 0;
     u64 tokens = 0;
     u64 emitted = 0;
@@ -50,6 +53,8 @@ struct Served {
     u64 finished = 0;
 };
 
-Served served_of(const Fleet& fleet);
+Served served_of(Fleet& fleet);
+// What ended since the last time.
+Served served_of(Fleet& fleet, Stream& stream);
 
 }  // namespace yantra::serving

@@ -1,7 +1,5 @@
-// SharedLinks: KV that moves shares links, at max-min fair rates (network/flow).
-//
-// A move from one engine to another takes the links of that pair, as routes through the fabric say.
-// Trade-off: of a head start only the time counts, at the rate that the move would have alone.
+// SharedLinks: KV that moves shares links, at max-min fair rates (network/flow). Trade-off: of a
+// head start only the time counts, at the rate that the move would have alone.
 #pragma once
 
 #include <algorithm>
@@ -16,13 +14,13 @@
 
 namespace yantra::serving {
 
-// Links of target a to b are those from first[a * targets + b] on.
+// From first[a * targets + b] on.
 struct Ways {
     u32 targets = 0;
-    Vector<u32> first;   // one more than pairs
-    Vector<u32> links;
-    Vector<double> bytes_per_ns;   // by link
-    Vector<double> latency_ns;
+    std::vector<u32> first;   // one more than pairs
+    std::vector<u32> links;
+    std::vector<double> bytes_per_ns;   // by link
+    std::vector<double> latency_ns;
 
     std::span<const u32> of(TargetId from, TargetId to) const {
         const u32 pair = from.index() * targets + to.index();
@@ -105,8 +103,8 @@ private:
     Ways ways_;
     FlowSharing sharing_;
     std::unordered_map<u64, u32> classes_;
-    Vector<Under> moves_;   // by flow
-    Vector<u32> ended_;
+    std::vector<Under> moves_;   // by flow
+    std::vector<u32> ended_;
     std::priority_queue<Arrived> arrived_;
     u64 number_ = 0;
 };

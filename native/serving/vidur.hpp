@@ -1,8 +1,6 @@
-// What the schedulers of Vidur have in common: blocks counted by prompts, above a watermark.
-//
-// As in Vidur 7d47513 (Agrawal et al., "Vidur", MLSys 2024), vidur/scheduler/replica_scheduler: a
-// new request takes the blocks of its whole prompt if the watermark stays free; one that runs wants
-// to see a free block even where its own has room.
+// What Vidur's schedulers have in common (7d47513, vidur/scheduler/replica_scheduler): a new
+// request takes the blocks of its whole prompt if the watermark stays free; one that runs wants to
+// see a free block.
 #pragma once
 
 #include "serving/queued.hpp"
@@ -12,17 +10,20 @@ namespace yantra::serving {
 class VidurEngine : public QueuedEngine {
 protected:
     VidurEngine(const Place& place, const EngineKind& kind, const EngineOptions& given)
-        : QueuedEngine(place, whole(kind, given, "num_blocks"), whole(kind, given, "block_size")),
-          seats_(whole(kind, given, "max_num_seqs")),
+        : QueuedEngine(place, whole(kind, given, "num_blocks"), whole(kind, given, "block_size"), InFlight::apart),
+          seats_(whole(kind, given, "max_num_seqs")), seats_of_batch_(std::max(1U, seats_ / place.stages)),
           watermark_(static_cast<u32>(option_of(kind, given, "watermark") * kv_.total())) {}
 
     u32 spare() const override { return 1; }
 
     bool fits_new(u32 tokens) const { return kv_.free() >= u64{kv_.blocks_for(tokens)} + watermark_; }
-    bool has_seat() const { return running_.size() < seats_; }
+    bool has_seat(const Batch& batch) const {
+        return sequences_here() < seats_ && batch.items.size() < seats_of_batch_;
+    }
+    bool is_full(const Batch& batch) const { return batch.items.size() == seats_of_batch_; }
 
-    // A block for `running[at]`, if need be by those after it, the last first. False if it began anew itself.
-    bool makes_room(Vector<RequestId>& running, std::size_t at, Time now) {
+    // False if it began anew itself.
+    bool makes_room(std::vector<RequestId>& running, std::size_t at, Time now) {
         const RequestId request = running[at];
         while (kv_.free() == 0) {
             const RequestId victim = running.back();
@@ -43,10 +44,11 @@ protected:
 
 private:
     u32 seats_;
+    u32 seats_of_batch_;
     u32 watermark_;
 };
 
-inline Vector<EngineOption> vidur_options() {
+inline std::vector<EngineOption> vidur_options() {
     return {
         {"num_blocks", 4096, 1, "blocks of KV"},
         {"block_size", 16, 1, "tokens of a block"},

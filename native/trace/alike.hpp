@@ -1,6 +1,4 @@
-// Counts equal files: most of a large job's trace files are.
-//
-// Trade-off: it stops at a file that is missing or not regular, and leaves that one to the caller.
+// Counts equal files. Trade-off: it stops at one that is missing or not regular.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +9,8 @@
 
 namespace yantra {
 
-// Separate, to be compiled optimised: a large job has gigabytes of traces.
 std::uint64_t hash_of(std::string_view content);
 
-// How many files, from the first on, hold exactly these bytes.
 std::size_t count_alike(std::span<const std::string> paths, std::string_view content);
 
 }  // namespace yantra

@@ -1,7 +1,5 @@
-// Limits of sizes and durations in a trace, for `check` and for runs.
-//
-// Exporters write negative numbers for skewed clocks or unknown sizes, which are enormous when read
-// as unsigned. The tighter limit of picoseconds is the run's.
+// Limits of sizes and durations in a trace: exporters write negative numbers, which are enormous
+// when unsigned.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +7,7 @@
 
 namespace yantra {
 
-// Whole microseconds whose nanoseconds have 63 bits: 292 years.
+// Whose nanoseconds have 63 bits: 292 years.
 inline constexpr std::uint64_t longest_micros = ((std::uint64_t{1} << 63) - 1) / 1000;
 
 inline bool is_size(std::uint64_t value) { return value >> 63U == 0; }

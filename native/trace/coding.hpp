@@ -1,6 +1,4 @@
-// The wire coding of each attribute kind, for decoder and encoder.
-//
-// Source: protobuf encoding guide (zigzag for sint, sign extension for int32, little-endian fixed).
+// The wire coding of each attribute kind (protobuf encoding guide).
 #pragma once
 
 #include <array>
@@ -47,7 +45,6 @@ constexpr std::array<Coding, 33> make_codings() {
 
 inline constexpr std::array<Coding, 33> codings = make_codings();
 
-// Of a scalar kind, or of a list kind's elements.
 constexpr const Coding& coding_of(AttributeKind kind) {
     return codings[static_cast<std::size_t>(element_kind(kind))];
 }
@@ -57,7 +54,6 @@ constexpr std::uint64_t sign_extend32(std::uint64_t bits) {
         static_cast<std::int64_t>(static_cast<std::int32_t>(static_cast<std::uint32_t>(bits))));
 }
 
-// From bits on the wire to a Trace's number.
 inline std::uint64_t number_of(std::uint64_t bits, const Coding& coding) {
     if (coding.narrow) {
         bits &= 0xffffffffU;

@@ -1,8 +1,6 @@
-// Which computations of a recording are communication: kernels that communicate, without sizes.
-//
-// Linked recordings mark them with the attribute `communication` (its text is the kind); other
-// converters leave the kernel names of NCCL, RCCL and others. Trade-off: names count only in
-// recordings, which declare a complete order.
+// Which computations of a recording are communication (by the attribute `communication` of linked
+// ones, else kernel names of NCCL, RCCL and others) or delays. Trade-off: names count only in
+// recordings.
 #pragma once
 
 #include <algorithm>
@@ -23,6 +21,12 @@ inline bool begins_with(std::string_view text, std::string_view lower) {
            });
 }
 
+// Whether a kernel of a recording has not the operations or bytes that a model needs.
+inline bool lacks_work(const Graph& graph, std::uint32_t node, bool flops, bool bytes) {
+    return graph.complete_order && ((flops && graph.num_ops.kind_of(node) == IntColumn::absent) ||
+                                    (bytes && graph.tensor_size.kind_of(node) == IntColumn::absent));
+}
+
 inline bool communicates_at_recorded_time(const Graph& graph, std::uint32_t node) {
     if (!graph.complete_order || static_cast<NodeType>(graph.type[node]) != NodeType::comp) {
         return false;
@@ -35,6 +39,14 @@ inline bool communicates_at_recorded_time(const Graph& graph, std::uint32_t node
     }
     return std::ranges::any_of(communicating_names,
                                [name = graph.name(node)](std::string_view known) { return begins_with(name, known); });
+}
+
+// Time that nothing recorded explains: also that of a step's mark outside all that it encloses.
+inline bool names_a_delay(std::string_view name) { return name == "delay" || name.starts_with("ProfilerStep#"); }
+
+inline bool is_delay(const Graph& graph, std::uint32_t node) {
+    return graph.complete_order && static_cast<NodeType>(graph.type[node]) == NodeType::comp &&
+           names_a_delay(graph.name(node));
 }
 
 }  // namespace yantra

@@ -1,12 +1,11 @@
-// Removes what can run, then walks backwards through the rest.
 #include "trace/cycle.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -17,7 +16,6 @@ std::span<const std::uint32_t> parents_of(const Graph& graph, std::uint32_t node
         .subspan(graph.parent_begin[node], graph.parent_begin[node + 1] - graph.parent_begin[node]);
 }
 
-// Most traces number a node after its parents; then nothing is stuck.
 bool parents_come_first(const Graph& graph) {
     for (std::uint32_t node = 0; node < graph.size(); ++node) {
         for (const std::uint32_t parent : parents_of(graph, node)) {
@@ -29,10 +27,9 @@ bool parents_come_first(const Graph& graph) {
     return true;
 }
 
-// Unfinished parents of each node, after all that can run has run.
-Vector<std::uint32_t> waiting_for(const Graph& graph, std::uint32_t& stuck) {
-    Vector<std::uint32_t> waiting(graph.parent_count.begin(), graph.parent_count.end());
-    Vector<std::uint32_t> ready;
+std::vector<std::uint32_t> waiting_for(const Graph& graph, std::uint32_t& stuck) {
+    std::vector<std::uint32_t> waiting(graph.parent_count.begin(), graph.parent_count.end());
+    std::vector<std::uint32_t> ready;
     for (std::uint32_t node = 0; node < graph.size(); ++node) {
         if (waiting[node] == 0) {
             ready.push_back(node);
@@ -57,18 +54,17 @@ CycleReport find_cycle(const Graph& graph) {
     if (parents_come_first(graph)) {
         return report;
     }
-    const Vector<std::uint32_t> waiting = waiting_for(graph, report.stuck);
+    const std::vector<std::uint32_t> waiting = waiting_for(graph, report.stuck);
     if (report.stuck == 0) {
         return report;
     }
-    // A stuck node has a stuck parent, so the walk must return.
     const auto stuck = [&](std::uint32_t node) { return waiting[node] != 0; };
     std::uint32_t node = 0;
     while (!stuck(node)) {
         ++node;
     }
-    Vector<std::uint32_t> step(graph.size(), 0);  // 1 + place on the path
-    Vector<std::uint32_t> path;
+    std::vector<std::uint32_t> step(graph.size(), 0);  // 1 + place on the path
+    std::vector<std::uint32_t> path;
     while (step[node] == 0) {
         path.push_back(node);
         step[node] = static_cast<std::uint32_t>(path.size());

@@ -1,23 +1,21 @@
-// Finds nodes that can never run, and names one cycle.
-//
-// It names only one, since users fix one and retry. Source: A. B. Kahn, "Topological sorting of
-// large networks", CACM 5(11), 1962.
+// Finds nodes that can never run, and names one cycle (A. B. Kahn, "Topological sorting of large
+// networks", CACM 5(11), 1962).
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "trace/graph.hpp"
 
 namespace yantra {
 
 struct CycleReport {
-    Vector<std::uint32_t> cycle;  // each node is a parent of the next, the last of the first
+    std::vector<std::uint32_t> cycle;  // each node is a parent of the next, the last of the first
     std::uint32_t stuck = 0;           // nodes on or behind cycles
 };
 
-// The cycle is empty if the graph is acyclic.
+// Empty if the graph is acyclic.
 CycleReport find_cycle(const Graph& graph);
 
 // "nodes 3 -> 5 -> 3 wait for each other; 4 nodes can never run".

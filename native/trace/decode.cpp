@@ -1,13 +1,12 @@
-// The decoder of today's layout (one pass counts records, one fills the columns), and the choice of
-// the layout.
+// The decoder of today's layout, and the choice of the layout.
 #include "trace/decode.hpp"
 
 #include <algorithm>
 #include <array>
 #include <string>
+#include <vector>
 
 #include "base/interruption.hpp"
-#include "base/vector.hpp"
 #include "base/wire.hpp"
 #include "trace/coding.hpp"
 #include "trace/fields.hpp"
@@ -24,7 +23,6 @@ struct IoText {
     std::string_view values, shapes, types;
 };
 
-// The attributes that building a Graph reads.
 constexpr std::array<std::string_view, 17> execution_attributes{
     "is_cpu_op", "comm_type", "comm_size",    "comm_priority", "comm_src",      "comm_dst",
     "comm_tag",  "num_ops",   "tensor_size",  "pg_name",       "involved_dim",  "duration_ns",
@@ -83,8 +81,6 @@ private:
         trace_.type.reserve(nodes);
     }
 
-    // Growing copies, so sizes are estimated from the first nodes. Untouched memory costs only
-    // address space.
     void reserve_pools(double growth) {
         const auto grow = [growth](auto& pool) {
             pool.reserve(static_cast<std::size_t>(growth * static_cast<double>(pool.size())));
@@ -137,8 +133,8 @@ private:
         trace_.add_node(row);
     }
 
-    // Separates files without metadata from damaged and older ones: their writers named and typed
-    // every node, left out zero and empty values, packed numbers, and wrote no other fields.
+    // Separates files without metadata from damaged and older ones, by what their writers always
+    // wrote.
     static void check_canonical(WireReader in) {
         const std::uint64_t begin = in.offset();
         bool named = false;
@@ -213,7 +209,7 @@ private:
     }
 
     static void deps(WireReader& in, WireTag tag, std::uint64_t at, const char* what,
-                     Vector<std::uint64_t>& out) {
+                     std::vector<std::uint64_t>& out) {
         if (tag.type == WireType::varint) {
             out.push_back(in.varint());
             return;
@@ -289,7 +285,6 @@ private:
         return wanted_[known];
     }
 
-    // Only new names are checked byte by byte.
     std::uint32_t attribute_name(std::string_view name, std::uint64_t end) {
         return order_of_names_.number(name, [this, end](std::string_view text) {
             const std::uint32_t known = trace_.attribute_names.find(text);
@@ -300,7 +295,7 @@ private:
         });
     }
 
-    // The value is a oneof: the last one counts, but lists in parts are joined.
+    // The last counts, but lists in parts are joined.
     void value(WireReader& in, WireTag tag, std::uint64_t at, Attribute& out) {
         const auto kind = static_cast<AttributeKind>(tag.field);
         const Coding& coding = coding_of(kind);
@@ -373,12 +368,11 @@ private:
     Reading reading_;
     bool told_;  // the layout is known, not guessed
     NameOrder order_of_names_;
-    Vector<char> wanted_;  // by attribute name
+    std::vector<char> wanted_;  // by attribute name
     bool begun_ = false;
     Trace trace_;
 };
 
-// Finds a cut-off file before any other work.
 std::size_t count_records(std::string_view bytes) {
     if (bytes.empty()) {
         throw TraceFault(0, "the file is empty; expected a metadata record and then nodes");
@@ -421,8 +415,7 @@ bool differ(const Trace& a, const Trace& b) {
     return a.type != b.type || a.start_micros != b.start_micros || a.duration_micros != b.duration_micros;
 }
 
-// The newest of the older layouts that fit, if they agree on types and times; else the one that
-// explains most.
+// The newest that fits, if they agree on types and times; else the one that explains most.
 Attempt best_older(std::string_view bytes, std::size_t records, Reading reading) {
     Attempt best = attempt(bytes, records, reading, Layout::v0_0_4a);
     for (const Layout layout : {Layout::v0_0_3, Layout::v0_0_3a, Layout::v0_0_2, Layout::v0_0_1}) {

@@ -1,6 +1,5 @@
-// Diagnostic: a finding about a trace, and a list that stays readable.
-//
-// Trade-off: the first few of each kind are kept and the rest counted.
+// Diagnostic: a finding about a trace. Trade-off: the first few of each kind are kept and the rest
+// counted.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +7,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
-
-#include "base/vector.hpp"
+#include <vector>
 
 namespace yantra {
 
@@ -30,7 +28,7 @@ class DiagnosticList {
 public:
     static constexpr std::uint64_t kept_per_code = 20;
 
-    // Counts a finding; true if it is kept, so that others need no wording.
+    // True if it is kept.
     bool has_room(std::string_view code) {
         for (Tally& tally : tallies_) {
             if (tally.code == code) {
@@ -43,7 +41,7 @@ public:
 
     void add(Diagnostic finding) { found_.push_back(std::move(finding)); }
 
-    Vector<Diagnostic> take() && {
+    std::vector<Diagnostic> take() && {
         for (const Tally& tally : tallies_) {
             if (tally.count > kept_per_code) {
                 last_of(tally.code).left_out = tally.count - kept_per_code;
@@ -63,8 +61,8 @@ private:
                              [&](const Diagnostic& finding) { return finding.code == code; });
     }
 
-    Vector<Diagnostic> found_;
-    Vector<Tally> tallies_;
+    std::vector<Diagnostic> found_;
+    std::vector<Tally> tallies_;
 };
 
 }  // namespace yantra

@@ -1,6 +1,4 @@
-// Field handling of all layouts: check the wire type, take text, report.
-//
-// Source: protobuf encoding guide; text is UTF-8.
+// Field handling of all layouts.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +32,6 @@ inline void expect(WireTag tag, WireType type, std::uint64_t at, const char* wha
     }
 }
 
-// `end` is where the text ends in the file.
 inline void check_utf8(std::string_view text, std::uint64_t end, const char* what) {
     const std::size_t bad = first_bad_utf8(text);
     if (bad != text.size()) [[unlikely]] {
@@ -53,7 +50,7 @@ inline std::string_view text(WireReader& in, WireTag tag, std::uint64_t at, cons
     return utf8(in, what);
 }
 
-// Adds the record to the message. Record 0 is the metadata; id 0 is unknown (or the default).
+// Record 0 is the metadata; id 0 is unknown (or the default).
 [[noreturn]] inline void fail_in_record(const TraceFault& fault, std::size_t record, std::uint64_t id) {
     std::string where = record > 0 ? "node record " + std::to_string(record) : "metadata record";
     if (id != 0) {

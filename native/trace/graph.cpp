@@ -1,5 +1,4 @@
-// Builds a Graph: orders by id, resolves and reverses dependencies, lifts attributes. Linear
-// (except sorting) and iterative, for chains of any length.
+// Builds a Graph, in linear time (except sorting) and iteratively.
 #include "trace/graph.hpp"
 
 #include <algorithm>
@@ -8,10 +7,10 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "base/ensure.hpp"
 #include "base/interruption.hpp"
-#include "base/vector.hpp"
 #include "base/wire.hpp"
 #include "trace/cycle.hpp"
 #include "trace/graph_parts.hpp"
@@ -25,7 +24,6 @@ namespace {
 
 std::uint32_t narrow(std::size_t count) { return static_cast<std::uint32_t>(count); }
 
-// "262144", or "262144.0" from floating-point arithmetic, truncated.
 std::optional<std::uint64_t> whole_number(std::string_view digits) {
     std::uint64_t value = 0;
     const char* const end = digits.data() + digits.size();
@@ -66,9 +64,9 @@ private:
     std::uint32_t size() const { return order_.nodes(); }
 
     void bodies() {
-        Vector<std::uint64_t>& id = graph_.id.own();
-        Vector<std::int32_t>& type = graph_.type.own();
-        Vector<std::uint64_t>& duration_micros = graph_.duration_micros.own();
+        std::vector<std::uint64_t>& id = graph_.id.own();
+        std::vector<std::int32_t>& type = graph_.type.own();
+        std::vector<std::uint64_t>& duration_micros = graph_.duration_micros.own();
         id.resize(size());
         type.resize(size());
         duration_micros.resize(size());
@@ -104,7 +102,7 @@ private:
     }
 
     void file_order() {
-        Vector<std::uint32_t>& order = graph_.file_order.own();
+        std::vector<std::uint32_t>& order = graph_.file_order.own();
         order.reserve(size());
         for (std::uint32_t record = 0; record < trace_.size(); ++record) {
             const std::uint32_t node = order_.node_of_record[record];
@@ -115,12 +113,12 @@ private:
     }
 
     void parents() {
-        Vector<std::uint32_t> table;
+        std::vector<std::uint32_t> table;
         const IdIndex index(graph_.id, table);
-        Vector<std::uint32_t> seen(size(), 0);  // node + 1 that last took this parent
-        Vector<std::uint32_t>& begin = graph_.parent_begin.own();
-        Vector<std::uint32_t>& parents = graph_.parent.own();
-        Vector<std::uint32_t>& count = graph_.parent_count.own();
+        std::vector<std::uint32_t> seen(size(), 0);  // node + 1 that last took this parent
+        std::vector<std::uint32_t>& begin = graph_.parent_begin.own();
+        std::vector<std::uint32_t>& parents = graph_.parent.own();
+        std::vector<std::uint32_t>& count = graph_.parent_count.own();
         begin.reserve(size() + 1U);
         begin.push_back(0);
         parents.reserve(trace_.data_dep.size() + trace_.ctrl_dep.size());
@@ -220,7 +218,6 @@ private:
         }
     }
 
-    // A name that only some traces have.
     void label(std::uint32_t node, const Attribute& attribute, SharedVector<std::int32_t>& labelled,
                Interner& names) {
         if (labelled.empty()) {
@@ -231,7 +228,7 @@ private:
 
     void name(std::uint32_t node, const Attribute& attribute, SharedVector<std::int32_t>& named,
               Interner& names) {
-        Vector<std::int32_t>& column = named.own();
+        std::vector<std::int32_t>& column = named.own();
         if (column[node] != Graph::group_absent) {
             return;
         }
@@ -244,8 +241,8 @@ private:
     }
 
     void involved(std::uint32_t node, const Attribute& attribute) {
-        Vector<std::uint8_t>& length = graph_.involved_len.own();
-        Vector<std::uint64_t>& mask = graph_.involved_mask.own();
+        std::vector<std::uint8_t>& length = graph_.involved_len.own();
+        std::vector<std::uint64_t>& mask = graph_.involved_mask.own();
         if (length.empty()) {
             length.assign(size(), 0);
             mask.assign(size(), 0);
@@ -267,7 +264,7 @@ private:
     }
 
     void tensors(std::uint32_t node, const Attribute& attribute, TensorColumn& column) {
-        Vector<std::uint8_t>& kind = column.kind.own();
+        std::vector<std::uint8_t>& kind = column.kind.own();
         if (kind.empty()) {
             kind.assign(size(), TensorColumn::absent);
             column.begin.own().assign(size() + 1U, 0);
@@ -293,7 +290,7 @@ private:
     }
 
     bool add_tensors(std::span<const Text> pieces, TensorColumn& column) {
-        Vector<std::uint64_t> sizes;
+        std::vector<std::uint64_t> sizes;
         for (std::size_t i = 1; i < pieces.size(); i += 2) {
             const std::optional<std::uint64_t> size_bytes = whole_number(trace_.view(pieces[i]));
             if (!size_bytes) {
@@ -304,8 +301,8 @@ private:
         if (pieces.size() != sizes.size() * 2) {
             return false;
         }
-        Vector<std::uint32_t>& tensors = column.tensor.own();
-        Vector<std::uint64_t>& size_bytes = column.size_bytes.own();
+        std::vector<std::uint32_t>& tensors = column.tensor.own();
+        std::vector<std::uint64_t>& size_bytes = column.size_bytes.own();
         for (std::size_t i = 0; i < sizes.size(); ++i) {
             tensors.push_back(tensors_.intern(trace_.view(pieces[2 * i])));
             size_bytes.push_back(sizes[i]);
@@ -354,7 +351,7 @@ private:
     Graph graph_;
     NodeOrder order_;
     DiagnosticList findings_;
-    Vector<AttributeRole> roles_;  // by attribute name index
+    std::vector<AttributeRole> roles_;  // by attribute name index
     Interner groups_;
     Interner peers_;
     Interner op_classes_;

@@ -1,25 +1,22 @@
-// Graph: the dependency graph of one trace, ready to execute.
-//
-// Nodes are numbered 0 … n-1 by ascending id, so issuing in id order is index order. Attributes for
-// execution are typed columns; the Trace may be dropped. A column exists only if used; a wrong type
-// is only marked, as it may not matter. Source: MLCommons Chakra schema 0.0.4; attribute names as
-// its converters write them.
+// Graph: the dependency graph of one trace, ready to execute (MLCommons Chakra schema 0.0.4). Nodes
+// are numbered by ascending id. Attributes are typed columns, which exist only if used; a wrong
+// type is only marked.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/shared.hpp"
-#include "base/vector.hpp"
 #include "trace/diagnostic.hpp"
 #include "trace/kernel_sizes.hpp"
 #include "trace/trace.hpp"
 
 namespace yantra {
 
-// Both vectors are empty when no node has it.
+// Empty when no node has it.
 struct IntColumn {
     enum Kind : std::uint8_t { absent = 0, integer = 1, other = 2 };
 
@@ -32,8 +29,7 @@ struct IntColumn {
     }
 };
 
-// The tensors of a node, from a string list "name, bytes, name, bytes, …". All vectors are empty
-// when no node has it.
+// From a string list "name, bytes, name, bytes, …". Empty when no node has it.
 struct TensorColumn {
     enum Kind : std::uint8_t { absent = 0, list = 1, other = 2 };
 
@@ -52,13 +48,13 @@ struct Graph {
     std::string_view name(std::uint32_t node) const;
     std::string_view name_there(std::uint32_t at) const;   // a place in name_bytes
 
-    // In nanoseconds, if given and wanted; else from whole microseconds.
+    // Else from whole microseconds.
     std::uint64_t recorded_ns(std::uint32_t node, bool whole_microseconds) const {
         const bool exact = !whole_microseconds && duration_ns.kind_of(node) == IntColumn::integer;
         return exact ? duration_ns.value[node] : duration_micros[node] * 1000;
     }
 
-    // The dependencies contain every order of threads and streams, so no slots are needed.
+    // Of threads and streams, so no slots are needed.
     bool complete_order = false;
 
     SharedVector<std::uint64_t> id;
@@ -78,35 +74,35 @@ struct Graph {
     IntColumn communication;  // 1 where a computation is marked as communication (communicates.hpp)
 
     SharedVector<std::int32_t> pg_name;  // index into pg_names, group_absent or group_other; never empty
-    Vector<std::string> pg_names;
+    std::vector<std::string> pg_names;
 
-    // Of a template's send or receive, like pg_name; empty when no node has it.
+    // Empty when no node has it.
     SharedVector<std::int32_t> comm_peer;
-    Vector<std::string> peer_names;
+    std::vector<std::string> peer_names;
 
-    // As bits, dimension 0 lowest; length 0 = absent. Empty when no node has it.
+    // Dimension 0 lowest; length 0 = absent. Empty when no node has it.
     SharedVector<std::uint64_t> involved_mask;
     SharedVector<std::uint8_t> involved_len;  // or involved_other: another type, no or over 64 entries
 
-    // For models of compute; empty unless built with kernels.
+    // Empty unless built with kernels.
     SharedVector<std::int32_t> op_class, dtype, phase;  // as comm_peer, into the names below
-    Vector<std::string> op_classes, dtypes, phases;
+    std::vector<std::string> op_classes, dtypes, phases;
     std::array<IntColumn, kernel_sizes.size()> kernel_size;  // in the order of the names
 
     TensorColumn inputs, outputs;  // the attributes of that name, not the IOInfo fields
-    Vector<std::string> tensor_names;
+    std::vector<std::string> tensor_names;
 
     SharedVector<std::uint32_t> name_at;  // where the name is in name_bytes, after its length in 4 bytes
     Shared<std::string> name_bytes;       // a frequent name is there only a few times
 
-    Vector<Diagnostic> diagnostics;
+    std::vector<Diagnostic> diagnostics;
 
     bool has_errors() const;
 };
 
 // A duplicate id is one node: the last record's body, all records' dependencies, the first one's
-// place; a warning with `merge_duplicates`, else an error. `kernels` lifts the attributes that
-// distinguish kernels. Throws TraceFault for 2^32 - 1 or more nodes or dependencies.
+// place; an error without `merge_duplicates`. Throws TraceFault for 2^32 - 1 or more nodes or
+// dependencies.
 Graph build_graph(const Trace& trace, bool merge_duplicates, bool kernels = false);
 
 bool says_complete_order(const Trace& trace);

@@ -8,19 +8,16 @@
 #include <numeric>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "base/wire.hpp"
 #include "trace/graph.hpp"
 
 namespace yantra {
 
-// 32-bit numbers, one of which means none.
 inline constexpr std::size_t max_count = std::numeric_limits<std::uint32_t>::max() - 1;
 
-// Stores names, one node after the other.
-//
-// Names recur, so large traces reuse the last name of the same hash.
+// Names recur, so large traces reuse the last of the same hash.
 class NamePool {
 public:
     NamePool(Graph& graph, std::size_t nodes)
@@ -64,15 +61,15 @@ private:
     }
 
     const Graph& graph_;
-    Vector<std::uint32_t>& at_;
+    std::vector<std::uint32_t>& at_;
     std::string& bytes_;
-    Vector<std::uint32_t> last_put_;
+    std::vector<std::uint32_t> last_put_;
 };
 
-// In file order; parents must exist. `next` is scratch memory.
-inline void add_children(Graph& graph, Vector<std::uint32_t>& next) {
-    Vector<std::uint32_t>& begin = graph.child_begin.own();
-    Vector<std::uint32_t>& children = graph.child.own();
+// Parents must exist.
+inline void add_children(Graph& graph, std::vector<std::uint32_t>& next) {
+    std::vector<std::uint32_t>& begin = graph.child_begin.own();
+    std::vector<std::uint32_t>& children = graph.child.own();
     begin.assign(graph.size() + std::size_t{1}, 0);
     for (const std::uint32_t parent : graph.parent) {
         ++begin[parent + 1];
@@ -88,7 +85,7 @@ inline void add_children(Graph& graph, Vector<std::uint32_t>& next) {
 }
 
 inline void add_children(Graph& graph) {
-    Vector<std::uint32_t> next;
+    std::vector<std::uint32_t> next;
     add_children(graph, next);
 }
 

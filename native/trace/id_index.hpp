@@ -1,13 +1,11 @@
-// IdIndex: from a node id to its index among ascending ids.
-//
-// A table over the range of ids if it takes at most `spread` words a node, else binary search.
+// IdIndex: from a node id to its index, by a table of at most `spread` words a node, else binary
+// search.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <span>
-
-#include "base/vector.hpp"
+#include <vector>
 
 namespace yantra {
 
@@ -19,8 +17,8 @@ public:
         return (highest - lowest) / spread <= count;
     }
 
-    // `ids` ascending and distinct; they and `room` must outlive the index.
-    IdIndex(std::span<const std::uint64_t> ids, Vector<std::uint32_t>& room) : ids_(ids) {
+    // `ids` ascending and distinct; they and `room` must outlive this.
+    IdIndex(std::span<const std::uint64_t> ids, std::vector<std::uint32_t>& room) : ids_(ids) {
         if (ids.empty() || !is_dense(ids.front(), ids.back(), ids.size())) {
             return;
         }

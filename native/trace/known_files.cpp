@@ -1,9 +1,9 @@
 #include "trace/known_files.hpp"
 
 #include <utility>
+#include <vector>
 
 #include "base/interruption.hpp"
-#include "base/vector.hpp"
 #include "trace/alike.hpp"
 
 namespace yantra {
@@ -15,7 +15,6 @@ KnownFiles::Read KnownFiles::read(const std::string& prefix, std::uint64_t first
     for (std::uint64_t rank = first; rank < first + count; ++rank) {
         look_up();
         std::string path = prefix + '.' + std::to_string(rank) + ".et";
-        // Equal files are often adjacent, and comparing is cheaper than hashing.
         if (was_known && file_.is_same(path)) {
             made.numbers.push_back(made.numbers.back());
             continue;
@@ -51,8 +50,8 @@ std::optional<std::uint32_t> KnownFiles::number_of_loaded(std::uint64_t hash) {
     return std::nullopt;
 }
 
-Vector<KnownFiles::Known> KnownFiles::alike(std::uint64_t hash) const {
-    Vector<Known> found;
+std::vector<KnownFiles::Known> KnownFiles::alike(std::uint64_t hash) const {
+    std::vector<Known> found;
     const auto [first, last] = known_.equal_range(hash);
     for (auto at = first; at != last; ++at) {
         found.push_back(at->second);

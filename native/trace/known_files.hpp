@@ -1,8 +1,5 @@
-// A job's trace files: equal ones share a number, and small ones have their graph.
-//
-// By a hash of all bytes, as ranks may differ only in a few group names; equal hashes are verified
-// by reading again, unless kept. Trade-off: only small plain files (trace/small_file.hpp) are read
-// here; others are left to the caller.
+// A job's trace files: equal ones share a number, and small ones have their graph. Equal hashes are
+// verified. Trade-off: only small plain files (trace/small_file.hpp).
 #pragma once
 
 #include <cstddef>
@@ -11,8 +8,8 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "trace/small_file.hpp"
 
 namespace yantra {
@@ -24,19 +21,17 @@ public:
         std::string path;
         std::optional<std::string> kept;   // its content
     };
-    // Of successive ranks: file numbers, and new graphs with the first rank that has each.
     struct Read {
-        Vector<std::uint32_t> numbers;
-        Vector<std::shared_ptr<Graph>> graphs;
-        Vector<std::uint64_t> ranks;
+        std::vector<std::uint32_t> numbers;
+        std::vector<std::shared_ptr<Graph>> graphs;
+        std::vector<std::uint64_t> ranks;
     };
 
-    // Reads `<prefix>.<rank>.et` of `count` ranks, up to one that is unusual or larger than
-    // `most_bytes`.
+    // Up to one that is unusual or larger than `most_bytes`.
     Read read(const std::string& prefix, std::uint64_t first, std::uint64_t count, std::size_t most_bytes,
               bool kernels);
 
-    Vector<Known> alike(std::uint64_t hash) const;
+    std::vector<Known> alike(std::uint64_t hash) const;
     // Adds a file; returns its number.
     std::uint32_t add(std::uint64_t hash, std::string path, std::optional<std::string> kept);
 

@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <string>
 #include <tuple>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "trace/node_order.hpp"
 
 namespace yantra {
@@ -60,7 +60,6 @@ private:
         return false;
     }
 
-    // A new one, or that of its CUDA graph.
     std::uint32_t launch_of(std::uint32_t record) {
         if (launches_.of == Launches::Of::kernel) {
             names_.push_back("launch " + std::string(trace_.name(record)));
@@ -74,7 +73,6 @@ private:
         return static_cast<std::uint32_t>(place->second);
     }
 
-    // A pass by direction, micro-batch and chunk.
     using Pass = std::tuple<int, std::uint64_t, std::uint64_t>;
 
     Pass pass_of(std::uint32_t record) const {
@@ -160,8 +158,8 @@ private:
     std::uint32_t phase_ = Interner::absent;
     std::uint32_t microbatch_ = Interner::absent;
     std::uint32_t chunk_ = Interner::absent;
-    Vector<std::uint32_t> launch_of_;   // by record
-    Vector<std::string> names_;         // of the launches, in order
+    std::vector<std::uint32_t> launch_of_;   // by record
+    std::vector<std::string> names_;         // of the launches, in order
     std::map<Pass, std::size_t> graphs_;
 };
 

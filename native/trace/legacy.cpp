@@ -1,4 +1,3 @@
-// One decoder for the layout with a field for each property, one for the three with attributes.
 #include "trace/legacy.hpp"
 
 #include <algorithm>
@@ -7,8 +6,8 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "base/wire.hpp"
 #include "trace/coding.hpp"
 #include "trace/fields.hpp"
@@ -18,7 +17,7 @@ namespace yantra {
 namespace {
 
 using u64 = std::uint64_t;
-using Numbers = Vector<u64>;
+using Numbers = std::vector<u64>;
 using enum AttributeKind;
 
 constexpr u64 largest_int32 = 0x7fffffff;
@@ -26,8 +25,7 @@ constexpr u64 largest_uint32 = 0xffffffff;
 constexpr u64 largest_int64 = 0x7fffffffffffffff;
 constexpr u64 coll_before_0_0_3 = 6;
 
-// Today's numbers of a layout's collectives 0, 1, …: ALL_REDUCE, ALL_TO_ALL, ALL_GATHER,
-// REDUCE_SCATTER, BROADCAST.
+// ALL_REDUCE, ALL_TO_ALL, ALL_GATHER, REDUCE_SCATTER, BROADCAST.
 constexpr std::array<u64, 5> collectives{0, 6, 2, 7, 5};
 
 std::optional<u64> collective_of(Layout layout, u64 old) {
@@ -39,7 +37,6 @@ std::optional<u64> collective_of(Layout layout, u64 old) {
     return collectives[old - first];
 }
 
-// Attributes that simulators read, with their kinds.
 struct Known {
     std::string_view name;
     AttributeKind kind;
@@ -84,7 +81,7 @@ struct OldAttribute {
     u64 number = 0;
     std::string_view text;
     Numbers numbers;
-    Vector<std::string_view> texts;
+    std::vector<std::string_view> texts;
 };
 
 class OlderDecoder {
@@ -121,7 +118,6 @@ public:
 private:
     bool has_metadata() const { return records_ > trace_.size(); }
 
-    // A node begins with its id; metadata is empty or begins with an attribute.
     static bool begins_with_metadata(WireReader file) {
         WireReader first = file.record();
         if (first.at_end()) {
@@ -188,7 +184,6 @@ private:
         }
     }
 
-    // Only lists repeat, and none is packed.
     void note(WireTag tag, u64 at) {
         const std::uint32_t list = layout_ == Layout::v0_0_1 ? 14 : 11;
         if (tag.field > 20) {
@@ -304,7 +299,6 @@ private:
         }
     }
 
-    // By field, from 4 on: the value members of an attribute.
     std::span<const AttributeKind> members() const {
         static constexpr std::array<AttributeKind, 6> v2{float_,      int64,      string,
                                                          float_list,  int64_list, string_list};
@@ -353,7 +347,6 @@ private:
         return out;
     }
 
-    // If the member set contradicts the stated type, the member wins.
     void value(WireReader& in, WireTag tag, u64 at, AttributeKind kind, OldAttribute& out) {
         const Coding& coding = coding_of(kind);
         expect(tag, coding.wire, at, kind_name(kind));
@@ -372,7 +365,6 @@ private:
         }
     }
 
-    // Writers write 0 and 1; another number shows that the member is no bool.
     static u64 truth(WireReader& in) {
         const u64 at = in.offset();
         const u64 bits = in.varint();
@@ -455,7 +447,7 @@ private:
     Layout layout_;
     std::size_t records_ = 0;
     u64 seen_ = 0;  // fields of the node being read
-    Vector<OldAttribute> attributes_;
+    std::vector<OldAttribute> attributes_;
     Trace trace_;
 };
 

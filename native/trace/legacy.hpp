@@ -1,11 +1,6 @@
-// Reads the layouts before 0.0.4.
-//
-// Files do not state their layout. One fits if it explains every field of every record by number
-// and wire type, with all that its writers always write and no unexpected repetition. The result
-// has today's meaning: renumbered types and collectives, `parent` as data dependencies, run times
-// as durations in microseconds, properties as attributes. Trade-off: unlike in protobuf, unknown
-// fields are not skipped. Source: MLCommons Chakra, eg_def.proto of January 2023 and et_def.proto
-// of June to August 2023.
+// Reads the layouts before 0.0.4 (MLCommons Chakra, eg_def.proto of January 2023 and et_def.proto
+// of June to August 2023). One fits if it explains every field by number and wire type; the result
+// has today's meaning. Trade-off: unknown fields are not skipped.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +12,6 @@
 
 namespace yantra {
 
-// The trace, or the fault and how many records came before it.
 struct Attempt {
     Layout layout;
     std::size_t records;

@@ -1,7 +1,5 @@
-// Numbers names that recur in nearly the same order, like attributes'.
-//
-// A name is first compared with the one that last followed its predecessor, which is cheaper than a
-// hash; only a mismatch is looked up.
+// Numbers names that recur in nearly the same order: one is first compared with what last followed
+// its predecessor.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +15,7 @@ namespace yantra {
 
 class NameOrder {
 public:
-    // `look_up` numbers an unexpected name. Names, pieces of a file, must outlive this.
+    // Names, pieces of a file, must outlive this.
     template <typename LookUp>
     std::uint32_t number(std::string_view name, const LookUp& look_up) {
         Following& guess = following_[(last_ * 16 + name.size()) % following_.size()];
@@ -35,7 +33,6 @@ private:
         std::uint32_t number = Interner::absent;
     };
 
-    // Inlined, as names are short. The last word overlaps the one before.
     static bool is_same(const char* text, std::string_view name) {
         const std::size_t size = name.size();
         const char* const other = name.data();

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <numeric>
 #include <utility>
-
-#include "base/vector.hpp"
+#include <vector>
 
 namespace yantra {
 
 NodeOrder order_nodes(const Trace& trace) {
     NodeOrder order;
-    const Vector<std::uint64_t>& id = trace.id;
+    const std::vector<std::uint64_t>& id = trace.id;
     order.records.resize(id.size());
     std::iota(order.records.begin(), order.records.end(), 0U);
     const auto by_id = [&](std::uint32_t a, std::uint32_t b) {

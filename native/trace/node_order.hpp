@@ -1,20 +1,19 @@
-// Which records make up which node, nodes by ascending id. Upstream allows several records of one
-// id; the reader decides what they mean.
+// Which records make up which node, by ascending id; upstream allows several of one id.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "trace/trace.hpp"
 
 namespace yantra {
 
-// Records of one node are adjacent in `records`, in file order.
+// Adjacent in `records`, in file order.
 struct NodeOrder {
-    Vector<std::uint32_t> records;
-    Vector<std::uint32_t> record_begin;  // n + 1
-    Vector<std::uint32_t> node_of_record;
+    std::vector<std::uint32_t> records;
+    std::vector<std::uint32_t> record_begin;  // n + 1
+    std::vector<std::uint32_t> node_of_record;
 
     std::uint32_t nodes() const { return static_cast<std::uint32_t>(record_begin.size() - 1); }
     std::span<const std::uint32_t> records_of(std::uint32_t node) const {

@@ -13,7 +13,6 @@ namespace yantra {
 
 class OpenFile {
 public:
-    // Non-blocking, as a pipe would wait for its other end.
     explicit OpenFile(const char* path) : descriptor_(open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {
         struct stat status {};
         is_regular_ = descriptor_ >= 0 && fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode);
@@ -36,7 +35,7 @@ public:
         return count >= 0 && static_cast<std::size_t>(count) == size;
     }
 
-    // Whether it holds exactly these bytes; `room` has space for as many.
+    // `room` has space for as many.
     bool holds(std::string_view content, char* room) const {
         return is_regular_ && size_ == content.size() && read_into(room, content.size()) &&
                std::string_view(room, content.size()) == content;

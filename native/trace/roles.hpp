@@ -1,6 +1,4 @@
-// Attribute names and the graph columns that they fill.
-//
-// Source: attribute names of MLCommons Chakra's converters.
+// Attribute names of MLCommons Chakra's converters, and the columns that they fill.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +7,8 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "trace/graph.hpp"
 #include "trace/kernel_sizes.hpp"
 
@@ -36,8 +34,8 @@ struct OwnColumn {
         (*value)[node] = 1;
     }
 
-    Vector<std::uint64_t>* value;
-    Vector<std::uint8_t>* kind;
+    std::vector<std::uint64_t>* value;
+    std::vector<std::uint8_t>* kind;
 };
 
 struct AttributeRole {

@@ -1,7 +1,5 @@
-// The Chakra schema, layout 0.0.4 (October 2023, today's): numbers of fields, types and kinds.
-//
-// Trade-off: constants, not generated classes, as the schema is small and stable. Source: MLCommons
-// Chakra, protobuf package ChakraProtoMsg.
+// The Chakra schema, layout 0.0.4 (October 2023; MLCommons Chakra, package ChakraProtoMsg).
+// Trade-off: constants, not generated classes.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +22,10 @@ constexpr const char* layout_name(Layout layout) {
     return names[static_cast<std::uint8_t>(layout)];
 }
 
-// Whether today's layout may state this version: both have the schema of October 2023.
 constexpr bool is_of_today(std::string_view version) {
     return version.empty() || version == "0.0.4" || version == "1.0.0";
 }
 
-// Other numbers are kept as they are.
 enum class NodeType : std::int32_t {
     invalid = 0,
     metadata = 1,
@@ -41,7 +37,7 @@ enum class NodeType : std::int32_t {
     comm_coll = 7,
 };
 
-// Values are field numbers in AttributeProto; even ones are lists.
+// Field numbers in AttributeProto; even ones are lists.
 enum class AttributeKind : std::uint8_t {
     none = 0,
     double_ = 3,
@@ -80,7 +76,6 @@ constexpr bool is_list(AttributeKind kind) {
     return kind != AttributeKind::none && static_cast<std::uint8_t>(kind) % 2 == 0;
 }
 
-// A scalar kind is its own element.
 constexpr AttributeKind element_kind(AttributeKind kind) {
     return is_list(kind) ? static_cast<AttributeKind>(static_cast<std::uint8_t>(kind) - 1) : kind;
 }
@@ -89,12 +84,10 @@ constexpr bool is_text(AttributeKind kind) {
     return element_kind(kind) == AttributeKind::string || element_kind(kind) == AttributeKind::bytes;
 }
 
-// int32 … sfixed64 and bool, one value.
 constexpr bool is_integer(AttributeKind kind) {
     return kind >= AttributeKind::int32 && kind <= AttributeKind::boolean && !is_list(kind);
 }
 
-// Outside the function, which would copy the table each time.
 inline constexpr const char* kind_names[] = {
     "none",        "",            "",           "double",        "double_list",  "float",
     "float_list",  "int32",       "int32_list", "int64",         "int64_list",   "uint32",
@@ -135,7 +128,6 @@ constexpr std::uint32_t attribute_last_value = 32;
 constexpr std::uint32_t list_values = 1;
 }  // namespace field
 
-// States that the dependencies contain every order.
 inline constexpr std::string_view complete_order_name = "complete_order";
 
 }  // namespace yantra

@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view gzip = "\x1f\x8b";
 constexpr std::string_view before_json = " \t\r\n\xef\xbb\xbf";   // white space and a UTF-8 mark
 
-// Some .et files begin like JSON; the caller decides.
+// Some .et files begin like JSON.
 bool may_be_json(std::string_view content) {
     const std::size_t first = content.find_first_not_of(before_json);
     return first == std::string_view::npos || content[first] == '{';

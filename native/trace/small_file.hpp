@@ -1,7 +1,4 @@
-// Small trace files, read one after the other into the same memory.
-//
-// Allocating for each costs more than decoding. Trade-off: only plain .et files; others are left to
-// the caller without a reason.
+// Small trace files, read into the same memory. Trade-off: only plain .et files.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +13,8 @@ namespace yantra {
 
 class SmallFile {
 public:
-    // Whether the file is regular, readable, at most `most_bytes`, and neither packed nor JSON. It
-    // becomes the current file.
+    // Regular, readable, at most `most_bytes`, and neither packed nor JSON. It becomes the current
+    // file.
     bool load(const std::string& path, std::size_t most_bytes);
 
     std::string_view content() const { return {content_.room.get(), size_}; }
@@ -28,7 +25,6 @@ public:
 
 private:
     struct Buffer {
-        // Allocates a little more, as the next files may be longer.
         char* of(std::size_t bytes);
 
         std::unique_ptr<char[]> room;
@@ -39,7 +35,6 @@ private:
     Buffer other_;
     std::size_t size_ = 0;
 
-    // The file whose graph was made last: the next one may resemble it.
     Buffer known_;
     std::size_t known_size_ = 0;
     std::shared_ptr<const Graph> known_graph_;

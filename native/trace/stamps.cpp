@@ -1,5 +1,4 @@
-// Appends a block's columns for each copy. Ids are contiguous, so they are node numbers; labels are
-// numbered by first appearance, as in the file.
+// Labels are numbered by first appearance, as in the file.
 #include "trace/stamps.hpp"
 
 #include <array>
@@ -7,9 +6,9 @@
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/interner.hpp"
-#include "base/vector.hpp"
 #include "trace/graph_parts.hpp"
 #include "trace/roles.hpp"
 
@@ -19,7 +18,7 @@ namespace {
 
 struct LabelColumn {
     SharedVector<std::int32_t> Graph::* column;
-    Vector<std::string> Graph::* names;
+    std::vector<std::string> Graph::* names;
 };
 
 constexpr std::array<LabelColumn, 5> label_columns{{{&Graph::pg_name, &Graph::pg_names},
@@ -28,10 +27,9 @@ constexpr std::array<LabelColumn, 5> label_columns{{{&Graph::pg_name, &Graph::pg
                                                     {&Graph::dtype, &Graph::dtypes},
                                                     {&Graph::phase, &Graph::phases}}};
 
-// A block's graph, and its labels and names in the whole.
 struct BlockGraph {
     Graph graph;
-    std::array<Vector<std::int32_t>, label_columns.size()> label;
+    std::array<std::vector<std::int32_t>, label_columns.size()> label;
     std::uint32_t names_begin = 0;
 };
 
@@ -119,12 +117,12 @@ private:
         }
     }
 
-    void labels(const SharedVector<std::int32_t>& from, const Vector<std::int32_t>& number,
+    void labels(const SharedVector<std::int32_t>& from, const std::vector<std::int32_t>& number,
                 SharedVector<std::int32_t>& shared, std::uint32_t first) const {
         if (from.empty()) {
             return;
         }
-        Vector<std::int32_t>& to = shared.own();
+        std::vector<std::int32_t>& to = shared.own();
         if (to.empty()) {
             to.assign(stamps_.size, Graph::group_absent);
         }
@@ -135,7 +133,7 @@ private:
         }
     }
 
-    // Distinct, in file order: data then control, the block's own first.
+    // Data then control, the block's own first.
     bool parents(std::size_t copy, const Graph& own) {
         const Stamps::Copy& stamp = stamps_.copies[copy];
         const auto first = static_cast<std::uint32_t>(stamp.first);
@@ -185,7 +183,7 @@ private:
         }
     }
 
-    // Null unless plain. Labels are numbered at the first copy.
+    // Labels are numbered at the first copy.
     const BlockGraph* block_of(const Stamps::Copy& stamp) {
         const auto [entry, fresh] = blocks_.try_emplace(stamp.block.get());
         BlockGraph& block = entry->second;
@@ -210,10 +208,10 @@ private:
     const Stamps& stamps_;
     bool kernels_;
     Graph graph_;
-    Vector<std::uint32_t>& parents_ = graph_.parent.own();
-    Vector<std::uint32_t>& count_ = graph_.parent_count.own();
-    Vector<std::uint32_t>& begin_ = graph_.parent_begin.own();
-    Vector<std::uint32_t>& name_at_ = graph_.name_at.own();
+    std::vector<std::uint32_t>& parents_ = graph_.parent.own();
+    std::vector<std::uint32_t>& count_ = graph_.parent_count.own();
+    std::vector<std::uint32_t>& begin_ = graph_.parent_begin.own();
+    std::vector<std::uint32_t>& name_at_ = graph_.name_at.own();
     std::unordered_map<const Trace*, BlockGraph> blocks_;
     std::array<Interner, label_columns.size()> labels_;
 };

@@ -1,21 +1,18 @@
-// Stamps: a long trace as copies of short blocks, before it is written.
-//
-// A copy is its block, two numbers and dependencies, so a step of many micro-batches costs its
-// distinct passes; a graph is assembled from the blocks' graphs, and bytes only on request.
+// Stamps: a long trace as copies of short blocks: two numbers and dependencies each; bytes only on
+// request.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "trace/graph.hpp"
 #include "trace/trace.hpp"
 
 namespace yantra {
 
-// From a node of a copy to an earlier node.
 struct StampEdge {
     std::uint64_t place = 0;    // in the block
     std::uint64_t earlier = 0;  // id
@@ -30,8 +27,8 @@ struct Stamps {
         std::optional<std::int64_t> microbatch;
         std::int64_t tag_base = 0;
     };
-    Vector<Copy> copies;
-    Vector<StampEdge> edges;       // those of a copy by ascending place
+    std::vector<Copy> copies;
+    std::vector<StampEdge> edges;       // those of a copy by ascending place
     std::uint64_t size = 0;             // nodes
 
     std::size_t end_of_edges(std::size_t copy) const {
@@ -39,8 +36,7 @@ struct Stamps {
     }
 };
 
-// build_graph() of the whole, or nothing if a block needs judgement or has findings, tensors or
-// dimensions.
+// Nothing if a block needs judgement or has findings, tensors or dimensions.
 std::optional<Graph> stamped_graph(const Stamps& stamps, bool kernels);
 
 }  // namespace yantra

@@ -1,8 +1,6 @@
-// Trace: one rank's Chakra trace as columns, one row per node record, in file order.
-//
-// Trade-off: it keeps everything (reading and writing give the same trace) and resolves nothing;
-// `Graph` is the form to run. Text and lists are in shared pools, so allocations are few. Source:
-// MLCommons Chakra schema 0.0.4 (trace/schema.hpp).
+// Trace: one rank's Chakra trace as columns, one row per node record, in file order (MLCommons
+// Chakra schema 0.0.4, trace/schema.hpp). Trade-off: it keeps everything and resolves nothing;
+// `Graph` is the form to run.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +8,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/interner.hpp"
-#include "base/vector.hpp"
 #include "trace/schema.hpp"
 
 namespace yantra {
@@ -23,8 +21,8 @@ struct Text {
     std::uint64_t size = 0;
 };
 
-// `value` by kind: an integer or bool as 64 bits; float and double as their own bits; text as its
-// begin in the text pool; a list as its begin in `numbers` or `texts`.
+// 64 bits; float and double as their own; text as its begin in the text pool; a list as its begin
+// in `numbers` or `texts`.
 struct Attribute {
     std::uint64_t value = 0;
     std::uint32_t count = 0;  // bytes of a text, elements of a list
@@ -39,18 +37,17 @@ struct AttributeDoc {
 
 enum class IoSide : std::uint8_t { inputs = 0, outputs = 1 };
 
-// Three strings, usually Python lists as text.
+// Usually Python lists as text.
 struct IoInfo {
     std::uint64_t record = 0;
     IoSide side = IoSide::inputs;
     Text values, shapes, types;
 };
 
-// Numbered by kind: nodes and their IOInfo by record, attributes and their lists by place in
-// `attributes`; metadata is 0.
+// Nodes and their IOInfo by record, attributes and their lists by place in `attributes`; metadata
+// is 0.
 enum class MessageKind : std::uint8_t { metadata, node, inputs, outputs, attribute, list };
 
-// Kept verbatim: a later schema may know them.
 struct ForeignFields {
     MessageKind of = MessageKind::metadata;
     std::uint64_t number = 0;
@@ -73,31 +70,32 @@ struct NodeRow {
 
 struct Trace {
     // One value per node record.
-    Vector<std::uint64_t> id;
-    Vector<std::int32_t> type;
-    Vector<std::uint64_t> start_micros;
-    Vector<std::uint64_t> duration_micros;
-    Vector<std::uint64_t> byte_offset;  // of the record's length prefix; 0 when built by hand
+    std::vector<std::uint64_t> id;
+    std::vector<std::int32_t> type;
+    std::vector<std::uint64_t> start_micros;
+    std::vector<std::uint64_t> duration_micros;
+    std::vector<std::uint64_t> byte_offset;  // of the record's length prefix; 0 when built by hand
 
     // Row r owns [begin[r], begin[r + 1]).
-    Vector<std::uint64_t> name_begin{0};
+    std::vector<std::uint64_t> name_begin{0};
     std::string name_bytes;
-    Vector<std::uint64_t> data_dep_begin{0};
-    Vector<std::uint64_t> data_dep;  // ids
-    Vector<std::uint64_t> ctrl_dep_begin{0};
-    Vector<std::uint64_t> ctrl_dep;            // ids
-    Vector<std::uint64_t> attribute_begin{0};  // attributes before the first row are the metadata's
-    Vector<Attribute> attributes;
+    std::vector<std::uint64_t> data_dep_begin{0};
+    std::vector<std::uint64_t> data_dep;  // ids
+    std::vector<std::uint64_t> ctrl_dep_begin{0};
+    std::vector<std::uint64_t> ctrl_dep;            // ids
+    std::vector<std::uint64_t> attribute_begin{
+        0};  // attributes before the first row are the metadata's
+    std::vector<Attribute> attributes;
 
-    // Sparse parts, ascending by record or attribute.
-    Vector<IoInfo> io;
-    Vector<AttributeDoc> docs;
-    Vector<ForeignFields> foreign;  // sorted, see sort_foreign()
+    // Ascending by record or attribute.
+    std::vector<IoInfo> io;
+    std::vector<AttributeDoc> docs;
+    std::vector<ForeignFields> foreign;  // sorted, see sort_foreign()
 
     Interner attribute_names;
     std::string text;
-    Vector<std::uint64_t> numbers;
-    Vector<Text> texts;
+    std::vector<std::uint64_t> numbers;
+    std::vector<Text> texts;
 
     std::string version;  // GlobalMetadata.version
     Layout layout = Layout::today;  // of the file it came from
@@ -146,13 +144,12 @@ struct Trace {
         text.append(piece);
         return added;
     }
-    // The caller fills it in before the next is added.
     Attribute& add_attribute() { return attributes.emplace_back(); }
     void set_doc(std::string_view doc);  // of the attribute added last
 
     // Fields in pieces, in file order.
     std::span<const ForeignFields> foreign_of(MessageKind of, std::uint64_t number) const;
-    // Call sort_foreign() after a series, before any look-up.
+    // Call sort_foreign() before any look-up.
     void add_foreign(MessageKind of, std::uint64_t number, std::string_view field) {
         foreign.push_back({of, number, add_text(field)});
     }
@@ -160,7 +157,6 @@ struct Trace {
     void sort_foreign();
     void drop_attribute();               // the one added last
 
-    // Ends a record, with the dependencies, attributes and IOInfo added since the last.
     void add_node(const NodeRow& row) {
         id.push_back(row.id);
         type.push_back(row.type);
@@ -173,13 +169,12 @@ struct Trace {
         ctrl_dep_begin.push_back(ctrl_dep.size());
         attribute_begin.push_back(attributes.size());
     }
-    // The attributes so far are the metadata's.
     void add_metadata() { attribute_begin.front() = attributes.size(); }
 
 private:
     template <typename Value>
-    static std::span<const Value> row(const Vector<Value>& values,
-                                      const Vector<std::uint64_t>& begin, std::size_t record) {
+    static std::span<const Value> row(const std::vector<Value>& values,
+                                      const std::vector<std::uint64_t>& begin, std::size_t record) {
         return std::span(values).subspan(begin[record], begin[record + 1] - begin[record]);
     }
 };

@@ -11,7 +11,7 @@ namespace yantra {
 
 namespace {
 
-// An estimate, as counting would fetch the file twice. None if it is broken early.
+// None if it is broken early.
 std::optional<std::size_t> about_nodes(QuickReader in) {
     constexpr std::size_t sampled = 256;
     const std::size_t bytes = in.left();

@@ -1,8 +1,6 @@
-// A graph straight from a usual file's bytes.
-//
-// Trade-off: a second way to the same graph, without a Trace, in half the time and a third of the
-// memory. It accepts only today's layout, distinct ids, known fields and expected types; else
-// decoder and builder start over.
+// A graph straight from a usual file's bytes: today's layout, distinct ids, known fields, expected
+// types; else decoder and builder start over. Trade-off: a second way to the same graph, in half
+// the time and a third of the memory.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +9,12 @@
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "trace/graph.hpp"
 
 namespace yantra {
 
-// An attribute in a file: its record, and the offsets of attribute, value and end.
 struct ValuePlace {
     std::uint32_t record;
     std::uint32_t node;
@@ -27,20 +24,18 @@ struct ValuePlace {
     std::uint32_t end;
 };
 
-// Scratch memory, reused from file to file.
 struct UsualRoom {
-    Vector<std::uint64_t> deps;       // ids, of each record those of its data first
-    Vector<std::uint64_t> dep_end;    // of a record
-    Vector<std::uint64_t> controls;   // of the record being read
-    Vector<std::uint32_t> record;     // of a node
-    Vector<std::uint32_t> table, seen, next;
-    Vector<std::pair<std::uint32_t, std::string_view>> differing;   // nodes, and their records
-    Vector<std::pair<std::uint32_t, std::string_view>> changed;     // nodes, and attributes with another value
-    // Values in which the last file compared differed from the one before; then the next one's.
-    Vector<ValuePlace> places;
-    Vector<ValuePlace> new_places;
-    std::tuple<Vector<std::uint64_t>, Vector<std::uint32_t>, Vector<std::int32_t>,
-               Vector<std::uint8_t>> moved;
+    std::vector<std::uint64_t> deps;       // ids, of each record those of its data first
+    std::vector<std::uint64_t> dep_end;    // of a record
+    std::vector<std::uint64_t> controls;   // of the record being read
+    std::vector<std::uint32_t> record;     // of a node
+    std::vector<std::uint32_t> table, seen, next;
+    std::vector<std::pair<std::uint32_t, std::string_view>> differing;   // nodes, and their records
+    std::vector<std::pair<std::uint32_t, std::string_view>> changed;     // nodes, and attributes with another value
+    std::vector<ValuePlace> places;
+    std::vector<ValuePlace> new_places;
+    std::tuple<std::vector<std::uint64_t>, std::vector<std::uint32_t>, std::vector<std::int32_t>,
+               std::vector<std::uint8_t>> moved;
 };
 
 // build_graph(decode(bytes, Reading::execution), false, kernels), or null.
@@ -52,9 +47,8 @@ struct KnownFile {
     const Graph& graph;
 };
 
-// For a file with another's nodes: a job's traces often differ only in group names. The graph is a
-// copy in which only differing records or values are read. Null if nodes differ or anything is
-// unusual.
+// For a file with another's nodes: only differing records or values are read. Null if nodes differ
+// or anything is unusual.
 std::shared_ptr<Graph> usual_graph_like(std::string_view bytes, const KnownFile& before, bool kernels,
                                         UsualRoom& room);
 

@@ -12,7 +12,6 @@ namespace yantra {
 
 namespace {
 
-// Whether id, name and dependencies are the node's.
 bool is_of_node(QuickReader record, const Graph& graph, std::uint32_t node, UsualRoom& room) {
     RecordFields fields;
     room.deps.clear();
@@ -36,7 +35,6 @@ bool are_of_one_name(QuickReader before, QuickReader now) {
            name == name_before;
 }
 
-// Whether records differ only in attribute values; finds them.
 bool differ_in_values(QuickReader before, QuickReader now, std::uint32_t node, UsualRoom& room) {
     const std::size_t found = room.changed.size();
     while (!before.at_end() && !now.at_end()) {
@@ -67,13 +65,12 @@ bool differ_in_values(QuickReader before, QuickReader now, std::uint32_t node, U
 
 std::size_t offset(std::string_view whole, const char* at) { return static_cast<std::size_t>(at - whole.data()); }
 
-// Compares successive files. Places that differed mostly differ again, so they are kept.
+// Places that differed mostly differ again, so they are kept.
 class Comparison {
 public:
     Comparison(const KnownFile& before, std::string_view now, UsualRoom& room)
         : before_(before), now_(now), room_(room) {}
 
-    // Whether nodes and their order are equal; finds the differences.
     bool compare(QuickReader before, QuickReader now) {
         forget();
         if (differ_at_places()) {
@@ -96,7 +93,6 @@ private:
         room_.new_places.clear();
     }
 
-    // Whether equally long files differ nowhere else, so that the places still hold.
     bool differ_at_places() {
         const std::string_view before = before_.bytes;
         if (room_.places.empty() || before.size() != now_.size()) {
@@ -145,7 +141,6 @@ private:
         return before.at_end() && now.at_end();
     }
 
-    // The place in the present record, or null.
     const ValuePlace* known_place() {
         if (known_.empty() || known_.front().record != record_) {
             return nullptr;
@@ -161,7 +156,6 @@ private:
         }
     }
 
-    // Whether records differ only in the value there.
     bool differs_there(const ValuePlace* place, std::string_view was, std::string_view is) {
         if (place == nullptr || was.size() != is.size() || was.substr(0, place->value) != is.substr(0, place->value) ||
             was.substr(place->end) != is.substr(place->end)) {

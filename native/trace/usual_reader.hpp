@@ -13,11 +13,11 @@
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "base/interner.hpp"
 #include "base/interruption.hpp"
 #include "base/quick_wire.hpp"
-#include "base/vector.hpp"
 #include "trace/coding.hpp"
 #include "trace/graph_parts.hpp"
 #include "trace/id_index.hpp"
@@ -29,7 +29,6 @@
 
 namespace yantra {
 
-// Extrapolated from the first `read` bytes, plus a few.
 inline std::size_t about_all(std::size_t nodes, std::size_t read, std::size_t bytes) {
     const double all = 1.01 * static_cast<double>(nodes) * static_cast<double>(bytes) / static_cast<double>(read);
     return std::min(static_cast<std::size_t>(all) + 1, max_count);
@@ -48,10 +47,9 @@ public:
         make_room(nodes);
     }
 
-    // For a copied graph, some of whose nodes are read anew.
     UsualReader(Graph& copy, UsualRoom& room, bool kernels)
         : graph_(copy), room_(room), nodes_(copy.size()), kernels_(kernels), is_sorted_(false) {
-        const auto learn = [](Interner& labels, const Vector<std::string>& names) {
+        const auto learn = [](Interner& labels, const std::vector<std::string>& names) {
             for (const std::string& name : names) {
                 labels.intern(name);
             }
@@ -89,7 +87,6 @@ public:
         return sort() && resolve();
     }
 
-    // All but id, name and dependencies, which stay.
     bool read_anew(std::uint32_t node, QuickReader record) {
         at_ = node;
         for (IntColumn* column : present_) {
@@ -114,7 +111,6 @@ public:
         return attribute<Before::forgotten>(item);
     }
 
-    // Drops columns that no node uses any more.
     void drop_unused() {
         const auto drop = [](auto& column, auto& beside, auto absent) {
             if (std::ranges::all_of(column, [absent](auto value) { return value == absent; })) {
@@ -158,7 +154,6 @@ private:
         return read_fields(in, read, room_, [this](QuickReader item) { return attribute(item); });
     }
 
-    // What the node has of an attribute being read.
     enum class Before { nothing, forgotten };
 
     // The attributes after those already complete.
@@ -264,7 +259,7 @@ private:
         if (kind != AttributeKind::string || type != WireType::block || !in.block(text)) {
             return false;
         }
-        Vector<std::int32_t>& column = labelled.own();
+        std::vector<std::int32_t>& column = labelled.own();
         if (column.empty()) {
             column.assign(nodes_, Graph::group_absent);
         }
@@ -284,8 +279,8 @@ private:
             !list.varint(key) || key != key_of(field::list_values, WireType::block) || !list.message(packed)) {
             return false;
         }
-        Vector<std::uint8_t>& length = graph_.involved_len.own();
-        Vector<std::uint64_t>& mask = graph_.involved_mask.own();
+        std::vector<std::uint8_t>& length = graph_.involved_len.own();
+        std::vector<std::uint64_t>& mask = graph_.involved_mask.own();
         if (length.empty()) {
             length.assign(nodes_, 0);
             mask.assign(nodes_, 0);
@@ -304,10 +299,9 @@ private:
         return count > 0 && list.at_end();
     }
 
-    // From file order to ascending ids; false if they repeat.
     bool sort() {
-        const Vector<std::uint64_t>& id = bodies_->id;
-        Vector<std::uint32_t>& file_order = graph_.file_order.own();
+        const std::vector<std::uint64_t>& id = bodies_->id;
+        std::vector<std::uint32_t>& file_order = graph_.file_order.own();
         file_order.resize(nodes_);
         std::iota(file_order.begin(), file_order.end(), 0U);
         is_sorted_ = std::is_sorted(id.begin(), id.end());
@@ -325,9 +319,9 @@ private:
         return std::adjacent_find(id.begin(), id.end()) == id.end();
     }
 
-    // By ascending id, through a table if ids are nearly dense, as usual.
+    // Through a table if ids are nearly dense.
     bool order_records() {
-        const Vector<std::uint64_t>& id = bodies_->id;
+        const std::vector<std::uint64_t>& id = bodies_->id;
         const auto [least, most] = std::minmax_element(id.begin(), id.end());
         const std::uint64_t lowest = *least;
         if (!IdIndex::is_dense(lowest, *most, id.size())) {
@@ -358,7 +352,6 @@ private:
         for_each_attribute([this](auto& column, auto) { move(column); });
     }
 
-    // Columns have space for all nodes; names are appended.
     void make_room(std::size_t nodes) {
         nodes_ = nodes;
         const auto widen = [nodes](auto& shared, auto absent) {
@@ -385,7 +378,6 @@ private:
         std::ranges::for_each(graph_.kernel_size, visit);
     }
 
-    // Calls visit(column, value of a node without the attribute).
     template <typename Visit>
     void for_each_other(const Visit& visit) {
         visit(graph_.involved_mask, std::uint64_t{0});
@@ -410,8 +402,8 @@ private:
         if (shared.empty()) {
             return;
         }
-        Vector<Value>& column = shared.own();
-        auto& by_record = std::get<Vector<Value>>(room_.moved);
+        std::vector<Value>& column = shared.own();
+        auto& by_record = std::get<std::vector<Value>>(room_.moved);
         by_record.assign(column.begin(), column.end());
         const Value* const from = by_record.data();
         Value* to = column.data();
@@ -420,13 +412,13 @@ private:
         }
     }
 
-    // Renumbers labels from file order to first use by nodes.
-    Vector<std::string> in_order(SharedVector<std::int32_t>& column, Vector<std::string> labels) const {
+    // From file order to first use by nodes.
+    std::vector<std::string> in_order(SharedVector<std::int32_t>& column, std::vector<std::string> labels) const {
         if (is_sorted_) {
             return labels;
         }
-        Vector<std::int32_t> number(labels.size(), Graph::group_absent);
-        Vector<std::string> ordered;
+        std::vector<std::int32_t> number(labels.size(), Graph::group_absent);
+        std::vector<std::string> ordered;
         for (std::int32_t& at : column.own()) {
             if (at >= 0) {
                 std::int32_t& known = number[static_cast<std::size_t>(at)];
@@ -440,16 +432,16 @@ private:
         return ordered;
     }
 
-    // Turns parents' ids into numbers, each parent once.
+    // Each parent once.
     bool resolve() {
         if (room_.deps.size() > max_count) {
             return false;
         }
         const IdIndex index(graph_.id, room_.table);
         room_.seen.assign(nodes_, 0);  // node + 1 that last took this parent
-        Vector<std::uint32_t>& parents = graph_.parent.own();
-        Vector<std::uint32_t>& count = graph_.parent_count.own();
-        Vector<std::uint32_t>& begin = graph_.parent_begin.own();
+        std::vector<std::uint32_t>& parents = graph_.parent.own();
+        std::vector<std::uint32_t>& count = graph_.parent_count.own();
+        std::vector<std::uint32_t>& begin = graph_.parent_begin.own();
         parents.reserve(room_.deps.size());
         count.resize(nodes_);
         begin.resize(nodes_ + 1);
@@ -484,8 +476,8 @@ private:
     bool is_sorted_ = true;
     NameOrder order_;
     Interner known_;
-    Vector<AttributeRole> roles_;  // by the number of a name
-    Vector<IntColumn*> present_;   // those of a copy that some node has
+    std::vector<AttributeRole> roles_;  // by the number of a name
+    std::vector<IntColumn*> present_;   // those of a copy that some node has
     bool are_names_text_ = true;
     Interner groups_, peers_, op_classes_, dtypes_, phases_;
 };

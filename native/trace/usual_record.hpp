@@ -1,14 +1,13 @@
-// One record of a usual file (trace/usual.hpp), without its attributes' meaning. Functions return
-// false for what is unusual.
+// One record of a usual file (trace/usual.hpp). Functions return false for what is unusual.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "base/quick_wire.hpp"
 #include "base/utf8.hpp"
-#include "base/vector.hpp"
 #include "trace/schema.hpp"
 #include "trace/usual.hpp"
 
@@ -34,12 +33,12 @@ struct NodeBodies {
         duration_micros[node] = read.duration_micros;
     }
 
-    Vector<std::uint64_t>& id;
-    Vector<std::int32_t>& type;
-    Vector<std::uint64_t>& duration_micros;
+    std::vector<std::uint64_t>& id;
+    std::vector<std::int32_t>& type;
+    std::vector<std::uint64_t>& duration_micros;
 };
 
-inline bool read_ids(QuickReader packed, Vector<std::uint64_t>& out) {
+inline bool read_ids(QuickReader packed, std::vector<std::uint64_t>& out) {
     while (!packed.at_end()) {
         std::uint64_t id = 0;
         if (!packed.varint(id)) {
@@ -50,8 +49,7 @@ inline bool read_ids(QuickReader packed, Vector<std::uint64_t>& out) {
     return true;
 }
 
-// Appends dependencies to the room. `on_attribute` gets each attribute and returns whether it is
-// usual.
+// `on_attribute` returns whether it is usual.
 template <typename OnAttribute>
 [[gnu::always_inline]] inline bool read_fields(QuickReader in, RecordFields& out, UsualRoom& room,
                                                const OnAttribute& on_attribute) {

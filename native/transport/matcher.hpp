@@ -1,14 +1,12 @@
-// Matcher: pairs the k-th send with the k-th receive of the same (tag, source, destination, size).
-//
-// The hash table holds only waiting keys. A bucket is four bytes: the last waiting message of a
-// key; the rest is in the messages, which are touched anyway. Trade-off: many more buckets than
-// keys, to keep chains short. Different sizes never meet (astra-sim-semantics 0.3).
+// Matcher: pairs the k-th send with the k-th receive of the same (tag, source, destination, size);
+// different sizes never meet (astra-sim-semantics 0.3). Trade-off: many more buckets than waiting
+// keys.
 #pragma once
 
 #include <utility>
+#include <vector>
 
 #include "base/types.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -24,7 +22,7 @@ class Matcher {
 public:
     enum class Side : u32 { send = 1, receive = 2 };
 
-    // In the message. The key's fields are separate, to avoid padding.
+    // The key's fields are separate, to avoid padding.
     struct Waiting {
         u64 bytes = 0;
         u32 tag = 0;
@@ -37,7 +35,7 @@ public:
         MatchKey key() const { return {bytes, tag, src, dst}; }
     };
 
-    // Where a key is or would be. Valid until the next message waits or is taken.
+    // Valid until the next message waits or is taken.
     struct Place {
         u32 bucket;
         u32 before;   // the last of the previous key in its bucket, or none
@@ -46,7 +44,6 @@ public:
 
     Matcher() : buckets_(least, none) {}
 
-    // Below, at(message) is the Waiting of a message.
     template <class At>
     [[gnu::always_inline]] Place find(const MatchKey& key, At&& at) const {
         const u32 bucket = bucket_of(key);
@@ -54,7 +51,7 @@ public:
         u32 last = buckets_[bucket];
         while (last != none) {
             const Waiting& found = at(last);
-            // Branchless; with branches the compiler would combine fields in memory.
+            // With branches the compiler would combine fields in memory.
             if (((found.bytes ^ key.bytes) | (found.tag ^ key.tag) | (found.src ^ key.src) |
                  (found.dst ^ key.dst)) == 0) [[likely]] {
                 break;
@@ -65,7 +62,6 @@ public:
         return {bucket, before, last};
     }
 
-    // The message of the other side that waits longest, or none.
     template <class At>
     [[gnu::always_inline]] u32 take(const Place& place, Side side, At&& at) {
         if (place.last == none || at(place.last).side == side) {
@@ -84,7 +80,6 @@ public:
 
     template <class At>
     [[gnu::always_inline]] void wait(const Place& place, const MatchKey& key, Side side, u32 message, At&& at) {
-        // Field by field: a value that is built and copied stalls on its own stores.
         Waiting& own = at(message);
         own.bytes = key.bytes;
         own.tag = key.tag;
@@ -115,7 +110,7 @@ public:
         }
     }
 
-    // Calls visit for each message, by key and in order.
+    // By key and in order.
     template <class At, class Visit>
     void for_each_message(At&& at, Visit&& visit) const {
         for (u32 last : buckets_) {
@@ -131,8 +126,7 @@ public:
 
 private:
     u32 bucket_of(const MatchKey& key) const {
-        // No left shifts: for these the compiler would read more of a field in memory than was
-        // written.
+        // For left shifts the compiler would read more of a field than was written.
         const u64 h = (key.bytes + u64{key.tag} * 0x9e3779b97f4a7c15u) * 0xc2b2ae3d27d4eb4fu +
                       (u64{key.src} * 0xd6e8feb86659fd93u + key.dst) * 0xa0761d6478bd642fu;
         return static_cast<u32>(h >> 32U) & mask_;
@@ -145,7 +139,7 @@ private:
 
     template <class At>
     [[gnu::noinline]] void grow(At&& at) {
-        Vector<u32> old(buckets_.size() * 2, none);
+        std::vector<u32> old(buckets_.size() * 2, none);
         old.swap(buckets_);
         mask_ = static_cast<u32>(buckets_.size() - 1);
         for (u32 last : old) {
@@ -161,7 +155,7 @@ private:
     static constexpr u32 least = 256;   // buckets
     static constexpr u32 sparse = 8;    // buckets for each key, at least
 
-    Vector<u32> buckets_;   // by hash: the last message of a key, or none
+    std::vector<u32> buckets_;   // by hash: the last message of a key, or none
     u32 mask_ = least - 1;       // of a hash, to its bucket
     std::size_t used_ = 0;       // keys
 };

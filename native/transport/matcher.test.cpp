@@ -1,12 +1,10 @@
-// Matcher pairs the k-th send with the k-th receive of a key, whatever else waits.
-//
-// Few keys make long queues, many keys make the table grow and its probes wrap around.
-#include "base/vector.hpp"
+// Matcher pairs the k-th send with the k-th receive of a key.
 #include "transport/matcher.hpp"
 
 #include <deque>
 #include <map>
 #include <tuple>
+#include <vector>
 
 #include "base/test.hpp"
 
@@ -23,7 +21,7 @@ struct Queue {
 
 Key as_tuple(const MatchKey& key) { return {key.bytes, key.tag, key.src, key.dst}; }
 
-void compare(const Matcher& matcher, const Vector<Matcher::Waiting>& messages,
+void compare(const Matcher& matcher, const std::vector<Matcher::Waiting>& messages,
              const std::map<Key, Queue>& oracle, u64 step) {
     std::size_t seen = 0;
     const auto at = [&](u32 m) -> const Matcher::Waiting& { return messages[m]; };
@@ -46,7 +44,7 @@ void compare(const Matcher& matcher, const Vector<Matcher::Waiting>& messages,
 void run(u32 seed, u64 keys) {
     test::Random random(seed);
     Matcher matcher;
-    Vector<Matcher::Waiting> messages;
+    std::vector<Matcher::Waiting> messages;
     const auto at = [&messages](u32 m) -> Matcher::Waiting& { return messages[m]; };
     std::map<Key, Queue> oracle;
     for (u32 message = 0; message < 6000; ++message) {

@@ -1,19 +1,15 @@
-// PeerTables: how messages of a collective's chunk find it on other ranks.
-//
-// In an exchange the k-th message from a peer meets the k-th receive posted for it, so a counter
-// per peer (arrivals less receives posted) replaces matching. (The exchange keeps smaller messages
-// to a peer from overtaking.) This is exact if all members run the same phases, so a table is
-// shared by equal communicator, chunk number and phases. Chunks that differ share none, and the run
-// deadlocks; upstream pairs by tag and size alone, so they may complete each other: with that quirk
+// PeerTables: how messages of a collective's chunk find it on other ranks: the k-th from a peer
+// meets the k-th receive posted for it, exact if all members run the same phases, so equal
+// communicator, number and phases share a table. Chunks that differ deadlock; with upstream's quirk
 // the run restarts with tags.
 #pragma once
 
 #include <algorithm>
 #include <span>
+#include <vector>
 
 #include "base/ids.hpp"
 #include "base/pool.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -32,11 +28,10 @@ public:
         u32 next = none;                 // another table of the same number, with other phases
         u32 left = 0;                    // members that have ended
         u32 started = 0;                 // members that have come to a phase of known time
-        Vector<PhaseShape> phases;
-        Vector<ChunkId> chunk;      // by member; none before it joins and after it leaves
-        Vector<u32> early;          // by member: newest early arrival; may be empty
+        std::vector<PhaseShape> phases;
+        std::vector<ChunkId> chunk;      // by member; none before it joins and after it leaves
+        std::vector<u32> early;          // by member: newest early arrival; may be empty
     };
-    // An arrival for a chunk that has not reached its phase, or does not exist yet.
     struct Early {
         u32 table = none;
         u32 member = none;
@@ -45,17 +40,17 @@ public:
     };
     struct State {
         Pool<Table> tables;
-        Vector<Vector<u32>> by_number;   // by communicator class and number: the first table
+        std::vector<std::vector<u32>>
+            by_number;  // by communicator class and number: the first table
         Pool<Early> early;
     };
 
     explicit PeerTables(u32 communicator_classes) { state_.by_number.resize(communicator_classes); }
 
-    // Made if absent; `other`, if not none, then belongs to another table of the same number: the
-    // two run different phases.
+    // `other`, if not none, then belongs to another table of the same number.
     [[gnu::always_inline]] u32 find(u32 communicator_class, u64 number, std::span<const PhaseShape> phases,
                                     u32 members, ChunkId& other) {
-        Vector<u32>& by_number = state_.by_number[communicator_class];
+        std::vector<u32>& by_number = state_.by_number[communicator_class];
         if (by_number.size() == number) {
             by_number.push_back(none);
         } else if (by_number.size() < number) [[unlikely]] {
@@ -78,7 +73,6 @@ public:
         t.next = first;
         t.left = 0;
         t.started = 0;
-        // Tables are reused for as many phases and members.
         t.phases.resize(phases.size());
         for (std::size_t at = 0; at < phases.size(); ++at) {
             t.phases[at] = phases[at];
@@ -90,7 +84,6 @@ public:
         return table;
     }
 
-    // Returns the member's newest early arrival, head of a list.
     u32 join(u32 table, u32 member, ChunkId chunk) {
         Table& t = state_.tables[table];
         t.chunk[member] = chunk;
@@ -102,7 +95,7 @@ public:
         return early;
     }
 
-    // A member comes to a phase of known time. Returns all members if it is the last.
+    // Returns all members if it is the last.
     std::span<const ChunkId> arrive(u32 table) {
         Table& t = state_.tables[table];
         if (++t.started < t.chunk.size()) {

@@ -1,7 +1,6 @@
-// Members whose chunks have one number and the same phases share a table; others do not, and are reported.
-//
-// The oracle is a list of all tables.
-#include "base/vector.hpp"
+// Members whose chunks have one number and the same phases share a table; others are reported.
+#include <vector>
+
 #include "transport/peer_tables.hpp"
 
 #include "base/test.hpp"
@@ -17,14 +16,14 @@ constexpr u32 communicators = 2;
 struct SlowTable {
     u32 communicator;
     u64 number;
-    Vector<PhaseShape> phases;
-    Vector<u32> chunks;    // by member; none before it joins
+    std::vector<PhaseShape> phases;
+    std::vector<u32> chunks;    // by member; none before it joins
     u32 left;                   // members
     u32 table;
 };
 
-Vector<PhaseShape> any_phases(test::Random& random) {
-    Vector<PhaseShape> phases(1 + random.below(2));
+std::vector<PhaseShape> any_phases(test::Random& random) {
+    std::vector<PhaseShape> phases(1 + random.below(2));
     for (PhaseShape& phase : phases) {
         phase = {static_cast<u32>(random.below(2)), 0, 8};
     }
@@ -38,7 +37,7 @@ public:
     void join(u64 step) {
         const u32 communicator = static_cast<u32>(random_.below(communicators));
         const u64 number = random_.below(4);
-        const Vector<PhaseShape> phases = any_phases(random_);
+        const std::vector<PhaseShape> phases = any_phases(random_);
         const SlowTable* same_number = nullptr;
         SlowTable* same = nullptr;
         for (SlowTable& slow : slow_) {
@@ -57,7 +56,7 @@ public:
             for (const SlowTable& slow : slow_) {
                 check(slow.table != table, "a table with other phases", step);
             }
-            slow_.push_back({communicator, number, phases, Vector<u32>(members, none), members, table});
+            slow_.push_back({communicator, number, phases, std::vector<u32>(members, none), members, table});
             same = &slow_.back();
         } else {
             check(other.is_none() && table == same->table, "equal phases find another table", step);
@@ -71,7 +70,6 @@ public:
         check_chunks(step);
     }
 
-    // A member that has joined leaves some table. Those that left do not come again.
     void leave(u64 step) {
         if (slow_.empty()) {
             return;
@@ -128,18 +126,17 @@ private:
 
     test::Random random_;
     PeerTables fast_;
-    Vector<SlowTable> slow_;
+    std::vector<SlowTable> slow_;
     u32 chunks_ = 0;
 };
 
-// A member that joins gets what came for it, newest first, and nothing else.
 void arrivals_that_are_early_keep_their_order() {
     PeerTables tables(1);
     ChunkId other;
-    const Vector<PhaseShape> phases(1);
+    const std::vector<PhaseShape> phases(1);
     const u32 table = tables.find(0, 0, phases, members, other);
     test::Random random(0);
-    Vector<Vector<u32>> came(members);
+    std::vector<std::vector<u32>> came(members);
     for (u32 mark = 0; mark < 100; ++mark) {
         const u32 member = static_cast<u32>(random.below(members));
         tables.wait_for_member(tables.keep_early({table, member, mark, none}));
@@ -163,7 +160,7 @@ void arrivals_that_are_early_keep_their_order() {
 void a_table_goes_with_its_last_member() {
     PeerTables tables(1);
     ChunkId other;
-    const Vector<PhaseShape> phases(2);
+    const std::vector<PhaseShape> phases(2);
     const u32 table = tables.find(0, 5, phases, 2, other);
     tables.join(table, 0, ChunkId(0));
     tables.join(table, 1, ChunkId(1));

@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <tuple>
 #include <utility>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "transport/transport.hpp"
 
 namespace yantra::inline YANTRA_RUN {
 
-// Only messages between nodes, not those of collectives.
 template <class Visitor>
 void visit_completion(Visitor& v, Completion& completion) {
     auto& [kind, a, b] = completion;
@@ -46,10 +45,9 @@ void visit_flight(Visitor& v, Transport::State& state, u32 at) {
     v.same(ends_to_come);
 }
 
-// Flights that wait for their receive, sorted, as tables have no order of keys; tags last. Waiting
-// receives are left to the comparer.
-inline Vector<std::pair<MatchKey, u32>> sends_in_order(Transport::State& state) {
-    Vector<std::pair<MatchKey, u32>> waiting;
+// Sorted, as tables have no order of keys; tags last. Waiting receives are left to the comparer.
+inline std::vector<std::pair<MatchKey, u32>> sends_in_order(Transport::State& state) {
+    std::vector<std::pair<MatchKey, u32>> waiting;
     state.matcher.for_each_message(state.waiting(), [&](u32 at) {
         if (state.flights[at].waiting.side == Matcher::Side::send) {
             waiting.emplace_back(state.flights[at].waiting.key(), at);
@@ -69,7 +67,7 @@ void visit_state(Visitor& v, Transport::State& state) {
     v.fixed(rendezvous);
     v.count(messages);
     v.elsewhere(matcher);
-    const Vector<std::pair<MatchKey, u32>> waiting = sends_in_order(state);
+    const std::vector<std::pair<MatchKey, u32>> waiting = sends_in_order(state);
     v.word(waiting.size());
     for (const auto& [key, at] : waiting) {
         v.word(key.bytes);

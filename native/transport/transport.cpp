@@ -29,8 +29,7 @@ void Transport::ask_to_send(const Actors::Ends& ends, RankId from, RankId to, u6
 void Transport::offer_to_receive(const Actors::Ends& ends, RankId at, RankId from, u64 bytes, u32 tag,
                                  const Completion& then) {
     if (!parameters_.send_completes_on_arrival) {
-        // Posted with its offer: senders may hear of departures in another order, and equal
-        // messages would swap receives.
+        // Else equal messages would swap receives.
         send_now({control_bytes, tag + rendezvous_tag_offset, ends.dst, ends.src}, at, from, {});
         receive_now({carried(bytes, from, at), tag, ends.src, ends.dst}, then);
         return;
@@ -41,7 +40,7 @@ void Transport::offer_to_receive(const Actors::Ends& ends, RankId at, RankId fro
              {{Owner::transport, may_receive}, waiting, none});
 }
 
-// A size as upstream's rendezvous keeps it, at either end: a signed 32-bit value.
+// A signed 32-bit value.
 u64 Transport::carried(u64 bytes, RankId from, RankId to) const {
     const i64 kept = in_32_bits(bytes);
     if (!parameters_.sizes_of_32_bits || static_cast<u64>(kept) == bytes) {
@@ -82,14 +81,12 @@ void Transport::handle(const Event& event) {
     fail("an event that the transport does not know");
 }
 
-// One of its ends came; later readers have copied what they need.
 inline void Transport::ends(u32 flight) {
     if (--state_.flights[flight].ends_to_come == 0) {
         state_.flights.give_back(flight);
     }
 }
 
-// The sender hears first, then a waiting receiver.
 void Transport::arrive(u32 flight) {
     probe_.delivered(flight);
     Flight& f = state_.flights[flight];

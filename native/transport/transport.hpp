@@ -1,8 +1,5 @@
-// Transport: messages between ranks: matching, and the rendezvous protocol.
-//
-// The k-th send pairs with the k-th receive of its key (astra-sim-semantics 0.3). Under rendezvous
-// the sender first waits for a control message from the posted receive (5.9). Messages whose
-// receiver counts arrivals (peer_tables.hpp) only pass through.
+// Transport: messages between ranks: matching (astra-sim-semantics 0.3), and the rendezvous
+// protocol (5.9). Those whose receiver counts arrivals (peer_tables.hpp) only pass through.
 #pragma once
 
 #include <span>
@@ -28,8 +25,8 @@ struct TransportParameters {
 
 class Transport {
 public:
-    // A message with one half or both, in one cache line. Freed with the last of its ends, in any
-    // order: the sender's comes after the receiver's if a network waits for an answer.
+    // Freed with the last of its ends, in any order: the sender's comes after the receiver's if a
+    // network waits for an answer.
     struct alignas(64) Flight {
         Matcher::Waiting waiting;
         Completion sent;
@@ -74,7 +71,6 @@ public:
           watcher_(watcher),
           probe_(engine.recorder()) {}
 
-    // `ends` identify the match. `then` completes when the sender may go on.
     [[gnu::noinline]] void send(const Actors::Ends& ends, RankId from, RankId to, u64 bytes, u32 tag,
                                 Completion then, u64 order = 0) {
         post(ends, from, to, bytes, tag, then, true, order);
@@ -83,9 +79,8 @@ public:
                                    Completion then) {
         post(ends, at, from, bytes, tag, then, false, 0);
     }
-    // Posts either half; `order` is the message's. True for a receive whose message is there.
-    // Inlined down to the table, per half: fields combined in memory for a call and read as wider
-    // words would stall on earlier stores.
+    // True for a receive whose message is there. Inlined down to the table, per half: fields
+    // combined in memory would stall on earlier stores.
     [[gnu::always_inline]] bool post(const Actors::Ends& ends, RankId rank, RankId peer, u64 bytes,
                                      u32 tag, Completion then, bool sends, u64 order) {
         if (parameters_.rendezvous) [[unlikely]] {
@@ -104,7 +99,6 @@ public:
         network_.send(message, arrived, {});
     }
 
-    // Sent `since` ticks ago, over links that were held.
     void pass_on(const Message& message, Notice arrived, i64 since) {
         count(message.ranks);
         held_links_->carry_on(message, arrived, since);
@@ -145,7 +139,6 @@ public:
     [[gnu::noinline]] void handle(const Event& event);
 
     bool is_rendezvous() const { return parameters_.rendezvous; }
-    // The send behind a completion that waits for a control message; else null.
     const Rendezvous* send_behind(const Completion& completion) const;
     const CutSizes& cut() const { return cut_; }
     const State& state() const { return state_; }
@@ -185,7 +178,6 @@ private:
     CutSizes cut_;
 };
 
-// The other half's flight if it waits, else a new one that waits.
 [[gnu::always_inline]] inline u32 Transport::meet(const MatchKey& key, Matcher::Side side, bool& fresh) {
     const auto waiting = state_.waiting();
     const Matcher::Place place = state_.matcher.find(key, waiting);

@@ -1,15 +1,11 @@
-// The k-th send of a key meets the k-th receive, in whatever order they come; no byte is lost; under
-// the rendezvous protocol nothing sets out before its receive is there.
-//
-// The network is the analytical one, so that the time of each message is a sum; or one whose sends end only when an
-// answer is back, while other messages have long taken the place of those that arrived.
-//
+// The k-th send of a key meets the k-th receive; no byte is lost; under rendezvous nothing sets out
+// before its receive is there.
 // needs: the parts of a run
-#include "base/vector.hpp"
 #include "transport/transport.hpp"
 
 #include <algorithm>
 #include <map>
+#include <vector>
 
 #include "base/test.hpp"
 #include "network/analytical.hpp"
@@ -23,7 +19,6 @@ constexpr u32 ranks = 4;
 constexpr u32 sent = 0;
 constexpr u32 received = 1;
 
-// The two halves of a message, with one number, and when what happened.
 struct Half {
     u64 posted = ~u64{0};
     u64 completed = ~u64{0};
@@ -34,7 +29,6 @@ struct Seen {
     Half receive;
 };
 
-// A message takes its bytes in ticks of 500 and a latency, and its answer another latency.
 class AnsweringNetwork final : public NetworkModel {
 public:
     static constexpr u64 latency = 50'000;
@@ -47,8 +41,8 @@ public:
             queue_.schedule(arrives + latency, departed);
         }
     }
-    Vector<LinkRecord> links() const override { return {}; }
-    Vector<LinkUse> dimensions() const override { return {}; }
+    std::vector<LinkRecord> links() const override { return {}; }
+    std::vector<LinkUse> dimensions() const override { return {}; }
 
 private:
     EventQueue& queue_;
@@ -66,7 +60,7 @@ public:
                      parameters, nullptr) {}
 
     void post(const MatchKey& key, bool sends) {
-        Vector<u32>& of_key = numbers_[{key.bytes, key.tag, key.src, key.dst}];
+        std::vector<u32>& of_key = numbers_[{key.bytes, key.tag, key.src, key.dst}];
         u32& count = counts_[{key.bytes, key.tag, key.src, key.dst, sends}];
         if (count == of_key.size()) {
             of_key.push_back(static_cast<u32>(seen.size()));
@@ -84,7 +78,6 @@ public:
         }
     }
 
-    // Handles what comes up to a tick, then waits for it.
     void run_until(u64 tick) {
         engine_.queue.schedule(tick, {Owner::arrivals, 0}, 0);
         while (!engine_.queue.empty()) {
@@ -99,11 +92,11 @@ public:
     u64 messages() const { return transport_.state().messages; }
     u64 bytes_carried() const { return network_.dimensions()[0].bytes; }
     u64 ticks(u64 bytes) const {
-        Vector<LinkUse> use;
+        std::vector<LinkUse> use;
         return network_.alone({RankId(0), RankId(1), bytes}, 1, use);
     }
 
-    Vector<Seen> seen;
+    std::vector<Seen> seen;
 
 private:
     void completed(const Completion& completion) override {
@@ -119,11 +112,10 @@ private:
     AnalyticalNetwork network_;
     AnsweringNetwork answering_;
     Transport transport_;
-    std::map<Vector<u64>, Vector<u32>> numbers_;
-    std::map<Vector<u64>, u32> counts_;
+    std::map<std::vector<u64>, std::vector<u32>> numbers_;
+    std::map<std::vector<u64>, u32> counts_;
 };
 
-// Each tag has its own size: a control message does not say which size its receive has.
 MatchKey any_key(test::Random& random) {
     const u32 src = static_cast<u32>(random.below(ranks));
     const u32 dst = (src + 1 + static_cast<u32>(random.below(ranks - 1))) % ranks;
@@ -131,9 +123,8 @@ MatchKey any_key(test::Random& random) {
     return {100 * (1 + tag), tag, src, dst};
 }
 
-// As many sends as receives of each key, in a random order and at random times.
 void post_all(World& world, test::Random& random) {
-    Vector<std::pair<MatchKey, bool>> halves;
+    std::vector<std::pair<MatchKey, bool>> halves;
     for (u64 i = 0; i < 150; ++i) {
         const MatchKey key = any_key(random);
         halves.insert(halves.begin() + static_cast<std::ptrdiff_t>(random.below(halves.size() + 1)),
@@ -164,7 +155,6 @@ void without_a_protocol_a_message_sets_out_at_once(u32 seed) {
     check(world.bytes_carried() == bytes, "bytes came or went", seed);
 }
 
-// Whatever is posted between the arrival of a message and its answer.
 void a_send_ends_with_its_answer(u32 seed) {
     test::Random random(seed);
     World world({}, true);

@@ -1,8 +1,9 @@
-// What a recorded run notes of matched messages: who waited for whom.
+// What a recorded run notes of matched messages.
 #pragma once
 
+#include <vector>
+
 #include "base/ids.hpp"
-#include "base/vector.hpp"
 #include "engine/event.hpp"
 #include "record/recorder.hpp"
 
@@ -30,7 +31,6 @@ class TransportProbe {
 public:
     explicit TransportProbe(Recorder& recorder) : recorder_(recorder) {}
 
-    // `fresh`: the other half has yet to come.
     void sent(u32 flight, bool fresh, u64 bytes, RankId dst, u32 tag) {
         OfFlight& of = at(flight, fresh);
         of.log = recorder_.message(bytes, dst.index(), tag);
@@ -48,7 +48,6 @@ public:
         recorder_.trail.detail = of.arrived;
     }
 
-    // `pure`: only the receive ends with it.
     void arrived(const Event& event, bool pure) {
         recorder_.begin(event.time, event.trail.cause, Why::carried, event.trail.detail, pure);
         recorder_.arrived(event.trail.detail);
@@ -63,7 +62,6 @@ public:
     }
 
     void delivered(u32 flight) { flights_[flight].arrived = recorder_.now(); }
-    // One of two things that happen in the event.
     void send_ends(u32 flight, u64 now) {
         const u32 sender = recorder_.recording().messages[flights_[flight].log].node;
         Recorder::Join(recorder_, now, sender).apart();
@@ -100,8 +98,8 @@ private:
     }
 
     Recorder& recorder_;
-    Vector<OfFlight> flights_;
-    Vector<u32> rendezvous_;   // nodes
+    std::vector<OfFlight> flights_;
+    std::vector<u32> rendezvous_;   // nodes
 };
 
 #endif

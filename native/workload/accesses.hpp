@@ -1,17 +1,14 @@
-// Accesses: a job's distinct accesses to remote memory as columns, and their times.
-//
-// For memory models in Python, which are asked once for all. The core computes latency + bytes /
-// bandwidth itself when an access begins (memory/remote.hpp).
+// Accesses: a job's distinct accesses to remote memory as columns, for memory models in Python.
 #pragma once
 
 #include <map>
 #include <span>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 #include "trace/graph.hpp"
 #include "trace/schema.hpp"
 
@@ -19,7 +16,6 @@ namespace yantra {
 
 class AccessTable {
 public:
-    // Adds the accesses of a graph that so many ranks run.
     void add(const Graph& graph, u64 ranks) {
         for (u32 node = 0; node < graph.size(); ++node) {
             const auto type = static_cast<NodeType>(graph.type[node]);
@@ -38,7 +34,6 @@ public:
         }
     }
 
-    // Sets the time of each row alone, in nanoseconds.
     void set_ns(std::span<const double> ns, TimeScale scale) {
         ensure(ns.size() == count.size(), "accesses: one duration for each row");
         ticks_.clear();
@@ -47,10 +42,9 @@ public:
         }
     }
 
-    // Of each node of an added graph, if it depends on the accesses before.
     void set_ns_of(const Graph& graph, std::span<const double> ns, TimeScale scale) {
         ensure(ns.size() == graph.size(), "accesses: one duration for each node");
-        Vector<u64>& ticks = in_order_[&graph];
+        std::vector<u64>& ticks = in_order_[&graph];
         ticks.clear();
         for (double one : ns) {
             ticks.push_back(scale.ticks(one));
@@ -65,15 +59,15 @@ public:
         return at == rows_.end() ? 0 : ticks_[at->second];
     }
 
-    Vector<u64> bytes, count;
-    Vector<u32> is_store;
+    std::vector<u64> bytes, count;
+    std::vector<u32> is_store;
 
 private:
     using Key = std::pair<u64, bool>;
 
     std::map<Key, u32> rows_;
-    Vector<u64> ticks_;
-    std::unordered_map<const Graph*, Vector<u64>> in_order_;   // by node
+    std::vector<u64> ticks_;
+    std::unordered_map<const Graph*, std::vector<u64>> in_order_;   // by node
 };
 
 }  // namespace yantra

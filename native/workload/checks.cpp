@@ -2,9 +2,9 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/too_long.hpp"
-#include "base/vector.hpp"
 #include "collective/custom.hpp"
 #include "trace/bounds.hpp"
 #include "trace/schema.hpp"
@@ -21,7 +21,7 @@ class CustomCheck {
 public:
     CustomCheck(const Graph& graph, u32 positions) : graph_(graph), positions_(positions) {}
 
-    Vector<Problem> run(bool whole_microseconds) {
+    std::vector<Problem> run(bool whole_microseconds) {
         for (u32 node = 0; node < graph_.size(); ++node) {
             const NodeType type = static_cast<NodeType>(graph_.type[node]);
             if (type == NodeType::comp) {
@@ -90,10 +90,11 @@ private:
 
     const Graph& graph_;
     const u32 positions_;
-    Vector<Problem> problems_;
+    std::vector<Problem> problems_;
 };
 
-void check_message_of(const Job& job, u32 node, u32 rank, u32 ranks, Vector<Problem>& problems) {
+void check_message_of(const Job& job, u32 node, u32 rank, u32 ranks,
+                      std::vector<Problem>& problems) {
     const Graph& graph = *job.graph;
     const Op& op = job.ops[node];
     const bool sends = op.kind == OpKind::send;
@@ -117,9 +118,9 @@ void check_message_of(const Job& job, u32 node, u32 rank, u32 ranks, Vector<Prob
 
 }  // namespace
 
-Vector<Problem> check_rank(const Job& job, u32 rank, u32 ranks,
+std::vector<Problem> check_rank(const Job& job, u32 rank, u32 ranks,
                                 const std::function<bool(u32)>& is_member) {
-    Vector<Problem> problems;
+    std::vector<Problem> problems;
     for (u32 node = 0; node < job.ops.size(); ++node) {
         const Op& op = job.ops[node];
         if (is_message(op)) {
@@ -133,12 +134,12 @@ Vector<Problem> check_rank(const Job& job, u32 rank, u32 ranks,
     return problems;
 }
 
-Vector<Problem> check_custom(const Graph& graph, u32 positions, bool whole_microseconds) {
+std::vector<Problem> check_custom(const Graph& graph, u32 positions, bool whole_microseconds) {
     return CustomCheck(graph, positions).run(whole_microseconds);
 }
 
 bool check_duration(const Graph& graph, u32 node, bool whole_microseconds, u64 longest_ns,
-                    Vector<Problem>& problems) {
+                    std::vector<Problem>& problems) {
     const IntColumn& exact = graph.duration_ns;
     const IntColumn::Kind kind = whole_microseconds ? IntColumn::absent : exact.kind_of(node);
     std::string wrong;

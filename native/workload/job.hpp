@@ -1,14 +1,14 @@
-// Job: one trace, lowered to what a rank executes, in numbers only (lowering.hpp). Read-only; ranks
-// with the same trace share it.
+// Job: one trace, lowered to what a rank executes, in numbers only (lowering.hpp); shared by ranks
+// with the same trace.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/shared.hpp"
 #include "base/types.hpp"
-#include "base/vector.hpp"
 #include "collective/kind.hpp"
 #include "trace/graph.hpp"
 
@@ -16,16 +16,22 @@ namespace yantra {
 
 enum class OpKind : u8 { timed, collective, send, receive, memory, skip };
 
-// Upstream's groups, for statistics.
-enum class NodeClass : u8 { gpu, cpu, communication, memory, invalid };
+// Upstream's groups, for statistics; and a recording's delays, which nothing in it explains.
+enum class NodeClass : u8 { gpu, cpu, communication, memory, invalid, unexplained_device, unexplained_host };
 
-inline constexpr u32 node_classes = 5;
+inline constexpr u32 node_classes = 7;
+
+// Upstream takes delays for work.
+constexpr NodeClass upstream_class(NodeClass of) {
+    return of == NodeClass::unexplained_device ? NodeClass::gpu
+           : of == NodeClass::unexplained_host ? NodeClass::cpu
+                                               : of;
+}
 
 // A kind of slot without limit.
 inline constexpr u8 unlimited = 0xff;
 
-// Kept small, as there may be one per node and rank: members for collectives share their place with
-// those that collectives lack. The members named first are compared.
+// Kept small: members for collectives share their place with others'.
 struct Op {
     OpKind kind = OpKind::skip;
     NodeClass node_class = NodeClass::invalid;
@@ -50,7 +56,6 @@ struct Op {
 };
 static_assert(sizeof(Op) == 40);
 
-// A collective over all dimensions, by its kind's algorithm.
 inline void make_collective(Op& op) {
     op.kind = OpKind::collective;
     op.custom = none;
@@ -61,16 +66,14 @@ inline void make_collective(Op& op) {
 inline bool is_message(const Op& op) { return op.kind == OpKind::send || op.kind == OpKind::receive; }
 
 struct ResourceMap {
-    Vector<u32> capacity;      // of each slot kind
+    std::vector<u32> capacity;      // of each slot kind
     u8 cpu = 0;
     u8 compute = 1;
     u8 memory = 2;
-    Vector<u8> collective;     // by communicator
-    Vector<u8> send;           // by communicator
+    std::vector<u8> collective;     // by communicator
+    std::vector<u8> send;           // by communicator
 
-    // Whether all communication is in the slots of memory accesses.
     bool communicates_in_one() const { return capacity.size() == memory + std::size_t{1}; }
-    // Whether every communication slot holds only one.
     bool communicates_one_by_one() const {
         for (std::size_t slot = 0; slot < capacity.size(); ++slot) {
             const bool is_other = slot == cpu || slot == compute || (slot == memory && !communicates_in_one());
@@ -82,7 +85,6 @@ struct ResourceMap {
     }
 };
 
-// The attribute, what was expected and what came.
 struct Problem {
     u32 node = none;
     bool unsupported = false;    // the trace is right, but there is no model for it
@@ -91,16 +93,15 @@ struct Problem {
 
 struct Job {
     std::shared_ptr<const Graph> graph;
-    Vector<Op> ops;
-    // Order of starting, by node; empty if that of nodes.
-    Vector<u32> position;
-    // By node: its only child, if that has no other parent and so is ready when the node ends; else
-    // none.
+    std::vector<Op> ops;
+    // Empty if that of nodes.
+    std::vector<u32> position;
+    // Its only child, if that has no other parent; else none.
     SharedVector<u32> only_child;
 };
 
 inline SharedVector<u32> only_children(const Graph& graph) {
-    Vector<u32> only(graph.size(), none);
+    std::vector<u32> only(graph.size(), none);
     for (u32 node = 0; node < graph.size(); ++node) {
         const u32 at = graph.child_begin[node];
         if (graph.child_begin[node + 1] == at + 1 && graph.parent_count[graph.child[at]] == 1) {

@@ -1,5 +1,6 @@
-// An only child is reported where its parent has no other and it waits for nothing else.
-#include "base/vector.hpp"
+// An only child waits for nothing else.
+#include <vector>
+
 #include "workload/job.hpp"
 
 #include "base/test.hpp"
@@ -10,12 +11,12 @@ using namespace yantra;
 using test::check;
 
 // Of the children of each node.
-Vector<u32> of(const Vector<Vector<u32>>& children) {
+std::vector<u32> of(const std::vector<std::vector<u32>>& children) {
     Graph graph;
     graph.id.own().resize(children.size());
     graph.parent_count.own().resize(children.size());
     graph.child_begin.own() = {0};
-    for (const Vector<u32>& of_node : children) {
+    for (const std::vector<u32>& of_node : children) {
         for (u32 child : of_node) {
             graph.child.own().push_back(child);
             ++graph.parent_count.own()[child];
@@ -29,8 +30,10 @@ Vector<u32> of(const Vector<Vector<u32>>& children) {
 }  // namespace
 
 int main() {
-    check(of({{1}, {2}, {}}) == Vector<u32>{1, 2, none}, "children of a chain", 0);
-    check(of({{1, 2}, {}, {}}) == Vector<u32>{none, none, none}, "one of two children is told", 0);
-    check(of({{2}, {2}, {}}) == Vector<u32>{none, none, none}, "a child of two parents is told", 0);
+    check(of({{1}, {2}, {}}) == std::vector<u32>{1, 2, none}, "children of a chain", 0);
+    check(of({{1, 2}, {}, {}}) == std::vector<u32>{none, none, none}, "one of two children is told",
+          0);
+    check(of({{2}, {2}, {}}) == std::vector<u32>{none, none, none},
+          "a child of two parents is told", 0);
     return 0;
 }

@@ -1,8 +1,9 @@
 #include "workload/kernels.hpp"
 
+#include <vector>
+
 #include "base/ensure.hpp"
 #include "base/hash.hpp"
-#include "base/vector.hpp"
 #include "trace/communicates.hpp"
 #include "trace/schema.hpp"
 #include "workload/checks.hpp"
@@ -11,8 +12,8 @@ namespace yantra {
 
 namespace {
 
-Vector<u32> codes_of(const Vector<std::string>& names, Interner& all) {
-    Vector<u32> codes;
+std::vector<u32> codes_of(const std::vector<std::string>& names, Interner& all) {
+    std::vector<u32> codes;
     codes.reserve(names.size());
     for (const std::string& name : names) {
         codes.push_back(all.intern(name) + 1);
@@ -20,7 +21,7 @@ Vector<u32> codes_of(const Vector<std::string>& names, Interner& all) {
     return codes;
 }
 
-u32 code_of(const SharedVector<i32>& column, const Vector<u32>& codes, u32 node) {
+u32 code_of(const SharedVector<i32>& column, const std::vector<u32>& codes, u32 node) {
     return column.empty() || column[node] < 0 ? 0 : codes[static_cast<std::size_t>(column[node])];
 }
 
@@ -45,7 +46,8 @@ bool KernelTable::is_kernel(const Graph& graph, u32 node) const {
     if (static_cast<NodeType>(graph.type[node]) != NodeType::comp) {
         return false;
     }
-    if (needs_.may_communicate && communicates_at_recorded_time(graph, node)) {
+    if (needs_.may_communicate && (communicates_at_recorded_time(graph, node) || is_delay(graph, node) ||
+                                   lacks_work(graph, node, needs_.flops, needs_.bytes))) {
         return false;
     }
     const bool is_absent = graph.is_cpu_op.kind_of(node) == IntColumn::absent;
@@ -53,7 +55,7 @@ bool KernelTable::is_kernel(const Graph& graph, u32 node) const {
 }
 
 u64 KernelTable::needed(const IntColumn& column, u32 node, const char* name, bool is_needed,
-                        Vector<Problem>& problems) const {
+                        std::vector<Problem>& problems) const {
     const IntColumn::Kind kind = column.kind_of(node);
     if (is_needed && kind != IntColumn::integer) {
         const char* wrong = kind == IntColumn::other ? "' is not an integer" : "' is missing";
@@ -79,9 +81,9 @@ u32 KernelTable::row_of(const Row& row) {
     return at->second;
 }
 
-Vector<Problem> KernelTable::add(const std::shared_ptr<const Graph>& shared, u64 ranks) {
+std::vector<Problem> KernelTable::add(const std::shared_ptr<const Graph>& shared, u64 ranks) {
     const Graph& graph = *shared;
-    Vector<Problem> problems;
+    std::vector<Problem> problems;
     OfGraph& of = graphs_[&graph];
     if (of.graph != nullptr) {   // several templates may be one graph
         for (u32 row : of.rows) {
@@ -93,9 +95,9 @@ Vector<Problem> KernelTable::add(const std::shared_ptr<const Graph>& shared, u64
     }
     of.graph = shared;
     of.rows.assign(graph.size(), none);
-    const Vector<u32> op_class_codes = codes_of(graph.op_classes, op_classes_);
-    const Vector<u32> dtype_codes = codes_of(graph.dtypes, dtypes_);
-    const Vector<u32> phase_codes = codes_of(graph.phases, phases_);
+    const std::vector<u32> op_class_codes = codes_of(graph.op_classes, op_classes_);
+    const std::vector<u32> dtype_codes = codes_of(graph.dtypes, dtypes_);
+    const std::vector<u32> phase_codes = codes_of(graph.phases, phases_);
     for (u32 node = 0; node < graph.size(); ++node) {
         if (!is_kernel(graph, node)) {
             continue;
@@ -127,7 +129,7 @@ void KernelTable::set_ns(std::span<const double> ns, TimeScale scale) {
     }
 }
 
-const Vector<u32>* KernelTable::rows_of(const Graph& graph) const {
+const std::vector<u32>* KernelTable::rows_of(const Graph& graph) const {
     const auto at = graphs_.find(&graph);
     return at == graphs_.end() ? nullptr : &at->second.rows;
 }

@@ -1,7 +1,5 @@
-// Kernels: a job's distinct computations as columns, and their times.
-//
-// A Python compute model is asked once for all rows. Trade-off: each node of a distinct graph is
-// hashed once. The roofline needs none of this (lower_compute.cpp).
+// Kernels: a job's distinct computations as columns, for compute models in Python. Trade-off: each
+// node of a distinct graph is hashed once.
 #pragma once
 
 #include <array>
@@ -9,10 +7,10 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/interner.hpp"
-#include "base/vector.hpp"
 #include "trace/graph.hpp"
 #include "trace/kernel_sizes.hpp"
 #include "workload/job.hpp"
@@ -26,29 +24,28 @@ public:
         bool bytes = true;
         bool missing_is_cpu_op_means_cpu = false;
         bool whole_microseconds = false;
-        bool may_communicate = false;   // if so, those of a recording that do have no row
+        bool may_communicate = false;   // if so, those of a recording that do, or lack work, have no row
     };
 
     explicit KernelTable(Needs needs) : needs_(needs) {}
 
-    // Adds the kernels of a graph that so many ranks run.
-    Vector<Problem> add(const std::shared_ptr<const Graph>& graph, u64 ranks);
+    std::vector<Problem> add(const std::shared_ptr<const Graph>& graph, u64 ranks);
 
     // Sets times by row, in nanoseconds.
     void set_ns(std::span<const double> ns, TimeScale scale);
 
-    // By node, none where it is no kernel; null for a graph that was not added.
-    const Vector<u32>* rows_of(const Graph& graph) const;
+    // None where it is no kernel; null for a graph that was not added.
+    const std::vector<u32>* rows_of(const Graph& graph) const;
     u64 ticks(u32 row) const { return ticks_[row]; }
 
-    // By row. Codes count from 1 in the lists of names; 0 and shapes of 0 are unknown.
-    Vector<u32> op_class, dtype, phase;
-    Vector<u64> flops, bytes, recorded_ns, count;
-    std::array<Vector<u64>, kernel_sizes.size()> sizes;
+    // Codes count from 1 in the lists of names; 0 and shapes of 0 are unknown.
+    std::vector<u32> op_class, dtype, phase;
+    std::vector<u64> flops, bytes, recorded_ns, count;
+    std::array<std::vector<u64>, kernel_sizes.size()> sizes;
 
-    Vector<std::string> op_classes() const { return op_classes_.names(); }
-    Vector<std::string> dtypes() const { return dtypes_.names(); }
-    Vector<std::string> phases() const { return phases_.names(); }
+    std::vector<std::string> op_classes() const { return op_classes_.names(); }
+    std::vector<std::string> dtypes() const { return dtypes_.names(); }
+    std::vector<std::string> phases() const { return phases_.names(); }
 
 private:
     struct Row {
@@ -67,13 +64,13 @@ private:
     };
     struct OfGraph {
         std::shared_ptr<const Graph> graph;   // held, so that no other graph takes its address
-        Vector<u32> rows;
+        std::vector<u32> rows;
     };
 
     bool is_kernel(const Graph& graph, u32 node) const;
     u32 row_of(const Row& row);
     u64 needed(const IntColumn& column, u32 node, const char* name, bool is_needed,
-               Vector<Problem>& problems) const;
+               std::vector<Problem>& problems) const;
 
     Needs needs_;
     Interner op_classes_;
@@ -81,7 +78,7 @@ private:
     Interner phases_;
     std::unordered_map<Row, u32, HashRow> known_;
     std::unordered_map<const Graph*, OfGraph> graphs_;
-    Vector<u64> ticks_;
+    std::vector<u64> ticks_;
 };
 
 }  // namespace yantra

@@ -27,8 +27,6 @@ std::optional<CollectiveKind> collective_kind(u64 comm_type) {
     return comm_type < 10 ? std::optional(kinds[comm_type]) : std::nullopt;
 }
 
-// A ring performs four of the kinds; their message shows how a scenario, or ASTRA-sim's system
-// file, names it.
 std::string no_algorithm(u64 comm_type, bool named_by_system_file) {
     const CollectiveKind kind = *collective_kind(comm_type);
     const char* key = kind == CollectiveKind::all_reduce       ? "all_reduce"
@@ -102,8 +100,7 @@ void lower_message(NodeReader& reader, Op& op) {
     op.peer = static_cast<u32>(peer.value_or(0));
 }
 
-// Takes the dimensions that a collective of all ranks asks for, or the default. A group names its
-// ranks itself, and traces that give a collective say what every rank does in it.
+// A group names its ranks itself.
 void set_involved(NodeReader& reader, Op& op) {
     const Graph& graph = reader.graph;
     const LowerOptions& options = reader.options;

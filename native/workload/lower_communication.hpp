@@ -1,4 +1,4 @@
-// Communication nodes: messages between two ranks, and collectives.
+// Messages between two ranks, and collectives.
 #pragma once
 
 #include "workload/node_reader.hpp"

@@ -9,7 +9,7 @@ namespace yantra {
 
 namespace {
 
-// Williams, Waterman and Patterson, CACM 2009. In upstream's order of operations, to round equally.
+// Williams, Waterman and Patterson, CACM 2009; upstream's order of operations.
 double roofline_ns(const LowerOptions& options, u64 operations, u64 bytes) {
     const Roofline& roofline = options.roofline;
     if (operations == 0 && !options.zero_op_kernel_never_ends) {
@@ -24,6 +24,17 @@ double roofline_ns(const LowerOptions& options, u64 operations, u64 bytes) {
     return ops / flops * 1e9;
 }
 
+// No model, or a kernel of a recording without what the model needs.
+bool takes_recorded_time(const NodeReader& reader) {
+    if (reader.kernel_rows != nullptr) {
+        return (*reader.kernel_rows)[reader.node] == none;
+    }
+    if (!reader.options.roofline.enabled) {
+        return true;
+    }
+    return reader.options.kernels_may_communicate && lacks_work(reader.graph, reader.node, true, true);
+}
+
 }  // namespace
 
 void lower_compute(NodeReader& reader, Op& op, bool on_cpu) {
@@ -33,16 +44,12 @@ void lower_compute(NodeReader& reader, Op& op, bool on_cpu) {
         make_skipped(op, true);
         return;
     }
-    if (communicates(reader)) {
-        make_timed(op, recorded_ticks(reader), false);
+    if (communicates(reader) || on_cpu || takes_recorded_time(reader)) {
+        make_timed(op, recorded_ticks(reader), computes(reader, on_cpu));
         return;
     }
-    if (reader.kernel_rows != nullptr && !on_cpu) {
+    if (reader.kernel_rows != nullptr) {
         make_timed(op, options.kernels->ticks((*reader.kernel_rows)[reader.node]), true);
-        return;
-    }
-    if (!options.roofline.enabled || on_cpu) {
-        make_timed(op, recorded_ticks(reader), !on_cpu);
         return;
     }
     const u64 operations = reader.size(graph.num_ops, "num_ops", true).value_or(0);
@@ -65,6 +72,11 @@ u64 recorded_ticks(NodeReader& reader) {
         return options.scale.whole(1);
     }
     return options.scale.whole(ns);
+}
+
+bool computes(const NodeReader& reader, bool on_cpu) {
+    const bool is_own = reader.options.kernels_may_communicate && is_delay(reader.graph, reader.node);
+    return !on_cpu && !communicates(reader) && !is_own;
 }
 
 bool skipped_by_tutorial(const NodeReader& reader) {

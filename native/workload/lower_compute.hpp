@@ -9,8 +9,10 @@ void lower_compute(NodeReader& reader, Op& op, bool on_cpu);
 
 u64 recorded_ticks(NodeReader& reader);
 
-// The Hot Interconnects 2024 tutorial's release skips CPU nodes with neither duration nor
-// operations.
+// Whether its time is compute.
+bool computes(const NodeReader& reader, bool on_cpu);
+
+// The Hot Interconnects 2024 tutorial's release.
 bool skipped_by_tutorial(const NodeReader& reader);
 
 }  // namespace yantra

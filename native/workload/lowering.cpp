@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 #include "workload/lower_communication.hpp"
 #include "workload/lower_compute.hpp"
 #include "workload/node_reader.hpp"
@@ -21,6 +21,9 @@ NodeClass class_of(const NodeReader& reader, bool on_cpu) {
         case NodeType::mem_store:
             return NodeClass::memory;
         case NodeType::comp:
+            if (is_delay(reader.graph, reader.node)) {
+                return on_cpu ? NodeClass::unexplained_host : NodeClass::unexplained_device;
+            }
             return on_cpu                     ? NodeClass::cpu
                    : communicates(reader) ? NodeClass::communication
                                           : NodeClass::gpu;
@@ -90,7 +93,7 @@ Op lower_node(NodeReader& reader) {
         require_tensors(reader);
     }
     if (options.replay_only) {
-        make_timed(op, recorded_ticks(reader), !on_cpu && !communicates(reader));
+        make_timed(op, recorded_ticks(reader), computes(reader, on_cpu));
     } else {
         lower_by_type(reader, op, on_cpu);
     }
@@ -101,9 +104,8 @@ Op lower_node(NodeReader& reader) {
     return op;
 }
 
-// By the graph's names, then of nodes without a group.
-Vector<u32> communicators_of(const Graph& graph, const LowerOptions& options) {
-    Vector<u32> of_names;
+std::vector<u32> communicators_of(const Graph& graph, const LowerOptions& options) {
+    std::vector<u32> of_names;
     const auto add = [&](const std::string& name) {
         const auto found = options.communicators.find(name);
         of_names.push_back(found == options.communicators.end() ? none : found->second);
@@ -113,7 +115,6 @@ Vector<u32> communicators_of(const Graph& graph, const LowerOptions& options) {
     return of_names;
 }
 
-// True for files that differ only in communication.
 bool have_the_same_kernels(const Graph& one, const Graph& other) {
     const auto are_one = [](const IntColumn& of_one, const IntColumn& of_other) {
         return of_one.value.is(of_other.value) && of_one.kind.is(of_other.kind);
@@ -127,8 +128,8 @@ bool have_the_same_kernels(const Graph& one, const Graph& other) {
 
 bool is_kernel(const Graph& graph, u32 node) { return static_cast<NodeType>(graph.type[node]) == NodeType::comp; }
 
-// Reports a rank that computes for longer than a run may last.
-void check_busy(NodeReader& reader, const Vector<Op>& ops) {
+// Longer than a run may last.
+void check_busy(NodeReader& reader, const std::vector<Op>& ops) {
     u64 busy_ticks = 0;
     for (reader.node = 0; reader.node < ops.size(); ++reader.node) {
         const Op& op = ops[reader.node];
@@ -144,7 +145,7 @@ void check_busy(NodeReader& reader, const Vector<Op>& ops) {
 }  // namespace
 
 std::shared_ptr<const Job> lower(std::shared_ptr<const Graph> graph, const LowerOptions& options,
-                                 Vector<Problem>& problems, const Job* known) {
+                                 std::vector<Problem>& problems, const Job* known) {
     auto job = std::make_shared<Job>();
     NodeReader reader{*graph, options, problems, nullptr, communicators_of(*graph, options)};
     if (options.kernels != nullptr) {

@@ -1,6 +1,4 @@
-// Lowering: turns a trace's nodes into operations for a rank.
-//
-// Names, attributes, units and quirks are resolved once per trace. A node that cannot run is a
+// Lowering: turns a trace's nodes into operations, once per trace. A node that cannot run is a
 // Problem; the pass goes on, to find all.
 #pragma once
 
@@ -10,9 +8,9 @@
 #include <string>
 #include <tuple>
 #include <unordered_map>
+#include <vector>
 
 #include "base/clock.hpp"
-#include "base/vector.hpp"
 #include "collective/kind.hpp"
 #include "trace/graph.hpp"
 #include "workload/accesses.hpp"
@@ -30,7 +28,7 @@ struct Roofline {
 struct LowerOptions {
     TimeScale scale = TimeScale::truncated_nanoseconds();
     bool replay_only = false;
-    // Whether operations of a completely ordered trace still take slots. Never in a replay.
+    // Never in a replay.
     bool cpu_slots_count = true;
     bool compute_slots_count = true;
     Roofline roofline;
@@ -42,7 +40,6 @@ struct LowerOptions {
     bool kernels_share_bandwidth = false;   // so that their bytes count beside their time
     bool tracks_tensors = false;
     std::unordered_map<std::string, u32> communicators;   // by group name; "" is all ranks
-    // In a template, communicators and peers are indices into the rank's tables.
     bool is_template = false;
     std::unordered_map<std::string, u32> peers;   // by comm_peer
     std::unordered_map<u64, u32> custom_by_node;
@@ -50,7 +47,7 @@ struct LowerOptions {
     u32 kinds_by_traces = 0;        // of them, those that traces give over all ranks
     u64 involved_by_default = ~u64{0};   // dimensions of a collective of all ranks without involved_dim, as bits
     std::array<u64, collective_kinds> covered{};    // by kind: bit set of the dimensions its plan covers
-    // By kind, dimension and whether it is visited last: why the algorithm cannot run there.
+    // Why the algorithm cannot run there.
     std::map<std::tuple<u32, u32, bool>, std::string> impossible;
     bool named_by_system_file = false;   // advice names the keys of ASTRA-sim's system file, too
     // Quirks (see docs/concepts/quirks.md).
@@ -61,15 +58,14 @@ struct LowerOptions {
     bool zero_byte_kernel_is_skipped = false;
     bool no_duration_takes_a_nanosecond = false;
     bool whole_microseconds = false;
-    // Whether a recording's kernels that communicate without a size count as communication.
     bool kernels_may_communicate = false;
-    // For what-if runs, by NodeClass: whether operations with a duration take no time.
+    // For what-if runs.
     std::array<bool, node_classes> takes_no_time{};
 };
 
 // Appends to `problems`; if it does, do not run the job. `known`, or null: another graph's job,
-// lowered with these options without problems, to reuse.
+// lowered alike, to reuse.
 std::shared_ptr<const Job> lower(std::shared_ptr<const Graph> graph, const LowerOptions& options,
-                                 Vector<Problem>& problems, const Job* known);
+                                 std::vector<Problem>& problems, const Job* known);
 
 }  // namespace yantra

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "trace/bounds.hpp"
 #include "trace/communicates.hpp"
 #include "trace/schema.hpp"
@@ -18,13 +18,12 @@ namespace yantra {
 struct NodeReader {
     const Graph& graph;
     const LowerOptions& options;
-    Vector<Problem>& problems;
-    const Vector<u32>* kernel_rows = nullptr;   // by node, where a table has kernel times
-    // By group name number in the graph, then for all ranks; none: undefined.
-    Vector<u32> communicators;
+    std::vector<Problem>& problems;
+    const std::vector<u32>* kernel_rows = nullptr;   // by node, where a table has kernel times
+    // Then for all ranks; none: undefined.
+    std::vector<u32> communicators;
     u32 node = 0;
 
-    // May be a number that the schema does not have.
     NodeType type() const { return static_cast<NodeType>(graph.type[node]); }
 
     void fail(std::string text) { problems.push_back({node, false, std::move(text)}); }
@@ -47,7 +46,6 @@ struct NodeReader {
              (kind == IntColumn::other ? "' is not an integer" : "' is missing"));
     }
 
-    // A number of bytes or operations, not negative.
     [[gnu::always_inline]] std::optional<u64> size(const IntColumn& column, const char* name, bool required) {
         const std::optional<u64> value = integer(column, name, required);
         if (value && !is_size(*value)) [[unlikely]] {
@@ -60,7 +58,6 @@ struct NodeReader {
         fail("attribute '" + not_a_size(std::string(name) + "'", value));
     }
 
-    // 0, and a problem, beyond the run's clock.
     u64 ticks(double ns) {
         if (std::isfinite(ns) && ns >= static_cast<double>(options.scale.longest_ns())) {
             fail("takes " + std::to_string(ns) + " ns; " + beyond(options.scale.longest_ns()));

@@ -1,12 +1,11 @@
 #include "workload/rank_rules.hpp"
 
 #include <utility>
-
-#include "base/vector.hpp"
+#include <vector>
 
 namespace yantra {
 
-AxisSum::AxisSum(u32 first_rank, u32 base, bool relative, Vector<Axis> axes)
+AxisSum::AxisSum(u32 first_rank, u32 base, bool relative, std::vector<Axis> axes)
     : first_rank_(first_rank), base_(base), relative_(relative), axes_(std::move(axes)) {}
 
 RankTables tables_of(const RankRules& rules, u32 rank) {

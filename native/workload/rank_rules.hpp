@@ -1,29 +1,27 @@
-// Rank rules: what a template's names mean for each rank, by arithmetic.
-//
-// Groups and peers follow from a rank's coordinates on a grid: a sum with one term per axis instead
-// of a table as long as the job. Trade-off: a division per axis, so a run tabulates the ranks that
-// it runs.
+// Rank rules: what a template's names mean for each rank, as sums over its coordinates on a grid.
+// Trade-off: a division per axis.
 #pragma once
 
+#include <vector>
+
 #include "base/types.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
 class AxisSum {
 public:
-    // A rank's coordinate on the axis is (rank - first rank) / stride % size.
+    // (rank - first rank) / stride % size.
     struct Axis {
         u32 stride = 1;
         u32 size = 1;
         u32 factor = 0;            // added once per coordinate, where there are no values
-        Vector<u32> values;   // by coordinate
+        std::vector<u32> values;   // by coordinate
     };
 
-    // `relative` adds the rank; else a value of `none` means no number.
-    AxisSum(u32 first_rank, u32 base, bool relative, Vector<Axis> axes);
+    // Else a value of `none` means no number.
+    AxisSum(u32 first_rank, u32 base, bool relative, std::vector<Axis> axes);
 
-    // Modulo 2^32, so that values may represent negative ones.
+    // Modulo 2^32.
     u32 of(u32 rank) const {
         const u32 offset = rank - first_rank_;
         u32 sum = relative_ ? base_ + rank : base_;
@@ -42,18 +40,18 @@ private:
     u32 first_rank_;
     u32 base_;
     bool relative_;
-    Vector<Axis> axes_;
+    std::vector<Axis> axes_;
 };
 
-// By place of the name in the template; place 0 of the communicators, all ranks, has no rule.
+// Place 0 of the communicators, all ranks, has no rule.
 struct RankRules {
-    Vector<AxisSum> communicators;
-    Vector<AxisSum> peers;
+    std::vector<AxisSum> communicators;
+    std::vector<AxisSum> peers;
 };
 
 struct RankTables {
-    Vector<u32> communicators;
-    Vector<u32> peers;
+    std::vector<u32> communicators;
+    std::vector<u32> peers;
 };
 
 RankTables tables_of(const RankRules& rules, u32 rank);

@@ -2,24 +2,23 @@
 
 #include <algorithm>
 #include <numeric>
+#include <vector>
 
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
 namespace {
 
-// Empty if nodes start in their own order, as without a scheduler.
-Vector<u32> positions(std::span<const i64> priority) {
+std::vector<u32> positions(std::span<const i64> priority) {
     if (std::is_sorted(priority.rbegin(), priority.rend())) {
         return {};
     }
-    Vector<u32> order(priority.size());
+    std::vector<u32> order(priority.size());
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(),
                      [priority](u32 a, u32 b) { return priority[a] > priority[b]; });
-    Vector<u32> position(order.size());
+    std::vector<u32> position(order.size());
     for (u32 at = 0; at < order.size(); ++at) {
         position[order[at]] = at;
     }

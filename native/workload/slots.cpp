@@ -4,7 +4,6 @@ namespace yantra {
 
 namespace {
 
-// Some nodes need one although the trace orders all threads and streams itself.
 bool needs_slot_in_complete_order(const NodeReader& reader, bool on_cpu) {
     if (reader.options.replay_only) {
         return false;

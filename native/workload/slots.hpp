@@ -5,7 +5,6 @@
 
 namespace yantra {
 
-// The `op` of a communication node must have its communicator.
 u8 slot_of(const NodeReader& reader, const Op& op, bool on_cpu);
 
 }  // namespace yantra

@@ -4,8 +4,8 @@
 #include <bit>
 #include <string_view>
 #include <utility>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "trace/schema.hpp"
 
 namespace yantra {
@@ -16,8 +16,8 @@ constexpr u32 known_types = 64;   // of a comm_type as a bit; there are ten
 
 using Use = std::pair<std::string_view, u64>;   // the name of a group, "" for all ranks, and a comm_type
 
-// Possibly repeated. The graph keeps the names.
-void add_uses(const Graph& graph, Vector<u64>& types, Vector<Use>& uses) {
+// The graph keeps the names.
+void add_uses(const Graph& graph, std::vector<u64>& types, std::vector<Use>& uses) {
     types.assign(graph.pg_names.size() + 1, 0);   // by group, then of all ranks: bits of comm_types
     const auto name_of = [&graph](std::size_t group) {
         return group < graph.pg_names.size() ? std::string_view(graph.pg_names[group]) : std::string_view();
@@ -45,15 +45,16 @@ void add_uses(const Graph& graph, Vector<u64>& types, Vector<Use>& uses) {
 
 }  // namespace
 
-Vector<UsedCollective> used_collectives(const Vector<std::shared_ptr<const Graph>>& graphs) {
-    Vector<u64> types;
-    Vector<Use> uses;
+std::vector<UsedCollective> used_collectives(
+    const std::vector<std::shared_ptr<const Graph>>& graphs) {
+    std::vector<u64> types;
+    std::vector<Use> uses;
     for (const std::shared_ptr<const Graph>& graph : graphs) {
         add_uses(*graph, types, uses);
     }
     std::sort(uses.begin(), uses.end());
     uses.erase(std::unique(uses.begin(), uses.end()), uses.end());
-    Vector<UsedCollective> found;
+    std::vector<UsedCollective> found;
     for (const auto& [group, comm_type] : uses) {
         found.push_back({std::string(group), comm_type});
     }

@@ -1,13 +1,10 @@
-// Beginnings: how an actor's last phases began, to begin alike ones as copies: chunks of a
-// collective, and collectives of a model's layers, are alike.
-//
-// For some hundreds of actors, as more would leave the cache; with few, several each, since a step
-// has several kinds.
+// Beginnings: how an actor's last phases began, to begin alike ones as copies. Some hundreds of
+// actors, as more would leave the cache.
 #pragma once
 
 #include <algorithm>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "collective/exchange/packets.hpp"
 
 namespace yantra::exchange {
@@ -74,8 +71,8 @@ private:
 
     u32 actors_;
     u32 by_each_ = 0;
-    Vector<Begun> begun_;   // by actor
-    Vector<u32> last_;      // by actor: the one looked for last
+    std::vector<Begun> begun_;   // by actor
+    std::vector<u32> last_;      // by actor: the one looked for last
 };
 
 }  // namespace yantra::exchange

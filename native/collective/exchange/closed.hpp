@@ -1,11 +1,11 @@
-// Closed: the exchange of one member on its own clock, where each message it sends has a twin that
-// reaches it in the same tick.
+// Closed: the exchange of one member on its own clock; each message has a twin that reaches it in
+// the same tick.
 #pragma once
 
 #include <algorithm>
+#include <vector>
 
 #include "base/never.hpp"
-#include "base/vector.hpp"
 #include "collective/exchange/phase_times.hpp"
 #include "engine/event_queue.hpp"
 
@@ -13,7 +13,6 @@ namespace yantra::exchange {
 
 constexpr u64 longest_phase = u64{1} << 60U;   // ticks; what the clock can still add to
 
-// Packets of a run, with sizes, ways and counters.
 struct Steps {
     u64 count = 0;       // hand-overs
     u64 sends = 0;       // of them followed by a send
@@ -32,7 +31,7 @@ namespace yantra::exchange::inline YANTRA_RUN {
 
 class Closed {
 public:
-    Closed(const ExchangeProgram& program, const Vector<Steps>& steps, u32 size)
+    Closed(const ExchangeProgram& program, const std::vector<Steps>& steps, u32 size)
         : steps_(steps), waiting_(program.counters(size)), last_arrival_(program.counters(size)), progress_(program) {}
 
     // `never` if order within a tick decides.
@@ -162,13 +161,13 @@ private:
         return begins;
     }
 
-    const Vector<Steps>& steps_;
+    const std::vector<Steps>& steps_;
     EventQueue queue_;
-    Vector<HandOver> hand_overs_;   // in their order
-    Vector<Sent> messages_;
-    Vector<std::pair<u32, u64>> free_at_;   // by link: tick at which it is free
-    Vector<i32> waiting_;   // arrivals less receives posted, by counter
-    Vector<u64> last_arrival_;   // by counter of the receiver
+    std::vector<HandOver> hand_overs_;   // in their order
+    std::vector<Sent> messages_;
+    std::vector<std::pair<u32, u64>> free_at_;   // by link: tick at which it is free
+    std::vector<i32> waiting_;   // arrivals less receives posted, by counter
+    std::vector<u64> last_arrival_;   // by counter of the receiver
     Progress progress_;
     u64 receipt_tick_ = never;   // of the last
     u64 look_tick_ = never;

@@ -1,7 +1,5 @@
-// Departures: messages that leave in one tick, sent together by one loop.
-//
-// All over fixed ways, or all over links, of one size. Trade-off: until leave() nothing else may be
-// scheduled for their ticks (engine/event_row.hpp).
+// Departures: messages that leave in one tick, sent together by one loop. Trade-off: until leave()
+// nothing else may be scheduled for their ticks (engine/event_row.hpp).
 #pragma once
 
 #include "collective/exchange/packets.hpp"
@@ -13,8 +11,8 @@ namespace yantra::exchange::inline YANTRA_RUN {
 
 class Departures {
 public:
-    // `over_links`: kept for its memory. At most `most` will leave, with the packets of `first`.
-    Departures(Engine& engine, Transport& transport, Vector<OverLink>& over_links, const Packets& first, u32 most)
+    // At most `most` will leave, with the packets of `first`.
+    Departures(Engine& engine, Transport& transport, std::vector<OverLink>& over_links, const Packets& first, u32 most)
         : transport_(transport),
           over_links_(over_links),
           by_way_(first.way.use != nullptr),
@@ -58,7 +56,7 @@ public:
 
 private:
     Transport& transport_;
-    Vector<OverLink>& over_links_;
+    std::vector<OverLink>& over_links_;
     const bool by_way_;
     const u64 bytes_;
     const u64 now_;

@@ -1,8 +1,6 @@
 // Exchange: the machine of ring, direct and halving-doubling phases (astra-sim-semantics 5.2 to
-// 5.5): how a phase begins, and who drives it.
-//
-// The rules are in law.hpp, and a usual packet's path in single.cpp; in_step and rounds do the same
-// for many at once.
+// 5.5): how a phase begins, and who drives it. The rules are in law.hpp, and a usual packet's path
+// in single.cpp; in_step and rounds do the same for many at once.
 #pragma once
 
 #include "collective/exchange/beginnings.hpp"
@@ -26,14 +24,12 @@ public:
              Engine& engine, Transport& transport, PeerTables& tables, SharedBus& bus, LocalBandwidth& local,
              PhaseEnd& phases, PacketWatcher* watcher);
 
-    // Simulates every message from now on (rounds.hpp).
     void pass_no_rounds() { rounds_.pass_none(); }
     void expect(u64 chunks) { peers_.state().chunks.reserve(chunks); }
     // `early`: what came for the chunk before.
     void join(ChunkId chunk, u32 node, u32 early);
     void start(ChunkId chunk, const PhaseInput& start, const exchange::Beginning& beginning);
-    // If one of the actor's last phases began alike; else false, without effect. Precondition: the
-    // chunk has joined its table.
+    // Precondition: the chunk has joined its table.
     bool start_alike(ChunkId chunk, const exchange::Beginning& beginning, const OfChunk& own);
     // Midway.
     void play_on(ChunkId chunk, const PhaseInput& start, const PhaseMoment& at);
@@ -55,8 +51,7 @@ public:
     u32 handle_many(ActorId, const RankEvent& first, u32 count) override { return in_step_.handle_many(first, count); }
     void completed(const Completion& completion) override { single_.completed(completion); }
     void handle_first(ActorId actor) { single_.handle_first(actor); }
-    // Batches of actors that begin with its events; stops at any other, or a pause, or in a batch
-    // with further events.
+    // Stops at any other event, a pause, or in a batch with further events.
     u32 handle_of_ranks(const EventRun& run, u32 at, u32 until) { return in_step_.handle_of_ranks(run, at, until); }
 
     const exchange::State& state() const { return peers_.state(); }

@@ -22,6 +22,14 @@ void HandOvers::begin_by_bus(ChunkId chunk, const Packets& x, u32 run) {
                 .then = {{Owner::exchange, then}, chunk.index(), run}});
 }
 
+void HandOvers::change_reduction(Packets& x, u32 run) {
+    const bool is_alike = x.reduce_run != none && x.run(run).reduce == x.run(x.reduce_run).reduce;
+    x.reduce_run = run;
+    if (!is_alike) {
+        settle_reduction(x, run);
+    }
+}
+
 void HandOvers::settle_reduction(Packets& x, u32 run) {
     const Run& packet = x.run(run);   // of one program, which says how it rounds
     if (!packet.reduces()) {

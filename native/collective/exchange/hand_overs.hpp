@@ -36,12 +36,11 @@ public:
         }
         engine_.of_ranks.schedule(x.actor, x.hand_over_ticks, {Owner::exchange, handed_over}, chunk.index(), run);
     }
-    // Midway: so long until it is over, or the reduction after it.
     void go_on(ChunkId chunk, const Packets& x, u32 run, u64 ticks, bool is_reduced) {
         engine_.of_ranks.schedule(x.actor, ticks, {Owner::exchange, is_reduced ? reduced : handed_over}, chunk.index(),
                                   run);
     }
-    // False if it is reduced first; that is an event even if it takes no time.
+    // False if it is reduced first, an event even if it takes no time.
     bool end(ChunkId chunk, Packets& x, u32 run) {
         know_reduction(x, run);
         if (x.reduce_ticks < shares_memory) {
@@ -51,14 +50,9 @@ public:
         }
         return x.reduce_ticks == not_reduced;
     }
-    void know_reduction(Packets& x, u32 run) {
-        if (x.reduce_run == run) [[likely]] {
-            return;
-        }
-        const bool is_alike = x.reduce_run != none && x.run(run).reduce == x.run(x.reduce_run).reduce;
-        x.reduce_run = run;
-        if (!is_alike) {
-            settle_reduction(x, run);
+    [[gnu::always_inline]] void know_reduction(Packets& x, u32 run) {
+        if (x.reduce_run != run) [[unlikely]] {
+            change_reduction(x, run);
         }
     }
 
@@ -69,7 +63,8 @@ private:
     void tell(ChunkId chunk, const Packets& x);
     void begin_by_bus(ChunkId chunk, const Packets& x, u32 run);
     void reduce_beside_others(ChunkId chunk, const Packets& x, u32 run);
-    [[gnu::noinline]] void settle_reduction(Packets& x, u32 run);
+    [[gnu::noinline]] void change_reduction(Packets& x, u32 run);
+    void settle_reduction(Packets& x, u32 run);
 
     const CollectiveParameters& parameters_;
     const Semantics& semantics_;
@@ -77,7 +72,6 @@ private:
     SharedBus& bus_;
     LocalBandwidth& local_;
     PacketWatcher* watcher_;
-    // Cached: alternating chunks reduce equally in the same runs.
     struct Reduction {
         const Run* packet = nullptr;
         u64 data = 0;

@@ -42,7 +42,6 @@ void InStep::handle_arrivals(const EventRun& run, u32 at, u32 until) {
     }
 }
 
-// Counted at the first's counter, or each at its own.
 template <bool is_one_kind>
 u32 InStep::arrive(const EventRun& run, u32 at, u32 until) {
     RankEvents& events = engine_.of_ranks;
@@ -143,7 +142,6 @@ u32 InStep::reduce(const EventRun& run, u32 at, u32 until) {
     return at;
 }
 
-// If only an arrival and a receive follow; else null.
 [[gnu::always_inline]] inline Packets* InStep::sends_alone(const RankEvent* event) {
     if (event == nullptr || (event->kind != is_reduced && event->kind != is_handed_over)) {
         return nullptr;
@@ -185,8 +183,8 @@ u32 InStep::send(const EventRun& run, u32 at, u32 until) {
     return at;
 }
 
-// A direct algorithm has a message to every other rank under way, which may all return together:
-// hundreds of events that differ only in the packet. First and last packets are handled singly.
+// A direct algorithm has a message to every rank under way, which may return together. First and
+// last packets are handled singly.
 u32 InStep::handle_many(const RankEvent& event, u32 count) {
     const ChunkId chunk(event.a);
     Packets& x = peers_.of(chunk);

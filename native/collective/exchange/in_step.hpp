@@ -1,8 +1,6 @@
-// InStep: the exchange of ranks in step, and of packets that come together, in loops over events.
-//
-// Most packets begin and end nothing. For them a loop keeps in registers what is constant, and
-// queues their events as runs; any other event ends it and is handled singly. Recorded runs have no
-// runs of events, so there is no probe here; there must be no watcher either.
+// InStep: the exchange of ranks in step, in loops over events that keep in registers what is
+// constant; any other event ends a loop and is handled singly. Only in plain runs without a
+// watcher.
 #pragma once
 
 #include "collective/exchange/departures.hpp"
@@ -18,11 +16,10 @@ public:
         : engine_(engine), transport_(transport), peers_(peers), hand_overs_(hand_overs), single_(single),
           rounds_(rounds), arrives_in_step_(!is_watched && !hand_overs.cross_bus()) {}
 
-    // Handle events from `at` to `until`. The second returns where it stopped: at another component's
-    // event, a pause, or a batch with further events, which it leaves running.
+    // The second returns where it stopped: at another component's event, a pause, or a batch with
+    // further events.
     void handle_arrivals(const EventRun& run, u32 at, u32 until);
     u32 handle_of_ranks(const EventRun& run, u32 at, u32 until);
-    // `count` events of a chunk's successive packets; returns how many were handled.
     u32 handle_many(const RankEvent& event, u32 count);
 
 private:
@@ -42,7 +39,7 @@ private:
     Single& single_;
     Rounds& rounds_;
     const bool arrives_in_step_;
-    Vector<OverLink> over_links_;
+    std::vector<OverLink> over_links_;
 };
 
 }  // namespace yantra::exchange

@@ -1,15 +1,6 @@
 // The law of the exchange: what follows for a member of a phase when something happens to its
-// packets (astra-sim-semantics 5.2 to 5.5).
-//
-// A window of packets is handed to the memory agent at the start and one more for every receipt.
-// After the hand-over and the reduction, if any, the packet is free: a send and the posting of a
-// receive follow while sends are left. At the barrier none follows before enough has been received.
-// The phase ends when all is sent and the window is free again.
-//
-// Pure: no clock, queue or network. These are the drivers', which ask here and repeat nothing:
-// single (one event at a time), in_step (rows of events), rounds (all ranks at once) and closed
-// (one member for all). What holds of many happenings at once comes last, held to single ones by
-// law.test.cpp.
+// packets (astra-sim-semantics 5.2 to 5.5). Pure: drivers have clock, queue and network, and repeat
+// nothing of it. What holds of many at once comes last (law.test.cpp).
 #pragma once
 
 #include <algorithm>
@@ -24,11 +15,9 @@ namespace yantra::exchange {
 inline bool arrives(i32& counter) { return ++counter <= 0; }
 inline bool is_posted(i32& counter) { return counter-- > 0; }
 
-// A smaller message would overtake the previous one to its peer and be taken for it. Its receive is
-// posted after the first has come, so arriving together changes no time.
+// A smaller message would overtake the previous one to its peer and be taken for it.
 inline u64 in_order(u64& last, u64 arrives) { return last = std::max(last, arrives); }
 
-// Whom a member exchanges packets of a run with, and at which counters.
 struct PeersOf {
     const ExchangeProgram& program;
     const Run& run;
@@ -90,7 +79,6 @@ struct Progress {
           handed_over{of.runs.empty() ? 0 : static_cast<u32>(of.runs.front().count), 0},
           sent(handed_over) {}
 
-    // Happenings.
     // Of the start `program->window` times. Returns the packet's run.
     u32 hand_over() {
         const u32 run = handed_over.run;
@@ -110,7 +98,7 @@ struct Progress {
         }
         return {std::min(left, free), left == 0 && free == program->window};
     }
-    // Each that follows. Returns whether the next is of another run.
+    // Returns whether the next is of another run.
     bool send() {
         --free;
         return send_at_once();
@@ -119,10 +107,8 @@ struct Progress {
     // Whether one send and nothing else follows the next packet that is free.
     bool sends_one() const { return left > barrier_at; }
     bool is_at_barrier() const { return barrier_at > 0 && left <= barrier_at; }
-    // Looks for receipts at each hand-over that is over: in one tick with a receipt, their order
-    // decides.
+    // In one tick with a receipt, their order decides.
     bool counts_receipts() const { return barrier_at > 0 && !program->barrier_counts_hand_overs; }
-    // Hand-overs of received packets come after those of the initial window.
     bool waits_at_barrier() const {
         if (!is_at_barrier()) {
             return false;
@@ -133,13 +119,10 @@ struct Progress {
         return program->sends - left + free < program->window + program->barrier_receipts;
     }
 
-    // Many at once.
-    // It is free and goes in one.
     bool send_at_once() {
         --left;
         return sent.advance(*program) && left > 0;
     }
-    // Of the next `count`, those are free after which nothing follows; returns how many.
     u32 wait(u32 count) {
         u32 waiting = counts_receipts() && waits_at_barrier() ? count : 0;
         if (left == 0) {
@@ -148,12 +131,11 @@ struct Progress {
         free += waiting;
         return waiting;
     }
-    // So many of the next `count` to be free are each followed by one send, and nothing else.
     u32 sending(u32 count) const {
         Progress then = *this;
         return then.is_free().sends == 1 && free == 0 ? std::min(count, left - (sends_one() ? barrier_at : 0)) : 0;
     }
-    // Rounds, each of a receipt, its hand-over and one send, in which all are of the same runs.
+    // Each of a receipt, its hand-over and one send, of the same runs.
     u32 rounds() const {
         return std::min({left - std::min(left, barrier_at), handed_over.left, sent.left - std::min(sent.left, 1u)});
     }

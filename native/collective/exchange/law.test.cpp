@@ -1,6 +1,4 @@
-// The law keeps its own promises, whatever happens in which order; and what it says of many
-// happenings at once is what single ones come to.
-//
+// What the law says of many happenings at once is what single ones come to.
 // needs: collective/make.cpp
 #include "collective/exchange/law.hpp"
 
@@ -13,7 +11,6 @@ using exchange::Follows;
 using exchange::Progress;
 using test::check;
 
-// What a member of a phase sees: hand-overs that end, and receipts of what it has asked for.
 struct Member {
     explicit Member(const ExchangeProgram& program) : progress(program) {
         for (u64 left = program.window; left > 0; --left) {
@@ -55,7 +52,6 @@ void is_free(Member& m, u64 seed) {
     }
 }
 
-// What is said of many at once, by single ones on a copy.
 void many_are_so_many_single_ones(const Progress& now, u32 most, u64 seed) {
     Progress waits = now;
     const u32 waiting = waits.wait(most);

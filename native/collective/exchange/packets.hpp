@@ -1,12 +1,11 @@
-// Packets of a chunk in its phase: how far they are, and what it takes to send them.
-//
-// A run spends its time here, so what a usual packet touches fits two cache lines, and what is
-// constant in a phase or for a peer is computed once.
+// Packets of a chunk in its phase: how far they are, and what it takes to send them. What a usual
+// packet touches fits two cache lines.
 #pragma once
+
+#include <vector>
 
 #include "base/huge_pages.hpp"
 #include "base/ids.hpp"
-#include "base/vector.hpp"
 #include "collective/exchange/law.hpp"
 #include "engine/event.hpp"
 #include "network/network.hpp"
@@ -16,8 +15,7 @@ namespace yantra::exchange {
 // Of an actor's events, and completions.
 enum Kind : u32 { handed_over, reduced, received };
 
-// An arrival's kind is its mark: phase and the counter at its receiver. The highest phase number is
-// unused and marks the other two.
+// An arrival's kind is its mark: phase and the counter at its receiver.
 struct Mark {
     static constexpr u32 counter_bits = 20;
     static constexpr u32 most_counters = (1u << counter_bits) - 1;
@@ -37,7 +35,7 @@ constexpr u64 shares_memory = not_reduced - 1;   // each reduction is requested 
 // What every packet touches comes first.
 struct alignas(64) Packets : Progress {
     u64 hand_over_ticks = 0;
-    u64 reduce_ticks = 0;      // of run `reduce_run`, not_reduced or shares_memory
+    u64 reduce_ticks = 0;
     u64 send_bytes = 0;        // of the current send run, as are the next four
     FixedWay way;              // where no message waits for another
     u32 link = none;           // if it is the messages' whole way
@@ -72,8 +70,7 @@ struct alignas(64) Packets : Progress {
 
     const Run& run(u32 at) const { return program->runs[at]; }
     PeersOf peers() const { return {*program, run(sent.run), place, clockwise}; }
-    // Whether only an arrival and a receive follow the next packet that is free. Where sizes of a peer
-    // differ, the network's order counts, too.
+    // Whether only an arrival and a receive follow.
     bool is_usual() const { return sends_one() && !to_chunk.is_none() && !program->returns; }
     // By node, then chunk, within a tick.
     u64 order() const { return u64{node} << 32U | (static_cast<u32>(number) + 1); }
@@ -87,13 +84,12 @@ struct alignas(64) Packets : Progress {
 
 struct State {
     HugeVector<Packets> chunks;
-    Vector<i32> counters;
-    Vector<Vector<u32>> free_counters;   // freed blocks, by size of the level
-    Vector<u64> arrivals;   // beside `counters`: when the last message to a peer arrives
+    std::vector<i32> counters;
+    std::vector<std::vector<u32>> free_counters;   // freed blocks, by size of the level
+    std::vector<u64> arrivals;   // beside `counters`: when the last message to a peer arrives
 };
 
-// Prefetches some events ahead: with thousands of ranks packets are not cached, and rings give no
-// predictable order.
+// Prefetches: with thousands of ranks packets are not cached.
 template <class Chunks>
 void fetch_ahead(const Packets* packets, const Chunks& chunks, u32 at, u32 until) {
     constexpr u32 ahead = 8;

@@ -48,7 +48,6 @@ void Peers::open(ChunkId chunk, Packets& x) {
     }
 }
 
-// All are zero: every message has met its receive.
 void Peers::close(Packets& x) {
     x.started = none;
     if (x.counters != none) {
@@ -72,7 +71,6 @@ bool Peers::comes(u32 early, ChunkId& chunk, u32& mark) {
 
 void Peers::find(Packets& x) {
     const Run& run = x.run(x.sent.run);
-    // Saves the division for equal shares, the usual case.
     const bool is_as_large = x.sent.run > 0 && run.bytes == (&run)[-1].bytes;
     if (!is_as_large) {
         x.send_bytes = run.bytes.of(x.data, x.round_up);

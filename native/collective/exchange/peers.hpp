@@ -1,7 +1,5 @@
-// Peers: whom the packets of chunks go to, and what has come from whom.
-//
-// Arrivals less receives posted are counted by peer, from the start of a phase; what comes before
-// is kept (transport/peer_tables.hpp).
+// Peers: whom the packets of chunks go to, and what has come from whom: arrivals less receives
+// posted, by peer (transport/peer_tables.hpp for early ones).
 #pragma once
 
 #include "collective/exchange/packets.hpp"
@@ -22,7 +20,6 @@ public:
     Packets& of(ChunkId chunk) { return state_.chunks[chunk.index()]; }
     Packets* all() { return state_.chunks.data(); }
     Packets& made(ChunkId chunk);
-    // Under rendezvous every message needs its receive, which only the matcher knows.
     bool are_counted(u32 table) const { return table != none && !transport_.is_rendezvous(); }
     i32& counter(Packets& x, u32 slot) {
         return x.counters == none ? x.near[slot] : state_.counters[x.counters + slot];
@@ -31,7 +28,7 @@ public:
     // Before the phase, and after it.
     void open(ChunkId chunk, Packets& x);
     void close(Packets& x);
-    // Whether it is awaited. Of an early one: whether its chunk is there; that and its mark.
+    // Of an early one: whether its chunk is there; that and its mark.
     bool arrives(ChunkId chunk, u32 mark);
     bool comes(u32 early, ChunkId& chunk, u32& mark);
 
@@ -52,7 +49,7 @@ public:
     const State& state() const { return state_; }
 
 private:
-    // Same peers and bytes. Not for the first run.
+    // Not for the first run.
     static bool goes_like_before(const Run& run) {
         const Run& before = (&run)[-1];
         return run.out == before.out && run.into == before.into && run.by_xor == before.by_xor &&

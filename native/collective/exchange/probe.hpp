@@ -1,8 +1,9 @@
 // What a recorded run notes of packets: what each waited for.
 #pragma once
 
+#include <vector>
+
 #include "base/ids.hpp"
-#include "base/vector.hpp"
 #include "engine/event.hpp"
 #include "engine/rank_events.hpp"
 #include "record/recorder.hpp"
@@ -32,7 +33,6 @@ struct Probe {
 
 #else
 
-// Nodes are numbered among those of all actors.
 class Probe {
 public:
     explicit Probe(Recorder& recorder) : recorder_(recorder) {}
@@ -89,7 +89,6 @@ public:
     }
 
     void kept_early(u32 early) { at(early_, early).moment = recorder_.now(); }
-    // The message was sent before its chunk existed.
     void receiver_joins(u32 early, u32 node) { recorder_.received_by(early_[early].message, node); }
     // Early arrivals come newest first.
     void early_counted(ChunkId chunk, u32 counters, u32 slot, u32 early) {
@@ -107,7 +106,7 @@ private:
     };
 
     template <class Item>
-    static Item& at(Vector<Item>& items, std::size_t index) {
+    static Item& at(std::vector<Item>& items, std::size_t index) {
         if (items.size() <= index) {
             items.resize(index + 1);
         }
@@ -122,9 +121,9 @@ private:
     }
 
     Recorder& recorder_;
-    Vector<OfChunk> chunks_;
-    Vector<MomentList> counters_;
-    Vector<OfEarly> early_;
+    std::vector<OfChunk> chunks_;
+    std::vector<MomentList> counters_;
+    std::vector<OfEarly> early_;
 };
 
 #endif

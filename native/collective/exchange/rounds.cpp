@@ -48,12 +48,17 @@ bool Rounds::go(const EventRun& run) {
     return true;
 }
 
-// None twice. Over links, messages have one size and count at one counter.
+// Apart, so that the loop over ranks has the registers.
+void Rounds::make_room() { seen_.resize(actors_.count()); }
+
+// Over links, messages have one size and count at one counter.
 bool Rounds::are_alike(std::span<const u32> chunks, u32 mark) {
     Packets* const packets = peers_.all();
     const Packets& first = packets[chunks[0]];
     const bool over_links = first.way.use == nullptr;
-    seen_.resize(actors_.count());
+    if (seen_.empty()) [[unlikely]] {
+        make_room();
+    }
     const u64 round = ++round_;
     for (u32 at = 0; at < chunks.size(); ++at) {
         fetch_ahead(packets, chunks, at, static_cast<u32>(chunks.size()));
@@ -134,7 +139,7 @@ u64 Rounds::ticks_of_way(std::span<const u32> chunks) {
     return transport_.ticks_of_rounds(over_links_, first.send_bytes);
 }
 
-// No two to one, at the same counter. Finds the receivers.
+// No two to one, at the same counter.
 bool Rounds::send_to_each_other(std::span<const u32> chunks, u32 mark) {
     Packets* const packets = peers_.all();
     const Packets& first = packets[chunks[0]];

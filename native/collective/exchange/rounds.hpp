@@ -1,13 +1,7 @@
-// Rounds: all ranks in step at once, from arrival over hand-over and reduction to the send.
-//
-// Where all ranks take equally long for both, and nothing else happens until then, these need no
-// events: the clock moves on, and each rank does all of it at its turn. "Nothing else": the tick
-// has only such arrivals, the ticks up to the send are empty, and no rank comes twice.
-//
-// In a ring that repeats one message later. If ranks send only to each other, equal messages of
-// equal times, rounds bypass the queue and counts are added at the end. A message's receiver gives
-// the order of the next round; the last round goes as above. Trade-off: all ranks are checked
-// first, twice; one that differs sends all to in_step.
+// Rounds: all ranks in step at once, from arrival over hand-over and reduction to the send, without
+// events where nothing else happens until then and no rank comes twice. A message's receiver gives
+// the order of the next round. Trade-off: all ranks are checked first; one that differs sends all
+// to in_step.
 #pragma once
 
 #include <span>
@@ -25,16 +19,15 @@ public:
 
     // Simulates every message from now on.
     void pass_none() { passes_ = false; }
-    // A run of arrivals, and those that follow in its tick, up to the sends; false, without effect,
-    // if observable.
+    // False, without effect, if observable.
     bool go(const EventRun& run);
 
 private:
+    [[gnu::noinline]] void make_room();
     bool are_alike(std::span<const u32> chunks, u32 mark);
     bool is_like(const Packets& first, Packets& x, u32 mark);
     void send(std::span<const u32> chunks, u32 slot);
-    // `mark`: of the arrivals; `ticks`: from one to the send, in which an actor has `events`. Returns
-    // the next arrivals in order.
+    // `mark`: of the arrivals; `ticks`: from one to the send. Returns the next arrivals in order.
     std::span<const u32> pass(std::span<const u32> chunks, u32 mark, u64 ticks, u64 events);
     u64 ticks_of_way(std::span<const u32> chunks);
     bool send_to_each_other(std::span<const u32> chunks, u32 mark);
@@ -53,11 +46,11 @@ private:
         u32 at = 0;   // among the chunks of the round
     };
     u64 round_ = 0;            // the last one tried
-    Vector<Seen> seen_;        // by actor: the last one in which it was looked at
-    Vector<u32> of_round_;     // its chunks, if not one list
-    Vector<u32> receivers_;    // by place, that of the receiver
-    Vector<u32> places_;
-    Vector<OverLink> over_links_;
+    std::vector<Seen> seen_;        // by actor: the last one in which it was looked at
+    std::vector<u32> of_round_;     // its chunks, if not one list
+    std::vector<u32> receivers_;    // by place, that of the receiver
+    std::vector<u32> places_;
+    std::vector<OverLink> over_links_;
 };
 
 }  // namespace yantra::exchange

@@ -6,8 +6,6 @@
 
 namespace yantra::exchange {
 
-// The path of every packet comes first, inlined.
-
 inline void Single::receive(ChunkId chunk, Packets& x) {
     x.receive();
     if (x.counts_receipts() && x.receipts <= x.program->barrier_receipts) {
@@ -36,7 +34,6 @@ inline void Single::receive(ChunkId chunk, Packets& x) {
     return has_arrived;
 }
 
-// Unobservable, if nothing else is left in this tick.
 inline bool Single::receives_at_once(const Packets& x) const {
     const bool is_recorded = !std::is_empty_v<Trail>;
     return !is_recorded && watcher_ == nullptr && x.left > 0 && x.hand_over_ticks > 0 && !x.by_bus &&
@@ -114,7 +111,6 @@ void Single::handle(const Event& event) {
     }
 }
 
-// By reference: a copy would stall on the stores of its fields.
 [[gnu::always_inline]] inline void Single::step(const RankEvent& event) {
     const ChunkId chunk(event.a);
     Packets& x = peers_.of(chunk);

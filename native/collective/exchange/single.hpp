@@ -1,4 +1,4 @@
-// Single: the exchange one event at a time: the driver that every other one equals.
+// Single: the exchange one event at a time, which every other driver equals.
 #pragma once
 
 #include "collective/exchange/hand_overs.hpp"
@@ -15,7 +15,6 @@ public:
           hand_overs_(hand_overs) {}
 
     void start(ChunkId chunk, Packets& x);
-    // An arrival, or what else is no actor's.
     [[gnu::noinline]] void handle(const Event& event);
     void handle(const RankEvent& event);
     // Of an actor's own batch.

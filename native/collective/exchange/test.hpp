@@ -1,15 +1,14 @@
-// For tests of the drivers: any program, and all members of its phase by the law alone, slow and
-// plain: each happening in its turn, no two at once.
+// For tests of the drivers: any program, and all members of its phase by the law alone.
 #pragma once
 
 #include <algorithm>
 #include <functional>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "base/never.hpp"
 #include "base/test.hpp"
-#include "base/vector.hpp"
 #include "collective/exchange/law.hpp"
 #include "collective/make.hpp"
 
@@ -17,7 +16,7 @@ namespace yantra::test {
 
 struct ExchangeOfAll {
     const ExchangeProgram& program;
-    Vector<u64> starts;   // by position, as are all members
+    std::vector<u64> starts;   // by position, as are all members
     u64 data = 0;
     bool round_up = false;
     bool clockwise = true;
@@ -28,7 +27,6 @@ struct ExchangeOfAll {
 
 class ByLaw {
 public:
-    // Without what happens from tick `until` on.
     explicit ByLaw(const ExchangeOfAll& of, u64 until = never)
         : of_(of), members_(of.starts.size()) {
         const auto size = static_cast<u32>(members_.size());
@@ -55,7 +53,7 @@ public:
         }
     }
 
-    Vector<u64> ends;             // never if it never does
+    std::vector<u64> ends;             // never if it never does
     bool order_decides = false;   // a receipt and a look for it came in one tick
     u64 bytes = 0;                // that all send
 
@@ -64,8 +62,8 @@ public:
         exchange::Progress progress;
         u64 under_hand_over = 0;
         u64 under_way = 0;          // messages
-        Vector<i32> counters;
-        Vector<u64> last_arrival;   // by counter of the receiver
+        std::vector<i32> counters;
+        std::vector<u64> last_arrival;   // by counter of the receiver
         u64 end = never;
         u64 receipt = never;        // ticks of the last
         u64 look = never;
@@ -125,12 +123,11 @@ private:
     }
 
     const ExchangeOfAll of_;
-    Vector<Member> members_;
+    std::vector<Member> members_;
     std::multimap<u64, std::function<void()>> happenings_;   // those of a tick in order
     u64 now_ = 0;
 };
 
-// One that may wait for ever, and whose sizes and peers may change from run to run.
 inline ExchangeProgram any_exchange(Random& random, u32 size) {
     const u64 window = random.one_in(3) ? 1 : 1 + random.below(4);
     const u64 sends = 1 + random.below(6);
@@ -138,7 +135,7 @@ inline ExchangeProgram any_exchange(Random& random, u32 size) {
     const bool by_xor = (size & (size - 1)) == 0 && !is_ring && random.one_in(2);
     const Share usual{random.below(3), 1 + random.below(3)};
     const bool in_sizes = random.one_in(2);
-    Vector<Run> runs;
+    std::vector<Run> runs;
     for (u64 packets = sends + window; packets > 0; packets -= std::min(packets, runs.back().count)) {
         Run run;
         run.count = 1 + random.below(packets + (random.one_in(3) ? 2 : 0));
@@ -149,7 +146,6 @@ inline ExchangeProgram any_exchange(Random& random, u32 size) {
         run.reduce = random.one_in(2) ? Share{0, 1} : Share{1 + random.below(2), 1 + random.below(2)};
         runs.push_back(run);
     }
-    // What is awaited beside a message need not be what is sent at the same time.
     const std::size_t other = random.below(runs.size());
     if (runs[0].count == runs[other].count) {
         std::swap(runs[0].into, runs[other].into);

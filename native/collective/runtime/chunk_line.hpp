@@ -1,19 +1,17 @@
-// ChunkLine: the chunks of one queue, mostly removed in order of arrival.
-//
-// A vector with free space in front: removal moves the shorter side, mostly the few that run, not
-// the million that wait. Trade-off: up to twice the memory.
+// ChunkLine: the chunks of one queue: a vector with free space in front; removal moves the shorter
+// side. Trade-off: up to twice the memory.
 #pragma once
 
 #include <algorithm>
+#include <vector>
 
 #include "base/ids.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
 class ChunkLine {
 public:
-    using Place = Vector<ChunkId>::iterator;
+    using Place = std::vector<ChunkId>::iterator;
 
     Place begin() { return ids_.begin() + first_; }
     Place end() { return ids_.end(); }
@@ -68,7 +66,7 @@ private:
         first_ = 0;
     }
 
-    Vector<ChunkId> ids_;
+    std::vector<ChunkId> ids_;
     std::ptrdiff_t first_ = 0;   // before it there is none
 };
 

@@ -1,5 +1,6 @@
-// A line holds what a plain vector holds, whatever enters and leaves wherever.
-#include "base/vector.hpp"
+// A line holds what a vector holds.
+#include <vector>
+
 #include "collective/runtime/chunk_line.hpp"
 
 #include "base/test.hpp"
@@ -12,7 +13,7 @@ using test::check;
 void it_is_a_vector(u32 seed) {
     test::Random random(seed);
     ChunkLine line;
-    Vector<ChunkId> slow;
+    std::vector<ChunkId> slow;
     const u64 most = 1 + random.below(40);
     for (u32 step = 0; step < 2000; ++step) {
         if (slow.size() < most && random.one_in(2)) {

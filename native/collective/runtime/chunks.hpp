@@ -1,17 +1,15 @@
-// Chunks: collectives under way, cut into chunks, and each chunk's phases.
-//
-// A chunk is ASTRA-sim's stream, and what is cut its dataset (astra-sim-semantics 4). The packets'
-// data is with the machine that runs the phase.
+// Chunks: collectives under way, cut into chunks, and each chunk's phases. A chunk is ASTRA-sim's
+// stream, and what is cut its dataset (astra-sim-semantics 4).
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "base/huge_pages.hpp"
 #include "base/ids.hpp"
 #include "base/poison.hpp"
 #include "base/pool.hpp"
 #include "base/types.hpp"
-#include "base/vector.hpp"
 #include "collective/kind.hpp"
 #include "engine/completion.hpp"
 
@@ -55,8 +53,7 @@ struct alignas(64) Chunk {
     u32 table = none;            // of peers; none where messages are matched
     u32 member = none;           // of the table
     bool started = false;        // its phase runs
-    // In a series of one-phase chunks only the current one exists: its place, and how many follow.
-    // Phases are contiguous.
+    // In a series only the current one exists: its place, and how many follow.
     u8 turn = 0;
     u8 later = 0;
 };
@@ -68,7 +65,7 @@ public:
         Pool<Chunk> chunks;
         Pool<CollectiveInstance> instances;
         HugeVector<Phase> phases;
-        Vector<Vector<u32>> free_phases;   // freed blocks, by length
+        std::vector<std::vector<u32>> free_phases;   // freed blocks, by length
     };
 
     Chunk& operator[](ChunkId chunk) { return state_.chunks[chunk.index()]; }
@@ -84,7 +81,6 @@ public:
     static u32 phase_number(const Chunk& chunk) { return chunk.phase - chunk.first_phase; }
 
     void expect(u64 chunks) { state_.chunks.reserve(chunks); }
-    // The caller sets all fields but chunks_left, which is 0.
     u32 enter() {
         const u32 instance = state_.instances.take_as_left();
         state_.instances[instance].chunks_left = 0;

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <type_traits>
+#include <vector>
 
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 #include "transport/tags.hpp"
 
 namespace yantra {
@@ -14,11 +14,20 @@ namespace {
 constexpr bool is_plain = std::is_empty_v<Trail>;   // a recorded run notes when each chunk came
 constexpr u64 most_expected = u64{1} << 16;   // chunks at once; beyond, arrays grow
 
+// One collective at a time, in first-in, first-out queues.
+bool keeps_turns(const SystemParameters& system, const Collectives::Options& options,
+                 bool all_share_queues) {
+    return options.one_at_a_time && (!all_share_queues || options.one_slot_kind) &&
+           system.queues_per_dimension == 1 && system.active_chunks == 1 &&
+           system.intra_dimension == IntraDimension::fifo && !options.match_by_tag;
+}
+
 }  // namespace
 
 Collectives::Collectives(const CollectiveParameters& parameters, const Semantics& semantics,
-                         const Grid& grid, const Actors& actors, Engine& engine, Transport& transport,
-                         SharedBus& bus, LocalBandwidth& local, Completions& completions, const Options& options)
+                         const Grid& grid, const Actors& actors, Engine& engine,
+                         Transport& transport, SharedBus& bus, LocalBandwidth& local,
+                         Completions& completions, const Options& options)
     : parameters_(parameters),
       semantics_(semantics),
       actors_(actors),
@@ -28,14 +37,18 @@ Collectives::Collectives(const CollectiveParameters& parameters, const Semantics
       planner_(parameters, semantics, grid, actors),
       tables_(actors.communicator_classes()),
       queues_(parameters, semantics, actors, engine, chunks_, options.watcher),
-      exchange_(parameters, semantics, actors, engine, transport, tables_, bus, local, *this, options.watcher),
-      graph_(parameters, semantics, actors, engine, transport, bus, local, *this, options.pairs_in_order),
+      exchange_(parameters, semantics, actors, engine, transport, tables_, bus, local, *this,
+                options.watcher),
+      graph_(parameters, semantics, actors, engine, transport, bus, local, *this,
+             options.pairs_in_order),
       custom_(parameters, semantics, actors, engine, transport, local, chunks_, *this),
       probe_(engine.recorder()),
-      ranks_(grid.ranks()),
-      keeps_turns_(!semantics.quirks.phases_as_ready && keeps_turns(false)),
+      shapes_(chunks_, !semantics.quirks.mismatched_collectives_meet),
+      series_(parameters, planner_, actors.count()),
+      keeps_turns_(!semantics.quirks.phases_as_ready &&
+                   keeps_turns(parameters.system, options, false)),
       makes_at_turn_(is_plain && options.times == nullptr && options.watcher == nullptr &&
-                     keeps_turns(semantics.quirks.phases_as_ready)) {
+                     keeps_turns(parameters.system, options, semantics.quirks.phases_as_ready)) {
     state_.next_priority.resize(actors.count());
     if (!parameters.plans.empty()) {
         const u64 chunks = std::min<u64>(u64{actors.count()} * parameters.system.chunks, most_expected);
@@ -67,9 +80,9 @@ void Collectives::start(const CollectiveRequest& request) {
         make_chunk(entry, {&only, 1});
         return;
     }
-    const bool at_once = options_.times != nullptr && come_one_by_one(plan);
+    const bool at_once = options_.times != nullptr && keeps_turns_ && has_own_queue(plan);
     if (at_once) {
-        if (const Series* const known = known_series(request, plan_index)) {
+        if (const Series::Known* const known = series_.known(request, plan_index)) {
             u64& made = planner_.chunks_made(request.actor, request.communicator);
             const u64 after = made + 1 + known->more.size();
             enter(request, entry);
@@ -79,9 +92,10 @@ void Collectives::start(const CollectiveRequest& request) {
         }
     }
     const bool does_something =
-        at_once              ? cut_at_once(request, entry)
-        : come_at_turn(plan) ? cut_in_turns(request, entry)
-                             : planner_.cut(request, plan, [&](const Vector<Phase>& phases) {
+        at_once ? cut_at_once(request, entry)
+        : makes_at_turn_ && has_own_queue(plan)
+            ? cut_in_turns(request, entry)
+            : planner_.cut(request, plan, [&](const std::vector<Phase>& phases) {
                   enter(request, entry);
                   make_chunk(entry, phases, {}, planner_.planned());
               });
@@ -94,14 +108,13 @@ void Collectives::start(const CollectiveRequest& request) {
     }
 }
 
-// The first chunk settles what all have in common.
 inline void Collectives::enter(const CollectiveRequest& request, Entry& entry) {
     if (entry.instance != none) {
         return;
     }
     entry.instance = chunks_.enter();
     CollectiveInstance& instance = chunks_.entered(entry.instance);
-    instance.then.kind = request.then.kind;   // field by field, so that no copy stalls on its own stores
+    instance.then.kind = request.then.kind;
     instance.then.a = request.then.a;
     instance.then.b = request.then.b;
     instance.actor = request.actor;
@@ -117,7 +130,7 @@ inline void Collectives::enter(const CollectiveRequest& request, Entry& entry) {
     entry.of_class = actors_.communicator_class(request.actor, request.communicator);
     entry.members = actors_.members(entry.of_class, parameters_.plans[entry.plan].communicator_size);
     entry.member = actors_.member(entry.of_class, request.actor, [&] {
-        return member_of(entry.plan, request.communicator, request.actor);
+        return planner_.member_of(entry.plan, request.communicator, request.actor);
     });
 }
 
@@ -139,26 +152,12 @@ void Collectives::make_chunk(const Entry& entry, std::span<const Phase> phases, 
     c.plan = entry.plan;
     c.custom = entry.custom;
     if (entry.of_class != none) {
-        if (planned == 0 || shapes_of_ != planned) {
-            tell_shapes(c);
-            shapes_of_ = planned;
-        }
-        join_table(chunk, entry, shapes_);
+        join_table(chunk, entry, shapes_.of(c, planned));
     }
     if (!more.empty()) {
         options_.times->stands_for(chunk, more);
     }
     begin(chunk);
-}
-
-void Collectives::tell_shapes(const Chunk& c) {
-    shapes_.clear();
-    for (u32 at = c.first_phase; at < c.end_phase; ++at) {
-        shapes_.push_back(shape_of(chunks_.phase(at)));
-    }
-    if (tells_bytes()) {
-        shapes_.push_back(shape_of_bytes(c));
-    }
 }
 
 [[gnu::always_inline]] inline void Collectives::join_table(ChunkId chunk, const Entry& entry,
@@ -178,20 +177,6 @@ void Collectives::tell_shapes(const Chunk& c) {
     exchange_.join(chunk, chunks_.instance(c).place, tables_.join(c.table, c.member, chunk));
 }
 
-u32 Collectives::member_of(u32 plan_index, u32 communicator, ActorId actor) const {
-    const Plan& plan = parameters_.plans[plan_index];
-    if (plan.communicator_size == ranks_) {
-        return actors_.rank(actor).index();
-    }
-    u32 member = 0;
-    const std::size_t apart = plan.over_members ? 1 : plan.levels.size();   // else every level has all members
-    for (u32 level = 0; level < apart; ++level) {
-        const Place place = planner_.place_on(plan, level, communicator, actor);
-        member += place.position * place.index_stride;
-    }
-    return member;
-}
-
 inline void Collectives::begin(ChunkId chunk) {
     Chunk& c = chunks_[chunk];
     const ActorId actor = c.actor;
@@ -205,8 +190,8 @@ inline void Collectives::begin(ChunkId chunk) {
     start_queue(actor, queue);
 }
 
-// To the next phase or the end. The collective's completion, and all it starts, comes before the
-// chunk leaves its queue; its old place is refilled before it starts in the new queue.
+// The collective's completion, and all it starts, comes before the chunk leaves its queue; its old
+// place is refilled before it starts in the new queue.
 void Collectives::proceed(ChunkId chunk) {
     const ActorId actor = chunks_[chunk].actor;
     const u32 old_queue = chunks_[chunk].queue;
@@ -217,7 +202,8 @@ void Collectives::proceed(ChunkId chunk) {
     }
     if (ended) {
         if (chunks_[chunk].later > 0) {
-            next_turn(chunk);
+            take_turn(chunk);
+            start_phase(chunk);
             return;
         }
         instance_advances(chunks_[chunk].instance);
@@ -239,7 +225,6 @@ void Collectives::proceed(ChunkId chunk) {
     start_queue(actor, queue);
 }
 
-// Chunks of different tables never meet, whatever their numbers and sizes.
 u32 Collectives::tag_of(const Chunk& c) const {
     const bool by_number = c.table == none || semantics_.quirks.mismatched_collectives_meet;
     return static_cast<u32>((by_number ? c.id : c.table) % tag_space) + tag_space;
@@ -322,7 +307,7 @@ void Collectives::start_waiting(ActorId actor, u32 queue) {
 
 PhaseInput Collectives::input_of(ChunkId chunk) const {
     const Chunk& c = chunks_[chunk];
-    PhaseInput input = input_of(chunks_.phase_of(c), c.actor, c.plan, c.communicator);
+    PhaseInput input = planner_.input_of(chunks_.phase_of(c), c.actor, c.plan, c.communicator);
     input.table = c.table;
     input.member = c.member;
     input.phase = Chunks::phase_number(c);
@@ -330,25 +315,6 @@ PhaseInput Collectives::input_of(ChunkId chunk) const {
     input.number = c.id;
     input.node = chunks_.instance(c).place;
     return input;
-}
-
-PhaseInput Collectives::input_of(const Phase& phase, ActorId actor, u32 plan_index, u32 communicator) const {
-    const Plan& plan = parameters_.plans[plan_index];
-    return {.actor = actor,
-            .program = parameters_.programs[phase.program],
-            .data = phase.data,
-            .place = planner_.place_on(plan, phase.level, communicator, actor),
-            .clockwise = phase.clockwise,
-            .fixed_hand_over = phase.fixed_hand_over,
-            .plan = plan_index,
-            .level = phase.level,
-            .communicator = plan.over_members ? communicator : none,
-            .table = none,
-            .member = none,
-            .phase = 0,
-            .tag = 0,
-            .number = 0,
-            .node = none};
 }
 
 // The last member knows when.

@@ -1,14 +1,12 @@
-// Collectives: a run's collectives, cut into chunks, queued and run phase by phase
-// (astra-sim-semantics 4).
-//
-// Phases are planned when the collective starts (planner.hpp), wait in a queue of their dimension
-// (queues.hpp), and run on one of three machines: exchange, graph or custom.
+// Collectives: a run's collectives, cut into chunks, queued and run phase by phase on one of three
+// machines: exchange, graph or custom (astra-sim-semantics 4).
 #pragma once
 
 #include <optional>
 #include <span>
+#include <vector>
 
-#include "base/vector.hpp"
+#include "collective/runtime/chunk_shapes.hpp"
 #include "collective/runtime/chunks.hpp"
 #include "collective/runtime/collectives_probe.hpp"
 #include "collective/runtime/custom_machine.hpp"
@@ -17,6 +15,7 @@
 #include "collective/exchange/phase_times.hpp"
 #include "collective/runtime/planner.hpp"
 #include "collective/runtime/queues.hpp"
+#include "collective/runtime/series.hpp"
 #include "transport/peer_tables.hpp"
 
 namespace yantra::inline YANTRA_RUN {
@@ -50,7 +49,6 @@ public:
     void start(const CollectiveRequest& request);
 
     void handle_of_actor(ActorId actor, const RankEvent& event) override;
-    // To play it from where it is if its known end is void (PhaseTimes).
     PhaseInput input_of(ChunkId chunk) const;
     // `turns` further in its series.
     void take_turns(ChunkId chunk, u32 turns);
@@ -92,57 +90,16 @@ private:
     i64 take_priority(const CollectiveRequest& request);
     void enter(const CollectiveRequest& request, Entry& entry);
     // `more`: bytes of the chunks that it represents. `planned`: the planner's number, or 0.
-    // `later`: as in Chunks.
     void make_chunk(const Entry& entry, std::span<const Phase> phases, std::span<const u64> more = {},
                     u64 planned = 0, u8 later = 0);
-    bool keeps_turns(bool all_share_queues) const;
     bool cut_in_turns(const CollectiveRequest& request, Entry& entry);
-    void next_turn(ChunkId chunk);
     void take_turn(ChunkId chunk);
     void make_all(const CollectiveRequest& request, Entry& entry);
-    bool plan_series(const CollectiveRequest& request, const Plan& plan, u64& after);
-    bool is_exchange(const Phase& phase) const {
-        return !phase.idle && std::holds_alternative<ExchangeProgram>(parameters_.programs[phase.program].machine);
-    }
-    // Whether one-phase chunks run in order in their own queue.
-    bool come_one_by_one(const Plan& plan) const {
-        return keeps_turns_ && plan.levels.size() == 1 && !plan.shared_load;
-    }
-    bool come_at_turn(const Plan& plan) const {
-        return makes_at_turn_ && plan.levels.size() == 1 && !plan.shared_load;
+    static bool has_own_queue(const Plan& plan) {
+        return plan.levels.size() == 1 && !plan.shared_load;
     }
     bool cut_at_once(const CollectiveRequest& request, Entry& entry);
-    bool are_known(const CollectiveRequest& request, u32 plan_index);
-    struct SeriesOf {
-        const Plan* plan = nullptr;
-        u64 bytes = 0;
-        u64 involved = 0;
-        u32 queue_set = 0;
-        CollectiveKind kind = CollectiveKind::all_reduce;
-        bool operator==(const SeriesOf&) const = default;
-    };
-    // A collective cut into one representative chunk. An equal one is cut alike: on its only level
-    // no programs alternate.
-    struct Series {
-        u64 bytes = 0;
-        u64 involved = 0;
-        u32 plan = none;
-        u32 communicator = none;
-        CollectiveKind kind = CollectiveKind::all_reduce;
-        Phase phase;
-        Vector<u64> more;   // bytes of the chunks behind the first
-    };
-    static constexpr std::size_t most_series = 8;   // of an actor: a step has a few kinds of them
-    const Series* known_series(const CollectiveRequest& request, u32 plan_index) const;
-    void remember_series(const CollectiveRequest& request, u32 plan_index, const Vector<u64>& more);
-    PhaseInput input_of(const Phase& phase, ActorId actor, u32 plan_index, u32 communicator) const;
     u32 tag_of(const Chunk& chunk) const;
-    static PhaseShape shape_of(const Phase& phase) { return {phase.program, phase.level, phase.data}; }
-    PhaseShape shape_of_bytes(const Chunk& chunk) const { return {none, none, chunks_.instance(chunk).bytes}; }
-    // Themis cuts a collective as another rank's was cut, so chunks may agree where collectives do
-    // not.
-    bool tells_bytes() const { return !semantics_.quirks.mismatched_collectives_meet; }
-    void tell_shapes(const Chunk& chunk);
     void join_table(ChunkId chunk, const Entry& entry, std::span<const PhaseShape> shapes);
     void begin(ChunkId chunk);
     void proceed(ChunkId chunk);
@@ -152,7 +109,6 @@ private:
     void start_phase(ChunkId chunk);
     void start_timed(ChunkId chunk, const TimedProgram& program);
     void instance_advances(u32 instance);
-    u32 member_of(u32 plan_index, u32 communicator, ActorId actor) const;
 
     const CollectiveParameters& parameters_;
     const Semantics& semantics_;
@@ -169,15 +125,10 @@ private:
     CustomMachine custom_;
     CollectivesProbe probe_;
     State state_;
-    Vector<PhaseShape> shapes_;   // of the chunk that joins its table
-    u64 shapes_of_ = 0;                // how that one was planned
-    Vector<Phase> series_;        // of successive one-phase chunks
-    SeriesOf series_of_;               // where the next equal collective finds them
-    bool series_of_exchanges_ = false;
-    Vector<Vector<Series>> known_series_;   // by actor
-    u32 ranks_;
-    bool keeps_turns_;
-    bool makes_at_turn_;
+    ChunkShapes shapes_;
+    Series series_;
+    bool keeps_turns_;      // chunks of a collective run in order in their queue
+    bool makes_at_turn_;    // and are made then
 };
 
 }  // namespace yantra

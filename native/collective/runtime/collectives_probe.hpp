@@ -1,10 +1,10 @@
-// What a recorded run notes of collectives: which nodes form one, and which chunk ended last.
+// What a recorded run notes of collectives.
 #pragma once
 
 #include <map>
 #include <utility>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "collective/runtime/chunks.hpp"
 #include "engine/rank_events.hpp"
 #include "record/recorder.hpp"
@@ -58,7 +58,7 @@ public:
 private:
     Recorder& recorder_;
     std::map<std::pair<u32, u64>, u32> instances_;
-    Vector<MomentList> ended_;   // by instance
+    std::vector<MomentList> ended_;   // by instance
     std::map<u32, u32> last_;         // by chunk: the node of the member that came last
 };
 

@@ -1,9 +1,9 @@
 #include "collective/runtime/custom_machine.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 #include "collective/reduction.hpp"
 #include "transport/tags.hpp"
 
@@ -101,11 +101,10 @@ void CustomMachine::completed(const Completion& completion) {
     node_ends(ChunkId(completion.a), completion.b);
 }
 
-// Nodes freed meanwhile wait for the next call.
 void CustomMachine::issue(ChunkId chunk) {
     const CustomCollective& custom = parameters_.custom[chunks_[chunk].custom];
     const Graph& graph = trace_of(chunks_[chunk]);
-    Vector<u64> ready = of(chunk).ready.keys();
+    std::vector<u64> ready = of(chunk).ready.keys();
     if (!custom.hash_order) {
         std::sort(ready.begin(), ready.end());
     }

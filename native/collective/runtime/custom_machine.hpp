@@ -1,8 +1,9 @@
 // CustomMachine: phases given as Chakra traces, one for each position (astra-sim-semantics 8).
 #pragma once
 
+#include <vector>
+
 #include "base/ids.hpp"
-#include "base/vector.hpp"
 #include "collective/custom.hpp"
 #include "collective/parameters.hpp"
 #include "collective/runtime/chunks.hpp"
@@ -48,7 +49,7 @@ private:
     enum Kind : u32 { node_done, nothing_to_do };
 
     struct Phase {
-        Vector<u32> waiting;   // parents left, by node
+        std::vector<u32> waiting;   // parents left, by node
         UnorderedOrder ready;
         u32 ongoing = 0;
     };
@@ -70,7 +71,7 @@ private:
     Chunks& chunks_;
     PhaseEnd& phases_;
     GraphProbe probe_;
-    Vector<Phase> phases_of_chunks_;
+    std::vector<Phase> phases_of_chunks_;
 };
 
 }  // namespace yantra

@@ -59,7 +59,6 @@ void GraphMachine::set_up(Phase& phase, const PhaseInput& input, u32 position, R
     }
 }
 
-// They first only receive, which ends nothing at once.
 void GraphMachine::start_switches(const GraphProgram& graph, const PhaseInput& input) {
     for (u32 at = 0; at < graph.switches.size(); ++at) {
         if (graph.hosts[at] != input.place.position) {

@@ -1,15 +1,12 @@
-// GraphMachine: phases of sends, receives and local work with dependencies: trees and algorithms
-// that users add (astra-sim-semantics 5.6).
-//
-// A position may be a fabric switch. Its operations are a phase of their own, which starts with its
-// host's (the rank whose data reaches it first) and delays nobody. Adding and forwarding in it take
-// no time.
+// GraphMachine: phases of sends, receives and local work with dependencies (astra-sim-semantics
+// 5.6). The operations of a fabric switch are a phase that starts with its host's and takes no
+// time.
 #pragma once
 
 #include <deque>
+#include <vector>
 
 #include "base/ids.hpp"
-#include "base/vector.hpp"
 #include "collective/parameters.hpp"
 #include "collective/runtime/graph_probe.hpp"
 #include "collective/reduction.hpp"
@@ -27,7 +24,7 @@ namespace yantra::inline YANTRA_RUN {
 
 class GraphMachine final : public Component {
 public:
-    // `pairs_in_order`: the network keeps a pair's messages in order, so senders need not wait.
+    // `pairs_in_order`: senders need not wait.
     GraphMachine(const CollectiveParameters& parameters, const Semantics& semantics, const Actors& actors,
                  Engine& engine, Transport& transport, SharedBus& bus, LocalBandwidth& local, PhaseEnd& phases,
                  bool pairs_in_order)
@@ -63,7 +60,7 @@ private:
         u32 node = none;
         bool fixed_hand_over = false;
         Place place;
-        Vector<u32> waiting;   // dependencies left, by operation
+        std::vector<u32> waiting;   // dependencies left, by operation
         u32 done = 0;
     };
 
@@ -95,9 +92,9 @@ private:
     PhaseEnd& phases_;
     GraphProbe probe_;
     bool sends_end_when_gone_;   // as in workloads; else a send ends at once, as upstream's
-    Vector<Phase> phases_of_chunks_;
+    std::vector<Phase> phases_of_chunks_;
     std::deque<Phase> phases_of_switches_;
-    Vector<u32> free_phases_;   // of switches
+    std::vector<u32> free_phases_;   // of switches
     u64 serials_ = 0;
 };
 

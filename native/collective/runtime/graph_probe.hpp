@@ -1,8 +1,9 @@
-// What a recorded run notes of graph phases: which operations had to come first.
+// What a recorded run notes of graph phases.
 #pragma once
 
+#include <vector>
+
 #include "base/ids.hpp"
-#include "base/vector.hpp"
 #include "engine/rank_events.hpp"
 #include "record/recorder.hpp"
 
@@ -25,7 +26,6 @@ struct GraphProbe {
 
 #else
 
-// Also for nodes of traces. Nodes are numbered over all actors.
 class GraphProbe {
 public:
     explicit GraphProbe(Recorder& recorder) : recorder_(recorder) {}
@@ -59,11 +59,11 @@ public:
 
 private:
     struct OfChunk {
-        Vector<MomentList> waiting;   // by operation
+        std::vector<MomentList> waiting;   // by operation
         MomentList done;
     };
     Recorder& recorder_;
-    Vector<OfChunk> chunks_;
+    std::vector<OfChunk> chunks_;
 };
 
 #endif

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -63,7 +63,7 @@ Themis& Planner::themis_of(const Plan& plan, u32 communicator) {
     if (known != themis_.end()) {
         return known->second;
     }
-    Vector<Themis::Along> levels;
+    std::vector<Themis::Along> levels;
     for (u32 d = 0; plan.masked && d < grid_.dimensions(); ++d) {
         levels.push_back({grid_.dimension(d).size, grid_.dimension(d).weight});
     }
@@ -74,7 +74,6 @@ Themis& Planner::themis_of(const Plan& plan, u32 communicator) {
     return themis_.try_emplace(communicator, std::move(levels), plan.communicator_size, flexible).first->second;
 }
 
-// Upstream takes more than there is and then never ends.
 u64 Planner::take_balanced(const CollectiveRequest& request, const Plan& plan, Cut& cut) {
     const u64 number = chunks_made(request.actor, request.communicator);
     const u64 involved = plan.masked ? request.involved : ~u64{0};
@@ -87,7 +86,6 @@ u64 Planner::take_balanced(const CollectiveRequest& request, const Plan& plan, C
     return taken;
 }
 
-// Data that grows, or spreads from one rank, takes inner levels last.
 void Planner::order_levels(const CollectiveRequest& request, const Plan& plan) {
     order_.resize(plan.levels.size());
     for (u32 level = 0; level < order_.size(); ++level) {
@@ -109,7 +107,6 @@ u32 Planner::turns_before(const CollectiveRequest& request, u32 levels) {
     if (!semantics_.quirks.phases_as_ready) {
         return static_cast<u32>(chunks_made(request.actor, request.communicator) % levels);
     }
-    // An earlier collective may have had more levels.
     u32& rotation = state_.actors[request.actor].rotation;
     const u32 turns = rotation % levels;
     rotation = (rotation + 1) % levels;
@@ -151,8 +148,7 @@ void Planner::plan_phases(const CollectiveRequest& request, const Plan& plan, u6
     }
 }
 
-// In a collective with a root, a rank takes part only where it has data: towards the root if it was
-// first in all earlier phases, from the root if first in all later ones.
+// With a root: towards it if first in all earlier phases, from it if first in all later ones.
 void Planner::leave_out_phases(const Member& member, CollectiveKind kind) {
     const bool to_root = has_root_at_end(kind);
     if (member.plan.in_stages || (!to_root && !has_root_at_start(kind))) {
@@ -192,15 +188,13 @@ void Planner::add_phase(const Member& member, u32 level_index, CollectiveKind ki
         choose_queue_by_chunk(member, half, phase);
     }
     const Program& program = parameters_.programs[phase.program];
-    // Upstream's tree always runs an all-reduce, and the schedulers see what runs.
     if (gathers_or_scatters(kind) && program.result.num == program.result.den) {
         phase.kind = CollectiveKind::all_reduce;
     }
     data = program.result.of(data, program.round_up);
 }
 
-// In every second chunk of the communicator, so that members agree. Upstream counts the phases of
-// each rank.
+// Upstream counts the phases of each rank.
 bool Planner::takes_alternate(const Member& member, const Level& level) {
     const u64 number = semantics_.quirks.phases_as_ready
                            ? next_alternation(member, level)
@@ -209,7 +203,7 @@ bool Planner::takes_alternate(const Member& member, const Level& level) {
 }
 
 u64 Planner::next_alternation(const Member& member, const Level& level) {
-    Vector<AlternationCount>& counts = state_.actors[member.actor].alternations;
+    std::vector<AlternationCount>& counts = state_.actors[member.actor].alternations;
     const u32 base = member.plan.over_members ? parameters_.communicators[member.communicator].base : 0;
     auto found = std::find_if(counts.begin(), counts.end(), [&](const AlternationCount& c) {
         return c.counter == level.alternation && c.base == base;
@@ -243,13 +237,47 @@ void Planner::choose_queue_by_half(ActorId actor, u32 dimension, Half half, Phas
     phase.queue += queue;
 }
 
-// By the chunk's number in the communicator, so that members agree on queue and ring direction.
 void Planner::choose_queue_by_chunk(const Member& member, Half half, Phase& phase) {
     const u32 queues = parameters_.system.queues_per_dimension;
     const u64 number = chunks_made(member.actor, member.communicator);
     const u32 queue = static_cast<u32>(number % queues);
     phase.clockwise = half == Half::any ? queues == 1 || queue < queues / 2 : half == Half::first;
     phase.queue += queue;
+}
+
+PhaseInput Planner::input_of(const Phase& phase, ActorId actor, u32 plan_index,
+                             u32 communicator) const {
+    const Plan& plan = parameters_.plans[plan_index];
+    return {.actor = actor,
+            .program = parameters_.programs[phase.program],
+            .data = phase.data,
+            .place = place_on(plan, phase.level, communicator, actor),
+            .clockwise = phase.clockwise,
+            .fixed_hand_over = phase.fixed_hand_over,
+            .plan = plan_index,
+            .level = phase.level,
+            .communicator = plan.over_members ? communicator : none,
+            .table = none,
+            .member = none,
+            .phase = 0,
+            .tag = 0,
+            .number = 0,
+            .node = none};
+}
+
+u32 Planner::member_of(u32 plan_index, u32 communicator, ActorId actor) const {
+    const Plan& plan = parameters_.plans[plan_index];
+    if (plan.communicator_size == grid_.ranks()) {
+        return actors_.rank(actor).index();
+    }
+    u32 member = 0;
+    const std::size_t apart =
+        plan.over_members ? 1 : plan.levels.size();  // else every level has all members
+    for (u32 level = 0; level < apart; ++level) {
+        const Place place = place_on(plan, level, communicator, actor);
+        member += place.position * place.index_stride;
+    }
+    return member;
 }
 
 }  // namespace yantra

@@ -3,12 +3,13 @@
 
 #include <algorithm>
 #include <map>
+#include <vector>
 
 #include "base/ids.hpp"
 #include "base/variant.hpp"
-#include "base/vector.hpp"
 #include "collective/cut.hpp"
 #include "collective/parameters.hpp"
+#include "collective/phase_input.hpp"
 #include "collective/plan.hpp"
 #include "collective/runtime/chunks.hpp"
 #include "collective/themis.hpp"
@@ -33,22 +34,21 @@ struct CollectiveRequest {
 
 class Planner {
 public:
-    // All queues, or each half for one kind of phase.
     struct RoundRobin {
         u32 any = 0;
         u32 first = 0;
         u32 last = 0;
     };
-    // On levels that alternate programs; levels over the same members count as one.
+    // Levels over the same members count as one.
     struct AlternationCount {
         u32 counter;
         u32 base;
         u32 count;
     };
     struct OfActor {
-        Vector<RoundRobin> robin;         // by dimension
-        Vector<u64> chunks;               // made so far, by communicator class
-        Vector<AlternationCount> alternations;
+        std::vector<RoundRobin> robin;         // by dimension
+        std::vector<u64> chunks;               // made so far, by communicator class
+        std::vector<AlternationCount> alternations;
         u32 rotation = 0;                      // of the round-robin inter-dimension scheduler
     };
     struct State {
@@ -58,19 +58,14 @@ public:
     Planner(const CollectiveParameters& parameters, const Semantics& semantics, const Grid& grid, const Actors& actors);
 
     void collective_starts(ActorId actor, u32 communicator, const Plan& plan, u64 now);
-    // False if there is nothing to do.
     template <class Make>
     bool cut(const CollectiveRequest& request, const Plan& plan, Make&& make);
 
-    // Whether the cut depends only on plan, kind, bytes, involved dimensions and queues of the
-    // communicator.
     bool cuts_alike(CollectiveKind kind, const Plan& plan) const;
 
-    // Equal for chunks of one collective planned alike.
     u64 planned() const { return plans_; }
 
-    // Ranks have entered different collectives where they should enter the same, and one decided
-    // for all.
+    // Ranks entered different collectives, and one decided for all.
     bool overdrawn() const { return overdrawn_; }
 
     u64& chunks_made(ActorId actor, u32 communicator) {
@@ -79,6 +74,9 @@ public:
     Place place_on(const Plan& plan, u32 level, u32 communicator, ActorId actor) const {
         return yantra::place_on(parameters_, plan, level, communicator, actors_.rank(actor).index());
     }
+    PhaseInput input_of(const Phase& phase, ActorId actor, u32 plan_index, u32 communicator) const;
+    // The actor's number in the communicator.
+    u32 member_of(u32 plan_index, u32 communicator, ActorId actor) const;
 
     State& state() { return state_; }
     const State& state() const { return state_; }
@@ -127,13 +125,13 @@ private:
     bool overdrawn_ = false;
     // Of the chunk being planned.
     u64 plans_ = 0;               // how many were
-    Vector<Phase> phases_;
-    Vector<u32> order_;      // its levels
-    Vector<u32> usable_;     // those of them that take part
+    std::vector<Phase> phases_;
+    std::vector<u32> order_;      // its levels
+    std::vector<u32> usable_;     // those of them that take part
 };
 
-// Upstream gives all chunks one size, at least one byte per rank of the whole system, and rounds
-// their number up; without the quirk they add up to the collective's size.
+// Upstream gives all chunks one size, at least one byte per rank of the system, and rounds their
+// number up; without the quirk they add up to the collective's size.
 template <class Make>
 bool Planner::cut(const CollectiveRequest& request, const Plan& plan, Make&& make) {
     const u64 splits = chunks_of(plan, parameters_.system);

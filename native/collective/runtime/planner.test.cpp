@@ -1,9 +1,5 @@
-// The chunks of a collective add up to it; the data of a chunk's phases follows from the shares of
-// their programs; all members of a communicator plan the same. Collectives reported to be cut the same
-// are so whenever they are cut.
-//
+// The chunks of a collective add up to it, and all members plan the same.
 // needs: the parts of a run
-#include "base/vector.hpp"
 #include "collective/runtime/planner.hpp"
 
 #include <algorithm>
@@ -17,10 +13,10 @@ namespace {
 using namespace yantra;
 using test::check;
 
-using Phases = Vector<Phase>;
+using Phases = std::vector<Phase>;
 
-Vector<Dimension> any_dimensions(test::Random& random) {
-    Vector<Dimension> dimensions;
+std::vector<Dimension> any_dimensions(test::Random& random) {
+    std::vector<Dimension> dimensions;
     for (u64 left = 1 + random.below(3); left > 0; --left) {
         const double bandwidth = static_cast<double>(1 + random.below(4));
         dimensions.push_back({Block::ring, static_cast<u32>(2 + random.below(3)), bandwidth, 1.0, bandwidth});
@@ -29,16 +25,16 @@ Vector<Dimension> any_dimensions(test::Random& random) {
 }
 
 struct World {
-    World(const Vector<Dimension>& dimensions, const CollectiveParameters& parameters, const Semantics& semantics)
+    World(const std::vector<Dimension>& dimensions, const CollectiveParameters& parameters, const Semantics& semantics)
         : grid(dimensions), actors(grid.ranks(), 1), planner(parameters, semantics, grid, actors) {}
 
-    Vector<Phases> cut(const CollectiveParameters& parameters, CollectiveKind kind, u64 bytes, u32 actor) {
+    std::vector<Phases> cut(const CollectiveParameters& parameters, CollectiveKind kind, u64 bytes, u32 actor) {
         CollectiveRequest request;
         request.kind = kind;
         request.bytes = bytes;
         request.actor = ActorId(actor);
         planner.collective_starts(request.actor, 0, parameters.plans[0], 0);
-        Vector<Phases> chunks;
+        std::vector<Phases> chunks;
         planner.cut(request, parameters.plans[0], [&](const Phases& phases) {
             chunks.push_back(phases);
             ++planner.chunks_made(request.actor, 0);
@@ -51,7 +47,6 @@ struct World {
     Planner planner;
 };
 
-// The data of the phase after one of `data` on a level of `size`.
 u64 slow_next(CollectiveKind kind, u64 data, u32 size) {
     return kind == CollectiveKind::reduce_scatter ? (data + size - 1) / size
            : kind == CollectiveKind::all_gather   ? data * size
@@ -70,7 +65,6 @@ void data_follows_the_shares(const CollectiveParameters& parameters, const Phase
     }
 }
 
-// Scattered over all levels but one, reduced on that, and gathered on the way back.
 void an_all_reduce_goes_there_and_back(const CollectiveParameters& parameters, const Phases& phases, u64 step) {
     const std::size_t levels = parameters.plans[0].levels.size();
     const bool balanced = phases.size() == 2 * levels;   // Themis scatters over the last one, too
@@ -98,11 +92,10 @@ bool equal(const Phases& a, const Phases& b) {
     });
 }
 
-// Returns how many collectives are reported to be cut the same.
 u32 plans(u32 seed, InterDimension order, bool padded) {
     u32 alike = 0;
     test::Random random(seed);
-    const Vector<Dimension> dimensions = any_dimensions(random);
+    const std::vector<Dimension> dimensions = any_dimensions(random);
     CollectiveParameters parameters = test::collectives_over(dimensions);
     parameters.system.chunks = static_cast<u32>(1 + random.below(9));
     parameters.system.queues_per_dimension = static_cast<u32>(1 + random.below(4));
@@ -116,7 +109,7 @@ u32 plans(u32 seed, InterDimension order, bool padded) {
     for (u64 step = 0; step < 20; ++step) {
         const CollectiveKind kind = kinds[random.below(3)];
         const u64 bytes = 1 + random.below(5000);
-        const Vector<Phases> chunks = world.cut(parameters, kind, bytes, 0);
+        const std::vector<Phases> chunks = world.cut(parameters, kind, bytes, 0);
         u64 sum = 0;
         for (const Phases& phases : chunks) {
             sum += phases.front().data;
@@ -128,13 +121,13 @@ u32 plans(u32 seed, InterDimension order, bool padded) {
         check(padded ? sum >= bytes : sum == bytes, "chunks do not add up to the collective", step);
         check(padded || chunks.size() <= std::max<u64>(parameters.system.chunks, 1), "too many chunks", step);
         for (u32 actor = 1; actor < ranks; ++actor) {
-            const Vector<Phases> others = world.cut(parameters, kind, bytes, actor);
+            const std::vector<Phases> others = world.cut(parameters, kind, bytes, actor);
             check(std::equal(chunks.begin(), chunks.end(), others.begin(), others.end(), equal),
                   "members plan differently", step);
         }
         if (world.planner.cuts_alike(kind, parameters.plans[0])) {
             ++alike;
-            const Vector<Phases> again =
+            const std::vector<Phases> again =
                 world.cut(parameters, kind, bytes, static_cast<u32>(random.below(ranks)));
             check(std::equal(chunks.begin(), chunks.end(), again.begin(), again.end(), equal),
                   "cut another way the second time", step);
@@ -144,7 +137,7 @@ u32 plans(u32 seed, InterDimension order, bool padded) {
 }
 
 void nothing_is_nothing() {
-    const Vector<Dimension> dimensions{{Block::ring, 4, 1.0, 1.0, 1.0}};
+    const std::vector<Dimension> dimensions{{Block::ring, 4, 1.0, 1.0, 1.0}};
     const CollectiveParameters parameters = test::collectives_over(dimensions);
     Semantics semantics{TimeScale::picoseconds(), {}};
     World world(dimensions, parameters, semantics);

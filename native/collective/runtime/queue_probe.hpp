@@ -1,8 +1,9 @@
-// What a recorded run notes of chunks in queues: who vacated the place that another got.
+// What a recorded run notes of chunks in queues.
 #pragma once
 
+#include <vector>
+
 #include "base/ids.hpp"
-#include "base/vector.hpp"
 #include "record/gate.hpp"
 #include "record/recorder.hpp"
 
@@ -58,8 +59,8 @@ private:
     Recorder& recorder_;
     u32 queues_ = 0;
     u32 most_running_ = 0;
-    Vector<QueueGate> gates_;   // by actor and queue
-    Vector<u32> entered_;       // by chunk
+    std::vector<QueueGate> gates_;   // by actor and queue
+    std::vector<u32> entered_;       // by chunk
 };
 
 #endif

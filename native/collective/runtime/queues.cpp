@@ -1,8 +1,7 @@
 #include "collective/runtime/queues.hpp"
 
 #include <algorithm>
-
-#include "base/vector.hpp"
+#include <vector>
 
 namespace yantra {
 
@@ -19,8 +18,8 @@ ChunkQueues::ChunkQueues(const CollectiveParameters& parameters, const Semantics
                     parameters.system.queues_per_dimension),
       probe_(engine.recorder()) {
     const u32 sets = *std::max_element(parameters.queue_sets.begin(), parameters.queue_sets.end()) + 1;
-    state_.queues.assign(actors.count(), Vector<Queue>(sets * queues_per_set_));
-    state_.orders.assign(actors.communicator_classes(), Vector<PhaseOrder>(queues_per_set_));
+    state_.queues.assign(actors.count(), std::vector<Queue>(sets * queues_per_set_));
+    state_.orders.assign(actors.communicator_classes(), std::vector<PhaseOrder>(queues_per_set_));
     probe_.keeps(actors.count(), sets * queues_per_set_, most_running_);
 }
 
@@ -49,12 +48,9 @@ ChunkId ChunkQueues::next(ActorId actor, u32 queue) {
     return chunk;
 }
 
-// All members start the phases of a communicator's chunks in the order of whichever member comes
-// first to each. If each started what is ready, two ranks out of step could run different chunks
-// and deadlock. This cannot: of the phases begun somewhere and not ended everywhere, take the one
-// begun first. All that is before it in its queue has ended, so every member can start it.
-//
-// Moves the chunk whose turn it is to the front of the waiting; false if it has yet to come.
+// All members start phases in the order of whichever member comes first to each, so none deadlock:
+// of the phases begun somewhere and not ended everywhere, every member can start the one begun
+// first.
 bool ChunkQueues::move_next_to_front(ActorId actor, Queue& q) {
     const Chunk& head = chunks_[q.chunks[q.running]];
     if (head.end_phase - head.first_phase == 1) {
@@ -117,7 +113,6 @@ std::size_t ChunkQueues::insertion_point(const ChunkLine& queue, const Chunk& ch
 
 std::size_t ChunkQueues::priority_point(const ChunkLine& queue, const Chunk& chunk) const {
     if (parameters_.system.intra_dimension == IntraDimension::fifo) {
-        // From the back, where it usually is.
         std::size_t at = queue.size();
         while (at > 0 && !chunks_[queue[at - 1]].started &&
                chunks_[queue[at - 1]].priority < chunk.priority) {
@@ -139,8 +134,7 @@ u64 ChunkQueues::largest_side(const Chunk& chunk) const {
     return std::max(phase.data, program.result.of(phase.data, program.round_up));
 }
 
-// For reduce-scatter or all-gather phases under the other policies (astra-sim-semantics 4.7;
-// Themis, ISCA 2022, section 4.3 for smallest chunk first).
+// astra-sim-semantics 4.7; Themis, ISCA 2022, section 4.3 for smallest chunk first.
 std::size_t ChunkQueues::policy_point(const ChunkLine& queue, const Chunk& chunk) const {
     auto phases_after = [](const Chunk& c) { return c.end_phase - c.phase - 1; };
     std::size_t at = 0;
@@ -170,8 +164,7 @@ std::size_t ChunkQueues::policy_point(const ChunkLine& queue, const Chunk& chunk
     return priority_point(queue, chunk);
 }
 
-// RG: alternates reduce-scatters and all-gathers. A pair of both kinds that ends here is kept
-// together.
+// RG: a pair of both kinds that ends here is kept together.
 std::size_t ChunkQueues::alternating_point(const ChunkLine& queue,
                                            const Chunk& chunk) const {
     CollectiveKind before = CollectiveKind::barrier;

@@ -1,12 +1,11 @@
-// ChunkQueues: where an actor's chunks wait for their turn on a dimension.
-//
-// Each queue runs a few at a time. The intra-dimension policy orders the waiting; members of a
-// communicator agree on the order in which phases start, unless the quirk phases-as-ready applies
+// ChunkQueues: where an actor's chunks wait for a dimension. The intra-dimension policy orders
+// them; members start phases in one order, unless the quirk phases-as-ready applies
 // (astra-sim-semantics 4.6, 4.7).
 #pragma once
 
+#include <vector>
+
 #include "base/ids.hpp"
-#include "base/vector.hpp"
 #include "collective/parameters.hpp"
 #include "collective/runtime/chunk_line.hpp"
 #include "collective/runtime/chunks.hpp"
@@ -32,18 +31,17 @@ public:
         u64 tick;                      // at which the first member started it
     };
     struct PhaseOrder {
-        Vector<PhaseStart> coming;   // those that some member has yet to start
+        std::vector<PhaseStart> coming;   // those that some member has yet to start
         u64 passed = 0;
     };
     struct State {
-        IdVector<ActorId, Vector<Queue>> queues;
-        Vector<Vector<PhaseOrder>> orders;   // by communicator class and queue of a set
+        IdVector<ActorId, std::vector<Queue>> queues;
+        std::vector<std::vector<PhaseOrder>> orders;   // by communicator class and queue of a set
     };
 
     ChunkQueues(const CollectiveParameters& parameters, const Semantics& semantics, const Actors& actors,
                 Engine& engine, Chunks& chunks, PhaseWatcher* watcher);
 
-    // The place of a leaving chunk is free only after `place_free`.
     void enter(ChunkId chunk);
     void leave(ActorId actor, u32 queue, ChunkId chunk) {
         if (watcher_ != nullptr) [[unlikely]] {
@@ -60,8 +58,8 @@ public:
         const Queue& q = state_.queues[actor][queue];
         return q.running < most_running_ && q.running < q.chunks.size();
     }
-    // None if its turn has yet to come. Call `starts` and, once the phase is under way,
-    // `has_started`. Precondition: may_start().
+    // None if its turn has yet to come. Call `starts` and, once under way, `has_started`.
+    // Precondition: may_start().
     ChunkId next(ActorId actor, u32 queue);
     void starts(ActorId actor, u32 queue, ChunkId chunk) {
         probe_.starts(actor, queue, chunk, engine_.now(), chunks_.instance(chunks_[chunk]).place);

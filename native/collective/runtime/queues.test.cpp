@@ -1,12 +1,10 @@
-// A queue never runs more chunks than allowed; of those that wait, the most urgent starts, and of equals
-// the one that came first; members of a communicator start the phases of a queue in one order.
-//
+// The most urgent chunk starts, of equals the first; members start phases in one order.
 // needs: the parts of a run
-#include "base/vector.hpp"
 #include "collective/runtime/queues.hpp"
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/test.hpp"
 #include "collective/test.hpp"
@@ -31,11 +29,11 @@ public:
           engine_(2),
           queues_(parameters_, semantics_, actors_, engine_, chunks_, nullptr) {}
 
-    ChunkId make(u32 actor, u64 number, i64 priority, const Vector<u32>& queues) {
+    ChunkId make(u32 actor, u64 number, i64 priority, const std::vector<u32>& queues) {
         const u32 instance = chunks_.enter();
         chunks_.entered(instance) = {};
         chunks_.entered(instance).actor = ActorId(actor);
-        Vector<Phase> phases(queues.size());
+        std::vector<Phase> phases(queues.size());
         for (u32 at = 0; at < phases.size(); ++at) {
             phases[at].queue = queues[at];
         }
@@ -54,8 +52,8 @@ public:
     u32 running(u32 actor, u32 queue) { return queues_.state().queues[ActorId(actor)][queue].running; }
 
     // Starts what may start; returns it.
-    Vector<ChunkId> start(u32 actor, u32 queue) {
-        Vector<ChunkId> started;
+    std::vector<ChunkId> start(u32 actor, u32 queue) {
+        std::vector<ChunkId> started;
         while (queues_.may_start(ActorId(actor), queue)) {
             const ChunkId chunk = queues_.next(ActorId(actor), queue);
             if (chunk.is_none()) {
@@ -81,15 +79,14 @@ private:
     ChunkQueues queues_;
 };
 
-// Chunks of one phase. The oracle looks through all that wait.
 void the_most_urgent_starts(u32 seed) {
     test::Random random(seed);
     const u32 active = static_cast<u32>(1 + random.below(6));
     const u32 queues = static_cast<u32>(1 + random.below(3));
     const u32 most = (active + queues - 1) / queues;
     World world(active, queues);
-    Vector<ChunkId> waiting;   // in the order in which they came
-    Vector<ChunkId> running;
+    std::vector<ChunkId> waiting;   // in the order in which they came
+    std::vector<ChunkId> running;
     for (u64 step = 0; step < 500; ++step) {
         if (random.one_in(2)) {
             const ChunkId chunk = world.make(0, step, static_cast<i64>(random.below(5)), {0});
@@ -116,26 +113,25 @@ void the_most_urgent_starts(u32 seed) {
     }
 }
 
-// Both members run the same chunks of several phases, each at its own pace.
 void members_keep_one_order(u32 seed) {
     test::Random random(seed);
     constexpr u32 queues = 3;
     World world(static_cast<u32>(1 + random.below(6)), queues);
-    Vector<Vector<u32>> ways(40);
-    for (Vector<u32>& way : ways) {
+    std::vector<std::vector<u32>> ways(40);
+    for (std::vector<u32>& way : ways) {
         way.resize(2 + random.below(2));
         for (u32& queue : way) {
             queue = static_cast<u32>(random.below(queues));
         }
     }
-    Vector<std::pair<u64, u32>> order[2][queues];   // what started: chunk, phase
-    Vector<ChunkId> running[2];
+    std::vector<std::pair<u64, u32>> order[2][queues];   // what started: chunk, phase
+    std::vector<ChunkId> running[2];
     u64 made[2] = {0, 0};
     u64 ended = 0;
     for (u64 step = 0; ended < 2 * ways.size(); ++step) {
         check(step < 100'000, "members wait for each other for ever", seed);
         const u32 actor = static_cast<u32>(random.below(2));
-        Vector<ChunkId>& runs = running[actor];
+        std::vector<ChunkId>& runs = running[actor];
         if (made[actor] < ways.size() && random.one_in(3)) {
             const u64 number = made[actor]++;
             world.queues().enter(world.make(actor, number, static_cast<i64>(number), ways[number]));

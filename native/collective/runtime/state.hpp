@@ -1,12 +1,9 @@
 // The state of the collectives; see engine/state.hpp.
-//
-// A chunk can be described while it waits for a phase or runs one with a known end, not with
-// packets under way.
 #pragma once
 
 #include <algorithm>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "collective/runtime/collectives.hpp"
 
 namespace yantra::inline YANTRA_RUN {
@@ -151,7 +148,7 @@ void visit_state(Visitor& v, Collectives& collectives, const CollectiveParameter
     });
     auto& [queues, orders] = collectives.queues().state();
     v.fixed(orders);   // their number; their contents come last
-    v.each(queues, [&](ActorId actor, Vector<ChunkQueues::Queue>& of) {
+    v.each(queues, [&](ActorId actor, std::vector<ChunkQueues::Queue>& of) {
         for (u32 at = 0; at < of.size(); ++at) {
             if (!of[at].chunks.empty()) {
                 v.word(at);

@@ -1,4 +1,4 @@
-// Link capacities: 128-bit integers, so that comparing cuts never rounds.
+// Link capacities: 128-bit integers, so comparing cuts never rounds.
 #pragma once
 
 namespace yantra::synthesis {

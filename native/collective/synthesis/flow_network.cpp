@@ -1,9 +1,9 @@
 #include "collective/synthesis/flow_network.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/interruption.hpp"
-#include "base/vector.hpp"
 
 namespace yantra::synthesis {
 
@@ -35,13 +35,12 @@ Amount FlowNetwork::flow(u32 source, u32 sink, Amount enough) {
     return flow;
 }
 
-Vector<u8> FlowNetwork::side() const {
-    Vector<u8> inside(level_.size());
+std::vector<u8> FlowNetwork::side() const {
+    std::vector<u8> inside(level_.size());
     std::transform(level_.begin(), level_.end(), inside.begin(), [](u32 level) { return level != none; });
     return inside;
 }
 
-// Whether the sink is reached. Devices beyond it are left out.
 bool FlowNetwork::climb(u32 source, u32 sink) {
     std::fill(level_.begin(), level_.end(), none);
     level_[source] = 0;

@@ -1,14 +1,11 @@
-// Maximum flows between devices, exact: the maximum flow equals the minimum cut.
-//
-// Every question starts from zero flow: capacities change in between, and repairing the last flow
-// is slower.
-//
-// Source: Dinic, "Algorithm for solution of a problem of maximum flow in networks with power
-// estimation", Soviet Mathematics Doklady 11 (1970).
+// Maximum flows between devices, exact (Dinic, "Algorithm for solution of a problem of maximum flow
+// in networks with power estimation", Soviet Mathematics Doklady 11, 1970). Every question starts
+// from zero flow.
 #pragma once
 
+#include <vector>
+
 #include "base/types.hpp"
-#include "base/vector.hpp"
 #include "collective/synthesis/amount.hpp"
 
 namespace yantra::synthesis {
@@ -21,25 +18,24 @@ public:
     void set(u32 arc, Amount capacity) { capacity_[arc] = capacity; }
     [[nodiscard]] Amount capacity(u32 arc) const { return capacity_[arc]; }
 
-    // Returns `enough` if the flow is at least that.
     Amount flow(u32 source, u32 sink, Amount enough = unlimited);
 
-    // After a flow that reached no `enough`: the source's side of a minimum cut.
-    [[nodiscard]] Vector<u8> side() const;
+    // The source's side of a minimum cut, after a flow below `enough`.
+    [[nodiscard]] std::vector<u8> side() const;
 
 private:
     bool climb(u32 source, u32 sink);
     Amount push(u32 source, u32 sink, Amount most);
 
     // Arcs a and a ^ 1 are each other's reverse.
-    Vector<u32> end_;
-    Vector<Amount> capacity_;
-    Vector<Amount> free_;
-    Vector<Vector<u32>> leaving_;
-    Vector<u32> level_;
-    Vector<u32> begun_;
-    Vector<u32> waiting_;
-    Vector<u32> way_;
+    std::vector<u32> end_;
+    std::vector<Amount> capacity_;
+    std::vector<Amount> free_;
+    std::vector<std::vector<u32>> leaving_;
+    std::vector<u32> level_;
+    std::vector<u32> begun_;
+    std::vector<u32> waiting_;
+    std::vector<u32> way_;
 };
 
 }  // namespace yantra::synthesis

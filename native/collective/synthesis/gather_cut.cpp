@@ -1,14 +1,16 @@
 #include "collective/synthesis/gather_cut.hpp"
 
+#include <vector>
+
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 #include "collective/synthesis/flow_network.hpp"
 
 namespace yantra::synthesis {
 
 namespace {
 
-GatherCut found(const Vector<u8>& side, u32 ranks, u32 devices, const Vector<Link>& links) {
+GatherCut found(const std::vector<u8>& side, u32 ranks, u32 devices,
+                const std::vector<Link>& links) {
     GatherCut cut;
     cut.inside.assign(side.begin(), side.begin() + devices);
     for (u32 rank = 0; rank < ranks; ++rank) {
@@ -24,10 +26,11 @@ GatherCut found(const Vector<u8>& side, u32 ranks, u32 devices, const Vector<Lin
 
 }  // namespace
 
-GatherCut gather_cut(u32 ranks, u32 devices, const Vector<Link>& links, const Vector<u32>& sinks) {
+GatherCut gather_cut(u32 ranks, u32 devices, const std::vector<Link>& links,
+                     const std::vector<u32>& sinks) {
     FlowNetwork network(devices + 1);
     const u32 source = devices;
-    Vector<u32> arcs;
+    std::vector<u32> arcs;
     GatherCut worst;
     worst.exit = 1;
     worst.ranks = 1;
@@ -35,11 +38,10 @@ GatherCut gather_cut(u32 ranks, u32 devices, const Vector<Link>& links, const Ve
         arcs.push_back(network.add(link.start, link.end, 0));
         worst.exit += link.capacity;
     }
-    Vector<u32> given;
+    std::vector<u32> given;
     for (u32 rank = 0; rank < ranks; ++rank) {
         given.push_back(network.add(source, rank, 0));
     }
-    // Each rank gets `exit` and links `ranks` times theirs: exit / ranks for each.
     const auto scale = [&] {
         for (std::size_t at = 0; at < links.size(); ++at) {
             network.set(arcs[at], links[at].capacity * worst.ranks);

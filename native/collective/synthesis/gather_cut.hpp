@@ -1,14 +1,11 @@
-// The bottleneck of an all-gather: the set of devices with most ranks inside per outgoing rate.
-//
-// A rate suffices if a source that gives it to every rank can reach each rank with all of them; a
-// violated set gives the next rate, until none is violated.
-//
-// Source: ForestColl (arXiv 2402.06787), optimality of all-gather; Dinkelbach, "On nonlinear
-// fractional programming", Management Science 13 (1967), for the steps.
+// The bottleneck of an all-gather: the set of devices with most ranks inside per outgoing rate, by
+// Dinkelbach's steps ("On nonlinear fractional programming", Management Science 13, 1967). Source:
+// ForestColl (arXiv 2402.06787).
 #pragma once
 
+#include <vector>
+
 #include "base/types.hpp"
-#include "base/vector.hpp"
 #include "collective/synthesis/amount.hpp"
 
 namespace yantra::synthesis {
@@ -22,11 +19,12 @@ struct Link {
 struct GatherCut {
     Amount exit = 0;
     u32 ranks = 0;
-    Vector<u8> inside;
+    std::vector<u8> inside;
 };
 
 // Over sets without each of `sinks`; devices 0 to ranks - 1 are the ranks. Preconditions: every
-// rank reaches every other; the sum of capacities times the ranks must fit.
-GatherCut gather_cut(u32 ranks, u32 devices, const Vector<Link>& links, const Vector<u32>& sinks);
+// rank reaches every other; capacities times ranks fit.
+GatherCut gather_cut(u32 ranks, u32 devices, const std::vector<Link>& links,
+                     const std::vector<u32>& sinks);
 
 }  // namespace yantra::synthesis

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/ensure.hpp"
 #include "base/interruption.hpp"
-#include "base/vector.hpp"
 #include "collective/synthesis/flow_network.hpp"
 
 namespace yantra::synthesis {
@@ -14,7 +14,7 @@ namespace {
 
 class Packer {
 public:
-    Packer(u32 ranks, const Vector<Link>& links, Amount trees)
+    Packer(u32 ranks, const std::vector<Link>& links, Amount trees)
         : ranks_(ranks), links_(links), waiting_(ranks, trees), network_(ranks + 1), leaving_(ranks) {
         for (u32 rank = 0; rank < ranks; ++rank) {
             given_.push_back(network_.add(ranks, rank, trees));
@@ -25,7 +25,7 @@ public:
         }
     }
 
-    Vector<Tree> all() {
+    std::vector<Tree> all() {
         for (u32 root = 0; root < ranks_; ++root) {
             growing_.push_back({{root, waiting_[root], {}}, {root}});
             waiting_[root] = 0;
@@ -44,15 +44,15 @@ public:
 private:
     struct Growing {
         Tree tree;
-        Vector<u32> reached;
+        std::vector<u32> reached;
     };
 
     void grow(Growing& tree) {
-        Vector<u8> inside(ranks_);
+        std::vector<u8> inside(ranks_);
         for (const u32 rank : tree.reached) {
             inside[rank] = 1;
         }
-        Vector<u8> failed(links_.size());
+        std::vector<u8> failed(links_.size());
         bool was_fresh = true;
         while (tree.reached.size() < ranks_) {
             look_up();
@@ -67,10 +67,9 @@ private:
         }
     }
 
-    // Takes the link nearest to the root.
-    bool take_link(Growing& tree, Vector<u8>& inside, Vector<u8>& failed) {
+    bool take_link(Growing& tree, std::vector<u8>& inside, std::vector<u8>& failed) {
         for (const u32 from : tree.reached) {
-            const Vector<u32>& leaving = leaving_[from];
+            const std::vector<u32>& leaving = leaving_[from];
             for (std::size_t turn = 0; turn < leaving.size(); ++turn) {
                 const u32 link = leaving[(turn + tree.tree.root) % leaving.size()];
                 const u32 to = links_[link].end;
@@ -98,7 +97,6 @@ private:
         return false;
     }
 
-    // What the flow to its end can spare over all other trees that must get there.
     Amount bearable(const Growing& tree, u32 link) {
         const u32 from = links_[link].start;
         const u32 to = links_[link].end;
@@ -116,7 +114,6 @@ private:
         return bearable_beside(from, to, most);
     }
 
-    // The same with other trees begun: each is a device that reaches what the tree has.
     Amount bearable_beside(u32 from, u32 to, Amount most) {
         const u32 source = ranks_ + static_cast<u32>(growing_.size());
         FlowNetwork network(source + 1);
@@ -143,19 +140,19 @@ private:
     }
 
     u32 ranks_;
-    const Vector<Link>& links_;
-    Vector<Amount> waiting_;  // of each rank, the trees that have not begun to grow
+    const std::vector<Link>& links_;
+    std::vector<Amount> waiting_;  // of each rank, the trees that have not begun to grow
     FlowNetwork network_;
-    Vector<u32> given_;
-    Vector<u32> arcs_;
-    Vector<Vector<u32>> leaving_;
-    Vector<Growing> growing_;
-    Vector<Tree> made_;
+    std::vector<u32> given_;
+    std::vector<u32> arcs_;
+    std::vector<std::vector<u32>> leaving_;
+    std::vector<Growing> growing_;
+    std::vector<Tree> made_;
 };
 
 }  // namespace
 
-Vector<Tree> pack_trees(u32 ranks, const Vector<Link>& links, Amount trees) {
+std::vector<Tree> pack_trees(u32 ranks, const std::vector<Link>& links, Amount trees) {
     return Packer(ranks, links, trees).all();
 }
 

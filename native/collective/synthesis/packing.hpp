@@ -1,15 +1,11 @@
 // Trees from every rank to all others that fit on the links together, as many as the cut bound
-// allows.
-//
-// A tree grows link by link, each with as many copies as leave every rank reachable by all
-// unfinished trees. The remaining copies grow on as a separate tree.
-//
-// Source: Edmonds, "Edge-disjoint branchings" (1973); Berczi and Frank, "Packing arborescences"
-// (2010), for the copies a link bears; ForestColl (arXiv 2402.06787), for their use.
+// allows. Source: Edmonds, "Edge-disjoint branchings" (1973); Berczi and Frank, "Packing
+// arborescences" (2010); ForestColl (arXiv 2402.06787).
 #pragma once
 
+#include <vector>
+
 #include "base/types.hpp"
-#include "base/vector.hpp"
 #include "collective/synthesis/gather_cut.hpp"
 
 namespace yantra::synthesis {
@@ -17,11 +13,10 @@ namespace yantra::synthesis {
 struct Tree {
     u32 root;
     Amount copies;
-    Vector<u32> links;  // from the root outwards: each starts where the tree already is
+    std::vector<u32> links;  // from the root outwards: each starts where the tree already is
 };
 
-// `trees` from each rank. Precondition: `gather_cut` of the links, none through a switch, allows as
-// many.
-Vector<Tree> pack_trees(u32 ranks, const Vector<Link>& links, Amount trees);
+// Precondition: `gather_cut` of the links, none through a switch, allows `trees` a rank.
+std::vector<Tree> pack_trees(u32 ranks, const std::vector<Link>& links, Amount trees);
 
 }  // namespace yantra::synthesis

@@ -4,10 +4,10 @@
 #include <bit>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/ensure.hpp"
 #include "base/interruption.hpp"
-#include "base/vector.hpp"
 
 namespace yantra::synthesis {
 
@@ -38,14 +38,14 @@ public:
         }
     }
 
-    Vector<u32> partner;
+    std::vector<u32> partner;
     u64 connections = 0;
     u64 count = 0;
     u32 odd = none;  // a step without a partner that fits
 
 private:
-    static Vector<u32> ends_of(const Steps& of, u32 lane) {
-        Vector<u32> ends;
+    static std::vector<u32> ends_of(const Steps& of, u32 lane) {
+        std::vector<u32> ends;
         for (u32 at = lane == none ? 0 : of.lanes[lane].begin; lane != none && at < end_of(of, lane); ++at) {
             if (of.steps[at].kind != StepKind::nop) {
                 ends.push_back(at);
@@ -55,8 +55,8 @@ private:
     }
 
     void match(const Steps& of, u32 sender, u32 receiver) {
-        const Vector<u32> sends = ends_of(of, sender);
-        const Vector<u32> receipts = ends_of(of, receiver);
+        const std::vector<u32> sends = ends_of(of, sender);
+        const std::vector<u32> receipts = ends_of(of, receiver);
         for (std::size_t at = 0; at < std::max(sends.size(), receipts.size()); ++at) {
             if (at >= sends.size() || at >= receipts.size() ||
                 of.steps[sends[at]].count != of.steps[receipts[at]].count) {
@@ -83,7 +83,7 @@ public:
         for (u32& each : first_) {
             each = std::exchange(sum, sum + each);
         }
-        Vector<u32> next(first_.begin(), first_.end() - 1);
+        std::vector<u32> next(first_.begin(), first_.end() - 1);
         waiting_.resize(first_[count]);
         for (u32 at = 0; at < count; ++at) {
             const Step& step = of.steps[at];
@@ -99,7 +99,7 @@ public:
         walk(of, messages);
     }
 
-    Vector<u32> order;
+    std::vector<u32> order;
     u64 depth = 0;
 
 private:
@@ -127,14 +127,13 @@ private:
         }
     }
 
-    Vector<u8> left_;
-    Vector<u32> first_;  // of each step, where those that need it begin in `waiting_`
-    Vector<u32> waiting_;
-    Vector<u32> length_;
+    std::vector<u8> left_;
+    std::vector<u32> first_;  // of each step, where those that need it begin in `waiting_`
+    std::vector<u32> waiting_;
+    std::vector<u32> length_;
 };
 
-// What each block of every rank holds: which block's data, summed over which ranks. Set 0 is empty,
-// set r + 1 is rank r alone.
+// Set 0 is empty, set r + 1 is rank r alone.
 class Held {
 public:
     Held(const Steps& of, Promise promise)
@@ -157,7 +156,6 @@ public:
 
     Value& at(u32 rank, u32 block) { return held_[rank * blocks_ + block]; }
 
-    // False if they are of different blocks or share a rank.
     bool add(Value& here, const Value& came) {
         if (here.block != came.block || here.set == 0 || came.set == 0) {
             return false;
@@ -187,8 +185,8 @@ public:
 private:
     std::size_t words_;
     std::size_t blocks_;
-    Vector<u64> sets_;
-    Vector<Value> held_;
+    std::vector<u64> sets_;
+    std::vector<Value> held_;
 };
 
 class Player {
@@ -196,7 +194,7 @@ public:
     Player(const Steps& of, const Messages& messages, Promise promise)
         : of_(of), messages_(messages), promise_(promise), held_(of, promise), payload_(of.steps.size()) {}
 
-    Proof play(const Vector<u32>& order) {
+    Proof play(const std::vector<u32>& order) {
         for (const u32 at : order) {
             look_up();
             const Step& step = of_.steps[at];
@@ -212,7 +210,7 @@ private:
     const char* send(u32 at) {
         const Step& step = of_.steps[at];
         const u32 rank = of_.lanes[step.lane].rank;
-        Vector<Held::Value>& carried = payload_[at];
+        std::vector<Held::Value>& carried = payload_[at];
         carried.reserve(step.count);
         for (u32 block = step.first; block < step.first + step.count; ++block) {
             carried.push_back(held_.at(rank, block));
@@ -226,7 +224,7 @@ private:
     const char* receive(u32 at) {
         const Step& step = of_.steps[at];
         const u32 rank = of_.lanes[step.lane].rank;
-        const Vector<Held::Value> came = std::move(payload_[messages_.partner[at]]);
+        const std::vector<Held::Value> came = std::move(payload_[messages_.partner[at]]);
         for (u32 number = 0; number < step.count; ++number) {
             Held::Value& here = held_.at(rank, step.first + number);
             if (step.kind == StepKind::receive) {
@@ -259,15 +257,14 @@ private:
     const Messages& messages_;
     Promise promise_;
     Held held_;
-    Vector<Vector<Held::Value>> payload_;  // of each send that was not received
+    std::vector<std::vector<Held::Value>> payload_;  // of each send that was not received
 };
 
-// Whether conflicting accesses of a rank are ordered: every lane has a clock, and a step knows
-// those of the lanes it waits for (vector clocks of Fidge and Mattern).
+// Whether conflicting accesses of a rank are ordered (vector clocks of Fidge and Mattern).
 class Races {
 public:
-    Races(const Steps& of, const Vector<u32>& order) : of_(of) {
-        Vector<Vector<u32>> of_rank(of.ranks);
+    Races(const Steps& of, const std::vector<u32>& order) : of_(of) {
+        std::vector<std::vector<u32>> of_rank(of.ranks);
         for (const u32 at : order) {
             look_up();
             of_rank[of.lanes[of.steps[at].lane].rank].push_back(at);
@@ -286,7 +283,7 @@ public:
     u32 found = none;
 
 private:
-    void look(const Vector<u32>& order, u32 lanes) {
+    void look(const std::vector<u32>& order, u32 lanes) {
         lanes_ = lanes;
         clocks_.assign(order.size() * lanes, 0);
         written_.assign(of_.blocks, none);
@@ -347,10 +344,10 @@ private:
     const Steps& of_;
     u32 first_lane_ = 0;
     u32 lanes_ = 0;
-    Vector<u32> row_;  // of a step among those of its rank
-    Vector<u32> clocks_;
-    Vector<u32> written_;
-    Vector<Vector<u32>> read_;
+    std::vector<u32> row_;  // of a step among those of its rank
+    std::vector<u32> clocks_;
+    std::vector<u32> written_;
+    std::vector<std::vector<u32>> read_;
 };
 
 }  // namespace

@@ -1,13 +1,5 @@
-// Proves that steps perform their collective by playing them on sets: which ranks' data is summed
-// in each block.
-//
-// The laws of `yantra msccl prove`: every message has a sender and a receiver who agree on its
-// length; no step waits for ever; nothing is read unwritten or added twice; conflicting steps of a
-// rank are ordered by its own dependencies; every rank ends with what the collective promises. Then
-// the order of steps does not matter.
-//
-// Trade-off: messages could order steps too, so correct programs other than those of `steps_of` may
-// be refused. A set takes a bit for each rank.
+// Proves that steps perform their collective by playing them on sets of ranks: the laws of `yantra
+// msccl prove`. Trade-off: messages could order steps too, so some correct programs are refused.
 #pragma once
 
 #include "base/types.hpp"
@@ -25,7 +17,6 @@ struct Proof {
     u64 depth = 0;  // steps on the longest chain of dependencies
 };
 
-// Blocks belong to ranks in order, equally many to each.
 Proof prove(const Steps& steps, Promise promise);
 
 }  // namespace yantra::synthesis

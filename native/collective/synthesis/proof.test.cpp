@@ -1,10 +1,5 @@
-// Proven steps leave what the collective promises in whatever order they run; steps made for right moves are proven.
-//
-// The oracle plays steps in random orders that keep only what a run keeps: lanes in order, `needs`, and messages
-// behind their sends.
-//
+// Proven steps leave what the collective promises in whatever order they run.
 // needs: collective/synthesis/steps.cpp
-#include "base/vector.hpp"
 #include "collective/synthesis/proof.hpp"
 
 #include <algorithm>
@@ -14,6 +9,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/test.hpp"
 
@@ -25,9 +21,9 @@ using test::check;
 
 constexpr Promise promises[] = {Promise::all_gather, Promise::reduce_scatter, Promise::all_reduce};
 
-Vector<Move> gather(u32 ranks, u32 blocks, test::Random& random) {
-    Vector<Vector<u32>> having(blocks);
-    Vector<Move> moves;
+std::vector<Move> gather(u32 ranks, u32 blocks, test::Random& random) {
+    std::vector<std::vector<u32>> having(blocks);
+    std::vector<Move> moves;
     for (u32 block = 0; block < blocks; ++block) {
         having[block] = {block / (blocks / ranks)};
     }
@@ -44,9 +40,9 @@ Vector<Move> gather(u32 ranks, u32 blocks, test::Random& random) {
     return moves;
 }
 
-Vector<Move> moves_for(Promise promise, u32 ranks, u32 blocks, test::Random& random) {
-    Vector<Move> there = gather(ranks, blocks, random);
-    Vector<Move> moves;
+std::vector<Move> moves_for(Promise promise, u32 ranks, u32 blocks, test::Random& random) {
+    std::vector<Move> there = gather(ranks, blocks, random);
+    std::vector<Move> moves;
     if (promise != Promise::all_gather) {
         for (auto move = there.rbegin(); move != there.rend(); ++move) {
             moves.push_back({move->to, move->from, move->first, move->count, true});
@@ -65,7 +61,7 @@ bool receives_something(const Step& step) { return step.kind == StepKind::receiv
 class Run {
 public:
     Run(const Steps& steps, Promise promise)
-        : steps_(steps), promise_(promise), held_(steps.ranks, Vector<Data>(steps.blocks)), done_(steps.steps.size()) {
+        : steps_(steps), promise_(promise), held_(steps.ranks, std::vector<Data>(steps.blocks)), done_(steps.steps.size()) {
         for (const Lane& lane : steps.lanes) {
             next_.push_back(lane.begin);
         }
@@ -78,10 +74,9 @@ public:
         }
     }
 
-    // Whether all steps ran and every rank ended right.
     bool ends_right(test::Random& random) {
         for (std::size_t left = steps_.steps.size(); left > 0; --left) {
-            Vector<u32> able;
+            std::vector<u32> able;
             for (u32 lane = 0; lane < steps_.lanes.size(); ++lane) {
                 if (is_able(lane)) {
                     able.push_back(lane);
@@ -112,11 +107,11 @@ private:
     void run(u32 lane) {
         const Step& step = steps_.steps[next_[lane]];
         const Lane& of = steps_.lanes[lane];
-        Vector<Data>& here = held_[of.rank];
+        std::vector<Data>& here = held_[of.rank];
         if (step.kind == StepKind::send) {
             channel_[{of.rank, of.peer}].emplace(here.begin() + step.first, here.begin() + step.first + step.count);
         } else if (receives_something(step)) {
-            const Vector<Data> came = channel_[{of.peer, of.rank}].front();
+            const std::vector<Data> came = channel_[{of.peer, of.rank}].front();
             channel_[{of.peer, of.rank}].pop();
             for (u32 at = 0; at < came.size(); ++at) {
                 Data sum = step.kind == StepKind::add ? here[step.first + at] : Data{};
@@ -149,13 +144,12 @@ private:
 
     const Steps& steps_;
     Promise promise_;
-    Vector<Vector<Data>> held_;
-    Vector<u8> done_;
-    Vector<u32> next_;
-    std::map<std::pair<u32, u32>, std::queue<Vector<Data>>> channel_;
+    std::vector<std::vector<Data>> held_;
+    std::vector<u8> done_;
+    std::vector<u32> next_;
+    std::map<std::pair<u32, u32>, std::queue<std::vector<Data>>> channel_;
 };
 
-// Breaks one thing; the steps may still be right.
 void break_one(Steps& steps, test::Random& random) {
     Step& step = steps.steps[random.below(steps.steps.size())];
     switch (random.below(4)) {
@@ -190,7 +184,7 @@ void random_steps(u32 seed, Tally& tally) {
     const Promise promise = promises[seed % 3];
     const auto ranks = static_cast<u32>(2 + random.below(4));
     const u32 blocks = ranks * static_cast<u32>(1 + random.below(2));
-    const Vector<Move> moves = moves_for(promise, ranks, blocks, random);
+    const std::vector<Move> moves = moves_for(promise, ranks, blocks, random);
     Steps steps = steps_of(ranks, blocks, moves);
     const Proof first = prove(steps, promise);
     check(first.wrong == nullptr, "what is made for moves is proven", seed);

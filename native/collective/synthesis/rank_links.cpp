@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "base/unsupported.hpp"
-#include "base/vector.hpp"
 #include "collective/synthesis/flow_network.hpp"
 
 namespace yantra::synthesis {
@@ -15,7 +15,7 @@ namespace {
 // Capacities by (from, to), mirrored in a flow network.
 class Splitter {
 public:
-    Splitter(u32 ranks, u32 devices, const Vector<Link>& links, Amount trees)
+    Splitter(u32 ranks, u32 devices, const std::vector<Link>& links, Amount trees)
         : ranks_(ranks), devices_(devices), trees_(trees), network_(devices + 1), links_(devices) {
         for (u32 rank = 0; rank < ranks; ++rank) {
             network_.add(devices, rank, trees);
@@ -35,8 +35,8 @@ public:
         }
     }
 
-    Vector<RankLink> result() {
-        Vector<RankLink> made;
+    std::vector<RankLink> result() {
+        std::vector<RankLink> made;
         for (u32 start = 0; start < ranks_; ++start) {
             for (auto& [end, held] : links_[start]) {
                 if (held.capacity > 0) {
@@ -51,7 +51,7 @@ private:
     struct Held {
         u32 arc = none;
         Amount capacity = 0;
-        Vector<Way> ways;
+        std::vector<Way> ways;
     };
     struct Part {
         u32 device;
@@ -77,8 +77,7 @@ private:
         network_.set(held.arc, held.capacity);
     }
 
-    // Changes only capacities, so that a split can be tried. What would return to its origin is
-    // dropped.
+    // What would return to its origin is dropped.
     void shift(u32 gone, const Split& split, Amount amount) {
         change(split.from, gone, -amount);
         change(gone, split.to, -amount);
@@ -97,8 +96,8 @@ private:
         return worst;
     }
 
-    Vector<Part> coming(u32 gone) const {
-        Vector<Part> parts;
+    std::vector<Part> coming(u32 gone) const {
+        std::vector<Part> parts;
         for (u32 device = 0; device < devices_; ++device) {
             if (const Amount rate = capacity(device, gone); rate > 0) {
                 parts.push_back({device, rate});
@@ -107,8 +106,8 @@ private:
         return parts;
     }
 
-    Vector<Part> going(u32 gone) const {
-        Vector<Part> parts;
+    std::vector<Part> going(u32 gone) const {
+        std::vector<Part> parts;
         for (const auto& [end, held] : links_[gone]) {
             if (held.capacity > 0) {
                 parts.push_back({end, held.capacity});
@@ -118,9 +117,9 @@ private:
     }
 
     bool split_evenly(u32 gone) {
-        Vector<Part> in = coming(gone);
-        Vector<Part> out = going(gone);
-        Vector<Split> splits;
+        std::vector<Part> in = coming(gone);
+        std::vector<Part> out = going(gone);
+        std::vector<Split> splits;
         const auto is_rank = [&](const Part& part) { return part.device < ranks_; };
         for (const auto& [from_rank, to_rank] : {std::pair{false, true}, {true, false}, {true, true}, {false, false}}) {
             for (Part& from : in) {
@@ -150,14 +149,13 @@ private:
 
     // Gives to those with most room, a share at a time.
     template <class Wanted>
-    void spread(Part& from, Vector<Part>& out, Vector<Split>& splits, Wanted wanted) {
+    void spread(Part& from, std::vector<Part>& out, std::vector<Split>& splits, Wanted wanted) {
         const auto count = std::max<Amount>(1, static_cast<Amount>(out.size()) - 1);
         const Amount share = std::max<Amount>(1, from.left / count);
         while (from.left > 0) {
             Part* best = nullptr;
             u32 nearest = none;
             for (Part& to : out) {
-                // Ties go round, so that sources do not all take the same.
                 const u32 ahead = (to.device + devices_ - from.device) % devices_;
                 const bool fits = to.left > 0 && to.device != from.device && wanted(to);
                 if (fits && (best == nullptr || to.left > best->left || (to.left == best->left && ahead < nearest))) {
@@ -176,7 +174,7 @@ private:
     }
 
     void split_in_pairs(u32 gone) {
-        Vector<Part> in = coming(gone);
+        std::vector<Part> in = coming(gone);
         for (const Part& to : going(gone)) {
             // Flow that returns is useless.
             std::stable_partition(in.begin(), in.end(), [&](const Part& from) { return from.device != to.device; });
@@ -187,7 +185,6 @@ private:
                 }
                 Split split{from.device, to.device, most};
                 shift(gone, split, most);
-                // Each violated cut lacks exactly the excess of the split.
                 const Amount back = std::min(missing(), most);
                 shift(gone, split, -back);
                 split.amount = most - back;
@@ -204,12 +201,12 @@ private:
 
     // Precondition: capacities are already changed.
     void lead(u32 gone, const Split& split) {
-        Vector<Way> first = take(links_[split.from].at(gone).ways, split.amount);
-        Vector<Way> second = take(links_[gone].at(split.to).ways, split.amount);
+        std::vector<Way> first = take(links_[split.from].at(gone).ways, split.amount);
+        std::vector<Way> second = take(links_[gone].at(split.to).ways, split.amount);
         if (split.from == split.to) {
             return;
         }
-        Vector<Way>& into = links_[split.from][split.to].ways;
+        std::vector<Way>& into = links_[split.from][split.to].ways;
         std::size_t at = 0;
         for (Way& one : first) {
             while (one.amount > 0) {
@@ -225,8 +222,8 @@ private:
         }
     }
 
-    static Vector<Way> take(Vector<Way>& ways, Amount amount) {
-        Vector<Way> taken;
+    static std::vector<Way> take(std::vector<Way>& ways, Amount amount) {
+        std::vector<Way> taken;
         while (amount > 0) {
             Way& last = ways.back();
             const Amount part = std::min(amount, last.amount);
@@ -244,12 +241,13 @@ private:
     u32 devices_;
     Amount trees_;
     FlowNetwork network_;
-    Vector<std::map<u32, Held>> links_;
+    std::vector<std::map<u32, Held>> links_;
 };
 
 }  // namespace
 
-Vector<RankLink> rank_links(u32 ranks, u32 devices, const Vector<Link>& links, Amount trees) {
+std::vector<RankLink> rank_links(u32 ranks, u32 devices, const std::vector<Link>& links,
+                                 Amount trees) {
     Splitter splitter(ranks, devices, links, trees);
     for (u32 gone = devices; gone-- > ranks;) {  // devices far from the ranks have higher numbers
         splitter.remove(gone);

@@ -4,10 +4,10 @@
 #include <bit>
 #include <queue>
 #include <tuple>
+#include <vector>
 
 #include "base/ensure.hpp"
 #include "base/interruption.hpp"
-#include "base/vector.hpp"
 #include "engine/rng.hpp"
 
 namespace yantra::synthesis {
@@ -18,8 +18,8 @@ constexpr u64 purpose = 0x7ac05;
 
 class Spreading {
 public:
-    Spreading(u32 ranks, const Vector<TimedLink>& links, const Vector<u32>& owners, Choice choice,
-              u64 seed)
+    Spreading(u32 ranks, const std::vector<TimedLink>& links, const std::vector<u32>& owners,
+              Choice choice, u64 seed)
         : links_(links),
           choice_(choice),
           rng_(seed, purpose, 0),
@@ -31,8 +31,9 @@ public:
           free_at_(links.size()),
           is_busy_(links.size()),
           is_listed_(links.size()),
-          is_even_(std::all_of(links.begin(), links.end(),
-                               [&](const TimedLink& each) { return each.duration == links[0].duration; })),
+          is_even_(std::all_of(
+              links.begin(), links.end(),
+              [&](const TimedLink& each) { return each.duration == links[0].duration; })),
           leaving_(ranks),
           coming_(ranks) {
         for (u32 at = 0; at < links.size(); ++at) {
@@ -46,7 +47,7 @@ public:
         }
     }
 
-    Vector<Transfer> all() {
+    std::vector<Transfer> all() {
         for (u32 link = 0; link < links_.size(); ++link) {
             list(link);
         }
@@ -68,7 +69,7 @@ public:
 private:
     using End = std::tuple<i64, u32>;
 
-    void add(Vector<u64>& sets, u32 rank, u32 chunk) const {
+    void add(std::vector<u64>& sets, u32 rank, u32 chunk) const {
         sets[rank * words_ + chunk / 64] |= u64{1} << chunk % 64;
     }
 
@@ -188,30 +189,30 @@ private:
         return brought >= lacking_[links_[link].end];
     }
 
-    const Vector<TimedLink>& links_;
+    const std::vector<TimedLink>& links_;
     Choice choice_;
     Rng rng_;
     std::size_t words_;
-    Vector<u64> held_;      // of each rank, its chunks as bits
-    Vector<u64> promised_;  // likewise, with those on their way
-    Vector<u32> lacking_;   // how many chunks are not promised to a rank
-    Vector<u32> copies_;
-    Vector<i64> free_at_;
-    Vector<u8> is_busy_;
-    Vector<u8> is_listed_;
+    std::vector<u64> held_;      // of each rank, its chunks as bits
+    std::vector<u64> promised_;  // likewise, with those on their way
+    std::vector<u32> lacking_;   // how many chunks are not promised to a rank
+    std::vector<u32> copies_;
+    std::vector<i64> free_at_;
+    std::vector<u8> is_busy_;
+    std::vector<u8> is_listed_;
     bool is_even_;  // all links take equally long
-    Vector<Vector<u32>> leaving_;
-    Vector<Vector<u32>> coming_;
-    Vector<u32> listed_;
-    Vector<u32> rarest_;
-    std::priority_queue<End, Vector<End>, std::greater<>> ends_;
-    Vector<Transfer> made_;
+    std::vector<std::vector<u32>> leaving_;
+    std::vector<std::vector<u32>> coming_;
+    std::vector<u32> listed_;
+    std::vector<u32> rarest_;
+    std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
+    std::vector<Transfer> made_;
 };
 
 }  // namespace
 
-Vector<Transfer> spread_chunks(u32 ranks, const Vector<TimedLink>& links, const Vector<u32>& owners,
-                                    Choice choice, u64 seed) {
+std::vector<Transfer> spread_chunks(u32 ranks, const std::vector<TimedLink>& links,
+                                    const std::vector<u32>& owners, Choice choice, u64 seed) {
     return Spreading(ranks, links, owners, choice, seed).all();
 }
 

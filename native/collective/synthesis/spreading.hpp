@@ -1,18 +1,11 @@
-// TACOS: chunks spread from their owners to all ranks, link by link, as soon as a link is free.
-//
-// A free link sends a chunk that its end lacks: a random one, or one of the rarest, which more
-// often finishes in time. Faster links choose first, and a slow one leaves chunks to faster ones
-// that bring all that is missing sooner.
-//
-// Trade-off: no step is undone, so the result is not optimal; time is transfers times chunks / 64.
-//
-// Source: Won et al., "TACOS: Topology-aware collective algorithm synthesizer" (MICRO 2024), for
-// the search over events of free links; Cohen, "Incentives build robustness in BitTorrent" (2003),
-// for rarest first.
+// TACOS (Won et al., MICRO 2024): chunks spread from their owners to all ranks, link by link, as
+// soon as a link is free; rarest first (Cohen, "Incentives build robustness in BitTorrent", 2003).
+// Trade-off: no step is undone, so the result is not optimal.
 #pragma once
 
+#include <vector>
+
 #include "base/types.hpp"
-#include "base/vector.hpp"
 
 namespace yantra::synthesis {
 
@@ -32,7 +25,7 @@ struct Transfer {
 enum class Choice : u8 { any, rarest };
 
 // Chunk c starts at rank owners[c]. Sorted by start. Precondition: every rank reaches every other.
-Vector<Transfer> spread_chunks(u32 ranks, const Vector<TimedLink>& links, const Vector<u32>& owners,
-                                    Choice choice, u64 seed);
+std::vector<Transfer> spread_chunks(u32 ranks, const std::vector<TimedLink>& links,
+                                    const std::vector<u32>& owners, Choice choice, u64 seed);
 
 }  // namespace yantra::synthesis

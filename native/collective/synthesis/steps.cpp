@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <vector>
 
 #include "base/ensure.hpp"
 #include "base/interruption.hpp"
-#include "base/vector.hpp"
 
 namespace yantra::synthesis {
 
@@ -57,7 +57,7 @@ public:
     }
 
     void append_to(Steps& all, u32 rank) const {
-        Vector<u32> begin;
+        std::vector<u32> begin;
         u32 next = static_cast<u32>(all.steps.size());
         for (const OwnLane& lane : lanes_) {
             begin.push_back(next);
@@ -77,7 +77,7 @@ private:
     struct OwnLane {
         u32 peer;
         bool sends;
-        Vector<Draft> steps;
+        std::vector<Draft> steps;
     };
 
     struct Reading {
@@ -98,7 +98,7 @@ private:
             lanes_.push_back({peer, sends, {}});
         }
         keep_last_of_each_lane(lane);
-        Vector<Draft>& steps = lanes_[lane].steps;
+        std::vector<Draft>& steps = lanes_[lane].steps;
         for (std::size_t at = 1; at < needs_.size(); ++at) {
             steps.push_back({StepKind::nop, 0, 0, needs_[at]});
         }
@@ -107,7 +107,6 @@ private:
         return {lane, static_cast<u32>(steps.size() - 1)};
     }
 
-    // Only the last step of a lane matters, and none of its own.
     void keep_last_of_each_lane(u32 own) {
         erase_if(needs_, [own](const Place& at) { return at.lane == own; });
         std::sort(needs_.begin(), needs_.end(), [](const Place& one, const Place& other) {
@@ -117,18 +116,18 @@ private:
         needs_.erase(std::unique(needs_.begin(), needs_.end(), same), needs_.end());
     }
 
-    Vector<OwnLane> lanes_;
+    std::vector<OwnLane> lanes_;
     std::unordered_map<u64, u32> lane_of_;
-    Vector<Place> writer_;  // of each block, the last step that wrote it
-    Vector<u32> readers_;   // of each block, the last reading since
-    Vector<Reading> readings_;
-    Vector<Place> needs_;
+    std::vector<Place> writer_;  // of each block, the last step that wrote it
+    std::vector<u32> readers_;   // of each block, the last reading since
+    std::vector<Reading> readings_;
+    std::vector<Place> needs_;
 };
 
 }  // namespace
 
 Steps steps_of(u32 ranks, u32 blocks, std::span<const Move> moves) {
-    Vector<RankSteps> of_rank(ranks, RankSteps(blocks));
+    std::vector<RankSteps> of_rank(ranks, RankSteps(blocks));
     for (const Move& move : moves) {
         look_up();
         ensure(move.from < ranks && move.to < ranks && move.from != move.to, "a move joins two ranks");

@@ -1,17 +1,12 @@
-// What each rank of a synthesised collective does: steps of thread blocks, one for each connection
-// and way.
-//
-// Data is in one buffer of blocks. A step waits for its predecessor in the thread block and the
-// last step that wrote what it touches; a write also for reads since. A step has one such
-// dependency, and a nop before it for each further one.
-//
-// Source: thread blocks and dependencies of MSCCL programs (docs/reference/msccl.md).
+// What each rank of a synthesised collective does: steps of thread blocks, in one buffer of blocks
+// (docs/reference/msccl.md). A step waits for its predecessor and whoever touched its data last, by
+// one dependency; nops add more.
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "base/types.hpp"
-#include "base/vector.hpp"
 
 namespace yantra::synthesis {
 
@@ -33,7 +28,6 @@ struct Step {
     u32 needs;  // the number of another step of the rank, or none
 };
 
-// A thread block: its steps from `begin` to the next one's, and its peers.
 struct Lane {
     u32 rank;
     u32 peer;
@@ -44,12 +38,11 @@ struct Lane {
 struct Steps {
     u32 ranks;
     u32 blocks;
-    Vector<Lane> lanes;  // by rank; of one rank in the order of their first steps
-    Vector<Step> steps;  // by lane
+    std::vector<Lane> lanes;  // by rank; of one rank in the order of their first steps
+    std::vector<Step> steps;  // by lane
 };
 
-// `moves` in an order in which they may happen one by one. Precondition: ranks and blocks exist,
-// nobody sends to itself.
+// Precondition: ranks and blocks exist, nobody sends to itself.
 Steps steps_of(u32 ranks, u32 blocks, std::span<const Move> moves);
 
 }  // namespace yantra::synthesis

@@ -1,8 +1,8 @@
 // Adaptive: at every device the least loaded link on a cheapest way, as of the flow's start; ties
-// by hash. Trade-off: real switches see only the load of their own ports.
+// by hash. Trade-off: real switches see only their own ports.
 #include <algorithm>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "fabric/routing/hop_by_hop.hpp"
 
 namespace yantra {
@@ -31,7 +31,7 @@ private:
         return least_[pick(seed_, {flow.from, flow.to, flow.number, 0}, device, least_.size())];
     }
 
-    Vector<u32> least_;
+    std::vector<u32> least_;
 };
 
 const RegisteredRouting registered_adaptive({

@@ -1,10 +1,8 @@
-// D-mod-k: of the cheapest ways, one by destination number: at the first device with n choices,
-// link number destination mod n; at the next, with the quotient, and so on. In a fat tree all flows
-// to a host come down one way, and a leaf's hosts spread evenly over the switches above (Zahavi,
-// "D-Mod-K routing providing non-blocking traffic for shift permutations on real life fat trees",
-// CCIT report 776, Technion 2010). Trade-off: shifts by whole leaves never collide and equal ranks
-// fare equally, so jobs fold; other patterns may always collide.
-#include "base/vector.hpp"
+// D-mod-k: of the cheapest ways, link number destination mod n at the first device with n choices,
+// with the quotient at the next (Zahavi, CCIT report 776, Technion 2010). Trade-off: shifts by
+// whole leaves never collide; other patterns may always.
+#include <vector>
+
 #include "fabric/routing/hop_by_hop.hpp"
 
 namespace yantra {
@@ -15,7 +13,7 @@ class DModK final : public HopByHop {
 public:
     using HopByHop::HopByHop;
 
-    void route(const Flow& flow, const LinkLoads* loads, Vector<u32>& path) override {
+    void route(const Flow& flow, const LinkLoads* loads, std::vector<u32>& path) override {
         rest_ = flow.to;
         HopByHop::route(flow, loads, path);
     }

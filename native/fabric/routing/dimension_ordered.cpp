@@ -1,13 +1,12 @@
 // Dimension-ordered: corrects coordinates first to last, the shorter way round (Dally and Seitz,
-// "Deadlock-free message routing in multiprocessor interconnection networks", IEEE Trans. Computers
-// 1987), by a direct link, else through a switch of the dimension (coordinate -1 there), else by
-// one step. Needs a fabric with coordinates.
+// IEEE Trans. Computers 1987), by a direct link, else a switch of the dimension (coordinate -1
+// there), else one step.
 #include <algorithm>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "base/unsupported.hpp"
-#include "base/vector.hpp"
 #include "fabric/routing/routing.hpp"
 
 namespace yantra {
@@ -25,7 +24,7 @@ public:
         measure();
     }
 
-    void route(const Flow& flow, const LinkLoads*, Vector<u32>& path) override {
+    void route(const Flow& flow, const LinkLoads*, std::vector<u32>& path) override {
         path.clear();
         u32 at = flow.from;
         for (u32 d = 0; d < graph_.dimensions() && at != flow.to; ++d) {
@@ -75,7 +74,7 @@ private:
         return (at + (backwards ? size_[d] - 1 : 1)) % size_[d];
     }
 
-    u32 step(const Flow& flow, u32 at, u32 d, Vector<u32>& path) {
+    u32 step(const Flow& flow, u32 at, u32 d, std::vector<u32>& path) {
         const i32 here = graph_.coordinate(at, d);
         const i32 there = graph_.coordinate(flow.to, d);
         for (const i32 wanted : {there, i32{-1}, here < 0 ? there : one_step(here, there, d)}) {
@@ -85,7 +84,6 @@ private:
                 return graph_.to(path.back());
             }
         }
-        // A rank at a switch of the same coordinates.
         const bool is_first = path.empty();
         if (is_first && take(flow, at, path, [&](u32 next) {
                 return differ_in_none_but(at, next, none) && graph_.kind(next) == DeviceKind::switched;
@@ -95,7 +93,7 @@ private:
         stuck(flow, at, d);
     }
 
-    u32 last(const Flow& flow, u32 at, Vector<u32>& path) {
+    u32 last(const Flow& flow, u32 at, std::vector<u32>& path) {
         const auto is_there = [&](u32 next) { return next == flow.to; };
         if (take(flow, at, path, is_there)) {
             return flow.to;
@@ -110,7 +108,7 @@ private:
     }
 
     template <class IsWanted>
-    bool take(const Flow& flow, u32 at, Vector<u32>& path, IsWanted&& is_wanted) {
+    bool take(const Flow& flow, u32 at, std::vector<u32>& path, IsWanted&& is_wanted) {
         links_.clear();
         for (u32 link : graph_.out(at)) {
             if (is_wanted(graph_.to(link))) {
@@ -133,9 +131,9 @@ private:
 
     const FabricGraph& graph_;
     const u64 seed_;
-    Vector<i32> size_;       // by dimension
+    std::vector<i32> size_;       // by dimension
     std::vector<bool> is_ring_;
-    Vector<u32> links_;
+    std::vector<u32> links_;
 };
 
 const RegisteredRouting registered_dimension_ordered({

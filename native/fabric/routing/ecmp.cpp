@@ -1,6 +1,5 @@
-// ECMP: of the cheapest ways, one by a hash of the flow at every device (RFC 2992, "Analysis of an
-// equal-cost multi-path algorithm"; the hash differs between devices, so that choices do not
-// repeat). Trade-off: flows collide by chance, as in real networks.
+// ECMP: of the cheapest ways, one by a hash of the flow at every device (RFC 2992). Trade-off:
+// flows collide by chance, as in real networks.
 #include "fabric/routing/hop_by_hop.hpp"
 
 namespace yantra {

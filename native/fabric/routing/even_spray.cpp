@@ -1,7 +1,6 @@
-// Even spray: divides a flow among all cheapest ways, evenly at every device: the average of
-// spraying packets (Dixit, Prakash, Hu and Kompella, "On the impact of packet spraying in data
-// center networks", INFOCOM 2013). Packet networks, which cannot divide, spray by hash. Trade-off:
-// no chance collisions, but flows with many links.
+// Even spray: divides a flow evenly among all cheapest ways: the average of spraying packets
+// (Dixit, Prakash, Hu and Kompella, INFOCOM 2013). Trade-off: no chance collisions, but flows with
+// many links.
 #include <functional>
 #include <map>
 #include <utility>
@@ -66,7 +65,6 @@ private:
         return found->second;
     }
 
-    // Farthest device first, so that inflows are complete.
     Division between(Region& region, u32 from, u32 to) {
         Division into;
         std::map<std::pair<double, u32>, double, std::greater<>> parts;   // by cost to the end, and device

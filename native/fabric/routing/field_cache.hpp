@@ -1,15 +1,12 @@
-// FieldCache: routing data by destination, in bounded memory.
-//
-// First in, first out, as destinations are asked for about equally often; dropped ones are
-// recomputed.
+// FieldCache: routing data by destination, in bounded memory, first in, first out.
 #pragma once
 
 #include <cstddef>
 #include <deque>
 #include <memory>
+#include <vector>
 
 #include "base/types.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -18,8 +15,7 @@ class FieldCache {
 public:
     explicit FieldCache(std::size_t destinations = 0) : of_(destinations) {}
 
-    // Made by `make(destination)` if absent; may grow within its declared bytes. Valid until the
-    // next call.
+    // Valid until the next call.
     template <class Make>
     Field& get(u32 destination, Make&& make) {
         std::unique_ptr<Field>& of = of_[destination];
@@ -40,7 +36,7 @@ public:
 private:
     static constexpr std::size_t most_bytes = std::size_t{256} << 20U;
 
-    Vector<std::unique_ptr<Field>> of_;
+    std::vector<std::unique_ptr<Field>> of_;
     std::deque<u32> order_;
     std::size_t bytes_ = 0;
 };

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "base/unsupported.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -44,17 +44,16 @@ Region& HopByHop::box(u32 number) {
     return *of;
 }
 
-// Whether a switch joins exactly the ranks of a box.
 bool HopByHop::has_own_switch(u32 number) {
     const auto [known, is_new] = has_own_switch_.try_emplace(number, false);
     if (!is_new) {
         return known->second;
     }
-    const Vector<u32>& devices = devices_of_.at(number);
+    const std::vector<u32>& devices = devices_of_.at(number);
     const auto is_rank = [this](u32 device) { return device < graph_.ranks(); };
     const auto ranks = std::count_if(devices.begin(), devices.end(), is_rank);
     for (u32 device : devices) {
-        Vector<u32> joined;
+        std::vector<u32> joined;
         for (u32 link : graph_.out(device)) {
             joined.push_back(graph_.to(link));
         }
@@ -79,7 +78,7 @@ Region& HopByHop::region_of(const Flow& flow) {
     }
     const double least = stay_in_box_ == not_stated ? whole_.cost(flow.from, flow.to) : never_reached;
     if (least < cost || (least == cost && !has_own_switch(number))) {
-        Vector<u32> links;
+        std::vector<u32> links;
         for (u32 at = flow.from; at != flow.to; at = graph_.to(links.back())) {
             for (u32 link : whole_.next(at, flow.to)) {
                 if (graph_.box(graph_.to(link)) != number) {
@@ -96,13 +95,13 @@ Region& HopByHop::region_of(const Flow& flow) {
     return inside;
 }
 
-void HopByHop::route(const Flow& flow, const LinkLoads* loads, Vector<u32>& path) {
+void HopByHop::route(const Flow& flow, const LinkLoads* loads, std::vector<u32>& path) {
     path.clear();
     walk(region_of(flow), flow.from, flow.to, flow, loads, path);
 }
 
 void HopByHop::walk(Region& region, u32 from, u32 to, const Flow& flow, const LinkLoads* loads,
-                    Vector<u32>& path) {
+                    std::vector<u32>& path) {
     for (u32 at = from; at != to;) {
         const std::span<const u32> links = region.next(at, to);
         if (links.empty()) {

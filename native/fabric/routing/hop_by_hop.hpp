@@ -1,16 +1,13 @@
-// HopByHop: cheapest ways chosen device by device; and the policy "stay in the box".
-//
-// A message within a box uses the box's links if they join its ends, even if others are cheaper
-// (`stay_in_box` = 1; 0: boxes do not matter). If unset and an outside way costs as much, the flow
-// stays if a switch joins exactly the box's ranks; otherwise, as where outside is cheaper, it is
-// refused, since the answers differ.
+// HopByHop: cheapest ways chosen device by device. A message within a box uses the box's links if
+// they join its ends (`stay_in_box` = 1). If unset and an outside way costs as much, it stays if a
+// switch joins exactly the box's ranks, and else is refused.
 #pragma once
 
 #include <memory>
 #include <span>
 #include <unordered_map>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "fabric/routing/region.hpp"
 #include "fabric/routing/routing.hpp"
 
@@ -20,17 +17,16 @@ class HopByHop : public Routing {
 public:
     HopByHop(const FabricGraph& graph, const RoutingChoice& choice);
 
-    void route(const Flow& flow, const LinkLoads* loads, Vector<u32>& path) override;
+    void route(const Flow& flow, const LinkLoads* loads, std::vector<u32>& path) override;
 
     static RoutingOption stay_in_box();
 
 protected:
-    // Returns an index among two or more `links` at a device.
     virtual u32 choose(const Flow& flow, u32 device, std::span<const u32> links, const LinkLoads* loads) = 0;
 
     Region& region_of(const Flow& flow);
     void walk(Region& region, u32 from, u32 to, const Flow& flow, const LinkLoads* loads,
-              Vector<u32>& path);
+              std::vector<u32>& path);
     [[noreturn]] void no_way(u32 from, u32 to) const;
 
     const FabricGraph& graph_;
@@ -43,7 +39,7 @@ private:
     const double stay_in_box_;
     Region whole_;
     std::unordered_map<u32, std::unique_ptr<Region>> boxes_;
-    std::unordered_map<u32, Vector<u32>> devices_of_;   // by box
+    std::unordered_map<u32, std::vector<u32>> devices_of_;   // by box
     std::unordered_map<u32, bool> has_own_switch_;      // likewise
 };
 

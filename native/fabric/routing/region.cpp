@@ -5,9 +5,9 @@
 #include <numeric>
 #include <queue>
 #include <utility>
+#include <vector>
 
 #include "base/unsupported.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -15,7 +15,6 @@ namespace {
 
 constexpr double no_way = std::numeric_limits<double>::infinity();
 
-// Sums of the same weights in another order differ in their last digits.
 bool is_same(double a, double b) { return a <= b + 1e-9 * b; }
 
 }  // namespace
@@ -32,13 +31,12 @@ Region::Region(const FabricGraph& graph) : graph_(graph) {
     join();
 }
 
-Region::Region(const FabricGraph& graph, Vector<u32> devices) : graph_(graph), relays_(std::move(devices)) {
+Region::Region(const FabricGraph& graph, std::vector<u32> devices) : graph_(graph), relays_(std::move(devices)) {
     join();
 }
 
-// Ranks with one neighbour, which has others.
 void Region::find_what_hangs() {
-    Vector<u32> neighbour(graph_.devices(), none);
+    std::vector<u32> neighbour(graph_.devices(), none);
     std::vector<bool> has_one(graph_.devices());
     for (u32 device = 0; device < graph_.devices(); ++device) {
         bool is_one = !graph_.out(device).empty() && !graph_.in(device).empty();
@@ -127,7 +125,7 @@ Region::Field Region::by_weight(u32 to) const {
     using Reached = std::pair<double, u32>;
     Field field;
     field.weight.assign(relays_.size(), no_way);
-    std::priority_queue<Reached, Vector<Reached>, std::greater<>> next;
+    std::priority_queue<Reached, std::vector<Reached>, std::greater<>> next;
     field.weight[to] = 0.0;
     next.push({0.0, to});
     while (!next.empty()) {
@@ -147,7 +145,6 @@ Region::Field Region::by_weight(u32 to) const {
     return field;
 }
 
-// The distance by the field of `to`; infinite if above `most`.
 double Region::to_field(u32 from, u32 to, double most) {
     Field& of = field(to);
     if (!of.weight.empty()) {

@@ -1,16 +1,12 @@
-// Region: a part of a fabric, and the cheapest ways in it.
-//
-// Cost is the sum of link weights. A field has all distances to one destination; it is computed on
-// demand, backwards (breadth-first for equal weights, else Dijkstra, Numerische Mathematik 1959),
-// and cached. Ranks with one neighbour share their switch's field: 100,000 hosts of a fat tree need
-// 2,700 fields of 7,000 numbers.
+// Region: a part of a fabric, and the cheapest ways in it, by fields: all distances to one
+// destination, backwards (breadth-first for equal weights, else Dijkstra, Numerische Mathematik
+// 1959). Ranks with one neighbour share its field.
 #pragma once
 
 #include <memory>
 #include <span>
 #include <vector>
 
-#include "base/vector.hpp"
 #include "fabric/graph.hpp"
 #include "fabric/routing/field_cache.hpp"
 
@@ -25,19 +21,16 @@ public:
 
     // The whole fabric.
     explicit Region(const FabricGraph& graph);
-    // Some devices, ascending, and the links between them.
-    Region(const FabricGraph& graph, Vector<u32> devices);
+    Region(const FabricGraph& graph, std::vector<u32> devices);
 
     // Infinite if there is no way.
     double cost(u32 from, u32 to);
-    // Links that begin a cheapest way, ascending; valid until the next call; empty without a way.
-    // Precondition: `from` and `to` differ.
+    // Ascending; valid until the next call; empty without a way. Precondition: `from` and `to`
+    // differ.
     std::span<const u32> next(u32 from, u32 to);
-    // The last link of every cheapest way; none if there are several, or no way. Precondition: as
-    // above.
+    // The last link of every cheapest way; none if there are several, or no way.
     u32 last(u32 from, u32 to);
 
-    // Relaying devices are numbered; others have none and are attached to one.
     u32 relays() const { return static_cast<u32>(relays_.size()); }
     u32 relay(u32 number) const { return relays_[number]; }
     u32 number(u32 device) const;
@@ -49,10 +42,10 @@ public:
 
 private:
     struct Field {
-        Vector<u16> hops;       // with equal weights, as far as needed
-        Vector<u32> frontier;   // devices at `grown` hops; empty when complete
+        std::vector<u16> hops;       // with equal weights, as far as needed
+        std::vector<u32> frontier;   // devices at `grown` hops; empty when complete
         u16 grown = 0;
-        Vector<double> weight;  // with other weights
+        std::vector<double> weight;  // with other weights
         std::size_t bytes() const {
             return hops.size() * (sizeof(u16) + sizeof(u32)) + weight.size() * sizeof(double);
         }
@@ -61,7 +54,8 @@ private:
     static constexpr u32 most_before = 8;
 
     template <class Of>
-    static std::span<const Of> part(const Vector<u32>& begin, const Vector<Of>& of, u32 number) {
+    static std::span<const Of> part(const std::vector<u32>& begin, const std::vector<Of>& of,
+                                    u32 number) {
         return {of.data() + begin[number], begin[number + 1] - begin[number]};
     }
     void find_what_hangs();
@@ -74,17 +68,17 @@ private:
     std::span<const u32> cheapest(std::span<const u32> links);
 
     const FabricGraph& graph_;
-    Vector<u32> relays_;      // ascending
-    Vector<u32> number_;      // by device, only of the whole fabric
-    Vector<u32> hangs_on_;    // likewise
-    Vector<u32> out_begin_;
-    Vector<Hop> out_;
-    Vector<u32> in_begin_;
-    Vector<Hop> in_;
+    std::vector<u32> relays_;      // ascending
+    std::vector<u32> number_;      // by device, only of the whole fabric
+    std::vector<u32> hangs_on_;    // likewise
+    std::vector<u32> out_begin_;
+    std::vector<Hop> out_;
+    std::vector<u32> in_begin_;
+    std::vector<Hop> in_;
     std::vector<bool> follows_;    // by number: whether its distances follow from earlier devices'
     FieldCache<Field> fields_;
-    Vector<u32> found_;
-    Vector<u32> links_;
+    std::vector<u32> found_;
+    std::vector<u32> links_;
 };
 
 }  // namespace yantra

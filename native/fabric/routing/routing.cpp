@@ -3,32 +3,32 @@
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include "base/hash.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
 namespace {
 
-Vector<RoutingKind>& registered() {
-    static Vector<RoutingKind> kinds;
+std::vector<RoutingKind>& registered() {
+    static std::vector<RoutingKind> kinds;
     return kinds;
 }
 
 }  // namespace
 
 RegisteredRouting::RegisteredRouting(RoutingKind kind) {
-    Vector<RoutingKind>& kinds = registered();
+    std::vector<RoutingKind>& kinds = registered();
     const auto at = std::lower_bound(kinds.begin(), kinds.end(), kind.name,
                                      [](const RoutingKind& k, const std::string& n) { return k.name < n; });
     kinds.insert(at, std::move(kind));
 }
 
-const Vector<RoutingKind>& routing_kinds() { return registered(); }
+const std::vector<RoutingKind>& routing_kinds() { return registered(); }
 
 const RoutingKind* find_routing(std::string_view name) {
-    const Vector<RoutingKind>& kinds = registered();
+    const std::vector<RoutingKind>& kinds = registered();
     const auto found = std::find_if(kinds.begin(), kinds.end(),
                                     [name](const RoutingKind& kind) { return kind.name == name; });
     return found == kinds.end() ? nullptr : &*found;

@@ -1,17 +1,14 @@
-// Routing: which links a flow takes through a fabric, by name.
-//
-// A path is a pure function of the seed, the flow (source, destination, number), by packet the
-// packet's number, and by load the loads shown, so it can be recomputed. Each routing registers
-// itself in its own file (`const RegisteredRouting`).
+// Routing: which links a flow takes through a fabric: a pure function of seed, flow, and packet or
+// loads where they count. Each registers itself in its own file (`const RegisteredRouting`).
 #pragma once
 
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 #include "fabric/graph.hpp"
 
 namespace yantra {
@@ -32,10 +29,10 @@ protected:
     ~LinkLoads() = default;
 };
 
-// Links, each after those leading to it, and each link's share.
+// Each after those leading to it, with its share.
 struct Division {
-    Vector<u32> links;
-    Vector<double> parts;
+    std::vector<u32> links;
+    std::vector<double> parts;
 };
 
 class Routing {
@@ -45,10 +42,9 @@ public:
     Routing& operator=(const Routing&) = delete;
     virtual ~Routing() = default;
 
-    // In order. Throws Unsupported without a way. `loads`: null for none. Not const, as ways are
-    // cached.
-    virtual void route(const Flow& flow, const LinkLoads* loads, Vector<u32>& path) = 0;
-    // For a routing that divides. Throws Unsupported without a way.
+    // Throws Unsupported without a way. `loads`: null for none. Not const, as ways are cached.
+    virtual void route(const Flow& flow, const LinkLoads* loads, std::vector<u32>& path) = 0;
+    // Throws Unsupported without a way.
     virtual void divide(const Flow& /*flow*/, Division& /*into*/) { fail("a routing that divides no flows"); }
 };
 
@@ -72,7 +68,6 @@ struct RoutingChoice {
 };
 
 struct RoutingKind {
-    // Throws std::invalid_argument if the fabric lacks what the routing needs.
     using Make = std::unique_ptr<Routing> (*)(const FabricGraph&, const RoutingChoice&);
 
     std::string name;
@@ -82,22 +77,20 @@ struct RoutingKind {
     bool by_load = false;      // the way depends on other traffic
     bool by_hash = false;      // a hash of the flow draws the way
     bool divides = false;      // divides flows where the network can; others see packets
-    Vector<RoutingOption> options;
+    std::vector<RoutingOption> options;
 };
 
-const Vector<RoutingKind>& routing_kinds();
+const std::vector<RoutingKind>& routing_kinds();
 // Null if unknown.
 const RoutingKind* find_routing(std::string_view name);
-// Throws std::invalid_argument for an unknown name or option.
 std::unique_ptr<Routing> make_routing(const FabricGraph& graph, const RoutingChoice& choice);
 
 struct RegisteredRouting {
     explicit RegisteredRouting(RoutingKind kind);
 };
 
-// From 0 to `count` - 1, by seed, flow and device: the hash of base/hash.hpp over seed, from, to,
-// number, packet and device, finished by SplitMix64's mix (Steele, Lea and Flood, OOPSLA 2014),
-// times `count`, over 2^64.
+// From 0 to `count` - 1: the hash of base/hash.hpp over seed, from, to, number, packet and device,
+// finished by SplitMix64's mix (Steele, Lea and Flood, OOPSLA 2014), times `count`, over 2^64.
 u32 pick(u64 seed, const Flow& flow, u32 device, std::size_t count);
 
 }  // namespace yantra

@@ -1,9 +1,6 @@
-// A path costs the least where a routing says so; the oracle is Bellman and Ford's search. Hashes spread, loads are
-// avoided, dimensions come in order, and a flow within a box stays there. routing_laws.test.cpp has the laws of all
-// routings.
-//
+// A path costs the least where a routing says so (Bellman and Ford); routing_laws.test.cpp has the
+// laws of all.
 // needs: fabric, fabric/routing
-#include "base/vector.hpp"
 #include "fabric/routing/routing.hpp"
 
 #include <algorithm>
@@ -11,6 +8,7 @@
 #include <limits>
 #include <set>
 #include <stdexcept>
+#include <vector>
 
 #include "base/test.hpp"
 #include "base/unsupported.hpp"
@@ -41,7 +39,6 @@ FabricColumns devices(u32 ranks, u32 switches) {
     return columns;
 }
 
-// A tree over all devices, so that there is a way, and links besides.
 FabricGraph any_graph(test::Random& random, bool weighted) {
     FabricColumns columns = devices(static_cast<u32>(2 + random.below(8)), static_cast<u32>(random.below(8)));
     const auto count = static_cast<u32>(columns.kinds.size());
@@ -89,7 +86,7 @@ FabricGraph torus(u32 side, bool wraps) {
 }
 
 double slow_cost(const FabricGraph& graph, u32 from, u32 to) {
-    Vector<double> cost(graph.devices(), std::numeric_limits<double>::infinity());
+    std::vector<double> cost(graph.devices(), std::numeric_limits<double>::infinity());
     cost[from] = 0.0;
     for (u32 round = 0; round < graph.devices(); ++round) {
         for (u32 at = 0; at < graph.links(); ++at) {
@@ -99,7 +96,7 @@ double slow_cost(const FabricGraph& graph, u32 from, u32 to) {
     return cost[to];
 }
 
-double cost_of(const FabricGraph& graph, const Vector<u32>& path) {
+double cost_of(const FabricGraph& graph, const std::vector<u32>& path) {
     double sum = 0.0;
     for (u32 at : path) {
         sum += graph.weight(at);
@@ -107,7 +104,7 @@ double cost_of(const FabricGraph& graph, const Vector<u32>& path) {
     return sum;
 }
 
-void joins_its_ends(const FabricGraph& graph, const Flow& flow, const Vector<u32>& path) {
+void joins_its_ends(const FabricGraph& graph, const Flow& flow, const std::vector<u32>& path) {
     u32 at = flow.from;
     for (u32 taken : path) {
         check(graph.from(taken) == at, "a link that begins elsewhere", taken);
@@ -120,8 +117,8 @@ void joins_its_ends(const FabricGraph& graph, const Flow& flow, const Vector<u32
 void routes_well(const FabricGraph& graph, const char* name, bool is_cheapest) {
     const std::unique_ptr<Routing> one = make_routing(graph, {name, {}, 7});
     const std::unique_ptr<Routing> other = make_routing(graph, {name, {}, 7});
-    Vector<u32> path;
-    Vector<u32> again;
+    std::vector<u32> path;
+    std::vector<u32> again;
     for (u32 from = 0; from < graph.ranks(); ++from) {
         for (u32 to = 0; to < graph.ranks(); ++to) {
             const Flow flow{from, to, 3, 5};
@@ -141,16 +138,14 @@ void routes_well(const FabricGraph& graph, const char* name, bool is_cheapest) {
     }
 }
 
-// A divided flow comes to its end whole, leaves every device as it came there, evenly over the links that
-// cheapest ways go on by, each behind those that lead to it.
 void divides_well(const FabricGraph& graph) {
     const std::unique_ptr<Routing> routing = make_routing(graph, {"even_spray", {}, 7});
     Division division;
     for (u32 from = 0; from < graph.ranks(); ++from) {
         for (u32 to = 0; to < graph.ranks(); ++to) {
             routing->divide({from, to, 3, 5}, division);
-            Vector<double> there(graph.devices());
-            Vector<u32> left(graph.devices());
+            std::vector<double> there(graph.devices());
+            std::vector<u32> left(graph.devices());
             there[from] = 1.0;
             for (std::size_t hop = 0; hop < division.links.size(); ++hop) {
                 const u32 link = division.links[hop];
@@ -171,7 +166,6 @@ void divides_well(const FabricGraph& graph) {
     }
 }
 
-// Every way of two leaves is up/down; of a ring of five switches, some pairs have no such way.
 void up_down_never_goes_up_after_down() {
     const FabricGraph tree = two_leaves();
     routes_well(tree, "up_down", true);
@@ -182,7 +176,7 @@ void up_down_never_goes_up_after_down() {
     }
     const FabricGraph ring(columns);
     const std::unique_ptr<Routing> routing = make_routing(ring, {"up_down", {}, 0});
-    Vector<u32> path;
+    std::vector<u32> path;
     for (u32 from = 0; from < 5; ++from) {
         for (u32 to = 0; to < 5; ++to) {
             routing->route({from, to, 0, 0}, nullptr, path);
@@ -200,11 +194,11 @@ void hashes_spread() {
     const FabricGraph graph = two_leaves();
     const std::unique_ptr<Routing> ecmp = make_routing(graph, {"ecmp", {}, 1});
     const std::unique_ptr<Routing> spray = make_routing(graph, {"spray", {}, 1});
-    Vector<u32> path;
+    std::vector<u32> path;
     u32 by_flow = 0;
     u32 by_packet = 0;
     ecmp->route({0, 5, 0, 0}, nullptr, path);
-    const Vector<u32> first = path;
+    const std::vector<u32> first = path;
     for (u32 at = 0; at < 1000; ++at) {
         ecmp->route({0, 5, at, 0}, nullptr, path);
         by_flow += graph.to(path[1]) == 8;
@@ -225,7 +219,7 @@ struct Loads final : LinkLoads {
 void adaptive_avoids_the_busy_link() {
     const FabricGraph graph = two_leaves();
     const std::unique_ptr<Routing> routing = make_routing(graph, {"adaptive", {}, 1});
-    Vector<u32> path;
+    std::vector<u32> path;
     Loads loads;
     for (u32 number = 0; number < 50; ++number) {
         loads.busy = none;
@@ -236,13 +230,12 @@ void adaptive_avoids_the_busy_link() {
     }
 }
 
-// X first, then Y, each the shorter way round; as many hops as the distance.
 void dimensions_come_in_order() {
     for (const bool wraps : {false, true}) {
         for (u32 side : {2u, 3u, 4u, 5u}) {
             const FabricGraph graph = torus(side, wraps);
             const std::unique_ptr<Routing> routing = make_routing(graph, {"dimension_ordered", {}, 1});
-            Vector<u32> path;
+            std::vector<u32> path;
             for (u32 from = 0; from < graph.ranks(); ++from) {
                 for (u32 to = 0; to < graph.ranks(); ++to) {
                     routing->route({from, to, 0, 0}, nullptr, path);
@@ -260,7 +253,6 @@ void dimensions_come_in_order() {
     }
 }
 
-// Two ranks of a box with a slow way inside, a ring of it; a switch outside is as near.
 void a_flow_stays_in_its_box() {
     FabricColumns columns = devices(4, 2);
     link(columns, 0, 4);
@@ -270,7 +262,7 @@ void a_flow_stays_in_its_box() {
     }
     columns.box = {0, 0, 1, 1, 0, -1};
     const FabricGraph graph(columns);
-    Vector<u32> path;
+    std::vector<u32> path;
     make_routing(graph, {"ecmp", {{"stay_in_box", 1.0}}, 0})->route({0, 1, 0, 0}, nullptr, path);
     check(path.size() == 2 && graph.to(path[0]) == 4, "a flow leaves its box", 0);
     make_routing(graph, {"ecmp", {{"stay_in_box", 1.0}}, 0})->route({2, 3, 0, 0}, nullptr, path);
@@ -294,7 +286,7 @@ void a_flow_stays_in_its_box() {
 
 template <class Error>
 bool is_refused(const FabricGraph& graph, const RoutingChoice& choice, const Flow& flow) {
-    Vector<u32> path;
+    std::vector<u32> path;
     try {
         make_routing(graph, choice)->route(flow, nullptr, path);
         return false;

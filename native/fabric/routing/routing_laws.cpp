@@ -5,9 +5,9 @@
 #include <random>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include "base/unsupported.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -40,7 +40,7 @@ public:
     }
 
     // Switches have none.
-    TrialFabric& on_grid(u32 dimensions, const Vector<i32>& of_ranks) {
+    TrialFabric& on_grid(u32 dimensions, const std::vector<i32>& of_ranks) {
         columns_.dimensions = dimensions;
         columns_.coordinates = of_ranks;
         columns_.coordinates.resize(columns_.kinds.size() * dimensions, -1);
@@ -56,7 +56,7 @@ private:
 FabricGraph trial_star() {
     constexpr u32 ranks = 5;
     TrialFabric fabric(ranks, 1);
-    Vector<i32> coordinates;
+    std::vector<i32> coordinates;
     for (u32 rank = 0; rank < ranks; ++rank) {
         fabric.join(rank, ranks);
         coordinates.push_back(static_cast<i32>(rank));
@@ -79,7 +79,7 @@ FabricGraph trial_leaves() {
 FabricGraph trial_torus() {
     constexpr u32 side = 4;
     TrialFabric fabric(side * side, 0);
-    Vector<i32> coordinates;
+    std::vector<i32> coordinates;
     for (u32 rank = 0; rank < side * side; ++rank) {
         const u32 x = rank % side;
         const u32 y = rank / side;
@@ -139,18 +139,17 @@ private:
         }
     }
 
-    Vector<u32> path_of(Routing& routing, const Flow& flow, const LinkLoads* loads = nullptr) const {
-        Vector<u32> path;
+    std::vector<u32> path_of(Routing& routing, const Flow& flow, const LinkLoads* loads = nullptr) const {
+        std::vector<u32> path;
         routing.route(flow, loads, path);
         return path;
     }
 
     void check(const Flow& flow) {
-        const Vector<u32> path = path_of(*routing_, flow);
+        const std::vector<u32> path = path_of(*routing_, flow);
         if (!joins(flow, path)) {
             return;
         }
-        // Asked three times, after others, and of a new instance.
         const std::unique_ptr<Routing> other = make();
         path_of(*other, {flow.to, flow.from, 1, 0});
         for (u32 times = 0; times < 3; ++times) {
@@ -173,7 +172,7 @@ private:
         }
     }
 
-    bool joins(const Flow& flow, const Vector<u32>& path) {
+    bool joins(const Flow& flow, const std::vector<u32>& path) {
         std::vector<bool> is_taken(graph_.links());
         u32 at = flow.from;
         for (const u32 link : path) {
@@ -198,10 +197,10 @@ private:
     void check_division(const Flow& flow) {
         Division division;
         routing_->divide(flow, division);
-        Vector<double> there(graph_.devices());
+        std::vector<double> there(graph_.devices());
         std::vector<bool> is_left(graph_.devices());
         there[flow.from] = 1.0;
-        Vector<double> leaves(graph_.devices());
+        std::vector<double> leaves(graph_.devices());
         for (std::size_t hop = 0; hop < division.links.size(); ++hop) {
             const u32 link = division.links[hop];
             is_left[graph_.from(link)] = true;
@@ -231,11 +230,10 @@ private:
     std::string broken_;
 };
 
-// Of three ranks the last has no link.
 std::string broken_without_a_way(const RoutingKind& kind) {
     TrialFabric fabric(3, 0);
     const FabricGraph graph = fabric.join(0, 1).graph();
-    Vector<u32> path;
+    std::vector<u32> path;
     try {
         kind.make(graph, {kind.name, {}, trial_seed})->route({0, 2, 0, 0}, nullptr, path);
     } catch (const Unsupported&) {
@@ -250,7 +248,7 @@ std::string broken_without_a_way(const RoutingKind& kind) {
 }  // namespace
 
 std::string broken_law(const RoutingKind& kind) {
-    Vector<std::pair<std::string, FabricGraph>> fabrics;
+    std::vector<std::pair<std::string, FabricGraph>> fabrics;
     fabrics.push_back({"a star of 5", trial_star()});
     fabrics.push_back({"two leaves under two spines", trial_leaves()});
     fabrics.push_back({"a torus of 4 x 4", trial_torus()});

@@ -1,4 +1,4 @@
-// The laws of every routing, checked over a star, leaves and spines, a torus and random graphs.
+// The laws of every routing.
 #pragma once
 
 #include <string>

@@ -22,7 +22,7 @@ class Wrong final : public HopByHop {
 public:
     using HopByHop::HopByHop;
 
-    void route(const Flow& flow, const LinkLoads* loads, Vector<u32>& path) override {
+    void route(const Flow& flow, const LinkLoads* loads, std::vector<u32>& path) override {
         if (fault == Fault::no_way_is_a_way && graph_.out(flow.to).empty()) {
             path.clear();
             return;

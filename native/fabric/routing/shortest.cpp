@@ -1,5 +1,4 @@
-// Shortest: the cheapest way; of several, the first link at every device. Parallel links idle, as
-// in a network without multipath.
+// Shortest: the cheapest way; of several, the first link at every device.
 #include "fabric/routing/hop_by_hop.hpp"
 
 namespace yantra {

@@ -1,6 +1,5 @@
 // Spray: every packet takes one of the cheapest ways by its own hash (Dixit, Prakash, Hu and
-// Kompella, "On the impact of packet spraying in data center networks", INFOCOM 2013). Networks
-// without packets split a message into a stated number of parts.
+// Kompella, INFOCOM 2013).
 #include "fabric/routing/hop_by_hop.hpp"
 
 namespace yantra {

@@ -1,13 +1,11 @@
-// Up/down: up from the ranks, then down, never up again, so that no cycle of links can deadlock
-// (Schroeder et al., "Autonet: a high-speed, self-configuring local area network", IEEE JSAC 1991,
-// with the ranks as bottom instead of one root). Up is further from the nearest rank or, at equal
-// height, to a lower number. Of the ways with fewest hops, one by a hash of the flow; weights are
-// ignored. In a tree these are the shortest ways; elsewhere a way may not exist.
+// Up/down: up from the ranks, then down, so that no cycle can deadlock (Schroeder et al.,
+// "Autonet", IEEE JSAC 1991). Up is further from the nearest rank. Of the ways with fewest hops,
+// one by hash. A way may not exist.
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/unsupported.hpp"
-#include "base/vector.hpp"
 #include "fabric/routing/hop_by_hop.hpp"
 
 namespace yantra {
@@ -15,8 +13,8 @@ namespace yantra {
 namespace {
 
 struct UpDownField {
-    Vector<u16> down;    // only over links down
-    Vector<u16> any;     // up, then down
+    std::vector<u16> down;    // only over links down
+    std::vector<u16> any;     // up, then down
     std::size_t bytes() const { return (down.size() + any.size()) * sizeof(u16); }
 };
 
@@ -26,7 +24,7 @@ class UpDown final : public HopByHop {
 public:
     UpDown(const FabricGraph& graph, const RoutingChoice& choice) : HopByHop(graph, choice) { find_heights(); }
 
-    void route(const Flow& flow, const LinkLoads*, Vector<u32>& path) override {
+    void route(const Flow& flow, const LinkLoads*, std::vector<u32>& path) override {
         path.clear();
         if (flow.from == flow.to) {
             return;
@@ -47,17 +45,17 @@ private:
     u32 choose(const Flow& flow, u32 device, std::span<const u32> links, const LinkLoads*) override {
         return pick(seed_, {flow.from, flow.to, flow.number, 0}, device, links.size());
     }
-    u32 take(std::span<const u32> links, const Flow& flow, u32 device, Vector<u32>& path) {
+    u32 take(std::span<const u32> links, const Flow& flow, u32 device, std::vector<u32>& path) {
         path.push_back(links[choose(flow, device, links, nullptr)]);
         return graph_.to(path.back());
     }
-    u32 path_end(const Vector<u32>& path, const Flow& flow) const {
+    u32 path_end(const std::vector<u32>& path, const Flow& flow) const {
         return path.empty() ? flow.from : graph_.to(path.back());
     }
 
     void find_heights() {
         height_.assign(graph_.devices(), none);
-        Vector<u32> found;
+        std::vector<u32> found;
         for (u32 rank = 0; rank < graph_.ranks(); ++rank) {
             height_[rank] = 0;
             found.push_back(rank);
@@ -83,7 +81,7 @@ private:
         field.down.assign(region.relays(), far);
         field.any.assign(region.relays(), far);
         field.down[to] = field.any[to] = 0;
-        Vector<std::pair<u32, bool>> found{{to, true}, {to, false}};   // whether only links down are left
+        std::vector<std::pair<u32, bool>> found{{to, true}, {to, false}};   // whether only links down are left
         for (std::size_t next = 0; next < found.size(); ++next) {
             const auto [at, goes_down] = found[next];
             const u16 hops = static_cast<u16>((goes_down ? field.down : field.any)[at] + 1);
@@ -102,7 +100,7 @@ private:
         return field;
     }
 
-    void climb(Region& region, u32 from, u32 to, const Flow& flow, Vector<u32>& path) {
+    void climb(Region& region, u32 from, u32 to, const Flow& flow, std::vector<u32>& path) {
         FieldCache<UpDownField>& cache = caches_.try_emplace(&region, region.relays()).first->second;
         const UpDownField& field =
             cache.get(region.number(to), [&](u32 number) { return search(region, number); });
@@ -128,9 +126,9 @@ private:
         }
     }
 
-    Vector<u32> height_;   // by device: hops to the nearest rank
+    std::vector<u32> height_;   // by device: hops to the nearest rank
     std::unordered_map<const Region*, FieldCache<UpDownField>> caches_;
-    Vector<u32> links_;
+    std::vector<u32> links_;
 };
 
 const RegisteredRouting registered_up_down({

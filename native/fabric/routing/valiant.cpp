@@ -1,9 +1,7 @@
-// Valiant: through an intermediate device drawn by a hash of the flow, so that any traffic loads
-// links like a random one (Valiant, "A scheme for fast parallel communication", SIAM J. Computing
-// 1982). Trade-off: twice the hops, so half the throughput of even patterns. Intermediates are
-// switches outside boxes, else inside, else ranks; a flow within a box stays there if the box's
-// links join it.
-#include "base/vector.hpp"
+// Valiant: through an intermediate device drawn by a hash of the flow (Valiant, SIAM J. Computing
+// 1982): switches outside boxes, else inside, else ranks. Trade-off: twice the hops.
+#include <vector>
+
 #include "fabric/routing/hop_by_hop.hpp"
 
 namespace yantra {
@@ -14,7 +12,7 @@ class Valiant final : public HopByHop {
 public:
     Valiant(const FabricGraph& graph, const RoutingChoice& choice) : HopByHop(graph, choice) {}
 
-    void route(const Flow& flow, const LinkLoads* loads, Vector<u32>& path) override {
+    void route(const Flow& flow, const LinkLoads* loads, std::vector<u32>& path) override {
         path.clear();
         Region& region = region_of(flow);
         const u32 between = device_between(region, flow);
@@ -34,7 +32,7 @@ private:
     }
 
     u32 device_between(const Region& region, const Flow& flow) {
-        Vector<u32>& candidates = between_[&region];
+        std::vector<u32>& candidates = between_[&region];
         const auto is_switch = [this](u32 device) { return graph_.kind(device) == DeviceKind::switched; };
         collect(region, candidates, [&](u32 device) { return is_switch(device) && graph_.box(device) == none; });
         collect(region, candidates, is_switch);
@@ -42,9 +40,8 @@ private:
         return candidates[pick(seed_, {flow.from, flow.to, flow.number, 0}, none, candidates.size())];
     }
 
-    // Collects candidates if there are none yet.
     template <class IsSort>
-    static void collect(const Region& region, Vector<u32>& candidates, IsSort&& is_sort) {
+    static void collect(const Region& region, std::vector<u32>& candidates, IsSort&& is_sort) {
         for (u32 at = 0, others = candidates.empty() ? region.relays() : 0; at < others; ++at) {
             if (is_sort(region.relay(at))) {
                 candidates.push_back(region.relay(at));
@@ -52,7 +49,7 @@ private:
         }
     }
 
-    void cut_link_taken_twice(Vector<u32>& path, std::size_t there) const {
+    void cut_link_taken_twice(std::vector<u32>& path, std::size_t there) const {
         for (std::size_t later = path.size(); later-- > there;) {
             for (std::size_t before = 0; before < there; ++before) {
                 if (path[before] == path[later]) {
@@ -64,7 +61,7 @@ private:
         }
     }
 
-    std::unordered_map<const Region*, Vector<u32>> between_;
+    std::unordered_map<const Region*, std::vector<u32>> between_;
 };
 
 const RegisteredRouting registered_valiant({

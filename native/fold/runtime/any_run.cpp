@@ -2,10 +2,10 @@
 
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "base/ensure.hpp"
 #include "base/too_long.hpp"
-#include "base/vector.hpp"
 #include "fold/runtime/folded_run.hpp"
 #include "run/simulation.hpp"
 
@@ -32,7 +32,7 @@ public:
     void pass_no_rounds() { whole_->collectives().exchange().pass_no_rounds(); }
     void note(Notes notes) override {
         if (whole_) {
-            whole_->executor().note(notes);
+            whole_->executor().log().keep(notes);
         }
     }
     void start() override {
@@ -76,7 +76,7 @@ private:
             throw;
         }
     }
-    u32 submit(const Vector<u32>& ranks, const Vector<std::shared_ptr<Job>>& jobs,
+    u32 submit(const std::vector<u32>& ranks, const std::vector<std::shared_ptr<Job>>& jobs,
                u64 tick) override {
         ensure(ranks.size() == jobs.size(), "a rank for each job");
         Simulation::Jobs of_ranks;
@@ -86,9 +86,9 @@ private:
         return whole_->submit(of_ranks, tick);
     }
     bool withdraw(u32 arrival) override { return whole_->withdraw(arrival); }
-    Vector<u32> take_ended() override { return whole_->take_ended(); }
+    std::vector<u32> take_ended() override { return whole_->take_ended(); }
     ArrivedJobs arrival(u32 number) override {
-        const Executor::Arrival& of = whole_->arrival(number);
+        const LaterJobs::Arrival& of = whole_->arrival(number);
         return {of.begun, of.ended, of.first_place};
     }
     std::optional<Tie> tie() const {

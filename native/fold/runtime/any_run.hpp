@@ -1,16 +1,14 @@
-// AnyRun: a run, whole or folded, plain or recorded, from outside.
-//
-// Hides the two variants (base/variant.hpp), so bind/ compiles once without their headers.
-// Trade-off: a virtual call per some hundred thousand events.
+// AnyRun: a run, whole or folded, plain or recorded, so that bind/ compiles once. Trade-off: a
+// virtual call per some hundred thousand events.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/types.hpp"
 #include "base/variant.hpp"
-#include "base/vector.hpp"
 #include "execution/happening.hpp"
 #include "fold/folding.hpp"
 #include "model/model.hpp"
@@ -28,11 +26,10 @@ struct Tie {
     u32 other_node = none;
 };
 
-// And where the times of their nodes are.
 struct ArrivedJobs {
     u64 begun = never;
     u64 ended = never;
-    Vector<u32> first_node;   // by job, in order of submission
+    std::vector<u32> first_node;   // by job, in order of submission
 };
 
 struct RunProgress {
@@ -50,11 +47,10 @@ struct RunStop {
 // Only if every rank runs.
 class ArrivingWork {
 public:
-    // Jobs that begin at a tick; returns their number.
-    virtual u32 submit(const Vector<u32>& ranks, const Vector<std::shared_ptr<Job>>& jobs,
+    virtual u32 submit(const std::vector<u32>& ranks, const std::vector<std::shared_ptr<Job>>& jobs,
                        u64 tick) = 0;
     virtual bool withdraw(u32 arrival) = 0;
-    virtual Vector<u32> take_ended() = 0;
+    virtual std::vector<u32> take_ended() = 0;
     virtual ArrivedJobs arrival(u32 number) = 0;
 
 protected:
@@ -68,7 +64,6 @@ public:
     AnyRun& operator=(const AnyRun&) = delete;
     virtual ~AnyRun() = default;
 
-    // A folded run notes nothing, as it does not know the order within a class.
     virtual void note(Notes notes) = 0;
     virtual void start() = 0;
     // As Simulation::run_for and FoldedRun::run_for.
@@ -87,12 +82,12 @@ public:
     virtual Recording take_recording() = 0;
 };
 
-// `folding`: null to run every rank. The model must outlive the result.
+// The model must outlive the result.
 namespace plain {
 class Shortcuts;
 using MakeShortcuts = std::unique_ptr<Shortcuts> (*)(const Model&, const ActorClasses&);
 
-// `shortcuts`: makes them for a folded run; null: none, so every message is simulated.
+// `shortcuts`: null to simulate every message.
 std::unique_ptr<AnyRun> make_run(const Model& model, bool match_by_tag,
                                  std::shared_ptr<const Folding> folding, MakeShortcuts shortcuts);
 }  // namespace plain

@@ -1,9 +1,9 @@
 #include "fold/runtime/folded_links.hpp"
 
 #include <utility>
+#include <vector>
 
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -12,7 +12,7 @@ FoldedLinks::FoldedLinks(const Grid& grid, TimeScale scale, Engine& engine,
     : StoreAndForwardNetwork(grid, scale, engine, classes.dimension),
       classes_(classes),
       offered_(classes.dimension.size()) {
-    Vector<u32> one_of_class(classes.dimension.size());
+    std::vector<u32> one_of_class(classes.dimension.size());
     for (u32 link = 0; link < classes.class_of.size(); ++link) {
         if (classes.class_of[link] != none) {
             one_of_class[classes.class_of[link]] = link;
@@ -62,16 +62,16 @@ bool FoldedLinks::in_one_order(const Offered& first, const Offered& second) cons
            sent_in_one_order_(first.cause, second.cause);
 }
 
-Vector<LinkUse> FoldedLinks::uses() const {
-    Vector<LinkUse> uses;
+std::vector<LinkUse> FoldedLinks::uses() const {
+    std::vector<LinkUse> uses;
     for (const Link& link : links_) {
         uses.push_back(link.use);
     }
     return uses;
 }
 
-Vector<LinkUse> FoldedLinks::dimensions() const {
-    Vector<LinkUse> total(grid_.dimensions());
+std::vector<LinkUse> FoldedLinks::dimensions() const {
+    std::vector<LinkUse> total(grid_.dimensions());
     for (u32 at = 0; at < links_.size(); ++at) {
         LinkUse& sum = total[links_[at].dimension];
         sum.bytes += links_[at].use.bytes * classes_.count[at];
@@ -81,9 +81,9 @@ Vector<LinkUse> FoldedLinks::dimensions() const {
     return total;
 }
 
-Vector<LinkRecord> FoldedLinks::records(const Links& links, const LinkClasses& classes,
-                                             const Vector<LinkUse>& uses) {
-    Vector<LinkRecord> records;
+std::vector<LinkRecord> FoldedLinks::records(const Links& links, const LinkClasses& classes,
+                                             const std::vector<LinkUse>& uses) {
+    std::vector<LinkRecord> records;
     for (u32 link = 0; link < links.count(); ++link) {
         const u32 at = classes.class_of[link];
         if (at != none && uses[at].messages > 0) {

@@ -1,15 +1,11 @@
-// FoldedLinks: store-and-forward of a folded run, one link for each class (found by
-// fold/link_classes.hpp).
-//
-// Valid while all links of a class serve in one order. Two messages of one tick are ordered if
-// their rank sends them in order (send_order.hpp) or their last hops began in different ticks.
-// Others clash, as rank numbers would decide. A message that comes as the link becomes free does
-// not: it leaves in this tick either way.
+// FoldedLinks: store-and-forward of a folded run, one link for each class (fold/link_classes.hpp),
+// valid while all links of a class serve in one order: that of sends (send_order.hpp) or of last
+// hops. Other messages of one tick clash.
 #pragma once
 
 #include <functional>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "network/store_and_forward.hpp"
 
 namespace yantra {
@@ -19,7 +15,6 @@ inline namespace YANTRA_RUN {
 class FoldedLinks final : public StoreAndForwardNetwork {
 public:
     using Clash = std::function<void(const Links& links, u32 link)>;
-    // Whether all ranks of a class send the messages of two causes in this order.
     using InOneOrder = std::function<bool(u64 first, u64 second)>;
 
     static constexpr u64 unknown = ~u64{0};
@@ -33,13 +28,13 @@ public:
     NetworkCapabilities capabilities() override { return {}; }   // classes of links are numbered
                                                                  // differently
     // On demand only: see records().
-    Vector<LinkRecord> links() const override { return {}; }
-    Vector<LinkUse> dimensions() const override;
+    std::vector<LinkRecord> links() const override { return {}; }
+    std::vector<LinkUse> dimensions() const override;
 
     // By class of links.
-    Vector<LinkUse> uses() const;
-    static Vector<LinkRecord> records(const Links& links, const LinkClasses& classes,
-                                           const Vector<LinkUse>& uses);
+    std::vector<LinkUse> uses() const;
+    static std::vector<LinkRecord> records(const Links& links, const LinkClasses& classes,
+                                           const std::vector<LinkUse>& uses);
 
 private:
     struct Offered {
@@ -56,8 +51,8 @@ private:
     InOneOrder sent_in_one_order_;
     Clash clash_;
     u64 cause_ = unknown;
-    Vector<Offered> offered_;   // by class
-    Vector<u32> crossed_;       // by transit: its last link's class
+    std::vector<Offered> offered_;   // by class
+    std::vector<u32> crossed_;       // by transit: its last link's class
 };
 
 }  // namespace YANTRA_RUN

@@ -1,10 +1,10 @@
 #include "fold/runtime/folded_run.hpp"
 
 #include <utility>
+#include <vector>
 
 #include "base/ensure.hpp"
 #include "base/interruption.hpp"
-#include "base/vector.hpp"
 #include "fold/runtime/folded_ways.hpp"
 #include "network/level.hpp"
 #include "run/charges.hpp"
@@ -71,7 +71,7 @@ bool FoldedRun::run_for(u64 events) {
 }
 
 Outcome FoldedRun::of_all(Outcome out) const {
-    const Vector<u32>& class_of = folding_->class_of;
+    const std::vector<u32>& class_of = folding_->class_of;
     Outcome of_classes;
     std::swap(of_classes.finish, out.finish);
     std::swap(of_classes.compute_busy, out.compute_busy);

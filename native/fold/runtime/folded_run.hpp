@@ -1,9 +1,6 @@
-// FoldedRun: a run of one rank for each class.
-//
-// Its actors are classes, its network has one link per class, a guard watches order within a tick,
-// and shortcuts save events unless it is recorded. A representative's message to rank p reaches the
-// representative of p's class as that of its own peer: the same class and distance, so the same
-// tick.
+// FoldedRun: a run of one rank for each class, with one link per class, a guard of order within a
+// tick, and shortcuts unless recorded. A message to rank p reaches p's representative as that of
+// its own peer: same class and distance, so same tick.
 #pragma once
 
 #include <memory>
@@ -23,13 +20,12 @@ public:
               std::unique_ptr<Shortcuts> shortcuts);
 
     void start() { run_.start(); }
-    // Runs at most `events`. True at the end, or if ranks entered different collectives or an order
-    // may differ within a class.
+    // True at the end, or if ranks entered different collectives or an order may differ within a
+    // class.
     bool run_for(u64 events);
 
     Outcome outcome() const { return of_all(run_.outcome()); }
     Outcome take_outcome() { return of_all(run_.take_outcome()); }
-    // Empty if the run holds for all.
     const TickOrder& order() const { return guard_.found(); }
     std::optional<Mismatch> mismatch() const { return run_.mismatch(); }
     u64 now() const { return run_.now(); }

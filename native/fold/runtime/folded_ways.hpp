@@ -1,15 +1,13 @@
-// FoldedWays: one link for each class of links, for a network that shares them.
-//
-// It carries as many of a class's messages, and as much of their bytes, as the search found
-// (fold/flow_partition.hpp). Messages of one pair in one tick, one following the other, clash, as
-// rank numbers would decide. Trade-off: only pairs that the search knew have ways.
+// FoldedWays: one link for each class of links, for a network that shares them
+// (fold/flow_partition.hpp). Messages of one pair in one tick clash. Trade-off: only pairs that the
+// search knew have ways.
 #pragma once
 
 #include <functional>
 #include <utility>
+#include <vector>
 
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 #include "fold/flow_classes.hpp"
 #include "network/ways.hpp"
 
@@ -25,7 +23,7 @@ public:
     u32 links() const override { return static_cast<u32>(classes_.one_of.size()); }
     u32 one_of(u32 of_class) const override { return classes_.one_of[of_class]; }
     u32 place(RankId rank) const override { return rank.index(); }
-    const Vector<u32>* class_of() const override { return &classes_.class_of; }
+    const std::vector<u32>* class_of() const override { return &classes_.class_of; }
     void came_at_once(u32 from, u32 to) override { clash_(from, to); }
 
     void find(u32 from, u32 to, u32 /*packet*/, const LinkLoads* /*loads*/, Way& way) override {
@@ -34,8 +32,8 @@ public:
         way = found->second;
     }
 
-    Vector<LinkUse> uses(const Vector<LinkUse>& of_classes) const override {
-        Vector<LinkUse> sums(groups());
+    std::vector<LinkUse> uses(const std::vector<LinkUse>& of_classes) const override {
+        std::vector<LinkUse> sums(groups());
         for (u32 of_class = 0; of_class < of_classes.size(); ++of_class) {
             LinkUse& sum = sums[group(of_class)];
             sum.bytes += of_classes[of_class].bytes * classes_.count[of_class];
@@ -44,8 +42,8 @@ public:
         }
         return sums;
     }
-    Vector<LinkRecord> records(const Vector<LinkUse>& of_classes) const override {
-        Vector<LinkUse> of_links(Ways::links());
+    std::vector<LinkRecord> records(const std::vector<LinkUse>& of_classes) const override {
+        std::vector<LinkUse> of_links(Ways::links());
         for (u32 link = 0; link < of_links.size(); ++link) {
             const u32 of_class = classes_.class_of[link];
             of_links[link] = of_class == none ? LinkUse{} : of_classes[of_class];

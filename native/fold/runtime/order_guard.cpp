@@ -1,8 +1,7 @@
 #include "fold/runtime/order_guard.hpp"
 
 #include <algorithm>
-
-#include "base/vector.hpp"
+#include <vector>
 
 namespace yantra {
 
@@ -20,7 +19,7 @@ void OrderGuard::watch(const Engine& engine, const Executor& executor, const Chu
     executor_ = &executor;
     queues_ = &queues;
     links_ = links;
-    for (Vector<u64>& grew_in : grew_in_) {
+    for (std::vector<u64>& grew_in : grew_in_) {
         grew_in.assign(queues.queues_per_set(), 0);
     }
     if (links != nullptr) {
@@ -38,7 +37,6 @@ void OrderGuard::messages_come_at_once(u32 from, u32 to) {
                 none);
 }
 
-// With one at a time, all that wait have one priority and what enters is last.
 bool OrderGuard::has_one_collective_at_a_time() const {
     const ResourceMap& slots = model_.work.resources;
     const bool in_one_slot = std::all_of(
@@ -60,22 +58,20 @@ void OrderGuard::actor_changes(ActorId actor) {
         [&](u32 queue) { return queues_->waits(actor, queue); });
 }
 
-// As bits: slots that the node frees or its children want, and slots left open although wanted (the
-// quirk of skipped nodes).
 u64 OrderGuard::slots_around(ActorId actor, NodeId node) {
-    const Executor::OfActor& a = executor_->state().actors[actor];
+    const Nodes::OfActor& a = executor_->state().actors[actor];
     const Job& job = *a.parts.front().job;
     u64& around = known_slots(actor, job)[node.index()];
     if (around == 0) {
         around = slots_of(job, node.index());
     }
-    return around == TickOrder::everything
-               ? around
-               : around | a.ready.wanted([&](u32 slot) { return executor_->slot_open(actor, slot); });
+    return around == TickOrder::everything ? around : around | a.ready.wanted([&](u32 slot) {
+        return executor_->nodes().slot_open(actor, slot);
+    });
 }
 
-Vector<u64>& OrderGuard::known_slots(ActorId actor, const Job& job) {
-    Vector<u64>*& known = slots_of_actor_[actor.index()];
+std::vector<u64>& OrderGuard::known_slots(ActorId actor, const Job& job) {
+    std::vector<u64>*& known = slots_of_actor_[actor.index()];
     if (known == nullptr) {
         known = &slots_of_job_[&job];
         known->resize(job.ops.size());
@@ -113,7 +109,6 @@ void OrderGuard::message_posted(ActorId actor, u64 bytes, u32 tag, u32 channel_e
     }
 }
 
-// Collectives of one tick commute only if they share neither numbers nor queues.
 void OrderGuard::collective_starts(ActorId actor, u32 communicator) {
     const bool apart = !model_.semantics.quirks.phases_as_ready && !model_.semantics.quirks.half_queues &&
                        model_.collectives.system.inter_dimension == InterDimension::ascending;

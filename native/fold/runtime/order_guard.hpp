@@ -1,13 +1,11 @@
-// OrderGuard: ends a folded run where order within a tick matters to some rank of a class.
-//
-// Nodes and chunks are judged in tick_order.hpp, messages on store-and-forward links in
-// send_order.hpp.
+// OrderGuard: ends a folded run where order within a tick matters to some rank of a class
+// (tick_order.hpp, send_order.hpp).
 #pragma once
 
 #include <string>
 #include <unordered_map>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "collective/runtime/queues.hpp"
 #include "engine/order_watcher.hpp"
 #include "execution/executor.hpp"
@@ -20,13 +18,11 @@ namespace yantra::inline YANTRA_RUN {
 class OrderGuard final : public OrderWatcher {
 public:
     OrderGuard(const Model& model, const ActorClasses& classes);
-    // `links`: null if messages wait for none.
     void watch(const Engine& engine, const Executor& executor, const ChunkQueues& queues,
                FoldedLinks* links);
 
     const TickOrder& found() const { return ticks_; }
 
-    // Messages of a pair in one tick, one following the other.
     void messages_come_at_once(u32 from, u32 to);
 
     void event_begins() override { ticks_.next_event(); }
@@ -47,7 +43,7 @@ public:
 private:
     u64 now() const { return engine_->now(); }
     u64 slots_around(ActorId actor, NodeId node);
-    Vector<u64>& known_slots(ActorId actor, const Job& job);
+    std::vector<u64>& known_slots(ActorId actor, const Job& job);
     static u64 slots_of(const Job& job, u32 node);
     bool has_one_collective_at_a_time() const;
 
@@ -59,10 +55,9 @@ private:
     TickOrder ticks_;
     SendOrder sends_;
     bool one_at_a_time_;
-    std::unordered_map<const Job*, Vector<u64>> slots_of_job_;   // by node, as requested: or 0
-    Vector<Vector<u64>*> slots_of_actor_;
-    // By communicator class and queue: the event in which phases were last added.
-    Vector<Vector<u64>> grew_in_;
+    std::unordered_map<const Job*, std::vector<u64>> slots_of_job_;   // by node, as requested: or 0
+    std::vector<std::vector<u64>*> slots_of_actor_;
+    std::vector<std::vector<u64>> grew_in_;
 };
 
 }  // namespace yantra

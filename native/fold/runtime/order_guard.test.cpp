@@ -1,14 +1,11 @@
-// What the guard infers: which messages can be confused, whose turns in a group are open, and in what
-// order messages come to a link.
-//
-// Each law is a short history of one or two chunks or nodes, and whether the guard notes it.
-//
+// Which messages can be confused, whose turns are open, and in what order messages come to a link:
+// each law is a short history.
 // needs: the parts of a run
-#include "base/vector.hpp"
 #include "fold/runtime/order_guard.hpp"
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "model/test.hpp"
 #include "run/simulation.hpp"
@@ -26,13 +23,12 @@ constexpr ActorId actor{1};
 constexpr u64 big = u64{1} << 32U;
 
 Model idle_model() {
-    Vector<std::shared_ptr<const Job>> jobs(ranks, test::job_of({{test::timed(0, 1), {}}}));
+    std::vector<std::shared_ptr<const Job>> jobs(ranks, test::job_of({{test::timed(0, 1), {}}}));
     Model model = test::model_of({{Block::ring, ranks, 1.0, 10.0, 1.0}}, jobs);
     model.collectives.system.queues_per_dimension = 2;
     return model;
 }
 
-// Every rank as a class of its own, in two groups.
 ActorClasses own_classes() {
     ActorClasses classes;
     for (u32 rank = 0; rank < ranks; ++rank) {
@@ -45,7 +41,6 @@ ActorClasses own_classes() {
     return classes;
 }
 
-// Every link as a class of its own.
 LinkClasses own_links() {
     LinkClasses links;
     for (u32 link = 0; link < 2 * ranks; ++link) {
@@ -56,7 +51,7 @@ LinkClasses own_links() {
     return links;
 }
 
-// A guard and what happens around it. Each call of `event` begins another event of the tick.
+// Each call of `event` begins another event of the tick.
 class World {
 public:
     explicit World(const Model& model = idle_model()) : model_(model) {
@@ -68,7 +63,6 @@ public:
         event();
     }
     void event() { guard.event_begins(); }
-    // A chunk sends what was handed over, or a node what it has just posted, all over one link.
     void chunk_sends(u32 chunk) {
         guard.chunk_sends(actor, ChunkId(chunk), chunk);
         over_the_link();
@@ -82,7 +76,6 @@ public:
         guard.packet_handed_over(actor, ChunkId(chunk), ticks, reduction);
     }
     void starts(u32 chunk) { guard.exchange_starts(actor, ChunkId(chunk)); }
-    // What was noted since the last time.
     bool noted(const std::string& what = "") {
         const std::string& found = guard.found().found();
         return !found.empty() && found.find(what) != std::string::npos;
@@ -110,7 +103,7 @@ struct Posted {
 };
 
 void messages_stand_for_each_other_that_agree_in_all() {
-    Vector<Posted> all;
+    std::vector<Posted> all;
     for (const u64 bytes : {u64{3}, u64{4}, big + 3}) {
         for (const u32 tag : {3u, 4u}) {
             for (const u32 end : {3u, 4u}) {
@@ -237,7 +230,6 @@ void nodes_and_chunks_send_in_no_order() {
         node_first ? world.chunk_sends(0) : world.node_sends(1);
         check(world.noted(clash), "a node and a chunk", node_first);
     }
-    // The cause of a message that no node or chunk was made to send is unknown: a receive is not sent.
     World world;
     world.node_sends(1);
     world.guard.message_posted(actor, 2, 3, 7, false);
@@ -245,7 +237,6 @@ void nodes_and_chunks_send_in_no_order() {
     check(world.noted(clash), "a receive is no send", 0);
 }
 
-// Two packets that go in one tick: which of them was handed over or reduced in which.
 struct Way {
     u64 after;       // the hand-over of the first
     bool in_event;   // of the first
@@ -289,7 +280,6 @@ void two_chunks_send_in_the_order_of_what_came_before() {
     }
 }
 
-// What starts together goes in one order only if nothing else happens to the actor in that tick.
 void what_else_changes_an_actor_leaves_the_order_open() {
     for (u32 at = 0; at < 3; ++at) {
         World world;

@@ -1,16 +1,13 @@
-// SendOrder: whether an actor's sends of one tick are in one order throughout its class.
-//
-// An actor's events of a tick run in order of registration. So two chunks are ordered if their
-// packets were handed over, or began to be reduced, in different ticks; or in one event (chunks
-// that start together) if nothing else changed the actor's queues or nodes then. A chunk sends in
-// program order, an event in node order. All else counts as unknown.
+// SendOrder: whether an actor's sends of one tick are in one order throughout its class: those of
+// two chunks if handed over or reduced in different ticks, or in one event with no other change; a
+// chunk's and an event's are. All else counts as unknown.
 #pragma once
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/types.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -66,7 +63,7 @@ public:
     }
 
     u64 chunk_sends(u32 actor, u64 tick, u32 chunk, u64 name) {
-        Vector<Packet>& waiting = packets_[chunk];
+        std::vector<Packet>& waiting = packets_[chunk];
         Packet packet;
         bool on_time = false;
         if (!waiting.empty()) {
@@ -111,7 +108,7 @@ private:
         u64 event = unknown;
         bool several = false;      // events change the actor in this tick
         bool relied_on = false;    // the order within the one event was used
-        Vector<u32> started;  // chunks, in this tick
+        std::vector<u32> started;  // chunks, in this tick
     };
     struct Sender {
         u32 actor;
@@ -130,9 +127,9 @@ private:
         return senders_.size() - 1;
     }
 
-    Vector<Changes> changes_;                // by actor
-    Vector<Vector<Packet>> packets_;    // by chunk
-    Vector<Sender> senders_;                 // of the tick
+    std::vector<Changes> changes_;                // by actor
+    std::vector<std::vector<Packet>> packets_;    // by chunk
+    std::vector<Sender> senders_;                 // of the tick
     u64 tick_ = unknown;
 };
 

@@ -1,7 +1,4 @@
-// Messages are reported as sent in one order only where a log of all that happened says so.
-//
-// The oracle keeps every call for ever. Random calls of few chunks, events and ticks let all cases meet.
-#include "base/vector.hpp"
+// Messages are reported in one order only where a log of all that happened says so.
 #include "fold/runtime/send_order.hpp"
 
 #include <vector>
@@ -55,7 +52,7 @@ public:
         waiting_[chunk].push_back({packet, started_[chunk], ++now_});
     }
     Sender chunk_sends(u32 actor, u64 tick, u32 chunk, u64 name) {
-        Vector<HandedOver>& waiting = waiting_[chunk];
+        std::vector<HandedOver>& waiting = waiting_[chunk];
         Sender sender{actor, true, name};
         if (waiting.empty()) {
             return sender;
@@ -101,8 +98,6 @@ private:
         }
         return otherwise;
     }
-    // Its event counts if alone it changed the actor in its tick: up to the hand-over, or at all where
-    // the phase began among these changes.
     Packet known(u32 actor, const HandedOver& handed) const {
         Packet packet = handed.packet;
         const u64 tick = packet.handed_over;
@@ -121,10 +116,10 @@ private:
     }
 
     u64 now_ = 0;
-    Vector<Change> changes_;
-    Vector<Start> started_ = Vector<Start>(actors * chunks_each);
-    Vector<Vector<HandedOver>> waiting_ =
-        Vector<Vector<HandedOver>>(actors * chunks_each);
+    std::vector<Change> changes_;
+    std::vector<Start> started_ = std::vector<Start>(actors * chunks_each);
+    std::vector<std::vector<HandedOver>> waiting_ =
+        std::vector<std::vector<HandedOver>>(actors * chunks_each);
     std::vector<bool> relied_on_ = std::vector<bool>(actors);
     u64 relied_in_ = SendOrder::unknown;
 };
@@ -156,7 +151,6 @@ public:
                     fast_.chunk_sends(actor, tick_, chunk, chunk % 4), step);
         }
     }
-    // Only the event of the hand-over distinguishes two chunks.
     u64 in_order = 0;
     u64 open = 0;
 
@@ -201,7 +195,7 @@ private:
     test::Random random_;
     SendOrder fast_{actors};
     SlowOrder slow_;
-    Vector<Sender> senders_;   // of the tick
+    std::vector<Sender> senders_;   // of the tick
     u64 tick_ = 0;
     u64 event_ = 0;
 };

@@ -1,10 +1,10 @@
-// Shortcuts: what saves a folded run events (fold/shortcuts). A recorded run has none, as it needs
-// every cause.
+// Shortcuts: what saves a folded run events (fold/shortcuts).
 #pragma once
+
+#include <vector>
 
 #include "base/ids.hpp"
 #include "base/never.hpp"
-#include "base/vector.hpp"
 #include "collective/exchange/phase_times.hpp"
 #include "fold/runtime/order_guard.hpp"
 #include "network/network.hpp"
@@ -14,7 +14,6 @@ namespace yantra::inline YANTRA_RUN {
 
 class Shortcuts {
 public:
-    // When this actor has ended so many nodes.
     struct NextLook {
         ActorId actor{0};
         u64 nodes = never;
@@ -26,7 +25,7 @@ public:
     virtual PhaseTimes& times() = 0;
     // Called between ticks only; may move the run on.
     virtual NextLook look() = 0;
-    virtual void add_to(u64& messages, Vector<LinkUse>& dimensions) const = 0;
+    virtual void add_to(u64& messages, std::vector<LinkUse>& dimensions) const = 0;
     virtual u64 nodes_skipped() const = 0;
 };
 

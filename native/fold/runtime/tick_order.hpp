@@ -1,18 +1,14 @@
-// TickOrder: whether order within a tick could matter to an actor of a folded run.
-//
-// Events of a tick run in order of scheduling, which differs within a class. Noted here are those
-// that may not commute: ends of nodes that want the same slots, chunks that enter a queue or
-// overtake in it, collectives with a common counter, interchangeable messages. Slots and queues
-// matter only if somebody still waits at the end of the tick. Conservative: a doubt ends the folded
-// run.
+// TickOrder: whether order within a tick could matter to an actor of a folded run: nodes that want
+// the same slots, chunks that enter a queue or overtake in it, collectives with a common counter,
+// interchangeable messages. Conservative: a doubt ends the folded run.
 #pragma once
 
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/types.hpp"
-#include "base/vector.hpp"
 #include "transport/matcher.hpp"
 
 namespace yantra {
@@ -25,7 +21,7 @@ public:
 
     void next_event() { ++event_; }
 
-    // `slots`: that the node holds or its children want; `everything` for any.
+    // `slots`: that the node holds or its children want.
     void node_ends(u32 actor, u64 tick, u32 node, u64 slots) {
         Touched& t = at(actor, tick);
         for (const End& end : t.ends) {
@@ -45,7 +41,7 @@ public:
         t.ends.push_back({event_, slots, node});
     }
 
-    // `behind`: after all that wait. `strict`: the order of the running ones counts too.
+    // `strict`: the order of the running ones counts too.
     void enters(u32 actor, u64 tick, u32 queue, bool behind, bool strict) {
         if (visit(at(actor, tick), {event_, queue, true, behind, false}) && strict) {
             note("two chunks move in one queue in one tick", actor);
@@ -56,7 +52,6 @@ public:
         visit(at(actor, tick), {event_, queue, false, true, false});
     }
 
-    // Collectives of one `counter` take numbers and queues in order.
     void collective_starts(u32 actor, u64 tick, u32 counter) {
         Touched& t = at(actor, tick);
         for (const auto& [event, other] : t.starts) {
@@ -67,7 +62,6 @@ public:
         t.starts.emplace_back(event_, counter);
     }
 
-    // It counts a receipt, or checks for all; the first decides.
     void meets_barrier(u32 actor, u64 tick, u32 stream, bool looks) {
         for (const auto& [other, looked] : at(actor, tick).barriers) {
             if (other == stream && looked != looks) {
@@ -77,7 +71,6 @@ public:
         touched_[actor].barriers.emplace_back(stream, looks);
     }
 
-    // Other messages with its key could be mistaken for it.
     void posts(u32 actor, u64 tick, const MatchKey& key) {
         Touched& t = at(actor, tick);
         for (const Post& post : t.posts) {
@@ -88,10 +81,9 @@ public:
         t.posts.push_back({event_, key});
     }
 
-    // Whether only the present event has ended a node of the actor in this tick: then its sends
-    // have one order in all of the class.
+    // Then its sends have one order in all of the class.
     bool alone(u32 actor, u64 tick) {
-        const Vector<End>& ends = at(actor, tick).ends;
+        const std::vector<End>& ends = at(actor, tick).ends;
         return std::all_of(ends.begin(), ends.end(),
                            [this](const End& end) { return end.event == event_; });
     }
@@ -104,7 +96,6 @@ public:
             other_ = other;
         }
     }
-    // Judges slots and queues contested in an earlier tick.
     template <class Wanted, class StillWaits>
     void settle(u32 actor, u64 tick, Wanted&& wanted_slots, StillWaits&& waits_in) {
         Touched& t = touched_[actor];
@@ -127,7 +118,7 @@ public:
     // Not yet judged.
     struct Open {
         u64 slots;
-        const Vector<u32>& queues;
+        const std::vector<u32>& queues;
     };
     Open open(u32 actor) const {
         const Touched& t = touched_[actor];
@@ -137,7 +128,6 @@ public:
     u64 event() const { return event_; }
     const std::string& found() const { return found_; }
     u32 actor() const { return actor_; }
-    // Of the nodes that end in one tick, if that was found.
     u32 node() const { return node_; }
     u32 other() const { return other_; }
 
@@ -147,7 +137,6 @@ private:
         u64 slots;
         u32 node;
     };
-    // By kind and queue: a collective may bring a million chunks in one tick.
     struct Visit {
         u64 event;
         u32 queue;
@@ -167,12 +156,12 @@ private:
         u32 node = none;             // the first two to contest the slots
         u32 other = none;
         u64 contested_slots = 0;
-        Vector<u32> contested_queues;
-        Vector<End> ends;
-        Vector<Visit> visits;
-        Vector<std::pair<u64, u32>> starts;
-        Vector<Post> posts;
-        Vector<std::pair<u32, bool>> barriers;
+        std::vector<u32> contested_queues;
+        std::vector<End> ends;
+        std::vector<Visit> visits;
+        std::vector<std::pair<u64, u32>> starts;
+        std::vector<Post> posts;
+        std::vector<std::pair<u32, bool>> barriers;
     };
 
     Touched& at(u32 actor, u64 tick) {
@@ -198,8 +187,7 @@ private:
             alike = before.is_like(now) ? &before : alike;
             const bool both_enter = now.enters && before.enters;
             const bool passes = now.enters != before.enters && !(now.behind && before.behind);
-            // It is open which of a collective's last chunks ends it and starts the next: entering
-            // may overtake leaving even in one event.
+            // It is open which of a collective's last chunks ends it.
             const bool apart = before.several || before.event != now.event;
             contested |= before.queue == now.queue && (passes || (both_enter && apart));
         }
@@ -233,7 +221,7 @@ private:
     }
 
     u64 event_ = 0;
-    Vector<Touched> touched_;
+    std::vector<Touched> touched_;
     std::string found_;
     u32 actor_ = none;
     u32 node_ = none;

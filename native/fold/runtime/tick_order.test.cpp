@@ -1,12 +1,9 @@
 // What is found of the order of events in one tick agrees with a log of all of them.
-//
-// The oracle keeps every call for ever and looks through all that the actor did in its latest tick. Random
-// calls of few slots, queues, counters and keys let all cases meet.
-#include "base/vector.hpp"
 #include "fold/runtime/tick_order.hpp"
 
 #include <array>
 #include <string>
+#include <vector>
 
 #include "base/test.hpp"
 
@@ -42,16 +39,15 @@ public:
     Found found;
 
     void add(const Call& call, bool strict) {
-        const Vector<Call> before = latest(call.actor, call.tick);
+        const std::vector<Call> before = latest(call.actor, call.tick);
         calls_.push_back(call);
         for (const Call& old : before) {
             compare(old, call, strict, contested(call.actor));
         }
     }
 
-    // All that an actor did in its latest tick, or nothing if that is not `tick`.
-    Vector<Call> latest(u32 actor, u64 tick) const {
-        Vector<Call> found;
+    std::vector<Call> latest(u32 actor, u64 tick) const {
+        std::vector<Call> found;
         for (const Call& call : calls_) {
             if (call.actor == actor && call.tick == tick) {
                 found.push_back(call);
@@ -59,7 +55,7 @@ public:
         }
         return found;
     }
-    Vector<Call> latest(u32 actor) const {
+    std::vector<Call> latest(u32 actor) const {
         u64 tick = 0;
         for (const Call& call : calls_) {
             tick = call.actor == actor ? call.tick : tick;
@@ -71,12 +67,11 @@ public:
         u64 slots = 0;
         u32 node = none;
         u32 other = none;
-        Vector<u32> queues;
+        std::vector<u32> queues;
     };
-    // What is open of the latest tick of an actor.
     Contested contested(u32 actor) const {
         Contested open;
-        const Vector<Call> calls = latest(actor);
+        const std::vector<Call> calls = latest(actor);
         if (calls.empty() || settled_[actor] == calls.front().tick) {
             return open;
         }
@@ -101,7 +96,7 @@ public:
     }
 
     void settle(u32 actor, u64 tick, u64 wanted, u64 waiting_queues) {
-        const Vector<Call> calls = latest(actor);
+        const std::vector<Call> calls = latest(actor);
         if (calls.empty() || calls.front().tick == tick) {
             return;
         }
@@ -154,9 +149,8 @@ private:
         }
     }
 
-    // Whether two collectives share a counter, or two messages a key.
     bool two_alike(u32 actor, u64 tick) const {
-        const Vector<Call> calls = latest(actor, tick);
+        const std::vector<Call> calls = latest(actor, tick);
         for (std::size_t j = 0; j < calls.size(); ++j) {
             for (std::size_t i = 0; i < j; ++i) {
                 const bool counts = calls[j].what == What::start || calls[j].what == What::post;
@@ -174,11 +168,11 @@ private:
         }
     }
 
-    Vector<Call> calls_;
-    Vector<u64> settled_ = Vector<u64>(actors, ~u64{0});   // by actor: its latest tick settled
+    std::vector<Call> calls_;
+    std::vector<u64> settled_ =
+        std::vector<u64>(actors, ~u64{0});  // by actor: its latest tick settled
 };
 
-// Keys that differ in one of their parts.
 MatchKey key_of(u64 number) {
     MatchKey key{8, 3, 1, 2};
     (number == 1 ? key.tag : number == 2 ? key.src : key.dst) += number == 0 ? 0 : 1;
@@ -187,14 +181,12 @@ MatchKey key_of(u64 number) {
 
 class Both {
 public:
-    // Few kinds of calls at a time, so that they meet.
     explicit Both(u32 seed) : random_(seed) {
         for (What& kind : kinds_) {
             kind = static_cast<What>(random_.below(6));
         }
     }
 
-    // A random call; false when something was found.
     bool step(u64 step) {
         if (random_.one_in(3)) {
             fast_.next_event();
@@ -269,7 +261,6 @@ private:
 
 static_assert(~TickOrder::everything == 0, "a slot that everything does not hold");
 
-// What was found first stays, and is described whole.
 void the_first_that_is_found_counts() {
     TickOrder order(1);
     check(order.found().empty() && order.event() == 0, "something was found in nothing", 0);

@@ -1,20 +1,19 @@
 #include "fold/shortcuts/closed_form.hpp"
 
 #include <algorithm>
-
-#include "base/vector.hpp"
+#include <vector>
 
 namespace yantra {
 
 using exchange::longest_phase;
 using exchange::Steps;
 
-Vector<Steps> settle(const LonePhase& phase, NetworkModel& network, ClosedForm& form) {
+std::vector<Steps> settle(const LonePhase& phase, NetworkModel& network, ClosedForm& form) {
     const NetworkCapabilities has = network.capabilities();
     if (has.known_times == nullptr && has.held_links == nullptr) {
         return {};
     }
-    Vector<Steps> settled;
+    std::vector<Steps> settled;
     const ExchangeProgram& machine = phase.machine;
     const Place& place = phase.place;
     u64 packets = machine.sends + machine.window;
@@ -58,7 +57,7 @@ Vector<Steps> settle(const LonePhase& phase, NetworkModel& network, ClosedForm& 
 namespace {
 
 // `never` if too long.
-u64 sum(const Vector<Steps>& all) {
+u64 sum(const std::vector<Steps>& all) {
     u64 ticks = 0;
     for (const Steps& steps : all) {
         u64 handed = 0;
@@ -78,7 +77,7 @@ u64 sum(const Vector<Steps>& all) {
 std::optional<ClosedForm> closed_form(const LonePhase& phase, NetworkModel& network) {
     ClosedForm form;
     const ExchangeProgram& machine = phase.machine;
-    const Vector<Steps> steps = settle(phase, network, form);
+    const std::vector<Steps> steps = settle(phase, network, form);
     if (steps.empty()) {
         return std::nullopt;
     }
@@ -97,7 +96,7 @@ std::optional<ClosedForm> closed_form(const LonePhase& phase, NetworkModel& netw
 
 PhaseMoment moment_after(const LonePhase& phase, NetworkModel& network, u64 ticks) {
     ClosedForm form;
-    const Vector<Steps> steps = settle(phase, network, form);
+    const std::vector<Steps> steps = settle(phase, network, form);
     return exchange::Closed(phase.machine, steps, phase.place.size).play_until(ticks);
 }
 

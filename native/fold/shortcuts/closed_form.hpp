@@ -1,16 +1,13 @@
-// Closed forms: the time of an exchange phase among ranks that do the same, without its messages.
-//
-// If a rank hears only from its class, each message it sends has a twin that reaches it in the same
-// tick. With one packet at a time the phase takes the sum of hand-overs, reductions and messages
-// (Patarasuk and Yuan, J. Parallel Distrib. Comput. 69 (2009), section 3, for the ring), rounded as
-// in the run; with several, one rank's packets are played on their own clock.
+// Closed forms: the time of an exchange phase among ranks that do the same, without its messages:
+// each has a twin that comes in the same tick (for the ring: Patarasuk and Yuan, J. Parallel
+// Distrib. Comput. 69 (2009), section 3), rounded as in the run.
 #pragma once
 
 #include <functional>
 #include <optional>
 #include <unordered_map>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "collective/plan.hpp"
 #include "collective/exchange/closed.hpp"
 #include "network/held_links.hpp"
@@ -22,8 +19,8 @@ namespace yantra {
 struct ClosedForm {
     u64 ticks = 0;
     u64 messages = 0;            // that one rank sends
-    Vector<LinkUse> use;    // of those, by dimension
-    Vector<MessagesInTurn> on_links;   // if it holds only while no others meet them
+    std::vector<LinkUse> use;    // of those, by dimension
+    std::vector<MessagesInTurn> on_links;   // if it holds only while no others meet them
     u32 learnt = none;           // number of these, by the network that holds links
 };
 
@@ -37,16 +34,16 @@ struct LonePhase {
     std::function<u64(u64)> reduction_ticks;   // by bytes
 };
 
-// Empty if messages may wait for each other. Adds the sends to `form`.
-Vector<exchange::Steps> settle(const LonePhase& phase, NetworkModel& network, ClosedForm& form);
+// Empty if messages may wait for each other.
+std::vector<exchange::Steps> settle(const LonePhase& phase, NetworkModel& network,
+                                    ClosedForm& form);
 
-// None if order within a tick decides, the sum is no tick (events will find that), or messages may
-// wait for others, unless the network holds their links.
+// None if order within a tick decides, the sum is no tick, or messages may wait for others, unless
+// the network holds their links.
 std::optional<ClosedForm> closed_form(const LonePhase& phase, NetworkModel& network);
 
 PhaseMoment moment_after(const LonePhase& phase, NetworkModel& network, u64 ticks);
 
-// Whether `alike(rank)` holds for all that a member sends to or hears from, in both directions.
 bool all_peers(const ExchangeProgram& machine, const Place& place, const std::function<bool(u32)>& alike);
 
 class ClosedForms {

@@ -1,16 +1,13 @@
-// A closed form is what the phase takes when all ranks of the level play it, message by message.
-//
-// The oracle plays every rank of the level by the law of the exchange. Programs, windows, barriers and
-// times are random. Where a form is refused, the oracle can see the reason, too.
-//
+// A closed form is what the phase takes when all ranks of the level play it by the law of the
+// exchange.
 // needs: collective/make.cpp
-#include "base/vector.hpp"
 #include "fold/shortcuts/closed_form.hpp"
 
 #include <algorithm>
 #include <ranges>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "base/test.hpp"
 #include "collective/exchange/test.hpp"
@@ -22,21 +19,20 @@ using test::check;
 
 constexpr u64 longest = u64{1} << 60U;
 
-// Every pair of ranks is another distance apart.
 class OddNetwork final : public NetworkModel, public KnownTimes {
 public:
     explicit OddNetwork(bool waits) : waits_(waits) {}
     void send(const Message&, Notice, Notice) override {}
     NetworkCapabilities capabilities() override { return {.known_times = waits_ ? nullptr : this}; }
     static u64 ticks(u32 src, u32 dst, u64 bytes) { return (src * 7 + dst * 5) % 11 + bytes; }
-    u64 alone(const Message& message, u64 times, Vector<LinkUse>& use) const override {
+    u64 alone(const Message& message, u64 times, std::vector<LinkUse>& use) const override {
         use.resize(1);
         use[0].bytes += message.bytes * times;
         use[0].messages += times;
         return ticks(message.src.index(), message.dst.index(), message.bytes);
     }
-    Vector<LinkRecord> links() const override { return {}; }
-    Vector<LinkUse> dimensions() const override { return {}; }
+    std::vector<LinkRecord> links() const override { return {}; }
+    std::vector<LinkUse> dimensions() const override { return {}; }
 
 private:
     bool waits_;
@@ -44,13 +40,12 @@ private:
 
 u64 reduction_ticks(u64 bytes) { return bytes / 3; }
 
-// All ranks of the level, of which each does what the one asked for does.
 test::ByLaw all_ranks(const LonePhase& phase, u64 until = never) {
     const auto ticks = [&](const exchange::PeersOf& of, u64 bytes) {
         const exchange::PeersOf own{of.program, of.run, phase.place, of.clockwise};
         return OddNetwork::ticks(phase.place.rank_at(phase.place.position), phase.place.rank_at(own.to()), bytes);
     };
-    return test::ByLaw({phase.machine, Vector<u64>(phase.place.size), phase.data, phase.round_up, phase.clockwise,
+    return test::ByLaw({phase.machine, std::vector<u64>(phase.place.size), phase.data, phase.round_up, phase.clockwise,
                         phase.hand_over_ticks, reduction_ticks, ticks},
                        until);
 }
@@ -113,7 +108,6 @@ void a_moment_is_where_the_packets_are() {
     check(under_way > 1000, "too few are under way", under_way);
 }
 
-// A phase of which the first packet takes `hand_over` ticks, and no message takes any time of its bytes.
 std::optional<ClosedForm> of_length(u64 sends, u64 window, u64 hand_over, bool waits = false) {
     Run run;
     run.count = sends + window;
@@ -129,7 +123,6 @@ std::optional<ClosedForm> of_length(u64 sends, u64 window, u64 hand_over, bool w
     return closed_form({machine, place, 0, true, true, hand_over, reduction_ticks}, network);
 }
 
-// Messages of so many bytes, and then a packet that is handed over in no time and not sent.
 std::optional<ClosedForm> of_messages(u64 bytes) {
     Run run;
     run.count = 1;
@@ -184,7 +177,6 @@ void all_peers_are_asked() {
     check(asked == std::set<u32>{15, 35}, "others were asked by exclusive or", asked.size());
 }
 
-// Every key is found once, and what was used since a mark is repeated.
 void forms_are_found_once_and_repeated() {
     ClosedForms forms;
     const ClosedForms::Key key{1, 2, 3, 4, 5, 6, true};

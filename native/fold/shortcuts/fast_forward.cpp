@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <tuple>
 #include <utility>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "fold/repetition.hpp"
 #include "fold/shortcuts/fast_forward_state.hpp"
 
@@ -42,7 +42,7 @@ FastForward::FastForward(const Model& model, const ActorClasses& classes, Simula
     }
 }
 
-const Executor::OfActor& FastForward::of(ActorId actor) const {
+const Nodes::OfActor& FastForward::of(ActorId actor) const {
     return run_.executor().state().actors[actor];
 }
 
@@ -54,9 +54,8 @@ u64* FastForward::ends(ActorId actor) {
     return run_.executor().state().end.data() + of(actor).parts.front().first_place;
 }
 
-// Null where no message has waited for.
 u64* FastForward::begins(ActorId actor) {
-    Vector<u64>& begun = run_.executor().state().begun;
+    std::vector<u64>& begun = run_.executor().state().begun;
     return begun.empty() ? nullptr : begun.data() + of(actor).parts.front().first_place;
 }
 
@@ -110,7 +109,7 @@ void FastForward::look() {
 void FastForward::keep(State&& state) {
     for (u32 at = 0; at < actors(); ++at) {
         count_down(ActorId(at));
-        const Vector<u32>& waiting = of(ActorId(at)).waiting;
+        const std::vector<u32>& waiting = of(ActorId(at)).waiting;
         words_written_ += waiting.size() / 8;
         state.waiting.add(waiting);
     }
@@ -122,7 +121,7 @@ void FastForward::keep(State&& state) {
 
 // --- What a state is
 
-void FastForward::list_due(Vector<u64>& due) {
+void FastForward::list_due(std::vector<u64>& due) {
     due.clear();
     for (const Event& event : run_.engine().queue.pending()) {
         due.push_back(event.time - run_.now());
@@ -159,12 +158,12 @@ std::optional<FastForward::State> FastForward::state() {
     return state;
 }
 
-// Else a class may have left a peer table that another has yet to join.
 bool FastForward::in_step(State& state) {
-    Vector<u64>& made = state.origins.chunks_made;
+    std::vector<u64>& made = state.origins.chunks_made;
     made.assign(classes_.communicator_classes.size(), never);
     for (u32 at = 0; at < actors(); ++at) {
-        const Vector<u64>& chunks = run_.collectives().planner().state().actors[ActorId(at)].chunks;
+        const std::vector<u64>& chunks =
+            run_.collectives().planner().state().actors[ActorId(at)].chunks;
         for (const ActorClasses::Membership& in : classes_.memberships[at]) {
             u64& known = made[in.communicator_class];
             if (known != never && known != chunks[in.communicator_class]) {
@@ -176,10 +175,9 @@ bool FastForward::in_step(State& state) {
     return true;
 }
 
-// False if one belongs to no node.
 bool FastForward::list_posted(State& state) {
     Transport::State& transport = run_.transport().state();
-    Vector<Posted> all;
+    std::vector<Posted> all;
     bool possible = true;
     transport.matcher.for_each_message(transport.waiting(), [&](u32 at) {
         const Matcher::Waiting& waiting = transport.flights[at].waiting;
@@ -233,11 +231,10 @@ bool FastForward::settle(ActorId actor, const State& now) {
 }
 
 // The executor does not count down an only child's parents (Job::only_child), as nobody reads it.
-// Here it is compared.
 void FastForward::count_down(ActorId actor) {
     const SharedVector<u32>& only_child = job(actor).only_child;
     const u64* const end = ends(actor);
-    Vector<u32>& waiting = run_.executor().state().actors[actor].waiting;
+    std::vector<u32>& waiting = run_.executor().state().actors[actor].waiting;
     for (u32 node = counted_down_[actor]; node < only_child.size(); ++node) {
         if (end[node] != never && only_child[node] != none) {
             waiting[only_child[node]] = 0;
@@ -246,7 +243,6 @@ void FastForward::count_down(ActorId actor) {
     counted_down_[actor] = first_open_[actor];
 }
 
-// Follows what happened since the kept state.
 void FastForward::follow(ActorId actor) {
     const Graph& graph = *job(actor).graph;
     const u64* const start = starts(actor);
@@ -274,8 +270,8 @@ void FastForward::follow(ActorId actor) {
 }
 
 void FastForward::compare_nodes(ActorId actor, const State& now) {
-    const Vector<Op>& ops = job(actor).ops;
-    const Vector<u32>& waiting = of(actor).waiting;
+    const std::vector<Op>& ops = job(actor).ops;
+    const std::vector<u32>& waiting = of(actor).waiting;
     const u64* const start = starts(actor);
     const u64* const end = ends(actor);
     Shift& shift = shifts_[actor];
@@ -296,15 +292,14 @@ void FastForward::compare_nodes(ActorId actor, const State& now) {
     }
 }
 
-// Waiting receives must be the former ones, in order; the repetition ends at the first that is not.
 void FastForward::compare_posted(ActorId actor, const State& now) {
     Shift& shift = shifts_[actor];
-    Vector<Posted> before = kept_->posted[actor];
+    std::vector<Posted> before = kept_->posted[actor];
     for (Posted& receive : before) {
         receive.node += shift.by;
         receive.key.tag += tag_step_.value_or(0);
     }
-    Vector<Posted> after = now.posted[actor];
+    std::vector<Posted> after = now.posted[actor];
     const u64* const start = starts(actor);
     for (const Posted& receive : after) {
         if (start[receive.node] <= kept_->tick) {
@@ -325,7 +320,6 @@ void FastForward::compare_posted(ActorId actor, const State& now) {
     }
 }
 
-// An actor with ever fewer waiting receives must keep one, so as not to run dry.
 u64 FastForward::times() const {
     u64 fewest = never;
     for (const Shift& shift : shifts_) {
@@ -338,7 +332,6 @@ u64 FastForward::times() const {
     return fewest == never ? 0 : fewest;
 }
 
-// Stops before the clock ends; events then report who is too late.
 u64 FastForward::times_before_the_end(u64 now) const {
     return (latest_tick - now) / std::max<u64>(now - kept_->tick, 1);
 }

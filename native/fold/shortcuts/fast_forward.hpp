@@ -1,18 +1,12 @@
 // FastForward: a folded run that returns to a former state, some nodes on, repeats itself as often
-// as its jobs do; repetitions are written without events.
-//
-// A state is all that the future depends on, described by each component (engine/state.hpp) with
-// times relative to now, nodes to those ended, and chunks, priorities and tags to the latest. If
-// two states are equal and the second's remaining operations are the first's, shifted, so is its
-// future, up to the first node that differs (for receives posted early, compared that far). When to
-// look is guessed from the longest job (fold/repetition.hpp); how far back by Brent ("An improved
-// Monte Carlo factorization algorithm", BIT 20, 1980, section 2): one state is kept and replaced
-// after 1, 2, 4, ... others.
+// as its jobs do (engine/state.hpp); repetitions are written without events. When to look is
+// guessed from the longest job (fold/repetition.hpp); how far back by Brent (BIT 20, 1980, section
+// 2).
 #pragma once
 
 #include <optional>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "fold/runtime/order_guard.hpp"
 #include "fold/runtime/shortcuts.hpp"
 #include "fold/shortcuts/known_phases.hpp"
@@ -43,15 +37,15 @@ private:
     };
     struct State {
         u64 tick = 0;
-        Vector<u64> due;          // of what is pending, ticks from now
-        Vector<u64> words;
-        Vector<u64> counts;
-        Vector<u32> tags;
+        std::vector<u64> due;          // of what is pending, ticks from now
+        std::vector<u64> words;
+        std::vector<u64> counts;
+        std::vector<u32> tags;
         Origins origins;
         IdVector<ActorId, Counts> actors;
-        IdVector<ActorId, Vector<Posted>> posted;       // by key, those of one in their order
-        IdVector<ActorId, Vector<u32>> waiting;         // of kept states
-        Vector<LinkUse> use;
+        IdVector<ActorId, std::vector<Posted>> posted;       // by key, those of one in their order
+        IdVector<ActorId, std::vector<u32>> waiting;         // of kept states
+        std::vector<LinkUse> use;
     };
     // What changed between the two states.
     struct Shift {
@@ -60,19 +54,19 @@ private:
         u32 last_posted = 0;           // receive that still waits
         u32 highest = 0;               // node touched meanwhile
         u32 end = 0;                   // from here on nodes differ from those `by` before
-        Vector<u32> started;      // meanwhile
-        Vector<u32> begun;        // messages that had waited
-        Vector<u32> ended;
+        std::vector<u32> started;      // meanwhile
+        std::vector<u32> begun;        // messages that had waited
+        std::vector<u32> ended;
     };
 
     u32 actors() const { return static_cast<u32>(classes_.representative.size()); }
-    const Executor::OfActor& of(ActorId actor) const;
+    const Nodes::OfActor& of(ActorId actor) const;
     const Job& job(ActorId actor) const { return *of(actor).parts.front().job; }
     u64* starts(ActorId actor);
     u64* ends(ActorId actor);
     u64* begins(ActorId actor);
 
-    void list_due(Vector<u64>& due);
+    void list_due(std::vector<u64>& due);
     std::optional<State> state();
     bool in_step(State& state);
     bool list_posted(State& state);
@@ -98,9 +92,9 @@ private:
     void write_times(ActorId actor, u64 ticks, u64 times);
     void move_waiting(ActorId actor, const State& now, u64 times);
     void move_events(u64 ticks);
-    void move_tables(const Vector<std::pair<u32, u64>>& tables);
+    void move_tables(const std::vector<std::pair<u32, u64>>& tables);
     void match_again(const State& now, u32 tags, u64 times,
-                     const Vector<std::pair<MatchKey, u32>>& sent);
+                     const std::vector<std::pair<MatchKey, u32>>& sent);
     void wait_again(const MatchKey& key, Matcher::Side side, u32 flight);
     u32 moved(ActorId actor, u32 node, u64 times) const {
         return node + static_cast<u32>(times) * shifts_[actor].by;
@@ -116,7 +110,7 @@ private:
     IdVector<ActorId, u32> first_open_;   // as far as looked
     IdVector<ActorId, u32> counted_down_;   // the first whose only child may be uncounted
     std::optional<State> kept_;
-    Vector<u64> due_;             // now
+    std::vector<u64> due_;             // now
     u64 since_kept_ = 0;
     u64 keep_after_ = 1;
     u64 words_written_ = 0;            // cost of looking

@@ -17,8 +17,6 @@ void FastForward::visit(Visitor& v) {
     visit_state(v, run_.transport().state());
 }
 
-// Which nodes contested slots matters only if somebody waits for these when judged, and then the
-// run has ended.
 template <class Visitor>
 void FastForward::visit_guard(Visitor& v) {
     for (u32 at = 0; at < actors(); ++at) {
@@ -55,7 +53,6 @@ void FastForward::visit_event_of_actor(Visitor& v, ActorId actor, RankEvent& own
     if (own.kind.owner() == Owner::execution) {
         v.node(actor, own.a);
     } else if (own.kind.owner() == Owner::collectives) {
-        // The chunk moves in its queue; here only its identity counts.
         const Chunk& chunk = run_.collectives().chunks()[ChunkId(own.a)];
         u32 node = run_.collectives().chunks().instance(chunk).node.index();
         u64 number = chunk.id;

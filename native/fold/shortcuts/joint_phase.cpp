@@ -1,9 +1,9 @@
 #include "fold/shortcuts/joint_phase.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/never.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -11,8 +11,8 @@ u32 JointPhase::column_of(u32 of_class) const {
     return static_cast<u32>(std::lower_bound(classes_.begin(), classes_.end(), of_class) - classes_.begin());
 }
 
-// Shift-invariant: if all start later, all end equally later.
-void JointPhase::ends(std::span<const u64> starts, Vector<u64>& ends, Vector<u64>& gone) const {
+void JointPhase::ends(std::span<const u64> starts, std::vector<u64>& ends,
+                      std::vector<u64>& gone) const {
     const u64 first = starts.front();
     if (std::all_of(starts.begin(), starts.end(), [first](u64 start) { return start == first; })) {
         ends.resize(starts.size());
@@ -25,7 +25,7 @@ void JointPhase::ends(std::span<const u64> starts, Vector<u64>& ends, Vector<u64
     play(ends, gone);
 }
 
-void JointPhase::play(Vector<u64>& ends, Vector<u64>& gone) const {
+void JointPhase::play(std::vector<u64>& ends, std::vector<u64>& gone) const {
     const std::size_t columns = classes_.size();
     gone.resize(columns);
     for (const Steps& steps : steps_) {
@@ -68,7 +68,7 @@ public:
         if (!all_wait_for_all() || !is_counted()) {
             return std::nullopt;
         }
-        Vector<u64> gone;
+        std::vector<u64> gone;
         made_.together_.resize(made_.classes_.size());
         made_.play(made_.together_, gone);
         return std::move(made_);
@@ -76,7 +76,7 @@ public:
 
 private:
     void name_classes() {
-        Vector<u32> of(phase_.place.size);
+        std::vector<u32> of(phase_.place.size);
         for (u32 position = 0; position < phase_.place.size; ++position) {
             of[position] = class_of_(phase_.place.rank_at(position));
         }
@@ -94,7 +94,7 @@ private:
         LonePhase own = phase_;
         own.place.position = position_[column];
         ClosedForm form;
-        const Vector<exchange::Steps> settled = settle(own, network_, form);
+        const std::vector<exchange::Steps> settled = settle(own, network_, form);
         made_.messages_ = form.messages;
         made_.use_[column] = std::move(form.use);
         made_.steps_.resize(settled.size());
@@ -118,11 +118,11 @@ private:
     bool all_wait_for_all() const {
         const std::size_t columns = made_.classes_.size();
         const std::size_t width = (columns + 63) / 64;
-        Vector<u64> waits(columns * width);   // a bit for each column that one waits for
+        std::vector<u64> waits(columns * width);   // a bit for each column that one waits for
         for (std::size_t at = 0; at < columns; ++at) {
             waits[at * width + at / 64] |= u64{1} << at % 64;
         }
-        Vector<u64> before;
+        std::vector<u64> before;
         for (const JointPhase::Steps& steps : made_.steps_) {
             bool grows = true;
             for (u64 packet = 0; packet < steps.sends && grows; ++packet) {
@@ -163,7 +163,7 @@ private:
     const LonePhase& phase_;
     NetworkModel& network_;
     const std::function<u32(u32)>& class_of_;
-    Vector<u32> position_;   // of each column, one
+    std::vector<u32> position_;   // of each column, one
     JointPhase made_;
 };
 

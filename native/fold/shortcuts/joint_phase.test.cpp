@@ -1,11 +1,10 @@
-// A joint phase is what the phase takes when every rank of the ring plays it, message by message, whenever the
-// classes start. Ranks of a class lie alike on the ring; distances, programs and starts are random.
+// A joint phase is what the phase takes when every rank of the ring plays it.
 // needs: fold/shortcuts/closed_form.cpp, collective/make.cpp
-#include "base/vector.hpp"
 #include "fold/shortcuts/joint_phase.hpp"
 
 #include <algorithm>
 #include <numeric>
+#include <vector>
 
 #include "base/test.hpp"
 #include "collective/exchange/test.hpp"
@@ -15,13 +14,12 @@ namespace {
 using namespace yantra;
 using test::check;
 
-// A message takes as long as its ends' classes say.
 class ByClass final : public NetworkModel, public KnownTimes {
 public:
     ByClass(u32 classes, u64 least) : classes_(classes), least_(least) {}
     void send(const Message&, Notice, Notice) override {}
     NetworkCapabilities capabilities() override { return {.known_times = this}; }
-    u64 alone(const Message& message, u64 times, Vector<LinkUse>& use) const override {
+    u64 alone(const Message& message, u64 times, std::vector<LinkUse>& use) const override {
         use.resize(1);
         use[0].bytes += message.bytes * times;
         use[0].messages += times;
@@ -29,8 +27,8 @@ public:
         const u64 dst = message.dst.index() % classes_;
         return least_ + src * 7 % 11 + dst * 5 % 13 + message.bytes;
     }
-    Vector<LinkRecord> links() const override { return {}; }
-    Vector<LinkUse> dimensions() const override { return {}; }
+    std::vector<LinkRecord> links() const override { return {}; }
+    std::vector<LinkUse> dimensions() const override { return {}; }
 
 private:
     u32 classes_;
@@ -39,10 +37,10 @@ private:
 
 u64 reduction_ticks(u64 bytes) { return bytes / 3; }
 
-// Every rank on its own, by the law of the exchange.
-Vector<u64> played(const LonePhase& phase, const KnownTimes& network, const Vector<u64>& starts) {
+std::vector<u64> played(const LonePhase& phase, const KnownTimes& network,
+                        const std::vector<u64>& starts) {
     const auto ticks = [&](const exchange::PeersOf& peers, u64 bytes) {
-        Vector<LinkUse> use;
+        std::vector<LinkUse> use;
         return network.alone({RankId(peers.place.position), RankId(peers.to()), bytes}, 1, use);
     };
     return test::ByLaw({phase.machine, starts, phase.data, phase.round_up, phase.clockwise, phase.hand_over_ticks,
@@ -102,20 +100,20 @@ void ends_are_those_of_all_messages() {
             continue;
         }
         ++met;
-        Vector<u64> of_class(classes);
+        std::vector<u64> of_class(classes);
         for (u64& start : of_class) {
             start = random.below(3) == 0 ? 0 : random.below(100000);
         }
         if (random.below(4) == 0) {
             std::ranges::fill(of_class, random.below(100000));   // all come at once
         }
-        Vector<u64> starts(size);
+        std::vector<u64> starts(size);
         for (u32 rank = 0; rank < size; ++rank) {
             starts[rank] = of_class[rank % classes];
         }
-        const Vector<u64> all = played(phase, network, starts);
-        Vector<u64> ends;
-        Vector<u64> gone;
+        const std::vector<u64> all = played(phase, network, starts);
+        std::vector<u64> ends;
+        std::vector<u64> gone;
         form->ends(of_class, ends, gone);
         const u64 last = *std::max_element(of_class.begin(), of_class.end());
         for (u32 rank = 0; rank < size; ++rank) {

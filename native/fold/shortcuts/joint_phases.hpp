@@ -1,13 +1,13 @@
-// JointPhases: who has come to a joint phase, and how often each was used.
+// JointPhases: who has come to a joint phase.
 #pragma once
 
 #include <algorithm>
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <vector>
 
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 #include "collective/exchange/phase_times.hpp"
 #include "fold/rank_classes.hpp"
 #include "fold/shortcuts/joint_phase.hpp"
@@ -22,7 +22,7 @@ public:
         u64 marked = 0;   // of them
     };
 
-    // Null without such a form; `find` is called the first time. Holds for all classes that meet.
+    // Null without such a form; `find` is called the first time.
     template <class Find>
     Held* held(const ClosedForms::Key& key, Find&& find) {
         if (const auto known = known_.find(key); known != known_.end()) {
@@ -40,8 +40,8 @@ public:
         return found;
     }
 
-    // If the chunk is the last, adds the ends of all to `ends`.
-    void come(Held& held, const PhaseInput& input, ChunkId chunk, u64 now, Vector<KnownEnd>& ends) {
+    void come(Held& held, const PhaseInput& input, ChunkId chunk, u64 now,
+              std::vector<KnownEnd>& ends) {
         const JointPhase& form = held.form;
         const u32 at = open(input, form);
         Open& open = opened_[at];
@@ -56,13 +56,12 @@ public:
             ends.push_back({open.here[one].actor, open.here[one].chunk, ticks_[one] - now});
         }
         ++held.times;
-        Vector<u32>& of = of_table_[input.table];
+        std::vector<u32>& of = of_table_[input.table];
         of.erase(std::find(of.begin(), of.end(), at));
         free_.push_back(at);
     }
 
-    // All start an equal phase as the last one ends.
-    void go_on(Held& held, Vector<KnownEnd>& ends) {
+    void go_on(Held& held, std::vector<KnownEnd>& ends) {
         starts_.clear();
         for (const KnownEnd& end : ends) {
             starts_.push_back(end.ticks);
@@ -76,12 +75,13 @@ public:
 
     bool somebody_waits() const { return free_.size() < opened_.size(); }
 
-    void add_to(u64& messages, Vector<LinkUse>& dimensions, const ActorClasses& classes) const {
+    void add_to(u64& messages, std::vector<LinkUse>& dimensions,
+                const ActorClasses& classes) const {
         for (const auto& [key, held] : held_) {
             for (u32 column = 0; column < held->form.classes().size(); ++column) {
                 const u64 all = classes.count[held->form.classes()[column]] * held->times;
                 messages += held->form.messages() * all;
-                const Vector<LinkUse>& use = held->form.use(column);
+                const std::vector<LinkUse>& use = held->form.use(column);
                 for (std::size_t d = 0; d < use.size(); ++d) {
                     dimensions[d].bytes += use[d].bytes * all;
                     dimensions[d].messages += use[d].messages * all;
@@ -107,14 +107,13 @@ private:
         ChunkId chunk;
     };
     struct Open {
-        Vector<Member> here;   // by column
-        Vector<u64> starts;    // ticks
+        std::vector<Member> here;   // by column
+        std::vector<u64> starts;    // ticks
         u32 come = 0;
         u32 phase = 0;              // of the table's chunks
         u32 lowest = none;          // of the classes
     };
 
-    // Opens the phase for the first chunk.
     u32 open(const PhaseInput& input, const JointPhase& form) {
         if (of_table_.size() <= input.table) {
             of_table_.resize(input.table + std::size_t{1});
@@ -141,12 +140,11 @@ private:
         return at;
     }
 
-    // The form is the same whoever sees it.
     Held* shared(ClosedForms::Key key, std::optional<JointPhase> found) {
         if (!found) {
             return nullptr;
         }
-        const Vector<u32> classes = found->classes();
+        const std::vector<u32> classes = found->classes();
         key.rank = classes.front();
         std::unique_ptr<Held>& held = held_[key];
         if (held == nullptr) {
@@ -158,12 +156,12 @@ private:
 
     std::unordered_map<ClosedForms::Key, Held*, ClosedForms::Hash> known_;
     std::unordered_map<ClosedForms::Key, std::unique_ptr<Held>, ClosedForms::Hash> held_;
-    Vector<Open> opened_;                 // and those of them that are over
-    Vector<u32> free_;
-    Vector<Vector<u32>> of_table_;   // those of a table that are open
-    Vector<u64> ticks_;
-    Vector<u64> gone_;
-    Vector<u64> starts_;
+    std::vector<Open> opened_;                 // and those of them that are over
+    std::vector<u32> free_;
+    std::vector<std::vector<u32>> of_table_;   // those of a table that are open
+    std::vector<u64> ticks_;
+    std::vector<u64> gone_;
+    std::vector<u64> starts_;
 };
 
 }  // namespace yantra

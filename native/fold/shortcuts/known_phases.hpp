@@ -1,7 +1,6 @@
-// KnownPhases: times of phases by closed form, among ranks that do the same or wait for each other.
-//
-// If messages share links, these are held (network/held_links.hpp); when somebody else sends over
-// them, the phase is simulated from where it is.
+// KnownPhases: times of phases by closed form. If messages share links, these are held
+// (network/held_links.hpp); when somebody else sends over them, the phase is simulated from where
+// it is.
 #pragma once
 
 #include <algorithm>
@@ -9,9 +8,9 @@
 #include <set>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 #include "collective/exchange/phase_times.hpp"
 #include "collective/reduction.hpp"
 #include "engine/actors.hpp"
@@ -33,8 +32,7 @@ public:
         }
     }
 
-    // None unless all in the phase do what its actor does, or all others wait for each other. Only
-    // ranks that the program names are in it.
+    // None unless all in the phase do what its actor does, or all others wait for each other.
     std::optional<std::span<const KnownEnd>> ends(const PhaseInput& input, ChunkId chunk) override {
         ends_.clear();
         const Known known = look_up(input);
@@ -78,8 +76,6 @@ public:
 
     bool somebody_waits() const { return joint_.somebody_waits(); }
 
-    // Call once, at the known tick. A chunk may have several ends at one tick: of all its turns,
-    // and of the last.
     bool is_void(ChunkId chunk) override {
         const auto found = void_.find({run_->now(), chunk});
         if (found == void_.end()) {
@@ -89,7 +85,6 @@ public:
         return true;
     }
 
-    // Whether no known end is void, so that the run can be moved on.
     bool is_sure() const { return void_.empty(); }
     void leap(u64 ticks) {
         for (Held& held : held_) {
@@ -107,7 +102,7 @@ public:
         return are_several;
     }
 
-    void add_to(u64& messages, Vector<LinkUse>& dimensions) const {
+    void add_to(u64& messages, std::vector<LinkUse>& dimensions) const {
         forms_.for_each([&](u32 actor, const ClosedForm& form, u64 times) {
             const u64 all = classes_.count[actor] * times;
             messages += form.messages * all;
@@ -134,7 +129,7 @@ private:
     }
 
     // Returns the series and resets it.
-    const Vector<u64>& taken_series(ChunkId chunk) {
+    const std::vector<u64>& taken_series(ChunkId chunk) {
         taken_.clear();
         if (chunk.index() < series_.size()) {
             taken_.swap(series_[chunk.index()]);
@@ -142,7 +137,6 @@ private:
         return taken_;
     }
 
-    // All have come, representing others: each starts a chunk as the last one ends.
     void add_series_of_all(const PhaseInput& input, ChunkId chunk) {
         if (ends_.empty() || chunk.index() >= series_.size() || series_[chunk.index()].empty()) {
             return;
@@ -165,7 +159,6 @@ private:
         JointPhases::Held* held = nullptr;
     };
 
-    // A cache, as an actor's collectives alternate.
     static constexpr u32 kept = 8;
     static u32 place_of(const ClosedForms::Key& key) {
         constexpr u32 top_bits = 61;
@@ -191,7 +184,7 @@ private:
 
     // Of each chunk:
     struct Held {
-        Vector<ClosedForms::Used*> phases;
+        std::vector<ClosedForms::Used*> phases;
         u64 began = 0;   // tick
         u64 ticks = 0;   // of all
     };
@@ -254,7 +247,7 @@ private:
         return ends_;
     }
 
-    const Vector<u64>& first_of_turn(const ClosedForm& form, u64 messages) {
+    const std::vector<u64>& first_of_turn(const ClosedForm& form, u64 messages) {
         through_.clear();
         for (const MessagesInTurn& of : form.on_links) {
             through_.push_back(std::min(of.times, messages));
@@ -263,7 +256,6 @@ private:
         return through_;
     }
 
-    // Of successive phases, those over stay, and those not begun are forgotten.
     void meets(u32 name) override {
         const ChunkId chunk(name);
         Held& held = held_[name];
@@ -287,7 +279,7 @@ private:
         run_->collectives().play_on(chunk, at);
     }
 
-    const Vector<u64>& through_of(const ClosedForm& form, const PhaseMoment& at) {
+    const std::vector<u64>& through_of(const ClosedForm& form, const PhaseMoment& at) {
         first_of_turn(form, form.messages - at.progress.left);
         for (const PhaseMoment::UnderWay& of : at.under_way) {
             u64 number = of.number;
@@ -306,12 +298,12 @@ private:
     HeldLinks* links_ = nullptr;
     ClosedForms forms_;
     JointPhases joint_;
-    Vector<KnownEnd> ends_;
-    Vector<std::array<Known, kept>> latest_;   // by actor
-    Vector<Vector<u64>> series_;   // by chunk: bytes of those that it represents
-    Vector<u64> taken_;
-    Vector<Held> held_;
-    Vector<u64> through_;
+    std::vector<KnownEnd> ends_;
+    std::vector<std::array<Known, kept>> latest_;   // by actor
+    std::vector<std::vector<u64>> series_;   // by chunk: bytes of those that it represents
+    std::vector<u64> taken_;
+    std::vector<Held> held_;
+    std::vector<u64> through_;
     std::multiset<std::pair<u64, ChunkId>> void_;   // ends that will not be, by tick
 };
 

@@ -1,9 +1,9 @@
 // Fast-forward moves a run on to where it would be some repetitions later.
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 #include "fold/shortcuts/fast_forward_state.hpp"
 
 namespace yantra {
@@ -26,11 +26,11 @@ void FastForward::skip(const State& now, u64 times) {
         moves.priority.add(static_cast<i64>(times) * (now.origins.next_priority[actor] -
                                                       kept_->origins.next_priority[actor]));
     }
-    const Vector<u64>& made = now.origins.chunks_made;
+    const std::vector<u64>& made = now.origins.chunks_made;
     for (std::size_t at = 0; at < made.size(); ++at) {
         moves.chunks.push_back(times * (made[at] - kept_->origins.chunks_made[at]));
     }
-    Vector<std::pair<MatchKey, u32>> sent;
+    std::vector<std::pair<MatchKey, u32>> sent;
     Transport::State& transport = run_.transport().state();
     transport.matcher.for_each_message(transport.waiting(), [&](u32 at) {
         const Matcher::Waiting& waiting = transport.flights[at].waiting;
@@ -74,7 +74,7 @@ void FastForward::write_times(ActorId actor, u64 ticks, u64 times) {
 }
 
 void FastForward::move_waiting(ActorId actor, const State& now, u64 times) {
-    Vector<u32>& waiting = run_.executor().state().actors[actor].waiting;
+    std::vector<u32>& waiting = run_.executor().state().actors[actor].waiting;
     const Shift& shift = shifts_[actor];
     const u32 first = now.actors[actor].first_open;
     const u32 by = moved(actor, 0, times);
@@ -94,7 +94,7 @@ void FastForward::move_events(u64 ticks) {
     run_.engine().queue.leap(ticks);
 }
 
-void FastForward::move_tables(const Vector<std::pair<u32, u64>>& tables) {
+void FastForward::move_tables(const std::vector<std::pair<u32, u64>>& tables) {
     PeerTables::State& state = run_.collectives().tables().state();
     for (const auto& [at, by] : tables) {
         const PeerTables::Table& table = state.tables[at];
@@ -103,7 +103,7 @@ void FastForward::move_tables(const Vector<std::pair<u32, u64>>& tables) {
     for (const auto& [at, by] : tables) {
         PeerTables::Table& table = state.tables[at];
         table.number += by;
-        Vector<u32>& by_number = state.by_number[table.communicator_class];
+        std::vector<u32>& by_number = state.by_number[table.communicator_class];
         if (by_number.size() <= table.number) {
             by_number.resize(table.number + 1, none);
         }
@@ -111,10 +111,8 @@ void FastForward::move_tables(const Vector<std::pair<u32, u64>>& tables) {
     }
 }
 
-// Sent messages move with their nodes. Each receive that would still wait replaces those waiting up
-// to where nodes differ.
 void FastForward::match_again(const State& now, u32 tags, u64 times,
-                              const Vector<std::pair<MatchKey, u32>>& sent) {
+                              const std::vector<std::pair<MatchKey, u32>>& sent) {
     Transport::State& transport = run_.transport().state();
     transport.matcher = {};
     for (auto [key, flight] : sent) {

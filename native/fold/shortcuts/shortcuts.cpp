@@ -1,8 +1,8 @@
 #include "fold/shortcuts/shortcuts.hpp"
 
 #include <optional>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "fold/runtime/shortcuts.hpp"
 #include "fold/shortcuts/fast_forward.hpp"
 #include "fold/shortcuts/known_phases.hpp"
@@ -29,7 +29,7 @@ public:
         fast_forward_->look();
         return fast_forward_->next_look();
     }
-    void add_to(u64& messages, Vector<LinkUse>& dimensions) const override {
+    void add_to(u64& messages, std::vector<LinkUse>& dimensions) const override {
         phases_.add_to(messages, dimensions);
     }
     u64 nodes_skipped() const override { return fast_forward_ ? fast_forward_->nodes_skipped() : 0; }

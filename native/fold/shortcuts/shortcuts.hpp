@@ -1,4 +1,4 @@
-// The shortcuts of a folded run: closed forms of phases, and fast-forward.
+// Closed forms of phases, and fast-forward.
 #pragma once
 
 #include <memory>

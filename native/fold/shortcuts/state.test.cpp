@@ -1,9 +1,6 @@
-// A field of a component's state that nobody hands to the visitors breaks a law here: every struct that is
-// visited hands over as many fields as it has. A state that is moved on looks the same from where it was
-// moved to.
-//
+// A field that nobody hands to the visitors breaks a law here; a state that is moved on looks the
+// same.
 // needs: the parts of a run
-#include "base/vector.hpp"
 #include "engine/state.hpp"
 
 #include <array>
@@ -12,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "collective/runtime/state.hpp"
 #include "execution/state.hpp"
@@ -25,7 +23,6 @@ namespace {
 using namespace yantra;
 using test::check;
 
-// Notes the address of everything that it is handed, whatever it is called.
 class Checklist {
 public:
     bool possible() const { return true; }
@@ -51,7 +48,7 @@ public:
     bool comes_to_instance(u32) { return true; }
     bool comes_to_table(u32) { return true; }
     template <class T, class Visit>
-    void each(Vector<T>& items, Visit&& visit) {
+    void each(std::vector<T>& items, Visit&& visit) {
         note(items);
         for (T& item : items) {
             visit(item);
@@ -74,8 +71,6 @@ public:
     template <class Visit>
     void each_membership(Visit&&) {}
 
-    // All fields of an object were handed over. Of `completions` among them, their fields were, and so
-    // of what the matcher holds.
     template <class T>
     void has_all(const char* name, const T& object, std::size_t completions = 0,
                  std::size_t waiting = 0) {
@@ -112,7 +107,7 @@ struct Inner {
 };
 struct Outer {
     Inner inner;
-    Vector<Inner> items;
+    std::vector<Inner> items;
     std::optional<Inner> maybe;
     std::optional<u32> number;
     IdVector<ActorId, u32> by_actor;
@@ -127,7 +122,6 @@ void fields_are_counted() {
     check(fields_of<Outer>() == 9, "fields of a struct of structs", fields_of<Outer>());
 }
 
-// Every phase takes as long as any other, so that no packet is ever under way.
 class SameTimes final : public PhaseTimes {
 public:
     std::optional<std::span<const KnownEnd>> ends(const PhaseInput& input, ChunkId chunk) override {
@@ -142,18 +136,17 @@ private:
     KnownEnd end_{ActorId(0), ChunkId(0), 0};
 };
 
-// Ranks that come to two all-reduces one after the other, and a message long before its receive.
 Model any_model(bool phases_as_ready) {
-    Vector<std::shared_ptr<const Job>> jobs;
+    std::vector<std::shared_ptr<const Job>> jobs;
     for (u32 rank = 0; rank < 4; ++rank) {
         const bool even = rank % 2 == 0;
-        jobs.push_back(test::job_of(
-            {{test::timed(1, 1 + 3000 * rank), {}},
-             {test::collective(CollectiveKind::all_reduce, 4000), {0}},
-             {test::message(even, rank ^ 1, 100, 3), even ? Vector<u32>{} : Vector<u32>{1}},
-             {test::timed(1, 50), {0}},
-             {test::timed(1, 7000), {0}},
-             {test::collective(CollectiveKind::all_reduce, 800), {3}}}));
+        jobs.push_back(test::job_of({{test::timed(1, 1 + 3000 * rank), {}},
+                                     {test::collective(CollectiveKind::all_reduce, 4000), {0}},
+                                     {test::message(even, rank ^ 1, 100, 3),
+                                      even ? std::vector<u32>{} : std::vector<u32>{1}},
+                                     {test::timed(1, 50), {0}},
+                                     {test::timed(1, 7000), {0}},
+                                     {test::collective(CollectiveKind::all_reduce, 800), {3}}}));
     }
     Model model = test::model_of({{Block::ring, 2, 1.0, 10.0, 1.0}, {Block::ring, 2, 2.0, 5.0, 1.0}}, jobs);
     model.collectives.system.chunks = 4;
@@ -172,9 +165,9 @@ void check_fields(Checklist& list, Simulation& run, const Model& model) {
     visit_state(list, run.executor().state());
     visit_state(list, collectives, model.collectives, model.semantics.quirks.phases_as_ready);
     visit_state(list, run.transport().state());
-    list.has_all("Executor::State", run.executor().state());
-    for (Executor::OfActor& of : run.executor().state().actors) {
-        list.has_all("Executor::OfActor", of);
+    list.has_all("Nodes::State", run.executor().state());
+    for (Nodes::OfActor& of : run.executor().state().actors) {
+        list.has_all("Nodes::OfActor", of);
     }
     list.has_all("Collectives::State", collectives.state());
     for (Planner::OfActor& of : collectives.planner().state().actors) {
@@ -191,7 +184,7 @@ void check_fields(Checklist& list, Simulation& run, const Model& model) {
 }
 
 void check_chunks(Checklist& list, Collectives& collectives) {
-    for (Vector<ChunkQueues::Queue>& queues : collectives.queues().state().queues) {
+    for (std::vector<ChunkQueues::Queue>& queues : collectives.queues().state().queues) {
         for (ChunkQueues::Queue& queue : queues) {
             if (queue.chunks.empty()) {
                 continue;
@@ -213,7 +206,8 @@ void check_chunks(Checklist& list, Collectives& collectives) {
 
 void check_orders_and_flights(Checklist& list, Simulation& run, const Model& model) {
     if (!model.semantics.quirks.phases_as_ready) {
-        for (Vector<ChunkQueues::PhaseOrder>& orders : run.collectives().queues().state().orders) {
+        for (std::vector<ChunkQueues::PhaseOrder>& orders :
+             run.collectives().queues().state().orders) {
             for (ChunkQueues::PhaseOrder& order : orders) {
                 list.has_all("ChunkQueues::PhaseOrder", order);
                 for (ChunkQueues::PhaseStart& start : order.coming) {
@@ -232,7 +226,6 @@ void check_orders_and_flights(Checklist& list, Simulation& run, const Model& mod
     });
 }
 
-// Every rank as a class of its own.
 ActorClasses own_classes(u32 ranks) {
     ActorClasses classes;
     classes.communicator_classes.resize(1);
@@ -253,10 +246,9 @@ void visit(Visitor& v, Simulation& run, const Model& model) {
     visit_state(v, run.transport().state());
 }
 
-// Moves a state, and where it is looked at from, by as much; `nodes` and so on may wrap around.
 void move(Simulation& run, const Model& model, const ActorClasses& classes, Origins& origins, u32 by) {
     const u32 actors = static_cast<u32>(classes.representative.size());
-    const Vector<u64> counts(1000);
+    const std::vector<u64> counts(1000);
     const auto further = static_cast<i32>(by);
     const Moves moves{.nodes = IdVector<ActorId, u32>(actors, by),
                       .priority = IdVector<ActorId, i64>(actors, further),
@@ -297,8 +289,8 @@ void a_state_that_moves_looks_the_same(Simulation& run, const Model& model, u64 
 // What is written of a moment.
 struct Written {
     bool possible = false;
-    Vector<u64> words, counts;
-    Vector<u32> tags;
+    std::vector<u64> words, counts;
+    std::vector<u32> tags;
     bool operator==(const Written&) const = default;
 };
 
@@ -310,7 +302,6 @@ Written write(Simulation& run, const Model& model) {
     return {writer.possible(), writer.words, writer.counts, writer.tags};
 }
 
-// Adds 1 to the value that is handed over after so many others.
 class Toucher : public StateVisitor<Toucher> {
 public:
     enum class Shows { nowhere, in_words, in_counts, in_both, in_tags };
@@ -326,7 +317,7 @@ public:
     void same(T& value) {
         touch(value, Shows::in_words);
     }
-    void all_same(Vector<u32>& values) {
+    void all_same(std::vector<u32>& values) {
         for (u32& value : values) {
             touch(value, Shows::in_words);
         }
@@ -391,7 +382,6 @@ private:
     std::set<u32> flights_, instances_, tables_;
 };
 
-// Every value that is handed over shows where it should, and nowhere else.
 void every_value_shows(Simulation& run, const Model& model, u64 step) {
     const ActorClasses classes = own_classes(4);
     const Written before = write(run, model);
@@ -416,7 +406,6 @@ void every_value_shows(Simulation& run, const Model& model, u64 step) {
     }
 }
 
-// With a value changed the moment is written otherwise; it is put back.
 template <class T>
 void shows(const char* what, T& value, T changed, Simulation& run, const Model& model) {
     const Written before = write(run, model);
@@ -442,7 +431,7 @@ void shows_nothing(const char* what, T& value, T changed, Simulation& run, const
 
 void where_phases_lie_does_not_show(Checklist& list, Simulation& run, const Model& model, Chunk& chunk) {
     auto& phases = run.collectives().chunks().state().phases;
-    const Vector<Phase> own(phases.begin() + chunk.first_phase,
+    const std::vector<Phase> own(phases.begin() + chunk.first_phase,
                                  phases.begin() + chunk.end_phase + chunk.later);
     const u32 further = static_cast<u32>(phases.size()) - chunk.first_phase;
     phases.insert(phases.end(), own.begin(), own.end());
@@ -462,11 +451,10 @@ void where_phases_lie_does_not_show(Checklist& list, Simulation& run, const Mode
     list.saw("phases moved");
 }
 
-// What is no value of its own: which queue, which phase, how far a member is behind the others.
 void what_follows_from_several_shows(Checklist& list, Simulation& run, const Model& model) {
     Collectives& collectives = run.collectives();
     PeerTables::State& tables = collectives.tables().state();
-    for (Vector<ChunkQueues::Queue>& of : collectives.queues().state().queues) {
+    for (std::vector<ChunkQueues::Queue>& of : collectives.queues().state().queues) {
         for (std::size_t at = 1; at < of.size(); ++at) {
             if (of[at].chunks.empty() != of[at - 1].chunks.empty()) {
                 const Written before = write(run, model);
@@ -485,8 +473,8 @@ void what_follows_from_several_shows(Checklist& list, Simulation& run, const Mod
             for (ChunkId id : queue.chunks) {
                 Chunk& chunk = collectives.chunks()[id];
                 PeerTables::Table& table = tables.tables[chunk.table];
-                const Vector<u32> nobody(table.chunk.size(), none);
-                Vector<u32> somebody = nobody;
+                const std::vector<u32> nobody(table.chunk.size(), none);
+                std::vector<u32> somebody = nobody;
                 somebody.back() = 0;
                 shows("the phase of a chunk does not show", chunk.phase, chunk.phase + 1, run, model);
                 is_impossible("a table of the same number", table.next, 0u, run, model);
@@ -502,7 +490,7 @@ void what_follows_from_several_shows(Checklist& list, Simulation& run, const Mod
             }
         }
     }
-    for (Vector<ChunkQueues::PhaseOrder>& orders : collectives.queues().state().orders) {
+    for (std::vector<ChunkQueues::PhaseOrder>& orders : collectives.queues().state().orders) {
         for (ChunkQueues::PhaseOrder& order : orders) {
             if (!model.semantics.quirks.phases_as_ready) {
                 shows("how far all are does not show", order.passed, order.passed + 1, run, model);
@@ -511,14 +499,14 @@ void what_follows_from_several_shows(Checklist& list, Simulation& run, const Mod
     }
     std::optional<MismatchedNodes>& mismatch = collectives.state().mismatch;
     is_impossible("a mismatch", mismatch, std::optional<MismatchedNodes>(MismatchedNodes{}), run, model);
-    for (Executor::OfActor& of : run.executor().state().actors) {
+    for (Nodes::OfActor& of : run.executor().state().actors) {
         is_impossible("nodes that were freed", of.freed, {NodeId(0)}, run, model);
     }
 }
 
 void what_flights_need_shows(Checklist& list, Simulation& run, const Model& model) {
     Transport::State& state = run.transport().state();
-    Vector<u32> sent;
+    std::vector<u32> sent;
     state.matcher.for_each_message(state.waiting(), [&](u32 at) {
         if (state.flights[at].waiting.side == Matcher::Side::send) {
             sent.push_back(at);
@@ -541,30 +529,29 @@ void what_flights_need_shows(Checklist& list, Simulation& run, const Model& mode
     }
 }
 
-// Nodes that are ready are written by how many there are, then from the lowest on, however they came.
 void ready_nodes_are_written_in_order() {
     const ActorClasses classes = own_classes(2);
     const Origins origins{IdVector<ActorId, u64>(2, 10), IdVector<ActorId, i64>(2), {0}};
     const u64 second = u64{1} << 32U;   // actor
-    for (const Vector<u32>& came : {Vector<u32>{10, 11, 12}, {11, 12, 10}, {12, 11, 10}}) {
+    for (const std::vector<u32>& came :
+         {std::vector<u32>{10, 11, 12}, {11, 12, 10}, {12, 11, 10}}) {
         ReadySet ready(2);
         for (u32 node : came) {
             ready.insert(node == 11, node);
         }
         StateWriter writer(classes, origins);
         writer.nodes(ActorId(0), ready);
-        check(writer.words == Vector<u64>{3, 0, 1, 2}, "ready nodes are written otherwise", came[0]);
+        check(writer.words == std::vector<u64>{3, 0, 1, 2}, "ready nodes are written otherwise", came[0]);
         writer.words.clear();
         writer.nodes(ActorId(1), ready);
-        check(writer.words == Vector<u64>{3, second, second + 1, second + 2}, "of another actor", came[0]);
+        check(writer.words == std::vector<u64>{3, second, second + 1, second + 2}, "of another actor", came[0]);
     }
 }
 
-// Actors and communicator classes are moved by their own step, and each kind of number by that of its kind.
 void each_number_moves_by_its_own_step() {
     ActorClasses classes = own_classes(2);
     classes.memberships = {{{7, 1}}, {{8, 0}, {9, 1}}};
-    const Vector<u64> counts;
+    const std::vector<u64> counts;
     Moves moves{.nodes = IdVector<ActorId, u32>(2), .priority = IdVector<ActorId, i64>(2),
                 .chunks = {1000, 2000}, .tags = 5, .before = counts, .after = counts};
     for (u32 at = 0; at < 2; ++at) {
@@ -587,25 +574,24 @@ void each_number_moves_by_its_own_step() {
         check(number == 1005 + 1000 * u64{at} && tag == 8, "numbers of chunks and tags", at);
         check(priority == -94 - static_cast<i64>(at), "priorities", at);
     }
-    Vector<std::array<u32, 3>> seen;
+    std::vector<std::array<u32, 3>> seen;
     mover.each_membership([&](ActorId actor, u32 communicator, u32 of_class) {
         seen.push_back({actor.index(), communicator, of_class});
     });
-    const Vector<std::array<u32, 3>> all{{0, 7, 1}, {1, 8, 0}, {1, 9, 1}};
+    const std::vector<std::array<u32, 3>> all{{0, 7, 1}, {1, 8, 0}, {1, 9, 1}};
     check(seen == all, "another actor is in a communicator", 0);
 }
 
-// What was counted between two moments is counted so many times more.
 void counts_are_repeated(Simulation& run, const Model& model, u64 step) {
     const ActorClasses classes = own_classes(4);
     const Written now = write(run, model);
-    Vector<u64> before(now.counts.size());
-    Vector<u64> after(now.counts.size());
+    std::vector<u64> before(now.counts.size());
+    std::vector<u64> after(now.counts.size());
     for (std::size_t at = 0; at < after.size(); ++at) {
         before[at] = at;
         after[at] = 4 * at;
     }
-    const auto move_by = [&](const Vector<u64>& from, const Vector<u64>& to) {
+    const auto move_by = [&](const std::vector<u64>& from, const std::vector<u64>& to) {
         const Moves moves{.nodes = IdVector<ActorId, u32>(4, 0), .priority = IdVector<ActorId, i64>(4, 0),
                           .chunks = {0}, .tags = 0, .before = from, .after = to, .times = 5};
         StateMover mover(classes, moves);
@@ -655,7 +641,7 @@ int main() {
     go_through_a_run(list, false);
     go_through_a_run(list, true);
     for (const char* name :
-         {"Executor::State", "Executor::OfActor", "Collectives::State", "Planner::OfActor",
+         {"Nodes::State", "Nodes::OfActor", "Collectives::State", "Planner::OfActor",
           "Planner::RoundRobin", "Planner::AlternationCount", "ChunkQueues::State", "ChunkQueues::Queue",
           "ChunkQueues::PhaseOrder", "ChunkQueues::PhaseStart", "Chunk", "CollectiveInstance", "Completion",
           "PeerTables::Table", "Phase", "Transport::State", "Transport::Flight", "queues swapped", "phases moved",

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "base/ids.hpp"
-#include "base/vector.hpp"
 #include "engine/actors.hpp"
 #include "execution/ready_set.hpp"
 
@@ -17,17 +17,17 @@ namespace yantra {
 struct Origins {
     IdVector<ActorId, u64> nodes_done;
     IdVector<ActorId, i64> next_priority;   // all 0 where the workload gives priorities
-    Vector<u64> chunks_made;           // by communicator class
+    std::vector<u64> chunks_made;           // by communicator class
 };
 
 struct Moves {
     IdVector<ActorId, u32> nodes;
     IdVector<ActorId, i64> priority;
-    Vector<u64> chunks;                // by communicator class
+    std::vector<u64> chunks;                // by communicator class
     u32 tags = 0;
     // Before and after one repetition.
-    const Vector<u64>& before;
-    const Vector<u64>& after;
+    const std::vector<u64>& before;
+    const std::vector<u64>& after;
     u64 times = 0;
 };
 
@@ -62,7 +62,7 @@ public:
             }
         }
     }
-    void chunks_made(ActorId actor, Vector<u64>& made, u64 period) {
+    void chunks_made(ActorId actor, std::vector<u64>& made, u64 period) {
         for (const ActorClasses::Membership& in : classes_.memberships[actor.index()]) {
             self().count(made[in.communicator_class], period);
         }
@@ -96,7 +96,7 @@ public:
             word(static_cast<u64>(value));
         }
     }
-    void all_same(const Vector<u32>& values) { words.insert(words.end(), values.begin(), values.end()); }
+    void all_same(const std::vector<u32>& values) { words.insert(words.end(), values.begin(), values.end()); }
     void node(ActorId actor, u32 node) {
         word(u64{actor.index()} << 32U | (node - static_cast<u32>(origins_.nodes_done[actor])));
     }
@@ -133,9 +133,9 @@ public:
     bool comes_to_instance(u32) const { return true; }
     bool comes_to_table(u32) const { return true; }
 
-    Vector<u64> words;
-    Vector<u64> counts;
-    Vector<u32> tags;
+    std::vector<u64> words;
+    std::vector<u64> counts;
+    std::vector<u32> tags;
 
 private:
     const Origins& origins_;
@@ -153,7 +153,7 @@ public:
     void word(u64) {}
     template <class T>
     void same(const T&) {}
-    void all_same(const Vector<u32>&) {}
+    void all_same(const std::vector<u32>&) {}
 
     void node(ActorId actor, u32& node) { node += moves_.nodes[actor]; }
     void node(ActorId actor, NodeId& node) { node = NodeId(node.index() + moves_.nodes[actor]); }
@@ -162,7 +162,6 @@ public:
     void chunk_number(u32 communicator_class, u64& number) {
         number += moves_.chunks[communicator_class];
     }
-    // Tables are found by number, so they move when all are known.
     void table_number(u32 table, u32 communicator_class, u64) {
         tables.emplace_back(table, moves_.chunks[communicator_class]);
     }
@@ -184,7 +183,7 @@ public:
     bool comes_to_table(u32 at) { return tables_seen_.insert(at).second; }
 
     std::size_t counted() const { return counted_; }
-    Vector<std::pair<u32, u64>> tables;   // and how many chunks each moves
+    std::vector<std::pair<u32, u64>> tables;   // and how many chunks each moves
 
 private:
     const Moves& moves_;

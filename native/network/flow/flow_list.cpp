@@ -13,7 +13,6 @@
 
 #include "base/hash.hpp"
 #include "base/interruption.hpp"
-#include "base/vector.hpp"
 #include "network/flow/sharing.hpp"
 
 namespace yantra {
@@ -25,8 +24,9 @@ using Entry = std::pair<double, u32>;   // when, and which flow
 
 class SharedFlows final : public FlowRun, private FlowLoads {
 public:
-    SharedFlows(FlowList flows, LinkSpeeds links, bool rtt_fairness, Vector<RateChange> changes,
-                bool keeps_series, std::shared_ptr<RouteFinder> finder)
+    SharedFlows(FlowList flows, LinkSpeeds links, bool rtt_fairness,
+                std::vector<RateChange> changes, bool keeps_series,
+                std::shared_ptr<RouteFinder> finder)
         : FlowRun(std::move(flows), std::move(links), keeps_series),
           changes_(std::move(changes)),
           rtt_fairness_(rtt_fairness),
@@ -49,7 +49,6 @@ public:
                          [this](u32 a, u32 b) { return comes_ns_[a] < comes_ns_[b]; });
     }
 
-    // A step is all of one time.
     bool run_for(u64 steps) override {
         for (; steps > 0; --steps) {
             look_up();
@@ -85,7 +84,6 @@ public:
     }
 
 private:
-    // A link that is down counts at its former rate.
     double load(u32 link) const override { return under_way_over_[link] / links_.bytes_per_ns[link]; }
 
     void find(u32 flow) {
@@ -145,17 +143,17 @@ private:
         return made;
     }
 
-    const Vector<RateChange> changes_;
+    const std::vector<RateChange> changes_;
     const bool rtt_fairness_;
     const std::shared_ptr<RouteFinder> finder_;   // null: routes are the list's
     FlowSharing sharing_;
-    Vector<double> comes_ns_;       // when a flow enters, or, with a finder, when it starts
-    Vector<u32> order_;
-    Vector<Vector<u32>> found_;     // routes by flow, once started
-    Vector<double> under_way_over_;   // flows by link
+    std::vector<double> comes_ns_;       // when a flow enters, or, with a finder, when it starts
+    std::vector<u32> order_;
+    std::vector<std::vector<u32>> found_;     // routes by flow, once started
+    std::vector<double> under_way_over_;   // flows by link
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> entering_;
-    Vector<u32> flow_of_;
-    Vector<u32> through_;
+    std::vector<u32> flow_of_;
+    std::vector<u32> through_;
     std::unordered_multimap<u64, u32> classes_;
     std::size_t came_ = 0;
     std::size_t changed_ = 0;
@@ -164,7 +162,7 @@ private:
 }  // namespace
 
 std::unique_ptr<FlowRun> share_flows(FlowList flows, LinkSpeeds links, bool rtt_fairness,
-                                     Vector<RateChange> changes, bool keeps_series,
+                                     std::vector<RateChange> changes, bool keeps_series,
                                      std::shared_ptr<RouteFinder> finder) {
     double before_ns = 0.0;
     for (const RateChange& change : changes) {

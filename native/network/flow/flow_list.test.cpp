@@ -1,13 +1,11 @@
-// Flows end when a step-by-step simulation says, in which all rates are filled from nothing after every
-// change; one alone takes its latency and its bytes over the narrowest link; a link that is down carries nothing.
-//
+// Flows end when a step-by-step simulation says that fills all rates anew after every change.
 // needs: network/flow/flow_run.cpp, network/flow/max_min.cpp, network/flow/sharing.cpp
-#include "base/vector.hpp"
 #include "network/flow/flow_list.hpp"
 
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <vector>
 
 #include "base/test.hpp"
 #include "network/flow/test.hpp"
@@ -20,12 +18,12 @@ using test::check;
 constexpr double never_ns = std::numeric_limits<double>::infinity();
 
 struct Case {
-    Vector<double> bytes_per_ns;
-    Vector<double> latency_ns;
-    Vector<Vector<u32>> routes;
-    Vector<double> bytes;
-    Vector<double> start_ns;
-    Vector<RateChange> changes;
+    std::vector<double> bytes_per_ns;
+    std::vector<double> latency_ns;
+    std::vector<std::vector<u32>> routes;
+    std::vector<double> bytes;
+    std::vector<double> start_ns;
+    std::vector<RateChange> changes;
     bool rtt_fairness = false;
 
     double latency(std::size_t flow) const {
@@ -35,9 +33,9 @@ struct Case {
         }
         return sum;
     }
-    Vector<double> run() const {
+    std::vector<double> run() const {
         FlowList list{{0}, {}, bytes, start_ns};
-        for (const Vector<u32>& route : routes) {
+        for (const std::vector<u32>& route : routes) {
             list.hops.insert(list.hops.end(), route.begin(), route.end());
             list.first_hop.push_back(list.hops.size());
         }
@@ -48,17 +46,17 @@ struct Case {
     }
 };
 
-Vector<double> slow_run(const Case& of) {
+std::vector<double> slow_run(const Case& of) {
     const std::size_t count = of.routes.size();
-    test::SharedLinks world{of.bytes_per_ns, of.routes, {}, Vector<u32>(count)};
-    Vector<double> left = of.bytes;
-    Vector<double> end(count, never_ns);
+    test::SharedLinks world{of.bytes_per_ns, of.routes, {}, std::vector<u32>(count)};
+    std::vector<double> left = of.bytes;
+    std::vector<double> end(count, never_ns);
     for (std::size_t flow = 0; flow < count; ++flow) {
         world.weights.push_back(of.rtt_fairness ? 0.5 / of.latency(flow) : 1.0);
     }
     std::size_t changed = 0;
     for (double now = 0.0;;) {
-        const Vector<double> level = test::slow_levels(world);
+        const std::vector<double> level = test::slow_levels(world);
         double next = changed < of.changes.size() ? of.changes[changed].at_ns : never_ns;
         for (std::size_t flow = 0; flow < count; ++flow) {
             const double enters = of.start_ns[flow] + of.latency(flow);
@@ -99,7 +97,7 @@ Case any_case(test::Random& random, bool ties) {
         made.latency_ns.push_back(static_cast<double>(1 + random.below(ties ? 2 : 100)));
     }
     for (u64 flow = 1 + random.below(30); flow > 0; --flow) {
-        Vector<u32> route;
+        std::vector<u32> route;
         for (u32 link = 0; link < links; ++link) {
             if (random.one_in(3)) {
                 route.push_back(link);
@@ -125,8 +123,8 @@ Case any_case(test::Random& random, bool ties) {
 void equals_the_slow_one(test::Random& random) {
     for (u64 step = 0; step < 300; ++step) {
         const Case of = any_case(random, step % 2 == 0);
-        const Vector<double> fast = of.run();
-        const Vector<double> slow = slow_run(of);
+        const std::vector<double> fast = of.run();
+        const std::vector<double> slow = slow_run(of);
         for (std::size_t flow = 0; flow < fast.size(); ++flow) {
             check(is_near(fast[flow], slow[flow]), "a flow is through at another time", step);
         }
@@ -137,27 +135,25 @@ void one_alone_takes_its_latency_and_its_bytes() {
     const Case alone{{10.0, 2.5, 5.0}, {100.0, 20.0, 3.0}, {{0, 1, 2}}, {1000.0}, {50.0}, {}, false};
     check(alone.run()[0] == 50.0 + 123.0 + 400.0, "one alone takes another time", 0);
     const Case nothing{{10.0}, {100.0}, {{0}, {}}, {0.0, 5.0}, {50.0, 7.0}, {}, false};
-    check(nothing.run() == Vector<double>{150.0, 7.0}, "no bytes take time", 0);
+    check(nothing.run() == std::vector<double>{150.0, 7.0}, "no bytes take time", 0);
 }
 
-// After seconds the clock is coarser than what flows have left; they end all the same, and about when they should.
 void flows_end_however_late(test::Random& random) {
     Case late{{50.0, 0.01, 7.3}, {100.0, 20.0, 3.0}, {}, {}, {}, {}, false};
     late.routes.push_back({0, 2});   // keeps its links busy from the start
     late.bytes.push_back(1e11);
     late.start_ns.push_back(0.0);
     for (u32 flow = 0; flow < 200; ++flow) {
-        late.routes.push_back(flow % 2 == 0 ? Vector<u32>{0, 1} : Vector<u32>{0});
+        late.routes.push_back(flow % 2 == 0 ? std::vector<u32>{0, 1} : std::vector<u32>{0});
         late.bytes.push_back(0.001 * static_cast<double>(1 + random.below(5000)));
         late.start_ns.push_back(8e9 + 0.37 * static_cast<double>(random.below(1000)));
     }
-    const Vector<double> ended = late.run();
+    const std::vector<double> ended = late.run();
     for (u32 flow = 1; flow < ended.size(); ++flow) {
         check(ended[flow] >= late.start_ns[flow] && ended[flow] < late.start_ns[flow] + 1e6, "a late flow", flow);
     }
 }
 
-// 1000 bytes at 10 bytes/ns; the link is down from 30 to 80, then at half its rate.
 void a_link_that_fails_and_returns() {
     const Case of{{10.0}, {0.0}, {{0}}, {1000.0}, {0.0}, {{30.0, 0, 0.0}, {80.0, 0, 5.0}}, false};
     check(of.run()[0] == 80.0 + 140.0, "a link that fails and returns", 0);
@@ -166,7 +162,7 @@ void a_link_that_fails_and_returns() {
 }
 
 void what_is_no_flow_is_refused() {
-    const auto is_refused = [](Vector<u32> route, double bytes, double start) {
+    const auto is_refused = [](std::vector<u32> route, double bytes, double start) {
         try {
             Case{{1.0}, {1.0}, {std::move(route)}, {bytes}, {start}, {}, false}.run();
             return false;

@@ -4,8 +4,7 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
-
-#include "base/vector.hpp"
+#include <vector>
 
 namespace yantra {
 
@@ -43,7 +42,7 @@ void FlowRun::check() const {
         flows_.first_hop.back() != flows_.hops.size() || count >= none) {
         throw std::invalid_argument("flows: columns of different lengths");
     }
-    Vector<u32> last_flow(links_.latency_ns.size(), none);
+    std::vector<u32> last_flow(links_.latency_ns.size(), none);
     for (std::size_t flow = 0; flow < count; ++flow) {
         if (!(flows_.bytes[flow] >= 0.0) || !std::isfinite(flows_.bytes[flow]) || !(flows_.start_ns[flow] >= 0.0) ||
             !std::isfinite(flows_.start_ns[flow])) {

@@ -1,24 +1,22 @@
-// FlowRun: a list of flows over links, simulated alone, some steps at a time.
-//
-// Ended flows can be taken between calls, so a long run can be watched, streamed and abandoned.
-// Implementations: network/flow/flow_list.hpp shares links, queued_list.hpp queues at each.
+// FlowRun: a list of flows over links, some steps at a time (network/flow/flow_list.hpp shares
+// links, queued_list.hpp queues at each).
 #pragma once
 
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "base/types.hpp"
-#include "base/vector.hpp"
 #include "record/link_series.hpp"
 
 namespace yantra {
 
 // Columns by flow; flow f has links first_hop[f] to first_hop[f + 1].
 struct FlowList {
-    Vector<u64> first_hop;
-    Vector<u32> hops;
-    Vector<double> bytes;
-    Vector<double> start_ns;
+    std::vector<u64> first_hop;
+    std::vector<u32> hops;
+    std::vector<double> bytes;
+    std::vector<double> start_ns;
 
     std::span<const u32> route(std::size_t flow) const {
         return {hops.data() + first_hop[flow], first_hop[flow + 1] - first_hop[flow]};
@@ -27,8 +25,8 @@ struct FlowList {
 
 // By link.
 struct LinkSpeeds {
-    Vector<double> bytes_per_ns;
-    Vector<double> latency_ns;
+    std::vector<double> bytes_per_ns;
+    std::vector<double> latency_ns;
 };
 
 class FlowRun {
@@ -37,19 +35,15 @@ public:
     FlowRun& operator=(const FlowRun&) = delete;
     virtual ~FlowRun() = default;
 
-    // At most `steps`; true if the run is over.
     virtual bool run_for(u64 steps) = 0;
-    // How often rates were solved; 0 if not shared.
     virtual u64 solves() const { return 0; }
 
     // By flow; infinite while under way.
-    const Vector<double>& end_ns() const { return end_ns_; }
+    const std::vector<double>& end_ns() const { return end_ns_; }
     u64 ended() const { return ended_; }
     // Since the last call, in order.
-    Vector<u32> take_ended() { return std::exchange(just_ended_, {}); }
-    // Before the flow starts, the list's, which may change.
+    std::vector<u32> take_ended() { return std::exchange(just_ended_, {}); }
     virtual std::span<const u32> route(u32 flow) const { return flows_.route(flow); }
-    // What links carried, if requested; complete at the end.
     const LinkSeries& series() const { return series_; }
 
 protected:
@@ -70,8 +64,8 @@ protected:
 private:
     void check() const;
 
-    Vector<double> end_ns_;
-    Vector<u32> just_ended_;
+    std::vector<double> end_ns_;
+    std::vector<u32> just_ended_;
     u64 ended_ = 0;
 };
 

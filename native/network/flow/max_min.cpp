@@ -2,16 +2,16 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/ensure.hpp"
 #include "base/interruption.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
 namespace {
 
-// Smaller differences are rounding: the same rates summed in another order.
+// Smaller differences are rounding.
 constexpr double grain = 1e-12;
 constexpr double above = 1.0 + grain;
 constexpr u64 least_looks = 10'000;   // before filling from nothing
@@ -20,7 +20,7 @@ constexpr i64 members_ahead = 16;     // to prefetch
 
 }  // namespace
 
-MaxMin::MaxMin(Vector<double> capacity)
+MaxMin::MaxMin(std::vector<double> capacity)
     : links_(capacity.size()), heap_(static_cast<u32>(capacity.size())) {
     for (std::size_t link = 0; link < capacity.size(); ++link) {
         ensure(capacity[link] >= 0.0, "a link of less than no capacity");
@@ -95,7 +95,7 @@ void MaxMin::enter(u32 number) {
     const Class& of = classes_[number];
     members_ += of.hops;
     for (u32 hop = of.first; hop < of.first + of.hops; ++hop) {
-        Vector<Member>& members = links_[link_of_[hop]].members;
+        std::vector<Member>& members = links_[link_of_[hop]].members;
         place_of_[hop] = static_cast<u32>(members.size());
         members.push_back({hop, number});
     }
@@ -105,7 +105,7 @@ void MaxMin::leave(u32 number) {
     const Class& of = classes_[number];
     members_ -= of.hops;
     for (u32 hop = of.first; hop < of.first + of.hops; ++hop) {
-        Vector<Member>& members = links_[link_of_[hop]].members;
+        std::vector<Member>& members = links_[link_of_[hop]].members;
         const Member last = members.back();
         members[place_of_[hop]] = last;
         place_of_[last.hop] = place_of_[hop];
@@ -177,7 +177,6 @@ void MaxMin::set_capacity(u32 link, double capacity) {
     touch(link);
 }
 
-// The level at which to visit a link; unlimited if it is consistent.
 inline double MaxMin::key_of(const Link& link) const {
     const double held = link.own > 0.0 ? link.level : unlimited;
     if (link.exact != not_known) {
@@ -187,7 +186,6 @@ inline double MaxMin::key_of(const Link& link) const {
     if (weights <= 0.0) {
         return link.fixed > link.capacity * above ? now_ : unlimited;
     }
-    // Flows limited elsewhere may get less, so this is not too high.
     const double level = std::max({(link.capacity - link.fixed) / weights, link.least, now_});
     if (link.open <= 0.0 && level <= held * above && level * above >= held && link.most <= held * above) {
         return unlimited;
@@ -195,7 +193,6 @@ inline double MaxMin::key_of(const Link& link) const {
     return std::min(level, held);
 }
 
-// Keys that rose are found when they reach the top.
 void MaxMin::flush() {
     for (u32 number : dirty_) {
         links_[number].is_dirty = false;
@@ -230,7 +227,6 @@ void MaxMin::solve() {
     is_solved_ = true;
 }
 
-// False if it would visit more members.
 bool MaxMin::run(u64 most_looks) {
     const u64 enough = looks_ + most_looks;
     now_ = 0.0;
@@ -281,8 +277,7 @@ void MaxMin::process(u32 number) {
     }
 }
 
-// The level at which flows fill the link, others' flows at their rates if lower. Newton's method
-// from below; the sum of rates is concave in the level, so it stays below.
+// Newton's method from below; the sum of rates is concave in the level, so it stays below.
 double MaxMin::evaluate(u32 number, double from) {
     Link& link = links_[number];
     for (double level = from;;) {
@@ -312,8 +307,7 @@ double MaxMin::evaluate(u32 number, double from) {
     }
 }
 
-// The link takes all flows without a rate or with a higher one. Sums are made anew, so rounding
-// errors do not accumulate.
+// Sums are made anew, so rounding errors do not accumulate.
 void MaxMin::settle(u32 number, double level) {
     Link& link = links_[number];
     note_link(number);
@@ -382,7 +376,6 @@ inline void MaxMin::hold(u32 number, Class& of, double level) {
     of.level = level;
 }
 
-// By the definition, visiting each link once.
 void MaxMin::fill() {
     looks_ += members_;
     filling_.assign(links(), {});
@@ -424,12 +417,11 @@ void MaxMin::fill() {
     }
 }
 
-// Members are scattered in memory, so they are prefetched.
 void MaxMin::fix(u32 number, double level) {
     Link& link = links_[number];
     double own = 0.0;
-    const Member* const end = link.members.end();
-    for (const Member* at = link.members.begin(); filling_[number].waiting > 0; ++at) {
+    const auto end = link.members.cend();
+    for (auto at = link.members.cbegin(); filling_[number].waiting > 0; ++at) {
         if (end - at > members_ahead) {
             const auto [hop, of_class] = at[members_ahead];
             __builtin_prefetch(&is_fixed_[of_class], 1);

@@ -1,39 +1,26 @@
-// MaxMin: max-min fair rates of flows over links, kept up to date as flows come and go.
-//
-// By progressive filling (Bertsekas and Gallager, "Data Networks", 2nd ed. 1992, section 6.5.2):
-// all rates rise until a link is full, whose flows keep theirs, and so on. A rate is the flow's
-// weight times the level of its owner, its bottleneck link.
-//
-// A link's level depends only on lower ones. So a change visits only links whose level may have
-// changed, lowest first: one that is too full, could give more, or has flows without a rate takes a
-// new level, and flows with higher ones elsewhere (Dijkstra's order; for such dependent bottlenecks
-// see Ros-Giralt et al., "On the bottleneck structure of congestion-controlled networks",
-// SIGMETRICS 2020). When none is in question the rates are max-min fair by definition. Where that
-// would cost more, all is filled from nothing, visiting each link once.
-//
-// Flows over the same links are one class. A flow may take a share of its rate of a link, or a
-// multiple (the link stands for many). Trade-off: changing a level visits all classes of the link;
-// 16 bytes for each link of each class.
+// MaxMin: max-min fair rates of flows over links, by progressive filling (Bertsekas and Gallager,
+// "Data Networks", 2nd ed. 1992, section 6.5.2); a change visits only links whose level may change,
+// lowest first (Ros-Giralt et al., SIGMETRICS 2020). Trade-off: changing a level visits all classes
+// of the link; 16 bytes for each link of each class.
 #pragma once
 
 #include <limits>
 #include <span>
+#include <vector>
 
 #include "base/huge_pages.hpp"
 #include "base/indexed_heap.hpp"
 #include "base/types.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
 class MaxMin {
 public:
     // In any unit, by link.
-    explicit MaxMin(Vector<double> capacity);
+    explicit MaxMin(std::vector<double> capacity);
 
-    // Links: one or more, each once. A flow takes `shares` (default 1) times its rate.
+    // A flow takes `shares` (default 1) times its rate.
     u32 add_class(std::span<const u32> links, double weight, std::span<const double> shares = {});
-    // Rates, here and below, follow with solve().
     void add_flows(u32 of_class, i64 count);
     void set_capacity(u32 link, double capacity);
 
@@ -50,15 +37,14 @@ public:
         const Link& of = links_[link];
         return of.flows == 0 ? 0.0 : of.fixed + (of.own > 0.0 ? of.own * of.level : 0.0);
     }
-    // Keeps the links whose carried() may have changed since the solve before last; see
-    // touched_links().
+    // See touched_links().
     void keep_touched() { changed_.keeps_touched = true; }
     std::span<const u32> touched_links() const { return changed_.touched; }
     std::span<const u32> links_of(u32 of_class) const {
         return {&link_of_[classes_[of_class].first], classes_[of_class].hops};
     }
 
-    // Of the last solve(): classes that may have a new owner, and links that may have a new level.
+    // Of the last solve().
     std::span<const u32> changed_classes() const { return changed_.classes; }
     std::span<const u32> changed_links() const { return changed_.links; }
     u64 solves() const { return solves_; }
@@ -85,7 +71,7 @@ private:
         u32 flows = 0;
         bool is_dirty = false;
         bool is_changed = false;
-        Vector<Member> members;
+        std::vector<Member> members;
     };
     // By link, while filling from nothing.
     struct Filling {
@@ -96,9 +82,9 @@ private:
     };
     // By the last solve.
     struct Changed {
-        Vector<u32> classes;
-        Vector<u32> links;
-        Vector<u32> touched;   // links; may repeat
+        std::vector<u32> classes;
+        std::vector<u32> links;
+        std::vector<u32> touched;   // links; may repeat
         bool keeps_touched = false;
     };
     // Half a cache line.
@@ -132,20 +118,19 @@ private:
     void fill();
     void fix(u32 link, double level);
 
-    Vector<Link> links_;
+    std::vector<Link> links_;
     HugeVector<Class> classes_;
-    Vector<double> weight_of_;   // by class
-    Vector<u32> flows_of_;       // by class
-    // By hop: the link, and the index among its members.
+    std::vector<double> weight_of_;   // by class
+    std::vector<u32> flows_of_;       // by class
     HugeVector<u32> link_of_;
     HugeVector<u32> place_of_;
-    Vector<double> share_of_; // empty while all are 1
+    std::vector<double> share_of_; // empty while all are 1
     IndexedHeap heap_;             // links in question, by level
-    Vector<u32> dirty_;
-    Vector<u32> held_;        // classes held by the link being settled
+    std::vector<u32> dirty_;
+    std::vector<u32> held_;        // classes held by the link being settled
     Changed changed_;
     double now_ = 0.0;             // all levels below are final
-    Vector<Filling> filling_;
+    std::vector<Filling> filling_;
     HugeVector<u8> is_fixed_;          // by class, while filling
     u64 members_ = 0;              // of all links
     u32 fills_left_ = 0;           // solves that fill without trying to find what changed

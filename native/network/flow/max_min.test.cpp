@@ -1,11 +1,10 @@
-// Rates are max-min fair after every change: equal to those of progressive filling from nothing, no link is
-// over-full, and every flow has a bottleneck, a full link on which no flow has a higher level.
-#include "base/vector.hpp"
+// Rates equal progressive filling from nothing after every change.
 #include "network/flow/max_min.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "base/test.hpp"
 #include "network/flow/test.hpp"
@@ -19,8 +18,8 @@ using test::SharedLinks;
 bool is_near(double a, double b) { return std::abs(a - b) <= 1e-11 * std::max(std::abs(a), std::abs(b)); }
 
 void has_bottlenecks(const SharedLinks& world, const MaxMin& sharing, u64 step) {
-    Vector<double> used(world.capacity.size());
-    Vector<double> highest(world.capacity.size());
+    std::vector<double> used(world.capacity.size());
+    std::vector<double> highest(world.capacity.size());
     for (u32 at = 0; at < world.routes.size(); ++at) {
         for (std::size_t hop = 0; hop < world.routes[at].size(); ++hop) {
             const u32 link = world.routes[at][hop];
@@ -41,14 +40,13 @@ void has_bottlenecks(const SharedLinks& world, const MaxMin& sharing, u64 step) 
 }
 
 void are_fair(const SharedLinks& world, const MaxMin& sharing, u64 step) {
-    const Vector<double> levels = test::slow_levels(world);
+    const std::vector<double> levels = test::slow_levels(world);
     for (u32 at = 0; at < levels.size(); ++at) {
         check(world.flows[at] == 0 || is_near(sharing.rate(at), levels[at] * world.weights[at]), "another rate", step);
     }
     has_bottlenecks(world, sharing, step);
 }
 
-// The same numbers everywhere, so that many levels tie, or any. Flows that are divided take parts of links.
 void rates_are_fair_after_every_change(test::Random& random, bool ties, bool weighted, bool divided) {
     SharedLinks world;
     const u64 links = 2 + random.below(12);
@@ -60,7 +58,7 @@ void rates_are_fair_after_every_change(test::Random& random, bool ties, bool wei
     }
     MaxMin sharing(world.capacity);
     for (u64 at = 1 + random.below(25); at > 0; --at) {
-        Vector<u32> route;
+        std::vector<u32> route;
         for (u32 link = 0; link < links; ++link) {
             if (random.one_in(3)) {
                 route.push_back(link);
@@ -70,7 +68,7 @@ void rates_are_fair_after_every_change(test::Random& random, bool ties, bool wei
             route.push_back(static_cast<u32>(random.below(links)));
         }
         world.weights.push_back(weighted ? 1.0 / static_cast<double>(1 + random.below(7)) : 1.0);
-        Vector<double> shares;
+        std::vector<double> shares;
         for (std::size_t hop = 0; divided && hop < route.size() && !random.one_in(4); ++hop) {
             shares.push_back(static_cast<double>(1 + random.below(6)) / 3.0);
         }
@@ -100,16 +98,15 @@ void rates_are_fair_after_every_change(test::Random& random, bool ties, bool wei
     }
 }
 
-// Reported changes keep a copy of levels and owners right.
 void what_changed_is_said(test::Random& random) {
     MaxMin sharing({3.0, 5.0, 7.0, 2.0});
-    const Vector<Vector<u32>> routes{{0, 1}, {1, 2}, {2, 3}, {0, 3}, {1}, {2}};
+    const std::vector<std::vector<u32>> routes{{0, 1}, {1, 2}, {2, 3}, {0, 3}, {1}, {2}};
     for (const auto& route : routes) {
         sharing.add_class(route, 1.0);
     }
-    Vector<u32> owner(routes.size(), none);
-    Vector<double> level(4, std::numeric_limits<double>::infinity());
-    Vector<u32> flows(routes.size());
+    std::vector<u32> owner(routes.size(), none);
+    std::vector<double> level(4, std::numeric_limits<double>::infinity());
+    std::vector<u32> flows(routes.size());
     for (u64 step = 0; step < 300; ++step) {
         const u32 at = static_cast<u32>(random.below(routes.size()));
         const u32 now = static_cast<u32>(random.below(3));

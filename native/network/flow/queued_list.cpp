@@ -6,10 +6,10 @@
 #include <queue>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/interruption.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -106,10 +106,10 @@ private:
     }
 
     const TimeScale scale_ = TimeScale::picoseconds();
-    Vector<u32> hop_;         // by flow: links behind it
-    Vector<u32> order_;       // flows, by start
+    std::vector<u32> hop_;         // by flow: links behind it
+    std::vector<u32> order_;       // flows, by start
     std::size_t begun_ = 0;
-    Vector<Queue> queues_;    // by link
+    std::vector<Queue> queues_;    // by link
     std::priority_queue<Event> events_;
     u64 scheduled_ = 0;
     u64 now_ = 0;

@@ -1,6 +1,5 @@
-// A list of flows as whole messages over links with queues.
-//
-// Rules and ticks of network/fabric_queues.hpp. Ties go by the list. Costs two events per hop.
+// A list of flows as whole messages over links with queues (network/fabric_queues.hpp). Ties go by
+// the list.
 #pragma once
 
 #include <memory>
@@ -9,8 +8,7 @@
 
 namespace yantra {
 
-// Flows without links end at once. std::invalid_argument for an invalid flow, TooLong for one
-// beyond the clock.
+// std::invalid_argument for an invalid flow, TooLong for one beyond the clock.
 std::unique_ptr<FlowRun> queue_flows(FlowList flows, LinkSpeeds links, bool keeps_series = false);
 
 }  // namespace yantra

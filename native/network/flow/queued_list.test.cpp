@@ -1,11 +1,9 @@
-// Flows over queues end when a walk over all hops in the order of time says; the bytes that a link carried
-// over time are those of the flows that crossed it, at any length of step.
-//
+// Flows end, and links carry, as a walk over all hops in order of time says.
 // needs: network/flow/flow_run.cpp, network/flow/flow_list.cpp, network/flow/max_min.cpp, network/flow/sharing.cpp
-#include "base/vector.hpp"
 #include "network/flow/queued_list.hpp"
 
 #include <cmath>
+#include <vector>
 
 #include "base/test.hpp"
 #include "network/flow/flow_list.hpp"
@@ -41,13 +39,12 @@ Case any_case(test::Random& random) {
     return made;
 }
 
-// The hop that can begin first, among the first that each flow has left, in the order of coming: no two of the
-// cases' times are equal, up to the flows that the caller leaves out.
-Vector<double> slow_run(const Case& of) {
+// No two of the cases' times are equal.
+std::vector<double> slow_run(const Case& of) {
     const std::size_t count = of.list.bytes.size();
-    Vector<double> there = of.list.start_ns;
-    Vector<std::size_t> hop(count);
-    Vector<double> free_ns(of.links.bytes_per_ns.size());
+    std::vector<double> there = of.list.start_ns;
+    std::vector<std::size_t> hop(count);
+    std::vector<double> free_ns(of.links.bytes_per_ns.size());
     for (;;) {
         std::size_t first = count;
         for (std::size_t flow = 0; flow < count; ++flow) {
@@ -74,7 +71,7 @@ void equals_the_slow_one(test::Random& random) {
         const auto run = queue_flows(of.list, of.links);
         while (!run->run_for(1 + random.below(9))) {
         }
-        const Vector<double> slow = slow_run(of);
+        const std::vector<double> slow = slow_run(of);
         for (std::size_t flow = 0; flow < slow.size(); ++flow) {
             const double rounding = 0.001 * static_cast<double>(of.list.hops.size());
             check(std::abs(run->end_ns()[flow] - slow[flow]) <= rounding, "a flow is through at another time", step);
@@ -95,13 +92,13 @@ void links_carry_the_bytes_of_their_flows(test::Random& random) {
         }
         check(through == of.list.bytes.size() && run->ended() == through, "a flow is told twice, or never", step);
         const std::size_t links = of.links.bytes_per_ns.size();
-        Vector<double> left(links);
+        std::vector<double> left(links);
         for (std::size_t flow = 0; flow < of.list.bytes.size(); ++flow) {
             for (u32 link : of.list.route(flow)) {
                 left[link] += of.list.bytes[flow];
             }
         }
-        Vector<double> until(links, -1.0);
+        std::vector<double> until(links, -1.0);
         for (std::size_t at = 0; at < run->series().stretches().size(); ++at) {
             const LinkStretch& stretch = run->series().stretches()[at];
             check(stretch.from_ns >= until[stretch.link] && stretch.to_ns > stretch.from_ns, "times overlap", step);

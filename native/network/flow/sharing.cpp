@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 
 namespace yantra {
 
@@ -25,7 +25,7 @@ struct Later {
 
 }  // namespace
 
-FlowSharing::FlowSharing(Vector<double> bytes_per_ns)
+FlowSharing::FlowSharing(std::vector<double> bytes_per_ns)
     : rates_(std::move(bytes_per_ns)), owners_(rates_.links()), ends_(rates_.links()) {}
 
 u32 FlowSharing::add_class(std::span<const u32> links, double weight, std::span<const double> shares) {
@@ -95,8 +95,8 @@ double FlowSharing::bytes_left(u32 number, double now_ns) {
     return std::max(flow.due - owners_[link].count, 0.0) * rates_.weight(flow.of_class);
 }
 
-Vector<u32> FlowSharing::flows_of(u32 of_class) const {
-    Vector<u32> found;
+std::vector<u32> FlowSharing::flows_of(u32 of_class) const {
+    std::vector<u32> found;
     for (u32 flow = first_flow_[of_class]; flow != none; flow = flows_[flow].next) {
         found.push_back(flow);
     }
@@ -121,10 +121,9 @@ double FlowSharing::end_ns(u32 number) {
     return owner.counted_ns + (flow.due - owner.count) / owner.level;
 }
 
-void FlowSharing::end_next(Vector<u32>& ended) {
+void FlowSharing::end_next(std::vector<u32>& ended) {
     now_ns_ = std::max(next_end_ns(), now_ns_);
     const std::size_t before = ended.size();
-    // After some seconds the clock itself is coarser.
     const double together_ns = std::max(at_once_ns, now_ns_ * 4.0 * std::numeric_limits<double>::epsilon());
     const double last_ns = now_ns_ + together_ns;
     while (!ends_.empty() && ends_.key(ends_.top()) <= last_ns) {
@@ -150,7 +149,7 @@ void FlowSharing::end_next(Vector<u32>& ended) {
     is_settled_ = false;
 }
 
-void FlowSharing::end_front(Owner& owner, Vector<u32>& ended) {
+void FlowSharing::end_front(Owner& owner, std::vector<u32>& ended) {
     const Entry entry = owner.due.front();
     std::pop_heap(owner.due.begin(), owner.due.end(), Later());
     owner.due.pop_back();

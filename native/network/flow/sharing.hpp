@@ -1,18 +1,14 @@
-// FlowSharing: flows with bytes to carry at max-min fair rates, and when the next ends.
-//
-// A link counts the bytes it lets through per unit of weight; its flow is due when that count has
-// risen by the flow's bytes. So only flows with a new owner are visited. Times are real ns. Flows
-// that end within a millionth of a ns leave together, so equal flows cost one solve. Trade-off: a
-// real clock of 53 bits: a picosecond in two hours. And with over 100,000 flows of which each end
-// changes nearly all rates, ends are merged once rates have cost 300 million looks: a flow then
-// leaves late by up to 1/2000 of the time since the first began.
+// FlowSharing: flows with bytes to carry at max-min fair rates, and when the next ends; only flows
+// with a new owner are visited. Times are real ns of 53 bits. Trade-off: with over 100,000 flows
+// whose ends change nearly all rates, a flow leaves late by up to 1/2000 of the time since the
+// first began.
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "base/indexed_heap.hpp"
 #include "base/pool.hpp"
-#include "base/vector.hpp"
 #include "network/flow/max_min.hpp"
 #include "record/link_series.hpp"
 
@@ -20,7 +16,7 @@ namespace yantra {
 
 class FlowSharing {
 public:
-    explicit FlowSharing(Vector<double> bytes_per_ns);
+    explicit FlowSharing(std::vector<double> bytes_per_ns);
 
     // As in MaxMin.
     u32 add_class(std::span<const u32> links, double weight = 1.0, std::span<const double> shares = {});
@@ -28,7 +24,7 @@ public:
     // Null: nothing.
     void note_in(LinkSeries* series);
 
-    // `bytes` > 0. Flow numbers are reused. Times must not decrease, here and below.
+    // Flow numbers are reused. Times must not decrease, here and below.
     u32 start(u32 of_class, double bytes, double now_ns);
     void set_capacity(u32 link, double bytes_per_ns, double now_ns);
     // Returns the bytes left.
@@ -36,16 +32,16 @@ public:
     double bytes_left(u32 flow, double now_ns);
     double rate(u32 flow) const { return rates_.rate(flows_[flow].of_class); }
     u32 class_of(u32 flow) const { return flows_[flow].of_class; }
-    Vector<u32> flows_of(u32 of_class) const;
+    std::vector<u32> flows_of(u32 of_class) const;
 
     // Of the last change.
     double now_ns() const { return now_ns_; }
-    // Infinite if none ever ends. Solves rates if needed.
+    // Infinite if none ever ends.
     double next_end_ns();
     // At the present rates.
     double end_ns(u32 flow);
     // By start.
-    void end_next(Vector<u32>& ended);
+    void end_next(std::vector<u32>& ended);
 
 private:
     struct OneFlow {
@@ -66,10 +62,10 @@ private:
         double count = 0.0;     // bytes over weight let through
         double counted_ns = 0.0;
         double level = 0.0;
-        Vector<Entry> due; // a heap
+        std::vector<Entry> due; // a heap
     };
 
-    void end_front(Owner& owner, Vector<u32>& ended);
+    void end_front(Owner& owner, std::vector<u32>& ended);
     void settle();
     void count_on(u32 link);
     void take_owner(u32 flow, u32 owner);
@@ -78,12 +74,12 @@ private:
     bool is_stale(const Entry& entry) const { return flows_[entry.flow].stamp != entry.stamp; }
 
     MaxMin rates_;
-    Vector<Owner> owners_;          // by link
-    Vector<u32> first_flow_;        // by class
-    Vector<u32> owner_of_;          // by class, as the flows have it
+    std::vector<Owner> owners_;          // by link
+    std::vector<u32> first_flow_;        // by class
+    std::vector<u32> owner_of_;          // by class, as the flows have it
     Pool<OneFlow, Freed::readable> flows_;   // stamps
-    Vector<u32> fresh_;
-    Vector<u32> concerned_;         // links, while settling
+    std::vector<u32> fresh_;
+    std::vector<u32> concerned_;         // links, while settling
     IndexedHeap ends_;                   // links, by next end
     double now_ns_ = 0.0;
     u64 started_ = 0;

@@ -1,6 +1,4 @@
-// Channels: inputs, wires and outputs of all routers, of any kind, and flits that go through them.
-//
-// Flat arrays and bit words, since all is visited every cycle.
+// Channels: inputs, wires and outputs of all routers, as flat arrays and bit words.
 #pragma once
 
 #include <memory>
@@ -29,7 +27,6 @@ public:
     PacketPool& packets() { return packets_; }
     u64 now() const { return wires_.now(); }
 
-    // Heads at a port then wait for output VCs.
     void route_heads(RouterId router, u32 port) {
         PortState& state = inputs_.state(layout_.port(router, port));
         for (u64 vcs = state.to_route; vcs != 0; vcs &= vcs - 1) {
@@ -38,7 +35,6 @@ public:
         state.to_allocate |= state.to_route;
         state.to_route = 0;
     }
-    // The head of an input VC gets an output VC.
     void allocate(RouterId router, u32 port, u32 vc, u32 out_port, u32 out_vc) {
         const PortId in = layout_.port(router, port);
         const VcId input = layout_.vc(in, vc);
@@ -51,7 +47,6 @@ public:
     void cross(RouterId router, u32 port, u32 vc);
     void inject(u32 node, Flit flit, u32 vc);
 
-    // Flits at their nodes go to `eject`, with the node.
     template <class Eject>
     void begin_cycle(Eject&& eject);
     void end_cycle() { wires_.end_cycle(); }

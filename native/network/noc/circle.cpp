@@ -5,8 +5,7 @@
 #include <bit>
 #include <set>
 #include <tuple>
-
-#include "base/vector.hpp"
+#include <vector>
 
 namespace yantra::noc {
 
@@ -104,7 +103,7 @@ private:
     }
 
     void look_from(u32 first) {
-        Vector<std::pair<u32, std::set<u32>::const_iterator>> way;
+        std::vector<std::pair<u32, std::set<u32>::const_iterator>> way;
         const auto open = [&](u32 channel) {
             state_[channel] = State::open;
             way.emplace_back(channel, after_[channel].begin());
@@ -136,12 +135,12 @@ private:
     const Shape& shape_;
     const u32 vcs_;
     const u64 looked_at_;                  // VCs whose circles count
-    Vector<std::set<u32>> after_;     // by channel
-    Vector<Offer> offers_;
-    Vector<u32> used_;
+    std::vector<std::set<u32>> after_;     // by channel
+    std::vector<Offer> offers_;
+    std::vector<u32> used_;
     std::set<Place> seen_;
-    Vector<Place> left_;
-    Vector<State> state_;
+    std::vector<Place> left_;
+    std::vector<State> state_;
     Rng random_{1, 0x6e6f6304, 0};
     CircleFound found_;
 };

@@ -1,15 +1,11 @@
-// Circles: whether a routing could deadlock, found before anything is sent.
-//
-// Follows every pair of routers through all offers under drawn loads. Two channels (output port and
-// VC) depend on each other if a packet may hold one and request the other. Without a circle there
-// is no deadlock (Dally and Seitz 1987). A routing with escape VCs must offer them at every router,
-// and only these must be free of circles (Duato 1993). Trade-off: draws may miss a rare offer; work
-// is quadratic in the routers, so for shapes of dozens.
+// Circles: whether a routing could deadlock (Dally and Seitz 1987; with escape VCs Duato 1993),
+// following every pair of routers through all offers under drawn loads. Trade-off: draws may miss a
+// rare offer; quadratic in the routers.
 #pragma once
 
 #include <string>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "network/noc/routing.hpp"
 #include "network/noc/shape.hpp"
 
@@ -22,7 +18,7 @@ struct Channel {
 };
 
 struct CircleFound {
-    Vector<Channel> circle;       // each depends on the next, the last on the first; empty if none
+    std::vector<Channel> circle;  // each depends on the next, the last on the first; empty if none
     bool lacks_escapes = false;        // some head is offered no escape VC
     bool leaves_shape = false;         // some offer leads over an edge
 };

@@ -1,11 +1,9 @@
-// Every routing is without circles on every shape that it takes, and reaches every router by shortest
-// ways; a routing that forgets the dateline of a ring, and one that allows all turns of a mesh, are
-// found out.
+// Every routing is without circles on every shape that it takes; wrong ones are found out.
 // needs: network/noc, network/noc/routing
-#include "base/vector.hpp"
 #include "network/noc/circle.hpp"
 
 #include <stdexcept>
+#include <vector>
 
 #include "base/test.hpp"
 
@@ -15,7 +13,7 @@ using namespace yantra;
 using namespace yantra::noc;
 using test::check;
 
-Vector<Shape> shapes() {
+std::vector<Shape> shapes() {
     return {
         Shape({{4, false, 1}, {4, false, 1}}, 1), Shape({{4, true, 1}, {4, true, 1}}, 1), Shape({{5, true, 1}}, 1),
         Shape({{2, true, 1}, {3, true, 1}}, 1),   Shape({{5, false, 1}, {3, true, 1}}, 2), Shape({{8, true, 1}}, 1),
@@ -23,7 +21,6 @@ Vector<Shape> shapes() {
     };
 }
 
-// Shortest ways without halves: what is right on a line waits in a circle on a ring.
 class NoDateline final : public Routing {
 public:
     using Routing::Routing;
@@ -32,7 +29,6 @@ public:
     }
 };
 
-// Any shortest way, with nothing to escape by.
 class AllTurns final : public Routing {
 public:
     using Routing::Routing;
@@ -75,7 +71,7 @@ void registered_routings_have_no_circles() {
 // Walks as the first offer says.
 void ways_are_shortest() {
     Rng random(1, 2, 3);
-    const Vector<u32> used(16, 0);
+    const std::vector<u32> used(16, 0);
     for (const RoutingKind& kind : routings()) {
         for (const Shape& shape : shapes()) {
             std::unique_ptr<Routing> routing;
@@ -84,7 +80,7 @@ void ways_are_shortest() {
             } catch (const std::invalid_argument&) {
                 continue;
             }
-            Vector<Offer> offers(routing->most_offers());
+            std::vector<Offer> offers(routing->most_offers());
             for (u32 from = 0; from < shape.routers(); ++from) {
                 for (u32 to = 0; to < shape.routers(); ++to) {
                     u8 half = 0;

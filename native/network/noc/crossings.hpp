@@ -7,7 +7,6 @@
 
 namespace yantra::noc {
 
-// From the switch crossing of a packet's head to that of its tail.
 struct Crossing {
     PortId port;
     u32 tag = 0;       // the packet's
@@ -26,7 +25,7 @@ public:
 
     // Until they are taken, those to other routers.
     void keep() { heads_.resize(layout_.vcs()); }
-    Vector<Crossing>& kept() { return kept_; }
+    std::vector<Crossing>& kept() { return kept_; }
     bool are_kept() const { return !heads_.empty(); }
 
     void count(PortId out, Flit flit) {
@@ -50,7 +49,7 @@ private:
     IdVector<PortId, u64> flits_;
     IdVector<PortId, u64> packets_;
     IdVector<VcId, u64> heads_;   // by output VC, if crossings are kept: when the head crossed
-    Vector<Crossing> kept_;
+    std::vector<Crossing> kept_;
 };
 
 }  // namespace yantra::noc

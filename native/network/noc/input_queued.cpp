@@ -1,16 +1,11 @@
-// input_queued: a router of four one-cycle stages: route, allocate an output VC, allocate the
-// switch, cross it.
-//
-// The textbook VC router (Dally and Towles, "Principles and Practices of Interconnection Networks",
-// 2004, chapter 16), with the timing of BookSim 2's `iq` (Jiang et al., "A detailed and flexible
-// cycle-accurate network-on-chip simulator", ISPASS 2013). Body flits need only the switch.
-// Allocation is input first with round-robin arbiters, whose pointers move if both sides grant. An
-// output VC is free once the tail has crossed; a credit leaves with the flit. For one VC to use a
-// link fully, its buffer needs four flits plus the credit's way: 5 cycles on channels of one.
+// input_queued: a VC router of four one-cycle stages (Dally and Towles, "Principles and Practices
+// of Interconnection Networks", 2004, chapter 16), with the timing of BookSim 2's `iq` (Jiang et
+// al., ISPASS 2013). To use a link fully, a VC's buffer needs four flits plus the credit's way: 5
+// cycles on channels of one.
 #include <bit>
 #include <memory>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "network/noc/channels.hpp"
 #include "network/noc/router.hpp"
 
@@ -24,7 +19,6 @@ struct VcRequest {
     u32 wanted;    // out_port * vcs + out_vc
 };
 
-// Switch allocation: an input asks for one output, an output grants one input.
 class InputQueued final : public Router {
 public:
     explicit InputQueued(Channels& channels)
@@ -60,7 +54,6 @@ private:
         u16 vc = 0;
     };
 
-    // Requests see VCs as at the cycle's start; grants come after the switch.
     void ask_for_vcs(RouterId router, u64 ports) {
         requests_.clear();
         for (u64 left = ports; left != 0; left &= left - 1) {
@@ -92,7 +85,6 @@ private:
     // Cyclic distance.
     u32 behind(u32 own, u32 pointer) const { return own >= pointer ? own - pointer : own + ports_ * vcs_ - pointer; }
 
-    // Among free output VCs by priority, then round-robin.
     u32 wanted_vc(RouterId router, VcId input) const {
         const Offer* offers = inputs_.offers(input);
         const u32 pointer = input_pointers_[input];
@@ -156,7 +148,7 @@ private:
         }
     }
 
-    // As a bit: round-robin over VCs of each output, then over outputs.
+    // As a bit.
     u64 ask_for_output(RouterId router, u32 port) {
         const PortId in_port = layout_.port(router, port);
         const SwitchPointers& pointers = switch_[in_port];
@@ -191,10 +183,10 @@ private:
     IdVector<VcId, u16> output_pointers_;   // by output VC: next input VC
     IdVector<PortId, SwitchPointers> switch_;
     // Of the router being stepped:
-    Vector<VcRequest> requests_;
-    Vector<u32> best_;              // by output VC: the input VC that gets it
-    Vector<u64> asks_;              // by output: the inputs that ask, as bits
-    Vector<u16> asking_vc_;         // by input
+    std::vector<VcRequest> requests_;
+    std::vector<u32> best_;              // by output VC: the input VC that gets it
+    std::vector<u64> asks_;              // by output: the inputs that ask, as bits
+    std::vector<u16> asking_vc_;         // by input
     u16 vc_for_[64] = {};                // by output, of one input
 };
 

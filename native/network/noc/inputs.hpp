@@ -1,4 +1,4 @@
-// Inputs: the buffer of each input VC, what its front flit waits for, and the routers with work.
+// Inputs: the buffer of each input VC, and what its front waits for.
 #pragma once
 
 #include "base/ids.hpp"
@@ -8,7 +8,7 @@
 
 namespace yantra::noc {
 
-// VCs of a port as bits: head without route; route without output VC; output VC and a flit.
+// VCs as bits: head without route; route without output VC; output VC and a flit.
 struct PortState {
     u64 to_route = 0;
     u64 to_allocate = 0;
@@ -50,8 +50,7 @@ public:
     Flit front(VcId vc) const { return flits_[slot(vc, vcs_[vc].first)]; }
 
     void arrive(VcId vc, Flit flit, u64 now);
-    // `bit`, here and below, is the VC's within the port. A head has its output VC and waits for
-    // the switch.
+    // `bit`, here and below, is the VC's within the port.
     void is_allocated(PortId port, VcId vc, u64 bit, u32 out_port, u32 out_vc, u64 now) {
         InputVc& taker = vcs_[vc];
         taker.out_port = static_cast<u16>(out_port);
@@ -65,9 +64,8 @@ public:
 
     // As bits.
     u64 busy_ports(RouterId router) const { return busy_ports_[router]; }
-    // Routers with work; step_done() puts the others to sleep.
-    const Vector<RouterId>& awake() const { return awake_; }
-    // Which of these ports still have work.
+    // step_done() puts the others to sleep.
+    const std::vector<RouterId>& awake() const { return awake_; }
     void settle(RouterId router, u64 ports);
     void step_done();
 
@@ -79,11 +77,11 @@ private:
     const u32 most_offers_;
     IdVector<PortId, PortState> states_;
     IdVector<VcId, InputVc> vcs_;
-    Vector<Offer> offers_;            // by VC
-    Vector<Flit> flits_;              // by VC: a ring of slots
+    std::vector<Offer> offers_;            // by VC
+    std::vector<Flit> flits_;              // by VC: a ring of slots
     IdVector<RouterId, u64> busy_ports_;
     IdVector<RouterId, u8> is_awake_;
-    Vector<RouterId> awake_;
+    std::vector<RouterId> awake_;
 };
 
 inline void Inputs::arrive(VcId vc, Flit flit, u64 now) {
@@ -105,7 +103,6 @@ inline void Inputs::arrive(VcId vc, Flit flit, u64 now) {
     }
 }
 
-// Behind a tail, the next head waits for a route.
 inline Flit Inputs::take_front(PortId port, VcId vc, u64 bit, u64 now) {
     InputVc& input = vcs_[vc];
     const Flit flit = flits_[slot(vc, input.first)];

@@ -1,8 +1,5 @@
-// Layout: which ports and virtual channels (VCs) there are, and where.
-//
-// The ports of router r, then those of the next; behind them, those of nodes as sources. A port's
-// VCs follow each other; an output VC takes its port's number. Trade-off: at most 64 of each, so
-// that bits of a word name those of one router or port.
+// Layout: which ports and virtual channels (VCs) there are: those of router r, then of the next;
+// behind them, nodes as sources. Trade-off: at most 64 of each.
 #pragma once
 
 #include <bit>
@@ -47,7 +44,7 @@ private:
 
 inline u64 all_bits(u32 count) { return count == 64 ? ~u64{0} : (u64{1} << count) - 1; }
 
-// The first bit from `from`, cyclically. Precondition: some bit is set.
+// Cyclically. Precondition: some bit is set.
 inline u32 first_from(u64 bits, u32 from) {
     const u64 rest = bits >> from << from;
     return static_cast<u32>(std::countr_zero(rest != 0 ? rest : bits));

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "engine/rng.hpp"
 #include "network/noc/simulator.hpp"
 #include "network/noc/traffic.hpp"
@@ -25,7 +25,7 @@ struct Sums {
     double latency = 0.0;
     double network_latency = 0.0;
     double routers = 0.0;
-    Vector<u64> of_latency;
+    std::vector<u64> of_latency;
 
     void add(const Packet& packet, u64 now) {
         const u64 took = now - packet.created;
@@ -193,8 +193,8 @@ private:
     const double chance_;    // of a node to create a packet in a cycle
     Simulator simulator_;
     Traffic traffic_;
-    Vector<Rng> draws_;      // by node
-    Vector<u64> next_;       // by node: the cycle of its next packet
+    std::vector<Rng> draws_;      // by node
+    std::vector<u64> next_;       // by node: the cycle of its next packet
     Sums sums_;
     bool is_measured_ = false;
     bool is_draining_ = false;

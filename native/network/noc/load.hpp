@@ -1,10 +1,6 @@
-// Load: a network on chip under open-loop traffic, as the field measures it.
-//
-// Every node draws in every cycle whether to create a packet, into an unbounded queue (Dally and
-// Towles 2004, chapter 23). After warm-up samples it measures until three in a row are within 5 %
-// of their predecessor's mean, or the limit, then waits for the measured packets. A load is too
-// much if the mean latency, with packets under way, exceeds a bound after a sample. Schedule and
-// defaults are BookSim 2's. Trade-off: few samples say little near saturation.
+// Load: a network on chip under open-loop traffic (Dally and Towles 2004, chapter 23): after
+// warm-up until three samples are within 5 % of their predecessor's mean; schedule and defaults are
+// BookSim 2's. Trade-off: few samples say little near saturation.
 #pragma once
 
 #include <string>
@@ -39,13 +35,12 @@ struct LoadPoint {
     u64 flit_hops = 0;              // the same: flits through routers
 };
 
-// Throws std::invalid_argument with the reason, and Unsupported for a deadlock.
+// Throws std::invalid_argument, and Unsupported for a deadlock.
 LoadPoint measure(const Settings& settings, const LoadOptions& options, double rate);
 
-// Mean over the traffic's pairs without contention.
 double zero_load_latency(const Settings& settings, const LoadOptions& options);
 
-// Where the offered load exceeds the network, by bisection to `within` flits a node and cycle.
+// By bisection to `within` flits a node and cycle.
 struct Saturation {
     double stable = 0.0;      // the largest load found stable
     double unstable = 0.0;    // the smallest that was not; `stable` if every load is stable

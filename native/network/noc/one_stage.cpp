@@ -1,16 +1,11 @@
-// one_stage: a flit crosses the router in the cycle in which it wins the switch.
-//
-// The timing of Garnet 2.0 (Agarwal, Krishna, Peh and Jha, "GARNET: a detailed on-chip network
-// model inside a full-system simulator", ISPASS 2009; 2.0 is gem5's): with router_cycles R and
-// channels of L cycles, a flit arriving at t is at the next router at t + R + L. Routes are known
-// on arrival. An input port offers one VC, round-robin, whose flit has a credit or, if a head, a
-// free output VC; the pointer moves even on a loss. A head takes the first free VC when crossing;
-// it is free again with the tail's credit. Trade-off: fewer cycles than hardware at high clocks; a
-// VC's throughput is bounded by the credit loop.
+// one_stage: a flit crosses the router in the cycle in which it wins the switch, with the timing of
+// Garnet 2.0 (Agarwal, Krishna, Peh and Jha, ISPASS 2009): one arriving at t is at the next router
+// at t + R + L (router_cycles R, channels of L). Trade-off: fewer cycles than hardware at high
+// clocks.
 #include <bit>
 #include <memory>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "network/noc/channels.hpp"
 #include "network/noc/router.hpp"
 
@@ -48,7 +43,6 @@ public:
     }
 
 private:
-    // Its own VC and, for a head, the free output VC.
     struct Asking {
         u32 vc = 0;
         u32 out_vc = none;
@@ -111,8 +105,8 @@ private:
     IdVector<PortId, u16> vc_pointers_;      // of its VCs
     IdVector<PortId, u16> input_pointers_;   // by output port: of the inputs
     // Of the router being stepped:
-    Vector<u64> asks_;             // by output: the inputs that ask, as bits
-    Vector<Asking> asking_;        // by input
+    std::vector<u64> asks_;             // by output: the inputs that ask, as bits
+    std::vector<Asking> asking_;        // by input
 };
 
 const RegisteredRouter registered_one_stage({

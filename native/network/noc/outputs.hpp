@@ -1,6 +1,4 @@
 // Outputs: the VCs of each output port: which are free, who has the others, and their credits.
-//
-// A flit reserves a slot behind the channel; the credit returns when it leaves there.
 #pragma once
 
 #include "base/ids.hpp"
@@ -29,9 +27,8 @@ public:
 
     const OutputPort& operator[](PortId port) const { return ports_[port]; }
     bool has_credit(PortId port, u32 vc) const { return (ports_[port].credits >> vc & 1U) != 0; }
-    // The input VC, of the same router.
     VcId owner(VcId vc) const { return owners_[vc]; }
-    // By port of the router: flits in the buffers behind it or on the way there, of all VCs.
+    // By port: flits in the buffers behind it or on the way, of all VCs.
     const u32* used(RouterId router) const { return &used_[layout_.port(router, 0)]; }
 
     void take(PortId port, u32 vc) { ports_[port].free &= ~(u64{1} << vc); }

@@ -21,7 +21,6 @@ struct Packet {
 
 using PacketPool = IdPool<PacketId, Packet>;
 
-// Packet number, first and last, in one word.
 class Flit {
 public:
     Flit() = default;

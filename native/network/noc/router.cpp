@@ -2,21 +2,20 @@
 
 #include <algorithm>
 #include <utility>
-
-#include "base/vector.hpp"
+#include <vector>
 
 namespace yantra::noc {
 
 namespace {
 
-Vector<RouterKind>& registered_routers() {
-    static Vector<RouterKind> all;
+std::vector<RouterKind>& registered_routers() {
+    static std::vector<RouterKind> all;
     return all;
 }
 
 }  // namespace
 
-const Vector<RouterKind>& routers() { return registered_routers(); }
+const std::vector<RouterKind>& routers() { return registered_routers(); }
 
 const RouterKind* find_router(std::string_view name) {
     for (const RouterKind& kind : routers()) {
@@ -28,7 +27,7 @@ const RouterKind* find_router(std::string_view name) {
 }
 
 RegisteredRouter::RegisteredRouter(RouterKind kind) {
-    Vector<RouterKind>& all = registered_routers();
+    std::vector<RouterKind>& all = registered_routers();
     const auto place = std::lower_bound(all.begin(), all.end(), kind.name,
                                         [](const RouterKind& one, const std::string& name) { return one.name < name; });
     all.insert(place, std::move(kind));

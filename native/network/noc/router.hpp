@@ -1,15 +1,13 @@
-// Router: what all routers of one kind do in a cycle.
-//
-// Each kind registers itself in its file. One virtual call a cycle for all awake routers, none per
-// flit.
+// Router: what all routers of one kind do in a cycle: one virtual call for all awake ones. Each
+// kind registers itself.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/types.hpp"
-#include "base/vector.hpp"
 
 namespace yantra::noc {
 
@@ -25,7 +23,6 @@ public:
     virtual void step() = 0;
 };
 
-// Cycles of a flit in an uncontended router.
 struct RouterTimes {
     u32 before_switch = 0;   // of a head, from arrival to crossing the switch
     u32 after_switch = 0;    // from then until it is on the channel
@@ -41,7 +38,7 @@ struct RouterKind {
     std::unique_ptr<Router> (*make)(Channels& channels) = nullptr;
 };
 
-const Vector<RouterKind>& routers();
+const std::vector<RouterKind>& routers();
 const RouterKind* find_router(std::string_view name);
 
 struct RegisteredRouter {

@@ -2,16 +2,16 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 
 namespace yantra::noc {
 
 namespace {
 
-Vector<RoutingKind>& registered_routings() {
-    static Vector<RoutingKind> all;
+std::vector<RoutingKind>& registered_routings() {
+    static std::vector<RoutingKind> all;
     return all;
 }
 
@@ -45,7 +45,7 @@ u64 half_of(u64 vcs, u32 count, u32 half) {
     return half == 0 ? vcs & ~upper : upper;
 }
 
-const Vector<RoutingKind>& routings() { return registered_routings(); }
+const std::vector<RoutingKind>& routings() { return registered_routings(); }
 
 const RoutingKind* find_routing(std::string_view name) {
     for (const RoutingKind& kind : routings()) {
@@ -57,7 +57,7 @@ const RoutingKind* find_routing(std::string_view name) {
 }
 
 RegisteredRouting::RegisteredRouting(RoutingKind kind) {
-    Vector<RoutingKind>& all = registered_routings();
+    std::vector<RoutingKind>& all = registered_routings();
     const auto place = std::lower_bound(all.begin(), all.end(), kind.name,
                                         [](const RoutingKind& one, const std::string& name) { return one.name < name; });
     all.insert(place, std::move(kind));

@@ -1,24 +1,21 @@
-// Routing: by which ports and virtual channels a head may leave a router.
-//
-// Asked once for a packet and router; of several offers the VC allocator takes one by priority. One
-// file each in network/noc/routing, self-registered. A routing must be free of circles of waiting
-// channels (Dally and Seitz, "Deadlock-free message routing in multiprocessor interconnection
-// networks", IEEE Transactions on Computers 1987) or have escape channels (Duato, "A new theory of
-// deadlock-free adaptive routing in wormhole networks", IEEE TPDS 1993); circle.hpp checks.
+// Routing: by which ports and virtual channels a head may leave a router. One file each in
+// network/noc/routing, self-registered. It must be free of circles (Dally and Seitz, IEEE
+// Transactions on Computers 1987) or have escape channels (Duato, IEEE TPDS 1993); circle.hpp
+// checks.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/types.hpp"
-#include "base/vector.hpp"
 #include "engine/rng.hpp"
 #include "network/noc/shape.hpp"
 
 namespace yantra::noc {
 
-// VCs of a port as bits. Higher priority is tried first.
+// Higher priority is tried first.
 struct Offer {
     u64 vcs = 0;
     u32 port = 0;
@@ -55,11 +52,9 @@ public:
 
     virtual void route(const Head& head, Rng& random, Offers& offers) const = 0;
     virtual u32 most_offers() const { return 1; }
-    // Whether packets of several flits may only take empty VCs. Where they may wait on channels of
-    // a circle, one queued behind another while holding other buffers could close it (Duato 1993,
-    // assumption 5). A packet of one flit holds one buffer, whose front can escape.
+    // Whether packets of several flits may only take empty VCs (Duato 1993, assumption 5).
     virtual bool takes_empty_vcs() const { return false; }
-    // Escape VCs as bits; 0 if all channels are free of circles.
+    // As bits; 0 if all channels are free of circles.
     virtual u64 escape_vcs() const { return 0; }
 
 protected:
@@ -69,9 +64,8 @@ protected:
     const u32 vcs_;
 };
 
-// The port by dimension order; `half` becomes the packet's side of the ring's dateline (Dally and
-// Seitz). If its way crosses the link from last to first router, it takes the upper half of the VCs
-// throughout, else the lower; shortest ways of one half never close a circle. Equal ways are drawn.
+// `half` becomes the packet's side of the ring's dateline (Dally and Seitz): the upper one if its
+// way crosses the link from last to first router. Equal ways are drawn.
 u32 dimension_order_port(const Shape& shape, const Head& head, bool keeps_direction, Rng& random);
 // Precondition: at least 2 VCs.
 u64 half_of(u64 vcs, u32 count, u32 half);
@@ -82,7 +76,7 @@ struct RoutingKind {
     std::unique_ptr<Routing> (*make)(const Shape& shape, u32 vcs);   // throws std::invalid_argument
 };
 
-const Vector<RoutingKind>& routings();
+const std::vector<RoutingKind>& routings();
 const RoutingKind* find_routing(std::string_view name);
 
 struct RegisteredRouting {

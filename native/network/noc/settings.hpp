@@ -2,15 +2,15 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/types.hpp"
-#include "base/vector.hpp"
 #include "network/noc/shape.hpp"
 
 namespace yantra::noc {
 
 struct Settings {
-    Vector<Dimension> dimensions;
+    std::vector<Dimension> dimensions;
     u32 nodes_per_router = 1;
     std::string router = "input_queued";
     std::string routing = "xy";
@@ -21,7 +21,7 @@ struct Settings {
     u64 seed = 1;
 };
 
-// Throws std::invalid_argument with the reason. Shape and routing check their own.
+// Throws std::invalid_argument with the reason.
 void check(const Settings& settings);
 
 }  // namespace yantra::noc

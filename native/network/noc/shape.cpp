@@ -4,9 +4,9 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
 
 namespace yantra::noc {
 
@@ -17,7 +17,7 @@ constexpr u32 most_routers = 1u << 20;
 
 }  // namespace
 
-Shape::Shape(Vector<Dimension> dimensions, u32 nodes_per_router)
+Shape::Shape(std::vector<Dimension> dimensions, u32 nodes_per_router)
     : dimensions_(std::move(dimensions)), nodes_per_router_(nodes_per_router) {
     if (dimensions_.empty() || nodes_per_router_ == 0 || ports() > most_ports) {
         throw std::invalid_argument("sizes: at least one dimension and one node a router are expected, and at most " +
@@ -47,7 +47,7 @@ bool Shape::wraps() const {
     return std::any_of(dimensions_.begin(), dimensions_.end(), [](const Dimension& one) { return one.wraps; });
 }
 
-u32 Shape::router_at(const Vector<u32>& coordinates) const {
+u32 Shape::router_at(const std::vector<u32>& coordinates) const {
     ensure(coordinates.size() == dimensions_.size(), "a router of another shape");
     u32 router = 0;
     u32 stride = 1;

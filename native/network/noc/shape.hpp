@@ -1,12 +1,10 @@
-// Shape: routers on a grid of lines (mesh) or rings (torus), with some nodes each.
-//
-// Port 2d goes up in dimension d, 2d + 1 down; the nodes' ports follow. Output p is input p ^ 1 of
-// the neighbour. Trade-off: edge ports of a mesh lead nowhere, but indexing a port is one
-// multiplication.
+// Shape: routers on a grid of lines (mesh) or rings (torus). Port 2d goes up in dimension d, 2d + 1
+// down; the nodes' ports follow. Output p is input p ^ 1 of the neighbour.
 #pragma once
 
+#include <vector>
+
 #include "base/types.hpp"
-#include "base/vector.hpp"
 
 namespace yantra::noc {
 
@@ -19,9 +17,9 @@ struct Dimension {
 class Shape {
 public:
     // Throws std::invalid_argument with the reason.
-    Shape(Vector<Dimension> dimensions, u32 nodes_per_router);
+    Shape(std::vector<Dimension> dimensions, u32 nodes_per_router);
 
-    const Vector<Dimension>& dimensions() const { return dimensions_; }
+    const std::vector<Dimension>& dimensions() const { return dimensions_; }
     u32 nodes_per_router() const { return nodes_per_router_; }
     u32 routers() const { return routers_; }
     u32 nodes() const { return routers_ * nodes_per_router_; }
@@ -36,21 +34,19 @@ public:
     u32 coordinate(u32 router, u32 dimension) const {
         return coordinates_[std::size_t{router} * dimensions_.size() + dimension];
     }
-    u32 router_at(const Vector<u32>& coordinates) const;
-    // None at the edge of a mesh.
+    u32 router_at(const std::vector<u32>& coordinates) const;
     u32 neighbour(u32 router, u32 port) const;
     // On a shortest way.
     u32 hops(u32 from, u32 to) const;
-    // Of a head, on a shortest way.
     u32 channel_cycles(u32 from, u32 to) const;
 
 private:
     u32 steps(u32 dimension, u32 from, u32 to) const;
 
-    Vector<Dimension> dimensions_;
+    std::vector<Dimension> dimensions_;
     u32 nodes_per_router_;
     u32 routers_ = 1;
-    Vector<u32> coordinates_;   // by router and dimension
+    std::vector<u32> coordinates_;   // by router and dimension
 };
 
 }  // namespace yantra::noc

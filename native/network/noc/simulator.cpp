@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <vector>
 
 #include "base/ensure.hpp"
 #include "base/interruption.hpp"
 #include "base/unsupported.hpp"
-#include "base/vector.hpp"
 
 namespace yantra::noc {
 
@@ -174,8 +174,7 @@ VcId Simulator::oldest_input(u64& waited) const {
     return oldest;
 }
 
-// The input VC that blocks another's front; none if it only waits its turn. The last of several
-// offers counts: the escape.
+// The last of several offers counts: the escape.
 VcId Simulator::blocker(VcId vc) const {
     const Layout& layout = channels_.layout();
     const Outputs& outputs = channels_.outputs();
@@ -212,7 +211,7 @@ std::optional<Stuck> Simulator::stuck() const {
         return std::nullopt;
     }
     Stuck found{channels_.flits_inside(), waited, false, {}};
-    Vector<VcId> way;
+    std::vector<VcId> way;
     while (!at.is_none()) {
         const auto before = std::find(way.begin(), way.end(), at);
         if (before != way.end()) {

@@ -1,17 +1,15 @@
-// Simulator: messages between nodes over a network on chip, flit by flit, cycle by cycle.
-//
-// A node's unbounded queue is sent in order, in packets of at most `packet_flits`, a flit a cycle,
-// each packet on the next VC. Arrivals are consumed at once. Trade-off: every flit that moves or
-// waits costs each cycle, so for thousands of nodes and millions of cycles; idle cycles are free.
+// Simulator: messages between nodes over a network on chip, flit by flit, cycle by cycle, in
+// packets of at most `packet_flits`. Trade-off: every flit that moves or waits costs each cycle;
+// idle cycles are free.
 #pragma once
 
 #include <deque>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/types.hpp"
-#include "base/vector.hpp"
 #include "network/noc/channels.hpp"
 #include "network/noc/packet.hpp"
 #include "network/noc/settings.hpp"
@@ -31,13 +29,12 @@ public:
     virtual void departed(u32 /*tag*/) {}
 };
 
-// Deadlocked flits: ports with full buffers, each waiting for the next and the last for the first;
-// or, if nothing moves without a circle, the chain of one.
+// Ports with full buffers, each waiting for the next; or, without a circle, the chain of one.
 struct Stuck {
     u64 flits = 0;
     u64 cycles = 0;                  // since the oldest moved
     bool is_circle = false;
-    Vector<std::string> ports;
+    std::vector<std::string> ports;
 };
 
 class Simulator {
@@ -50,12 +47,12 @@ public:
     Channels& channels() { return channels_; }
     u64 now() const { return channels_.now(); }
 
-    // Possibly to itself, from cycle `created` on. Precondition: created <= now().
+    // Precondition: created <= now().
     void send(u32 source, u32 destination, u64 flits, u32 tag, u64 created);
     bool source_is_empty(u32 node) const { return sources_[node].messages.empty(); }
     bool is_idle() const { return busy_sources_.empty() && channels_.is_empty(); }
 
-    // One cycle. Throws Unsupported for a deadlock.
+    // Throws Unsupported for a deadlock.
     void step();
     // Precondition: is_idle().
     void idle_until(u64 cycle);
@@ -63,7 +60,6 @@ public:
     std::optional<Stuck> stuck() const;
 
     u64 flits_arrived() const { return flits_arrived_; }
-    // Flits sent or being sent and not arrived, and the sum of their packets' creation cycles.
     u64 flits_under_way() const { return flits_under_way_; }
     u64 created_under_way() const { return created_under_way_; }
 
@@ -101,8 +97,8 @@ private:
     Observer& observer_;
     Channels channels_;
     std::unique_ptr<Router> router_;
-    Vector<Source> sources_;
-    Vector<u32> busy_sources_;
+    std::vector<Source> sources_;
+    std::vector<u32> busy_sources_;
     u64 flits_arrived_ = 0;
     u64 flits_under_way_ = 0;
     u64 created_under_way_ = 0;

@@ -1,12 +1,11 @@
-// For every router and routing: what is sent arrives once, where it should; a message alone takes the
-// closed form; credits and buffers are as before when all is over; the same seed gives the same run;
-// and flits that wait for each other for ever end the run with their circle.
+// What is sent arrives once; a message alone takes the closed form; all credits return; the same
+// seed gives the same run; a deadlock ends the run with its circle.
 // needs: network/noc, network/noc/routing
-#include "base/vector.hpp"
 #include "network/noc/simulator.hpp"
 
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "base/test.hpp"
 #include "base/unsupported.hpp"
@@ -17,7 +16,6 @@ using namespace yantra;
 using namespace yantra::noc;
 using test::check;
 
-// Registered for these tests alone: wrong on a ring, where it forgets the dateline.
 class NoDateline final : public Routing {
 public:
     using Routing::Routing;
@@ -33,13 +31,13 @@ const RegisteredRouting registered_wrong({
 });
 
 struct Arrivals final : Observer {
-    Vector<Packet> packets;
-    Vector<u32> departures;
+    std::vector<Packet> packets;
+    std::vector<u32> departures;
     void arrived(const Packet& packet) override { packets.push_back(packet); }
     void departed(u32 tag) override { departures.push_back(tag); }
 };
 
-Settings settings_of(Vector<Dimension> dimensions, const char* router, const char* routing) {
+Settings settings_of(std::vector<Dimension> dimensions, const char* router, const char* routing) {
     Settings made;
     made.dimensions = std::move(dimensions);
     made.router = router;
@@ -55,7 +53,6 @@ void run_out(Simulator& simulator) {
     simulator.idle_until(simulator.now() + 100);
 }
 
-// After all, every buffer is empty and every slot and VC free again.
 void check_at_rest(const Simulator& simulator, u32 vcs) {
     const Channels& channels = simulator.channels();
     const u64 all = (u64{1} << vcs) - 1;
@@ -70,8 +67,8 @@ void check_at_rest(const Simulator& simulator, u32 vcs) {
     }
 }
 
-const Vector<Vector<Dimension>>& shapes() {
-    static const Vector<Vector<Dimension>> all = {
+const std::vector<std::vector<Dimension>>& shapes() {
+    static const std::vector<std::vector<Dimension>> all = {
         {{4, false, 1}, {4, false, 1}}, {{4, true, 1}, {4, true, 2}}, {{6, true, 3}}, {{3, false, 1}, {4, true, 1}}};
     return all;
 }
@@ -80,7 +77,7 @@ template <class Use>
 void with_all(Use&& use) {
     for (const RouterKind& router : routers()) {
         for (const RoutingKind& routing : routings()) {
-            for (const Vector<Dimension>& dimensions : shapes()) {
+            for (const std::vector<Dimension>& dimensions : shapes()) {
                 Settings settings = settings_of(dimensions, router.name.c_str(), routing.name.c_str());
                 try {
                     check(settings);
@@ -94,7 +91,6 @@ void with_all(Use&& use) {
     }
 }
 
-// Of so many flits each, over a shortest way.
 void a_message_is_cut_into_packets() {
     with_all([](Settings settings) {
         settings.packet_flits = 4;
@@ -111,7 +107,7 @@ void a_message_is_cut_into_packets() {
                         simulator.send(1, to, flits, 7, 0);
                         run_out(simulator);
                         check(arrivals.packets.size() == (flits + 3) / 4, "packets", to);
-                        check(arrivals.departures == Vector<u32>{7}, "one departure", to);
+                        check(arrivals.departures == std::vector<u32>{7}, "one departure", to);
                         check(arrivals.packets[0].routers == shape.hops(shape.router_of(1), shape.router_of(to)) + 1,
                               "routers on a shortest way", to);
                     }
@@ -150,7 +146,7 @@ void latency_is_the_sum_of_its_stages() {
     });
 }
 
-// BookSim's four stages and a channel a router, and two for the node: 5 H + 2 + (P - 1).
+// BookSim's: 5 H + 2 + (P - 1).
 void the_closed_form_is_booksims() {
     Arrivals arrivals;
     Settings settings = settings_of({{8, false, 1}, {8, false, 1}}, "input_queued", "xy");
@@ -161,7 +157,6 @@ void the_closed_form_is_booksims() {
     check(Simulator(settings, arrivals).alone_cycles(0, 63, 5) == 4 * 15 + 2 + 4, "and with R of 3", 0);
 }
 
-// A VC of four slots gives four flits in five cycles, as the credit's way takes.
 void the_credit_loop_bounds_a_vc() {
     Settings settings = settings_of({{4, false, 1}}, "input_queued", "xy");
     settings.vcs = 1;
@@ -185,7 +180,7 @@ u64 run_random(const Settings& settings, u32 seed) {
     test::Random random(seed);
     Arrivals arrivals;
     Simulator simulator(settings, arrivals);
-    Vector<Sent> sent;
+    std::vector<Sent> sent;
     u64 flits = 0;
     const u32 nodes = simulator.shape().nodes();
     for (u32 message = 0; message < 400; ++message) {
@@ -199,7 +194,7 @@ u64 run_random(const Settings& settings, u32 seed) {
     }
     run_out(simulator);
     check_at_rest(simulator, settings.vcs);
-    Vector<u64> left(sent.size());
+    std::vector<u64> left(sent.size());
     for (u32 message = 0; message < sent.size(); ++message) {
         left[message] = sent[message].flits;
     }
@@ -236,7 +231,6 @@ void all_that_is_sent_arrives() {
     });
 }
 
-// Long packets half round a ring, from every node at once: each takes its first channels and waits for the next one's.
 void a_circle_ends_the_run() {
     for (const char* router : {"input_queued", "one_stage"}) {
         Settings settings = settings_of({{6, true, 1}}, router, "wrong");

@@ -4,8 +4,7 @@
 #include <bit>
 #include <numeric>
 #include <stdexcept>
-
-#include "base/vector.hpp"
+#include <vector>
 
 namespace yantra::noc {
 
@@ -19,18 +18,18 @@ struct Asked {
     u64 seed;
 };
 
-Vector<u32> each_node(const Shape& shape, auto&& destination) {
-    Vector<u32> found;
+std::vector<u32> each_node(const Shape& shape, auto&& destination) {
+    std::vector<u32> found;
     for (u32 node = 0; node < shape.nodes(); ++node) {
         found.push_back(destination(node));
     }
     return found;
 }
 
-Vector<u32> each_router(const Shape& shape, auto&& change) {
+std::vector<u32> each_router(const Shape& shape, auto&& change) {
     return each_node(shape, [&](u32 node) {
         const u32 router = shape.router_of(node);
-        Vector<u32> coordinates;
+        std::vector<u32> coordinates;
         for (u32 dimension = 0; dimension < shape.dimensions().size(); ++dimension) {
             coordinates.push_back(shape.coordinate(router, dimension));
         }
@@ -39,8 +38,8 @@ Vector<u32> each_router(const Shape& shape, auto&& change) {
     });
 }
 
-Vector<u32> shifted(const Shape& shape, auto&& by) {
-    return each_router(shape, [&](Vector<u32>& coordinates) {
+std::vector<u32> shifted(const Shape& shape, auto&& by) {
+    return each_router(shape, [&](std::vector<u32>& coordinates) {
         for (std::size_t dimension = 0; dimension < coordinates.size(); ++dimension) {
             const u32 size = shape.dimensions()[dimension].size;
             coordinates[dimension] = (coordinates[dimension] + by(size)) % size;
@@ -57,10 +56,10 @@ u32 bits_of(const Shape& shape, const char* name) {
     return static_cast<u32>(std::countr_zero(shape.nodes()));
 }
 
-Vector<u32> uniform(const Asked&) { return {}; }
+std::vector<u32> uniform(const Asked&) { return {}; }
 
-Vector<u32> transpose(const Asked& asked) {
-    const Vector<Dimension>& dimensions = asked.shape.dimensions();
+std::vector<u32> transpose(const Asked& asked) {
+    const std::vector<Dimension>& dimensions = asked.shape.dimensions();
     const std::size_t half = dimensions.size() / 2;
     bool is_square = dimensions.size() % 2 == 0;
     for (std::size_t at = 0; is_square && at < half; ++at) {
@@ -70,20 +69,20 @@ Vector<u32> transpose(const Asked& asked) {
         throw std::invalid_argument("traffic transpose: as many dimensions of the same sizes are expected on both sides, "
                                     "such as 8x8");
     }
-    return each_router(asked.shape, [half](Vector<u32>& at) {
+    return each_router(asked.shape, [half](std::vector<u32>& at) {
         std::rotate(at.begin(), at.begin() + static_cast<std::ptrdiff_t>(half), at.end());
     });
 }
 
-Vector<u32> bit_complement(const Asked& asked) {
-    return each_router(asked.shape, [&](Vector<u32>& at) {
+std::vector<u32> bit_complement(const Asked& asked) {
+    return each_router(asked.shape, [&](std::vector<u32>& at) {
         for (std::size_t dimension = 0; dimension < at.size(); ++dimension) {
             at[dimension] = asked.shape.dimensions()[dimension].size - 1 - at[dimension];
         }
     });
 }
 
-Vector<u32> bit_reverse(const Asked& asked) {
+std::vector<u32> bit_reverse(const Asked& asked) {
     const u32 bits = bits_of(asked.shape, "bit_reverse");
     return each_node(asked.shape, [bits](u32 node) {
         u32 reversed = 0;
@@ -94,23 +93,22 @@ Vector<u32> bit_reverse(const Asked& asked) {
     });
 }
 
-Vector<u32> shuffle(const Asked& asked) {
+std::vector<u32> shuffle(const Asked& asked) {
     const u32 bits = bits_of(asked.shape, "shuffle");
     const u32 last = asked.shape.nodes() - 1;
     return each_node(asked.shape, [=](u32 node) { return (node << 1U & last) | node >> (bits - 1); });
 }
 
-// As near to half of each ring as a shortest way in one direction can go.
-Vector<u32> tornado(const Asked& asked) {
+std::vector<u32> tornado(const Asked& asked) {
     return shifted(asked.shape, [](u32 size) { return (size + 1) / 2 - 1; });
 }
 
-Vector<u32> neighbour(const Asked& asked) {
+std::vector<u32> neighbour(const Asked& asked) {
     return shifted(asked.shape, [](u32) { return 1u; });
 }
 
-Vector<u32> random_permutation(const Asked& asked) {
-    Vector<u32> found(asked.shape.nodes());
+std::vector<u32> random_permutation(const Asked& asked) {
+    std::vector<u32> found(asked.shape.nodes());
     std::iota(found.begin(), found.end(), 0u);
     Rng random(asked.seed, permutation_purpose, 0);
     for (std::size_t left = found.size(); left > 1; --left) {
@@ -119,21 +117,21 @@ Vector<u32> random_permutation(const Asked& asked) {
     return found;
 }
 
-Vector<u32> hotspot(const Asked& asked) {
+std::vector<u32> hotspot(const Asked& asked) {
     if (asked.hotspot >= asked.shape.nodes()) {
         throw std::invalid_argument("hotspot: a node from 0 to " + std::to_string(asked.shape.nodes() - 1) +
                                     " is expected, not " + std::to_string(asked.hotspot));
     }
-    return Vector<u32>(asked.shape.nodes(), asked.hotspot);
+    return std::vector<u32>(asked.shape.nodes(), asked.hotspot);
 }
 
 struct Pattern {
     TrafficKind kind;
-    Vector<u32> (*destinations)(const Asked&);
+    std::vector<u32> (*destinations)(const Asked&);
 };
 
-const Vector<Pattern>& patterns() {
-    static const Vector<Pattern> all = {
+const std::vector<Pattern>& patterns() {
+    static const std::vector<Pattern> all = {
         {{"bit_complement", "to the opposite of each coordinate"}, &bit_complement},
         {{"bit_reverse", "to the node whose number has the bits in reverse"}, &bit_reverse},
         {{"hotspot", "all to one node"}, &hotspot},
@@ -150,9 +148,9 @@ const Vector<Pattern>& patterns() {
 
 }  // namespace
 
-const Vector<TrafficKind>& traffics() {
-    static const Vector<TrafficKind> all = [] {
-        Vector<TrafficKind> kinds;
+const std::vector<TrafficKind>& traffics() {
+    static const std::vector<TrafficKind> all = [] {
+        std::vector<TrafficKind> kinds;
         for (const Pattern& pattern : patterns()) {
             kinds.push_back(pattern.kind);
         }

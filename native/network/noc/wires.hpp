@@ -16,9 +16,9 @@ public:
     };
     // What comes in one cycle.
     struct Slot {
-        Vector<Arrival> flits;
-        Vector<Arrival> ejected;     // by output VC
-        Vector<VcId> credits;        // output VCs
+        std::vector<Arrival> flits;
+        std::vector<Arrival> ejected;     // by output VC
+        std::vector<VcId> credits;        // output VCs
     };
 
     Wires(const Layout& layout, const Shape& shape, const RouterTimes& times);
@@ -27,9 +27,8 @@ public:
     void end_cycle() { ++now_; }
     void skip_to(u64 cycle) { now_ = cycle; }
     bool are_empty() const { return moving_ == 0; }
-    // After this many cycles without progress nothing is under way.
     u64 patience() const { return slots_.size() + 2; }
-    // The other end of a port's channel; none at a node.
+    // None at a node.
     PortId far_end(PortId port) const { return far_ends_[port]; }
 
     void send(PortId out, u32 vc, Flit flit) {
@@ -47,7 +46,6 @@ public:
         in(inject_cycles_).flits.push_back({layout_.vc(in_port, vc), flit});
         ++moving_;
     }
-    // To the port that sends to this one.
     void return_credit(PortId in_port, u32 vc) {
         in(credit_cycles_[in_port]).credits.push_back(layout_.vc(upstream_[in_port], vc));
         ++moving_;
@@ -72,7 +70,7 @@ private:
     IdVector<PortId, PortId> upstream_;    // whose credits it returns
     IdVector<PortId, u32> out_cycles_;     // from the switch to the channel's end
     IdVector<PortId, u32> credit_cycles_;  // until an input port's credit is back
-    Vector<Slot> slots_;
+    std::vector<Slot> slots_;
     u64 moving_ = 0;                       // entries of the slots
     u64 now_ = 0;
 };

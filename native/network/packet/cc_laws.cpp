@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "network/packet/presets.hpp"
 #include "network/packet/simulator.hpp"
 
@@ -28,7 +28,7 @@ constexpr u64 most_endured = 100000;   // events
 constexpr double kmin_bytes = 10000.0;   // of marks, where a scheme sets none
 constexpr double kmax_bytes = 20000.0;
 
-// Hosts on a switch: link 2 h goes from host h to it, link 2 h + 1 back.
+// Link 2 h goes from host h to the switch, 2 h + 1 back.
 FabricSpec star_of(const Settings& settings) {
     FabricSpec fabric;
     fabric.is_host.assign(trial_hosts + 1, true);
@@ -46,24 +46,21 @@ public:
     explicit FlowTrial(const Settings& settings)
         : ticks_per_ns_(settings.ticks_per_ns()), simulator_(star_of(settings), settings, *this) {}
 
-    // So many flows from now on, each from its own host to the trial_receiver; returns their times
-    // in ns. Sets `broken` if a law is broken before all have ended.
-    Vector<u64> send(u32 count) {
+    // Returns their times in ns. Sets `broken` if a law is broken.
+    std::vector<u64> send(u32 count) {
         const u64 start = simulator_.now();
         const u32 first = static_cast<u32>(ends_.size());
         for (u32 flow = 0; flow < count; ++flow) {
             add(1 + flow, trial_bytes);
         }
         run_until(start + trial_patience * line_ns(count * trial_bytes) * ticks_per_ns_);
-        Vector<u64> took;
+        std::vector<u64> took;
         for (u32 flow = first; flow < ends_.size() && left_ == 0; ++flow) {
             took.push_back((ends_[flow] - start) / ticks_per_ns_);
         }
         return took;
     }
 
-    // A long flow and others into its port, which end first. Sets `broken` if the rest of the long
-    // one takes too long.
     void outlast() {
         add(1, long_bytes);
         for (u32 host = 2; host < trial_hosts; ++host) {
@@ -84,8 +81,6 @@ public:
         }
     }
 
-    // So many marked flows that a packet of each fills the line; only the laws of rates and windows
-    // must hold.
     void endure() {
         for (u32 flow = 0; flow < many_flows; ++flow) {
             add(1 + flow % (trial_hosts - 1), trial_bytes);
@@ -97,7 +92,6 @@ public:
         }
     }
 
-    // Goes on until no event is left.
     void settle() {
         u64 events = 0;
         for (; !simulator_.empty() && events < most_left; ++events) {
@@ -124,8 +118,8 @@ private:
     u64 patient(u64 bytes) const { return simulator_.now() + trial_patience * line_ns(bytes) * ticks_per_ns_; }
 
     void add(u32 host, u64 bytes) {
-        const Vector<u32> there = {2 * host, 2 * trial_receiver + 1};
-        const Vector<u32> back = {2 * trial_receiver, 2 * host + 1};
+        const std::vector<u32> there = {2 * host, 2 * trial_receiver + 1};
+        const std::vector<u32> back = {2 * trial_receiver, 2 * host + 1};
         simulator_.send({static_cast<u32>(ends_.size()), bytes, simulator_.add_route(there), simulator_.add_route(back), 0,
                          0, host, trial_receiver},
                         simulator_.now());
@@ -135,7 +129,6 @@ private:
 
     void breaks(const std::string& what) { broken = broken.empty() ? what : broken; }
 
-    // Until only `left` flows are left, or the tick has come.
     void run_until(u64 tick, u32 left = 0) {
         for (u64 events = 0; left_ > left && broken.empty(); ++events) {
             if (simulator_.empty() || simulator_.now() > tick) {
@@ -180,13 +173,12 @@ private:
 
     const u64 ticks_per_ns_;
     Simulator simulator_;
-    Vector<u64> ends_;   // by flow
-    Vector<u32> windowed_;   // by sender: the serial of the last flow that had a window
+    std::vector<u64> ends_;   // by flow
+    std::vector<u32> windowed_;   // by sender: the serial of the last flow that had a window
     u32 left_ = 0;
 };
 
-// Successive flows on one simulator, `counts` of them at a time.
-std::string run_flows(const Settings& settings, const Vector<u32>& counts, Vector<Vector<u64>>& took) {
+std::string run_flows(const Settings& settings, const std::vector<u32>& counts, std::vector<std::vector<u64>>& took) {
     FlowTrial trial(settings);
     for (const u32 count : counts) {
         took.push_back(trial.send(count));
@@ -200,7 +192,7 @@ std::string run_flows(const Settings& settings, const Vector<u32>& counts, Vecto
     return "";
 }
 
-std::string check_pace(const Vector<Vector<u64>>& took) {
+std::string check_pace(const std::vector<std::vector<u64>>& took) {
     const auto [least, most] = std::minmax_element(took[1].begin(), took[1].end());
     if (*most > most_apart * *least) {
         return "nobody_starves: of " + std::to_string(took[1].size()) + " equal flows one takes " +
@@ -234,9 +226,9 @@ std::string run_beside_others(Settings settings) {
 
 std::string broken_law(const Scheme& scheme) {
     Settings settings = settings_of(preset_of(scheme.name), trial_gbps, scheme.name);
-    Vector<Vector<u64>> took;
-    Vector<Vector<u64>> again;
-    const Vector<u32> counts = {1, trial_hosts - 1, 1};
+    std::vector<std::vector<u64>> took;
+    std::vector<std::vector<u64>> again;
+    const std::vector<u32> counts = {1, trial_hosts - 1, 1};
     std::string broken = run_flows(settings, counts, took);
     if (broken.empty()) {
         broken = check_pace(took);

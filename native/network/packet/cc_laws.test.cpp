@@ -1,12 +1,12 @@
-// Every congestion control keeps the laws, and wrong ones are caught by the name of the law.
+// Every congestion control keeps the laws, and wrong ones are caught by name.
 // needs: network/packet, network/packet/cc, network/packet/queue, network/flow/flow_run.cpp
 #include "network/packet/cc_laws.hpp"
 
 #include <algorithm>
 #include <memory>
+#include <vector>
 
 #include "base/test.hpp"
-#include "base/vector.hpp"
 #include "network/packet/presets.hpp"
 
 namespace {
@@ -48,7 +48,6 @@ public:
     void timer(SenderId sender, u32) override { senders_.start_timer(TimerKind::of_scheme, sender, senders_.ticks(1000)); }
 
 private:
-    // At most once for each window. One control never grows again, the other has no least window.
     void halve(SenderId sender, const Feedback& feedback) {
         cut_until_.resize(std::max<std::size_t>(cut_until_.size(), sender.index() + std::size_t{1}));
         if (feedback.is_marked && feedback.acknowledged > cut_until_[sender]) {
@@ -74,7 +73,6 @@ void is_caught(const std::string& law) {
     check(broken.rfind(law + ":", 0) == 0, (law + ", not " + broken).c_str(), 0);
 }
 
-// A control that no list of presets knows: its file says what goes with it.
 class Calm final : public CongestionControl {
 public:
     using CongestionControl::CongestionControl;

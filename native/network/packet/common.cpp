@@ -20,8 +20,7 @@ const Scheme& scheme_of(const Settings& settings) {
     return scheme_named(settings.congestion_control);
 }
 
-// Whether switches may drop. With pauses none does: each port has head room for what comes after it
-// asked for one.
+// With pauses none does: each port has head room for what comes after it asked for one.
 bool may_lose(const Settings& settings) {
     return !settings.pauses || settings.has(Quirk::headroom_wraps) || settings.has(Quirk::thin_headroom);
 }

@@ -1,4 +1,4 @@
-// What all parts of the simulator share: flows and the clock, links, packets, routes, and progress.
+// What all parts of the simulator share.
 #pragma once
 
 #include <memory>
@@ -23,7 +23,7 @@ struct Progress {
 };
 
 struct Common {
-    // Throws std::invalid_argument for impossible settings, with the number that is allowed.
+    // Throws std::invalid_argument for impossible settings.
     Common(const FabricSpec& fabric, const Settings& settings, Observer& observer);
 
     u64 now() const { return senders.now(); }

@@ -4,31 +4,30 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
-
-#include "base/vector.hpp"
+#include <vector>
 
 namespace yantra::packet {
 
 namespace {
 
-Vector<Scheme>& registered_schemes() {
-    static Vector<Scheme> all;
+std::vector<Scheme>& registered_schemes() {
+    static std::vector<Scheme> all;
     return all;
 }
 
 }  // namespace
 
 RegisteredScheme::RegisteredScheme(Scheme scheme) {
-    Vector<Scheme>& all = registered_schemes();
+    std::vector<Scheme>& all = registered_schemes();
     const auto at = std::lower_bound(all.begin(), all.end(), scheme.name,
                                      [](const Scheme& s, const std::string& name) { return s.name < name; });
     all.insert(at, std::move(scheme));
 }
 
-const Vector<Scheme>& schemes() { return registered_schemes(); }
+const std::vector<Scheme>& schemes() { return registered_schemes(); }
 
 const Scheme* find_scheme(std::string_view name) {
-    const Vector<Scheme>& all = schemes();
+    const std::vector<Scheme>& all = schemes();
     const auto found =
         std::find_if(all.begin(), all.end(), [name](const Scheme& scheme) { return scheme.name == name; });
     return found == all.end() ? nullptr : &*found;

@@ -1,21 +1,18 @@
-// CongestionControl: how fast a flow may send, judged by its ACKs.
-//
-// Each scheme registers itself in its own file of network/packet/cc (`const RegisteredScheme`). It
-// keeps its state by sender; `begin` is called when a new flow takes a place. It is called after an
-// ACK has moved the window and before the NIC looks for work.
+// CongestionControl: how fast a flow may send, judged by its ACKs. Each scheme registers itself in
+// its own file of network/packet/cc (`const RegisteredScheme`) and keeps state by sender. It is
+// called after an ACK has moved the window and before the NIC looks for work.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "network/packet/sender.hpp"
 
 namespace yantra::packet {
 
-// What a scheme adds to each packet, and what switches write in it.
 enum class TelemetryKind : u8 { none, stamp, hops, power };
 
 class CongestionControl {
@@ -28,14 +25,12 @@ public:
     virtual void begin(SenderId sender) = 0;
     virtual void acknowledged(SenderId sender, const Feedback& feedback) = 0;
     virtual void timer(SenderId /*sender*/, u32 /*own*/) {}
-    // The connection is open; asking took a round trip of so many ticks.
+    // Asking took a round trip of so many ticks.
     virtual void opened(SenderId /*sender*/, u64 /*round_trip*/) {}
-    // Silence counts as a loss; what is under way is sent again next.
     virtual void timed_out(SenderId /*sender*/) {}
     virtual void end(SenderId /*sender*/) {}
-    // The receiver of a marked packet: whether its ACK reports it now.
     virtual bool tells_mark(SenderId /*sender*/, bool is_marked) { return is_marked; }
-    // Bytes that it adds to each data packet and ACK; `links` is the most that a flow crosses.
+    // `links`: the most that a flow crosses.
     virtual u32 header_bytes(u32 /*links*/) const { return 0; }
 
 protected:
@@ -48,7 +43,7 @@ struct SchemeOption {
     double fallback = 0.0;
     double least = 0.0;
     std::string help;
-    Vector<std::string> choices = {};   // names of its values 0, 1, ...; empty for a number
+    std::vector<std::string> choices = {};   // names of its values 0, 1, ...; empty for a number
 };
 
 struct Scheme {
@@ -59,16 +54,16 @@ struct Scheme {
     Make make = nullptr;
     TelemetryKind telemetry = TelemetryKind::none;
     bool needs_window = false;
-    Vector<SchemeOption> options;
+    std::vector<SchemeOption> options;
     std::optional<RecoveryKind> recovery = {};   // the scheme's own; else that of the settings
     bool connects = false;              // a round trip precedes data
-    // Sets the window, marks and ACKs that go with the scheme, for hosts of this rate, as a preset
-    // of its name; null: those of `static_window`.
+    // The settings that go with the scheme, as a preset of its name; null: those of
+    // `static_window`.
     void (*beside)(Settings& settings, double host_gbps) = nullptr;
 };
 
 // All schemes, by name.
-const Vector<Scheme>& schemes();
+const std::vector<Scheme>& schemes();
 // Null if unknown.
 const Scheme* find_scheme(std::string_view name);
 // Throws std::invalid_argument if there is none.

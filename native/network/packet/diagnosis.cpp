@@ -1,8 +1,7 @@
-// Why flows do not end: ports that pause each other in a circle, packets lost again and again, or
-// an unnoticed loss.
+// Why flows do not end.
 #include <algorithm>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "network/packet/watch.hpp"
 
 namespace yantra::packet {
@@ -48,11 +47,10 @@ std::optional<Stuck> Watch::stuck(bool has_events) const {
     return found;
 }
 
-// A paused port waits for the device behind its link to pass on what came over it, so for the
-// paused ports there that queue it.
-Vector<PortId> Watch::pause_cycle() const {
+// A paused port waits for the device behind its link to pass on what came over it.
+std::vector<PortId> Watch::pause_cycle() const {
     IdVector<PortId, u8> met(all_.ports.size());   // 0 no, 1 on the path, 2 done
-    Vector<PortId> path;
+    std::vector<PortId> path;
     for (u32 at = 0; at < all_.ports.size(); ++at) {
         const PortId port(at);
         if (all_.ports[port].is_paused && met[port] == 0 && follow(port, met, path)) {
@@ -63,9 +61,8 @@ Vector<PortId> Watch::pause_cycle() const {
     return {};
 }
 
-// Whether packets that came by a link wait at a port.
 bool Watch::holds(PortId port, LinkId from) const {
-    Vector<PacketId> waiting;
+    std::vector<PacketId> waiting;
     for (const PacketQueue* queue : {&all_.ports[port].waits, &all_.ports[port].relayed}) {
         for (PacketId at = queue->first; !at.is_none();
              at = at == queue->last ? PacketId::none : all_.packets[at].next) {
@@ -79,8 +76,8 @@ bool Watch::holds(PortId port, LinkId from) const {
                        [&](PacketId packet) { return all_.packets[packet].link == from; });
 }
 
-// Whether a circle was found; then `path` is it.
-bool Watch::follow(PortId port, IdVector<PortId, u8>& met, Vector<PortId>& path) const {
+// Then `path` is it.
+bool Watch::follow(PortId port, IdVector<PortId, u8>& met, std::vector<PortId>& path) const {
     met[port] = 1;
     path.push_back(port);
     for (PortId next : all_.ports.leaving(all_.ports[port].to)) {

@@ -7,13 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/vector.hpp"
-
 namespace yantra::packet {
 
 namespace {
 
-// For a link of unlimited rate, as in what-ifs without bandwidth: 8 ps for a packet.
+// For a link of unlimited rate: 8 ps for a packet.
 constexpr double free_bits_per_s = 1e15;
 
 u64 bits_of(const FabricGraph& graph, u32 link) {
@@ -35,7 +33,7 @@ FabricSpec spec_of(const FabricGraph& graph, const Settings& settings, const std
     for (u32 device = 0; device < graph.devices(); ++device) {
         spec.is_host[device] = device < graph.ranks();
     }
-    std::map<std::pair<u32, u32>, Vector<u32>> between;
+    std::map<std::pair<u32, u32>, std::vector<u32>> between;
     for (u32 link = 0; link < graph.links(); ++link) {
         const u32 from = graph.from(link);
         const double delay = graph.latency_ns(link) * static_cast<double>(settings.ticks_per_ns());

@@ -1,4 +1,4 @@
-// What a packet network reads of a fabric: ports with their way back, hosts and buffers.
+// What a packet network reads of a fabric.
 #pragma once
 
 #include <vector>
@@ -8,10 +8,9 @@
 
 namespace yantra::packet {
 
-// Ranks are hosts, all other devices switches. The n-th link between two devices has the n-th in
-// the other direction as its way back. `by_formula` is by link; empty for none. Names are the
-// graph's, which must outlive them. Throws std::invalid_argument for a link without a way back or a
-// rate.
+// The n-th link between two devices has the n-th in the other direction as its way back.
+// `by_formula` is by link; empty for none. Names must outlive them. Throws std::invalid_argument
+// for a link without a way back or a rate.
 FabricSpec spec_of(const FabricGraph& graph, const Settings& settings, const std::vector<bool>& by_formula = {});
 
 }  // namespace yantra::packet

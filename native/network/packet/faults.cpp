@@ -31,7 +31,6 @@ void Faults::change_link(PortId number, u64 bits_per_s) {
     flush(number);
 }
 
-// All that waits at a port is lost.
 void Faults::flush(PortId number) {
     Port& port = all_.ports[number];
     while (!port.control.empty()) {

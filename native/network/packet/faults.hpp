@@ -1,9 +1,6 @@
-// Faults: links that fail, return or change their rate, and senders that change their way.
-//
-// A link that goes down loses what is on it, what waits for it, and what comes for it until others
-// know. Senders notice by the receiver's answers and by silence. Pauses sent over the link are
-// forgotten. Trade-off: a sender whose ways are all down waits, and begins again with a fresh
-// congestion control, where a real one would retry and finally give up.
+// Faults: links that fail, return or change their rate. A link that goes down loses what is on it,
+// waits for it, and comes until others know. Trade-off: a sender whose ways are all down waits, and
+// begins again with a fresh congestion control.
 #pragma once
 
 #include "network/packet/common.hpp"
@@ -13,7 +10,6 @@ namespace yantra::packet {
 
 class Recovery;
 
-// What links lost as they went down.
 struct Lost {
     u64 packets = 0;   // of data
     u64 bytes = 0;     // of their payload, which is sent again
@@ -31,29 +27,24 @@ public:
           hosts_(hosts),
           recovery_(recovery) {}
 
-    // From now on; 0: it is down, which loses what waits for it and is on it.
+    // 0: it is down.
     void change_link(LinkId link, u64 bits_per_s);
-    // Call before the first flow for each rate that a link will have; 0: it will be down. Throws
-    // std::invalid_argument for an impossible rate.
+    // Call before the first flow for each rate that a link will have. Throws std::invalid_argument.
     void allow_rate(u64 bits_per_s) {
         all_.ports.table_of(bits_per_s);
         all_.can_lose = true;
     }
-    // Whether its link went down while a packet was on it.
     bool has_taken(const Packet& packet) const {
         return all_.links_change && packet.failures != all_.ports[packet.link].failures;
     }
     void lose(PacketId packet);
     const Lost& lost() const { return lost_; }
 
-    // Packets, answers and resent packets take these ways from now on; a sender that was cut begins
-    // again.
+    // A sender that was cut begins again.
     void take_ways(SenderId sender, const FlowSpec& ways);
-    // It has no way, and sends nothing until it has.
     void cut(SenderId sender);
     bool is_cut(SenderId sender) const { return all_.senders[sender].is_cut; }
     u32 cut_senders() const { return all_.progress.cut; }
-    // Its ways are up again: all that is not acknowledged is sent again.
     void go_on_again(SenderId sender);
 
 private:

@@ -11,7 +11,7 @@ public:
     virtual void received(u32 flow) = 0;
     // The sender has the last ACK.
     virtual void completed(u32 flow) = 0;
-    // A data packet of it holds a link between two ticks; only with `tells_crossings`.
+    // Only with `tells_crossings`.
     virtual void crosses(u32 /*flow*/, u32 /*link*/, u64 /*start*/, u64 /*end*/, u32 /*payload*/) {}
 
 protected:

@@ -24,8 +24,8 @@ Hosts::Hosts(Common& all, Watch& watch, Transmitter& transmitter, Recovery& reco
     });
 }
 
-// Two events precede the first packet, as an application is made and started: they decide which of
-// the flows that start in one tick comes first.
+// Two events precede the first packet: they decide which of the flows that start in one tick comes
+// first.
 void Hosts::send(const FlowSpec& flow, u64 tick) {
     FlowSpec sent = flow;
     watch_.is_sent(sent, tick);
@@ -62,7 +62,6 @@ void Hosts::start(u32 number) {
     transmitter_.transmit(all_.senders[made].port);
 }
 
-// What a new flow may send, before its congestion control says more.
 void Hosts::set_pace(Sender& sender) const {
     const Settings& settings = all_.settings;
     const Routes& routes = all_.routes;
@@ -141,7 +140,6 @@ void Hosts::transmit(PortId number) {
     }
 }
 
-// When the first sender that waits for its time may send.
 void Hosts::wake_later(PortId number) {
     const Port& port = all_.ports[number];
     Senders& senders = all_.senders;
@@ -196,7 +194,7 @@ PacketId Hosts::next_packet(SenderId number) {
     return made;
 }
 
-// Ways take turns; one whose last ACK reported a mark is passed over once.
+// One whose last ACK reported a mark is passed over once.
 u32 Hosts::next_way(Sender& sender) {
     Scoreboard& board = all_.senders.board(sender);
     board.was_marked.resize(sender.ways);
@@ -244,7 +242,6 @@ void Hosts::has_all(const Sender& receiver) {
     all_.observer.received(receiver.flow);
 }
 
-// First the window, then the end of the flow, losses, the congestion control, and finally the NIC.
 void Hosts::receive_ack(PacketId packet) {
     const Packet of = all_.packets[packet];
     Sender& sender = all_.senders[of.sender];

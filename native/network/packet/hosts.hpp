@@ -1,7 +1,8 @@
-// Hosts: the two ends of flows: packets made and paced, received and answered.
+// Hosts: the two ends of flows.
 #pragma once
 
-#include "base/vector.hpp"
+#include <vector>
+
 #include "network/packet/common.hpp"
 #include "network/packet/nic.hpp"
 #include "network/packet/transmitter.hpp"
@@ -17,9 +18,7 @@ public:
     void send(const FlowSpec& flow, u64 tick);
     u16 order_of(u32 waiting) const { return waiting_[waiting].order; }
     void start(u32 waiting);
-    // A host's port is free: relayed packets and its own flows take turns.
     void transmit(PortId port);
-    // A guess at who sends next there, or none.
     SenderId likely_next(PortId port) const {
         return nics_[all_.ports[port].nic].likely_next(all_.senders.ready[port]);
     }
@@ -27,12 +26,10 @@ public:
     void receive_data(PacketId packet);
     void receive_opening(PacketId packet);
     void receive_ack(PacketId packet);
-    // The packet goes back as the answer.
     void answer(Sender& to, PacketId packet, PacketKind kind, u32 beyond = none);
     void has_all(const Sender& receiver);
 
-    // A packet without payload goes first, and data follows its answer (RFC 9293, section 3.5,
-    // without the third packet).
+    // RFC 9293, section 3.5, without the third packet.
     void connect(SenderId sender);
     void set_ways(Sender& sender, const FlowSpec& ways);
     void move_to(SenderId sender, PortId port);
@@ -53,7 +50,7 @@ private:
     Transmitter& transmitter_;
     Recovery& recovery_;
     Switches& switches_;
-    Vector<Nic> nics_;
+    std::vector<Nic> nics_;
     Pool<FlowSpec> waiting_;   // flows to be sent
 };
 

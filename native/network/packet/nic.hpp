@@ -1,17 +1,13 @@
-// A NIC's list of senders, served in turn.
-//
-// Round robin from the one after the last served. When the search meets a sender that has ended, it
-// leaves the list: those behind close up, and the place served last keeps its number, as in the
-// ns-3 fork. A search looks only at those that may send (network/packet/ready.hpp): senders that
-// wait for ACKs are out of it until something happens to them, and those that wait for their time
-// are in a heap.
+// A NIC's list of senders, round robin; one that has ended leaves when met, and the place served
+// last keeps its number, as in the ns-3 fork. A search looks only at those that may send
+// (network/packet/ready.hpp).
 #pragma once
 
 #include <algorithm>
 #include <functional>
 #include <utility>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "network/packet/sender.hpp"
 
 namespace yantra::packet {
@@ -24,7 +20,7 @@ public:
         all.touch(sender);
     }
 
-    // Takes it out of the list. Precondition: it is there, and has not ended.
+    // Precondition: it is there, and has not ended.
     void remove(Senders& all, Ready& ready, SenderId sender) {
         const u32 count = static_cast<u32>(senders_.size());
         const u32 place = all.place_of(sender);
@@ -41,12 +37,10 @@ public:
         }
     }
 
-    // The sender whose turn it is, or none, as while data is paused. `ended` is called for each
-    // that leaves the list.
+    // None while data is paused. `ended` is called for each that leaves the list.
     template <class Ended>
     SenderId next(Senders& all, Ready& ready, bool is_paused, Ended&& ended) {
         const u32 count = static_cast<u32>(senders_.size());
-        // In a pause nobody sends; only senders that have ended matter.
         if (count == 0 || (is_paused && ready.ended == 0)) {
             return SenderId::none;
         }
@@ -67,7 +61,7 @@ public:
         return senders_[found];
     }
 
-    // When the earliest may send: of all, or of those that only wait for their time. ~0: never.
+    // ~0: never.
     u64 next_available(const Senders& all, const Ready& ready, bool of_all) {
         u64 least = ~u64{0};
         if (of_all) {
@@ -90,7 +84,6 @@ public:
         return least;
     }
 
-    // A guess at who will be next, or none.
     SenderId likely_next(const Ready& ready) const {
         const u32 count = static_cast<u32>(senders_.size());
         const u32 begin = last_ + 1 < count ? last_ + 1 : 0;
@@ -117,7 +110,6 @@ private:
         waiting_.pop_back();
     }
 
-    // Those whose time has come may be looked at again.
     void wake(Senders& all) {
         while (!waiting_.empty() && waiting_.front().tick <= all.now()) {
             const Waiting of = waiting_.front();
@@ -128,7 +120,6 @@ private:
         }
     }
 
-    // The first in [at, end) that sends now, or has ended.
     u32 search(Senders& all, Ready& ready, u32 at, u32 end, bool is_paused, u32& first_ended) {
         const u64 now = all.now();
         for (at = ready.from(at, end); at < end; at = ready.from(at + 1, end)) {
@@ -175,8 +166,8 @@ private:
         return found;
     }
 
-    Vector<SenderId> senders_;
-    Vector<Waiting> waiting_;   // a heap, the earliest first
+    std::vector<SenderId> senders_;
+    std::vector<Waiting> waiting_;   // a heap, the earliest first
     u32 last_ = 0;
 };
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "network/packet/queue_discipline.hpp"
 
 namespace yantra::packet {
@@ -27,16 +27,16 @@ void each_limit(Settings& settings, double MarkLimits::* part, double value) {
     }
 }
 
-Vector<std::string> names_of_disciplines() {
-    Vector<std::string> names;
+std::vector<std::string> names_of_disciplines() {
+    std::vector<std::string> names;
     for (const Discipline& discipline : disciplines()) {
         names.push_back(discipline.name);
     }
     return names;
 }
 
-const Vector<Setter>& setters() {
-    static const Vector<Setter> all = {
+const std::vector<Setter>& setters() {
+    static const std::vector<Setter> all = {
         {{"payload", "B", 1000.0, 1.0, "Of a full packet."},
          [](Settings& to, double value) { to.payload_bytes = static_cast<u32>(std::min(value, 1e6)); }},
         {{"buffer", "B", 0.0, 1.0, "Of each switch; a link's own wins. By default the preset's."},
@@ -118,7 +118,7 @@ void check_least(const SchemeOption& option, double value) {
     }
 }
 
-// Marks of ports of some rates, as NAME@GBPS; other ports have those of the nearest rate.
+// NAME@GBPS; other ports have those of the nearest rate.
 void change_limits(Settings& settings, const std::map<std::string, double>& options) {
     constexpr double open_pmax = 1.0;
     std::map<double, MarkLimits> by_rate;
@@ -135,7 +135,7 @@ void change_limits(Settings& settings, const std::map<std::string, double>& opti
         MarkLimits& limits = by_rate.emplace(gbps, MarkLimits{gbps, -1.0, -1.0, -1.0}).first->second;
         (part == "kmin" ? limits.kmin_bytes : part == "kmax" ? limits.kmax_bytes : limits.pmax) = value;
     }
-    Vector<MarkLimits> made;
+    std::vector<MarkLimits> made;
     for (auto& [gbps, limits] : by_rate) {
         MarkLimits before = settings.limits_of(static_cast<u64>(gbps * 1e9 + 0.5));
         before.pmax = settings.limits.empty() ? open_pmax : before.pmax;
@@ -154,16 +154,16 @@ auto named(const List& list, const std::string& name, Of&& of) {
     return std::find_if(list.begin(), list.end(), [&](const auto& one) { return of(one) == name; });
 }
 
-const SchemeOption* option_of(const Vector<SchemeOption>& options, const std::string& name) {
+const SchemeOption* option_of(const std::vector<SchemeOption>& options, const std::string& name) {
     const auto found = named(options, name, [](const SchemeOption& o) { return o.name; });
     return found == options.end() ? nullptr : &*found;
 }
 
 }  // namespace
 
-const Vector<SchemeOption>& network_options() {
-    static const Vector<SchemeOption> all = [] {
-        Vector<SchemeOption> options;
+const std::vector<SchemeOption>& network_options() {
+    static const std::vector<SchemeOption> all = [] {
+        std::vector<SchemeOption> options;
         for (const Setter& setter : setters()) {
             options.push_back(setter.option);
         }

@@ -1,7 +1,5 @@
-// A packet, and the queue of packets that it waits in.
-//
-// A data packet becomes its own acknowledgement where it is received, so telemetry need not be
-// copied. Queues are lists through the packets themselves.
+// A packet, and the queue of packets that it waits in, a list through the packets. A data packet
+// becomes its own acknowledgement.
 #pragma once
 
 #include <array>
@@ -17,11 +15,11 @@ inline constexpr u32 most_priorities = 8;
 // `open` asks for a connection, `opened` is the answer.
 enum class PacketKind : u8 { data, ack, nack, open, opened, pause, resume };
 
-// The next links of the route, ended by none at its end, else by not_read.
+// Ended by none at its end, else by not_read.
 using LinksAhead = std::array<LinkId, 3>;
 inline constexpr LinkId not_read(none - 1);
 
-// One cache line, with the next links in it: with a million flows, each look at a route would miss.
+// One cache line, with the next links in it.
 struct alignas(64) Packet {
     PacketId next;        // in its queue
     u32 route = 0;        // into the hops of routes: after those already read
@@ -66,7 +64,6 @@ struct PacketQueue {
     }
 };
 
-// What a switch writes in a packet as it leaves.
 struct Telemetry {
     u64 tick = 0;
     u64 sent_bytes = 0;   // by the port, before this packet

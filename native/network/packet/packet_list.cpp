@@ -5,9 +5,9 @@
 #include <limits>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include "base/interruption.hpp"
-#include "base/vector.hpp"
 #include "network/packet/route_table.hpp"
 
 namespace yantra::packet {
@@ -55,8 +55,8 @@ public:
 
     const Simulator& simulator() const override { return simulator_; }
     std::shared_ptr<Seen> seen() override { return std::const_pointer_cast<Seen>(simulator_.watch().seen()); }
-    const Vector<double>& start_ns() const override { return begins_ns_; }
-    const Vector<double>& completed_ns() const override { return completed_ns_; }
+    const std::vector<double>& start_ns() const override { return begins_ns_; }
+    const std::vector<double>& completed_ns() const override { return completed_ns_; }
     const QueueSamples& samples() const override { return samples_; }
     const std::optional<Stuck>& stuck() const override { return stuck_; }
 
@@ -102,7 +102,7 @@ private:
         }
     }
 
-    void check_links(const Vector<u32>& hops, const char* what) const {
+    void check_links(const std::vector<u32>& hops, const char* what) const {
         for (u32 link : hops) {
             if (link >= links_.latency_ns.size()) {
                 throw std::invalid_argument(std::string("flows: ") + what + " over a link that is not there");
@@ -134,10 +134,10 @@ private:
         }
     }
 
-    // Each way once; those that leave by another port than the first are left out.
+    // Those that leave by another port than the first are left out.
     void spray(std::size_t flow, Routes& of, RouteTable& table) {
         const u32 port = flows_.route(flow).front();
-        Vector<u32> ways = {of.data};
+        std::vector<u32> ways = {of.data};
         for (u32 way = 0; way < columns_.ways; ++way) {
             const std::size_t row = flow * columns_.ways + way;
             const std::span<const u32> links(columns_.way_hops.data() + columns_.first_way_hop[row],
@@ -192,11 +192,11 @@ private:
     Simulator simulator_;
     QueueSamples samples_;
     const double ticks_per_ns_;
-    Vector<double> begins_ns_;
-    Vector<double> completed_ns_;
-    Vector<Routes> routes_;
-    Vector<u32> followers_;                // by flow: the first that waits for it
-    Vector<u32> next_follower_;
+    std::vector<double> begins_ns_;
+    std::vector<double> completed_ns_;
+    std::vector<Routes> routes_;
+    std::vector<u32> followers_;                // by flow: the first that waits for it
+    std::vector<u32> next_follower_;
     std::optional<Stuck> stuck_;
     u64 since_look_ = 0;
 };

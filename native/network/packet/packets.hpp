@@ -1,4 +1,4 @@
-// Packets: those under way, what switches write in them, and the size of their headers.
+// Packets: those under way, and what switches write in them.
 #pragma once
 
 #include <algorithm>
@@ -32,22 +32,19 @@ public:
     }
     void give_back(PacketId packet) { pool.give_back(packet); }
 
-    // Switches write in turn into the places of `hops_kept()`.
     u32 hops_kept() const { return hops_kept_; }
     void keep_hops(u32 hops, const CongestionControl& control);
     void count_headers(const CongestionControl& control);
     Telemetry& telemetry_at(PacketId packet, u32 hop) {
         return telemetry_[std::size_t{packet.index()} * hops_kept_ + hop % hops_kept_];
     }
-    // What switches wrote in a packet, `hops` times.
     std::span<const Telemetry> telemetry_of(PacketId packet, u32 hops) const {
         return {telemetry_.data() + std::size_t{packet.index()} * hops_kept_, std::min(hops, hops_kept_)};
     }
     u32 data_header() const { return data_header_; }
     u32 ack_bytes() const { return ack_bytes_; }
-    // Whether prefetching for events pays. If flows and packets fill more than the cache next to a
-    // core, all pairs of 128 hosts take 1.5 times as long without; a permutation of 16 takes 1.14
-    // times as long with it.
+    // All pairs of 128 hosts take 1.5 times as long without; a permutation of 16 takes 1.14 times
+    // as long with it.
     bool fetches() const { return fetches_; }
 
     PacketPool pool;

@@ -1,7 +1,5 @@
-// A port: the queue and transmitter that feed a directed link, and counts of what came over it.
-//
-// Two priorities: control, which is never paused, and data. `waits` is data that a device passes
-// on; at a host it has the host's ACKs, and relayed packets are in `relayed`.
+// A port: the queue and transmitter that feed a directed link. Two priorities: control, which is
+// never paused, and data. At a host `waits` has its ACKs, and relayed packets are in `relayed`.
 #pragma once
 
 #include "base/types.hpp"
@@ -10,9 +8,8 @@
 
 namespace yantra::packet {
 
-// In cache lines, by who reads them.
+// In cache lines, by reader.
 struct alignas(64) Port {
-    // What the transmitter reads for each packet.
     PacketQueue control;
     PacketQueue waits;
     PacketQueue relayed;
@@ -41,8 +38,7 @@ struct alignas(64) Port {
     u32 to = none;
     u32 nic = none;            // of the host it is at
 
-    // What a switch reads: marks, and what came over its link and is still in the device at its
-    // end.
+    // What a switch reads.
     u64 data_bytes = 0;        // of data waiting to leave
     u64 kmin = 0;
     u64 kmax = 0;
@@ -66,7 +62,6 @@ struct alignas(64) Port {
     u64 marks = 0;
     u64 drops = 0;             // of what came over its link
 
-    // As last noted, except for what it sends.
     u64 noted_queue = 0;
     u64 noted_events = 0;      // marks and drops
     bool noted_pause = false;

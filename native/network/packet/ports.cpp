@@ -42,7 +42,7 @@ u32 Ports::table_of(u64 bits_per_s) {
             return table;
         }
     }
-    Vector<u32> ticks(settings_.payload_bytes + std::size_t{600});
+    std::vector<u32> ticks(settings_.payload_bytes + std::size_t{600});
     for (std::size_t bytes = 0; bits_per_s > 0 && bytes < ticks.size(); ++bytes) {
         const u64 exact = senders_.transmission.ticks(bytes, bits_per_s);
         if (exact >= none) {

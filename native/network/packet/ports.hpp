@@ -1,11 +1,10 @@
-// Ports: all ports, by the link each feeds, and how long packets take on links.
+// Ports, by the link each feeds, and how long packets take on links.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "base/huge_pages.hpp"
-#include "base/vector.hpp"
 #include "network/packet/port.hpp"
 #include "network/packet/sender.hpp"
 #include "network/packet/settings.hpp"
@@ -27,16 +26,15 @@ public:
             visit(PortId(port));
         }
     }
-    const Vector<PortId>& leaving(u32 device) const { return leaving_[device]; }
+    const std::vector<PortId>& leaving(u32 device) const { return leaving_[device]; }
     u32 devices() const { return static_cast<u32>(is_host_.size()); }
     bool is_host(u32 device) const { return is_host_[device]; }
 
-    // The transmission times of a rate; 0 is for links by formula, on which packets take no time.
-    // Throws std::invalid_argument if the rate is too low.
+    // 0 is for links by formula, on which packets take no time. Throws std::invalid_argument if the
+    // rate is too low.
     u32 table_of(u64 bits_per_s);
-    // Tables cover the usual sizes; telemetry of many hops extends them.
     u64 ticks_of(const Port& port, u32 bytes) const {
-        const Vector<u32>& table = tables_[port.of_rate];
+        const std::vector<u32>& table = tables_[port.of_rate];
         if (bytes < table.size()) {
             return table[bytes];
         }
@@ -50,9 +48,9 @@ private:
     Senders& senders_;
     const std::vector<bool> is_host_;   // by device
     HugeVector<Port> ports_;            // by link
-    Vector<Vector<PortId>> leaving_;       // by device
-    Vector<Vector<u32>> tables_;        // transmission times, by rate, by bytes
-    Vector<u64> rates_;                 // of the tables
+    std::vector<std::vector<PortId>> leaving_;       // by device
+    std::vector<std::vector<u32>> tables_;        // transmission times, by rate, by bytes
+    std::vector<u64> rates_;                 // of the tables
 };
 
 }  // namespace yantra::packet

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "network/packet/options.hpp"
 
 namespace yantra::packet {
@@ -49,7 +49,6 @@ void use_swift(Settings& to) {
     without_window(to);
 }
 
-// As Ethernet without pauses; silences as data centres set them.
 void use_tcp(Settings& to, const char* scheme) {
     constexpr double silence_ns = 5e6;
     to.congestion_control = scheme;
@@ -64,7 +63,7 @@ void use_hpcc(Settings& to, double gbps, const char* scheme) {
     with_variable_window(to);
 }
 
-Vector<Preset> presets_of_dcqcn() {
+std::vector<Preset> presets_of_dcqcn() {
     return {
         {"dcqcn", "DCQCN as NICs have it, no window",
          [](Settings& to, double gbps) {
@@ -100,7 +99,7 @@ Vector<Preset> presets_of_dcqcn() {
     };
 }
 
-Vector<Preset> other_presets() {
+std::vector<Preset> other_presets() {
     return {
         {"cubic", "TCP CUBIC over switches that drop, silences of 5 ms",
          [](Settings& to, double) { use_tcp(to, "cubic"); }},
@@ -150,7 +149,7 @@ Vector<Preset> other_presets() {
     };
 }
 
-bool has_preset(const Vector<Preset>& some, const Scheme& scheme) {
+bool has_preset(const std::vector<Preset>& some, const Scheme& scheme) {
     return std::any_of(some.begin(), some.end(), [&scheme](const Preset& preset) {
         Settings made;
         preset.make(made, base_gbps);
@@ -158,8 +157,8 @@ bool has_preset(const Vector<Preset>& some, const Scheme& scheme) {
     });
 }
 
-Vector<Preset> presets_of_schemes(const Vector<Preset>& others) {
-    Vector<Preset> made;
+std::vector<Preset> presets_of_schemes(const std::vector<Preset>& others) {
+    std::vector<Preset> made;
     for (const Scheme& scheme : schemes()) {
         if (!has_preset(others, scheme)) {
             made.push_back({scheme.name, scheme.help, [scheme](Settings& to, double gbps) {
@@ -175,9 +174,9 @@ Vector<Preset> presets_of_schemes(const Vector<Preset>& others) {
 
 }  // namespace
 
-const Vector<Preset>& presets() {
-    static const Vector<Preset> all = [] {
-        Vector<Preset> made = presets_of_dcqcn();
+const std::vector<Preset>& presets() {
+    static const std::vector<Preset> all = [] {
+        std::vector<Preset> made = presets_of_dcqcn();
         for (const Preset& preset : other_presets()) {
             made.push_back(preset);
         }
@@ -204,7 +203,7 @@ std::string preset_of(std::string_view scheme) {
 
 Settings settings_of(std::string_view preset, double host_gbps, const std::string& scheme,
                      const std::map<std::string, double>& options) {
-    const Vector<Preset>& all = presets();
+    const std::vector<Preset>& all = presets();
     const auto found = std::find_if(all.begin(), all.end(), [preset](const Preset& p) { return p.name == preset; });
     if (found == all.end()) {
         throw std::invalid_argument("no preset is named '" + std::string(preset) + "'");

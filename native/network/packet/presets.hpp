@@ -1,15 +1,13 @@
-// Presets: settings by name, as studies of congestion control use them, for hosts of one rate.
-//
-// Most are from the HPCC authors' generator of configurations (Li et al., SIGCOMM 2019, its
-// published simulator, simulation/run.py): rates and marks in proportion to a host's link rate.
+// Presets: settings by name, for hosts of one rate, mostly from the HPCC authors' generator (Li et
+// al., SIGCOMM 2019, simulation/run.py).
 #pragma once
 
 #include <functional>
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "network/packet/settings.hpp"
 
 namespace yantra::packet {
@@ -22,15 +20,13 @@ struct Preset {
     Make make = nullptr;
 };
 
-// A congestion control without a preset here gets one of its own name, with the settings of
-// `Scheme::beside`.
-const Vector<Preset>& presets();
-// Throws std::invalid_argument for an unknown name. `host_gbps` is the rate of a host's link.
-// `scheme` is another congestion control, with its own defaults, or empty; `options` are changes
-// (network/packet/options.hpp).
+// A congestion control without a preset has one of its own name (`Scheme::beside`).
+const std::vector<Preset>& presets();
+// `scheme` is another congestion control, or empty; `options` are changes
+// (network/packet/options.hpp). Throws std::invalid_argument for an unknown name.
 Settings settings_of(std::string_view preset, double host_gbps, const std::string& scheme = "",
                      const std::map<std::string, double>& options = {});
-// The preset of a congestion control: the first that has it, else static_window.
+// The first that has it, else static_window.
 std::string preset_of(std::string_view scheme);
 
 }  // namespace yantra::packet

@@ -1,17 +1,14 @@
-// QueueDiscipline: which of the packets waiting at a switch's port leaves next.
-//
-// Each registers itself in its own file of network/packet/queue (`const RegisteredDiscipline`) and
-// keeps the laws of network/packet/queue_laws.hpp. A port has one object of it, for data: control
-// frames, and ACKs that overtake data, have their own queue, which goes first. Buffers, pauses and
-// marks are the port's. Trade-off: a virtual call for each packet and switch; the plain list,
-// `fifo`, needs none.
+// QueueDiscipline: which of the packets waiting at a switch's port leaves next. Each registers
+// itself in its own file of network/packet/queue (`const RegisteredDiscipline`; laws:
+// network/packet/queue_laws.hpp). One object a port, for data. Trade-off: a virtual call for each
+// packet and switch.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "network/packet/congestion_control.hpp"
 #include "network/packet/packet.hpp"
 #include "network/packet/settings.hpp"
@@ -25,16 +22,16 @@ public:
     QueueDiscipline& operator=(const QueueDiscipline&) = delete;
     virtual ~QueueDiscipline() = default;
 
-    // A packet waits from now on. Its `bytes`, `priority` (0 goes first where that counts),
-    // `sender` and `serial` may be read; `next` is the discipline's until the packet has left.
+    // Its `bytes`, `priority` (0 goes first where that counts), `sender` and `serial` may be read;
+    // `next` is the discipline's until the packet has left.
     virtual void push(PacketId packet) = 0;
-    // Takes the one that leaves next; none if none waits.
+    // None if none waits.
     virtual PacketId pop() = 0;
-    // Adds all that wait, in any order.
-    virtual void list(Vector<PacketId>& into) const = 0;
+    // In any order.
+    virtual void list(std::vector<PacketId>& into) const = 0;
 
 protected:
-    void add_all(const PacketQueue& queue, Vector<PacketId>& into) const {
+    void add_all(const PacketQueue& queue, std::vector<PacketId>& into) const {
         for (PacketId at = queue.first; !at.is_none(); at = at == queue.last ? PacketId::none : packets_[at].next) {
             into.push_back(at);
         }
@@ -51,11 +48,11 @@ struct Discipline {
     Make make = nullptr;
     // Packets of one message leave in order of arrival.
     bool keeps_order = true;
-    Vector<SchemeOption> options = {};
+    std::vector<SchemeOption> options = {};
 };
 
 // All, by name.
-const Vector<Discipline>& disciplines();
+const std::vector<Discipline>& disciplines();
 // Null if unknown.
 const Discipline* find_discipline(std::string_view name);
 

@@ -1,8 +1,8 @@
 #include "network/packet/queue_laws.hpp"
 
 #include <algorithm>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "engine/rng.hpp"
 
 namespace yantra::packet {
@@ -72,9 +72,9 @@ private:
     }
 
     std::string check_list() const {
-        Vector<PacketId> listed;
+        std::vector<PacketId> listed;
         queue_->list(listed);
-        Vector<PacketId> expected = waiting_;
+        std::vector<PacketId> expected = waiting_;
         std::sort(listed.begin(), listed.end());
         std::sort(expected.begin(), expected.end());
         return listed == expected ? ""
@@ -87,7 +87,7 @@ private:
     Rng random_;
     PacketPool packets_;
     std::unique_ptr<QueueDiscipline> queue_;
-    Vector<PacketId> waiting_;   // in order of arrival
+    std::vector<PacketId> waiting_;   // in order of arrival
 };
 
 }  // namespace

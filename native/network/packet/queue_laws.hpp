@@ -1,4 +1,4 @@
-// The laws that every queue discipline keeps, checked on random packets.
+// The laws that every queue discipline keeps.
 #pragma once
 
 #include <string>

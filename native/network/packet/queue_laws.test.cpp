@@ -1,9 +1,9 @@
-// Every discipline keeps the laws, and wrong ones are caught by the name of the law; DRR shares by bytes.
+// Every discipline keeps the laws, and wrong ones are caught by name.
 // needs: network/packet/queue_discipline.cpp, network/packet/queue
-#include "base/vector.hpp"
 #include "network/packet/queue_laws.hpp"
 
 #include <array>
+#include <vector>
 
 #include "base/test.hpp"
 
@@ -13,7 +13,6 @@ using namespace yantra;
 using namespace yantra::packet;
 using test::check;
 
-// Last in, first out, and forgets one packet of a hundred.
 template <bool forgets, bool reverses, bool hides, bool repeats>
 class Wrong final : public QueueDiscipline {
 public:
@@ -34,10 +33,10 @@ public:
         }
         return packet;
     }
-    void list(Vector<PacketId>& into) const override { into.insert(into.end(), waiting_.begin(), waiting_.end()); }
+    void list(std::vector<PacketId>& into) const override { into.insert(into.end(), waiting_.begin(), waiting_.end()); }
 
 private:
-    Vector<PacketId> waiting_;
+    std::vector<PacketId> waiting_;
     u64 pushed_ = 0;
     u64 popped_ = 0;
 };
@@ -50,7 +49,6 @@ void is_caught(const std::string& law) {
     check(broken_law(wrong).rfind(law + ":", 0) == 0, law.c_str(), 0);
 }
 
-// Two messages that always wait, one with packets of 1,500 bytes and one with packets of 100.
 void drr_shares_by_bytes() {
     PacketPool packets;
     Settings settings;

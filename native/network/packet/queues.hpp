@@ -8,7 +8,6 @@
 
 namespace yantra::packet {
 
-// A plain list needs no object, so with `fifo` there are none.
 class Queues {
 public:
     explicit Queues(Common& all) {

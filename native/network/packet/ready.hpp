@@ -1,19 +1,16 @@
-// Ready: which places of a NIC's list are worth a look, a bit for each.
-//
-// A sender that cannot send leaves the set until something happens to it, so a search skips those
-// that wait for ACKs at 64 a step. Trade-off: whoever changes a sender must call Senders::touch.
+// Ready: which places of a NIC's list are worth a look, a bit for each. Trade-off: whoever changes
+// a sender must call Senders::touch.
 #pragma once
 
 #include <bit>
+#include <vector>
 
 #include "base/types.hpp"
-#include "base/vector.hpp"
 
 namespace yantra::packet {
 
 class Ready {
 public:
-    // Senders that have ended and are still in the list.
     u32 ended = 0;
 
     void set(u32 at) {
@@ -29,7 +26,7 @@ public:
         }
     }
     bool has(u32 at) const { return at / 64 < words_.size() && (words_[at / 64] >> (at % 64) & 1) != 0; }
-    // The first in [at, end), or `end`.
+    // In [at, end), or `end`.
     u32 from(u32 at, u32 end) const {
         for (u32 word = at / 64; word * u64{64} < end && word < words_.size(); ++word) {
             const u64 here = words_[word] & (word == at / 64 ? ~u64{0} << (at % 64) : ~u64{0});
@@ -42,7 +39,7 @@ public:
     }
 
 private:
-    Vector<u64> words_;
+    std::vector<u64> words_;
 };
 
 }  // namespace yantra::packet

@@ -1,4 +1,4 @@
-// Ready holds what a set of places holds, whatever is set and cleared.
+// Ready holds what a set of places holds.
 #include "network/packet/ready.hpp"
 
 #include <set>

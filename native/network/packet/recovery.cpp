@@ -12,7 +12,6 @@ constexpr double nack_again_ns = 500000.0;
 
 }  // namespace
 
-// A gap is answered with a NACK, and not again for some time.
 void Recovery::receive_in_order(PacketId packet) {
     Packet& of = all_.packets[packet];
     Sender& to = all_.senders[of.sender];
@@ -39,7 +38,6 @@ void Recovery::receive_in_order(PacketId packet) {
     all_.packets.give_back(packet);
 }
 
-// The answer says up to where all is there, and how far beyond that this packet begins.
 void Recovery::receive_in_any_order(PacketId packet) {
     const Packet& of = all_.packets[packet];
     Sender& to = all_.senders[of.sender];
@@ -110,7 +108,6 @@ bool Recovery::find_lost(SenderId number) {
     return found;
 }
 
-// On silence, all that is not known to have arrived counts as lost.
 void Recovery::lose_all(SenderId number) {
     Sender& sender = all_.senders[number];
     Scoreboard& board = all_.senders.board(sender);
@@ -147,9 +144,8 @@ void Recovery::lose_under_way(SenderId number) {
     }
 }
 
-// Silence counts from a packet sent while nothing is under way, and from each progress; it doubles
-// with each loss (RFC 6298, section 5). If nothing can be lost, silence is a queue or a pause,
-// however long.
+// Silence doubles with each loss (RFC 6298, section 5). If nothing can be lost, it is a queue or a
+// pause.
 void Recovery::expect_answer(SenderId number) {
     if (!all_.can_lose) {
         return;

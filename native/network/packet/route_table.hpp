@@ -1,15 +1,13 @@
-// RouteTable: adds equal routes to a simulator once.
-//
-// A hash of links, by open addressing, over the simulator's routes, so each costs 8 bytes while
-// they are added. Trade-off: none is ever removed.
+// RouteTable: adds equal routes to a simulator once, by open addressing over its routes: 8 bytes
+// each. Trade-off: none is ever removed.
 #pragma once
 
 #include <algorithm>
 #include <span>
+#include <vector>
 
 #include "base/hash.hpp"
 #include "base/types.hpp"
-#include "base/vector.hpp"
 #include "network/packet/simulator.hpp"
 
 namespace yantra::packet {
@@ -31,7 +29,6 @@ public:
     }
 
 private:
-    // Where these links are, or would be.
     std::size_t slot_of(std::span<const u32> links) const {
         u64 hash = links.size();
         for (u32 link : links) {
@@ -46,7 +43,7 @@ private:
     }
 
     void grow() {
-        Vector<u32> before(2 * slots_.size(), none);
+        std::vector<u32> before(2 * slots_.size(), none);
         before.swap(slots_);
         for (u32 route : before) {
             if (route != none) {
@@ -56,7 +53,7 @@ private:
     }
 
     Simulator& simulator_;
-    Vector<u32> slots_;   // routes
+    std::vector<u32> slots_;   // routes
     std::size_t count_ = 0;
 };
 

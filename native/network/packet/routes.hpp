@@ -1,10 +1,10 @@
-// Routes: sequences of links, for any number of flows, and what a flow over them takes.
+// Routes: sequences of links, and what a flow over them takes.
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "base/huge_pages.hpp"
-#include "base/vector.hpp"
 #include "network/packet/packet.hpp"
 #include "network/packet/ports.hpp"
 
@@ -16,17 +16,16 @@ public:
         : settings_(settings), senders_(senders), ports_(ports) {}
 
     u32 add(std::span<const u32> links);
-    // Routes over which packets of one message may be sprayed. Returns the number of the first.
+    // Returns the number of the first.
     u32 add_ways(std::span<const u32> routes);
     u32 way(u32 number) const { return ways_[number]; }
-    // The links of a route; valid until another is added.
+    // Valid until another is added.
     std::span<const u32> links_of(u32 route) const;
-    // The link at a place of the routes; none at the end of each.
+    // None at the end of each.
     LinkId operator[](u32 place) const { return LinkId(links_[place]); }
 
-    // Reads the links at a place of the routes; returns whether the route ends with them.
+    // Whether the route ends with them.
     bool read(u32 place, LinksAhead& into) const;
-    // Reads the links after those that a packet knows.
     void read_on(Packet& packet) const;
     bool has_next_link(Packet& packet) const {
         if (packet.ahead[0] == not_read) [[unlikely]] {
@@ -35,12 +34,10 @@ public:
         return !packet.ahead[0].is_none();
     }
 
-    // Ticks of a bit from end to end.
     u64 latency(u32 route) const;
     u64 base_rtt(u32 route) const;      // ticks
     u64 window_of(u32 route) const;     // bytes
-    // Ticks of a flow alone: one packet on each link and the others behind it on the narrowest,
-    // with the headers that all have.
+    // One packet on each link and the others behind it on the narrowest, with headers.
     u64 alone(u64 bytes, u32 route) const;
     u32 most_links() const { return most_links_; }
     u64 largest_rtt() const { return largest_rtt_; }
@@ -51,7 +48,7 @@ private:
     const Senders& senders_;
     const Ports& ports_;
     HugeVector<u32> links_;   // each route ended by none
-    Vector<u32> ways_;        // routes to spray over
+    std::vector<u32> ways_;        // routes to spray over
     u32 most_links_ = 0;
     u64 largest_rtt_ = 0;
     u64 largest_window_ = 0;

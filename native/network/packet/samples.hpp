@@ -1,33 +1,27 @@
-// Samples: states of many subjects at every multiple of an interval, or from change to change, in
-// bounded memory.
-//
-// A subject is sampled when it is about to change after a sampled time has passed: its state then
-// was its present one. So what does not change costs nothing, and no events are needed. A sample is
-// the state before anything else of its tick. If there are too many rows, the interval is doubled
-// and every other sample dropped. Trade-off: the exact times of changes between two samples are
-// lost.
+// Samples: states of many subjects at every multiple of an interval, or from change to change,
+// before anything else of the tick, noted when a subject is about to change. If there are too many
+// rows, every other is dropped. Trade-off: exact times of changes are lost.
 #pragma once
 
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/blocks.hpp"
 #include "base/types.hpp"
 #include "base/unsupported.hpp"
-#include "base/vector.hpp"
 
 namespace yantra::packet {
 
-// `Row` has a `tick`, a `subject`, and `at(tick)`, the row for that tick.
+// A `Row` has a `tick`, a `subject`, and `at(tick)`.
 template <class Row>
 class Samples {
 public:
     Samples() = default;
-    // `every` is 0 for all changes; then more than `most_rows` end the run (Unsupported).
+    // 0 for all changes; then more than `most_rows` end the run (Unsupported).
     Samples(u64 every, std::size_t most_rows) : every_(every), most_rows_(most_rows) {}
 
-    // When to note the first change of a subject that begins now.
     u64 begin(u32 subject, u64 now) {
         if (label_.size() <= subject) {
             label_.resize(subject + std::size_t{1}, 0);
@@ -36,8 +30,8 @@ public:
         return moved(label_[subject], now);
     }
 
-    // The subject is about to change from what `row` says. Returns the tick from which to note a
-    // change again.
+    // The subject is about to change from `row`. Returns the tick from which to note a change
+    // again.
     u64 note(Row row, u64 now) {
         u64& label = label_[row.subject];
         if (every_ != 0) {
@@ -52,10 +46,8 @@ public:
         return next;
     }
 
-    // The same for a subject that is still as in its last row.
     u64 pass(u32 subject, u64 now) { return moved(label_[subject], now); }
 
-    // The row of a subject's present state, which may yet change.
     Row present(Row row, u64 now) const {
         row.at(std::min(label_[row.subject], now));
         return row;
@@ -91,14 +83,13 @@ private:
         }
     }
 
-    // A row holds until the next of its subject: one at an odd multiple moves to the next even one,
-    // unless the next row is there already.
+    // One at an odd multiple moves to the next even one, unless the next row is there already.
     void thin() {
         const u64 before = every_;
         every_ *= 2;
-        Vector<u64> next(label_);
+        std::vector<u64> next(label_);
         Blocks<Row> kept;
-        Vector<std::size_t> left;
+        std::vector<std::size_t> left;
         for (std::size_t at = rows_.size(); at-- > 0;) {
             Row& row = rows_[at];
             const u64 following = next[row.subject];
@@ -118,7 +109,7 @@ private:
 
     u64 every_ = 0;
     std::size_t most_rows_ = 0;
-    Vector<u64> label_;   // by subject: the tick of its next row
+    std::vector<u64> label_;   // by subject: the tick of its next row
     Blocks<Row> rows_;
 };
 

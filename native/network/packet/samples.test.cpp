@@ -1,10 +1,8 @@
-// Samples are what each subject was at every multiple of the interval, before anything else of that tick, also where
-// the interval was doubled to limit the rows; and with all changes, from which tick on it was so. The oracle keeps
-// every change.
-#include "base/vector.hpp"
+// Samples are what each subject was at every multiple of the interval.
 #include "network/packet/samples.hpp"
 
 #include <map>
+#include <vector>
 
 #include "base/test.hpp"
 
@@ -23,7 +21,6 @@ struct Row {
 
 constexpr u32 subjects = 4;
 
-// The value of the last entry up to `tick`, or before it.
 u64 value_at(const std::map<u64, u64>& history, u64 tick, bool up_to) {
     auto after = up_to ? history.upper_bound(tick) : history.lower_bound(tick);
     return after == history.begin() ? 0 : std::prev(after)->second;
@@ -32,9 +29,9 @@ u64 value_at(const std::map<u64, u64>& history, u64 tick, bool up_to) {
 void run(u32 seed, u64 every, std::size_t most) {
     test::Random random(seed);
     packet::Samples<Row> samples(every, most);
-    Vector<std::map<u64, u64>> history(subjects);
-    Vector<u64> value(subjects);
-    Vector<u64> next_look(subjects);
+    std::vector<std::map<u64, u64>> history(subjects);
+    std::vector<u64> value(subjects);
+    std::vector<u64> next_look(subjects);
     for (u32 subject = 0; subject < subjects; ++subject) {
         next_look[subject] = samples.begin(subject, 0);
     }
@@ -51,7 +48,7 @@ void run(u32 seed, u64 every, std::size_t most) {
         samples.end({0, value[subject], subject}, now);
     }
     check(every == 0 || samples.rows().size() <= most + subjects, "how many rows", seed);
-    Vector<std::map<u64, u64>> told(subjects);
+    std::vector<std::map<u64, u64>> told(subjects);
     for (std::size_t at = 0; at < samples.rows().size(); ++at) {
         const Row& row = samples.rows()[at];
         check(told[row.subject].empty() || told[row.subject].rbegin()->first <= row.tick, "rows in their order", at);

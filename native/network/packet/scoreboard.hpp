@@ -1,17 +1,12 @@
-// Scoreboard: what each end of a flow has beyond the first gap, if the receiver takes packets in
-// any order.
-//
-// The receiver keeps what came out of order; the sender what it knows of that, and which packets it
-// takes for lost. A packet is lost when one that is `reordering` packets further has arrived, or by
-// silence (Mittal et al., "Revisiting network support for RDMA", SIGCOMM 2018, section 3.1:
-// selective retransmission; RFC 6675 with more than one packet of patience). A packet lost again is
-// found by silence. Switches cut no packets to their headers.
+// Scoreboard: what each end of a flow has beyond the first gap. A packet is lost when one
+// `reordering` packets further has arrived (Mittal et al., "Revisiting network support for RDMA",
+// SIGCOMM 2018, section 3.1; RFC 6675), or by silence.
 #pragma once
 
 #include <algorithm>
 #include <functional>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "network/packet/stretches.hpp"
 
 namespace yantra::packet {
@@ -19,8 +14,8 @@ namespace yantra::packet {
 struct Scoreboard {
     Stretches received;      // by the receiver, beyond what it expects next
     Stretches told;          // that the sender knows of, beyond what is acknowledged
-    Vector<u64> lost;   // where packets to be sent again begin, the next one last
-    Vector<u8> was_marked;   // by way: whether its last ACK reported a mark
+    std::vector<u64> lost;   // where packets to be sent again begin, the next one last
+    std::vector<u8> was_marked;   // by way: whether its last ACK reported a mark
     u32 turn = 0;            // counts the turns of ways
     u64 looked_to = 0;       // all missing packets before it were sent again, or are in `lost`
 

@@ -1,14 +1,12 @@
-// Seen: what a run of packets records: ports and rates over time, and each flow from end to end.
-//
-// Ports and rates are samples (network/packet/samples.hpp), flows are rows of 64 bytes. Times are
-// the simulator's ticks, `ticks_per_ns` in a nanosecond.
+// Seen: what a run of packets records: samples of ports and rates (network/packet/samples.hpp), and
+// each flow. Times are the simulator's ticks.
 #pragma once
 
 #include <algorithm>
+#include <vector>
 
 #include "base/blocks.hpp"
 #include "base/types.hpp"
-#include "base/vector.hpp"
 #include "network/packet/port.hpp"
 #include "network/packet/samples.hpp"
 #include "network/packet/sender.hpp"
@@ -41,7 +39,6 @@ struct RateRow {
     void at(u64 now) { tick = now; }
 };
 
-// What waited at a switch's port when all were looked at.
 struct SweepRow {
     u64 tick = 0;
     u32 link = none;
@@ -103,14 +100,13 @@ public:
     bool looks() const { return looks_; }
     u64 ticks_per_ns() const { return ticks_per_ns_; }
     const Samples<PortRow>& ports() const { return ports_; }
-    const Vector<PortRow>& present() const { return present_; }
+    const std::vector<PortRow>& present() const { return present_; }
     const Samples<RateRow>& rates() const { return rates_; }
     const Blocks<SeenFlow>& flows() const { return flows_; }
     const Blocks<SweepRow>& sweeps() const { return sweeps_; }
-    const Vector<PortCount>& counts() const { return counts_; }
+    const std::vector<PortCount>& counts() const { return counts_; }
     const Totals& totals() const { return totals_; }
 
-    // From now on a port, or a sender, is recorded.
     void begin(Port& port, u32 link, u64 now) {
         if (looks_) {
             port.next_look = ports_.begin(link, now);
@@ -165,8 +161,8 @@ public:
         }
         sender.next_look = ~u64{0};
     }
-    // Takes their present states; busy times are known when the run is over.
-    void update(const HugeVector<Port>& ports, const Totals& totals, u64 now, const Vector<u64>& busy_ticks) {
+    // Busy times are known when the run is over.
+    void update(const HugeVector<Port>& ports, const Totals& totals, u64 now, const std::vector<u64>& busy_ticks) {
         totals_ = totals;
         counts_.clear();
         present_.clear();
@@ -213,8 +209,8 @@ private:
     Samples<RateRow> rates_;
     Blocks<SeenFlow> flows_;
     Blocks<SweepRow> sweeps_;
-    Vector<PortCount> counts_;   // by link
-    Vector<PortRow> present_;    // after the rows of `ports_`
+    std::vector<PortCount> counts_;   // by link
+    std::vector<PortRow> present_;    // after the rows of `ports_`
     Totals totals_;
 };
 

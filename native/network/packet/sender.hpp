@@ -1,15 +1,13 @@
-// Senders: the flows under way, their windows and rates, and what a congestion control may do to them.
-//
-// A message is one queue pair: it begins at the line's rate with a fresh state. A place is reused
-// when its flow has ended; `serial` distinguishes flows of one place.
+// Senders: the flows under way, their windows and rates. A message is one queue pair with a fresh
+// state; a place is reused, `serial` distinguishes its flows.
 #pragma once
 
 #include <algorithm>
 #include <span>
+#include <vector>
 
 #include "base/pool.hpp"
 #include "base/types.hpp"
-#include "base/vector.hpp"
 #include "engine/timers.hpp"
 #include "network/packet/ids.hpp"
 #include "network/packet/packet.hpp"
@@ -36,7 +34,7 @@ constexpr u32 event(EventKind kind, Id<Tag> of) {
 
 constexpr EventKind kind_of(u32 what) { return static_cast<EventKind>(what >> event_index_bits); }
 
-// Whom a timer wakes. Kinds from `of_scheme` on are the congestion control's own.
+// Kinds from `of_scheme` on are the congestion control's own.
 enum class TimerKind : u32 { nic, pause_ends, retransmits, of_scheme };
 
 struct Timer {
@@ -45,8 +43,7 @@ struct Timer {
     u32 own = 0;           // kind, of a scheme's
 };
 
-// In cache lines, by reader: a million flows do not fit in the cache, so each line that an event
-// touches is a miss.
+// In cache lines, by reader: a million flows do not fit in the cache.
 struct alignas(64) Sender {
     // What a NIC looks at.
     u64 size = 0;
@@ -68,7 +65,6 @@ struct alignas(64) Sender {
     bool is_cut : 1 = false;      // all its ways are down: it waits, in no list
     bool data_is_all_ahead : 1 = false;
 
-    // What each packet and answer needs besides.
     u64 heard_at = 0;          // tick of its last progress, from which silence is counted
     u64 next_look = ~u64{0};   // tick from which a change of its rate is noted
     u64 elsewhere = 0;         // bytes before `next` that are not under way: arrived out of order, or known to be lost
@@ -92,7 +88,6 @@ struct alignas(64) Sender {
     u64 last_nack = 0;
     u64 nacks_again_at = 0;
 
-    // What some schemes and rare events need.
     u64 window = 0;            // bytes; 0 for none
     u64 base_rtt = 0;          // ticks
     u64 silence = 0;           // ticks of silence that are a loss by the scheme; 0: it does not say
@@ -141,17 +136,16 @@ public:
     SenderId add();
     void end(SenderId sender);
     Scoreboard& board(const Sender& sender) { return boards_[sender.board]; }
-    // The packet that begins at this byte is to be sent again, whatever the window.
+    // Whatever the window.
     void resend(SenderId sender, u64 sequence);
-    // So many ticks of silence are a loss, doubled each time.
+    // Doubled each time.
     void set_silence(SenderId sender, u64 ticks);
-    // A packet and its answer took so long. Unless the scheme sets a silence, this sets it (RFC
-    // 6298, section 2), at least to that of the settings.
+    // Unless the scheme sets a silence, this sets it (RFC 6298, section 2), at least to that of the
+    // settings.
     void took(SenderId sender, u64 round_trip);
     u64 silence_of(const Sender& sender) const;
     u64 longest_silence() const { return longest_silence_; }
     u32 count() const { return static_cast<u32>(places_); }
-    // Calls visit(flow, sender) for each active flow.
     template <class Visit>
     void each_under_way(Visit&& visit) const {
         for (u32 at = 0; at < places_; ++at) {
@@ -163,7 +157,6 @@ public:
     }
 
     u32& place_of(SenderId sender) { return senders_[sender].place; }
-    // Something happened to it, so its NIC must look at it again.
     void touch(SenderId sender) {
         const Sender& of = senders_[sender];
         if (of.place != none) {
@@ -173,9 +166,7 @@ public:
 
     // The present pause is not changed.
     void set_rate(SenderId sender, u64 rate);
-    // The present pause becomes what it would be at this rate.
     void change_rate(SenderId sender, u64 rate);
-    // Bytes that may be under way, whatever the rate.
     void set_window(SenderId sender, u64 bytes);
 
     u32 start_timer(TimerKind kind, u32 index, u64 delay, u32 own = 0);
@@ -184,10 +175,9 @@ public:
         return start_timer(kind, of.index(), delay, own);
     }
     void stop_timer(u32& timer) { timers_.stop(timer); }
-    // The timer of an event; nothing if it was stopped.
+    // Nothing if it was stopped.
     std::optional<Timer> expire_timer(u32 timer) { return timers_.expire(timer); }
 
-    // Wakes a NIC at a tick, unless it will wake earlier.
     void wake(PortId port, u64 tick);
 
     const Settings& settings;

@@ -1,7 +1,5 @@
-// Settings of a packet network: sizes, windows, buffers, marks, and the quirks of the ns-3 fork.
-//
-// Sizes are those of RoCE v2 as in the fork. Rates are whole bits per second, and times are ticks,
-// `ticks_per_ns` in a nanosecond.
+// Settings of a packet network, with sizes of RoCE v2 as in the ns-3 fork. Rates are whole bits per
+// second, times ticks.
 #pragma once
 
 #include <cmath>
@@ -11,13 +9,12 @@
 #include <vector>
 
 #include "base/types.hpp"
-#include "base/vector.hpp"
 #include "network/packet/quirks.hpp"
 #include "network/packet/recovery_kind.hpp"
 
 namespace yantra::packet {
 
-// Marks of ports of a rate; other rates have those of the nearest entry, in proportion to the rate.
+// Other rates have those of the nearest entry, in proportion.
 struct MarkLimits {
     double gbps = 0.0;
     double kmin_bytes = 0.0;
@@ -25,7 +22,7 @@ struct MarkLimits {
     double pmax = 0.0;
 };
 
-// What is recorded of queues, pauses, marks and rates over time (network/packet/seen.hpp).
+// network/packet/seen.hpp.
 enum class Look : u8 { nothing, samples, changes };
 
 struct Settings {
@@ -48,7 +45,7 @@ struct Settings {
     u64 buffer_bytes = u64{32} << 20;   // of a switch, if its links do not say
     bool pauses = true;              // PFC
     bool marks = true;               // ECN
-    Vector<MarkLimits> limits;
+    std::vector<MarkLimits> limits;
     double retransmission_ns = 1e6;  // after which silence is a loss
     double pause_ns = 1e6;           // after which a pause ends, unless it is renewed
     bool tells_crossings = false;    // the observer hears of each data packet on each link
@@ -96,8 +93,8 @@ struct LinkSpec {
 
 struct FabricSpec {
     std::vector<bool> is_host;          // by device
-    Vector<u64> buffer_bytes;      // by device; 0: as in the settings
-    Vector<LinkSpec> links;
+    std::vector<u64> buffer_bytes;      // by device; 0: as in the settings
+    std::vector<LinkSpec> links;
     std::function<std::string(u32)> name = [](u32 device) { return "switch " + std::to_string(device); };
 };
 

@@ -1,11 +1,6 @@
-// The shared buffer of a switch: which packets it admits and which ports it pauses, by dynamic
-// thresholds.
-//
-// Each port that packets come by has its own reserve and head room; the rest is shared. A port may
-// hold alpha times what is left of it (Choudhury and Hahne, "Dynamic queue length thresholds for
-// shared-memory packet switches", IEEE/ACM ToN 1998), alpha = 1 / 2^shift. Above that its packets
-// go to the head room and its neighbour pauses, until it holds `resume_bytes` less. Rules: the ns-3
-// fork's.
+// The shared buffer of a switch: each port has its own reserve and head room, and may hold alpha
+// times what is left of the rest (Choudhury and Hahne, IEEE/ACM ToN 1998), alpha = 1 / 2^shift.
+// Above that its neighbour pauses, until it holds `resume_bytes` less. Rules: the ns-3 fork's.
 #pragma once
 
 #include <algorithm>

@@ -40,9 +40,7 @@ u32 Simulator::add_ways(std::span<const u32> routes) {
     return all_.routes.add_ways(routes);
 }
 
-// Prefetches what an event will read: a packet or port some ns ahead, and by then what they name.
-// All is inlined, and fetching has an effect in the eyes of GCC, which otherwise drops calls that
-// only prefetch.
+// Prefetches what an event will read. GCC otherwise drops calls that only prefetch.
 struct Simulator::Ahead {
     const Simulator& of;
 
@@ -83,7 +81,6 @@ struct Simulator::Ahead {
             fetch_lines(&sender);
         }
     }
-    // What the port sends next: what waits, or a flow of its host.
     [[gnu::always_inline]] void fetch_for_next(PortId number) const {
         const Port& port = of.all_.ports[number];
         if (!port.waits.first.is_none()) {
@@ -97,15 +94,13 @@ struct Simulator::Ahead {
     }
 };
 
-// Out of the loop, so that this stays small.
 [[gnu::noinline]] u32 Simulator::first_of_tick(u32 what) {
     return at_once_.take(what, all_.senders.wheel, [this](EventKind kind, u32 index) {
         return kind == EventKind::arrived ? all_.packets[PacketId(index)].order : hosts_.order_of(index);
     });
 }
 
-// Of events of one tick, packets go on in the order of their messages; with the quirk, all go in
-// order of scheduling.
+// In the order of their messages; with the quirk, of scheduling.
 inline u32 Simulator::next_event() {
     if (!at_once_.empty()) [[unlikely]] {
         return at_once_.next();

@@ -1,10 +1,6 @@
-// Simulator: packets over switches with shared buffers, from NICs with a queue pair for each message.
-//
-// The rules are those of the ns-3 fork of the HPCC authors (Li et al., "HPCC: High precision
-// congestion control", SIGCOMM 2019, and its published simulator), in
-// docs/concepts/packet-network.md; the fork's faults are quirks (network/packet/settings.hpp). It
-// has its own clock, so it runs alone or beside an engine that asks when its next event is. Two
-// events a packet and hop; memory is that of ports, flows and packets under way.
+// Simulator: packets over switches with shared buffers, from NICs with a queue pair for each
+// message, by the rules of the HPCC authors' ns-3 fork (Li et al., SIGCOMM 2019;
+// docs/concepts/packet-network.md); its faults are quirks. Two events a packet and hop.
 #pragma once
 
 #include <span>
@@ -23,15 +19,14 @@ namespace yantra::packet {
 
 class Simulator {
 public:
-    // Throws std::invalid_argument for impossible settings, with the number that is allowed.
+    // Throws std::invalid_argument for impossible settings.
     Simulator(const FabricSpec& fabric, const Settings& settings, Observer& observer);
     Simulator(const Simulator&) = delete;
     Simulator& operator=(const Simulator&) = delete;
 
     u32 add_route(std::span<const u32> links);
-    // Remembers routes over which packets of one message may be sprayed; all begin with one link.
-    // Returns the number of the first. Throws std::invalid_argument if receivers take packets only
-    // in order.
+    // All begin with one link. Returns the number of the first. Throws std::invalid_argument if
+    // receivers take packets only in order.
     u32 add_ways(std::span<const u32> routes);
     const Routes& routes() const { return all_.routes; }
     // Precondition: `tick` is not before now.
@@ -42,7 +37,6 @@ public:
     u64 now() const { return all_.now(); }
     u64 next_time() const { return at_once_.empty() ? all_.senders.wheel.next_time() : now(); }
     void advance_to(u64 tick) { all_.senders.wheel.advance_to(tick); }
-    // Moves on to a tick that may be past.
     void pass_to(u64 tick) {
         if (tick > now()) {
             advance_to(tick);
@@ -57,7 +51,7 @@ public:
     const Totals& totals() const { return all_.totals; }
     u32 flows_under_way() const { return all_.progress.active; }
     u64 buffer_used(u32 device) const { return switches_.buffer_used(device); }
-    // If some flows have not ended, with no event left or no progress for long.
+    // No event left, or no progress for long.
     std::optional<Stuck> stuck() const { return watch_.stuck(!empty()); }
 
     Watch& watch() { return watch_; }
@@ -73,7 +67,6 @@ private:
     void arrive(PacketId packet);
     void fire(u32 timer);
 
-    // Parts call each other, but not while they are constructed.
     Common all_;
     Queues queues_;
     Watch watch_;

@@ -1,13 +1,11 @@
-// Stretches: which bytes of a flow are there, as disjoint ranges in order.
-//
-// Most flows have none or a few, so they are in a vector. Trade-off: inserting a range moves those
-// behind it.
+// Stretches: which bytes of a flow are there, as disjoint ranges in order. Trade-off: inserting a
+// range moves those behind it.
 #pragma once
 
 #include <algorithm>
+#include <vector>
 
 #include "base/types.hpp"
-#include "base/vector.hpp"
 
 namespace yantra::packet {
 
@@ -20,16 +18,16 @@ public:
 
     bool empty() const { return all_.empty(); }
     u64 bytes() const { return bytes_; }
-    // The end of the last. Precondition: not empty().
+    // Precondition: not empty().
     u64 end() const { return all_.back().to; }
-    const Vector<Stretch>& all() const { return all_; }
+    const std::vector<Stretch>& all() const { return all_; }
 
     bool has(u64 byte) const {
         const auto at = first_beyond(byte);
         return at != all_.end() && at->from <= byte;
     }
 
-    // Returns how many of these bytes are new. Precondition: from < to.
+    // Returns how many are new. Precondition: from < to.
     u64 add(u64 from, u64 to) {
         auto at = std::lower_bound(all_.begin(), all_.end(), from, [](const Stretch& s, u64 f) { return s.to < f; });
         u64 there = 0;   // bytes of the ranges that it touches
@@ -69,11 +67,11 @@ public:
     }
 
 private:
-    Vector<Stretch>::const_iterator first_beyond(u64 byte) const {
+    std::vector<Stretch>::const_iterator first_beyond(u64 byte) const {
         return std::lower_bound(all_.begin(), all_.end(), byte, [](const Stretch& s, u64 b) { return s.to <= b; });
     }
 
-    Vector<Stretch> all_;
+    std::vector<Stretch> all_;
     u64 bytes_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Stretches hold the bytes that a set of bytes holds, in whatever order they come.
+// Stretches hold the bytes that a set holds.
 #include "network/packet/stretches.hpp"
 
 #include <set>

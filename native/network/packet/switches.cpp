@@ -25,7 +25,7 @@ Switches::Switches(Common& all, const FabricSpec& fabric, Watch& watch, Transmit
       recovery_(recovery),
       faults_(faults),
       buffers_(all.ports.devices()) {
-    Vector<Vector<LinkId>> incoming(all_.ports.devices());
+    std::vector<std::vector<LinkId>> incoming(all_.ports.devices());
     all_.ports.each([&](LinkId link) {
         incoming[all_.ports[link].to].push_back(link);
         random_.add(Rng(all_.settings.seed, seed_of_ports, link.index()));
@@ -37,13 +37,13 @@ Switches::Switches(Common& all, const FabricSpec& fabric, Watch& watch, Transmit
     }
 }
 
-// A port's head room takes what is under way when its neighbour is asked to pause.
-void Switches::add_buffer(const FabricSpec& fabric, u32 device, const Vector<LinkId>& incoming) {
+void Switches::add_buffer(const FabricSpec& fabric, u32 device,
+                          const std::vector<LinkId>& incoming) {
     const Settings& settings = all_.settings;
     const u64 own = fabric.buffer_bytes.empty() ? 0 : fabric.buffer_bytes[device];
     const u64 buffer = own == 0 ? settings.buffer_bytes : own;
     const auto& ports = all_.ports.all();
-    const auto* host = std::find_if(ports.begin(), ports.end(), [](const Port& port) { return port.is_host; });
+    const auto host = std::find_if(ports.begin(), ports.end(), [](const Port& port) { return port.is_host; });
     const u64 nic_rate = host == ports.end() ? 0 : host->bits_per_s;   // the shift of alpha counts from it
     const bool is_thin = settings.has(Quirk::thin_headroom);
     u64 needed = 0;
@@ -60,7 +60,7 @@ void Switches::add_buffer(const FabricSpec& fabric, u32 device, const Vector<Lin
             needed += reserve_bytes;
             continue;
         }
-        // Twice the flight of a bit, a packet under way at either end, and the frame itself.
+        // Twice the flight of a bit, a packet at either end, and the frame itself.
         const u64 at_ends = 2 * (u64{settings.payload_bytes} + all_.packets.data_header()) + pause_bytes;
         port.headroom = 3 * flight + (is_thin ? 0 : at_ends);
         needed += port.headroom + reserve_bytes;
@@ -158,8 +158,7 @@ void Switches::leave_unsent(PortId number, PacketId packet) {
     }
 }
 
-// By what is left in the queue: random early detection (Floyd and Jacobson, 1993) on the present
-// length.
+// Random early detection (Floyd and Jacobson, 1993) on the present length.
 bool Switches::draws_mark(const Port& port, PortId number, const Packet& packet) {
     if (port.data_bytes > port.kmax) {
         return true;
@@ -168,8 +167,7 @@ bool Switches::draws_mark(const Port& port, PortId number, const Packet& packet)
     return draw(number, packet, port.data_bytes) < port.pmax * share;
 }
 
-// Depends on the packet, its state and the time, and on no device's number: two ports that see the
-// same at the same time draw the same. With the quirk, each port draws from its own sequence.
+// Depends on no device's number. With the quirk, each port draws from its own sequence.
 double Switches::draw(PortId number, const Packet& packet, u64 state) {
     if (all_.settings.quirks != 0) {
         return random_[number].uniform();
@@ -189,8 +187,7 @@ void Switches::write_telemetry(PortId number, PacketId packet) {
     ++of.hops;
 }
 
-// PINT (Ben Basat et al., SIGCOMM 2020): the largest utilisation of the hops, as a power of a base, in a few bits.
-// `stamp` has power + 1, and 0 where no switch has written.
+// PINT (Ben Basat et al., SIGCOMM 2020): `stamp` has power + 1, and 0 where no switch has written.
 void Switches::write_power(Port& port, Packet& of) {
     const double base = all_.settings.option("log_base", 1.05);
     const double rtt = all_.senders.ns(all_.routes.largest_rtt() == 0 ? 1 : all_.routes.largest_rtt());
@@ -242,7 +239,6 @@ void Switches::start_pause(PortId number) {
         all_.senders.start_timer(TimerKind::pause_ends, number, all_.senders.ticks(all_.settings.pause_ns));
 }
 
-// A port that asked for a pause renews it as long as it wants one.
 void Switches::end_pause(PortId number) {
     Port& port = all_.ports[number];
     port.pause_timer = none;

@@ -1,9 +1,9 @@
-// Switches: what devices do with packets that they pass on: buffers, pauses, marks, telemetry.
+// Switches: buffers, pauses, marks and telemetry of packets passed on.
 #pragma once
 
 #include <string>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "engine/rng.hpp"
 #include "network/packet/common.hpp"
 #include "network/packet/shared_buffer.hpp"
@@ -15,24 +15,19 @@ class Recovery;
 
 class Switches {
 public:
-    // Throws std::invalid_argument for a buffer that its ports' head room fills.
+    // Throws std::invalid_argument for a buffer that head room fills.
     Switches(Common& all, const FabricSpec& fabric, Watch& watch, Transmitter& transmitter, Recovery& recovery,
              Faults& faults);
 
-    // A switch, or a relaying host, passes a packet on.
     void forward(PacketId packet);
-    // A packet leaves a switch's queue: frees its buffer, marks it, and may end its neighbour's
-    // pause.
     void depart(PortId port, PacketId packet);
-    // A waiting packet is lost: frees its buffer, and may end its neighbour's pause.
     void leave_unsent(PortId port, PacketId packet);
-    // What the other end of its link asks of a port.
     void obey(PortId port, PacketKind kind);
     void end_pause(PortId port);
     u64 buffer_used(u32 device) const { return buffers_[device].used; }
 
 private:
-    void add_buffer(const FabricSpec& fabric, u32 device, const Vector<LinkId>& incoming);
+    void add_buffer(const FabricSpec& fabric, u32 device, const std::vector<LinkId>& incoming);
     void check_buffer(const std::string& name, u32 ports, u64 buffer, u64 needed) const;
     void drop(PacketId packet);
     void send_pause(PortId port, PacketKind kind);
@@ -47,7 +42,7 @@ private:
     Transmitter& transmitter_;
     Recovery& recovery_;
     Faults& faults_;
-    Vector<SharedBuffer> buffers_;   // by device
+    std::vector<SharedBuffer> buffers_;   // by device
     IdVector<PortId, Rng> random_;
 };
 

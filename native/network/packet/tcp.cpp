@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <utility>
-
-#include "base/vector.hpp"
+#include <vector>
 
 namespace yantra::packet {
 
@@ -38,7 +37,7 @@ void Tcp::begin(SenderId sender) {
 
 void Tcp::opened(SenderId sender, u64 round_trip) { measure(sender, flows_[sender], senders_.ns(round_trip)); }
 
-// RFC 6298, section 2: SRTT, RTTVAR and the silence that is a loss.
+// RFC 6298, section 2.
 void Tcp::measure(SenderId sender, Flow& of, double rtt_ns) {
     if (of.rtt_ns == 0.0) {
         of.rtt_ns = rtt_ns;
@@ -81,7 +80,7 @@ void Tcp::advance(SenderId sender, Flow& of, const Feedback& feedback) {
     }
 }
 
-// RFC 5681, section 3.2; losing a resent packet again (RFC 6582, step 2) is left to silence.
+// RFC 5681, section 3.2; losing a resent packet again is left to silence.
 void Tcp::duplicate(SenderId sender, Flow& of) {
     const Sender& flow = senders_[sender];
     if (of.recovers) {
@@ -98,7 +97,7 @@ void Tcp::duplicate(SenderId sender, Flow& of) {
     senders_.resend(sender, flow.acknowledged);
 }
 
-// RFC 5681, equation 4: silence after silence does not cut again.
+// RFC 5681, equation 4.
 void Tcp::timed_out(SenderId sender) {
     Flow& of = flows_[sender];
     const Sender& flow = senders_[sender];
@@ -112,14 +111,13 @@ void Tcp::timed_out(SenderId sender) {
     apply(sender, of);
 }
 
-// Whole segments, as only those are sent.
 void Tcp::apply(SenderId sender, const Flow& of) {
     const double segments = std::max(1.0, std::floor(of.cwnd / segment()));
     senders_.set_window(sender, static_cast<u64>(std::min(segments * segment(), 9e15)));
 }
 
-Vector<SchemeOption> tcp_options(Vector<SchemeOption> own) {
-    Vector<SchemeOption> all = {
+std::vector<SchemeOption> tcp_options(std::vector<SchemeOption> own) {
+    std::vector<SchemeOption> all = {
         {"first_window", "B", 0.0, 0.0, "Of a new connection; 0: ten packets, up to 14,600 bytes but two at least."},
         {"least_silence", "ns", 1e9, 1.0, "The least silence that is a loss; longer where round trips vary."},
         {"first_silence", "ns", 1e9, 1.0, "That, before a round trip was measured."},

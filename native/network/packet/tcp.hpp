@@ -1,20 +1,13 @@
-// Tcp: the common part of TCPs: a connection first, losses by duplicate ACKs and by silence, slow
-// start, recovery.
-//
-// RFC 5681 (slow start, fast retransmit), RFC 6582 (NewReno's recovery, in its slow-but-steady
-// form: every partial ACK puts the timer off), RFC 6298 (the timer), RFC 6928 (the first window).
-// Derived classes say how the window grows beyond ssthresh, and what a loss leaves of it:
-// network/packet/cc/newreno.cpp, network/packet/cc/cubic.cpp.
-//
-// A segment is a full packet, and every packet has an ACK with its time of sending, so each ACK
-// that says something new measures a round trip (RFC 7323, without Karn's exception). Left out:
-// delayed ACKs, SACK, limited transmit (RFC 3042), HyStart, ECN, and the receiver's window.
+// Tcp: the common part of TCPs (RFC 5681; RFC 6582, slow-but-steady; RFC 6298; RFC 6928; RFC 7323
+// without Karn's exception); growth and cuts are in network/packet/cc/newreno.cpp and cubic.cpp.
+// Left out: delayed ACKs, SACK, limited transmit (RFC 3042), HyStart, ECN, and the receiver's
+// window.
 #pragma once
 
 #include <limits>
 #include <string>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "network/packet/congestion_control.hpp"
 
 namespace yantra::packet {
@@ -23,13 +16,13 @@ class Tcp : public CongestionControl {
 public:
     explicit Tcp(Senders& senders);
 
-    // With time stamps, TCP's header is 32 bytes: 54 with those of IPv4 and PPP.
+    // With time stamps 32 bytes: 54 with those of IPv4 and PPP.
     u32 header_bytes(u32 /*links*/) const override { return 18; }
     void begin(SenderId sender) override;
     void opened(SenderId sender, u64 round_trip) override;
     void acknowledged(SenderId sender, const Feedback& feedback) override;
     void timed_out(SenderId sender) override;
-    // In bytes, not rounded to whole packets.
+    // In bytes, unrounded.
     double cwnd(SenderId sender) const { return flows_[sender].cwnd; }
 
 protected:
@@ -50,9 +43,9 @@ protected:
 
     // A new flow takes the place.
     virtual void begin_growth(SenderId sender) = 0;
-    // The window beyond ssthresh after an ACK of so many new bytes, in bytes.
+    // In bytes.
     virtual double grown(SenderId sender, const Flow& of, u64 newly) = 0;
-    // What a loss leaves: ssthresh, in bytes, from the bytes in flight.
+    // ssthresh, in bytes.
     virtual double after_loss(SenderId sender, const Flow& of, double in_flight, bool by_silence) = 0;
 
 private:
@@ -68,6 +61,6 @@ private:
 };
 
 // Options of every TCP.
-Vector<SchemeOption> tcp_options(Vector<SchemeOption> own);
+std::vector<SchemeOption> tcp_options(std::vector<SchemeOption> own);
 
 }  // namespace yantra::packet

@@ -1,18 +1,18 @@
-// For tests: a TCP connection whose ACKs the test gives one by one, without a network.
+// A TCP connection whose ACKs the test gives one by one.
 #pragma once
 
 #include <cmath>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/test.hpp"
-#include "base/vector.hpp"
 #include "network/packet/tcp.hpp"
 
 namespace yantra::packet {
 
-// Packets of 1,000 bytes, so the first window is 10,000 bytes.
+// Packets of 1,000 bytes.
 class TcpTrace {
 public:
     explicit TcpTrace(const std::string& scheme, std::map<std::string, double> options = {})
@@ -27,13 +27,12 @@ public:
     double cwnd() const { return static_cast<const Tcp&>(*control_).cwnd(sender_); }
     u64 window() const { return senders_[sender_].window_now; }
     double silence_us() const { return senders_.ns(senders_[sender_].silence) / 1000; }
-    // The packets resent since the last call.
-    Vector<u64> resent() { return std::exchange(senders_.board(senders_[sender_]).lost, {}); }
+    std::vector<u64> resent() { return std::exchange(senders_.board(senders_[sender_]).lost, {}); }
 
     void opened(double rtt_us) { control_->opened(sender_, senders_.ticks(rtt_us * 1000)); }
     void sends_to(u64 byte) { senders_[sender_].next = byte; }
     void at(double seconds) { senders_.wheel.advance_to(senders_.ticks(seconds * 1e9)); }
-    // An ACK up to a byte, for data sent one round trip before.
+    // For data sent one round trip before.
     void ack(u64 byte, double rtt_us) {
         Sender& flow = senders_[sender_];
         Feedback feedback;
@@ -72,7 +71,7 @@ private:
     std::unique_ptr<CongestionControl> control_;
 };
 
-// The mean window in packets if one of every so many packets is lost, over a thousand losses.
+// In packets, over a thousand losses.
 inline double mean_window(TcpTrace& trace, u64 packets_of_a_loss, double rtt_us) {
     double sum = 0.0;
     double seconds = 1.0;

@@ -1,12 +1,10 @@
-// TickOrder: which events of one tick go first.
-//
-// The wheel keeps the order of scheduling, which follows rank numbers. Where two packets come to a
-// switch in one tick, or two flows begin, it would decide who waits. So they go in their messages'
-// order (`FlowSpec::order`); all others keep their places. Trade-off: ticks with several events are
-// copied and checked first; mostly they are in order already.
+// TickOrder: which events of one tick go first: in their messages' order (`FlowSpec::order`), as
+// the order of scheduling follows rank numbers. Trade-off: ticks with several events are copied and
+// checked.
 #pragma once
 
-#include "base/vector.hpp"
+#include <vector>
+
 #include "network/packet/sender.hpp"
 
 namespace yantra::packet {
@@ -15,8 +13,7 @@ class TickOrder {
 public:
     bool empty() const { return done_ == events_.size(); }
     u32 next() { return events_[done_++]; }
-    // Takes the other events of the tick, and returns the first. `order_of(kind, index)`: their
-    // messages' order.
+    // `order_of(kind, index)`: their messages' order.
     template <class OrderOf>
     u32 take(u32 what, Wheel& wheel, OrderOf&& order_of) {
         events_.clear();
@@ -45,9 +42,9 @@ public:
 private:
     void put_in_order(EventKind kind);
 
-    Vector<u32> events_;   // of this tick, in their order
+    std::vector<u32> events_;   // of this tick, in their order
     std::size_t done_ = 0;
-    Vector<u64> keys_;     // of the events of a kind: the order and the place
+    std::vector<u64> keys_;     // of the events of a kind: the order and the place
 };
 
 }  // namespace yantra::packet

@@ -1,7 +1,5 @@
-// How long bytes take at a rate.
-//
-// In whole ns as the ns-3 fork has it: x = floor(8 B 2^64 / R), ns = floor((x 10^9 + 2^63) / 2^64), so a half goes
-// down where the first quotient was cut (docs/concepts/packet-network.md). Else to the nearest ps.
+// How long bytes take at a rate: to the nearest ps, or in whole ns as the ns-3 fork: x = floor(8 B
+// 2^64 / R), ns = floor((x 10^9 + 2^63) / 2^64) (docs/concepts/packet-network.md).
 #pragma once
 
 #include <cmath>

@@ -84,7 +84,6 @@ void Transmitter::begin(PortId number, PacketId packet) {
     all_.senders.wheel.schedule(now + ticks + port.delay, event(EventKind::arrived, packet.index()));
 }
 
-// The link is busy until then, whatever else it carries: packets by formula overlap on it.
 void Transmitter::is_busy_by_formula(Port& port, u64 since, u64 ticks) {
     const u64 ends = since + ticks;
     port.busy_ticks += ends - std::min(ends, std::max(since, port.busy_until));

@@ -16,7 +16,6 @@ public:
     Transmitter(Common& all, Queues& queues, Watch& watch, Switches& switches, Hosts& hosts, Faults& faults)
         : all_(all), queues_(queues), watch_(watch), switches_(switches), hosts_(hosts), faults_(faults) {}
 
-    // Whether a packet precedes data and is never paused.
     bool is_control(const Packet& packet, bool at_host) const {
         if (packet.kind == PacketKind::pause || packet.kind == PacketKind::resume) {
             return true;
@@ -25,13 +24,11 @@ public:
                (at_host || !all_.settings.has(Quirk::acks_among_data));
     }
     void enqueue(PortId port, PacketId packet, PacketQueue& queue);
-    // Sends the next packet of a port that is free: control, then data unless it is paused.
     void transmit(PortId port);
     void is_free(PortId port) {
         all_.ports[port].is_busy = false;
         transmit(port);
     }
-    // A packet that is in no queue holds the link.
     void begin(PortId port, PacketId packet);
     void crosses_by_formula(LinkId link, u64 bytes, u64 tick);
 

@@ -28,7 +28,7 @@ void Watch::begins(Sender& sender) {
     }
 }
 
-void Watch::sample(LinkId link, u64 every, Vector<u64>& into) {
+void Watch::sample(LinkId link, u64 every, std::vector<u64>& into) {
     sampled_ = link;
     sample_every_ = every;
     samples_ = &into;
@@ -44,7 +44,6 @@ void Watch::note_sample() {
 
 u64 Watch::sweep_ticks() const { return std::max<u64>(1, all_.senders.ticks(all_.settings.sweep_every_ns)); }
 
-// Sweeps are at multiples of their interval from the first on, and rest while nothing is under way.
 void Watch::begin_sweeps() {
     const u64 now = all_.now();
     const u64 every = sweep_ticks();
@@ -54,7 +53,7 @@ void Watch::begin_sweeps() {
     sweeps_ = true;
 }
 
-// What waits in a switch's queue, without control frames, as the ns-3 fork's monitor counts it.
+// Without control frames, as the ns-3 fork's monitor.
 void Watch::sweep() {
     constexpr u64 least_bytes = 1000;
     bool is_idle = all_.progress.active == 0;
@@ -76,7 +75,6 @@ std::shared_ptr<const Seen> Watch::seen() {
     return seen_;
 }
 
-// Of what is then on a link, the part before it counts.
 void Watch::note_end(u64 tick) {
     busy_at_end_.clear();
     for (const Port& port : all_.ports.all()) {

@@ -1,18 +1,18 @@
-// Watch: what a run records (network/packet/seen.hpp), and why flows do not end.
+// What a run records (network/packet/seen.hpp), and why flows do not end.
 #pragma once
 
 #include <memory>
 #include <optional>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "network/packet/common.hpp"
 #include "network/packet/queues.hpp"
 
 namespace yantra::packet {
 
-// Why a run cannot go on; flows and links as the caller numbers them.
+// Flows and links as the caller numbers them.
 struct Stuck {
-    Vector<u32> cycle;          // links whose ports pause each other; else
+    std::vector<u32> cycle;          // links whose ports pause each other; else
     u64 drops = 0;              // since the last acknowledged byte: packets are lost again and again; else
     u32 flow = none;            // a flow that waits for ever,
     u64 acknowledged = 0;       // and how much of it was acknowledged
@@ -26,7 +26,6 @@ class Watch {
 public:
     Watch(Common& all, const Queues& queues);
 
-    // A port is about to change. Inlined, as two looks at each packet are too many for calls.
     [[gnu::always_inline]] void look(PortId port) {
         if (all_.now() >= all_.ports[port].next_look) [[unlikely]] {
             note(port);
@@ -38,16 +37,13 @@ public:
     void has_arrived(const Sender& sender) { seen_->arrived(sender, all_.now()); }
     void has_completed(Sender& sender) { seen_->completed(sender, all_.now()); }
 
-    // Notes the bytes that wait at a port at every multiple of `every` ticks while flows are under
-    // way.
-    void sample(LinkId link, u64 every, Vector<u64>& into);
+    // While flows are under way.
+    void sample(LinkId link, u64 every, std::vector<u64>& into);
     void note_sample();
-    // Looks at switches' queues, in order with the other events of its tick.
     void sweep();
 
     std::shared_ptr<const Seen> seen();
-    // How long a link carried something; what crosses it after note_end() is left out, until more
-    // is sent.
+    // What crosses it after note_end() is left out, until more is sent.
     u64 busy_ticks(LinkId link) const {
         return busy_at_end_.empty() ? all_.ports[link].busy_ticks : busy_at_end_[link.index()];
     }
@@ -62,8 +58,8 @@ private:
     void begin_sweeps();
 
     // In diagnosis.cpp.
-    Vector<PortId> pause_cycle() const;
-    bool follow(PortId port, IdVector<PortId, u8>& met, Vector<PortId>& path) const;
+    std::vector<PortId> pause_cycle() const;
+    bool follow(PortId port, IdVector<PortId, u8>& met, std::vector<PortId>& path) const;
     bool holds(PortId port, LinkId from) const;
 
     Common& all_;
@@ -71,9 +67,9 @@ private:
     const std::shared_ptr<Seen> seen_;
     LinkId sampled_;
     u64 sample_every_ = 0;
-    Vector<u64>* samples_ = nullptr;
+    std::vector<u64>* samples_ = nullptr;
     bool sweeps_ = false;           // a sweep is scheduled
-    Vector<u64> busy_at_end_;       // by link
+    std::vector<u64> busy_at_end_;       // by link
 };
 
 }  // namespace yantra::packet

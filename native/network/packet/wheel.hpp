@@ -1,8 +1,6 @@
-// Wheel: the clock and the events of a packet simulation, in order of time and then of scheduling.
-//
-// A packet is two events a hop, so the queue decides how fast a run is. The present turn of 4,096 ticks has a list per
-// tick (engine/tick_lists.hpp), what comes later is in levels above it (engine/later_levels.hpp). Who handles events is
-// told of them when their turn comes, so it can fetch what they need. Trade-off: 200 kB of slots.
+// Wheel: the clock and the events of a packet simulation, in order of time and then of scheduling:
+// 4,096 ticks with a list each (engine/tick_lists.hpp), levels above (engine/later_levels.hpp).
+// Trade-off: 200 kB of slots.
 #pragma once
 
 #include "base/too_long.hpp"
@@ -30,13 +28,12 @@ public:
         ++pending_;
     }
 
-    // Hears of events ahead of their time, to prefetch what they need.
     struct Careless {
         void is_near(u32 /*what*/) const {}   // in this turn
         void is_far(u32 /*what*/) const {}    // in the next one that has some
     };
 
-    // The next event; moves the clock to it. Precondition: not empty().
+    // Precondition: not empty().
     u32 next() { return next(Careless{}); }
     template <class Ahead>
     u32 next(const Ahead& ahead) {
@@ -48,11 +45,10 @@ public:
         return lists_.take_first(now_);
     }
 
-    // Whether there is another event of now.
     bool has_more_now() const { return !lists_.empty_at(now_); }
-    // When the next event is. Precondition: not empty().
+    // Precondition: not empty().
     u64 next_time() const { return lists_.empty() ? later_.next_time() : lists_.next(now_); }
-    // Moves the clock. Precondition: no event is before `time`.
+    // Precondition: no event is before `time`.
     void advance_to(u64 time) {
         now_ = time;
         reach(time >> turn_bits, Careless{});
@@ -67,7 +63,6 @@ private:
         u32 what;
     };
 
-    // Moves the clock to the earliest pending time.
     template <class Ahead>
     void advance(const Ahead& ahead) {
         while (lists_.empty()) {

@@ -1,10 +1,8 @@
-// The wheel hands out events by time, and in the order of scheduling within a time, and moves to any moment before the
-// next. The oracle keeps all pending events in a vector. Events that are announced ahead of their time are pending, and
-// near ones come within a turn of the lowest level.
-#include "base/vector.hpp"
+// The wheel hands out events by time, and in the order of scheduling within a time.
 #include "network/packet/wheel.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/test.hpp"
 
@@ -20,7 +18,7 @@ struct Pending {
 
 struct Watcher {
     const packet::Wheel& wheel;
-    const Vector<Pending>& pending;
+    const std::vector<Pending>& pending;
     u64& told;
 
     const Pending& find(u32 what) const {
@@ -43,7 +41,7 @@ u64 any_delay(test::Random& random) {
 void run(u32 seed) {
     test::Random random(seed);
     packet::Wheel wheel;
-    Vector<Pending> pending;
+    std::vector<Pending> pending;
     u32 scheduled = 0;
     u64 told = 0;
     for (u64 step = 0; step < 20000; ++step) {

@@ -1,4 +1,4 @@
-// Ids and time of serving: requests by their place in the file, targets by their place in the fleet.
+// Ids and time of serving: places in the file and in the fleet.
 #pragma once
 
 #include "base/ids.hpp"
@@ -9,7 +9,7 @@ using RequestId = Id<struct RequestTag>;
 using BlockId = Id<struct BlockTag>;     // of KV
 using TargetId = Id<struct TargetTag>;   // an engine that takes requests
 
-// In ps: whole, so that equal runs are equal, and fine enough for the time of one more token. It ends after 106 days.
+// In ps, whole; 106 days.
 using Time = i64;
 
 inline constexpr Time no_time = -1;

@@ -1,19 +1,16 @@
-// Requests: what is asked of the engines, as columns, and which tokens prompts have in common.
-//
-// A token is known by its source and its position: two prompts share a prefix as long as both are
-// equal. Positions after a request's last span, its output among them, are its own.
+// Requests: what is asked of the engines, as columns. Prompts share a prefix as long as sources and
+// positions of tokens are equal; positions after the last span are a request's own.
 #pragma once
 
 #include <algorithm>
 #include <span>
+#include <vector>
 
 #include "base/hash.hpp"
-#include "base/vector.hpp"
 #include "serving/asked/ids.hpp"
 
 namespace yantra::serving {
 
-// Positions up to `end` come from `source`.
 struct ContentSpan {
     u64 source;
     u32 end;
@@ -26,27 +23,44 @@ struct Requests {
     IdVector<RequestId, u32> limit;      // most tokens that it asks for
     IdVector<RequestId, i64> priority;   // the lowest goes first
     IdVector<RequestId, u32> user;
+    IdVector<RequestId, u32> adapter;    // of its weights (LoRA); 0: none
     IdVector<RequestId, u64> session;    // of a conversation; all ones: none
     IdVector<RequestId, RequestId> after;   // it arrives no sooner than `delay` after that has ended; none: nobody
     IdVector<RequestId, Time> delay;
-    Vector<u32> span_begin;              // one more than requests
-    Vector<ContentSpan> spans;
-    Vector<u32> accepted_begin;          // one more than requests, or empty
-    Vector<u32> accepted;                // drafts that are right, by step, in a circle
+    std::vector<u32> span_begin;              // one more than requests
+    std::vector<ContentSpan> spans;
+    std::vector<u32> accepted_begin;          // one more than requests, or empty
+    std::vector<u32> accepted;                // drafts that are right, by step, in a circle
 
-    static u64 own(RequestId request) { return (u64{1} << 62U) + request.index(); }
+    // Of those that stream, at a place that others had before and others will have (Stream).
+    IdVector<RequestId, u64> row;              // in the file, or empty
+    std::vector<std::vector<ContentSpan>> its_spans;
+    mutable IdVector<RequestId, u32> uses;     // by which engines still need what it is
+
+    static constexpr u64 own_begin = u64{1} << 62U;
+    bool is_stream() const { return !row.empty(); }
+    u64 order(RequestId request) const { return is_stream() ? row[request] : request.index(); }
+    u64 own(RequestId request) const { return own_begin + order(request); }
+    void is_used(RequestId request, i32 more) const {
+        if (is_stream()) {
+            uses[request] += static_cast<u32>(more);
+        }
+    }
 
     u32 size() const { return static_cast<u32>(prompt.size()); }
     std::span<const ContentSpan> content(RequestId request) const {
+        if (is_stream()) {
+            return its_spans[request.index()];
+        }
         const u32 begin = span_begin[request.index()];
         return {spans.data() + begin, span_begin[request.index() + 1] - begin};
     }
-    // The same for equal tokens from `begin` to `end` behind the same `before`.
+    // The same for equal tokens from `begin` to `end` behind the same `before`, under one adapter.
     u64 chained(u64 before, RequestId request, u32 begin, u32 end) const {
         const auto all = content(request);
         auto span = std::upper_bound(all.begin(), all.end(), begin,
                                      [](u32 at, const ContentSpan& of) { return at < of.end; });
-        u64 hash = before;
+        u64 hash = begin == 0 && adapter[request] > 0 ? mixed(before ^ adapter[request]) : before;
         u64 last = 0;
         for (u32 at = begin; at < end;) {
             const bool is_own = span == all.end();

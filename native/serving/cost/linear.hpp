@@ -1,4 +1,4 @@
-// LinearCost: so much an iteration, a token, and a token of context. For tests and for first guesses.
+// LinearCost: so much an iteration, a token, and a token of context.
 #pragma once
 
 #include "serving/cost.hpp"
@@ -17,7 +17,7 @@ struct LinearCost final : Cost {
         const auto tokens = static_cast<Time>(batch.tokens);
         const auto context = static_cast<Time>(batch.context);
         return {per_iteration + per_token * tokens + per_context_token * (tokens + context),
-                per_context_token * static_cast<Time>(batch.items.size()), most};
+                per_context_token * static_cast<Time>(batch.sequences()), most};
     }
 };
 

@@ -1,9 +1,6 @@
-// TableCost: an iteration's time and work as sums of tabulated parts, linear between knots.
-//
-// Products, experts and collectives go by tokens; attention of sequences that decode by their number
-// and mean context; of each piece of a prompt by its tokens and those before it; the head by tokens
-// emitted; the host by sequences. Trade-off: sequences of unlike contexts count as many of their
-// mean. Between two knots of context iterations are an arithmetic series, rounded to whole ps.
+// TableCost: an iteration's time as sums of tabulated parts, linear between knots. Trade-off:
+// sequences of unlike contexts count as many of their mean. Between two knots of context iterations
+// are an arithmetic series, rounded to whole ps.
 #pragma once
 
 #include <algorithm>
@@ -14,10 +11,10 @@
 
 namespace yantra::serving {
 
-// A function of one number, which goes on beyond its ends as it ends.
+// It goes on beyond its ends as it ends.
 class Curve {
 public:
-    Curve(Vector<double> knots, Vector<double> values) : knots_(std::move(knots)), values_(std::move(values)) {
+    Curve(std::vector<double> knots, std::vector<double> values) : knots_(std::move(knots)), values_(std::move(values)) {
         ensure(knots_.size() == values_.size() && !knots_.empty(), "a curve without knots");
     }
     double at(double x) const {
@@ -28,7 +25,7 @@ public:
         return values_[cell] + slope(cell) * (x - knots_[cell]);
     }
 
-    static std::size_t cell_of(const Vector<double>& knots, double x) {
+    static std::size_t cell_of(const std::vector<double>& knots, double x) {
         const auto above = std::upper_bound(knots.begin() + 1, knots.end() - 1, x);
         return static_cast<std::size_t>(above - knots.begin()) - 1;
     }
@@ -38,11 +35,11 @@ private:
         return (values_[cell + 1] - values_[cell]) / (knots_[cell + 1] - knots_[cell]);
     }
 
-    Vector<double> knots_;
-    Vector<double> values_;
+    std::vector<double> knots_;
+    std::vector<double> values_;
 };
 
-// A function of two numbers, bilinear between knots; at least two of each.
+// Bilinear between knots; at least two of each.
 class Surface {
 public:
     struct Point {
@@ -51,7 +48,7 @@ public:
         double edge;    // the second number up to which the slope holds
     };
 
-    Surface(Vector<double> first, Vector<double> second, Vector<double> values)
+    Surface(std::vector<double> first, std::vector<double> second, std::vector<double> values)
         : first_(std::move(first)), second_(std::move(second)), values_(std::move(values)) {
         ensure(first_.size() > 1 && second_.size() > 1 && values_.size() == first_.size() * second_.size(),
                "a surface without knots");
@@ -73,9 +70,9 @@ private:
         return low + share * (values_[(row + 1) * second_.size() + column] - low);
     }
 
-    Vector<double> first_;
-    Vector<double> second_;
-    Vector<double> values_;   // by first, then second
+    std::vector<double> first_;
+    std::vector<double> second_;
+    std::vector<double> values_;   // by first, then second
 };
 
 struct OtherTerms {
@@ -85,7 +82,6 @@ struct OtherTerms {
     double with_prompts = 0.0;   // of an iteration in which there is some
 };
 
-// Of time in ns, of operations, or of time in kernels that read weights or keys.
 struct PartTables {
     Curve by_tokens;
     Surface decode;    // sequences, mean context
@@ -99,7 +95,7 @@ struct PartTables {
         double count;    // iterations for which it holds
     };
     Sum of(const Batch& batch) const {
-        const auto sequences = static_cast<double>(batch.items.size());
+        const auto sequences = static_cast<double>(batch.sequences());
         const auto tokens = static_cast<double>(batch.tokens);
         Sum sum{by_tokens.at(tokens) + others.per_iteration + others.per_sequence * sequences +
                     others.per_token * tokens,

@@ -1,7 +1,6 @@
-// Orca: iterations that requests enter and leave singly, whole prompts beside decodes.
-//
-// Rules of Vidur 7d47513 (orca_replica_scheduler.py), as are the golden schedules. Yu et al.,
-// "Orca", OSDI 2022, algorithm 1. Reserves for the longest sequence leave few seats.
+// Orca: iterations that requests enter and leave singly, whole prompts beside decodes. Rules of
+// Vidur 7d47513 (orca_replica_scheduler.py), as are the golden schedules. Yu et al., "Orca", OSDI
+// 2022, algorithm 1.
 #include <memory>
 
 #include "serving/reserving.hpp"
@@ -17,7 +16,7 @@ public:
 
 protected:
     void fills(Time now, Batch& batch) override {
-        go_on(batch);
+        go_on(batch, running_.size());
         admit(now, batch);
     }
 };
@@ -31,6 +30,7 @@ const RegisteredEngine registered_orca({
     "Orca: whole prompts beside decodes; each sequence reserves blocks for the longest",
     make_orca,
     reserving_options(),
+    true,
 });
 
 }  // namespace

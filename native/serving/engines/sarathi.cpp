@@ -1,8 +1,6 @@
-// Sarathi-Serve: all decodes, then pieces of prompts, in iterations of so many tokens.
-//
-// Rules of Vidur 7d47513 (sarathi_replica_scheduler.py), as are the golden schedules. Agrawal et
-// al., "Sarathi-Serve", OSDI 2024, algorithm 3. One that began anew amid its prompt reads in pieces
-// what it had read, which there counts as its first token, and the rest token by token.
+// Sarathi-Serve: all decodes, then pieces of prompts. Rules of Vidur 7d47513
+// (sarathi_replica_scheduler.py); Agrawal et al., "Sarathi-Serve", OSDI 2024, algorithm 3. One that
+// began anew amid its prompt reads in pieces what it had read.
 #include <memory>
 
 #include "serving/vidur.hpp"
@@ -24,9 +22,9 @@ public:
 
 protected:
     void fills(Time now, Batch& batch) override {
-        Vector<RequestId> prompts;
-        decode(now, batch, prompts);
-        Vector<RequestId> skipped;
+        std::vector<RequestId> prompts;
+        const std::size_t seen = decode(now, batch, prompts);
+        std::vector<RequestId> skipped;
         for (const RequestId request : prompts) {
             if (const u32 tokens = piece(request, batch); tokens > 0) {
                 read(batch, request, tokens);
@@ -34,6 +32,7 @@ protected:
                 skipped.push_back(request);
             }
         }
+        skipped.insert(skipped.end(), running_.begin() + static_cast<std::ptrdiff_t>(seen), running_.end());
         std::stable_sort(skipped.begin(), skipped.end(),
                          [this](RequestId a, RequestId b) { return came_before(a, b); });
         running_ = std::move(skipped);   // they come first in the next iteration
@@ -50,7 +49,6 @@ protected:
     }
 
 private:
-    // The pieces are done, so it takes a token an iteration.
     bool is_read(RequestId request) const { return sequences_[request].computed >= goal_[request]; }
     u32 piece(RequestId request, const Batch& batch) const {
         const u64 left = chunk_ > batch.tokens ? chunk_ - batch.tokens : 0;
@@ -64,8 +62,10 @@ private:
         add(batch, request, tokens, counts || behind >= known_tokens(request));
     }
 
-    void decode(Time now, Batch& batch, Vector<RequestId>& prompts) {
-        for (std::size_t at = 0; at < running_.size(); ++at) {
+    // How many it came to.
+    std::size_t decode(Time now, Batch& batch, std::vector<RequestId>& prompts) {
+        std::size_t at = 0;
+        for (; at < running_.size() && !is_full(batch); ++at) {
             const RequestId request = running_[at];
             if (!is_read(request)) {
                 prompts.push_back(request);
@@ -73,6 +73,7 @@ private:
                 add(batch, request, 1);
             }
         }
+        return std::min(at, running_.size());
     }
 
     void admit(Time now, Batch& batch) {
@@ -81,15 +82,15 @@ private:
             if (goal_[request] == 0) {
                 goal_[request] = known_tokens(request);
             }
-            if (!has_seat()) {
+            if (!has_seat(batch)) {
                 return reasons_.stops(Obstacle::seats);
-            }
-            if (!fits_new(goal_[request])) {
-                return reasons_.stops(Obstacle::blocks);
             }
             const u32 tokens = piece(request, batch);
             if (tokens == 0) {
                 return reasons_.stops(Obstacle::tokens);
+            }
+            if (!fits_new(goal_[request])) {   // last, as decodes change it
+                return reasons_.stops(Obstacle::blocks);
             }
             start_first(now);
             ensure(kv_.hold(request, goal_[request]), "blocks that were counted");
@@ -105,8 +106,8 @@ std::unique_ptr<Engine> make_sarathi(const Engine::Place& place, const EngineOpt
     return std::make_unique<Sarathi>(place, *find_engine("sarathi"), given);
 }
 
-Vector<EngineOption> sarathi_options() {
-    Vector<EngineOption> all = vidur_options();
+std::vector<EngineOption> sarathi_options() {
+    std::vector<EngineOption> all = vidur_options();
     all.push_back({"chunk_size", 512, 1, "tokens of an iteration, if decodes leave any of them"});
     return all;
 }
@@ -116,6 +117,7 @@ const RegisteredEngine registered_sarathi({
     "Sarathi-Serve: decodes first, then pieces of prompts up to so many tokens",
     make_sarathi,
     sarathi_options(),
+    true,
 });
 
 }  // namespace

@@ -1,18 +1,12 @@
-// SGLang's engine: prompts first and alone, a tree of prefixes, and whole requests taken back without KV.
-//
-// Rules of SGLang 0.5.23 (srt/managers/scheduler.py, schedule_policy.py, schedule_batch.py), as are the
-// golden schedules: prompts enter while an estimate of what all will need allows it, decodes wait for
-// them; without KV those with the fewest tokens out go back to the tail of the queue. With overlap a
-// step is planned while the one before runs, so its tokens are not known yet.
-//
-// A step's life is in sglang.cpp, how prompts enter in sglang_prefill.cpp.
+// SGLang's engine: prompts first and alone, a tree of prefixes, whole requests taken back without
+// KV. Rules of SGLang 0.5.23 (srt/managers/scheduler.py, schedule_policy.py, schedule_batch.py).
+// With overlap a step is planned while the one before runs.
 #pragma once
 
 #include <algorithm>
 #include <deque>
 
-#include "serving/engine.hpp"
-#include "serving/kv/radix.hpp"
+#include "serving/engines/sglang_queue.hpp"
 #include "serving/waiting.hpp"
 
 namespace yantra::serving {
@@ -22,9 +16,6 @@ namespace sglang {
 inline constexpr u32 most_counted = 4096;       // tokens to come that the estimate counts of one request
 inline constexpr u32 tokens_after_loss = 20;    // that are to be there for each that stays
 inline constexpr u32 decay_steps = 600;
-inline constexpr u32 most_looked_up = 128;      // waiting requests, of which more are not sorted
-inline constexpr u32 refresh_every = 32;        // passes
-inline constexpr u32 few_found = 32;            // tokens; so many in common with one that waits are enough to wait
 inline constexpr double usual_ratio = 0.7;
 inline constexpr double least_of_ratio = 0.14;
 
@@ -33,7 +24,7 @@ struct Settings {
     u32 max_prefill_tokens;
     u32 chunked_prefill_size;   // 0: prompts are not cut
     bool is_mixed;
-    bool by_prefix;
+    Policy policy;
     bool ignores_eos;
     bool is_overlapped;
     double conservativeness;
@@ -41,7 +32,7 @@ struct Settings {
     bool is_chunked() const { return chunked_prefill_size > 0; }
 };
 
-// Of its limit, what a request is expected to need; it falls with each step of decodes.
+// It falls with each step of decodes.
 struct TokenRatio {
     double first;
     double least = std::min(first * least_of_ratio, 1.0);
@@ -51,7 +42,7 @@ struct TokenRatio {
     void fall() { now = std::max(now - decay, least); }
 };
 
-// What a pass may still take (PrefillAdder of schedule_policy.py).
+// PrefillAdder of schedule_policy.py.
 struct PrefillRoom {
     struct Entry {
         RequestId request;
@@ -67,12 +58,11 @@ struct PrefillRoom {
     i64 chunk = 0;
     double total = 0.0;   // tokens of KV that are spoken for, with those that running requests will need
     i64 current = 0;      // without
-    Vector<Entry> entries;
+    std::vector<Entry> entries;
     RequestId cut;
     bool knows_needs = false;
-    Vector<Need> needs;
+    std::vector<Need> needs;
 
-    // Of `there` tokens, free or in a tree that nobody holds.
     double left(u64 there) const { return static_cast<double>(there) - total; }
     i64 left_now(u64 there) const { return static_cast<i64>(there) - current; }
     bool has_any(u64 there) const { return left(there) > 0.0 && left_now(there) > 0; }
@@ -84,30 +74,39 @@ struct PrefillRoom {
 class Sglang final : public Engine {
 public:
     Sglang(const Place& place, const sglang::Settings& settings, u32 pages, u32 page, bool is_cached)
-        : Engine(place, {settings.is_overlapped, false}), settings_(settings), kv_(place.requests, pages, page, is_cached), reasons_(place.ledger),
-          states_(place.requests.size()), ratio_{std::min(sglang::usual_ratio * settings.conservativeness, 1.0)} {}
+        : Engine(place, {settings.is_overlapped, true}), settings_(settings), kv_(place.requests, pages, page, is_cached),
+          reasons_(place.ledger), slots_(place.stages), seats_of_slot_(std::max(1U, settings.max_running_requests / place.stages)),
+          states_(place.requests.size()),
+          queue_(place.requests, place.sequences, kv_, settings.policy), ratio_{std::min(sglang::usual_ratio * settings.conservativeness, 1.0)} {}
 
     void accepts(RequestId request, Time now) override {
         Sequence& of = sequences_[request];
         of.computed = of.kept;
-        (of.kept > 0 ? arrived_ : waiting_).push_back(request);
+        if (of.kept > 0) {
+            arrived_.push_back(request);
+        } else {
+            queue_.adds(request);
+        }
         if (ledger_.entries()[request].phase == Phase::queued) {
             reasons_.arrives(request, now);
         }
     }
 
     void plans(Time now, Batch& batch) override;
-    u64 alike(const Batch& batch) override;
+    u64 alike(const Batch& batch, const Batch& ahead) override;
     void ends(const Batch& batch, const Ended& when) override;
     void releases(RequestId request) override {
         leave(request);
-        is_full_ = false;
+        slot_.is_full = false;
+        for (Slot& slot : slots_) {
+            slot.is_full = false;
+        }
     }
 
-    Vector<RequestId> loses_all(Time now) override;
+    std::vector<RequestId> loses_all(Time now) override;
 
     Load load() const override {
-        return {waiting_.size() + arrived_.size(), rows_, kv_.total() - kv_.free_or_unpinned(), kv_.total(),
+        return {queue_.size() + arrived_.size(), rows_, kv_.total() - kv_.free_or_unpinned(), kv_.total(),
                 kv_.evicted()};
     }
     u32 knows(RequestId request) const override {
@@ -121,15 +120,32 @@ private:
         u8 in_flight = 0;    // planned steps with it
     };
     enum class Verdict : u8 { enters, no_tokens, stop };
+    // A micro-batch.
+    struct Slot {
+        std::vector<RequestId> running;
+        std::vector<RequestId> last;    // of the prefill that was planned last, not yet among those that run
+        RequestId last_cut;             // of them
+        bool is_full = false;           // nobody enters until somebody leaves
+        Obstacle full_because = Obstacle::seats;
+        u64 last_read = 0;              // tokens, by the last step that had prompts
+        u64 read_by_decode = 0;         // what a decode counts as
+        bool is_in_flight = false;
+    };
 
-    u32 limit(RequestId request) const { return std::max(requests_.limit[request], requests_.output[request]); }
+    u32 limit(RequestId request) const { return queue_.limit(request); }
     u32 left(RequestId request) const { return limit(request) - sequences_[request].emitted; }
 
+    void plan(Time now, Batch& batch);
+    bool is_idle() const {
+        bool is_one = in_flight_ == 0 && queue_.empty() && arrived_.empty() && chunk_.is_none();
+        for (const Slot& slot : slots_) {
+            is_one = is_one && slot.running.empty();
+        }
+        return is_one && slot_.running.empty();
+    }
     void merge_last();
     void take_arrived(Time now);
     bool prefill(Time now, Batch& batch);
-    void order_waiting();
-    void sort_by_prefix();
     void begin_pass();
     void go_on_with_chunk();
     void admit();
@@ -153,19 +169,19 @@ private:
     double running_need() const {
         const double ratio = settings_.ignores_eos ? 1.0 : ratio_.now;
         double need = 0.0;
-        for (const RequestId request : running_) {
+        for (const RequestId request : slot_.running) {
             need += std::min(left(request), sglang::most_counted) * ratio;
         }
         return need;
     }
     i64 seats(u64 that_hold_one) const {
         const auto most = static_cast<i64>(settings_.max_running_requests);
-        return std::min(most - static_cast<i64>(running_.size()),
+        return std::min(i64{seats_of_slot_} - static_cast<i64>(slot_.running.size()),
                         most - static_cast<i64>(rows_) + static_cast<i64>(that_hold_one));
     }
     void fill(Obstacle because) {
-        is_full_ = true;
-        full_because_ = because;
+        slot_.is_full = true;
+        slot_.full_because = because;
     }
     void note_start(RequestId request, Time now, u32 cached) {
         if (ledger_.entries()[request].phase == Phase::queued) {
@@ -184,23 +200,21 @@ private:
     sglang::Settings settings_;
     RadixKv kv_;
     WaitReasons reasons_;
+    Slot slot_;                        // that is planned
+    std::vector<Slot> slots_;          // the others of a pipeline
+    std::size_t next_slot_ = 0;
+    std::deque<std::size_t> flying_;   // slots in flight, in order
+    u32 seats_of_slot_;
     IdVector<RequestId, State> states_;
-    std::deque<RequestId> waiting_;
+    SglangQueue queue_;
     std::deque<RequestId> arrived_;    // with their KV
-    Vector<RequestId> running_;
-    Vector<RequestId> last_;           // of the prefill that was planned last, not yet among those that run
-    RequestId last_cut_;               // of them
     RequestId chunk_;                  // whose prompt has begun and not ended
     bool chunk_has_grown_ = false;
-    bool is_full_ = false;             // nobody enters until somebody leaves
-    Obstacle full_because_ = Obstacle::seats;
     u64 rows_ = 0;                     // requests that have a seat
     u32 in_flight_ = 0;
-    u32 refreshes_ = 0;
     sglang::TokenRatio ratio_;
     sglang::PrefillRoom room_;
-    Vector<u32> starts_page_;
-    NumberMap<bool> beginnings_;
+    std::vector<u32> starts_page_;
 };
 
 }  // namespace yantra::serving

@@ -1,25 +1,25 @@
-// How prompts enter SGLang's engine: in which order, and as long as what all will need is there.
+// How prompts enter SGLang's engine.
 #include "serving/engines/sglang.hpp"
 
 namespace yantra::serving {
 
 bool Sglang::prefill(Time now, Batch& batch) {
-    if (running_.empty()) {
-        is_full_ = false;
+    if (slot_.running.empty()) {
+        slot_.is_full = false;
     }
     if (chunk_.is_none()) {
-        if (waiting_.empty()) {
+        if (queue_.empty()) {
             return false;
         }
-        if (!is_full_ && seats(0) <= 0) {
+        if (!slot_.is_full && seats(0) <= 0) {
             fill(Obstacle::seats);
         }
-        if (is_full_) {
-            reasons_.stops(full_because_);
+        if (slot_.is_full) {
+            reasons_.stops(slot_.full_because);
             return false;
         }
     }
-    order_waiting();
+    queue_.orders(slot_.running);
     begin_pass();
     if (!chunk_.is_none()) {
         go_on_with_chunk();
@@ -32,50 +32,8 @@ bool Sglang::prefill(Time now, Batch& batch) {
     return true;
 }
 
-void Sglang::order_waiting() {
-    if (!kv_.is_cached() || waiting_.empty()) {
-        return;
-    }
-    if (settings_.by_prefix && waiting_.size() <= sglang::most_looked_up) {
-        return sort_by_prefix();
-    }
-    if (refreshes_++ % sglang::refresh_every == 0) {   // the first of the queue is used last
-        for (std::size_t at = std::min<std::size_t>(waiting_.size(), sglang::most_looked_up); at-- > 0;) {
-            kv_.look_up(waiting_[at], known_tokens(waiting_[at]));
-        }
-    }
-}
-
-// The longest known beginning first; of those that begin alike and are not known, only one.
-void Sglang::sort_by_prefix() {
-    struct Place {
-        i64 order;
-        RequestId request;
-    };
-    Vector<Place> places;
-    beginnings_.clear();
-    for (const RequestId request : waiting_) {
-        const u32 known = known_tokens(request);
-        const u32 found = kv_.look_up(request, known).tokens;
-        i64 order = -static_cast<i64>(std::min(found, known - 1));
-        if (found <= sglang::few_found && known >= sglang::few_found) {
-            const u64 beginning = requests_.chained(0, request, 0, sglang::few_found);
-            if (beginnings_.find(beginning) != nullptr) {
-                order = 1;
-            } else {
-                beginnings_.add(beginning, true);
-            }
-        }
-        places.push_back({order, request});
-    }
-    std::stable_sort(places.begin(), places.end(), [](const Place& a, const Place& b) { return a.order < b.order; });
-    for (std::size_t at = 0; at < places.size(); ++at) {
-        waiting_[at] = places[at].request;
-    }
-}
-
 void Sglang::begin_pass() {
-    const auto mixed = static_cast<i64>(settings_.is_mixed ? running_.size() : 0);
+    const auto mixed = static_cast<i64>(settings_.is_mixed ? slot_.running.size() : 0);
     room_.input = settings_.max_prefill_tokens - mixed;
     room_.chunk = settings_.chunked_prefill_size - mixed;
     room_.total = static_cast<double>(mixed) + running_need();
@@ -86,7 +44,6 @@ void Sglang::begin_pass() {
     room_.needs.clear();
 }
 
-// The one that is cut is cut again, or ends.
 void Sglang::go_on_with_chunk() {
     const u32 has = kv_.tokens(chunk_);
     const u32 rest = known_tokens(chunk_) - has;
@@ -94,7 +51,8 @@ void Sglang::go_on_with_chunk() {
     if (most <= 0) {
         most = room_.chunk;
     }
-    // SGLang would fail where there are no pages: here the chunk waits until decodes end or lose theirs.
+    most = std::min(most, queue_.chunk_beside_shorter(rest, settings_.is_chunked() ? room_.chunk : 0));
+    // SGLang would fail where there are no pages.
     most = std::min(most, static_cast<i64>(kv_.free_or_unpinned()) + (kv_.up(has) - has));
     if (most <= 0) {
         return;
@@ -109,22 +67,22 @@ void Sglang::go_on_with_chunk() {
 
 void Sglang::admit() {
     const u64 with_seat = room_.entries.size();
-    for (std::size_t at = 0; at < waiting_.size(); ++at) {
+    for (std::size_t at = 0; at < queue_.size(); ++at) {
         if (room_.has_any(kv_.free_or_unpinned()) && room_.is_spent(settings_.is_chunked())) {
             return reasons_.stops(Obstacle::tokens);
         }
         if (static_cast<i64>(room_.entries.size()) >= seats(with_seat)) {
             fill(Obstacle::seats);
         }
-        if (is_full_) {
-            return reasons_.stops(full_because_);
+        if (slot_.is_full) {
+            return reasons_.stops(slot_.full_because);
         }
-        Verdict verdict = enter(waiting_[at]);
+        Verdict verdict = enter(queue_[at]);
         if (verdict == Verdict::enters) {
             verdict = !room_.has_any(kv_.free_or_unpinned()) ? Verdict::no_tokens : room_.is_spent(settings_.is_chunked()) ? Verdict::stop : Verdict::enters;
         }
         if (verdict == Verdict::no_tokens) {
-            if (!room_.entries.empty() || !running_.empty()) {
+            if (!room_.entries.empty() || !slot_.running.empty()) {
                 fill(Obstacle::blocks);
             }
             return reasons_.stops(Obstacle::blocks);
@@ -169,7 +127,6 @@ Sglang::Verdict Sglang::enter_by_estimate(RequestId request, const RadixTree::Pa
     return Verdict::enters;
 }
 
-// Outputs are as long as their limits, so it is known when each will give its KV back.
 Sglang::Verdict Sglang::enter_by_needs(RequestId request) {
     const u32 tokens = known_tokens(request);
     const i64 pages = kv_.up(tokens) + kv_.page();
@@ -187,7 +144,7 @@ bool Sglang::fits_needs(RequestId request, u32 tokens) {
     add_need(request, room_.knows_needs);
     if (!room_.knows_needs) {
         room_.knows_needs = true;
-        for (const RequestId other : running_) {
+        for (const RequestId other : slot_.running) {
             add_need(other, false);
         }
         for (const sglang::PrefillRoom::Entry& entry : room_.entries) {
@@ -244,7 +201,7 @@ void Sglang::run_prefill(Time now, Batch& batch) {
         asked += entry.tokens;
     }
     kv_.make_free(asked);
-    last_cut_ = room_.cut;
+    slot_.last_cut = room_.cut;
     if (!room_.cut.is_none()) {
         chunk_ = room_.cut;
         chunk_has_grown_ = true;
@@ -252,17 +209,19 @@ void Sglang::run_prefill(Time now, Batch& batch) {
     for (const auto& [request, tokens, is_new] : room_.entries) {
         const u32 context = kv_.tokens(request);
         if (is_new) {
-            waiting_.pop_front();
+            queue_.drops_first();
             note_start(request, now, context);
             sequences_[request].computed = context;
         }
         kv_.grow(request, tokens);
         batch.add({request, tokens, context, false, request != room_.cut});
-        last_.push_back(request);
+        slot_.last.push_back(request);
     }
-    if (settings_.is_mixed && !running_.empty()) {
+    if (settings_.is_mixed && !slot_.running.empty()) {
         join(batch);
     }
+    slot_.last_read = batch.tokens;
+    queue_.reads(batch.tokens);
 }
 
 }  // namespace yantra::serving

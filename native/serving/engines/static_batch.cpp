@@ -1,8 +1,5 @@
-// Static batching: up to so many that wait form a batch, which runs until its last sequence ends.
-//
-// Seats and blocks of sequences that ended stay empty until then: the reason for Orca (Yu et al.,
-// OSDI 2022, section 3). Forming waits for others as Triton's dynamic batcher does
-// (max_queue_delay_microseconds), if it is told to.
+// Static batching: a batch runs until its last sequence ends, with empty seats (Yu et al., OSDI
+// 2022, section 3). Forming waits as Triton's dynamic batcher (max_queue_delay_microseconds).
 #include <memory>
 
 #include "serving/queued.hpp"
@@ -31,8 +28,8 @@ public:
         }
     }
 
-    Vector<RequestId> loses_all(Time now) override {
-        Vector<RequestId> lost = QueuedEngine::loses_all(now);
+    std::vector<RequestId> loses_all(Time now) override {
+        std::vector<RequestId> lost = QueuedEngine::loses_all(now);
         give_back_all();
         return lost;
     }
@@ -75,7 +72,7 @@ private:
     u32 seats_;
     Time delay_;
     IdVector<RequestId, Time> since_;   // when they came
-    Vector<RequestId> over_;            // of the batch, whose blocks nobody has
+    std::vector<RequestId> over_;            // of the batch, whose blocks nobody has
 };
 
 std::unique_ptr<Engine> make_static_batch(const Engine::Place& place, const EngineOptions& given) {

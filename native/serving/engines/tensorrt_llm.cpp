@@ -1,9 +1,7 @@
-// TensorRT-LLM's in-flight batching: who has room for his KV, and of them who has room in the iteration.
-//
-// After capacityScheduler.cpp and microBatchScheduler.cpp of TensorRT-LLM (02a10fe, 0a949d3), without
-// block reuse, LoRA, encoders and drafts. GUARANTEED_NO_EVICT lets a request in if prompt and limit
-// fit; MAX_UTILIZATION if its next iteration does, and pauses the last without blocks, which keeps
-// its place in the order and reads all anew; STATIC_BATCH lets none in while others run.
+// TensorRT-LLM's in-flight batching, after capacityScheduler.cpp and microBatchScheduler.cpp
+// (02a10fe, 0a949d3), without block reuse, LoRA, encoders and drafts. GUARANTEED_NO_EVICT: prompt
+// and limit fit; MAX_UTILIZATION: the next iteration does, and the last is paused; STATIC_BATCH:
+// none while others run.
 #include <memory>
 #include <utility>
 
@@ -19,11 +17,11 @@ enum class ChunkPolicy : u8 { first_come_first_served, equal_progress };
 class TensorRtLlm final : public QueuedEngine {
 public:
     TensorRtLlm(const Place& place, const EngineKind& kind, const EngineOptions& given)
-        : QueuedEngine(place, whole(kind, given, "num_blocks"), whole(kind, given, "block_size")),
+        : QueuedEngine(place, whole(kind, given, "num_blocks"), whole(kind, given, "block_size"), InFlight::running),
           capacity_(static_cast<CapacityPolicy>(whole(kind, given, "capacity_scheduler_policy"))),
           chunks_(static_cast<ChunkPolicy>(whole(kind, given, "context_chunking_policy"))),
           is_chunked_(whole(kind, given, "enable_chunked_context") != 0),
-          seats_(whole(kind, given, "max_batch_size")), most_tokens_(whole(kind, given, "max_num_tokens")),
+          seats_of_batch_(whole(kind, given, "max_batch_size")), seats_(u64{seats_of_batch_} * place.stages), most_tokens_(whole(kind, given, "max_num_tokens")),
           place_(place.requests.size()) {}
 
     void accepts(RequestId request, Time now) override {
@@ -66,9 +64,8 @@ private:
         }
     }
 
-    // All in one order; those that run are paused from its end.
     void take_as_many_as_fit(Time now) {
-        Vector<RequestId> paused;
+        std::vector<RequestId> paused;
         u64 used = 0;
         u64 end = ~u64{0};   // nobody from this place on
         for (std::size_t ran = 0, waited = 0; fitting_.size() < seats_;) {
@@ -113,12 +110,17 @@ private:
         waiting_.pop_front();
     }
 
-    // Decodes, and prompts or pieces of them, in order; the batch has the prompts first.
     void choose(Time now, Batch& batch) {
-        Vector<std::pair<RequestId, u32>> prompts;
-        Vector<RequestId> decoding;
+        std::vector<std::pair<RequestId, u32>> prompts;
+        std::vector<RequestId> decoding;
         u64 tokens = 0;
         for (const RequestId request : fitting_) {
+            if (sequences_[request].flying > 0) {
+                continue;
+            }
+            if (prompts.size() + decoding.size() == seats_of_batch_) {
+                break;
+            }
             const u32 need = missing(request);
             const bool is_decode = decodes(request) && !is_waiting(request);
             if ((is_decode || !is_chunked_) && tokens + need > most_tokens_) {
@@ -197,11 +199,12 @@ private:
     CapacityPolicy capacity_;
     ChunkPolicy chunks_;
     bool is_chunked_;
-    u32 seats_;
+    u32 seats_of_batch_;
+    u64 seats_;
     u64 most_tokens_;
     IdVector<RequestId, u64> place_;   // in the order of arrival here
     u64 next_place_ = 0;
-    Vector<RequestId> fitting_;
+    std::vector<RequestId> fitting_;
 };
 
 std::unique_ptr<Engine> make_tensorrt_llm(const Engine::Place& place, const EngineOptions& given) {
@@ -222,6 +225,7 @@ const RegisteredEngine registered_tensorrt_llm({
         {"capacity_scheduler_policy", 0, 0, "who may enter",
          {"GUARANTEED_NO_EVICT", "MAX_UTILIZATION", "STATIC_BATCH"}},
     },
+    true,
 });
 
 }  // namespace

@@ -1,64 +1,50 @@
-// vLLM's V1 engine: one pass for prompts and decodes, those that run first, chunks that fill the rest.
-//
-// Rules of vLLM 0.33.0 (vllm/v1/core/sched/scheduler.py, kv_cache_manager.py), as are the golden
-// schedules: running requests in order, then waiting ones unless somebody was preempted; without
-// blocks the last that runs (by priority: the worst) begins anew and waits at the head. Beyond
-// vLLM's policies, `fair` lets in the user who was served least (FairQueue).
+// vLLM's V1 engine: running requests in order, then waiting ones unless somebody was preempted:
+// without blocks the last that runs begins anew. Rules of vLLM 0.33.0
+// (vllm/v1/core/sched/scheduler.py, kv_cache_manager.py). Beyond its policies, `fair` lets in the
+// user who was served least (FairQueue).
 #include <algorithm>
 #include <deque>
 #include <memory>
+#include <type_traits>
 
 #include "serving/engine.hpp"
+#include "serving/engines/vllm.hpp"
 #include "serving/fair.hpp"
-#include "serving/kv/paged.hpp"
+#include "serving/kv/hybrid.hpp"
 #include "serving/waiting.hpp"
 
 namespace yantra::serving {
 
 namespace {
 
-// A tier below the device's memory.
-struct Below {
-    u32 blocks = 0;
-    Time per_block = 0;   // to read one
-};
-
-enum class WaitPolicy : u8 { fcfs, priority, fair };
-
-struct Settings {
-    u32 max_num_seqs;
-    u32 max_num_batched_tokens;
-    u32 long_prefill_token_threshold;   // 0: none
-    u32 drafts;
-    bool is_chunked;
-    WaitPolicy policy;
-    double input_weight;    // of a token, for fairness
-    double output_weight;
-    Below host;
-    Below disk;
-    Time pool_per_block;   // 0: none
-};
-
+template <class Kv>
 class Vllm final : public Engine {
 public:
-    Vllm(const Place& place, const Settings& settings, u32 blocks, u32 block_size, bool is_cached)
-        : Engine(place, {false, true}), settings_(settings), kv_(place.requests, blocks, block_size, is_cached),
-          reasons_(place.ledger), fair_(settings.input_weight, settings.output_weight),
-          host_(settings.host.blocks), disk_(settings.disk.blocks) {
-        const auto add = [this](Tier& tier, const Below& below) {
-            if (below.blocks > 0) {
-                kv_.add_tier(&tier, below.per_block);
+    template <class... Groups>
+    Vllm(const Place& place, const vllm::Settings& settings, const vllm::KvOptions& kv, const Groups&... groups)
+        : Engine(place, {false, true}), settings_(settings),
+          kv_(place.requests, kv.blocks, kv.block_size, kv.is_cached, groups...), reasons_(place.ledger),
+          fair_(settings.input_weight, settings.output_weight), host_(settings.host.blocks),
+          disk_(settings.disk.blocks) {
+        if constexpr (std::is_same_v<Kv, PagedKv>) {
+            const auto add = [this](Tier& tier, const vllm::Below& below) {
+                if (below.blocks > 0) {
+                    kv_.add_tier(&tier, below.per_block);
+                }
+            };
+            add(host_, settings.host);
+            add(disk_, settings.disk);
+            if (settings.pool_per_block > 0) {
+                kv_.add_tier(&place.pool, settings.pool_per_block);
             }
-        };
-        add(host_, settings.host);
-        add(disk_, settings.disk);
-        if (settings.pool_per_block > 0) {
-            kv_.add_tier(&place.pool, settings.pool_per_block);
         }
     }
 
     void accepts(RequestId request, Time now) override {
         sequences_[request].computed = sequences_[request].kept;
+        if constexpr (std::is_same_v<Kv, PagedKv>) {
+            kv_.arrives(request);
+        }
         wait(request, false);
         if (ledger_.entries()[request].phase == Phase::queued) {
             reasons_.arrives(request, now);
@@ -77,23 +63,23 @@ public:
         }
     }
 
-    u64 alike(const Batch& batch) override {
+    u64 alike(const Batch& batch, const Batch& /*ahead*/) override {
         if (is_short_ || !batch.only_decodes() || settings_.drafts > 0 || batch.items.size() != running_.size()) {
             return 1;
         }
-        if (!waiting_.empty() && (kv_.is_cached() || is_fair())) {   // another may be first, or fit, the next time
+        if (!stays_out(batch)) {
             return 1;
         }
         u64 most = ~u64{0};
         for (const Item& item : batch.items) {
             most = std::min<u64>(most, requests_.output[item.request] - sequences_[item.request].emitted);
         }
-        return most == 1 ? 1 : until_blocks_end(batch, most);
+        return most == 1 ? 1 : kv_.iterations_that_fit(batch, most);
     }
 
     void ends(const Batch& batch, const Ended& when) override {
         if (when.count > 1) {
-            hold_for_more(batch, when.count);
+            kv_.hold_ahead(batch, when.count);
         }
         has_ended_ = false;
         for (const Item& item : batch.items) {
@@ -111,10 +97,10 @@ public:
 
     void releases(RequestId request) override { kv_.forget(request); }
 
-    Vector<RequestId> loses_all(Time now) override {
+    std::vector<RequestId> loses_all(Time now) override {
         reasons_.plans(now);
         fair_.plans();
-        Vector<RequestId> lost;
+        std::vector<RequestId> lost;
         for (const RequestId request : running_) {
             ledger_.is_preempted(request, now, sequences_[request].computed);
             kv_.forget(request);
@@ -142,10 +128,37 @@ public:
                 u64{kv_.total()} * kv_.size(), kv_.evicted()};
     }
     u32 knows(RequestId request) const override {
-        return const_cast<PagedKv&>(kv_).look_up(request, known_tokens(request)).blocks * kv_.size();
+        Kv& kv = const_cast<Kv&>(kv_);
+        if constexpr (std::is_same_v<Kv, PagedKv>) {
+            kv.arrives(request);
+        }
+        const u32 known = kv.look_up(request, known_tokens(request)).blocks * kv.size();
+        if (requests_.is_stream()) {   // others will be at its place, here or not
+            kv.forget(request);
+        }
+        return known;
     }
 
 private:
+    // Whether nobody who waits can enter before somebody ends.
+    bool stays_out(const Batch& batch) const {
+        if (waiting_.empty() || running_.size() >= settings_.max_num_seqs || budget_ == 0) {
+            return true;
+        }
+        if (!kv_.is_cached() || is_fair()) {   // another may be first
+            return !is_fair();
+        }
+        if constexpr (std::is_same_v<Kv, PagedKv>) {   // it lacks blocks; does it go on to?
+            const RequestId first = waiting_.front();
+            const u32 known = known_tokens(first);
+            const auto is_private = [this](const Item& item) { return kv_.is_private(item.request); };
+            return requests_.adapter[first] == 0 && least(known) == known &&
+                   std::all_of(batch.items.begin(), batch.items.end(), is_private);
+        } else {
+            return false;
+        }
+    }
+
     void fills(Time now, Batch& batch) {
         budget_ = settings_.max_num_batched_tokens;
         threshold_ = running_.size() + waiting_.size() > 1 ? settings_.long_prefill_token_threshold : 0;
@@ -157,7 +170,7 @@ private:
         }
     }
 
-    // Running requests, in order; false if somebody was preempted.
+    // False if somebody was preempted.
     bool go_on(Time now, Batch& batch) {
         bool is_short = false;
         for (std::size_t at = 0; at < running_.size() && budget_ > 0; ++at) {
@@ -170,7 +183,7 @@ private:
             if (tokens == 0) {
                 continue;
             }
-            while (!kv_.hold(request, begun + tokens)) {
+            while (!kv_.hold(request, begun, begun + tokens)) {
                 is_short = true;
                 const std::size_t victim = worst();
                 if (victim == running_.size()) {   // all are in iterations under way
@@ -192,6 +205,16 @@ private:
     }
 
     void admit(Time now, Batch& batch) {
+        note_adapters(batch);
+        std::vector<RequestId> passed_over;
+        let_in(now, batch, passed_over);
+        if (!passed_over.empty()) {
+            reasons_.stops(Obstacle::seats);
+            waiting_.insert(waiting_.begin(), passed_over.begin(), passed_over.end());
+        }
+    }
+    // Others may go before one whose adapter finds no room.
+    void let_in(Time now, Batch& batch, std::vector<RequestId>& passed_over) {
         while (!waiting_.empty()) {
             if (budget_ == 0) {
                 return reasons_.stops(Obstacle::tokens);
@@ -203,16 +226,21 @@ private:
                 bring_least_served();
             }
             const RequestId request = waiting_.front();
+            if (!has_adapter(request) && adapters_.size() >= settings_.adapters) {
+                passed_over.push_back(request);
+                waiting_.pop_front();
+                continue;
+            }
             Sequence& of = sequences_[request];
             const u32 known = known_tokens(request);
-            const PagedKv::Hit hit = of.computed == 0 ? kv_.look_up(request, known) : PagedKv::Hit{};
+            const typename Kv::Hit hit = of.computed == 0 ? kv_.look_up(request, known) : typename Kv::Hit{};
             const u32 cached = of.computed + hit.all() * kv_.size();
             const u32 all = known - cached;
             if (!settings_.is_chunked && (threshold_ > 0 ? std::min(all, threshold_) : all) > budget_) {
                 return reasons_.stops(Obstacle::tokens);
             }
             const u32 tokens = least(all);
-            if (!kv_.hold(request, hit, cached + tokens)) {
+            if (!kv_.hold(request, hit, cached, cached + tokens)) {
                 return reasons_.stops(Obstacle::blocks);
             }
             waiting_.pop_front();
@@ -227,8 +255,24 @@ private:
             batch.reading += hit.reading;
             of.computed = cached;
             running_.push_back(request);
+            if (!has_adapter(request)) {
+                adapters_.push_back(requests_.adapter[request]);
+            }
             add(batch, request, tokens, known);
         }
+    }
+    // Those of the requests that an iteration works on.
+    void note_adapters(const Batch& batch) {
+        adapters_.clear();
+        for (const Item& item : batch.items) {
+            if (!has_adapter(item.request)) {
+                adapters_.push_back(requests_.adapter[item.request]);
+            }
+        }
+    }
+    bool has_adapter(RequestId request) const {
+        const u32 adapter = requests_.adapter[request];
+        return adapter == 0 || std::find(adapters_.begin(), adapters_.end(), adapter) != adapters_.end();
     }
 
     u32 least(u32 tokens) const {
@@ -245,7 +289,7 @@ private:
     }
 
     void take_out(Batch& batch, RequestId request) {
-        Vector<Item> kept;
+        std::vector<Item> kept;
         for (const Item& item : batch.items) {
             if (item.request != request) {
                 kept.push_back(item);
@@ -259,9 +303,8 @@ private:
         }
     }
 
-    // Who is preempted next: by priority, then arrival, the last that no iteration works on.
     std::size_t worst() const {
-        const bool by_priority = settings_.policy == WaitPolicy::priority;
+        const bool by_priority = settings_.policy == vllm::WaitPolicy::priority;
         std::size_t found = running_.size();
         for (std::size_t at = running_.size(); at-- > 0;) {
             if (sequences_[running_[at]].flying > 0) {
@@ -283,13 +326,13 @@ private:
         }
         const Time of_a = ledger_.entries()[a].arrival;
         const Time of_b = ledger_.entries()[b].arrival;
-        return of_a != of_b ? of_a < of_b : a < b;
+        return of_a != of_b ? of_a < of_b : requests_.order(a) < requests_.order(b);
     }
 
     void preempt(std::size_t place, Time now) {
         has_preempted_ = true;
         const RequestId request = running_[place];
-        Vector<RequestId> rest;
+        std::vector<RequestId> rest;
         for (std::size_t at = place + 1; at < running_.size(); ++at) {
             rest.push_back(running_[at]);
         }
@@ -303,8 +346,7 @@ private:
         wait(request, true);
     }
 
-    bool is_fair() const { return settings_.policy == WaitPolicy::fair; }
-    // To the head: the first request of the user who was served least, of equal ones the lowest.
+    bool is_fair() const { return settings_.policy == vllm::WaitPolicy::fair; }
     void bring_least_served() {
         const auto first = std::min_element(waiting_.begin(), waiting_.end(), [this](RequestId a, RequestId b) {
             return fair_.goes_before(requests_.user[a], requests_.user[b]);
@@ -318,7 +360,7 @@ private:
         if (is_fair()) {
             fair_.waits(requests_.user[request]);
         }
-        if (settings_.policy == WaitPolicy::priority) {
+        if (settings_.policy == vllm::WaitPolicy::priority) {
             const auto place = std::upper_bound(waiting_.begin(), waiting_.end(), request,
                                                 [this](RequestId a, RequestId b) { return goes_before(a, b); });
             waiting_.insert(place, request);
@@ -362,79 +404,20 @@ private:
         running_.resize(kept);
     }
 
-    // At most `most` iterations, until one needs more blocks than are free. The first has its blocks.
-    u64 until_blocks_end(const Batch& batch, u64 most) {
-        const u32 size = kv_.size();
-        starts_block_.assign(size, 0);
-        for (const Item& item : batch.items) {
-            ++starts_block_[item.context % size];   // begins a block after size - this iterations
-        }
-        u64 left = kv_.free();
-        const u64 rounds = std::min((most - 1) / size, left / batch.items.size());
-        left -= rounds * batch.items.size();
-        u64 count = 1 + rounds * size;
-        for (; count < most; ++count) {
-            const u32 need = starts_block_[(size - count % size) % size];
-            if (need > left) {
-                break;
-            }
-            left -= need;
-        }
-        return count;
-    }
-
-    // Blocks of the iterations after the first, in the order in which they would be taken.
-    void hold_for_more(const Batch& batch, u64 count) {
-        if (!kv_.is_cached()) {
-            for (const Item& item : batch.items) {
-                ensure(kv_.hold(item.request, item.context + static_cast<u32>(count)), "blocks that were counted");
-            }
-            return;
-        }
-        const u32 size = kv_.size();
-        by_place_.resize(size);
-        for (Vector<u32>& of : by_place_) {
-            of.clear();
-        }
-        for (u32 at = 0; at < batch.items.size(); ++at) {
-            by_place_[batch.items[at].context % size].push_back(at);
-        }
-        for (u64 step = 1; step < count; ++step) {
-            const Vector<u32>& begin = by_place_[(size - step % size) % size];
-            const Vector<u32>& fill = by_place_[(size - (step + 1) % size) % size];
-            std::size_t next = 0;
-            for (const u32 at : begin) {   // in the order of the batch
-                for (; next < fill.size() && fill[next] < at; ++next) {
-                    one_more(batch.items[fill[next]], step);
-                }
-                one_more(batch.items[at], step);
-            }
-            for (; next < fill.size(); ++next) {
-                one_more(batch.items[fill[next]], step);
-            }
-        }
-    }
-    void one_more(const Item& item, u64 step) {
-        const auto tokens = static_cast<u32>(item.context + step + 1);
-        ensure(kv_.hold(item.request, tokens), "blocks that were counted");
-        kv_.publish(item.request, tokens);
-    }
-
-    Settings settings_;
-    PagedKv kv_;
+    vllm::Settings settings_;
+    Kv kv_;
     WaitReasons reasons_;
     FairQueue fair_;
     Tier host_;
     Tier disk_;
-    Vector<RequestId> running_;
+    std::vector<RequestId> running_;
     std::deque<RequestId> waiting_;
+    std::vector<u32> adapters_;    // of this iteration
     u32 budget_ = 0;
     u32 threshold_ = 0;
     bool is_short_ = false;   // of blocks in this plan, so nobody was let in
     bool has_preempted_ = false;
     bool has_ended_ = false;
-    Vector<u32> starts_block_;
-    Vector<Vector<u32>> by_place_;
 };
 
 std::unique_ptr<Engine> make_vllm(const Engine::Place& place, const EngineOptions& given) {
@@ -443,15 +426,21 @@ std::unique_ptr<Engine> make_vllm(const Engine::Place& place, const EngineOption
         return static_cast<Time>(option_of(kind, given, name) * 1000 * ps_per_ns);
     };
     const auto whole = [&](const char* name) { return static_cast<u32>(option_of(kind, given, name)); };
-    const Settings settings{whole("max_num_seqs"), whole("max_num_batched_tokens"),
+    const vllm::Settings settings{whole("max_num_seqs"), whole("max_num_batched_tokens"),
                             whole("long_prefill_token_threshold"), whole("num_speculative_tokens"),
-                            whole("enable_chunked_prefill") != 0, static_cast<WaitPolicy>(whole("scheduling_policy")),
+                            whole("enable_chunked_prefill") != 0,
+                            static_cast<vllm::WaitPolicy>(whole("scheduling_policy")),
+                            whole("max_loras"),
                             option_of(kind, given, "fair_input_weight"),
                             option_of(kind, given, "fair_output_weight"),
                             {whole("host_blocks"), time("host_block_us")}, {whole("disk_blocks"), time("disk_block_us")},
                             time("pool_block_us")};
-    return std::make_unique<Vllm>(place, settings, whole("num_blocks"), whole("block_size"),
-                                  whole("enable_prefix_caching") != 0);
+    const vllm::KvOptions kv{whole("num_blocks"), whole("block_size"), whole("enable_prefix_caching") != 0};
+    const KvGroups groups{whole("full_groups"), whole("window_groups"), whole("window"), whole("state_groups")};
+    if (groups.is_plain()) {
+        return std::make_unique<Vllm<PagedKv>>(place, settings, kv);
+    }
+    return std::make_unique<Vllm<HybridKv>>(place, settings, kv, groups);
 }
 
 const RegisteredEngine registered_vllm({
@@ -467,15 +456,21 @@ const RegisteredEngine registered_vllm({
         {"num_speculative_tokens", 0, 0, "drafts that an iteration checks for each sequence"},
         {"enable_chunked_prefill", 1, 0, "prompts may be cut", {"off", "on"}},
         {"enable_prefix_caching", 1, 0, "equal beginnings are worked out once", {"off", "on"}},
+        {"full_groups", 1, 0, "groups of layers with a block each that keep all tokens"},
+        {"window_groups", 0, 0, "groups of layers that keep a window"},
+        {"window", 0, 0, "its tokens"},
+        {"state_groups", 0, 0, "groups of layers that keep a state, in one block"},
         {"host_blocks", 0, 0, "blocks of KV that the host keeps of what the device gives up"},
         {"host_block_us", 0, 0, "time to read one back, us"},
         {"disk_blocks", 0, 0, "blocks of KV that a disk keeps of what the host gives up"},
         {"disk_block_us", 0, 0, "time to read one back, us"},
         {"pool_block_us", 0, 0, "time to read a block from the pool of all engines, us; 0: it is not used"},
+        {"max_loras", 1, 1, "adapters of weights that an iteration may have"},
         {"scheduling_policy", 0, 0, "who waits and who is preempted", {"fcfs", "priority", "fair"}},
         {"fair_input_weight", 1, 0, "of a token of a prompt, in what a user was served"},
         {"fair_output_weight", 2, 0, "of a token that comes out"},
     },
+    true,
 });
 
 }  // namespace

@@ -1,7 +1,6 @@
-// vLLM before V1: a batch of whole prompts if any may enter, else one token for all that run.
-//
-// Rules of Vidur 7d47513 (vllm_replica_scheduler.py), as are the golden schedules. Kwon et al.,
-// "PagedAttention", SOSP 2023, section 4.5. A new prompt stalls all that run.
+// vLLM before V1: a batch of whole prompts if any may enter, else one token for all that run. Rules
+// of Vidur 7d47513 (vllm_replica_scheduler.py); Kwon et al., "PagedAttention", SOSP 2023, section
+// 4.5.
 #include <memory>
 
 #include "serving/vidur.hpp"
@@ -32,15 +31,15 @@ private:
         while (!waiting_.empty()) {
             const u32 tokens = missing(waiting_.front());
             const u32 known = known_tokens(waiting_.front());
-            if (!fits_new(known)) {
-                return reasons_.stops(Obstacle::blocks);
-            }
             longest = std::max<u64>(longest, tokens);   // prompts are padded to it
             if ((batch.items.size() + 1) * longest > most_tokens_) {
                 return reasons_.stops(Obstacle::tokens);
             }
-            if (!has_seat()) {
+            if (!has_seat(batch)) {
                 return reasons_.stops(Obstacle::seats);
+            }
+            if (!fits_new(known)) {   // last, as decodes change it
+                return reasons_.stops(Obstacle::blocks);
             }
             const RequestId request = start_first(now);
             ensure(kv_.hold(request, known), "blocks that were counted");
@@ -51,7 +50,7 @@ private:
     void decode(Time now, Batch& batch) {
         std::stable_sort(running_.begin(), running_.end(),
                          [this](RequestId a, RequestId b) { return came_before(a, b); });
-        for (std::size_t at = 0; at < running_.size(); ++at) {
+        for (std::size_t at = 0; at < running_.size() && !is_full(batch); ++at) {
             const RequestId request = running_[at];
             if (makes_room(running_, at, now)) {
                 add(batch, request, 1);
@@ -66,8 +65,8 @@ std::unique_ptr<Engine> make_vllm_v0(const Engine::Place& place, const EngineOpt
     return std::make_unique<VllmV0>(place, *find_engine("vllm_v0"), given);
 }
 
-Vector<EngineOption> vllm_v0_options() {
-    Vector<EngineOption> all = vidur_options();
+std::vector<EngineOption> vllm_v0_options() {
+    std::vector<EngineOption> all = vidur_options();
     all.push_back({"max_num_batched_tokens", 4096, 1, "prompts of a batch times the longest of them"});
     return all;
 }
@@ -77,6 +76,7 @@ const RegisteredEngine registered_vllm_v0({
     "vLLM V0: prompts alone and whole before decodes; the last begins anew without blocks",
     make_vllm_v0,
     vllm_v0_options(),
+    true,
 });
 
 }  // namespace

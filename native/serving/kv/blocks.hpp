@@ -1,17 +1,14 @@
-// Blocks: the paged KV of an engine, and its prefix cache.
-//
-// A block that nobody holds waits in a queue: one with known content at its tail, a request's last
-// block first, one without at its head. New blocks are taken from the head and lose their content,
-// so the cache forgets what was used longest ago (vLLM, "Automatic Prefix Caching"; order of vLLM
-// 0.33). Of two blocks with the same content the first is found.
+// Blocks: the paged KV of an engine, and its prefix cache, which forgets what was used longest ago
+// (vLLM, "Automatic Prefix Caching"; order of vLLM 0.33): free blocks queue, those with known
+// content at the tail. Of two blocks with the same content the first is found.
 #pragma once
 
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "base/ensure.hpp"
 #include "base/number_map.hpp"
-#include "base/vector.hpp"
 #include "serving/kv/tiers.hpp"
 
 namespace yantra::serving {
@@ -43,7 +40,6 @@ public:
         blocks_[block].holders = 1;
         return block;
     }
-    // Of one request, in the order of its tokens.
     void give_back(std::span<const BlockId> held) {
         for (std::size_t at = held.size(); at-- > 0;) {
             Block& block = blocks_[held[at]];
@@ -68,7 +64,6 @@ public:
             unlink(block);
         }
     }
-    // Its content is known, and nobody else will ask for it.
     void is_full(BlockId block) { blocks_[block].has_content = true; }
     void has(BlockId block, u64 content) {
         blocks_[block].content = content;

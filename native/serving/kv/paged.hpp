@@ -1,11 +1,11 @@
-// PagedKv: which blocks each sequence holds, by count alone or, with a prefix cache, by number.
-//
-// Trade-off: without a cache blocks are all alike, and a count is a tenth of the work.
+// PagedKv: which blocks each sequence holds, by number with a prefix cache. Trade-off: without one
+// a count is a tenth of the work.
 #pragma once
 
 #include <algorithm>
 
 #include "serving/asked/requests.hpp"
+#include "serving/asked/batch.hpp"
 #include "serving/kv/blocks.hpp"
 
 namespace yantra::serving {
@@ -29,11 +29,18 @@ public:
         is_tiered_ = true;
     }
     bool is_cached() const { return is_cached_; }
+    // Of those that stream nobody names the tokens of another.
+    void arrives(RequestId request) {
+        if (requests_.is_stream()) {
+            held_[request].private_from = private_from(request);
+        }
+    }
+    // Nobody else will find what it emits.
+    bool is_private(RequestId request) const { return held_[request].private_from != none; }
     u32 blocks_for(u64 tokens) const { return static_cast<u32>((tokens + size_ - 1) / size_); }
     u32 held(RequestId request) const { return held_[request].count; }
 
-    // Whole blocks of the first `tokens` of a request that the cache has, at most all but one token.
-    // They are held by nobody on its behalf yet.
+    // Whole blocks, at most all but one token; nobody holds them yet.
     struct Hit {
         u32 blocks = 0;
         u32 idle = 0;      // of them nobody holds
@@ -61,13 +68,15 @@ public:
         }
         return hit;
     }
-    // Blocks for its first `tokens`, the hit among them, if there are enough.
     bool hold(RequestId request, const Hit& hit, u32 tokens) {
         Held& of = held_[request];
         const u32 need = blocks_for(tokens);
         const u32 more = need > of.count + hit.blocks ? need - of.count - hit.blocks : 0;
         if (more + hit.idle > free()) {
             return false;
+        }
+        if (of.count == 0 && more + hit.blocks > 0) {
+            requests_.is_used(request, 1);
         }
         if (!is_cached_) {
             of.count += more;
@@ -89,7 +98,9 @@ public:
         of.known = std::max(of.known, hit.blocks);
         return true;
     }
-    bool hold(RequestId request, u32 tokens) { return hold(request, {}, tokens); }
+    bool hold(RequestId request, u32 tokens) { return hold(request, Hit{}, tokens); }
+    bool hold(RequestId request, u32 /*begun*/, u32 tokens) { return hold(request, Hit{}, tokens); }
+    bool hold(RequestId request, const Hit& hit, u32 /*begun*/, u32 tokens) { return hold(request, hit, tokens); }
     // From now on others find its whole blocks among the first `tokens`.
     void publish(RequestId request, u32 tokens) {
         if (!is_cached_) {
@@ -104,19 +115,72 @@ public:
             }
         }
     }
-    // It comes back, and finds what others do not ask for.
     void give_back(RequestId request) {
         Held& of = held_[request];
         for (u32 at = listed_end(of); at < of.known; ++at) {
             blocks_.has(of.blocks[at], content(request, of, at));
         }
         of.private_from = none;
-        release(of);
+        release(request);
     }
     // It will not come back.
     void forget(RequestId request) {
-        release(held_[request]);
+        release(request);
         held_[request] = {};
+    }
+
+
+    // At most `most` iterations, until one needs more blocks than are free. The first has its blocks.
+    u64 iterations_that_fit(const Batch& batch, u64 most) {
+        const u32 size = size_;
+        starts_block_.assign(size, 0);
+        for (const Item& item : batch.items) {
+            ++starts_block_[item.context % size];   // begins a block after size - this iterations
+        }
+        u64 left = free();
+        const u64 rounds = std::min((most - 1) / size, left / batch.items.size());
+        left -= rounds * batch.items.size();
+        u64 count = 1 + rounds * size;
+        for (; count < most; ++count) {
+            const u32 need = starts_block_[(size - count % size) % size];
+            if (need > left) {
+                break;
+            }
+            left -= need;
+        }
+        return count;
+    }
+
+    // Blocks of the iterations after the first, in the order in which they would be taken.
+    void hold_ahead(const Batch& batch, u64 count) {
+        if (!is_cached_) {
+            for (const Item& item : batch.items) {
+                ensure(hold(item.request, item.context + static_cast<u32>(count)), "blocks that were counted");
+            }
+            return;
+        }
+        const u32 size = size_;
+        by_place_.resize(size);
+        for (std::vector<u32>& of : by_place_) {
+            of.clear();
+        }
+        for (u32 at = 0; at < batch.items.size(); ++at) {
+            by_place_[batch.items[at].context % size].push_back(at);
+        }
+        for (u64 step = 1; step < count; ++step) {
+            const std::vector<u32>& begin = by_place_[(size - step % size) % size];
+            const std::vector<u32>& fill = by_place_[(size - (step + 1) % size) % size];
+            std::size_t next = 0;
+            for (const u32 at : begin) {   // in the order of the batch
+                for (; next < fill.size() && fill[next] < at; ++next) {
+                    one_more(batch.items[fill[next]], step);
+                }
+                one_more(batch.items[at], step);
+            }
+            for (; next < fill.size(); ++next) {
+                one_more(batch.items[fill[next]], step);
+            }
+        }
     }
 
 private:
@@ -124,26 +188,30 @@ private:
         u32 count = 0;
         u32 known = 0;             // of them others find
         u32 private_from = none;   // what only this request has in it begins with this block
-        Vector<BlockId> blocks;    // with a cache
-        Vector<u64> contents;      // of whole blocks, as far as worked out
+        std::vector<BlockId> blocks;    // with a cache
+        std::vector<u64> contents;      // of whole blocks, as far as worked out
     };
 
-    // Blocks from there on are not listed, as nobody else will ask for them. With tiers all are.
     u32 listed_end(const Held& of) const { return is_tiered_ ? none : of.private_from; }
+    u32 private_from(RequestId request) const {
+        const auto content = requests_.content(request);
+        return content.empty() ? 0 : (content.back().end + size_ - 1) / size_;
+    }
     void note_private() {
         for (u32 at = 0; at < requests_.size(); ++at) {
-            const auto content = requests_.content(RequestId(at));
-            const u32 end = content.empty() ? 0 : content.back().end;
-            held_[RequestId(at)].private_from = (end + size_ - 1) / size_;
+            held_[RequestId(at)].private_from = private_from(RequestId(at));
         }
         for (const ContentSpan& span : requests_.spans) {
-            if (span.source >= Requests::own(RequestId(0)) &&
-                span.source < Requests::own(RequestId(requests_.size()))) {
-                held_[RequestId(static_cast<u32>(span.source - Requests::own(RequestId(0))))].private_from = none;
+            if (span.source >= Requests::own_begin && span.source < Requests::own_begin + requests_.size()) {
+                held_[RequestId(static_cast<u32>(span.source - Requests::own_begin))].private_from = none;
             }
         }
     }
-    void release(Held& of) {
+    void release(RequestId request) {
+        Held& of = held_[request];
+        if (of.count > 0) {
+            requests_.is_used(request, -1);
+        }
         if (is_cached_) {
             blocks_.give_back({of.blocks.data(), of.blocks.size()});
             of.blocks.clear();
@@ -164,6 +232,11 @@ private:
             hit.reading += time;
         }
     }
+    void one_more(const Item& item, u64 step) {
+        const auto tokens = static_cast<u32>(item.context + step + 1);
+        ensure(hold(item.request, tokens), "blocks that were counted");
+        publish(item.request, tokens);
+    }
     u64 content(RequestId request, Held& of, u32 block) {
         while (of.contents.size() <= block) {
             const auto at = static_cast<u32>(of.contents.size());
@@ -181,6 +254,8 @@ private:
     bool is_tiered_ = false;
     Blocks blocks_;
     IdVector<RequestId, Held> held_;
+    std::vector<u32> starts_block_;
+    std::vector<std::vector<u32>> by_place_;
 };
 
 }  // namespace yantra::serving

@@ -1,8 +1,10 @@
-// The tree of pages, and who holds which. When a node counts as used is the order of SGLang 0.5.23.
+// The order of use is SGLang 0.5.23's.
 #include "serving/kv/radix.hpp"
 
 #include <algorithm>
 #include <functional>
+#include <unordered_map>
+#include <utility>
 
 #include "base/ensure.hpp"
 
@@ -10,7 +12,6 @@ namespace yantra::serving {
 
 namespace {
 
-// The first position from `begin` on at which two requests differ, at most `end`.
 u32 equal_until(const Requests& requests, RequestId a, RequestId b, u32 begin, u32 end) {
     if (a == b) {
         return end;
@@ -23,7 +24,7 @@ u32 equal_until(const Requests& requests, RequestId a, RequestId b, u32 begin, u
     for (u32 at = begin; at < end;) {
         const bool a_is_own = of_a == all_a.end();
         const bool b_is_own = of_b == all_b.end();
-        if ((a_is_own ? Requests::own(a) : of_a->source) != (b_is_own ? Requests::own(b) : of_b->source)) {
+        if ((a_is_own ? requests.own(a) : of_a->source) != (b_is_own ? requests.own(b) : of_b->source)) {
             return at;
         }
         const u32 until_a = a_is_own ? end : of_a->end;
@@ -123,6 +124,50 @@ u64 RadixTree::give_up(u64 tokens) {
     return gone;
 }
 
+std::vector<u32> RadixTree::by_weight(const std::vector<RadixId>& ends) const {
+    struct Weighed {
+        u64 weight = 0;
+        std::vector<RadixId> children;
+        std::vector<u32> own;
+    };
+    std::unordered_map<u32, Weighed> found;
+    for (u32 place = 0; place < ends.size(); ++place) {
+        found[ends[place].index()].own.push_back(place);
+        bool is_new = found[ends[place].index()].weight++ == 0;
+        for (RadixId at = ends[place]; at != root;) {
+            const RadixId parent = nodes_[at].parent;
+            Weighed& above = found[parent.index()];
+            if (is_new) {
+                above.children.push_back(at);
+            }
+            is_new = above.weight++ == 0;
+            at = parent;
+        }
+    }
+    const auto goes_before = [&](RadixId a, RadixId b) {
+        const u64 of_a = found[a.index()].weight;
+        const u64 of_b = found[b.index()].weight;
+        return of_a != of_b ? of_a > of_b : nodes_[a].place < nodes_[b].place;
+    };
+    std::vector<u32> order;
+    std::vector<std::pair<RadixId, bool>> stack{{root, false}};
+    while (!stack.empty()) {
+        const auto [node, is_over] = stack.back();
+        stack.pop_back();
+        Weighed& of = found[node.index()];
+        if (is_over) {
+            order.insert(order.end(), of.own.begin(), of.own.end());
+            continue;
+        }
+        stack.push_back({node, true});
+        std::sort(of.children.begin(), of.children.end(), goes_before);
+        for (auto child = of.children.rbegin(); child != of.children.rend(); ++child) {
+            stack.push_back({*child, false});
+        }
+    }
+    return order;
+}
+
 RadixId RadixTree::child(RadixId parent, RequestId request, u32 begin) {
     const RadixId* found = children_.find(key_of(parent, request, begin));
     return found == nullptr ? RadixId::none : *found;
@@ -136,7 +181,8 @@ RadixId RadixTree::add(RadixId parent, RequestId request, u32 begin, u32 end) {
         made = unused_.back();
         unused_.pop_back();
     }
-    nodes_[made] = {request, begin, end, 0, 0, parent, ++now_};
+    nodes_[made] = {request, begin, end, 0, 0, parent, ++now_, ++places_};
+    requests_.is_used(request, 1);
     children_.add(key_of(parent, request, begin), made);
     ++nodes_[parent].children;
     unpinned_ += end - begin;
@@ -144,7 +190,7 @@ RadixId RadixTree::add(RadixId parent, RequestId request, u32 begin, u32 end) {
     return made;
 }
 
-// The head is a new node; the tail stays the old one, which requests pin.
+// The tail stays the old one, which requests pin.
 RadixId RadixTree::split(RadixId node, u32 at) {
     const Node before = nodes_[node];
     RadixId* const place = children_.find(key_of(before.parent, before.of, before.begin));
@@ -156,7 +202,8 @@ RadixId RadixTree::split(RadixId node, u32 at) {
         unused_.pop_back();
     }
     *place = head;
-    nodes_[head] = {before.of, before.begin, at, before.pins, 1, before.parent, ++now_};
+    nodes_[head] = {before.of, before.begin, at, before.pins, 1, before.parent, ++now_, before.place};
+    requests_.is_used(before.of, 1);
     nodes_[node].begin = at;
     nodes_[node].parent = head;
     children_.add(key_of(head, before.of, at), node);
@@ -168,6 +215,7 @@ void RadixTree::remove(RadixId node) {
     const Node of = nodes_[node];
     children_.erase(key_of(of.parent, of.of, of.begin));
     unpinned_ -= of.end - of.begin;
+    requests_.is_used(of.of, -1);
     nodes_[node] = {};
     unused_.push_back(node);
     --nodes_[of.parent].children;

@@ -1,15 +1,12 @@
-// RadixKv: pages of KV that requests hold, and a tree of those that hold known content.
-//
-// A node is a run of whole pages, and the content of a request from `begin` to `end`, so a node costs
-// no more than its numbers. Nodes that nobody pins are given up from the leaves, the one used longest
-// ago first and whole (SGLang, Zheng et al., NeurIPS 2024; recency as in SGLang 0.5.23,
-// unified_tree_core.py). Trade-off: the heap of leaves keeps entries that no longer hold until they
-// come up, or are half of it.
+// RadixKv: pages of KV, and a tree of those with known content; a node is a run of whole pages.
+// Leaves that nobody pins are given up, the one used longest ago first (SGLang, Zheng et al.,
+// NeurIPS 2024; 0.5.23, unified_tree_core.py). Trade-off: the heap of leaves keeps stale entries.
 #pragma once
+
+#include <vector>
 
 #include "base/hash.hpp"
 #include "base/number_map.hpp"
-#include "base/vector.hpp"
 #include "serving/asked/requests.hpp"
 
 namespace yantra::serving {
@@ -24,11 +21,11 @@ public:
         RadixId end;      // its last node
         u32 tokens = 0;
     };
-    // The longest known beginning of the whole pages of the first `tokens`; it is used now.
+    // It is used now.
     Path look_up(RequestId request, u32 tokens);
     // Its length; nothing is used.
     u32 knows(RequestId request, u32 tokens);
-    // Afterwards all whole pages of the first `tokens` are known. Of them, as many were before.
+    // Of them, as many were before.
     struct Inserted {
         Path path;
         u32 known = 0;
@@ -38,8 +35,11 @@ public:
     // Up to the root.
     void pin(RadixId node);
     void unpin(RadixId node);
-    // At least as many tokens, if there are; those that nobody pins.
     u64 give_up(u64 tokens);
+
+    // Places of `ends`: depth first, behind their own children, of which those with the most of
+    // `ends` below them come first, then those that are there longest.
+    std::vector<u32> by_weight(const std::vector<RadixId>& ends) const;
 
     u64 unpinned() const { return unpinned_; }   // tokens
     u64 given_up() const { return given_up_; }
@@ -53,6 +53,7 @@ private:
         u32 children = 0;
         RadixId parent;
         u64 used = 0;     // on a clock of its own
+        u64 place = 0;    // among its siblings
     };
     struct Leaf {
         u64 used;
@@ -69,7 +70,6 @@ private:
     RadixId add(RadixId parent, RequestId request, u32 begin, u32 end);
     RadixId split(RadixId node, u32 at);
     void remove(RadixId node);
-    // How far the request goes along with the node, in whole pages.
     u32 shared_until(const Node& node, RequestId request, u32 most) const;
     void use(RadixId node, u64 now);
     bool is_free_leaf(const Node& node) const {
@@ -80,10 +80,11 @@ private:
     const Requests& requests_;
     u32 page_;
     IdVector<RadixId, Node> nodes_;
-    Vector<RadixId> unused_;
+    std::vector<RadixId> unused_;
     NumberMap<RadixId> children_;
-    Vector<Leaf> leaves_;   // a heap, the least recently used first
+    std::vector<Leaf> leaves_;   // a heap, the least recently used first
     u64 now_ = 0;
+    u64 places_ = 0;
     u64 unpinned_ = 0;
     u64 given_up_ = 0;
 };
@@ -99,7 +100,6 @@ public:
     u64 total() const { return u64{total_} * page_; }   // tokens, as all that follow
     u64 free() const { return u64{free_} * page_; }
     u64 free_or_unpinned() const { return free() + tree_.unpinned(); }
-    // Whole pages of so many tokens, in tokens.
     u32 up(u32 tokens) const { return (tokens + page() - 1) / page() * page(); }
     u64 evicted() const { return tree_.given_up(); }
     u32 tokens(RequestId request) const { return held_[request].tokens; }
@@ -108,13 +108,12 @@ public:
         return is_cached_ ? tree_.look_up(request, tokens) : RadixTree::Path{};
     }
     u32 knows(RequestId request, u32 tokens) { return is_cached_ ? tree_.knows(request, tokens) : 0; }
-    // The request begins with what was found, which stays until it gives it back.
+    std::vector<u32> by_weight(const std::vector<RadixId>& ends) const { return tree_.by_weight(ends); }
     void begin(RequestId request, const RadixTree::Path& found);
-    // Gives up what nobody pins until as many are free; false if there are fewer.
+    // False if there are fewer.
     bool make_free(u64 tokens);
     // Precondition: they are free.
     void grow(RequestId request, u32 tokens);
-    // Others find the whole pages of its first `tokens`, and its prompt by itself.
     void publish(RequestId request, u32 tokens);
     void give_back(RequestId request);
 

@@ -1,4 +1,4 @@
-// Pages are free, held, or in the tree and nobody's, whatever comes and goes; what is held stays known.
+// Pages are free, held, or in the tree, whatever comes and goes.
 #include "serving/kv/radix.hpp"
 
 #include <map>
@@ -12,7 +12,6 @@ namespace {
 using namespace yantra;
 using namespace yantra::serving;
 
-// Prompts whose beginnings, in up to three spans, come from few sources.
 Requests made(test::Random& random, u32 count) {
     Requests all;
     all.span_begin.push_back(0);
@@ -23,6 +22,7 @@ Requests made(test::Random& random, u32 count) {
             all.spans.push_back({random.below(3), end});
         }
         all.span_begin.push_back(static_cast<u32>(all.spans.size()));
+        all.adapter.add(0);
         all.prompt.add(1 + end + static_cast<u32>(random.below(30)));
     }
     return all;
@@ -33,7 +33,7 @@ std::vector<u64> content(const Requests& all, RequestId request, u32 tokens) {
     std::vector<u64> found;
     const auto spans = all.content(request);
     for (u32 at = 0; at < tokens; ++at) {
-        u64 source = Requests::own(request);
+        u64 source = all.own(request);
         for (std::size_t span = spans.size(); span-- > 0;) {
             source = at < spans[span].end ? spans[span].source : source;
         }

@@ -1,14 +1,12 @@
-// Tiers: where content goes that a prefix cache gives up, and comes back from.
-//
-// Each tier forgets what was used longest ago, and hands it to the next. A block found there is read
-// into a new block of the device, which takes the tier's time, while layers run. Trade-off: what is
-// written takes no time, and a tier is read whole or not at all by one request.
+// Tiers: where content goes that a prefix cache gives up, the longest unused first; read into a
+// block of the device while layers run. Trade-off: writing takes no time, and a tier is read whole
+// or not at all by one request.
 #pragma once
 
 #include <list>
 #include <unordered_map>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "serving/asked/ids.hpp"
 
 namespace yantra::serving {
@@ -20,7 +18,7 @@ public:
 
     bool has(u64 content) const { return places_.contains(content); }
     void touch(u64 content) { order_.splice(order_.end(), order_, places_.at(content)); }
-    // Returns whether it gave up another, which is then in `lost`.
+    // Whether it gave up another, then in `lost`.
     bool put(u64 content, u64& lost) {
         if (most_ == 0) {
             lost = content;
@@ -65,7 +63,7 @@ public:
             }
         }
     }
-    // The time that reading it takes; `no_time` if no tier has it.
+    // `no_time` if no tier has it.
     Time find(u64 content) const {
         for (const Level& level : levels_) {
             if (level.tier->has(content)) {
@@ -83,7 +81,7 @@ public:
     }
 
 private:
-    Vector<Level> levels_;   // the quickest first
+    std::vector<Level> levels_;   // the quickest first
 };
 
 }  // namespace yantra::serving

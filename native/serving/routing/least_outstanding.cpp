@@ -1,7 +1,5 @@
-// Least outstanding: the engine with fewest requests that have not ended, of equal ones the first.
-//
-// `waiting_first` weighs those that wait by 4, as vLLM's own balancer of data-parallel engines does
-// (vllm/v1/engine/core_client.py).
+// Least outstanding: the engine with fewest requests that have not ended. `waiting_first` weighs
+// those that wait by 4 (vllm/v1/engine/core_client.py).
 #include "serving/routing.hpp"
 
 namespace yantra::serving {

@@ -1,9 +1,6 @@
-// Prefix aware: the engine that knows most of the prompt, unless it is much busier than the idlest.
-//
-// As SGLang's router: the longest match while no engine has 32 requests and 1.1 times as many as
-// the idlest more; else the idlest (sgl-router, cache_aware: balance_abs_threshold 32,
-// balance_rel_threshold 1.1). Trade-off: it asks the engines' own caches, where that router keeps a
-// tree of its own that may be out of date.
+// Prefix aware, as SGLang's router: the longest match while no engine has 32 requests and 1.1 times
+// as many as the idlest more; else the idlest (sgl-router, cache_aware). Trade-off: it asks the
+// engines' own caches.
 #include <algorithm>
 
 #include "serving/routing.hpp"

@@ -1,7 +1,5 @@
-// Random: each engine with the same chance, and the better of two so drawn.
-//
-// Of two the one with fewer requests: the longest queue falls from log n / log log n to log log n
-// (Mitzenmacher, "The power of two choices in randomized load balancing", IEEE TPDS 2001).
+// Random: each engine with the same chance, or the better of two so drawn (Mitzenmacher, IEEE TPDS
+// 2001).
 #include <random>
 
 #include "serving/routing.hpp"

@@ -1,4 +1,4 @@
-// Sticky: a conversation stays where it began, as long as that engine is up; others go to the idlest.
+// Sticky: a conversation stays where it began, while that engine is up.
 #include <unordered_map>
 
 #include "serving/routing.hpp"

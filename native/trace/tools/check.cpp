@@ -1,12 +1,11 @@
-// The checks, one function each.
 #include "trace/tools/check.hpp"
 
 #include <array>
 #include <initializer_list>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "trace/bounds.hpp"
 
 namespace yantra {
@@ -26,7 +25,7 @@ class Checker {
 public:
     Checker(const Trace& trace, const Graph& graph) : trace_(trace), graph_(graph) {}
 
-    Vector<Diagnostic> run() {
+    std::vector<Diagnostic> run() {
         file();
         for (std::uint32_t node = 0; node < graph_.size(); ++node) {
             if (known_type(node)) {
@@ -97,7 +96,6 @@ private:
         }
     }
 
-    // A collective's trace may give chunks instead.
     void size(std::uint32_t node) {
         if (graph_.msg_chunk_cnt.kind_of(node) == IntColumn::absent ||
             graph_.total_chunk_cnt.kind_of(node) == IntColumn::absent) {
@@ -158,7 +156,7 @@ private:
         }
     }
 
-    // From the last record of the id, which gave the body. Searched, as findings are few.
+    // From the last record of the id.
     std::uint64_t byte_offset(std::uint64_t id) const {
         for (std::size_t record = trace_.size(); record-- > 0;) {
             if (trace_.id[record] == id) {
@@ -175,7 +173,7 @@ private:
 
 }  // namespace
 
-Vector<Diagnostic> check(const Trace& trace, const Graph& graph) {
+std::vector<Diagnostic> check(const Trace& trace, const Graph& graph) {
     return Checker(trace, graph).run();
 }
 

@@ -1,4 +1,3 @@
-// Each message is built in its own reused buffer, then appended with its length.
 #include "trace/tools/encode.hpp"
 
 #include <span>
@@ -123,7 +122,7 @@ void PartEncoder::attribute(std::uint32_t field, const Attribute& item, std::uin
     WireWriter(out).block(field, message_);
 }
 
-// The value is a oneof, so it is written even if zero or empty.
+// A oneof, so it is written even if zero or empty.
 void PartEncoder::value(const Attribute& item, std::uint64_t bits) {
     WireWriter out(message_);
     const auto field = static_cast<std::uint32_t>(item.kind);

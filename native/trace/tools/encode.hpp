@@ -1,8 +1,5 @@
-// Encodes a Trace as a Chakra file (layout 0.0.4, not compressed).
-//
-// Trade-off: one fixed form, as protobuf writes it: ascending fields, no default values, packed
-// lists, unknown fields last. Source: MLCommons Chakra schema 0.0.4; framing = a varint length
-// before each message.
+// Encodes a Trace as a Chakra file (layout 0.0.4, not compressed), in one fixed form, as protobuf
+// writes it: ascending fields, no default values, packed lists, unknown fields last.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +13,8 @@ namespace yantra {
 
 std::string encode(const Trace& trace);
 
-// Appends parts of records to a string in file order: a record is its length, id, identity,
-// ctrl_deps, data_deps, times, attributes and foreign fields. Attributes are elements of the
-// trace's `attributes`.
+// In file order: length, id, identity, ctrl_deps, data_deps, times, attributes and foreign fields.
+// Attributes are elements of the trace's `attributes`.
 class PartEncoder {
 public:
     explicit PartEncoder(const Trace& trace) : trace_(trace) {}

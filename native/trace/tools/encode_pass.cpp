@@ -6,8 +6,8 @@
 #include <memory>
 #include <stdexcept>
 #include <string_view>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "trace/schema.hpp"
 
 namespace yantra {
@@ -67,7 +67,6 @@ void write_computation(AttributeWriter& out, const PassOperation& one) {
     }
 }
 
-// Returns the type; writes the attributes that not all kinds have.
 NodeType write_costs(AttributeWriter& out, const PassOperation& one) {
     if (one.comm_type) {
         out.number("comm_type", *one.comm_type);
@@ -114,7 +113,7 @@ void write_place(AttributeWriter& out, const PassOperation& one, std::optional<s
 
 class SegmentWriter {
 public:
-    SegmentWriter(const Vector<PlaceInPass>& places, std::uint32_t number, std::optional<std::int64_t> chunk)
+    SegmentWriter(const std::vector<PlaceInPass>& places, std::uint32_t number, std::optional<std::int64_t> chunk)
         : places_(places), number_(number), chunk_(chunk) {
         block_->add_metadata();
     }
@@ -158,7 +157,6 @@ private:
         }
     }
 
-    // Its predecessor on its chain, which it then ends.
     std::optional<std::uint64_t> predecessor(const PassOperation& one, std::uint64_t place) {
         if (one.computes()) {
             const std::optional<std::uint64_t> before = std::exchange(made_.last_compute, place);
@@ -180,7 +178,7 @@ private:
     }
 
     void follow(std::optional<std::uint64_t> before) {
-        auto waits_in = [&](const Vector<std::uint64_t>& list) {
+        auto waits_in = [&](const std::vector<std::uint64_t>& list) {
             return std::find(list.begin(), list.end(), *before) != list.end();
         };
         if (before && !waits_in(data_) && !waits_in(control_)) {
@@ -197,20 +195,20 @@ private:
         block_->add_node({place, one.name, static_cast<std::int32_t>(type), 0, 0, 0});
     }
 
-    const Vector<PlaceInPass>& places_;
+    const std::vector<PlaceInPass>& places_;
     std::uint32_t number_;
     std::optional<std::int64_t> chunk_;
     std::shared_ptr<Trace> block_ = std::make_shared<Trace>();
     Segment made_;
-    Vector<std::uint64_t> data_, control_;   // of the node being made
+    std::vector<std::uint64_t> data_, control_;   // of the node being made
 };
 
 }  // namespace
 
-EncodedPass encode_pass(const Vector<Vector<PassItem>>& parts, std::optional<std::int64_t> chunk) {
+EncodedPass encode_pass(const std::vector<std::vector<PassItem>>& parts,
+                        std::optional<std::int64_t> chunk) {
     EncodedPass made;
     for (std::uint32_t number = 0; number < parts.size(); ++number) {
-        // A part may wait for a later node of its own, not for a later part.
         for (std::size_t place = 0; place < parts[number].size(); ++place) {
             const std::uint32_t key = parts[number][place].key;
             if (made.places.size() <= key) {

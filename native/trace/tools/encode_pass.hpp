@@ -1,7 +1,5 @@
 // encode_pass: a pass's operations as blocks of Chakra nodes, encoded once and copied many times.
-//
-// Within a block, control dependencies chain the device's computations, and each communicator's
-// collectives. Dependencies on earlier blocks and other passes are listed for the player.
+// Control dependencies chain the device's computations, and each communicator's collectives.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +8,14 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "trace/tools/player.hpp"
 
 namespace yantra {
 
-// Bytes and floating-point operations are of one rank. A collective has a `comm_type`, a send or
-// receive a `peer`; anything else computes, or moves bytes to or from memory beyond the device
-// (`mem_load`, `mem_store`).
+// Of one rank. A collective has a `comm_type`, a send or receive a `peer`; anything else computes,
+// or moves bytes (`mem_load`, `mem_store`).
 struct PassOperation {
     std::string name, kind, phase, unit, dtype, group, peer;
     std::int64_t tensor_flops = 0;
@@ -26,8 +23,8 @@ struct PassOperation {
     std::int64_t repeated_flops = 0;
     std::int64_t bytes_read = 0;
     std::int64_t bytes_written = 0;
-    Vector<std::int64_t> shape;                             // the last of (batch, m, n, k)
-    Vector<std::pair<std::string, std::int64_t>> sizes;     // others, by name
+    std::vector<std::int64_t> shape;                             // the last of (batch, m, n, k)
+    std::vector<std::pair<std::string, std::int64_t>> sizes;     // others, by name
     std::optional<std::int64_t> comm_type;
     std::int64_t size_bytes = 0;
     std::int64_t tag = 0;
@@ -51,8 +48,7 @@ private:
     }
 };
 
-// An operation and the keys it waits for; without a source, of this pass. `follows_all`: also for
-// all earlier computations of the device.
+// Keys without a source are of this pass. `follows_all`: also for all earlier computations.
 struct PassItem {
     struct Wait {
         std::uint32_t key = 0;
@@ -61,17 +57,16 @@ struct PassItem {
     };
     std::uint32_t key = 0;
     const PassOperation* operation = nullptr;
-    Vector<Wait> waits;
+    std::vector<Wait> waits;
     bool follows_all = false;
     std::int64_t holds = 0;      // bytes of buffers from here on,
     std::int64_t releases = 0;   // and until here
 };
 
 struct PassTotals {
-    // A sum of numbers of 63 bits.
     using Sum = unsigned __int128;
 
-    Vector<std::string> groups;         // of its collectives, by first use
+    std::vector<std::string> groups;         // of its collectives, by first use
     Sum model_flops = 0;                     // of matrix products, recomputation excluded
     Sum hardware_flops = 0;                  // all of them
     Sum all_flops = 0;                       // those of vector units too
@@ -80,21 +75,20 @@ struct PassTotals {
     std::int64_t most_saved = 0;             // both at their joint peak
     std::int64_t most_held = 0;
     bool stores = false;                     // whether it moves activations beyond the device
-    Vector<std::uint32_t> messages;     // places of sends and receives
+    std::vector<std::uint32_t> messages;     // places of sends and receives
     std::optional<std::uint32_t> too_early;  // a place that waits for one not before it
 };
 
-// Not yet placed: its segments, and where each key is.
 struct EncodedPass {
-    Vector<Segment> segments;
-    Vector<PlaceInPass> places;
+    std::vector<Segment> segments;
+    std::vector<PlaceInPass> places;
 };
 
-// Items in order. Throws std::overflow_error beyond 63 bits.
+// Throws std::overflow_error beyond 63 bits.
 PassTotals totals_of(std::span<const PassItem> items);
 
-// Encodes each part as a segment. `chunk`: none behind all passes. Throws std::invalid_argument for
-// an invalid tag, or for waiting on an operation not in the pass.
-EncodedPass encode_pass(const Vector<Vector<PassItem>>& parts, std::optional<std::int64_t> chunk);
+// `chunk`: none behind all passes. Throws std::invalid_argument.
+EncodedPass encode_pass(const std::vector<std::vector<PassItem>>& parts,
+                        std::optional<std::int64_t> chunk);
 
 }  // namespace yantra

@@ -1,8 +1,8 @@
-// Totals of a pass in one walk: groups, products, memory and messages.
+// Totals of a pass in one walk.
 #include <algorithm>
 #include <stdexcept>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "trace/tools/encode_pass.hpp"
 
 namespace yantra {
@@ -40,7 +40,7 @@ void add_memory(PassTotals& to, std::int64_t& most, const PassItem& item) {
 
 PassTotals totals_of(std::span<const PassItem> items) {
     PassTotals made;
-    Vector<std::uint32_t> place;   // by key, one more
+    std::vector<std::uint32_t> place;   // by key, one more
     std::int64_t most = 0;
     for (std::uint32_t at = 0; at < items.size(); ++at) {
         const PassItem& item = items[at];

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <stdexcept>
-
-#include "base/vector.hpp"
+#include <vector>
 
 namespace yantra {
 
 void Player::play(std::span<const std::uint32_t> passes, std::span<const std::int64_t> microbatches,
                   std::span<const std::pair<std::uint32_t, std::uint32_t>> turns, std::int64_t tags_each) {
-    Vector<Played> played(passes.size());
+    std::vector<Played> played(passes.size());
     for (std::size_t at = 0; at < passes.size(); ++at) {
         played[at].pass = passes[at];
     }
@@ -131,7 +130,7 @@ std::uint64_t* Player::last_of(const std::string& group) {
     return nullptr;
 }
 
-// Chunks and micro-batches are fewer than 2^20 together (plan/check.py).
+// Fewer than 2^20 together (plan/check.py).
 std::uint64_t Player::name_of(PassSource direction, std::uint32_t chunk, std::int64_t microbatch) {
     return static_cast<std::uint64_t>(microbatch) << 32U | std::uint64_t{chunk} << 1U |
            std::uint64_t{direction == PassSource::backward};

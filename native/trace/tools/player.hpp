@@ -1,9 +1,5 @@
-// Player: the template of a pipeline device, as copies of the passes that it plays.
-//
-// A pass is segments, contiguous blocks of nodes. A copy is tied to earlier ones by control
-// dependencies, as in encode_pass.hpp, and by dependencies on other passes of its micro-batch.
-//
-// Trade-off: passes refer to each other by keys, which are looked up for each copy.
+// Player: the template of a pipeline device, as copies of the passes that it plays
+// (encode_pass.hpp). Trade-off: passes refer to each other by keys, looked up for each copy.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +9,16 @@
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "trace/tools/stamp.hpp"
 
 namespace yantra {
 
-// Of a dependency that is not an earlier part of the pass.
 enum class PassSource : std::uint8_t { forward, backward, neighbour, reductions };
 
 struct Segment {
-    // On an earlier segment: the node's place, the segment, the place there.
+    // The node's place, the segment, the place there.
     struct Inner {
         std::uint64_t place = 0;
         std::uint32_t segment = 0;
@@ -37,7 +32,6 @@ struct Segment {
         std::uint32_t key = 0;
         bool is_control = false;
     };
-    // A communicator's chain: its first and last collective.
     struct Chain {
         std::string group;
         std::uint64_t first = 0;
@@ -45,19 +39,18 @@ struct Segment {
     };
     std::shared_ptr<const Trace> block;
     std::optional<std::uint64_t> first_compute, last_compute;   // places
-    Vector<Chain> chains;
-    Vector<std::uint64_t> starts;   // places that wait for all earlier computations
-    Vector<Inner> inner;
-    Vector<Outer> outer;
+    std::vector<Chain> chains;
+    std::vector<std::uint64_t> starts;   // places that wait for all earlier computations
+    std::vector<Inner> inner;
+    std::vector<Outer> outer;
 };
 
-// A segment, and a place in it.
 using PlaceInPass = std::pair<std::uint32_t, std::uint64_t>;
 
 struct PassCopy {
-    Vector<Segment> segments;
-    Vector<PlaceInPass> places;        // by key
-    Vector<std::uint32_t> blocking;    // keys of what the device waits for after the pass
+    std::vector<Segment> segments;
+    std::vector<PlaceInPass> places;        // by key
+    std::vector<std::uint32_t> blocking;    // keys of what the device waits for after the pass
     std::optional<PassSource> direction;    // by which others look for it: forward or backward
     std::optional<PassSource> neighbour;    // the direction of the pass that makes its tensor on this device,
     std::optional<std::uint32_t> beside;    // and its chunk
@@ -66,19 +59,18 @@ struct PassCopy {
 
 class Player {
 public:
-    // Collectives of these groups are those of gradients.
-    Player(const Trace& head, Vector<std::string> gradient_groups)
+    Player(const Trace& head, std::vector<std::string> gradient_groups)
         : stamper_(head), gradient_groups_(std::move(gradient_groups)) {}
 
     std::uint32_t add(PassCopy pass) {
         passes_.push_back(std::move(pass));
         return static_cast<std::uint32_t>(passes_.size() - 1);
     }
-    // Plays a pass of a micro-batch, or several with interleaved segments: the pass and segment of
-    // each turn. Throws std::invalid_argument if a pass waits for one not played.
+    // The pass and segment of each turn. Throws std::invalid_argument if a pass waits for one not
+    // played.
     void play(std::span<const std::uint32_t> passes, std::span<const std::int64_t> microbatches,
               std::span<const std::pair<std::uint32_t, std::uint32_t>> turns, std::int64_t tags_each);
-    // Plays what comes once a step, after its passes; another step may follow.
+    // Another step may follow.
     void finish(std::uint32_t pass);
 
     Stamper& stamper() { return stamper_; }
@@ -87,7 +79,7 @@ public:
 private:
     struct Played {
         std::uint32_t pass = 0;
-        Vector<std::uint64_t> firsts;   // ids of the first nodes of its segments
+        std::vector<std::uint64_t> firsts;   // ids of the first nodes of its segments
     };
 
     void stamp(const Segment& segment, Played& played, std::optional<std::int64_t> microbatch,
@@ -99,12 +91,12 @@ private:
     static std::uint64_t name_of(PassSource direction, std::uint32_t chunk, std::int64_t microbatch);
 
     Stamper stamper_;
-    Vector<std::string> gradient_groups_;
-    Vector<PassCopy> passes_;
-    Vector<StampEdge> edges_;       // of the copy being made
+    std::vector<std::string> gradient_groups_;
+    std::vector<PassCopy> passes_;
+    std::vector<StampEdge> edges_;       // of the copy being made
     std::optional<std::uint64_t> computed_;
-    Vector<std::pair<std::string, std::uint64_t>> communicated_;   // the last of each group, by first use
-    Vector<std::uint64_t> blocking_;
+    std::vector<std::pair<std::string, std::uint64_t>> communicated_;   // the last of each group, by first use
+    std::vector<std::uint64_t> blocking_;
     std::unordered_map<std::uint64_t, Played> played_;
 };
 

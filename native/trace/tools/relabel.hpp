@@ -1,5 +1,4 @@
-// A training step's block moved to other layers: names, the attributes `layer` and `chunk`, and
-// tags.
+// A block moved to other layers: names, `layer`, `chunk`, and tags.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +10,7 @@
 namespace yantra {
 
 // With `layers` 2, `layers.7` becomes `layers.9` at the start of a name or after a space. Tags
-// below `first_inner` move by `tags`, others by `inner_tags`. Every `chunk` becomes `chunk`.
+// below `first_inner` move by `tags`, others by `inner_tags`.
 struct Relabel {
     std::int64_t layers = 0;
     std::int64_t chunk = 0;

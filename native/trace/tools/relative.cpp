@@ -85,7 +85,6 @@ private:
         }
     }
 
-    // Keeps the rest of the attribute added last.
     void keep_rest(const Attribute& item) {
         if (!trace_.docs.empty()) {
             out_.set_doc(trace_.doc_of(item));

@@ -1,13 +1,12 @@
-// Relative traces: templates for many ranks, with names for groups and expressions for peers.
-//
-// Both are plain text here; the caller supplies ids and ranks.
+// Relative traces: templates for many ranks, with names for groups and expressions for peers, as
+// text.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "trace/trace.hpp"
 
 namespace yantra {
@@ -16,8 +15,8 @@ inline constexpr const char* peer_attribute = "comm_peer";
 
 // Names in order of first appearance.
 struct RelativeNames {
-    Vector<std::string> groups;  // "pg_name" of collectives, sends and receives
-    Vector<std::string> peers;   // "comm_peer" of sends and receives
+    std::vector<std::string> groups;  // "pg_name" of collectives, sends and receives
+    std::vector<std::string> peers;   // "comm_peer" of sends and receives
 };
 
 RelativeNames relative_names(const Trace& trace);
@@ -29,12 +28,10 @@ struct Meaning {
     std::unordered_map<std::string, std::uint32_t> peers;
 };
 
-// One rank's trace, with group ids, comm_src and comm_dst. Throws std::invalid_argument for a name
-// or expression without meaning.
+// With group ids, comm_src and comm_dst. Throws std::invalid_argument.
 Trace resolve(const Trace& trace, const Meaning& meaning);
 
-// Each collective waits for the previous one in the file: ASTRA-sim gives a rank one communication
-// slot, so different orders on two ranks would deadlock.
+// ASTRA-sim gives a rank one communication slot, so different orders on two ranks would deadlock.
 Trace with_collectives_in_order(const Trace& trace);
 
 }  // namespace yantra

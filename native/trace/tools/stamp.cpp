@@ -1,12 +1,12 @@
-// Everything is checked before the first byte is written, so that a refused copy has no effect.
+// A refused copy has no effect.
 #include "trace/tools/stamp.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "base/wire_writer.hpp"
 
 namespace yantra {
@@ -72,7 +72,7 @@ const Stamper::Changes& Stamper::checked(const std::shared_ptr<const Trace>& tra
     }
     check_order(*trace);
     Changes changes{trace, {}};
-    Vector<Change> of_name;   // an attribute's name is a number
+    std::vector<Change> of_name;   // an attribute's name is a number
     for (const std::string& name : trace->attribute_names.names()) {
         of_name.push_back(change_of(name));
     }
@@ -164,8 +164,9 @@ void Stamper::deps(PartEncoder& parts, const Stamps::Copy& copy, std::span<const
     }
 }
 
-std::uint64_t Stamper::stamp(const std::shared_ptr<const Trace>& trace, Vector<StampEdge> edges,
-                             std::optional<std::int64_t> microbatch, std::int64_t tag_base) {
+std::uint64_t Stamper::stamp(const std::shared_ptr<const Trace>& trace,
+                             std::vector<StampEdge> edges, std::optional<std::int64_t> microbatch,
+                             std::int64_t tag_base) {
     const Changes& changes = checked(trace);
     check(*trace, changes, edges, microbatch, tag_base);
     std::ranges::stable_sort(edges, {}, &StampEdge::place);

@@ -1,7 +1,4 @@
-// Stamper: makes a long trace of copies of short blocks.
-//
-// A copy is checked at once and written on request: it reuses its block's bytes except ids,
-// dependencies and two attributes. Until then memory is that of the distinct blocks.
+// Stamper: makes a long trace of copies of short blocks, checked at once and written on request.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +7,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "trace/stamps.hpp"
 #include "trace/tools/encode.hpp"
 
@@ -19,13 +16,11 @@ namespace yantra {
 
 class Stamper {
 public:
-    // The trace takes the metadata of `head`.
     explicit Stamper(const Trace& head);
 
-    // Appends a copy of the block (ids 0, 1, …); returns its first id. Sets "microbatch" and adds
-    // `tag_base` to "comm_tag". Throws std::invalid_argument, without effect, if the block or an
-    // edge does not fit.
-    std::uint64_t stamp(const std::shared_ptr<const Trace>& block, Vector<StampEdge> edges,
+    // Returns its first id. Sets "microbatch" and adds `tag_base` to "comm_tag". Throws
+    // std::invalid_argument, without effect.
+    std::uint64_t stamp(const std::shared_ptr<const Trace>& block, std::vector<StampEdge> edges,
                         std::optional<std::int64_t> microbatch, std::int64_t tag_base);
 
     std::uint64_t size() const { return stamps_.size; }
@@ -37,7 +32,6 @@ private:
     enum class Change : std::uint8_t { none, microbatch, tag };
     static Change change_of(const std::string& attribute);
 
-    // Constant bytes, then an attribute that changes.
     struct Piece {
         std::size_t end = 0;  // in `bytes`; begins where the piece before ends
         Change change = Change::none;
@@ -47,8 +41,8 @@ private:
     struct Block {
         std::shared_ptr<const Trace> trace;
         std::string bytes;
-        Vector<Piece> pieces;
-        Vector<std::size_t> first_piece;  // n + 1; the first piece of a node is its identity
+        std::vector<Piece> pieces;
+        std::vector<std::size_t> first_piece;  // n + 1; the first piece of a node is its identity
     };
 
     struct Changed {
@@ -58,7 +52,7 @@ private:
     };
     struct Changes {
         std::shared_ptr<const Trace> block;  // held, so that no other block takes its address
-        Vector<Changed> all;
+        std::vector<Changed> all;
     };
 
     const Changes& checked(const std::shared_ptr<const Trace>& trace);
@@ -74,7 +68,7 @@ private:
     std::string head_;
     bool has_complete_order_ = false;
     std::string record_;
-    Vector<std::uint64_t> ids_;
+    std::vector<std::uint64_t> ids_;
 };
 
 }  // namespace yantra

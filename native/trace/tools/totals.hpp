@@ -1,13 +1,11 @@
-// Totals of a trace: computation by class and phase, communication by kind and group, and live
-// activations.
-//
-// Trade-off: activations are counted in file order, while a run may overlap them.
+// Totals of a trace: computation, communication, and live activations. Trade-off: activations are
+// counted in file order, while a run may overlap them.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "trace/trace.hpp"
 
 namespace yantra {
@@ -29,13 +27,13 @@ struct CommunicationTotal {
 };
 
 struct Totals {
-    Vector<ComputeTotal> compute;
-    Vector<CommunicationTotal> communication;
+    std::vector<ComputeTotal> compute;
+    std::vector<CommunicationTotal> communication;
     std::int64_t activations_peak = 0;            // bytes
-    Vector<std::int64_t> activations;  // peak in each part of the trace, in order
+    std::vector<std::int64_t> activations;  // peak in each part of the trace, in order
 };
 
-// `parts`: equal parts of the trace for `activations`. Sums wrap at 2^64.
+// Equal parts of the trace for `activations`. Sums wrap at 2^64.
 Totals total(const Trace& trace, std::size_t parts);
 
 }  // namespace yantra

@@ -35,7 +35,6 @@ void Background::send(const BackgroundFlow& flow) {
     flows_.send(number, flow.from, flow.to, flow.bytes, 0);
 }
 
-// Work ended at a tick since which no network event came.
 void Background::stop_if_done() {
     const std::optional<u64> done = engine_.done_at ? engine_.done_at() : std::nullopt;
     if (!done) {

@@ -1,7 +1,5 @@
-// Background traffic in the flow network: it shares links, and nobody waits for it.
-//
-// A chain of events. After all work it begins nothing, and flows under way end with the bytes
-// carried, so that no link is used after the run.
+// Background traffic in the flow network: it shares links, and nobody waits for it. After all work
+// it begins nothing.
 #pragma once
 
 #include "network/flow/level/flows.hpp"
@@ -37,7 +35,7 @@ private:
 
     Common& all_;
     Flows& flows_;
-    const Vector<BackgroundFlow>& given_;
+    const std::vector<BackgroundFlow>& given_;
     const Engine& engine_;
     std::size_t next_ = 0;
     bool is_over_ = false;   // as all work is done

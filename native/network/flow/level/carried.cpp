@@ -23,7 +23,7 @@ void Carried::add(RouteId route, i64 bytes, u64 messages) {
     });
 }
 
-Vector<LinkUse> Carried::rounded() && {
+std::vector<LinkUse> Carried::rounded() && {
     for (u32 link = 0; link < use_.size(); ++link) {
         use_[LinkId(link)].bytes += static_cast<u64>(std::llround(divided_bytes_[LinkId(link)] + nudge_bytes));
     }

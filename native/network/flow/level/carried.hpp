@@ -19,7 +19,6 @@ public:
             use_[link].busy_ticks += ticks;
         }
     }
-    // A flow holds the links of its route.
     void begins(RouteId route, u64 tick) {
         for (LinkId link : routes_.links(route)) {
             if (flows_over_[link]++ == 0) {
@@ -39,7 +38,7 @@ public:
             }
         }
     }
-    Vector<LinkUse> rounded() &&;
+    std::vector<LinkUse> rounded() &&;
 
 private:
     const Routes& routes_;

@@ -31,8 +31,7 @@ public:
     void schedule(const Notice& notice) { queue_.schedule(now(), notice); }
 
 private:
-    // Times that are whole or half ticks must not fall either way by rounding: rounding is shifted
-    // by this.
+    // Times that are whole or half ticks must not fall either way by rounding.
     static constexpr double nudge_ticks = 1.0 / 1024.0;
 
     TimeScale scale_;

@@ -6,8 +6,8 @@ namespace yantra::inline YANTRA_RUN::flow {
 
 namespace {
 
-Vector<double> rates_of(const Ways& ways) {
-    Vector<double> rates(ways.links());
+std::vector<double> rates_of(const Ways& ways) {
+    std::vector<double> rates(ways.links());
     for (u32 link = 0; link < rates.size(); ++link) {
         const double rate = ways.bytes_per_ns(link);
         rates[link] = std::isfinite(rate) ? rate : 0.0;   // no flow shares a link without limit

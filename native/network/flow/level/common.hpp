@@ -1,4 +1,4 @@
-// What all parts of the flow network share: time, links and their flows, and messages under way.
+// What all parts of the flow network share.
 #pragma once
 
 #include <memory>
@@ -15,13 +15,11 @@ namespace yantra::inline YANTRA_RUN::flow {
 struct Common {
     Common(const NetworkSetup& setup, std::unique_ptr<Ways> ways, const Options& options);
 
-    // Once a tick, after all its changes.
     void settle_later() {
         if (!std::exchange(is_settling, true)) {
             clock.schedule(clock.now(), Kind::settles, 0);
         }
     }
-    // As flows count: never before the last change of theirs.
     double flows_now_ns() const { return std::max(clock.now_ns(), sharing.now_ns()); }
     void note_carried(const Part& part, u64 bytes, u64 until);
 

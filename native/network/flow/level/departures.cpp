@@ -9,7 +9,7 @@ namespace yantra::inline YANTRA_RUN::flow {
 
 namespace {
 
-// The sender asks again after ends this close: rates are about to change.
+// Rates are about to change.
 constexpr double at_once_ns = 2.0 / 1000.0;
 
 }  // namespace
@@ -56,8 +56,8 @@ void Departures::answer(TransitId number) {
     }
 }
 
-// An estimate: until its flow begins, a latency after sending, links count as shared evenly by all
-// sent over them, so that senders do not run ahead of receivers.
+// An estimate: until its flow begins, links count as shared evenly by all sent over them, so that
+// senders do not run ahead.
 double Departures::leaves_ns(const Part& part) {
     if (part.is_over || part.by_formula || part.bytes == 0) {
         return 0.0;

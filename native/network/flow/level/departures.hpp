@@ -1,7 +1,5 @@
-// Departures: when a message has left its sender, a latency before it arrives.
-//
-// Rates change, so a sender asks when the message would be through, and again if it is not. The
-// answers come behind all changes of a tick.
+// Departures: when a message has left its sender, a latency before it arrives. Rates change, so a
+// sender asks when it would be through, and again if it is not.
 #pragma once
 
 #include "network/flow/level/common.hpp"
@@ -14,7 +12,6 @@ public:
 
     void ask(TransitId transit);
     void answer_all();
-    // The part has its line from now on, so its sender asks.
     void ask_when_through(const Part& part);
     void depart(Transit& transit);
 
@@ -23,7 +20,7 @@ private:
     double leaves_ns(const Part& part);
 
     Common& all_;
-    Vector<TransitId> asking_;   // in this tick
+    std::vector<TransitId> asking_;   // in this tick
 };
 
 }  // namespace yantra::inline YANTRA_RUN::flow

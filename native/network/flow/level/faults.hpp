@@ -1,7 +1,5 @@
-// Faults: links that fail, return or change rate, and the messages that wait for them or go another way.
-//
-// Messages on a failed link wait; after the rerouting delay they go on by another way, if any, with
-// their remaining bytes.
+// Faults: links that fail, return or change rate. Messages on a failed link wait; after the
+// rerouting delay they go another way, if any, with their remaining bytes.
 #pragma once
 
 #include "network/flow/level/common.hpp"
@@ -30,7 +28,6 @@ public:
     bool is_cut(RouteId route) const { return changes_.any() && changes_.crosses_avoided(all_.routes.links(route)); }
     // Keeps the bytes left; stays if all ways are cut.
     void take_another_way(PartId part);
-    // Whether it waits for a link from now on.
     void watch(PartId part);
     const Disturbance& disturbance() const { return disturbance_; }
 

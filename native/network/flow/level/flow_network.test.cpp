@@ -1,15 +1,13 @@
-// Links that fail, return or slow down, background traffic beside messages, and links that are crossed by
-// formula, all by hand: a message of 1,000,000 bytes over two links of 10 bytes/ns and 100 ns each takes 200 ns and
-// 100,000 ns. No byte is lost or carried twice.
-//
+// Links that fail, return or slow down, and background traffic, by hand: 1,000,000 bytes over two
+// links of 10 bytes/ns and 100 ns each take 200 ns and 100,000 ns.
 // needs: the parts of a run
-#include "base/vector.hpp"
 #include "network/flow/level/flow_network.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "base/test.hpp"
 
@@ -27,9 +25,8 @@ struct Change {
     double rate;
 };
 
-// Two ranks with so many switches between them; link 4 s goes from rank 0 to switch s, 4 s + 1 on to rank 1, and
-// the two behind them go back.
-NetworkParameters two_ranks(u32 switches, const Vector<Change>& changes, u64 delay_ns, double bytes_per_ns = 10.0) {
+// Link 4 s goes from rank 0 to switch s, 4 s + 1 on to rank 1, and the two behind them go back.
+NetworkParameters two_ranks(u32 switches, const std::vector<Change>& changes, u64 delay_ns, double bytes_per_ns = 10.0) {
     FabricColumns columns;
     columns.ranks = 2;
     columns.kinds = {0, 0};
@@ -63,14 +60,13 @@ NetworkParameters two_ranks(u32 switches, const Vector<Change>& changes, u64 del
 const Semantics semantics{TimeScale::picoseconds(), {}};
 Disturbance disturbance;   // of the last run
 
-// When messages of `bytes` from rank 0 to rank 1 arrive, in ns, that are sent at some times.
-Vector<u64> arrivals(const NetworkParameters& parameters, const Vector<u64>& sent_ns, u64 step,
-                          flow::Options options = {}) {
+std::vector<u64> arrivals(const NetworkParameters& parameters, const std::vector<u64>& sent_ns,
+                          u64 step, flow::Options options = {}) {
     const Grid grid(parameters.dimensions, parameters.tables);
     Engine engine(1);
     FlowNetwork network({parameters, semantics, grid, engine}, std::make_unique<Ways>(parameters, grid), options);
-    Vector<u64> arrived(sent_ns.size(), never_arrived);
-    Vector<u64> departed(sent_ns.size(), never_arrived);
+    std::vector<u64> arrived(sent_ns.size(), never_arrived);
+    std::vector<u64> departed(sent_ns.size(), never_arrived);
     for (u32 at = 0; at < sent_ns.size(); ++at) {
         engine.queue.schedule(1000 * sent_ns[at], {Owner::execution, 0}, at);
     }
@@ -87,7 +83,7 @@ Vector<u64> arrivals(const NetworkParameters& parameters, const Vector<u64>& sen
     }
     const u64 there = static_cast<u64>(std::count_if(arrived.begin(), arrived.end(),
                                                      [](u64 at) { return at != never_arrived; }));
-    const Vector<LinkUse> uses = network.dimensions();
+    const std::vector<LinkUse> uses = network.dimensions();
     if (there == arrived.size()) {
         check(uses[0].bytes == bytes * there && uses[1].bytes == bytes * there, "bytes came or went", step);
         for (std::size_t at = 0; at < arrived.size(); ++at) {
@@ -100,33 +96,33 @@ Vector<u64> arrivals(const NetworkParameters& parameters, const Vector<u64>& sen
 
 struct Case {
     u32 switches;
-    Vector<Change> changes;
+    std::vector<Change> changes;
     u64 delay_ns;
-    Vector<u64> sent_ns;
-    Vector<u64> arrived_ns;
+    std::vector<u64> sent_ns;
+    std::vector<u64> arrived_ns;
     u64 rerouted = 0;   // messages
     u64 waited = 0;
     u64 waited_ns = 0;  // all of them together
 };
 
-Vector<Change> all_of(u32 at_switch, u64 at_ns, double rate) {
-    Vector<Change> changes;
+std::vector<Change> all_of(u32 at_switch, u64 at_ns, double rate) {
+    std::vector<Change> changes;
     for (u32 link = 4 * at_switch; link < 4 * at_switch + 4; ++link) {
         changes.push_back({at_ns, link, rate});
     }
     return changes;
 }
 
-Vector<Change> joined(Vector<Vector<Change>> of) {
-    Vector<Change> all;
-    for (const Vector<Change>& part : of) {
+std::vector<Change> joined(std::vector<std::vector<Change>> of) {
+    std::vector<Change> all;
+    for (const std::vector<Change>& part : of) {
         all.insert(all.end(), part.begin(), part.end());
     }
     return all;
 }
 
-const Vector<Case>& cases() {
-    static const Vector<Case> all{
+const std::vector<Case>& cases() {
+    static const std::vector<Case> all{
         // nothing happens
         {1, {}, 0, {0}, {100'200}},
         // down for 50 us, and no other way
@@ -173,7 +169,6 @@ const Vector<Case>& cases() {
     return all;
 }
 
-// Background flows from rank 0 to rank 1, as long as a message takes alone.
 void background_shares_links_and_delays_nothing_else() {
     struct Beside {
         u64 at_ns;
@@ -221,32 +216,30 @@ void background_shares_links_and_delays_nothing_else() {
 void links_by_formula_are_shared_by_nobody() {
     NetworkParameters parameters = two_ranks(1, {}, 0);
     parameters.formula_groups = {true, true};
-    check(arrivals(parameters, {0, 0, 50'000}, 200) == Vector<u64>{100'200, 100'200, 150'200},
+    check(arrivals(parameters, {0, 0, 50'000}, 200) == std::vector<u64>{100'200, 100'200, 150'200},
           "messages by formula delay each other", 200);
-    // Only the first of the two links is shared.
     parameters.formula_groups = {false, true};
-    check(arrivals(parameters, {0, 0}, 201) == Vector<u64>{200'200, 200'200}, "a shared link is not shared", 201);
-    check(arrivals(parameters, {0}, 202) == Vector<u64>{100'200}, "a message alone misses its formula", 202);
+    check(arrivals(parameters, {0, 0}, 201) == std::vector<u64>{200'200, 200'200}, "a shared link is not shared", 201);
+    check(arrivals(parameters, {0}, 202) == std::vector<u64>{100'200}, "a message alone misses its formula", 202);
 }
 
 void messages_in_order_follow_each_other() {
     flow::Options options;
     options.in_order = true;
     NetworkParameters parameters = two_ranks(1, {}, 0);
-    const Vector<u64> one_after_the_other{100'200, 200'200, 300'200};
+    const std::vector<u64> one_after_the_other{100'200, 200'200, 300'200};
     check(arrivals(parameters, {0, 0, 0}, 300, options) == one_after_the_other, "messages in order share", 300);
-    check(arrivals(parameters, {0, 150'000}, 301, options) == Vector<u64>{100'200, 250'200},
+    check(arrivals(parameters, {0, 150'000}, 301, options) == std::vector<u64>{100'200, 250'200},
           "a message waits for one that is through", 301);
     check(arrivals(parameters, {0, 40'000, 50'000}, 302, options) == one_after_the_other,
           "messages overtake each other", 302);
     parameters.formula_groups = {true, true};
     check(arrivals(parameters, {0, 0, 0}, 303, options) == one_after_the_other, "by formula they do not wait", 303);
-    // Down for 30 us while the first is under way, and for 50 while the second is.
     parameters = two_ranks(1, {{20'200, 0, 0.0}, {50'200, 0, 10.0}, {140'200, 0, 0.0}, {190'200, 0, 10.0}}, 0);
-    check(arrivals(parameters, {0, 0}, 304, options) == Vector<u64>{130'200, 280'200}, "a failure in between", 304);
+    check(arrivals(parameters, {0, 0}, 304, options) == std::vector<u64>{130'200, 280'200}, "a failure in between", 304);
     check(disturbance.waited == 2 && disturbance.waited_ticks == 80'000'000, "what waits in line waits twice", 304);
     parameters = two_ranks(1, {}, 0, std::numeric_limits<double>::infinity());
-    check(arrivals(parameters, {0, 0, 0}, 305, options) == Vector<u64>{200, 200, 200},
+    check(arrivals(parameters, {0, 0, 0}, 305, options) == std::vector<u64>{200, 200, 200},
           "over links without limit a message in line is lost, or takes time", 305);
 }
 

@@ -54,7 +54,6 @@ void Flows::comes(PartId part) {
     }
 }
 
-// One solve for all entries of a tick.
 void Flows::enter_all() {
     if (entering_.empty()) {
         return;
@@ -179,7 +178,7 @@ void Flows::arrive_whole(TransitId number) {
     all_.probe.arrival_scheduled();
 }
 
-// Pending events may name the part and its message, so both keep their numbers.
+// Pending events may name the part and its message.
 void Flows::stop(PartId number, double now_ns, u64 tick) {
     Part& part = all_.parts[number];
     const Route& route = all_.routes[part.route];

@@ -1,7 +1,5 @@
-// Flows: parts of messages, from sending until their bytes are through.
-//
-// A tick's happenings are gathered and done in fixed order (ends, entries, questions), so event
-// order does not matter.
+// Flows: parts of messages, from sending until their bytes are through. A tick's happenings are
+// done in fixed order: ends, entries, questions.
 #pragma once
 
 #include <limits>
@@ -28,10 +26,8 @@ public:
     // By parts_left of the message.
     Alone send(TransitId transit, u32 from, u32 to, u64 bytes, u64 order);
     u32 parts_of(u64 bytes) const;
-    // A part that waits out its latency.
     PartId add(const Part& part);
     void comes(PartId part);
-    // It holds its links from now on, as this flow.
     void holds_links(PartId part, u32 flow);
     // What is through by then.
     void end(double until_ns);
@@ -39,7 +35,6 @@ public:
     void is_through(PartId part);
     // With the bytes carried until then.
     void stop(PartId part, double now_ns, u64 tick);
-    // The last event for ends has come; older ones are void.
     void wake(u32 number) {
         if (number == wake_) {
             all_.settle_later();
@@ -61,9 +56,9 @@ private:
     Departures& departures_;
     Holds& holds_;
     Faults& faults_;
-    Vector<PartId> part_of_;    // by flow
-    Vector<PartId> entering_;   // in this tick
-    Vector<u32> ended_;         // flows
+    std::vector<PartId> part_of_;    // by flow
+    std::vector<PartId> entering_;   // in this tick
+    std::vector<u32> ended_;         // flows
     u32 wake_ = 0;
     double next_end_ns_ = no_end_ns;   // by the last solve
 };

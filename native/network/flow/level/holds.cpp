@@ -77,7 +77,6 @@ void Holds::give_up(u32 learnt, std::span<const u64> through) {
     }
 }
 
-// As if sent then: waiting out the latency, or holding links with the bytes left.
 void Holds::carry_on(const Message& message, Notice arrived, i64 since) {
     const u64 now = all_.clock.now();
     Part part;

@@ -1,7 +1,5 @@
-// Holds: links of the flow network held for a phase among equal ranks (network/held_links.hpp).
-//
-// Only over classes of links with nothing else under way. So a flow that is carried on was alone,
-// and its rate gives what is left.
+// Holds: links of the flow network held for a phase among equal ranks (network/held_links.hpp),
+// with nothing else under way.
 #pragma once
 
 #include "network/flow/level/flows.hpp"
@@ -22,7 +20,6 @@ public:
     void give_up(u32 learnt, std::span<const u64> through) override;
     void carry_on(const Message& message, Notice arrived, i64 since) override;
 
-    // Holders of the route's links must report what is under way.
     void meet(RouteId route) {
         if (all_.is_over_classes) {
             meet_holders(route);
@@ -48,8 +45,8 @@ private:
             u64 bytes = 0;
             u64 times = 0;
         };
-        Vector<Messages> messages;
-        Vector<LinkId> links;     // each once
+        std::vector<Messages> messages;
+        std::vector<LinkId> links;     // each once
         u64 holds = 0;            // that have not been given up
     };
 
@@ -65,7 +62,7 @@ private:
     Lines& lines_;
     IdVector<LinkId, u32> under_way_over_;   // messages
     IdVector<LinkId, Held> held_;
-    Vector<Turn> turns_;
+    std::vector<Turn> turns_;
     Holder* holder_ = nullptr;
 };
 

@@ -1,5 +1,4 @@
-// KnownWays: gives distinct ways ids. Two arrays hold them, so a million take few allocations; a way
-// is read piecewise.
+// KnownWays: gives distinct ways ids, held in two arrays.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +32,6 @@ public:
     }
     double latency_ns(RouteId way) const { return ways_[way.index()].latency_ns; }
 
-    // That of size() if the way is new.
     RouteId id(const Way& way) {
         u64 hash = way.links.size();
         for (u32 link : way.links) {

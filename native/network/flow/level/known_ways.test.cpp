@@ -1,14 +1,15 @@
-// A way keeps its number and what it is made of; what differs in anything has another.
+// A way keeps its number; what differs in anything has another.
+#include <vector>
+
 #include "network/flow/level/known_ways.hpp"
 
 #include "base/test.hpp"
-#include "base/vector.hpp"
 
 int main() {
     using namespace yantra;
     test::Random random(0);
     flow::KnownWays known;
-    Vector<Way> slow;
+    std::vector<Way> slow;
     for (u64 step = 0; step < 20'000; ++step) {
         Way way;
         way.latency_ns = static_cast<double>(random.below(2));

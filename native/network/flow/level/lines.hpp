@@ -1,8 +1,5 @@
-// Lines: messages between two places one by one, as on one connection: those of each collective, or all.
-//
-// If they shared links, a late rank would send its backlog at once, each message at a fraction of
-// the rate, with successors waiting for all: a ring late once would stay late by a multiple. Also,
-// parallel chunks would wait out each latency together; in order, one sends while another waits.
+// Lines: messages between two places one by one, as on one connection: those of each collective, or
+// all. If they shared links, a ring late once would stay late by a multiple.
 #pragma once
 
 #include "base/never.hpp"
@@ -15,10 +12,8 @@ class Lines {
 public:
     explicit Lines(Common& all) : all_(all) {}
 
-    // If not, the part has the line until it arrives.
     bool waits(PartId part);
     void has_its_own(PartId part);
-    // The part that has its line now, or none.
     PartId pass_on(PartId part);
 
 private:

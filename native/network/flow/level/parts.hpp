@@ -1,4 +1,4 @@
-// What is under way on the flow network: messages, and their parts, each on its way.
+// What is under way: messages, and their parts, each on its way.
 #pragma once
 
 #include "base/never.hpp"

@@ -37,8 +37,8 @@ RouteId Routes::known() {
 
 void Routes::add() {
     Route route;
-    Vector<u32> links;
-    Vector<double> shares;
+    std::vector<u32> links;
+    std::vector<double> shares;
     double shared_bytes_per_ns = std::numeric_limits<double>::infinity();
     for (std::size_t at = 0; at < way_.links.size(); ++at) {
         const u32 link = way_.links[at];

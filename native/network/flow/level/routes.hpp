@@ -1,4 +1,4 @@
-// Routes: each way that messages take once, and its class among the flows that share links.
+// Routes: each way that messages take once, and its class among flows.
 #pragma once
 
 #include <limits>
@@ -31,10 +31,8 @@ public:
           are_parted_(ways.by_packet() && !ways.divides()),
           loads_(loads) {}
 
-    // Whether messages go in parts, each on its way.
     bool are_parted() const { return are_parted_; }
     RouteId between(u32 from, u32 to, u32 packet);
-    // From now on without these links, where possible.
     void avoid(const std::vector<bool>& links);
 
     const Route& operator[](RouteId route) const { return routes_[route.index()]; }

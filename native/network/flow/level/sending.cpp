@@ -23,8 +23,7 @@ void Sending::count(Part& part, bool is_sending) {
     }
 }
 
-// The route where a line starts or stops sending, or none. It stops where it started, even after
-// reroutes.
+// It stops where it started, even after reroutes.
 RouteId Sending::changes_line(const Part& part, bool is_sending) {
     const u64 key = line_of(part);
     Sent* const sent = in_line_.find(key);

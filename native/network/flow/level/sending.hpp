@@ -1,7 +1,5 @@
-// Sending: the flows that have not left their senders, as routings by load and senders see them.
-//
-// They count from sending on, so that simultaneous flows see each other; those that follow each
-// other on a connection load a link as one.
+// Sending: the flows that have not left their senders, as routings by load see them; those that
+// follow each other on a connection load a link as one.
 #pragma once
 
 #include "base/ids.hpp"
@@ -17,9 +15,7 @@ public:
     Sending(const Ways& ways, const Routes& routes, bool in_order)
         : ways_(ways), routes_(routes), in_order_(in_order), over_(ways.links()) {}
 
-    // Whether it waits for others between its two places.
     bool follows(const Part& part) const { return in_order_ || static_cast<u32>(part.order) != 0; }
-    // Of those that do; parts of one number share it.
     u64 line_of(const Part& part) const;
 
     // Flows for each byte per ns.
@@ -28,7 +24,6 @@ public:
     void stops(Part& part) { count(part, false); }
 
 private:
-    // Messages not known to have left; on the route they count as one.
     struct Sent {
         u32 count = 0;
         RouteId route;

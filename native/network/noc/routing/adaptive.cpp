@@ -1,8 +1,6 @@
-// adaptive: any shortest way, with escape VCs in dimension order (Duato, "A new theory of
-// deadlock-free adaptive routing in wormhole networks", IEEE TPDS 1993). VC 0 (on rings VC 1 for
-// the other half) is for escapes, and a packet on one stays there. Packets of several flits take
-// only empty VCs, as the proof requires. Trade-off: VCs idle while credits return, so it needs more
-// of them than xy.
+// adaptive: any shortest way, with escape VCs in dimension order (Duato, IEEE TPDS 1993): VC 0, on
+// rings VC 1 for the other half. Packets of several flits take only empty VCs. Trade-off: it needs
+// more VCs than xy.
 #include <memory>
 #include <stdexcept>
 #include <string>

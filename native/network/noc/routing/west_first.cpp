@@ -1,7 +1,6 @@
 // west_first: down in dimension 0 first, then any shortest way, by the port with the emptiest
-// buffers (Glass and Ni, "The turn model for adaptive routing", ISCA 1992: of a 2D mesh's eight
-// turns the two into the west are forbidden, which leaves no circle with any number of VCs).
-// Trade-off: half of the pairs have one way.
+// buffers (Glass and Ni, "The turn model for adaptive routing", ISCA 1992). Trade-off: half of the
+// pairs have one way.
 #include <memory>
 #include <stdexcept>
 

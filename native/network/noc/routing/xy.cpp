@@ -1,6 +1,5 @@
-// xy: dimension order, lowest first. A ring's VCs are halved at the dateline (Dally and Seitz
-// 1987), so it needs two. Trade-off: one way a pair, so patterns such as transpose use few
-// channels.
+// xy: dimension order, lowest first; a ring's VCs are halved at the dateline (Dally and Seitz
+// 1987). Trade-off: one way a pair.
 #include <memory>
 #include <stdexcept>
 #include <string>

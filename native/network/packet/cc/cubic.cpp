@@ -13,8 +13,8 @@
 // round trip.
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "network/packet/tcp.hpp"
 
 namespace yantra::packet {

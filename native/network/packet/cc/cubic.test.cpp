@@ -11,8 +11,6 @@ using test::check;
 
 namespace {
 
-// A loss with so many packets in the window and in flight, found at second `from`, and a full ACK
-// of it.
 void lose(TcpTrace& trace, u64 from, u64 packets) {
     trace.sends_to(from + packets * 1000);
     trace.duplicates(3);

@@ -1,15 +1,10 @@
-// DCQCN: the rate is cut by marks and recovers by a timer (Zhu et al., "Congestion control for large-scale RDMA
-// deployments", SIGCOMM 2015).
-//
-// alpha estimates how much is marked; a cut is r (1 - alpha / 2), and the rate then goes half way
-// to the target each time, the target rising after some steps (section 5). With `by_timer`, as in
-// NICs and the ns-3 fork, cuts come with a timer and no byte counter increases the rate. Without,
-// as published, the receiver reports marks at most once per `cnp_interval`, and the cut is at once.
-// Marks come back with ACKs; `cnp_delay` is what NICs take beyond that, from the marked packet to
-// the cut, as they send a CNP apart.
+// DCQCN (Zhu et al., SIGCOMM 2015): marks cut the rate to r (1 - alpha / 2), which then goes half
+// way to the target each time (section 5). With `by_timer`, as in NICs and the ns-3 fork, cuts come
+// with a timer and no byte counter; without, as published, at once, at most once per
+// `cnp_interval`, `cnp_delay` after the marked packet.
 #include <algorithm>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "network/packet/congestion_control.hpp"
 
 namespace yantra::packet {
@@ -123,7 +118,7 @@ private:
         u64 counted = 0;
         u64 told = 0;
         u32 timers[4] = {none, none, none, none};
-        Vector<u64> cnps;   // ticks at which those under way arrive
+        std::vector<u64> cnps;   // ticks at which those under way arrive
         bool is_first = true;
         bool alpha_marked = false;
         bool cut_marked = false;
@@ -150,14 +145,13 @@ private:
             of.alpha = 1.0;
             of.alpha_marked = false;
             of.timers[dcqcn_alpha] = start(sender, dcqcn_alpha, alpha_interval_);
-            // A ns later, so that alpha is up to date.
             of.timers[dcqcn_decrease] = start(sender, dcqcn_decrease, decrease_interval_ + senders_.ticks_per_ns);
             of.target = senders_[sender].rate;
             of.is_first = false;
         }
     }
 
-    // As published, equation 1: the target is the rate before, and alpha moves with the cut.
+    // As published, equation 1.
     void cut_at_once(SenderId sender, State& of) {
         if (of.is_first) {
             of.is_first = false;

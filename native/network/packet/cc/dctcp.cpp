@@ -1,8 +1,8 @@
-// DCTCP: a cut in proportion to the share of marked packets, once per round trip (Alizadeh et al., "Data center TCP
-// (DCTCP)", SIGCOMM 2010, section 3.3), as a rate: r (1 - alpha / 2), else r + AI.
+// DCTCP (Alizadeh et al., SIGCOMM 2010, section 3.3): a cut in proportion to the share of marked
+// packets, once per round trip, as a rate: r (1 - alpha / 2), else r + AI.
 #include <algorithm>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "network/packet/congestion_control.hpp"
 
 namespace yantra::packet {

@@ -1,13 +1,10 @@
-// HPCC: the rate follows the utilisation that switches write in each packet (Li et al., "HPCC: High precision
-// congestion control", SIGCOMM 2019, algorithm 1, as in the simulator that its authors published).
-//
-// Of each hop: u = rate sent / line + min(queue now, queue before) / (line T). The largest counts,
-// in a moving average over a round trip T: U = (U (T - tau) + u tau) / T. At or above the target,
+// HPCC (Li et al., SIGCOMM 2019, algorithm 1), for the largest hop: u = rate sent / line +
+// min(queue now, queue before) / (line T); U = (U (T - tau) + u tau) / T. At or above the target,
 // or after some additive steps: r = Rc U_t / U + AI; else r = Rc + AI. Rc moves once per round
 // trip. With `per_hop`, each hop has its own U and Rc.
 #include <algorithm>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "network/packet/congestion_control.hpp"
 
 namespace yantra::packet {
@@ -30,7 +27,7 @@ public:
           multiple_(static_cast<u64>(option("telemetry_units", 1.0))),
           is_narrow_(senders.settings.has(Quirk::narrow_telemetry)) {}
 
-    // 8 bytes a hop and a count, with room for at least five hops.
+    // 8 bytes a hop and a count, at least five hops.
     u32 header_bytes(u32 hops) const override { return 2 + 8 * std::max(hops, narrow_hops); }
 
     void begin(SenderId sender) override {
@@ -38,7 +35,7 @@ public:
             states_.resize(sender.index() + std::size_t{1});
         }
         State& of = states_[sender];
-        Vector<Hop> hops = std::move(of.hops);
+        std::vector<Hop> hops = std::move(of.hops);
         hops.clear();
         of = State{};
         of.hops = std::move(hops);
@@ -82,7 +79,7 @@ private:
         double utilisation = 1.0;
         i32 steps = 0;
         u64 mark = 0;          // byte whose ACK ends a round trip
-        Vector<Hop> hops;
+        std::vector<Hop> hops;
     };
     struct Step {
         u64 rate = 0;
@@ -91,7 +88,6 @@ private:
 
     double option(const char* name, double fallback) const { return senders_.settings.option(name, fallback); }
 
-    // Since the last time, from the header's fields, which with the quirk are narrow and in units.
     u64 difference(u64 now, u64 before, u64 unit, u32 bits) const {
         if (!is_narrow_) {
             return now - before;
@@ -103,7 +99,6 @@ private:
         return is_narrow_ ? (hop.queue_bytes / (80 * multiple_) & 0x1ffff) * 80 * multiple_ : hop.queue_bytes;
     }
 
-    // How much a hop is used, and over how long, in ns.
     double use_of(const Sender& flow, const Telemetry& now, const Telemetry& before, double& over_ns) const {
         over_ns = senders_.ns(difference(now.tick, before.tick, 1, 24));
         const double duration = over_ns * 1e-9;

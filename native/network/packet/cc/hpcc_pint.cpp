@@ -1,13 +1,10 @@
-// HPCC over PINT: HPCC from one number per packet, the largest utilisation of its hops as a power
-// of a base (Ben Basat et al., "PINT: Probabilistic in-band network telemetry", SIGCOMM 2020,
-// section 4).
-//
-// Switches keep the moving average (network/packet/switches.cpp), so the sender has none. An ACK is
-// read with a probability, and the power is rounded at random.
+// HPCC over PINT: the largest utilisation of the hops as a power of a base (Ben Basat et al.,
+// SIGCOMM 2020, section 4); switches keep the moving average (network/packet/switches.cpp). An ACK
+// is read with a probability, and the power is rounded at random.
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "engine/rng.hpp"
 #include "network/packet/congestion_control.hpp"
 
@@ -29,7 +26,6 @@ public:
           share_(option("share_of_acks", 1.0)),
           random_(senders.settings.seed, u64{0x70696e74}, 0) {}
 
-    // As many bytes as the largest power needs.
     u32 header_bytes(u32) const override {
         const double bits = std::ceil(std::log2(std::log(concurrent * concurrent) / std::log(base_)));
         return bits > 8.0 ? 2 : 1;

@@ -1,10 +1,6 @@
-// NewReno: a window that grows by a segment in a round trip and halves for a loss (RFC 5681, RFC 6582).
-//
-// Beyond ssthresh an ACK adds MSS^2 / cwnd (RFC 5681, equation 3); a loss leaves max(in flight / 2,
-// 2 MSS) (equation 4). Laws: with a share p of packets lost, the window is on average sqrt(3 / (2
-// p)) segments (Mathis et al., "The macroscopic behavior of the TCP congestion avoidance
-// algorithm", CCR 1997), and flows of one round trip into one port come to share it equally (Chiu
-// and Jain, 1989). Connections, losses and slow start are in network/packet/tcp.hpp.
+// NewReno (RFC 5681, RFC 6582; network/packet/tcp.hpp). Beyond ssthresh an ACK adds MSS^2 / cwnd
+// (equation 3); a loss leaves max(in flight / 2, 2 MSS) (equation 4). Laws: with a share p lost,
+// sqrt(3 / (2 p)) segments (Mathis et al., CCR 1997); equal shares (Chiu and Jain, 1989).
 #include <algorithm>
 
 #include "network/packet/tcp.hpp"

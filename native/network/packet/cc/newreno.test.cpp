@@ -2,7 +2,8 @@
 //
 // Packets of 1,000 bytes; the first window is min(10 MSS, max(2 MSS, 14,600)) = 10,000 bytes.
 // needs: network/packet/sender.cpp, network/packet/congestion_control.cpp, network/packet/tcp.cpp
-#include "base/vector.hpp"
+#include <vector>
+
 #include "network/packet/tcp_trace.hpp"
 
 using namespace yantra;
@@ -33,7 +34,7 @@ void check_losses() {
     fast.duplicates(2);
     check(fast.cwnd() == 10000 && fast.resent().empty(), "two duplicates say nothing", 0);
     fast.duplicates(1);
-    check(fast.cwnd() == 8000 && fast.resent() == Vector<u64>{0}, "the third", 0);
+    check(fast.cwnd() == 8000 && fast.resent() == std::vector<u64>{0}, "the third", 0);
     fast.duplicates(1);
     check(fast.cwnd() == 9000 && fast.resent().empty(), "the fourth", 0);
     fast.sends_to(11000);
@@ -56,11 +57,11 @@ void check_losses() {
     partial.sends_to(20000);
     partial.at(1);
     partial.duplicates(3);
-    check(partial.cwnd() == 13000 && partial.resent() == Vector<u64>{0}, "a loss", 0);
+    check(partial.cwnd() == 13000 && partial.resent() == std::vector<u64>{0}, "a loss", 0);
     partial.ack(5000, 100);
-    check(partial.cwnd() == 9000 && partial.resent() == Vector<u64>{5000}, "a partial ACK", 1);
+    check(partial.cwnd() == 9000 && partial.resent() == std::vector<u64>{5000}, "a partial ACK", 1);
     partial.ack(8000, 100);
-    check(partial.cwnd() == 7000 && partial.resent() == Vector<u64>{8000}, "a partial ACK", 2);
+    check(partial.cwnd() == 7000 && partial.resent() == std::vector<u64>{8000}, "a partial ACK", 2);
     partial.sends_to(28000);
     partial.ack(20000, 100);
     check(partial.cwnd() == 9000 && partial.resent().empty(), "a full ACK", 3);

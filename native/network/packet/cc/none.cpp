@@ -1,7 +1,4 @@
-// No congestion control: a flow sends at the rate of its line, within its window if it has one.
-//
-// Only pauses and the window hold it; with a window of one bandwidth-delay product this is "static
-// window".
+// No congestion control: the rate of its line, within its window if it has one.
 #include "network/packet/congestion_control.hpp"
 
 namespace yantra::packet {

@@ -18,8 +18,8 @@
 // Left out: trimming and quick adaptation to it, the receiver's credits (RCCC), its penalty for
 // slow memory, coalesced ACKs, and increases gathered over eight packets.
 #include <algorithm>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "network/packet/congestion_control.hpp"
 
 namespace yantra::packet {
@@ -91,7 +91,6 @@ private:
     double option(const char* name, double fallback) const { return senders_.settings.option(name, fallback); }
     double payload() const { return senders_.settings.payload_bytes; }
 
-    // Cuts at most once in a base round trip.
     void cut(SenderId sender, State& of, double kept) {
         if (of.has_cut && senders_.ns(senders_.now() - of.cut_at) < of.base_ns) {
             return;

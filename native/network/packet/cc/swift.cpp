@@ -1,18 +1,12 @@
-// Swift: a window that follows a target of delay (Kumar et al., "Swift: Delay is simple and effective for congestion
-// control in the datacenter", SIGCOMM 2020, algorithms 1 and 2).
-//
-// Per ACK, with the delay from a packet's departure to its ACK: target = base + hops hop_scale +
+// Swift (Kumar et al., SIGCOMM 2020, algorithms 1 and 2). Per ACK: target = base + hops hop_scale +
 // min(max(a / sqrt(cwnd) + b, 0), range), a = range / (1 / sqrt(fs_min) - 1 / sqrt(fs_max)), b = -a
 // / sqrt(fs_max). Below it cwnd += ai acked / cwnd, or ai acked where cwnd < 1; else, once a round
-// trip, cwnd *= max(1 - beta (delay - target) / delay, 1 - most_cut). A loss cuts by most_cut. A
-// window below a packet is one packet every round trip / cwnd. Hosts here take no time, so there is
-// only the fabric's window and not the endpoint's. Constants are csg-htsim's, whose author calls
-// them guesses; the base target of 5/4 of the base round trip is ours, as messages differ in
-// theirs.
+// trip, cwnd *= max(1 - beta (delay - target) / delay, 1 - most_cut). A loss cuts by most_cut.
+// Constants are csg-htsim's guesses; the base target of 5/4 of the base round trip is ours.
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "network/packet/congestion_control.hpp"
 
 namespace yantra::packet {
@@ -39,7 +33,6 @@ public:
 
     u32 header_bytes(u32) const override { return 8; }
 
-    // A new flow begins with a bandwidth-delay product.
     void begin(SenderId sender) override {
         if (!states_.has(sender)) {
             states_.resize(sender.index() + std::size_t{1});
@@ -103,7 +96,6 @@ private:
         return base + flow.data_links * hop_ns_ + of_flows;
     }
 
-    // Cuts at most once in a round trip.
     void cut(SenderId sender, State& of, double kept) {
         if (of.has_cut && senders_.ns(senders_.now() - of.cut_at) < of.rtt_ns) {
             return;

@@ -5,9 +5,9 @@
 // needs: network/packet/sender.cpp, network/packet/congestion_control.cpp
 #include <cmath>
 #include <memory>
+#include <vector>
 
 #include "base/test.hpp"
-#include "base/vector.hpp"
 #include "network/packet/congestion_control.hpp"
 
 namespace {
@@ -22,7 +22,6 @@ struct Ack {
     bool is_nack = false;
 };
 
-// The window in bytes after a step; the rate is that of the line unless one is given.
 struct Step {
     Ack ack;
     u64 window;
@@ -70,7 +69,7 @@ private:
     std::unique_ptr<packet::CongestionControl> control_;
 };
 
-void follow(Flow flow_of(), const Vector<Step>& steps, const char* what) {
+void follow(Flow flow_of(), const std::vector<Step>& steps, const char* what) {
     Flow flow = flow_of();
     for (std::size_t at = 0; at < steps.size(); ++at) {
         flow.acknowledged(steps[at].ack);

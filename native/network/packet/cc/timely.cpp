@@ -1,8 +1,8 @@
-// TIMELY: the rate follows the gradient of the round-trip time (Mittal et al., "TIMELY: RTT-based congestion control for
-// the datacenter", SIGCOMM 2015, algorithm 1), once per round trip.
+// TIMELY: the rate follows the gradient of the round-trip time, once per round trip (Mittal et al.,
+// SIGCOMM 2015, algorithm 1).
 #include <algorithm>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "network/packet/congestion_control.hpp"
 
 namespace yantra::packet {

@@ -1,18 +1,12 @@
-// Deficit round robin: messages share a port by bytes, whatever the size and number of their
-// packets.
-//
-// Shreedhar and Varghese, "Efficient fair queuing using deficit round robin", SIGCOMM 1995.
-// Messages are spread over `queues` lists by their number; those that are not empty take turns, and
-// each turn is worth `quantum` bytes; what is left over counts while the list is not empty. With a
-// `short_weight` w other than 1, short messages have as many lists of their own, whose turns are
-// worth w quanta. Law: at any time, the bytes served from two lists that never empty differ by less
-// than a quantum and a packet for each turn in progress. Trade-off: messages of one list share its
-// part first in, first out; more lists separate them better.
+// Deficit round robin (Shreedhar and Varghese, SIGCOMM 1995): messages, spread over `queues` lists
+// by number, share a port by bytes; each turn is worth `quantum`. Short messages have lists of
+// their own with a `short_weight` other than 1. Law: bytes served from two busy lists differ by
+// less than a quantum and a packet for each turn in progress.
 #include <algorithm>
 #include <deque>
 #include <utility>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "network/packet/queue_discipline.hpp"
 
 namespace yantra::packet {
@@ -21,9 +15,7 @@ namespace {
 
 class DeficitRoundRobin final : public QueueDiscipline {
 public:
-    // What a turn is worth, by class: one for all, or one for short messages and one for the
-    // others.
-    DeficitRoundRobin(PacketPool& packets, u32 queues, Vector<u64> quanta)
+    DeficitRoundRobin(PacketPool& packets, u32 queues, std::vector<u64> quanta)
         : QueueDiscipline(packets), queues_(queues), lists_(queues * quanta.size()), quanta_(std::move(quanta)) {}
 
     void push(PacketId packet) override {
@@ -59,7 +51,7 @@ public:
         return PacketId::none;
     }
 
-    void list(Vector<PacketId>& into) const override {
+    void list(std::vector<PacketId>& into) const override {
         for (const List& list : lists_) {
             add_all(list.queue, into);
         }
@@ -80,10 +72,10 @@ private:
     }
 
     u32 queues_;
-    Vector<List> lists_;   // by class
+    std::vector<List> lists_;   // by class
     std::deque<u32> turns_;   // lists that are not empty, in the order of their turns
     bool is_begun_ = false;
-    Vector<u64> quanta_;
+    std::vector<u64> quanta_;
 };
 
 const RegisteredDiscipline registered_drr({
@@ -93,7 +85,7 @@ const RegisteredDiscipline registered_drr({
         const double full = settings.payload_bytes + 100.0;
         const double quantum = std::min(std::max(settings.option("quantum", full), 1.0), 1e9);
         const double weight = std::min(settings.option("short_weight", 1.0), 1e6);
-        Vector<u64> quanta = {static_cast<u64>(quantum)};
+        std::vector<u64> quanta = {static_cast<u64>(quantum)};
         if (weight != 1.0) {
             quanta.insert(quanta.begin(), static_cast<u64>(std::max(weight * quantum, 1.0)));
         }

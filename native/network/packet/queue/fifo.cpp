@@ -1,5 +1,6 @@
-// First in, first out: a port serves its own list so, without a call.
-#include "base/vector.hpp"
+// First in, first out, without a call.
+#include <vector>
+
 #include "network/packet/queue_discipline.hpp"
 
 namespace yantra::packet {
@@ -12,7 +13,7 @@ public:
 
     void push(PacketId packet) override { queue_.push(packets_, packet); }
     PacketId pop() override { return queue_.empty() ? PacketId::none : queue_.pop(packets_); }
-    void list(Vector<PacketId>& into) const override { add_all(queue_, into); }
+    void list(std::vector<PacketId>& into) const override { add_all(queue_, into); }
 
 private:
     PacketQueue queue_;

@@ -1,12 +1,9 @@
-// Strict priority: a packet leaves only if none of a smaller class waits; in a class, first in,
-// first out.
-//
-// Classes are those of messages (`short_message`): short ones pass long ones. Trade-off: the last
-// class may wait for ever.
+// Strict priority by the class of messages (`short_message`); in a class, first in, first out.
+// Trade-off: the last class may wait for ever.
 #include <algorithm>
 #include <array>
+#include <vector>
 
-#include "base/vector.hpp"
 #include "network/packet/queue_discipline.hpp"
 
 namespace yantra::packet {
@@ -26,7 +23,7 @@ public:
         }
         return PacketId::none;
     }
-    void list(Vector<PacketId>& into) const override {
+    void list(std::vector<PacketId>& into) const override {
         for (const PacketQueue& queue : queues_) {
             add_all(queue, into);
         }

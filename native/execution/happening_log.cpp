@@ -1,30 +1,28 @@
-// Notes for a log: each start and end of nodes, or only collectives that begin a ring.
-//
-// ASTRA-sim logs a group's ring when the first collective of a type starts in it at a rank; which
-// one depends on the run.
+#include "execution/happening_log.hpp"
+
+#include <vector>
 
 #include "base/ensure.hpp"
-#include "base/vector.hpp"
-#include "execution/executor.hpp"
 
 namespace yantra {
 
-void Executor::note(ActorId actor, u32 node, Happening::What what) {
-    const bool only_groups = what == Happening::starts && notes_ == Notes::groups;
-    if (only_groups && !is_first_of_group(actor, NodeId(node))) {
-        return;
+void HappeningLog::start(ActorId actor, NodeId node) {
+    if (notes_ == Notes::nodes || is_first_of_group(actor, node)) {
+        add(actor, node.index(), Happening::starts);
     }
+}
+
+void HappeningLog::add(ActorId actor, u32 node, Happening::What what) {
     happenings_.push_back({actors_.rank(actor).index(), node, what});
 }
 
-// The first of its type at the actor in its group, as the trace names groups.
-bool Executor::is_first_of_group(ActorId actor, NodeId node) {
+bool HappeningLog::is_first_of_group(ActorId actor, NodeId node) {
     constexpr std::size_t types = 16;   // there are ten
-    const Parts& parts = state_.actors[actor].parts;
+    const Nodes::Parts& parts = nodes_.state().actors[actor].parts;
     if (parts.are_several()) {
-        return communicator_of(actor, node) != 0;
+        return nodes_.communicator_of(actor, node) != 0;
     }
-    const Part& part = parts.front();
+    const Nodes::Part& part = parts.front();
     if (part.communicator(part.op(node).communicator) == 0) {
         return false;
     }
@@ -35,7 +33,7 @@ bool Executor::is_first_of_group(ActorId actor, NodeId node) {
     }
     const u64 type = graph.comm_type.value[node.index()];
     ensure(type < types, "a collective of no known type");
-    Vector<u16>& seen = seen_of_groups_[actor];
+    std::vector<u16>& seen = seen_of_groups_[actor];
     if (seen.empty()) {
         seen.resize(graph.pg_names.size());
     }

@@ -1,7 +1,8 @@
 // Batch: what one iteration of an engine works on.
 #pragma once
 
-#include "base/vector.hpp"
+#include <vector>
+
 #include "serving/asked/ids.hpp"
 
 namespace yantra::serving {
@@ -15,7 +16,8 @@ struct Item {
 };
 
 struct Batch {
-    Vector<Item> items;   // in the engine's order
+    std::vector<Item> items;   // in the engine's order
+    u32 unlisted = 0;          // sequences that decode a token each and have no item
     u64 tokens = 0;
     u64 context = 0;
     u32 decoding = 0;     // items that decode, and their KV
@@ -25,7 +27,7 @@ struct Batch {
     Time reading = 0;     // of KV from tiers, while layers run: the iteration takes at least that
     Time again = end_of_time;   // of an empty batch: when to plan again, if nothing arrives before
 
-    void clear() { *this = {std::move(items), 0, 0, 0, 0, 0, 0, 0, end_of_time}, items.clear(); }
+    void clear() { *this = {std::move(items), 0, 0, 0, 0, 0, 0, 0, 0, end_of_time}, items.clear(); }
     void add(const Item& item) {
         items.push_back(item);
         tokens += item.tokens;
@@ -37,7 +39,26 @@ struct Batch {
             decode_context += item.context;
         }
     }
-    bool only_decodes() const { return decoding == items.size(); }
+    // Sequences that decode a token each behind `held` tokens in all.
+    void add_decoding(u32 count, u64 held) {
+        unlisted += count;
+        tokens += count;
+        context += held;
+        emitting += count;
+        decoding += count;
+        decode_tokens += count;
+        decode_context += held;
+    }
+    std::size_t sequences() const { return items.size() + unlisted; }
+    // Its sequences are so many tokens further.
+    void goes_on(u32 steps) {
+        for (Item& item : items) {
+            item.context += steps;
+        }
+        context += u64{steps} * sequences();
+        decode_context += u64{steps} * decoding;
+    }
+    bool only_decodes() const { return decoding == sequences(); }
 };
 
 }  // namespace yantra::serving
