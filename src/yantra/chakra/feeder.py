@@ -11,7 +11,6 @@ For your own simulator, with the names of upstream's C++ feeders:
 The lowest ready id comes first. "v1" waits for data dependencies, "v3" for data and control.
 Upstream's v1 has the same order; its v3 takes any node of a hash set.
 
-Trade-off: dependencies are resolved once, as lists of ids; nodes become objects when handed out.
 Source: MLCommons Chakra, ETFeeder (v1); astra-sim/chakra, FeederV3.
 """
 
@@ -45,8 +44,7 @@ class State(Enum):
 class Feeder:
     """The nodes of a trace, one by one.
 
-    Raises TraceError for a repeated id, a dependency on a missing node, or a cycle. "v1" ignores
-    control dependencies.
+    Raises TraceError for a repeated id, a dependency on a missing node, or a cycle.
     """
 
     def __init__(

@@ -24,7 +24,6 @@ _BINARY = rb"[\x00-\x08\x0b\x0c\x0e-\x1f]"  # never in JSON text
 
 
 def load(path: str | os.PathLike[str]) -> bytes:
-    """A file's bytes, unpacked."""
     where = os.fspath(path)
     try:
         data = read_regular(path)
@@ -50,7 +49,6 @@ def unpack(data: bytes, where: str) -> bytes:
 
 
 def save(data: bytes, path: str | os.PathLike[str]) -> None:
-    """Write all or nothing, packed if the name ends in `.gz`."""
     save_pieces([data], path)
 
 

@@ -50,7 +50,6 @@ class Case(NamedTuple):
     traces: list[Trace]
 
     def write(self, folder: Path) -> None:
-        """Write NAME.RANK.et in `folder`, made if missing."""
         make_folder(folder)
         for rank, trace in enumerate(self.traces):
             trace.write(folder / f"{self.name}.{rank}.et")
@@ -161,7 +160,6 @@ def _ring(sizes: Sizes, rank: int, ranks: int) -> list[Node]:
 _WHOLE = (9876543210, 1234567890)
 _SMALL = (12345, 23456)
 _TEXTS = tuple(str(number) for number in range(12345, 12355))
-# A value and a list of each type. The first eight, bool and string are documented.
 _EVERY_TYPE: dict[str, tuple[AnyValue, AnyValue]] = {
     "double": (1.2345, (1.2345, 2.3456)),
     "float": (1.2345, (1.2345, 2.3456)),

@@ -21,7 +21,7 @@ def read_graph(
 
     `tensors` keeps tensor lists for local memory tracking, `kernels` what compute models need;
     `collectives_in_order` makes each collective wait for the one before it. `launches` become host
-    nodes. Raises TraceError.
+    nodes.
     """
     plain = files.unpack(data, where)
     if files.is_json(plain):
@@ -52,7 +52,6 @@ def graph_of(
     kernels: bool,
     launches: _core.Launches | None = None,
 ) -> _core.Graph:
-    """Resolve a decoded trace; see `read_graph`."""
     try:
         return native.graph(merge_duplicates, kernels, launches)
     except ValueError as fault:
@@ -62,7 +61,7 @@ def graph_of(
 def not_a_trace(plain: bytes, where: str, fault: Exception) -> TraceError:
     from yantra.chakra.other_formats import recognised
 
-    if profiler := recognised(plain):
+    if profiler := recognised(plain, where):
         return TraceError(f"{where}: {profiler}")
     other = files.what_it_is(plain) if plain else ""
     return TraceError(f"{where}: {fault}" + (f" ({other})" if other else ""))

@@ -20,6 +20,9 @@ FRAMEWORK = "framework"
 EXPERTS = "experts_per_token"
 """Experts a token goes to."""
 
+COMPUTE = "compute"
+"""`recorded`: calculations have durations and nothing else, on any device."""
+
 _LONGEST = 1 << 20
 _VARINT = 10  # bytes at most
 

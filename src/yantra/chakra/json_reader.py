@@ -1,7 +1,5 @@
 """Traces from JSON: the jsonizer's form, or a v1 feeder's workload.
 
-Trade-off: the text stays in memory; objects become trees one at a time.
-
 Source: the protobuf JSON mapping, https://protobuf.dev/programming-guides/json.
 """
 
@@ -220,7 +218,6 @@ def _scalar(value: Any, kind: Kind, path: Path) -> Any:
 
 
 def whole(value: Any, path: Path, low: int, high: int) -> int:
-    """An integer from number or text, from `low` to `high`."""
     number = value
     if isinstance(value, str) and len(value) < 30 and value.isascii():
         digits = value.removeprefix("-")
@@ -233,7 +230,6 @@ def whole(value: Any, path: Path, low: int, high: int) -> int:
 
 
 def text_of(value: Any, path: Path) -> str:
-    """A text UTF-8 can hold; `null` is ""."""
     if value is None:
         return ""
     if not isinstance(value, str):

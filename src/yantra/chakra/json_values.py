@@ -44,7 +44,6 @@ class JsonText:
             at = self._after_space(end)
 
     def error(self, begin: int, path: Path, problem: str) -> TraceError:
-        """The error at `path` in the value at `begin`."""
         at = begin
         for step in path:
             at = self._step(at, step)

@@ -1,8 +1,4 @@
-"""What to say when only some ranks' traces of a job are here.
-
-Whoever looks for rank 0 learns which are here, the job's number of ranks, and the two ways on: one
-rank stands for all, or is replayed alone.
-"""
+"""What to say when only some ranks' traces of a job are here."""
 
 from __future__ import annotations
 
@@ -17,7 +13,6 @@ _PLACE = "{rank}"
 
 
 def here(pattern: str) -> list[int]:
-    """Ranks with files of a `{rank}` pattern, ascending."""
     folder, name = os.path.split(pattern)
     before, _, after = name.partition(_PLACE)
     shape = re.compile(f"{re.escape(before)}(0|[1-9][0-9]{{0,8}}){re.escape(after)}")
@@ -29,7 +24,6 @@ def here(pattern: str) -> list[int]:
 
 
 def only_some(pattern: str) -> str:
-    """Which ranks are here and what to do; "" for none, or with rank 0."""
     ranks = here(pattern)
     if not ranks or ranks[0] == 0:
         return ""
@@ -48,7 +42,6 @@ def only_some(pattern: str) -> str:
 
 
 def no_such_file(pattern: str, ranks: int) -> str:
-    """What is wrong where a cluster's rank has no file of a `{rank}` pattern."""
     needs = f"the cluster has {ranks} ranks and each needs a trace"
     return f"no such file; {only_some(pattern) or needs}"
 

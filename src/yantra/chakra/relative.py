@@ -76,9 +76,6 @@ def resolve(trace: Trace, meaning: Meaning, where: str = "trace") -> Trace:
 
 
 def collectives_in_order(trace: Trace) -> Trace:
-    """On ASTRA-sim's one slot per rank, ranks that take two ready collectives in different order
-    would wait forever.
-    """
     return Trace.from_native(_core.with_collectives_in_order(trace.native))
 
 

@@ -36,8 +36,6 @@ class NodeType(IntEnum):
 
 
 class NodeTraits(NamedTuple):
-    """What every reader of traces must know of a type of node that runs."""
-
     word: str
     """What people call it."""
     lane: str

@@ -20,7 +20,6 @@ _SHOWN_IN_LINE = {
 
 
 def lines(trace: Trace, where: str, limit: int | None = 40) -> Iterator[str]:
-    """Yield a heading, the metadata, and up to `limit` nodes."""
     yield heading(trace, where)
     yield from metadata_lines(trace.metadata)
     shown = len(trace) if limit is None else min(limit, len(trace))
@@ -51,10 +50,6 @@ def metadata_lines(metadata: Metadata) -> Iterator[str]:
 
 
 def node_lines(trace: Trace, id: int) -> Iterator[str]:
-    """Yield all about node `id`, and who waits for it.
-
-    Raises TraceError if there is none.
-    """
     node = trace.node(id)
     yield f"node {node.id}: {printable(node.name)}"
     yield f"  type: {_type(node)}"

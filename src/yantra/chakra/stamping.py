@@ -1,7 +1,7 @@
 """`TemplateBuilder`: a long trace of copies of short ones.
 
 Each pass of a step is built once, as a block; `stamp` copies it with new ids, tied to earlier
-nodes. Nodes are written only into files; runs use the blocks.
+nodes.
 """
 
 from __future__ import annotations

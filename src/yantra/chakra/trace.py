@@ -27,6 +27,7 @@ from yantra.chakra.versions import stated_version, tell_if_newer
 
 _UINT64 = 2**64 - 1
 _INT32 = 2**31 - 1
+_ZEROS = 64  # bytes; fewer may be nodes without a field
 
 
 class Trace:
@@ -36,7 +37,7 @@ class Trace:
     their files would be.
     """
 
-    __slots__ = ("_digest", "native")
+    __slots__ = ("__weakref__", "_digest", "native")
 
     def __init__(self, nodes: Iterable[Node] = (), metadata: Metadata | None = None) -> None:
         recorder = _core.TraceRecorder()
@@ -55,7 +56,7 @@ class Trace:
     def from_bytes(cls, data: bytes, where: str = "trace", layout: str | None = None) -> Trace:
         """Decode a trace file's content; `where` begins errors.
 
-        .et, jsonizer text or a v1 JSON workload, plain or gzip. `layout`: see `read`.
+        .et, jsonizer text or a v1 JSON workload, plain or gzip.
         """
         return cls.from_native(decode(files.unpack(data, where), where, layout))
 
@@ -180,12 +181,15 @@ def decode(plain: bytes, where: str, layout: str | None = None) -> _core.Trace:
         from yantra.chakra.json_reader import decode_json
         from yantra.chakra.other_formats import recognised
 
-        if profiler := recognised(plain):
+        if profiler := recognised(plain, where):
             raise TraceError(f"{where}: {profiler}")
         native = decode_json(plain, where)
         tell_if_newer(native.version, where)
         return native
     tell_if_newer(stated_version(plain), where)
+    if len(plain) >= _ZEROS and not plain.strip(b"\0"):
+        problem = "holds zeros alone, as a copy that was not finished; copy or record it again"
+        raise TraceError(f"{where}: {problem}")
     try:
         return _core.decode_trace(plain, layout or "")
     except _core.TraceFault as fault:

@@ -1,8 +1,7 @@
 """Why a run takes as long as it does, and what changed from one run to another.
 
 `what_if` runs a scenario without each cause of time, `explain` puts a result into words, `compare`
-and `side_by_side` say how results differ, `advice` ranks changes by gain. All is simulated, nothing
-estimated.
+and `side_by_side` say how results differ, `advice` ranks changes by gain.
 """
 
 from __future__ import annotations

@@ -74,7 +74,6 @@ def explain(
 
 
 def _scenario_of(text: str, name: str) -> Scenario:
-    """The scenario of a result. Raises ConfigError, also for code that may not run."""
     try:
         return scenario_of_result(text, name, folder_of(name))
     except NotTrustedError as error:
@@ -83,7 +82,6 @@ def _scenario_of(text: str, name: str) -> Scenario:
 
 
 def check_inputs(form: Form, name: str) -> None:
-    """Raises ConfigError where a result's file has changed."""
     problems = changed(form.get("inputs", {}), folder_of(name))
     if problems:
         more = f" ({count(len(problems) - 1, 'more file')} changed)" if len(problems) > 1 else ""

@@ -40,7 +40,6 @@ class Benched(NamedTuple):
 def bench(
     cluster: str, asked: Asked, progress: Callable[[float, int], None] | None = None
 ) -> Benched:
-    """Run every size. Raises ConfigError where the cluster does not fit the ranks."""
     network, rows, rests_on = "", [], ""
     kind = CollectiveType[asked.kind.upper()]
     for done, size in enumerate(asked.sizes, 1):

@@ -5,8 +5,6 @@ At best every collective takes its cut bound (yantra.collectives.synthesis.bound
 latency or sharing with others, so no algorithm gains more. Where switches added, they may at the
 bound. A collective measured to be faster keeps its time. Groups over several dimensions that are no
 product of whole ones, or larger than `MOST_RANKS`, have no bound and run as they did.
-
-Trade-off: by kind and size of group, not node; the table of collectives has those.
 """
 
 from __future__ import annotations
@@ -51,7 +49,6 @@ def told(result: Result) -> dict[str, Any]:
 
 
 def at_best(result: Result) -> dict[str, Any] | None:
-    """The run with collectives at their bounds; None without any."""
     scenario = result.model.scenario
     if scenario.semantics != "yantra":
         return None
@@ -73,9 +70,10 @@ def _ran(one: Chosen) -> dict[str, Any]:
 
 def _texts(by_size: Sequence[tuple[int, Any]], chunks: Sequence[int]) -> list[str]:
     pieces: list[tuple[int, str]] = []
-    for (size, chosen), cut in zip(by_size, chunks, strict=True):
+    ends = [*(size for size, _ in by_size), None][1:]
+    for (size, chosen), end, cut in zip(by_size, ends, chunks, strict=True):
         of_it = f" in {cut} chunks" if cut > 1 else ""
-        pieces += [(at, f"{text}{of_it}") for at, text in _named(size, chosen)]
+        pieces += [(at, f"{text}{of_it}") for at, text in _named(size, chosen, end)]
     several = [next(same) for _, same in groupby(pieces, key=lambda piece: piece[1])]
     if len(several) == 1:
         return [several[0][1]]
@@ -100,7 +98,7 @@ def _at(one: Chosen, size_bytes: int) -> int:
     return max(number for number, (size, _) in enumerate(one.by_size) if size <= size_bytes)
 
 
-def _named(size: int, chosen: Any) -> list[tuple[int, str]]:
+def _named(size: int, chosen: Any, end: int | None) -> list[tuple[int, str]]:
     if isinstance(chosen, Custom):
         return [(size, f"traces {chosen.prefix}")]
     if isinstance(chosen, str):
@@ -110,7 +108,9 @@ def _named(size: int, chosen: Any) -> list[tuple[int, str]]:
         return [(size, " x ".join(names if len(set(names)) > 1 else names[:1]))]
     if not chosen.runs:
         return [(size, chosen.basis)]
-    return [(max(size, start), name) for start, name in chosen.runs]
+    first = [(size, name) for start, name in chosen.runs if start <= size][-1:]
+    later = [run for run in chosen.runs if size < run[0] and (end is None or run[0] < end)]
+    return [*first, *later]
 
 
 def _adds_in_switches(chosen: Any) -> bool:

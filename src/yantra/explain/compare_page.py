@@ -28,10 +28,7 @@ _STYLES = ("report.css", STYLE)
 
 
 def page(pairs: Sequence[Data], forms: Sequence[Form] = ()) -> str:
-    """The file of comparisons with one first result (`Comparison.data`).
-
-    `forms` are all results; without them there are no timelines.
-    """
+    """The file of comparisons with one first result (`Comparison.data`)."""
     names = names_of(pairs)
     pictures = drawn(names, forms)
     sections = [

@@ -27,7 +27,6 @@ _ARITHMETIC = "the rate of arithmetic"
 
 
 def words(data: Mapping[str, Any]) -> str:
-    """The text of a comparison (`Comparison.data`)."""
     blocks = ["\n".join(filled(text) for text in names_of(data))] if names_of(data) else []
     blocks.append(filled(" ".join(sentences(data))))
     grids = [
@@ -48,7 +47,6 @@ def words(data: Mapping[str, Any]) -> str:
 
 
 def names_of(data: Mapping[str, Any]) -> list[str]:
-    """A line for each result with what ran; one if it is the same."""
     ran = [(data[side]["name"], ran_text(data[side])) for side in ("a", "b")]
     if ran[0][1] == ran[1][1]:
         ran = [("both", ran[0][1])]
@@ -198,12 +196,10 @@ def _collectives(data: Mapping[str, Any]) -> Grid:
 
 
 def count_of(row: Mapping[str, Any]) -> str:
-    """How many the average rank of two results has: `3 x`."""
     return times_of([row[side] for side in ("a_per_rank", "b_per_rank")])
 
 
 def times_of(counts: Sequence[float]) -> str:
-    """How many the average rank of each result has: `3 x`, `3 and 4 x`."""
     texts = [f"{count:g}" for count in counts]
     return f"{listed(texts) if len(set(texts)) > 1 else texts[0]} x"
 

@@ -4,7 +4,7 @@ Any two JSON forms. Ranks match by number if equally many, else as means; collec
 and size, dimensions by place, nodes by name. Times per rank are means over all.
 
 A critical path is as long as its run, so differences by kind, phase or name sum exactly, in ps, to
-that of the makespans. The scenario's fields say what made a cause grow.
+that of the makespans.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def compare(
     """What changed from one result to another.
 
     Each is a `Result`, its JSON file, or a file that is then run, recorded: a scenario or a
-    `yantra.scenario.Case`. `names` are for texts, else the files'. Raises ConfigError for another
-    file, or one newer than this version reads.
+    `yantra.scenario.Case`. Raises ConfigError for another file, or one newer than this version
+    reads.
     """
     shown = names or (called(a, "a"), called(b, "b"))
     return compared(form_of(a), form_of(b), shown)
@@ -94,7 +94,6 @@ def _is_own_json(known: Known) -> bool:
 
 
 def called(of: Path | Case | Result, otherwise: str) -> str:
-    """A result's name in texts: its file, else `otherwise`."""
     if isinstance(of, Result):
         return otherwise
     return os.fspath(of.path if isinstance(of, Case) else of)

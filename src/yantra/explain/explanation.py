@@ -45,7 +45,6 @@ class Explanation:
 
 
 def explained(form: Form, bounds: WhatIf | None = None, notes: tuple[str, ...] = ()) -> Explanation:
-    """The explanation of a result's JSON form, with bounds if they were run."""
     path = form.get("critical_path")
     return Explanation(
         {
@@ -67,7 +66,6 @@ def explained(form: Form, bounds: WhatIf | None = None, notes: tuple[str, ...] =
 
 
 def phases(path: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The path in each phase, in the order of `by_phase` or of time."""
     named: Mapping[str, Mapping[str, float]] = path.get("by_phase") or {}
     parts = {name or _NO_PHASE: kinds for name, kinds in named.items()} or _windows(path)
     return [

@@ -1,8 +1,4 @@
-"""The timelines of results as pictures of one scale, one below the other.
-
-Each rank is an SVG as wide as the longest run, in units of `timelines`; a kind's row is one path.
-parts/lanes_zoom.js shows one part of all.
-"""
+"""The timelines of results as pictures of one scale, one below the other."""
 
 from __future__ import annotations
 
@@ -22,7 +18,6 @@ _ROW, _GAP = 10, 2
 
 
 def drawn(names: Sequence[str], forms: Sequence[Form]) -> Html | None:
-    """The pictures, None where no result has the times of its nodes."""
     longest = max((form["makespan_ns"] for form in forms), default=0)
     found = [lanes_of(form, longest) for form in forms]
     used = [k for k in KINDS if any(k in lanes.spans for ranks in found for lanes in ranks)]

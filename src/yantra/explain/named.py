@@ -53,7 +53,6 @@ def ran_text(form: Mapping[str, Any]) -> str:
 
 
 def figure_rows(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[Row]:
-    """The figures of at least one result; None where it lacks one."""
     sides = [form.get("figures") or {} for form in (a, b)]
     rows = []
     for name in _TEXTS:

@@ -9,7 +9,6 @@ from yantra.result.path import ns_of, ps_of
 
 
 def listed(texts: Sequence[str]) -> str:
-    """`a, b and c`."""
     if len(texts) < 2:
         return "".join(texts)
     return f"{', '.join(texts[:-1])} and {texts[-1]}"

@@ -38,7 +38,7 @@ class SideBySide:
         return words(self.data["comparisons"])
 
     def to_report(self, path: Path) -> None:
-        """Write one HTML file that opens offline; it appears whole or not at all."""
+        """Write one offline HTML file."""
         from yantra.explain.compare_page import page
 
         write_text(path, page(self.data["comparisons"], self._forms))

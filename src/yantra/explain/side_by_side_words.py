@@ -17,7 +17,6 @@ _SHOWN = 8
 
 
 def words(pairs: Sequence[Data]) -> str:
-    """The text of comparisons with one first result (`Comparison.data`)."""
     sides = [pairs[0]["a"], *(data["b"] for data in pairs)]
     ran = [filled(f"{side['name']}: {ran_text(side)}") for side in sides if ran_text(side)]
     blocks = ["\n".join(ran)] if ran else []

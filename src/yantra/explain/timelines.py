@@ -1,7 +1,4 @@
-"""When a few ranks of a result compute and communicate, as the page of a comparison draws it.
-
-Trade-off: whole units of the longest run hide smaller gaps, but keep the page small.
-"""
+"""When a few ranks of a result compute and communicate, as the page of a comparison draws it."""
 
 from __future__ import annotations
 
@@ -50,6 +47,8 @@ def _chosen(ranks: int) -> list[int]:
 def _lanes(nodes: Table, rank: int, makespan_ns: float, longest_ns: float) -> Lanes:
     import numpy as np
 
+    from yantra.tracing.why.accounts import union
+
     first, past = _rows_of(nodes, rank)
 
     def cells(column: str) -> Any:
@@ -61,7 +60,7 @@ def _lanes(nodes: Table, rank: int, makespan_ns: float, longest_ns: float) -> La
         ran = np.char.startswith(types, kind) & np.isfinite(ends) if len(types) else np.array([])
         if not ran.any():
             continue
-        joined = _joined(starts[ran], ends[ran])
+        joined = union(np.column_stack((starts[ran], ends[ran])))
         busy[kind] = (
             float((joined[:, 1] - joined[:, 0]).sum() / makespan_ns) if makespan_ns else 0.0
         )
@@ -75,16 +74,6 @@ def _rows_of(nodes: Table, rank: int) -> tuple[int, int]:
         return column.begins[rank], column.begins[rank + 1]
     ranks = nodes.values("rank")
     return bisect_left(ranks, rank), bisect_right(ranks, rank)
-
-
-def _joined(starts: Any, ends: Any) -> Any:
-    import numpy as np
-
-    order = np.argsort(starts, kind="stable")
-    starts, latest = starts[order], np.maximum.accumulate(ends[order])
-    begins = np.concatenate(([True], starts[1:] > latest[:-1]))
-    lasts = np.concatenate((begins[1:], [True]))
-    return np.column_stack((starts[begins], latest[lasts]))
 
 
 def _in_units(spans: Sequence[Sequence[float]]) -> list[Span]:

@@ -1,12 +1,11 @@
 """What-if bounds: how long the same run takes when one cause of time is gone.
 
 Each row is a run of the same engine and traces with the cause taking no time
-(`yantra.compile.removal`), so no real improvement gains more. But:
+(`yantra.compile.removal`), so no real improvement gains more. But
 
-* Ranks take work first come, first served, so a removal can change an order and make a run longer
-  (Graham, "Bounds on multiprocessing timing anomalies", SIAM J. Appl. Math. 1969); a negative gain
-  is no bound.
-* Gains do not add up: causes that hide each other gain little one by one.
+* ranks take work first come, first served, so a removal can make a run longer (Graham, "Bounds on
+  multiprocessing timing anomalies", SIAM J. Appl. Math.
+* gains do not add up.
 
 The last two rows need no run (`yantra.result.waits`). Rows with a `kind` compete to bound the run.
 """
@@ -26,7 +25,7 @@ from yantra.result.table import Table
 from yantra.result.tables import nanoseconds
 from yantra.run.removals import REMOVALS, Removal, bandwidth_removals
 from yantra.run.simulate import run
-from yantra.run.verdict import causes, gains_of_waits, must_fold
+from yantra.run.verdict import causes, gains_of_waits, must_fold, unexplained_gains
 from yantra.scenario import Scenario
 from yantra.scenario.types import Fold
 
@@ -60,7 +59,12 @@ class WhatIf:
     """The bounds of a run."""
 
     def __init__(
-        self, result: Result, rows: tuple[Bound, ...], best: Bound | None, next: Result | None
+        self,
+        result: Result,
+        rows: tuple[Bound, ...],
+        best: Bound | None,
+        next: Result | None,
+        unexplained: tuple[bounds.Gain, ...] = (),
     ) -> None:
         self.result = result
         """The run as it is."""
@@ -70,6 +74,8 @@ class WhatIf:
         """The row that gains most of all that may bound a run; None where nothing gains."""
         self.next = next
         """The run of `best`, recorded if the first was, which shows the next bottleneck."""
+
+        self._unexplained = unexplained  # no row removes it, but it may bound the run
 
     def __repr__(self) -> str:
         return f"<WhatIf: {self.bound_by.text}; {count(len(self.rows), 'row')} in .table>"
@@ -91,7 +97,7 @@ class WhatIf:
             for row in rows
             if row.gain_ns is not None
         ]
-        return bounds.largest(gains, max(self.result.outcome.finish))
+        return bounds.largest([*gains, *self._unexplained], max(self.result.outcome.finish))
 
     @property
     def table(self) -> Table:
@@ -142,12 +148,13 @@ def what_if(
         progress(len(chosen), len(chosen))
     if removals is None:
         rows += _of_waits(result)
+    unexplained = tuple(unexplained_gains(result))
     if best is None or (best[0].gain_ns or 0) <= 0:
-        return WhatIf(result, tuple(rows), None, None)
+        return WhatIf(result, tuple(rows), None, None, unexplained)
     row, relieved = best
     if result.recorded:
         relieved = run(relieved.model, record=True, like=result)
-    return WhatIf(result, tuple(rows), row, relieved)
+    return WhatIf(result, tuple(rows), row, relieved, unexplained)
 
 
 def _bound(result: Result, removal: Removal, kind: str) -> tuple[Bound, Result | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from yantra.base.text import Grid, count, filled
+from yantra.base.text import Grid, count, filled, shortened
 from yantra.base.units import format_time
 from yantra.explain.advice import in_words
 from yantra.explain.named import ran_text
@@ -22,10 +22,10 @@ _NAMED_FROM = 10  # tenths of a per cent: parts with a name in sentences
 _GAINS_FROM = 0.005
 _WAITS_FROM = 100  # tenths between the path's and the average rank's share of kernels
 _STRAGGLES_FROM = 1.1
+_WIDEST = 60  # of a name: those of kernels have hundreds of letters
 
 
 def words(data: Mapping[str, Any]) -> str:
-    """The text of an explanation (`Explanation.data`)."""
     paragraphs = [_opening(data), _path_sentence(data), _ranks_sentence(data), _bounds_words(data)]
     paragraphs.append(_collectives_words(data))
     blocks = [filled(text) for text in (ran_text(data), *paragraphs) if text]
@@ -205,7 +205,8 @@ def _names(data: Mapping[str, Any]) -> tuple[str, Grid]:
     rows: list[tuple[str, ...]] = []
     for name, ns in sums.items():
         share = tenths([ns, max(path["length_ns"] - ns, 0)])[0]
-        rows.append((name or "(no name)", format_time(ns), percent(share)))
+        told = shortened(name or "(no name)", _WIDEST)
+        rows.append((told, format_time(ns), percent(share)))
     title = "Nodes with most of the critical path"
     left_out = path["by_name_in_all"] - len(rows) if rows else 0
     have = "has" if left_out == 1 else "have"

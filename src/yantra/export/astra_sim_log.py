@@ -71,7 +71,6 @@ def lines(result: Result) -> Iterator[Line]:
 
 
 def banner(result: Result) -> list[str]:
-    """What the ns-3 front end prints before its log; empty for the analytical ones."""
     if not _is_ns3(result.model):
         return []
     sizes = [dimension.size for dimension in result.model.scenario.topology.dimensions]

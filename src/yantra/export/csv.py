@@ -27,7 +27,6 @@ class Csv(TableExporter):
 
 
 def rows_of(writer: _core.TableWriter, texts: Texts, parts: Sequence[Part]) -> bytes:
-    """Rows of parts of a table; no text begins like a spreadsheet's formula."""
     return writer.rows([as_cells(_safe(part), texts) for part in parts])
 
 

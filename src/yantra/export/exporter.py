@@ -1,8 +1,4 @@
-"""`Exporter`: a form in which a result leaves Yantra; each is one file of `yantra.export`.
-
-Trade-off: a form gets the result itself and may use all of Yantra, so what it needs stays in its
-own file.
-"""
+"""`Exporter`: a form in which a result leaves Yantra; each is one file of `yantra.export`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Whether a JSON form follows `result.schema.json`.
 
-Reads only the keywords it uses: type, required, properties, additionalProperties as a schema, items
-of one type, minimum. Unknown members, columns and names of an enumeration are accepted and listed,
-as newer versions may add some.
+Unknown members, columns and names of an enumeration are accepted and listed, as newer versions may
+add some.
 """
 
 from __future__ import annotations

@@ -22,10 +22,7 @@ Add = Callable[[Table], None]
 
 @contextmanager
 def growing_table(path: Path, first: Table) -> Iterator[Add]:
-    """Yields what adds rows to a file; `first` only gives the columns.
-
-    Raises ConfigError for an unwritable file, UnsupportedError where Parquet lacks its package.
-    """
+    """Yields what adds rows to a file; `first` only gives the columns."""
     if str(path).endswith(".parquet"):
         with _parquet(path, first) as add:
             yield add

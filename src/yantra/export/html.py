@@ -14,7 +14,6 @@ class Html(Exporter):
     def write(
         self, result: Result, path: Path, warnings: Sequence[str] = (), **options: Any
     ) -> list[str]:
-        """Write the report of a result; `warnings` are those of reading the input."""
         from yantra.export.report import write_report
 
         write_report(result, path, warnings)

@@ -1,4 +1,4 @@
-"""Result -> JSON. The file appears whole or not at all.
+"""Result -> JSON.
 
 `result.schema.json` describes the form; its `version` rises when a field changes its meaning or
 goes. In a file long tables are packed (`packed`), so its length follows what differs, not the
@@ -52,10 +52,7 @@ def head_of(
     path: bool = True,
     case: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The JSON form without tables, and without `path` if so asked.
-
-    `case` says which of many scenarios it is, and adds a digest of what decides the result.
-    """
+    """The JSON form without tables, and without `path` if so asked."""
     from yantra import __version__
     from yantra.scenario.origin import digest_of, digests, tree_of
 
@@ -163,7 +160,6 @@ def json_text(
     warnings: Iterable[str] = (),
     folder: Path = "",
 ) -> str:
-    """`document` as text, one line per column."""
     return "".join(json_pieces(result, tables, warnings, folder))
 
 
@@ -188,7 +184,6 @@ class Json(TextExporter):
         return super().write(result, path, folder=dirname(path), **options)
 
     def read(self, text: str, name: str) -> StoredResult:
-        """Read a file's text. Raises ConfigError, with `name` as the place."""
         from yantra.export.stored import StoredResult, result_of
 
         return StoredResult(result_of(text, name), name)

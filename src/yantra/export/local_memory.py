@@ -85,7 +85,6 @@ def usage(result: Result, rank: int, ended: dict[int, list[int]] | None = None) 
 
 
 def human_size(size_bytes: int) -> str:
-    """Powers of 1024 and two decimals, as in upstream's peak line."""
     value, units = float(size_bytes), ["B", "KB", "MB", "GB", "TB"]
     while value >= 1024 and len(units) > 1:
         value /= 1024

@@ -25,7 +25,6 @@ Event = dict[str, Any]
 
 
 def write_traces(result: Result) -> list[str]:
-    """Write `<local_memory_trace>.<rank>.json` for every rank; return the names."""
     names, ended = [], ended_in_order(result)
     for rank in range(result.model.ranks):
         names.append(f"{result.model.scenario.local_memory_trace}.{rank}.json")

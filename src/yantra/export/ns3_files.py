@@ -1,13 +1,10 @@
 """The files of ASTRA-sim's ns-3 front end, for scripts of HPCC's simulator.
 
-FCT_OUTPUT_FILE has a line per message, in the order of the last ACKs at the senders: source and
-destination address (hexadecimal), source and destination port, bytes, start and completion time
-(ns), and the time alone (ns): the base round trip, and its bytes with 36 of headers per packet at
-the narrowest link's rate. PFC_OUTPUT_FILE has one per pause and resume that a port obeys: time
-(ns), node, 0 for a host and 1 for a switch, the port's number (from 1, in the order of the topology
-file), and 1 for a pause or 0 for its end. QLEN_MON_FILE has one per switch and multiple of 100 ns
-at which a port has 1,000 bytes or more: "time", the time (ns), the node, and for each such port
-"j", its number and waiting bytes.
+FCT_OUTPUT_FILE has a line per message, in order of last ACKs: source and destination address
+(hexadecimal), both ports, bytes, start and completion time (ns), time alone (ns). PFC_OUTPUT_FILE
+has one per pause and resume: time (ns), node, 0 for a host and 1 for a switch, port (from 1), 1 for
+a pause or 0 for its end. QLEN_MON_FILE has one per switch and multiple of 100 ns at which a port
+has 1,000 bytes or more: "time", ns, node, and for each such port "j", number and bytes.
 
 Trade-off: within one ns, messages are in the order of sending and ports in that of links; a pause
 that ends in its first ns has no line.
@@ -35,7 +32,6 @@ _HEADERS = 36  # bytes of a packet, without telemetry
 
 
 def write(result: Result, config: str) -> None:
-    """Write the files that a configuration names. Raises ConfigError."""
     asked = outputs(config)
     if asked.completed:
         _write(asked.completed, _completed(result, asked))

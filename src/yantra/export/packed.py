@@ -6,7 +6,7 @@ Rows come in parts: one rank's, or some ten thousand. A column's distinct parts 
 
 Numbers are differences of neighbours, as planes of bytes (native/export/planes.hpp), deflated, in
 base64. Trade-off: readable only by programs, for files a hundredth as long; up to
-`MOST_ROWS_IN_FULL` rows stay plain lists. One piece at a time is in memory.
+`MOST_ROWS_IN_FULL` rows stay plain lists.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""A partial result as JSON, marked as partial.
-
-The page is apart (`partial_page.py`), as its imports take a third of a second and an interrupted
-run should end at once.
-"""
+"""A partial result as JSON, marked as partial."""
 
 from __future__ import annotations
 

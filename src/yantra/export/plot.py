@@ -1,7 +1,6 @@
 """Result -> a figure of matplotlib: link load, bandwidth against size, Gantt; extra `plots`.
 
-A written path's ending gives the form (`.svg`, `.pdf`, `.png`). Trade-off: three figures that
-papers have; the report shows more.
+A written path's ending gives the form (`.svg`, `.pdf`, `.png`).
 """
 
 from __future__ import annotations

@@ -41,10 +41,7 @@ Form = dict[str, Any]
 
 
 class StoredResult:
-    """A result in a file: tables and the run's numbers, without traces.
-
-    The report, a timeline and running again need traces: `yantra run FILE`.
-    """
+    """A result in a file: tables and the run's numbers, without traces."""
 
     def __init__(self, form: Form, name: str) -> None:
         self.form = {key: value for key, value in form.items() if key not in _NOT_OF_THE_RUN}

@@ -51,7 +51,6 @@ class Summary(NamedTuple):
         return "\n".join([*(line for text in clauses for line in wrap(text, _WIDTH)), *lines])
 
     def text(self) -> str:
-        """Plain text of at most 80 columns, without a final end of line."""
         sentences = [*self.tables, *self.packets, self.bound_by, *self.disturbed]
         closing = "\n".join(filled(text, _WIDTH) for text in sentences)
         grids = map(as_text, (self.ranks, self.dimensions))
@@ -86,7 +85,8 @@ def _of_tables(result: Result | StoredResult) -> tuple[str, ...]:
 
 def _ranks(result: Result | StoredResult) -> Grid:
     table = result.ranks
-    parts = [part for part in ALL if part.always or any(table.values(f"{part.name}_ns"))]
+    known = [part for part in ALL if f"{part.name}_ns" in table.columns]  # files may be older
+    parts = [part for part in known if part.always or any(table.values(f"{part.name}_ns"))]
     names = ("finish_ns", *(f"{part.name}_ns" for part in parts))
     columns = [table.values(name) for name in names]
     unit, scale = next((name, size) for name, size, end in _UNITS if result.makespan_ns < end)

@@ -3,7 +3,7 @@
     {"format": "yantra-jobs", "version": 1, "network": "flow", "end_ns": ..., "jobs": [...]}
 
 Jobs have times beside the others and alone, and the slowdown; `dimensions` is what the network
-carried for all. Bars have one scale, so a job's two show its slowdown.
+carried for all.
 """
 
 from __future__ import annotations

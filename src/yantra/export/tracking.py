@@ -1,7 +1,4 @@
-"""Errors of a run tracker are reported as its own, not as a bug in Yantra.
-
-Trade-off: any exception counts, as trackers may raise anything.
-"""
+"""Errors of a run tracker are reported as its own, not as a bug in Yantra."""
 
 from __future__ import annotations
 

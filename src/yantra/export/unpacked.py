@@ -1,7 +1,4 @@
-"""The member `packed` of a result file -> tables; see `packed.py`.
-
-Columns are unpacked and checked on demand, so a large file's ranks cost nothing of its nodes.
-"""
+"""The member `packed` of a result file -> tables; see `packed.py`."""
 
 from __future__ import annotations
 
@@ -43,10 +40,6 @@ def numbers_of(form: Any, where: str) -> array[int]:
 def table_of(
     name: str, form: Mapping[str, Any], where: str, complete: frozenset[str] = frozenset()
 ) -> Table:
-    """The table of its packed form; damage is reported with the column.
-
-    Columns in `complete` have a value in every row. Raises ConfigError, at places from `where` on.
-    """
     lengths = numbers_of(form["lengths"], f"{where}.lengths")
     if sum(lengths) != form["rows"]:
         problem = f"expected lengths that add up to its {form['rows']} rows"

@@ -42,8 +42,7 @@ Progress = Callable[[float, int], None]
 class Row(NamedTuple):
     """An algorithm on a fabric at one size: time, bandwidths, part of the bound.
 
-    Bandwidths as in `yantra.collectives.bandwidth`. ns and bytes/ns; None, with the reason in
-    `refused`, where it cannot run. `low_ns` and `high_ns` hold 90 % of what was measured.
+    `low_ns` and `high_ns` hold 90 % of what was measured.
     """
 
     fabric: str
@@ -62,7 +61,7 @@ class Row(NamedTuple):
 class Question(NamedTuple):
     """What to run; sizes are a rank's input, or an all-gather's output.
 
-    `chunks`: pieces of a collective, up to four at a time. `program`: options of a network program.
+    `chunks`: pieces of a collective, up to four at a time.
     """
 
     kind: Kind

@@ -19,7 +19,6 @@ _TANGLED = "which all its ranks entered but whose chunks wait for each other"
 
 
 def explain(model: Model, outcome: _core.Outcome) -> str:
-    """A head line, up to ten unfinished ranks, and how many are left."""
     unfinished = model.ranks - len(outcome.finish_order)
     lines = [f"deadlock: {unfinished} of {model.ranks} ranks cannot finish"]
     lines += [*undelivered(model, outcome), *lost(model, outcome)]

@@ -1,7 +1,5 @@
 """Which results of a sweep need not be made again: whole files of this version of Yantra, with the
 same settings and digest of all inputs.
-
-Trade-off: every input is read for it.
 """
 
 from __future__ import annotations

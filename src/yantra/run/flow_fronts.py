@@ -1,8 +1,4 @@
-"""How a list of flows runs on a network, by its `Level.flow_lists`.
-
-The core runs lists that share links, are stored, or go as packets; programs get the whole list;
-other networks, as in Python, messages of a job.
-"""
+"""How a list of flows runs on a network, by its `Level.flow_lists`."""
 
 from __future__ import annotations
 
@@ -88,7 +84,6 @@ class Front:
         return 0
 
     def start(self, given: Given) -> Run | None:
-        """Begin; None where nothing needs simulating."""
         return None
 
     def alone_ns(self, given: Given) -> NDArray[np.float64]:
@@ -229,7 +224,6 @@ _FRONTS: dict[FlowLists, Front] = {
 
 
 def front_of(network: str) -> Front:
-    """The front of a network by name or file. Raises ConfigError."""
     return _FRONTS[find(network, "--network").flow_lists]
 
 

@@ -63,10 +63,7 @@ class Work(NamedTuple):
 
 
 class FlowResult(NamedTuple):
-    """Ends of flows and their times alone in ns; `solves` of shares.
-
-    `end_ns` is infinite for flows not through.
-    """
+    """Ends of flows and their times alone in ns; `solves` of shares."""
 
     graph: Graph
     flows: Flows
@@ -90,7 +87,6 @@ class FlowResult(NamedTuple):
 
     @property
     def slowdown(self) -> NDArray[np.float64]:
-        """Completion time over that alone; 1 where both are 0."""
         return slowdown(self.fct_ns, self.alone_ns)
 
     def table(self, chosen: NDArray[np.int64] | None = None) -> Table:
@@ -111,7 +107,7 @@ class FlowResult(NamedTuple):
     def by_size(self) -> Iterator[tuple[int | None, int, Percentiles, Percentiles]]:
         """Power of ten below the size, flows, percentiles of slowdown and time in ns.
 
-        The last row, None, is all. Only flows through count.
+        The last row, None, is all.
         """
         rows = self.through
         return by_size(self.flows.bytes[rows], self.slowdown[rows], self.fct_ns[rows])
@@ -130,10 +126,7 @@ class FlowResult(NamedTuple):
         )
 
     def loads(self, frames: int) -> Loads:
-        """Each link's load, whole and in `frames` equal parts of the time.
-
-        Parts raise UnsupportedError if rates were not kept.
-        """
+        """Each link's load, whole and in `frames` equal parts of the time."""
         whole = self.link_loads()
         if not frames:
             return Loads(whole, np.zeros((0, len(whole))), self.makespan_ns)
@@ -208,10 +201,6 @@ class Simulation:
         keeps_rates: bool = False,
         fabric: Shown | None = None,
     ) -> None:
-        """Route the flows; raises as `simulate`.
-
-        `fabric`: the graph's origin, for networks without flow lists.
-        """
         _check(flows, graph)
         self._front = front_of(choice.network)
         _check_choice(choice, self._front, bool(changes), keeps_rates)
@@ -279,7 +268,6 @@ class Simulation:
         )
 
     def check_all_end(self) -> None:
-        """Raise UnsupportedError at the end if a flow is not through."""
         end_ns = self.result.end_ns
         if isinstance(self.run, _core.PacketRun):
             packets.check_not_stuck(self.run, self.graph)
@@ -295,12 +283,10 @@ class Simulation:
 
     @property
     def packet_run(self) -> _core.PacketRun | None:
-        """The packet run; None on other networks."""
         return self.run if isinstance(self.run, _core.PacketRun) else None
 
     @cached_property
     def alone_ns(self) -> NDArray[np.float64]:
-        """Each flow's time alone, in ns."""
         return self._front.alone_ns(self._given) if len(self.flows.src) else np.zeros(0)
 
 

@@ -32,7 +32,6 @@ class MessageRun:
     solves = 0
 
     def __init__(self, flows: Flows, scenario: Scenario) -> None:
-        """Make the job. Raises as `compile`."""
         self.end_ns = np.full(len(flows.src), np.inf)
         self._ended: NDArray[np.int64] = np.zeros(0, np.int64)
         most = max(1, len(flows.src))

@@ -35,7 +35,7 @@ def find(model: Model, least_ranks_per_class: int = 2) -> _core.Folding:
     """A model's classes of ranks, or why there are none.
 
     None below `least_ranks_per_class` ranks on average, unless classes spare enough messages
-    (`spares_messages`). Raises UnsupportedError where messages have no way.
+    (`spares_messages`).
     """
     try:
         return _core.fold(model.native, least_ranks_per_class)
@@ -54,8 +54,7 @@ def taken_over(model: Model, like: Result) -> _core.Folding | None:
     """Another run's classes if surely valid for this model, else None.
 
     `model` is that of `like` without some causes of time. Ranks of the same graph and device still
-    match; ranks of different graphs may have matched by durations alone. Where links are kept,
-    classes are searched anew.
+    match; ranks of different graphs may have matched by durations alone.
     """
     found = like.folding
     if found is None or model.graphs is not like.model.graphs:

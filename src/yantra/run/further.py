@@ -1,7 +1,4 @@
-"""What a result is asked for that takes further runs, each from the part that knows it.
-
-Parts are imported when they are asked, as most results never are.
-"""
+"""What a result is asked for that takes further runs, each from the part that knows it."""
 
 from __future__ import annotations
 
@@ -25,7 +22,9 @@ class FurtherRuns:
         return verdict.gains(result, most)
 
     def interval(self, result: Result) -> Interval | None:
-        if result.model.scenario.stack is None:
+        from yantra.result.carried import is_carried
+
+        if result.model.scenario.stack is None and not is_carried(result.model):
             return None
         from yantra.run.interval import interval
 

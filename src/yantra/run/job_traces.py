@@ -1,7 +1,7 @@
 """A job's traces as ranks of a shared cluster.
 
 Rank i becomes `ranks[i]`, groups get new ids, "all ranks" a group unless the whole cluster in
-order. Jobs share no rank, so tags stay. A pass over the nodes in Python per distinct trace.
+order. Jobs share no rank, so tags stay.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """A scenario on every network: its time there, and the cost of simulating.
 
 Networks that need an option or a chip only run where named.
-
-Trade-off: serial, to not disturb processor times.
 """
 
 from __future__ import annotations

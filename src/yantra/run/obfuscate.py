@@ -128,8 +128,7 @@ def obfuscate_job(
 ) -> ObfuscatedJob:
     """Obfuscate a job, write its files, run both forms, report.
 
-    `key`: path of a file with the secret, else the secret. Raises ConfigError for options,
-    TraceError for traces that cannot be hidden.
+    `key`: path of a file with the secret, else the secret.
     """
     if _PLACE not in targets.traces and len(job) > 1:
         raise ConfigError("--output", f"expected a pattern with {_PLACE} for {len(job)} traces")

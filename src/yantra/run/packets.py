@@ -61,7 +61,6 @@ def presets() -> dict[str, str]:
 
 
 def read_options(texts: Iterable[str], preset: str) -> tuple[tuple[str, float], ...]:
-    """Read options such as `buffer=16MiB`. Raises ConfigError for unknown ones."""
     scheme_name = settings(PacketChoice(preset), 100.0).congestion_control
     scheme = next(scheme for scheme in _core.schemes() if scheme.name == scheme_name)
     of_queues = [option for queue in _core.queue_disciplines() for option in queue.options]
@@ -100,7 +99,6 @@ def _number(text: str, unit: str, where: str) -> float:
 
 
 def settings(choice: PacketChoice, host_gbps: float) -> _core.PacketSettings:
-    """Settings for hosts of a rate. Raises ConfigError."""
     if choice.semantics not in SEMANTICS:
         problem = expected_got(f"one of {', '.join(SEMANTICS)}", choice.semantics)
         raise ConfigError("--semantics", problem)
@@ -130,10 +128,7 @@ def start(
     choice: PacketChoice,
     ways: Ways | None = None,
 ) -> _core.PacketRun:
-    """Run a list; ACKs go `back`, packets take turns over `ways`.
-
-    Raises ConfigError for impossible settings.
-    """
+    """Run a list; ACKs go `back`, packets take turns over `ways`."""
     sprayed: dict[str, Any] = {}
     if ways is not None:
         sprayed = {
@@ -166,11 +161,7 @@ def host_gbps(graph: Graph) -> float:
 
 
 def alone_ns(graph: Graph, routed: Routed, flows: Flows, payload: int) -> NDArray[np.float64]:
-    """Flows' times alone in ns, to the receiver's last byte.
-
-    Latencies, a packet on every link, the rest on the narrowest, at line rate without congestion
-    control's headers (docs/concepts/packet-network.md).
-    """
+    """Flows' times alone in ns, to the receiver's last byte."""
     links, hops = graph.links, routed.hops
     starts = routed.first[:-1].astype(np.int64)
     rates = links.bytes_per_ns[hops]
@@ -238,7 +229,6 @@ def lines(run: _core.PacketRun, graph: Graph) -> list[str]:
 
 
 def check_not_stuck(run: _core.PacketRun, graph: Graph) -> None:
-    """Raise DeadlockError, with the reason, if flows cannot end."""
     stuck = run.stuck
     if stuck is None:
         return

@@ -12,10 +12,7 @@ from yantra.scenario.quirks import Quirk
 def remarks(
     model: Model, outcome: _core.Outcome, mismatch: _core.Mismatch | None = None
 ) -> tuple[str, ...]:
-    """Warnings. `mismatch`: collectives that met though they differ.
-
-    Raises InternalError where links that are kept carried more than their rate.
-    """
+    """Warnings. `mismatch`: collectives that met though they differ."""
     said: list[str] = []
     if mismatch is not None or outcome.unreceived:
         from yantra.run import waiting

@@ -86,6 +86,9 @@ REMOTE_MEMORY = Removal(
     "remote_memory", ("remote_memory",), "free remote memory", _has_remote_memory
 )
 HOST = Removal("host", ("host",), "host work that takes no time", _always)
+UNEXPLAINED = Removal(
+    "unexplained", ("unexplained",), "all that the recording does not explain gone", _always
+)
 DELAYS = Removal(
     "delays", ("latency", "hand_overs"), "no latency and no delays at endpoints", _always
 )
@@ -140,9 +143,9 @@ def bandwidth_removals(model: Model) -> tuple[Removal, ...]:
 def causes_of(model: Model, dimensions: list[str]) -> list[Cause]:
     """A model's removable causes, none within another.
 
-    `dimensions`: their names. Kernels are two under the roofline, arithmetic and memory bandwidth;
-    otherwise, or where some have recorded durations, one. Local reductions count as memory, except
-    of collectives given by traces.
+    Kernels are two under the roofline, arithmetic and memory bandwidth; otherwise, or where some
+    have recorded durations, one. Local reductions count as memory, except of collectives given by
+    traces.
     """
     scenario = model.scenario
     of_graphs = [_core.node_kinds(graph) for graph in model.graphs.distinct]
@@ -169,4 +172,6 @@ def causes_of(model: Model, dimensions: list[str]) -> list[Cause]:
         causes.append(Cause("memory", "remote memory", REMOTE_MEMORY))
     if any(kinds.host for kinds in of_graphs):
         causes.append(Cause("host", "host work", HOST))
+    if any(kinds.unexplained for kinds in of_graphs):
+        causes.append(Cause("unexplained", "time that the recording does not explain", UNEXPLAINED))
     return causes

@@ -41,7 +41,6 @@ def result_names(scenarios: Sequence[Scenario | Path | Case]) -> list[str]:
 
 
 def case_of(given: Scenario | Path | Case) -> Case | None:
-    """File, cluster and settings of a scenario; None without a file."""
     if isinstance(given, Scenario | Case):
         return given if isinstance(given, Case) else None
     return Case(given)

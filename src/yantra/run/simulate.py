@@ -66,7 +66,7 @@ def run(
     nothing and saves enough; `require` raises UnsupportedError otherwise.
 
     `record` keeps every event's cause, for `Result.recording` and `Result.critical_path`, changing
-    no time. Up to BYTES_PER_EVENT bytes per event; UnsupportedError above half of free memory, or
+    no time. Up to BYTES_PER_EVENT bytes an event; UnsupportedError above half of free memory, or
     `record` bytes.
 
     `like`: a run of the same traces, of whose model this lacks some causes (`compile_without`); its

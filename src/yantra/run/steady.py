@@ -1,7 +1,5 @@
 """The cost of one more decode iteration, from a second run: (T(n) - T(k)) / (n - k), in which
 filling and draining a pipeline cancels.
-
-Trade-off: one iteration costs three.
 """
 
 from __future__ import annotations

@@ -127,18 +127,17 @@ def sweep(
     at_run: Callable[[Result], object] | None = None,
     backend: Named = "local",
 ) -> Generator[Any, None, None]:
-    """Run scenarios or their files; yield results in order.
+    """Run scenarios or their files; yield results in order, errors in their place.
 
-    A `yantra.scenario.Case` is a file with its cluster, or settings. A scenario that cannot run
-    yields its error. `threads` (default: cores) run at a time; at most four per thread are taken
-    and not yet yielded, so the iterable may be endless. `keep(number, result)` is called by the
-    running thread at its end, from 0; its value replaces the result, its error ends the sweep.
-    `fold` as in `yantra.run.simulate.run`.
+    A `yantra.scenario.Case` is a file with its cluster, or settings. `threads` (default: cores) run
+    at a time; up to four per thread are ahead, so the iterable may be endless. `keep(number,
+    result)` is called by the thread at a run's end; its value replaces the result, its error ends
+    the sweep. `fold` as in `yantra.run.simulate.run`.
 
     `output`: folder of JSON results named by `result_names`; all scenarios are then taken at once.
     `resume` skips those with a whole result of the same scenario and version, yielding a
-    `StoredResult`. `found(number, why)` is called for each existing result, with why it is run
-    again; default: a Python warning. `at_run(result)` is called before the file is written.
+    `StoredResult`. `found(number, why)` is called for each existing result, with why it runs again;
+    default: a Python warning. `at_run(result)` is called before the file is written.
 
     `backend`: `local` (threads), `ray` (a Ray cluster; yields `StoredResult`), or a file.
 

@@ -65,10 +65,7 @@ class Away(NamedTuple):
 
 
 def perform(task: Task, tell: Callable[[int, int], None]) -> Answer:
-    """Run a task's scenario; errors, ours included, are its answer.
-
-    `tell` gets nodes done and in all, and may raise StoppedError.
-    """
+    """Run a task's scenario; errors, ours included, are its answer."""
     note = ""
     try:
         tell(0, 1)

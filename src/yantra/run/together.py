@@ -28,7 +28,6 @@ class JobTimes(NamedTuple):
 
     @property
     def slowdown(self) -> float:
-        """Joint over lone time; 1 if the job takes none."""
         return self.together_ns / self.alone_ns if self.alone_ns else 1.0
 
 
@@ -49,10 +48,7 @@ class Together(NamedTuple):
 
 
 def compiled(jobs: Jobs, *, ignore_memory: bool = False) -> Model:
-    """The model of all jobs, arriving by name.
-
-    Raises as `yantra.compile`, and CapacityError where a job does not fit.
-    """
+    """The model of all jobs, arriving by name."""
     ranks = jobs.shared.topology.ranks
     machine = None if ignore_memory else jobs.shared.machine
     groups: Groups = ()

@@ -74,10 +74,10 @@ def try_order(report: Report) -> None:
 
     Adds a finding or remark.
     """
-    if not (report.valid and report.left_to_timing and len(report.traces) > 1):
+    if not (report.valid and report.left_to_timing and report.ranks > 1) or report.load is None:
         return
     try:
-        tried = try_out(report.traces, report.groups)
+        tried = try_out(report.load(), report.groups)
     except DeadlockError as error:
         text = f"on the stated cluster ({STATED}) the job does not end: {error}"
         report.add(Finding("error", "deadlock-in-trial", "order", None, None, "", text))
@@ -88,7 +88,6 @@ def try_order(report: Report) -> None:
 
 
 def stated_scenario(traces: Sequence[Trace], workload: Traces) -> Scenario:
-    """The default scenario."""
     roofline = not any(any(trace.native.duration_micros) for trace in _distinct(traces))
     device = Device(
         peak_flops=_FLOPS,

@@ -3,7 +3,7 @@
 Halves agree in source, destination, tag and size. A receive without a send never ends; a send
 without a receive is lost, with a warning.
 
-Trade-off: counts alone. Yantra's templates are checked when made, so this takes traces by rank.
+Trade-off: counts alone.
 """
 
 from __future__ import annotations

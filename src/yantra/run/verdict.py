@@ -60,6 +60,18 @@ def gains_of_waits(result: Result) -> tuple[Gain, Gain]:
     return of_waits(result.model, waits(result.model, result.outcome))
 
 
+def unexplained_gains(result: Result) -> list[Gain]:
+    """What time that a recording does not explain takes; empty for others."""
+    found = []
+    for kind, label, removal, _ in causes(result):
+        if kind == "unexplained":
+            ticks = makespan_without(result, removal.causes)
+            if ticks is not None:
+                gain = max(result.outcome.finish) - ticks
+                found.append(Gain(kind, label, removal.text, gain))
+    return found
+
+
 def makespan_without(
     result: Result, causes: tuple[str, ...], most_nodes: int = MOST_NODES_UNFOLDED
 ) -> int | None:
@@ -78,7 +90,6 @@ def makespan_without(
 
 
 def fold_like(result: Result, model: Model, most_nodes: int = MOST_NODES_UNFOLDED) -> Fold:
-    """How to fold a variation of a run: like it, whole only where cheap."""
     if not result.outcome.folded:
         return "off"
     return "require" if must_fold(result, model, most_nodes) else "auto"

@@ -1,7 +1,4 @@
-"""Who waits for whom, in the same words whoever finds it.
-
-A run that cannot end (`deadlock`), a play without time (`freest`), a count of halves (`unmatched`).
-"""
+"""Who waits for whom, in the same words whoever finds it."""
 
 from __future__ import annotations
 
@@ -40,18 +37,15 @@ class Message(NamedTuple):
 
 
 def message(peer: int, tag: int, size: int, *, sends: bool) -> str:
-    """A message as one of its ranks knows it."""
     return f"a message {'to' if sends else 'from'} rank {peer} (tag {tag}, {format_size(size)})"
 
 
 def collective(kind: str, size: int | None, group: object = None) -> str:
-    """A collective of a group, or of all ranks."""
     of = "" if size is None else f" of {format_size(size)}"
     return f"the {kind}{of}" + ("" if group is None else f" in group {group}")
 
 
 def node(graph: _core.Graph, at: int) -> str:
-    """A node by id and name, if it has one: `7 'recv'`."""
     name = graph.name(at)
     return f"{graph.id[at]} '{name}'" if name else str(graph.id[at])
 
@@ -61,7 +55,6 @@ def node_of(model: Model, rank: int, at: int) -> str:
 
 
 def first(lines: Sequence[str]) -> list[str]:
-    """The first few, and how many there are beyond."""
     more = len(lines) - _SHOWN
     return [*lines[:_SHOWN], *([f"and {count(more, 'more')} like this"] if more > 0 else [])]
 
@@ -73,7 +66,6 @@ def values(column: _core.IntColumn, nodes: Any) -> list[int]:
 
 
 def unreceived(messages: Sequence[_core.Unreceived]) -> str:
-    """What a run that ended says of messages that nobody took."""
     lost = messages[0]
     sent = Message(lost.source, lost.destination, lost.tag, lost.bytes).sent
     more = len(messages) - 1

@@ -45,7 +45,6 @@ def estimate(model: Model, ranks: Sequence[int] = ()) -> Work:
 
 
 def long_work(model: Model) -> str:
-    """The work of all ranks, as part of a sentence; "" if little."""
     messages = estimate(model).messages
     if messages < _MANY_MESSAGES:
         return ""

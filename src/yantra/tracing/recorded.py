@@ -1,7 +1,4 @@
-"""What a recorded trace's replay hides: streams serialised on ASTRA-sim's slots, and delays.
-
-Trade-off: communication counts with its recorded time, not its one slot.
-"""
+"""What a recorded trace's replay hides: streams serialised on ASTRA-sim's slots, and delays."""
 
 from __future__ import annotations
 
@@ -58,7 +55,6 @@ class Recorded(NamedTuple):
         return self.delay_us / self.length_us if self.length_us else 0.0
 
     def serialised(self, why: str, remedy: str) -> str:
-        """What slots do to a replay; `why` names them, `remedy` what helps."""
         took, takes = (format_time(us * _NS_PER_US) for us in (self.length_us, self.in_slots_us))
         return (
             f"{self._busy()}; {why}, and replays one after the other what overlapped: {takes} for "
@@ -99,7 +95,6 @@ class Unsized(NamedTuple):
     example: str
 
     def in_words(self, counts_as: str) -> str:
-        """What a run makes of them: it `counts_as` communication or compute."""
         took, of = (format_time(us * _NS_PER_US) for us in (self.us, self.of_us))
         return (
             f"{count(self.kernels, 'kernel')} of communication whose size is not known "
@@ -109,7 +104,6 @@ class Unsized(NamedTuple):
 
 
 def unsized(graph: _core.Graph) -> Unsized | None:
-    """Communicating kernels without size, or None."""
     import numpy as np
 
     from yantra.chakra.schema import NodeType

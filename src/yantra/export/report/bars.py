@@ -26,7 +26,6 @@ def legend(pieces: Iterable[tuple[str, str]]) -> Html:
 
 
 def bar(pieces: Sequence[Piece], whole: float, told: str, show: Callable[[float], str]) -> Html:
-    """A bar of full width; `told` is for those who do not see it."""
     boxes, at = [], 0.0
     amounts = [piece.amount for piece in pieces]
     shares = tenths([*amounts, max(whole - sum(amounts), 0.0)])[:-1]

@@ -1,8 +1,4 @@
-"""How much shorter the run is without each cause of its time.
-
-The runs are those of `yantra.run.verdict`, with more time than for a summary; if too costly, the
-page names their command.
-"""
+"""How much shorter the run is without each cause of its time."""
 
 from __future__ import annotations
 

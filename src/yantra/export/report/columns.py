@@ -57,11 +57,9 @@ class Columns:
         self._put(name, column.view(np.uint8).reshape(-1, 8).T.tobytes(), len(column), 8, "real")
 
     def add_texts(self, name: str, values: Any) -> None:
-        """Add a column of texts; None is none."""
         self.add(name, [0 if value is None else self.text(value) for value in values], delta=False)
 
     def text(self, value: str) -> int:
-        """A text's place among all texts, from 1."""
         return self._texts.setdefault(value, len(self._texts) + 1)
 
     def directory(self) -> dict[str, list[int | str]]:

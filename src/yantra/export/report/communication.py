@@ -1,7 +1,4 @@
-"""Where communication goes: collectives by kind, group and size, and messages between two ranks.
-
-Classes count by their ranks, so sums equal those of `Result.collectives`.
-"""
+"""Where communication goes: collectives by kind, group and size, and messages between two ranks."""
 
 from __future__ import annotations
 
@@ -40,10 +37,7 @@ _POINT_TO_POINT: dict[int, str] = {NodeType.COMM_SEND: "send", NodeType.COMM_REC
 
 
 class Row(NamedTuple):
-    """Collectives of one kind, shape of group and size over all ranks; times in ticks.
-
-    `ranks` take part in each; `buffer_bytes` is that of `yantra.collectives.bandwidth`.
-    """
+    """Collectives of one kind, shape of group and size over all ranks; times in ticks."""
 
     kind: str
     group: str

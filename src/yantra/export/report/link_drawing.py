@@ -93,7 +93,6 @@ def fabric_drawing(run: Run, graph: Graph) -> Drawing:
 
 
 def loads(run: Run) -> list[float]:
-    """By row of `Result.links`, what a link carried over what it could have."""
     result = run.result
     rates = link_rates(result.model, result.outcome.links)
     sizes = (link.use.bytes for link in result.outcome.links)

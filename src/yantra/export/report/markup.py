@@ -27,7 +27,6 @@ def join(parts: Iterable[Content]) -> Html:
 
 
 def element(tag: str, *children: Content, **attributes: str | int | float | bool | None) -> Html:
-    """An element; `class_` is class, `data_x` is data-x; None and False are left out."""
     written = []
     for name, value in attributes.items():
         if value is None or value is False:
@@ -54,10 +53,7 @@ class Head(NamedTuple):
 
 
 def table(name: str, heads: Sequence[Head], rows: Iterable[Sequence[Any]], shown: int = 12) -> Html:
-    """A table that its heads sort; rows beyond `shown` are folded away.
-
-    Cells are contents or `Cell`s; `name` is the caption.
-    """
+    """A table that its heads sort; rows beyond `shown` are folded away."""
     top = [
         element(
             "th",

@@ -35,7 +35,6 @@ class Memory(NamedTuple):
 
     @property
     def peak(self) -> int:
-        """The most bytes at once."""
         return sum(self.fixed.values()) + max(self.bytes, default=0)
 
 

@@ -85,7 +85,6 @@ def as_data(run: Run) -> dict[str, Any]:
 
 
 def drawings(run: Run) -> list[Drawing]:
-    """The network as one drawing, or one group per dimension; none of a large fabric."""
     scenario = run.result.model.scenario
     graph = run.result.model.graph
     if graph is not None:

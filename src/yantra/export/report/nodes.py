@@ -1,7 +1,6 @@
 """Distinct graphs -> columns of each node's id, name, stream, attributes, parents.
 
-Ranks of a graph share these. With too many nodes the page has only the attributes that pictures and
-tables need, and says so.
+With too many nodes the page has only the attributes that pictures and tables need, and says so.
 """
 
 from __future__ import annotations
@@ -50,7 +49,6 @@ def describe(distinct: Sequence[_core.Graph], traces: Sequence[Trace | None]) ->
 
 
 def integers(graph: _core.Graph, attribute: str) -> list[int | None]:
-    """A graph's integer attribute by node; None where a node has none."""
     column: _core.IntColumn = getattr(graph, attribute)
     if not len(column.kind):
         return [None] * len(graph)

@@ -1,8 +1,4 @@
-"""Packets: the longest queues and the slowest messages over time, ports and slowdowns as tables.
-
-Trade-off: six ports and six messages are drawn, enough to judge a congestion control; the result's
-tables have all.
-"""
+"""Packets: the longest queues and the slowest messages over time, ports and slowdowns as tables."""
 
 from __future__ import annotations
 
@@ -60,7 +56,6 @@ def _rates(packets: Packets) -> list[Html]:
 
 
 def as_data(run: Run) -> dict[str, Any] | None:
-    """Embed what is drawn; return its names, None without packets."""
     if run.result.packet_summary is None:
         return None
     packets = run.result.packets

@@ -51,7 +51,6 @@ _STYLES = ("report.css",)
 
 
 def write_report(result: Result, path: Path, warnings: Sequence[str] = ()) -> None:
-    """Write a report; `warnings` are those of reading the input."""
     write_text(path, html(result, warnings))
 
 

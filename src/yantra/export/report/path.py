@@ -42,7 +42,6 @@ class Path(NamedTuple):
 
 
 def path_of(run: Run) -> Path | None:
-    """The critical path, or None if the run was not recorded."""
     if not run.result.recorded:
         return None
     steps = run.result.critical_path.steps
@@ -83,7 +82,6 @@ def as_data(run: Run, path: Path | None) -> dict[str, Any] | None:
 
 
 def by_kind(steps: Iterable[Step]) -> dict[str, float]:
-    """Time of each kind that occurs, in ns."""
     sums: dict[str, float] = {}
     for step in steps:
         sums[step.kind] = sums.get(step.kind, 0) + step.end_ns - step.start_ns

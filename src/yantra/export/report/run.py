@@ -52,7 +52,6 @@ class Run:
         return max(one.finish for one in self.classes)
 
     def ns(self, ticks: float) -> float:
-        """Ticks in ns."""
         return ticks / self.ticks_per_ns
 
     def told(self, ticks: float) -> str:

@@ -5,11 +5,9 @@
     render(page) -> str
 
 `scripts` and `styles` name files of `parts`, after the shell's. Scripts are modules, joined in the
-order given: imports come first, the last starts the page (`setUpTheme`, `setUpTables`, ...). They
-read `data` with `pageData()`, `columns` with `loadColumns()` (parts/data.js).
+order given: imports come first, the last starts the page (`setUpTheme`, `setUpTables`, ...).
 
-A Content-Security-Policy allows only the page's own script and style, by their hashes. All text
-goes through `markup`.
+A Content-Security-Policy allows only the page's own script and style, by their hashes.
 """
 
 from __future__ import annotations
@@ -90,7 +88,6 @@ def render(page: Page) -> str:
 
 
 def part(name: str) -> str:
-    """A file of the folder `parts`."""
     return (files("yantra.export.report") / "parts" / name).read_text(encoding="utf-8")
 
 

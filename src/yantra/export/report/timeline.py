@@ -1,7 +1,4 @@
-"""The timeline: start and duration of every class's nodes, and each rank's peers.
-
-A rank is its class's row with its own peers and groups.
-"""
+"""The timeline: start and duration of every class's nodes, and each rank's peers."""
 
 from __future__ import annotations
 
@@ -97,7 +94,6 @@ def _embed_rules(columns: Columns, graphs: TemplateGraphs) -> None:
 
 
 def numbers(rule: Sum, ranks: Any) -> Any:
-    """What a rule gives for ranks; see `yantra.workloads.templates.rules.Sum`."""
     found = np.full(len(ranks), rule.base, dtype=np.int64)
     if rule.relative:
         found += ranks

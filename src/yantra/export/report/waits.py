@@ -18,7 +18,6 @@ _ASKED = tuple(STREAMS.index(name) for name in ("collectives", "messages", "memo
 
 
 def as_data(run: Run) -> dict[str, Any] | None:
-    """Embed the steps; return how to read them, None if not recorded."""
     if not run.result.recorded:
         return None
     left = MOST_NODES

@@ -2,9 +2,6 @@
 
 Decides what both formats show; the core writes the bytes. Times are whole nanoseconds, as in the
 formats: picoseconds are rounded down, which keeps every order and nesting.
-
-Parts: `shown` (which ranks), `tracks` (nodes to slices), `messages` (arrows), `cluster` (critical
-path and network), `memory` (counters), `sink` (the file).
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Messages -> arrows from the sender's slice to the receiver's.
 
 Ends are instants: where the message leaves, and where it arrives or, if later, its receive begins;
-Perfetto orders arrows by starts, so slices would point wrongly. A message within one nanosecond has
-no arrow.
+Perfetto orders arrows by starts, so slices would point wrongly.
 
 Sends' messages come first, then collectives', all or none of each. A folded run shows the
 representatives', to their destination class's shown rank.
@@ -48,10 +47,6 @@ class Messages:
             self._prepare([item.rank for item in shown], most)
 
     def ends(self, rank: int, place: Any) -> _core.MessageEnds:
-        """Ends of messages in a rank's slices, as the writer takes them.
-
-        `place` gives the slice of each node of the rank.
-        """
         found = [self._of_rank(at, rank) for at in range(len(self._places))]
         drawn = np.concatenate([*found, np.zeros(0, np.int64)])
         arrives = np.repeat(np.arange(len(found)), [len(part) for part in found])

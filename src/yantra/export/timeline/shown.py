@@ -20,10 +20,7 @@ class Shown(NamedTuple):
 
 
 def choose(result: Result, wanted: str | Iterable[int] | None, where: str = "ranks") -> list[Shown]:
-    """The ranks to show, ascending; by default all, of a folded run each class's lowest.
-
-    Raises ConfigError for ranks that do not exist, and for more slices than `MOST_SLICES`.
-    """
+    """The ranks to show, ascending; by default all, of a folded run each class's lowest."""
     ranks = _ranks(result, wanted, where)
     slices = sum(len(result.model.graphs.of(rank)) for rank in ranks)
     if slices > MOST_SLICES:

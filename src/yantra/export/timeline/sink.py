@@ -1,7 +1,4 @@
-"""A timeline's file, and the numbers of its tracks.
-
-The core's bytes are written rank by rank, to bound memory, compressed if the name ends in `.gz`.
-"""
+"""A timeline's file, and the numbers of its tracks."""
 
 from __future__ import annotations
 
@@ -28,12 +25,10 @@ class Sink:
         self._file.write(self.writer.take())
 
     def process(self, number: int, name: str, *, first: bool = False) -> int:
-        """Add a process and return its track; processes are sorted by number, or come first."""
         self.writer.process(self._next(), number, name, 0 if first else number + 1)
         return self._tracks
 
     def track(self, process: int, name: str, about: str = "") -> int:
-        """Add a track of slices to a process; tracks of one name are shown as one."""
         self.writer.track(self._next(), process, name, about)
         return self._tracks
 

@@ -100,7 +100,6 @@ def trace_columns(graph: _core.Graph, writer: Writer) -> Trace:
 
 
 def integers(column: _core.IntColumn, length: int) -> Wholes:
-    """An integer attribute by node, ABSENT where a node has none or a negative one."""
     kinds, values = np.asarray(column.kind), np.asarray(column.value)
     if not len(kinds):
         return np.full(length, ABSENT)

@@ -1,8 +1,4 @@
-"""Where a sweep's runs happen, by name; one file each.
-
-`yantra sweep --backend NAME` and `yantra.sweep(..., backend=NAME)` take a name, or a file that ends
-with `PLUGIN = <a class derived from Backend>`.
-"""
+"""Where a sweep's runs happen, by name; one file each."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """`Backend`: runs a sweep's tasks and returns answers in order.
 
-Trade-off: it only moves them. Results and files are the asking process's business, so all backends
-give the same bytes.
+Results and files are the asking process's business, so all backends give the same bytes.
 """
 
 from __future__ import annotations

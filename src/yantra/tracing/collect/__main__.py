@@ -112,7 +112,6 @@ _LEFT: list[dict[str, Any]] = []  # the script's names at its end
 
 
 def status() -> int:
-    """As `main`, ending as the interpreter would end a script."""
     try:
         return main()
     except SystemExit as end:

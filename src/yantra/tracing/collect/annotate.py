@@ -1,7 +1,6 @@
 """Puts a named range into each communication operator while recording.
 
-All PyTorch communication ends in operators `c10d::*`, even of DistributedDataParallel's C++
-reducer. A kernel dispatched just before the backend's opens the range and calls that.
+A kernel dispatched just before the backend's opens the range and calls that.
 
 Waits: `Work.wait` and `wait_tensor`. The reducer waits in C++ at the end of backward; Python awaits
 its works just before, in issue order, so each wait is seen.
@@ -46,7 +45,6 @@ class Annotator:
         self._reset()
 
     def start(self) -> None:
-        """Annotate from now on, numbering from 0."""
         self._reset()
         self.recording = True
 

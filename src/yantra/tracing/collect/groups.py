@@ -12,7 +12,6 @@ class Group(NamedTuple):
     ranks: list[int]
 
     def rank_at(self, place: int | None) -> int | None:
-        """Global rank at a place; None for no or an unknown place."""
         return None if place is None or not 0 <= place < len(self.ranks) else self.ranks[place]
 
 

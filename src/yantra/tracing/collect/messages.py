@@ -55,7 +55,6 @@ def arguments(schema: Any, values: Sequence[Any]) -> dict[str, Any]:
 
 
 def message(operator: str, given: Mapping[str, Any], group_size: int) -> Message:
-    """Read the arguments of `c10d::<operator>`."""
     op, holder = OPERATORS[operator]
     carried = list(tensors(given[holder])) if holder else []
     size = sum(t.numel() * t.element_size() for t in carried)

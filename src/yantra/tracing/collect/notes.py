@@ -16,7 +16,6 @@ _UNSAFE = re.compile(r"""[^ -~]|['"\\]""")  # group names are arbitrary
 
 
 def name_of(kind: str, facts: Mapping[str, Any]) -> str:
-    """The range name for `facts`, safe to record."""
     safe = {k: _UNSAFE.sub("_", v) if isinstance(v, str) else v for k, v in facts.items()}
     return kind + json.dumps(safe, separators=(",", ":")).replace('"', "'")
 

@@ -17,7 +17,6 @@ _EMPTY_TRACE = '{"traceEvents": []}\n'
 
 
 def refuse_running(torch: Any, where: str) -> None:
-    """Raise ConfigError if a profiler is running."""
     if torch.autograd._profiler_enabled():
         raise ConfigError(
             where,

@@ -9,7 +9,6 @@ from typing import Any
 
 
 def patch(undo: ExitStack, owner: Any, name: str, wrapper: Callable[..., Any]) -> None:
-    """Let `owner.name(...)` call `wrapper(the original, ...)` until `undo`."""
     original = getattr(owner, name, None)
     if original is None:
         return

@@ -1,7 +1,6 @@
 """Records host and device trace of the same steps, and a file about the collection.
 
-PyTorch's observer writes the host trace during the steps, Kineto the device trace afterwards; one
-schedule drives both. Files are named when whole, so a failed run leaves no finished-looking trace.
+Files are named when whole, so a failed run leaves no finished-looking trace.
 """
 
 from __future__ import annotations
@@ -31,7 +30,6 @@ _open: list[Collector] = []
 
 
 def current() -> Collector | None:
-    """The open collection of this process, or None."""
     return _open[0] if _open else None
 
 

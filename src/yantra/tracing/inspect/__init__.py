@@ -1,4 +1,1 @@
-"""Inspecting traces: statistics, checks, drawings, timelines, differences.
-
-Each tool is a module imported on use; shared: `rank_traces`, `columns`, `groups`, `names`.
-"""
+"""Inspecting traces: statistics, checks, drawings, timelines, differences."""

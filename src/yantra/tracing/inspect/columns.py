@@ -1,12 +1,15 @@
-"""`Columns`: a trace as lists by node, for the inspecting tools.
+"""`Columns`: a trace by node, for the inspecting tools.
 
-Nodes are numbered as in the core's graph, by ascending id.
+Numbers lie in arrays of 8 bytes each, which give Python's integers one by one: a list of them would
+take five times as much.
 """
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from yantra import _core
 from yantra.chakra.schema import CollectiveType, NodeType, lane_of
@@ -15,9 +18,13 @@ from yantra.chakra.trace import Trace
 KINDS = ("cpu", "gpu_compute", "communication", "memory", "delay", "other")
 """Kinds of a node's time."""
 
+STREAM, THREAD, START, DURATION = range(4)
+"""Numbers of an `Extra`."""
+
 _WORLD = ("", "0")
 _PRESENT = _core.IntColumn.Kind.INTEGER.value
 _SIGN, _RANGE = 1 << 63, 1 << 64
+_SIGNED = 1  # a number that 63 bits hold
 
 
 class Extra(NamedTuple):
@@ -40,6 +47,73 @@ class Extra(NamedTuple):
         return self.part == "delay"
 
 
+class Extras(Sequence[Extra]):
+    """The `Extra` of every node, made when asked for."""
+
+    def __init__(self, native: _core.Trace, record: Sequence[int]) -> None:
+        self._record = record
+        tid = _Numbers(native, "tid")
+        self._numbers = (
+            _Numbers(native, "stream"),
+            _Numbers(native, "thread", tid),
+            _Numbers(native, "start_time_ns"),
+            _Numbers(native, "duration_ns"),
+        )
+        self._part, self._communication = (_Texts(native, name) for name in Extra._fields[4:])
+
+    def __len__(self) -> int:
+        return len(self._record)
+
+    def number(self, side: int, node: int) -> int | None:
+        """The stream, thread, start or duration of a node, in ns."""
+        return self._numbers[side].at(self._record[node])
+
+    def __getitem__(self, node: Any) -> Any:
+        if isinstance(node, slice):
+            return [self[at] for at in range(*node.indices(len(self)))]
+        at = self._record[node]
+        stream, thread, start_ns, duration_ns = (numbers.at(at) for numbers in self._numbers)
+        texts = self._part.at(at), self._communication.at(at)
+        return Extra(stream, thread, start_ns, duration_ns, *texts)
+
+    def __iter__(self) -> Iterator[Extra]:
+        return (self[node] for node in range(len(self)))
+
+    def parts(self) -> Iterator[tuple[str | None, str | None]]:
+        """`part` and `communication` of every node."""
+        part, communication = self._part, self._communication
+        return ((part.at(at), communication.at(at)) for at in self._record)
+
+
+class _Numbers:
+    """An integer attribute by record, `other` where it is missing."""
+
+    def __init__(self, native: _core.Trace, name: str, other: _Numbers | None = None) -> None:
+        values, self._kinds = native.integers(name)
+        self._values = array("q", values)
+        self._other = other
+
+    def at(self, record: int) -> int | None:
+        kind = self._kinds[record]
+        if kind == _SIGNED:
+            return self._values[record]
+        if kind:
+            return self._values[record] + _RANGE
+        return None if self._other is None else self._other.at(record)
+
+
+class _Texts:
+    """A text attribute by record."""
+
+    def __init__(self, native: _core.Trace, name: str) -> None:
+        texts, places = native.texts(name)
+        self._texts: list[str | None] = [*texts, None]
+        self._places = array("i", places)
+
+    def at(self, record: int) -> str | None:
+        return self._texts[self._places[record]]
+
+
 class Columns:
     """A trace by node: node i has the i-th lowest id."""
 
@@ -47,17 +121,22 @@ class Columns:
         self.trace = trace
         self.graph = graph = trace.graph(merge_duplicates=True)
         self.count = len(graph)
-        self.id: list[int] = graph.id.tolist()
-        self.type: list[int] = graph.type.tolist()
-        self.duration: list[int] = graph.duration_micros.tolist()
-        self.parent_begin: list[int] = graph.parent_begin.tolist()
-        self.parent: list[int] = graph.parent.tolist()
-        self.child_begin: list[int] = graph.child_begin.tolist()
-        self.child: list[int] = graph.child.tolist()
+        self.id = _array(graph.id)
+        self.type = _array(graph.type)
+        self.duration = _array(graph.duration_micros)
+        self.parent_begin = _array(graph.parent_begin)
+        self.parent = _array(graph.parent)
+        self.child_begin = _array(graph.child_begin)
+        self.child = _array(graph.child)
         self.comm_type = self.integers("comm_type")
         self.comm_size = self.integers("comm_size")
         self.tensor_size = self.integers("tensor_size")
         self.is_cpu = [bool(value) for value in self.integers("is_cpu_op")]
+
+    def forget(self) -> None:
+        """Drop the lists that are made again when asked for."""
+        for name in ("record", "start", "group", "extra", "kind", "lane", "_involved"):
+            self.__dict__.pop(name, None)
 
     def integers(self, attribute: str) -> list[int | None]:
         """Integer attribute by node: None if absent or of another type."""
@@ -66,65 +145,60 @@ class Columns:
             return [None] * self.count
         return [
             (value - _RANGE if value >= _SIGN else value) if kind == _PRESENT else None
-            for value, kind in zip(column.value.tolist(), column.kind.tolist(), strict=True)
+            for value, kind in zip(column.value, column.kind, strict=True)
         ]
 
     def parents(self, node: int) -> list[int]:
-        return self.parent[self.parent_begin[node] : self.parent_begin[node + 1]]
+        return self.parent[self.parent_begin[node] : self.parent_begin[node + 1]].tolist()
 
     def children(self, node: int) -> list[int]:
-        return self.child[self.child_begin[node] : self.child_begin[node + 1]]
+        return self.child[self.child_begin[node] : self.child_begin[node + 1]].tolist()
 
     def name(self, node: int) -> str:
         return self.graph.name(node)
 
     @cached_property
-    def record(self) -> list[int]:
-        """Place in the file of the record that gave each node its body."""
+    def record(self) -> array[int]:
         if len(self.trace) == self.count:
-            record = [0] * self.count
-            for place, node in enumerate(self.graph.file_order.tolist()):
+            record = array("Q", bytes(8 * self.count))
+            for place, node in enumerate(self.graph.file_order):
                 record[node] = place
             return record
-        last = {id: place for place, id in enumerate(self.trace.native.id.tolist())}
-        return [last[id] for id in self.id]
+        last = {id: place for place, id in enumerate(self.trace.native.id)}
+        return array("Q", (last[id] for id in self.id))
 
     @cached_property
-    def start(self) -> list[int]:
-        """Recorded start in us; 0 also if missing."""
-        starts = self.trace.native.start_micros.tolist()
-        return [starts[place] for place in self.record]
+    def start(self) -> array[int]:
+        starts = self.trace.native.start_micros
+        return array("Q", (starts[place] for place in self.record))
 
     @cached_property
     def group(self) -> list[str]:
         """Each node's communicator; "0" if unnamed."""
         names = self.graph.pg_names
-        return [
-            "0" if at < 0 or names[at] in _WORLD else names[at]
-            for at in self.graph.pg_name.tolist()
-        ]
+        return ["0" if at < 0 or names[at] in _WORLD else names[at] for at in self.graph.pg_name]
 
     @cached_property
-    def extra(self) -> list[Extra]:
-        attributes = self.trace.native.attributes
-        return [_extra(attributes(place)) for place in self.record]
+    def extra(self) -> Extras:
+        return Extras(self.trace.native, self.record)
 
     @cached_property
     def kind(self) -> list[str]:
         return [
-            _kind(type, cpu, extra)
-            for type, cpu, extra in zip(self.type, self.is_cpu, self.extra, strict=True)
+            _kind(type, cpu, *texts)
+            for type, cpu, texts in zip(self.type, self.is_cpu, self.extra.parts(), strict=True)
         ]
 
     @cached_property
     def lane(self) -> list[str]:
-        """What runs nodes one by one: a CPU thread, a GPU stream, a communicator."""
-        return [
+        names: dict[str, str] = {}  # few, of many nodes
+        lanes = (
             _lane(kind, extra, group, cpu)
             for kind, extra, group, cpu in zip(
                 self.kind, self.extra, self.group, self.is_cpu, strict=True
             )
-        ]
+        )
+        return [names.setdefault(lane, lane) for lane in lanes]
 
     @cached_property
     def _involved(self) -> tuple[list[int], list[int]]:
@@ -148,11 +222,17 @@ def collective_name(comm_type: int | None) -> str:
     return f"type {comm_type}"
 
 
-def _kind(type: int, cpu: bool, extra: Extra) -> str:
-    if extra.is_delay:
+def _array(view: memoryview) -> array[int]:
+    made = array(view.format)
+    made.frombytes(view.cast("B"))
+    return made
+
+
+def _kind(type: int, cpu: bool, part: str | None, communication: str | None) -> str:
+    if part == "delay":
         return "delay"
     if type == NodeType.COMP:
-        if extra.communication is not None:
+        if communication is not None:
             return "communication"
         return "cpu" if cpu else "gpu_compute"
     lane = lane_of(type)
@@ -169,29 +249,3 @@ def _lane(kind: str, extra: Extra, group: str, cpu: bool) -> str:
     if cpu or kind == "other":
         return f"cpu thread {extra.thread or 0}"
     return f"gpu stream {extra.stream or 0}"
-
-
-def _extra(rows: list[_core.AttributeRow]) -> Extra:
-    stream = tid = thread = start_ns = duration_ns = None
-    part = communication = None
-    for name, _, value, _ in rows:
-        if name == "stream":
-            stream = _integer(value)
-        elif name == "tid":
-            tid = _integer(value)
-        elif name == "thread":
-            thread = _integer(value)
-        elif name == "start_time_ns":
-            start_ns = _integer(value)
-        elif name == "duration_ns":
-            duration_ns = _integer(value)
-        elif name == "part":
-            part = value if isinstance(value, str) else None
-        elif name == "communication":
-            communication = value if isinstance(value, str) else None
-    lane = tid if thread is None else thread
-    return Extra(stream, lane, start_ns, duration_ns, part, communication)
-
-
-def _integer(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

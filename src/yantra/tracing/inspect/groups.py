@@ -4,7 +4,7 @@ name.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from yantra.base.documents import Path, json_value, parse_json, read_text
@@ -47,17 +47,25 @@ def declared_groups(columns: Columns) -> list[Declared]:
     return list(found)
 
 
+def used_groups(columns: Columns) -> set[str]:
+    """Groups of the collectives of a rank."""
+    if NodeType.COMM_COLL not in columns.type:
+        return set()
+    pairs = zip(columns.group, columns.type, strict=True)
+    return {group for group, type in pairs if type == NodeType.COMM_COLL}
+
+
 def inferred_groups(by_rank: Mapping[int, Columns]) -> Groups:
+    return groups_of_users({rank: used_groups(columns) for rank, columns in by_rank.items()})
+
+
+def groups_of_users(used: Mapping[int, Collection[str]]) -> Groups:
+    """Groups by the ranks that use their names."""
     users: dict[str, list[int]] = {}
-    for rank in sorted(by_rank):
-        columns = by_rank[rank]
-        names = {
-            columns.group[node]
-            for node, type in enumerate(columns.type)
-            if type == NodeType.COMM_COLL
-        }
-        for name in names - {WORLD}:
-            users.setdefault(name, []).append(rank)
+    for rank in sorted(used):
+        for name in used[rank]:
+            if name != WORLD:
+                users.setdefault(name, []).append(rank)
     return {name: tuple(users[name]) for name in sorted(users, key=group_key)}
 
 

@@ -1,6 +1,5 @@
-"""Operator and kernel names without arguments, template arguments, instance numbers and addresses.
-
-Trade-off: names that only a number distinguished may merge.
+"""Operator and kernel names without arguments, template arguments, instance numbers and
+addresses.
 """
 
 from __future__ import annotations

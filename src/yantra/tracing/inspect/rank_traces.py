@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import NamedTuple
 
 from yantra.base.errors import ConfigError
@@ -56,22 +57,18 @@ def find_traces(arguments: Sequence[str | os.PathLike[str]]) -> list[TraceFile]:
 
 
 def load_job(arguments: Sequence[str | os.PathLike[str]]) -> list[RankTrace]:
-    """A job's traces by ascending rank; `arguments` as in `find_traces`.
-
-    Raises TraceError for an unreadable file.
-    """
     known: dict[bytes, Trace] = {}
     job = []
     for rank, path in find_traces(arguments):
         content = files.load(path)
-        if content not in known:
-            known[content] = Trace.from_bytes(content, path)
-        job.append(RankTrace(rank, path, known[content]))
+        digest = sha256(content).digest()
+        if digest not in known:
+            known[digest] = Trace.from_bytes(content, path)
+        job.append(RankTrace(rank, path, known[digest]))
     return job
 
 
 def rank_path(pattern: str, rank: int) -> str:
-    """The file of a rank: `{rank}` replaced."""
     return pattern.replace(_PLACE, str(rank))
 
 

@@ -29,6 +29,8 @@ __all__ = ["LEVELS", "Obfuscated", "obfuscate"]
 
 LEVELS = (1, 2, 3, 4)
 MARK = "obfuscation_level"
+ORDER = "complete_order"
+"""Metadata of a recording: its dependencies are the whole order."""
 _MESSAGES = (NodeType.COMM_SEND, NodeType.COMM_RECV)
 
 
@@ -73,10 +75,11 @@ def obfuscate(
     new_names = _group_names(nodes.values(), members, keyed if level >= 2 else None)
     _strip_and_renumber(nodes, columns, new_names, keyed if level >= 2 else None)
     ranks = {rank: id(trace) for rank, trace in originals.items()}
+    kept = {key: _order_of(of.trace) for key, of in columns.items()}
     if level >= 3:
-        hidden = _quantised(nodes, ranks, keyed, epsilon, coarse=level >= 4)
+        hidden = _quantised(nodes, ranks, keyed, epsilon, kept, coarse=level >= 4)
     else:
-        made = {key: _trace(of, level) for key, of in nodes.items()}
+        made = {key: _trace(of, level, kept[key]) for key, of in nodes.items()}
         hidden = {rank: made[key] for rank, key in ranks.items()}
     known = {id(trace): Columns(trace) for trace in hidden.values()}
     after = {rank: known[id(trace)] for rank, trace in hidden.items()}
@@ -170,6 +173,7 @@ def _quantised(
     ranks: Mapping[int, int],
     keyed: Keyed,
     epsilon: float | None,
+    kept: Mapping[int, list[Attribute]],
     *,
     coarse: bool,
 ) -> dict[int, Trace]:
@@ -186,7 +190,7 @@ def _quantised(
             if coarse:
                 own = coarsened(own)
                 with_new_ids(own, numbers.ids(own, "coarse id"))
-            made[which] = _trace(own, 4 if coarse else 3)
+            made[which] = _trace(own, 4 if coarse else 3, kept[key])
         hidden[rank] = made[which]
     return hidden
 
@@ -206,5 +210,10 @@ def _copied(node: Node) -> Node:
     )
 
 
-def _trace(nodes: list[Node], level: int) -> Trace:
-    return Trace(nodes, Metadata("", (Attribute(MARK, level),)))
+def _order_of(trace: Trace) -> list[Attribute]:
+    # Without it a run keeps a rank's computations one by one.
+    return [one for one in trace.metadata.attributes if one.name == ORDER]
+
+
+def _trace(nodes: list[Node], level: int, kept: list[Attribute]) -> Trace:
+    return Trace(nodes, Metadata("", (Attribute(MARK, level), *kept)))

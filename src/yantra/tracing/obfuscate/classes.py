@@ -1,7 +1,4 @@
-"""Operator and kernel names to a few dozen classes.
-
-Words decide, in table order: `aten::cudnn_batch_norm_backward` is `normalization`.
-"""
+"""Operator and kernel names to a few dozen classes."""
 
 from __future__ import annotations
 

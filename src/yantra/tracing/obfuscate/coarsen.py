@@ -46,10 +46,7 @@ def coarsened(nodes: list[Node]) -> list[Node]:
 
 
 def reduced_parents(columns: Columns) -> list[list[int]]:
-    """Each node's parents without implied ones.
-
-    Ancestors are bit sets, dropped when no child needs them.
-    """
+    """Each node's parents without implied ones."""
     order = topological(columns)
     place = {node: at for at, node in enumerate(order)}
     left = [end - begin for begin, end in pairwise(columns.child_begin)]

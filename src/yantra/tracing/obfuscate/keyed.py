@@ -25,11 +25,9 @@ class Keyed:
         self._key = blake2b(key, digest_size=32, person=b"yantra hide").digest()
 
     def number(self, purpose: str, *arguments: object) -> int:
-        """A number of 128 bits."""
         return int.from_bytes(self._digest(purpose, arguments, _BYTES), "big")
 
     def stream(self, purpose: str) -> Iterator[int]:
-        """Yield bytes without end."""
         block = 0
         while True:
             yield from self._digest(purpose, (block,), _BLOCK)

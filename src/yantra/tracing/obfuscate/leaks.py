@@ -31,7 +31,6 @@ class Leak(NamedTuple):
 def find_leaks(
     before: Mapping[int, Columns], after: Mapping[int, Columns], groups: Groups, level: int
 ) -> list[Leak]:
-    """What still shows; `groups` are the obfuscated job's."""
     rank = min(after)
     old, new = before[rank], after[rank]
     return [
@@ -48,8 +47,7 @@ def find_leaks(
 def repetition(sequence: Sequence[Hashable]) -> tuple[int, int]:
     """Period and count of the repetition that covers most of a sequence.
 
-    n equal neighbours at distance p repeat a block of p entries 1 + n // p times; on ties the
-    shortest period. (0, 0) if nothing repeats.
+    (0, 0) if nothing repeats.
     """
     text = sequence[:_LONGEST_SEQUENCE]
     best = (0, 0, 0)

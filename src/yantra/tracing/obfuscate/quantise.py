@@ -88,10 +88,7 @@ def lane_of(node: Node) -> Lane:
 
 
 def scaled(values: list[int], counts: Mapping[int, int] | None = None) -> list[int]:
-    """Bucketed values with the old sum; zeros stay.
-
-    `counts` sets the buckets' sizes, smallest values lowest.
-    """
+    """Bucketed values with the old sum; zeros stay."""
     positive = [at for at, value in enumerate(values) if value > 0]
     if not positive:
         return list(values)

@@ -1,7 +1,4 @@
-"""Level 1: names to classes; drops schemas, paths, tensor and process ids, host, time.
-
-An allow-list of attributes and kinds of values.
-"""
+"""Level 1: names to classes; drops schemas, paths, tensor and process ids, host, time."""
 
 from __future__ import annotations
 

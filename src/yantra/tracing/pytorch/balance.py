@@ -28,12 +28,10 @@ class Sum(Struct):
         return self.total - sum(self.parts.values()) - sum(self.left_out.values())
 
     def add(self, part: str, number: int) -> None:
-        """Count `number` read as `part`."""
         if number:
             self.parts[part] = self.parts.get(part, 0) + number
 
     def leave_out(self, rule: str, number: int) -> None:
-        """Count `number` left out by `rule`."""
         if number:
             self.left_out[rule] = self.left_out.get(rule, 0) + number
 
@@ -79,7 +77,6 @@ class Balance(Struct):
 
 
 def from_text(text: object) -> Balance | None:
-    """The inverse of `to_text`; None for anything else."""
     if not isinstance(text, str):
         return None
     try:

@@ -72,7 +72,6 @@ def plain(name: str) -> str:
 
 
 def facts(name: str, kind: str) -> dict[str, Any] | None:
-    """An annotation's content; None if `name` is not of this kind."""
     if not name.startswith(kind):
         return None
     text = name[len(kind) :]
@@ -110,7 +109,6 @@ class Calls:
                     self._beside.setdefault(api.id, operator)
 
     def of(self, operator_id: int | None, args: CommArgs | None = None) -> Call | None:
-        """The call around an operator; `args` is the device trace's for this device op."""
         around = {} if operator_id is None else self.around(operator_id)
         if not around and args is None:
             return None
@@ -159,7 +157,6 @@ def _encloses(outer: Operator, inner: Operator) -> bool:
 
 @lru_cache(4096)  # few names, many operators
 def sort_of(name: str) -> str:
-    """Which record of a call it is: record, label, api, note or ""."""
     if name == RECORD:
         return "record"
     return next((sort for sort, starts in _SORTS.items() if name.startswith(starts)), "")

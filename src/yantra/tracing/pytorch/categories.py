@@ -1,7 +1,6 @@
 """Kinds of device-trace events, by phase and category.
 
 Categories: Kineto's activity types (libkineto/src/ActivityType.cpp); phases: Chrome's trace events.
-Events not read are counted by category or by the named rule that leaves them out.
 """
 
 from __future__ import annotations

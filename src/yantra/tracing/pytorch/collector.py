@@ -12,8 +12,6 @@ R = TypeVar("R")
 
 
 def without_collector(function: Callable[P, R]) -> Callable[P, R]:
-    """Pause the collector while `function` runs, unless paused already."""
-
     @wraps(function)
     def paused(*args: P.args, **kwargs: P.kwargs) -> R:
         if not gc.isenabled():

@@ -2,10 +2,6 @@
 
 Kernel names of NCCL and RCCL give the collective, or else the call around the launch (`calls.py`).
 What stays unknown is reported, and a computation of its recorded duration.
-
-Sizes are ASTRA-sim's `comm_size`, per rank: the whole buffer of all-reduce, broadcast, reduce; all
-that is sent in all-to-all; the share in all-gather, gather; the whole input in reduce-scatter; what
-the root sends in scatter; a send's message.
 """
 
 from __future__ import annotations
@@ -101,7 +97,6 @@ def issue(op: DeviceOp) -> tuple[int, int]:
 
 
 def collective_of(name: str) -> CollectiveType | None:
-    """The collective in a kernel's or call's name, or None."""
     short = plain(name.split("(", 1)[0])
     return next((kind for key, kind in _COLLECTIVES.items() if key in short), None)
 

@@ -3,8 +3,6 @@
 Patterns (`*`: any text) match whole names, case-sensitively, a user's file first. Unlisted kernels
 that look like communication are reported.
 
-Trade-off: a table ages, but a missing name costs a warning, never a wrong collective.
-
 Source: names registered by PyTorch (torch/csrc/distributed/c10d/symm_mem), vLLM, SGLang,
 TensorRT-LLM, FlashInfer, AITER, DeepEP, MSCCL++ and NVSHMEM; PyTorch's and DeepEP's also from
 public traces.
@@ -94,7 +92,6 @@ class CommunicationNames:
         )
 
     def of_operator(self, name: str) -> str | None:
-        """An operator's collective, UNSIZED, or None if not known."""
         return _known(self._of_operator(name))
 
     def of_kernel(self, name: str) -> str | None:
@@ -106,7 +103,6 @@ def _known(told: str | None) -> str | None:
 
 
 def collective_kind(told: str) -> CollectiveType | None:
-    """The collective of a table's word, or None."""
     return _KINDS.get(told)
 
 

@@ -14,6 +14,8 @@ from yantra.tracing.pytorch.communication import Communication
 
 Key = tuple[tuple[int, ...], str]
 WORLD = 0
+ALL = "rank"
+"""The axis of all ranks, in a template."""
 _LARGEST = 499  # larger ones' tags collide in ASTRA-sim
 
 
@@ -29,6 +31,11 @@ class Communicators:
 
     def id(self, item: Communication) -> int:
         return self.ids[self.key(item)]
+
+    def relative(self, item: Communication) -> str:
+        """The axis of the item's group in a template; "" for all ranks."""
+        id = self.id(item)
+        return "" if id == WORLD else f"group{id}"
 
     @property
     def members(self) -> dict[int, tuple[int, ...]]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
-from msgspec import Struct, field, structs
+from msgspec import Struct, field
 
-from yantra.base.errors import TraceError, UnsupportedError
+from yantra.base.errors import TraceError
 from yantra.base.text import count, shortened, table
 from yantra.base.units import format_time
 from yantra.chakra.schema import CollectiveType, NodeType
@@ -23,12 +23,16 @@ from yantra.tracing.pytorch.communicators import Communicators
 from yantra.tracing.pytorch.cpu_collectives import with_cpu_collectives
 from yantra.tracing.pytorch.emit import EmitOptions, emit
 from yantra.tracing.pytorch.graph import Graph, GraphOptions, build
+from yantra.tracing.pytorch.host_collectives import with_host_collectives
 from yantra.tracing.pytorch.issue_order import keep_issue_order
 from yantra.tracing.pytorch.linked import Linked
 from yantra.tracing.pytorch.matching import Matches, match
 from yantra.tracing.pytorch.other_communication import AllFound, Unrecognised, find_all
-from yantra.tracing.pytorch.replicate import Gathered, is_of_all, replicated, scaled
+from yantra.tracing.pytorch.replicate import Gathered, alone_for_all, replicated, scaled
 from yantra.tracing.pytorch.timeline import timeline
+from yantra.tracing.pytorch.work.assign import Works, assigned
+from yantra.tracing.pytorch.work.law import Work
+from yantra.tracing.pytorch.work.share import Share, share
 from yantra.tracing.recorded import ONE_EACH_IN_WORDS, Recorded
 
 _WIDEST = 60  # characters of a kernel's name
@@ -41,7 +45,7 @@ _NO_COMMUNICATION = (
     "summed; record a job of at least two ranks"
 )
 _CONVERTED = {"kernel": "kernels", "gpu_memcpy": "copies", "gpu_memset": "fills", "comm": "others"}
-_KEPT = 400_000  # operators and device ops held between the two passes
+KEPT = 400_000  # operators and device ops held between the two passes
 
 
 class ConvertOptions(Struct, frozen=True, kw_only=True):
@@ -91,6 +95,7 @@ class ConvertReport(Struct):
     unrecognised: dict[str, Unrecognised] = field(default_factory=dict)
     recorded: dict[int, Recorded] = field(default_factory=dict)
     balance: dict[int, Balance] = field(default_factory=dict)
+    work: Share = field(default_factory=Share)
     problems: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 
@@ -113,12 +118,14 @@ class ConvertReport(Struct):
         for name, times in sorted(self.unknown_kernels.items()):
             lines.append(f"{times} x unknown communication, kept as computation: {name}")
         lines += self._delays()
+        lines += self.work.lines()
         lines += self._unrecognised()
         return "".join(f"{line}\n" for line in lines)
 
     def as_dict(self) -> dict[str, Any]:
         form = {name: getattr(self, name) for name in self.__struct_fields__}
         form["balance"] = {rank: one.as_dict() for rank, one in self.balance.items()}
+        form["work"] = self.work.as_dict()
         form["recorded"] = {rank: found.as_dict() for rank, found in self.recorded.items()}
         form["unrecognised"] = [
             {"name": name, "kind": found.kind, "count": found.count, "duration_ns": found.ns}
@@ -148,12 +155,32 @@ class ConvertReport(Struct):
 
 
 class Job(Struct):
+    """What was converted; `steps`: numbers of the steps taken together, if several."""
+
     communicators: Communicators
     report: ConvertReport
+    steps: list[int] = []
 
 
 Source = Callable[[], Linked]
 Take = Callable[[int, Iterator[bytes]], None]
+
+
+class Scan(Struct):
+    """What a rank's trace says before the ranks are compared."""
+
+    rank: int
+    world_size: int
+    found: AllFound
+    steps: list[steps.Step]
+    behind_ns: int  # of a step alone
+
+
+class Pool(Protocol):
+    """Processes that read and write ranks, each its own."""
+
+    def scans(self) -> Iterable[Scan]: ...
+    def write(self, ranks: Ranks, communicators: Communicators, report: ConvertReport) -> None: ...
 
 
 def convert_linked(linked: Linked, options: ConvertOptions | None = None) -> Trace:
@@ -165,15 +192,21 @@ def convert_linked(linked: Linked, options: ConvertOptions | None = None) -> Tra
 
 @without_collector
 def convert_job(
-    sources: Sequence[Source], take: Take, options: ConvertOptions | None = None
+    sources: Sequence[Source],
+    take: Take,
+    options: ConvertOptions | None = None,
+    pool: Pool | None = None,
 ) -> Job:
-    """Convert a job's ranks; `take(rank, pieces)` gets each .et file's content.
+    """Convert a job's ranks; `take(rank, pieces)` gets each .et file's content; a `pool` reads and
+    writes in its own processes.
 
     A source is called once or twice and must return the same trace. Raises TraceError for two
     sources of one rank, or `replicate` with several.
     """
     chosen = options or ConvertOptions()
-    ranks = _Ranks(sources, chosen.names, chosen.step)
+    ranks = Ranks(chosen.names, chosen.step)
+    for scan in map(ranks.scan, sources) if pool is None else pool.scans():
+        ranks.add(scan)
     items, world_size = ranks.items(), ranks.world_size
     told: list[str] = []
     if chosen.replicate is not None:
@@ -187,8 +220,13 @@ def convert_job(
     if chosen.replicate is not None:
         ranks.settle(next(iter(items.values())))
     report = _report(matches, ranks)
+    if chosen.step is not None:
+        report.problems += steps.behind(ranks.behind, chosen.step)
     everything = [item for made in items.values() for item in made]
-    _write(items, ranks, communicators, chosen, report, take)
+    if pool is None:
+        write_ranks(items, ranks, communicators, chosen, report, take)
+    else:
+        pool.write(ranks, communicators, report)
     _count(report, everything, chosen)
     report.remarks += told
     _remark_on_slots(report)
@@ -196,12 +234,12 @@ def convert_job(
         report.remarks.append(steps.remark(ranks.steps))
     if chosen.replicate is not None and not report.collectives and not report.messages:
         report.remarks.append(_NO_COMMUNICATION)
-    return Job(communicators, report)
+    return Job(communicators, report, [one.number for one in ranks.steps])
 
 
-def _write(
+def write_ranks(
     items: Mapping[int, list[Communication]],
-    ranks: _Ranks,
+    ranks: Ranks,
     communicators: Communicators,
     options: ConvertOptions,
     report: ConvertReport,
@@ -209,6 +247,7 @@ def _write(
 ) -> None:
     as_one = options.replicate is not None
     graph: Graph | None = None
+    work: dict[int, Work] = {}
     for rank, made in items.items():
         linked = ranks.linked(rank, keep=as_one)
         kept = ranks.kept(rank, as_one=as_one)
@@ -217,7 +256,10 @@ def _write(
         if graph is None or not as_one:
             graph = build(linked, GraphOptions(gaps=options.gaps, handover=options.handover))
             keep_issue_order(graph, made, communicators)
-        take(rank, _rank(linked, graph, made, kept, communicators, options, report))
+            operators = {operator.id: operator for operator in linked.operators}
+            work = assigned(linked.device_ops, operators, Works())
+            report.work.add(share(linked, operators, work, made, kept))
+        take(rank, _rank(linked, graph, made, (kept, work), communicators, options, report))
 
 
 def _became(linked: Linked, items: Sequence[Communication], kept: Mapping[int, str]) -> Sum:
@@ -242,7 +284,7 @@ def _rank(
     linked: Linked,
     graph: Graph,
     items: Sequence[Communication],
-    kept: Mapping[int, str],
+    known: tuple[Mapping[int, str], Mapping[int, Work]],
     communicators: Communicators,
     options: ConvertOptions,
     report: ConvertReport,
@@ -251,6 +293,7 @@ def _rank(
         reduce=options.reduce,
         exact_collectives=options.exact_collectives,
         memory_nodes=options.memory_nodes,
+        relative=options.template,
     )
     report.ranks += 1
     if options.replicate is None or not report.recorded:
@@ -258,23 +301,23 @@ def _rank(
     parts = [item.op for item in items if item.type is not NodeType.COMP]
     report.nodes += len(graph.nodes) + len(parts) - len({*parts})
     report.delays += sum(node.kind == "delay" for node in graph.nodes)
-    return emit(linked, graph, items, communicators, how, kept)
+    return emit(linked, graph, items, communicators, how, *known)
 
 
-class _Ranks:
-    def __init__(
-        self, sources: Sequence[Source], names: CommunicationNames, step: int | None
-    ) -> None:
+class Ranks:
+    """The ranks of a job; traces of up to `most` operators and device ops are kept."""
+
+    def __init__(self, names: CommunicationNames, step: int | None, most: int = KEPT) -> None:
         self.found: dict[int, AllFound] = {}
         self.steps: list[steps.Step] = []  # of the rank with most, if all are taken
+        self.behind: list[tuple[int, int]] = []  # of a step alone, in ns, and the rank
         self._step = step
         self._names = names
         self.world_size = 0
         self._sources: dict[int, Source] = {}
         self._kept: dict[int, Linked] = {}
         self._size = 0
-        for source in sources:
-            self._add(source)
+        self._most = most
 
     def items(self) -> dict[int, list[Communication]]:
         return {rank: found.items for rank, found in sorted(self.found.items())}
@@ -286,15 +329,8 @@ class _Ranks:
         (linked,) = self._kept.values()
         made, told = scaled(linked, found.items, self.world_size, world_size, options.gathered)
         if options.template:
-            everyone = tuple(range(world_size))
-            others = [item for item in made if not is_of_all(item, self.world_size)]
-            if others:
-                raise UnsupportedError(
-                    f"rank {rank}: communicates in groups of some ranks or by messages, which a "
-                    "template of one rank cannot say; give a prefix in place of a .yw, which "
-                    "writes a trace for each rank"
-                )
-            return {0: [structs.replace(item, ranks=everyone) for item in made]}, told
+            alone = alone_for_all(made, rank, self.world_size, world_size)
+            return {0: alone}, told
         return replicated(made, rank, self.world_size, world_size), told
 
     def settle(self, items: list[Communication]) -> None:
@@ -318,25 +354,30 @@ class _Ranks:
         soundness.check(linked)
         if self._step is not None:
             linked = steps.only(linked, self._step)
-        return with_cpu_collectives(linked)
+        return with_host_collectives(with_cpu_collectives(linked))
 
-    def _add(self, source: Source) -> None:
+    def scan(self, source: Source) -> Scan:
         linked = self._read(source)
-        if self._step is None:
-            self.steps = max(self.steps, steps.steps(linked), key=len)
-        rank = linked.rank
-        if rank in self.found:
-            raise TraceError(f"rank {rank}: two of the traces given are of this rank")
-        found = self.found[rank] = find_all(linked, Calls(linked.operators), self._names)
-        self._sources[rank] = source
-        highest = max((r for item in found.items for r in item.ranks), default=0)
-        self.world_size = max(self.world_size, linked.world_size, rank + 1, highest + 1)
+        found = find_all(linked, Calls(linked.operators), self._names)
+        self._sources.setdefault(linked.rank, source)
         self._size += len(linked.operators) + len(linked.device_ops)
-        if self._size <= _KEPT or len(self.found) == 1:
-            self._kept[rank] = linked
+        if self._size <= self._most or not self.found:
+            self._kept.setdefault(linked.rank, linked)
+        made = [] if self._step is not None else steps.steps(linked)
+        behind = 0 if self._step is None else steps.behind_ns(linked)
+        return Scan(linked.rank, linked.world_size, found, made, behind)
+
+    def add(self, scan: Scan) -> None:
+        if scan.rank in self.found:
+            raise TraceError(f"rank {scan.rank}: two of the traces given are of this rank")
+        self.steps = max(self.steps, scan.steps, key=len)
+        self.found[scan.rank] = scan.found
+        self.behind.append((scan.behind_ns, scan.rank))
+        highest = max((r for item in scan.found.items for r in item.ranks), default=0)
+        self.world_size = max(self.world_size, scan.world_size, scan.rank + 1, highest + 1)
 
 
-def _report(matches: Matches, ranks: _Ranks) -> ConvertReport:
+def _report(matches: Matches, ranks: Ranks) -> ConvertReport:
     report = ConvertReport(
         problems=matches.problems,
         resized=matches.resized,

@@ -1,7 +1,4 @@
-"""CPU collectives as device work: gloo's worker threads run them.
-
-Without annotations, a thread idle for most of a collective is taken to have waited for it.
-"""
+"""CPU collectives as device work: gloo's worker threads run them."""
 
 from __future__ import annotations
 

@@ -1,12 +1,11 @@
 """From replay graph to Chakra nodes, with upstream's attributes and exact times.
 
-An operator's first slice has its attributes and tensors; a device op its launching operator's. A
-batch of sends and receives becomes several nodes.
+A batch of sends and receives becomes several nodes.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -17,13 +16,15 @@ from yantra.chakra.schema import CollectiveType, Kind, NodeType
 from yantra.chakra.trace import Trace
 from yantra.tracing.pytorch import balance
 from yantra.tracing.pytorch.communication import STAND_INS, Communication
-from yantra.tracing.pytorch.communicators import Communicators
+from yantra.tracing.pytorch.communicators import ALL, Communicators
 from yantra.tracing.pytorch.cpu_collectives import NETWORK
-from yantra.tracing.pytorch.flops import COUNTED, flops
 from yantra.tracing.pytorch.graph import Graph, GraphNode
 from yantra.tracing.pytorch.linked import DeviceOp, Linked, Operator
 from yantra.tracing.pytorch.reduction import reduced
 from yantra.tracing.pytorch.tensors import decoded
+from yantra.tracing.pytorch.work.assign import COUNTED, Works
+from yantra.tracing.pytorch.work.kernel_names import dtype_of, sort_of
+from yantra.tracing.pytorch.work.law import Work
 
 
 class _Form(NamedTuple):
@@ -51,6 +52,8 @@ _LAUNCHED = _form(
     (Kind.INT64, ("stream",)),
     (Kind.UINT64, ("tensor_size",)),
 )
+_DELAY = _form((Kind.STRING, ("op_class",)))
+_LABELS = ("op_class", "dtype", "phase")
 _RAN = _form((Kind.INT64, (*_TIMES, "thread", "device", "correlation")))
 _INT64 = 1 << 63
 _UINT64 = 1 << 64
@@ -59,12 +62,19 @@ _NO_METADATA = b"\0"  # a trace begins with its metadata: an empty message's len
 
 
 class EmitOptions(Struct, frozen=True, kw_only=True):
-    """How nodes are written; see `ConvertOptions`."""
+    """How nodes are written; see `ConvertOptions`.
+
+    `relative`: groups and peers by names that mean the same to every rank.
+    """
 
     reduce: bool = False
     exact_collectives: bool = False
     memory_nodes: bool = False
+    relative: bool = False
 
+
+UNKNOWN = "other"
+"""Class of a kernel whose operator and name tell none."""
 
 COMMUNICATES = "communication"
 """Attribute of a computation that communicates: its collective, as far as named."""
@@ -77,12 +87,13 @@ def emit(
     communicators: Communicators,
     options: EmitOptions,
     kept: Mapping[int, str] | None = None,
+    work: Mapping[int, Work] | None = None,
 ) -> Iterator[bytes]:
     """Yield a rank's .et file in pieces, never whole in memory.
 
-    `kept`: kinds of communicating device ops written as computations.
+    `kept`: kinds of communicating device ops written as computations. `work`: of device ops.
     """
-    pieces = _Emitter(linked, graph, items, communicators, options, kept or {}).run()
+    pieces = _Emitter(linked, graph, items, communicators, options, kept or {}, work or {}).run()
     yield next(pieces).to_bytes()
     for piece in pieces:
         yield piece.to_bytes().removeprefix(_NO_METADATA)
@@ -97,8 +108,10 @@ class _Emitter:
         communicators: Communicators,
         options: EmitOptions,
         kept: Mapping[int, str],
+        work: Mapping[int, Work],
     ) -> None:
         self.linked = linked
+        self.work = work
         self.kept = kept
         self.graph = graph
         self.communicators = communicators
@@ -110,8 +123,8 @@ class _Emitter:
         for item in items:
             if item.type is not NodeType.COMP:
                 self.parts[item.op].append(item)
-        self.kernels = Counter(op.parent for op in linked.device_ops if op.parent is not None)
-        self.work: dict[int, int | None] = {}  # FLOPs of operators that launched a kernel
+        self.works = Works()
+        self.sizes: dict[tuple[Work | None, str], tuple[_Form, tuple[Any, ...]]] = {}
         self.next = 0
 
     def run(self) -> Iterator[Trace]:
@@ -167,6 +180,8 @@ class _Emitter:
             names, kinds = _ON_THREAD if is_cpu else _ON_STREAM
             values = (is_cpu, kind, node.start_ns, node.dur_ns, node.lane)
             self.recorder.attributes(names, kinds, values)
+            if not is_cpu and kind == "delay":
+                self.recorder.attributes(*_DELAY, (kind,))
             self._end(node, NodeType.COMP, node.dur_us, data, ctrl)
 
     def _operator(
@@ -174,7 +189,7 @@ class _Emitter:
     ) -> None:
         times = (None, None) if operator.start_ns is None else (node.start_ns, node.dur_ns)
         self.recorder.attributes_of(*_HOST, operator.attrs)
-        values = (True, 0, self._work(operator), *times, node.lane)
+        values = (True, 0, self._counted(operator), *times, node.lane)
         self.recorder.attributes(*_OPERATOR, values)
         self._tensors(operator)
         type = NodeType.METADATA if "process_group:init" in operator.name else NodeType.COMP
@@ -188,22 +203,40 @@ class _Emitter:
         thread = node.lane if node.is_cpu else None
         where = (None, None) if op.device == NETWORK else (op.device, op.correlation)
         for place, part in enumerate(parts or [None]):
-            size = op.bytes if part is None else None
-            work = None if operator is None else self._launcher(operator)
-            self.recorder.attributes(*_LAUNCHED, (work, False, op.stream, size))
+            work = self.work.get(op.id) if part is None else None
+            if operator is not None:  # upstream copies these from the launching operator
+                self.recorder.attributes_of(*_HOST, operator.attrs)
+            flops, size = (None, op.bytes) if work is None else (work.flops, work.bytes)
+            size = None if part is not None else size
+            self.recorder.attributes(*_LAUNCHED, (flops or None, False, op.stream, size))
+            if part is None and op.device != NETWORK:
+                self._sizes(work, op)
             type = type_of(op, self.options.memory_nodes) if part is None else self._part(part)
             self.recorder.attributes(*_RAN, (node.start_ns, node.dur_ns, thread, *where))
             if part is None and op.id in self.kept:
                 self._put(COMMUNICATES, Kind.STRING, self.kept[op.id])
             if operator is not None:
                 self._tensors(operator)
-            # one kernel ran the batch: its time counts once
             self._end(node, type, 0 if place else node.dur_us, data, ctrl)
 
-    def _launcher(self, operator: Operator) -> int | None:
-        # Upstream copies these from the launching operator.
-        self.recorder.attributes_of(*_HOST, operator.attrs)
-        return self._work(operator) if self.kernels[operator.id] == 1 else None
+    def _sizes(self, work: Work | None, op: DeviceOp) -> None:
+        """What models of compute read: a class, known or by the name, and sizes."""
+        key = work, "" if work is not None else op.name
+        if key not in self.sizes:
+            labels = (
+                (sort_of(op.name) or UNKNOWN, dtype_of(op.name), "")
+                if work is None
+                else (work.op_class, work.dtype, work.phase)
+            )
+            said = [(name, value) for name, value in zip(_LABELS, labels, strict=True) if value]
+            sizes = () if work is None else work.sizes
+            form = _form(
+                (Kind.STRING, tuple(name for name, _ in said)),
+                (Kind.INT64, tuple(name for name, _ in sizes)),
+            )
+            self.sizes[key] = form, (*(value for _, value in said), *(size for _, size in sizes))
+        form, values = self.sizes[key]
+        self.recorder.attributes(*form, values)
 
     def _part(self, part: Communication) -> NodeType:
         size = part.bytes or 0
@@ -212,25 +245,34 @@ class _Emitter:
             self._put_int("comm_size", size)
         else:
             self._put_int("comm_size", size)
-            ends = (self.linked.rank, part.peer or 0)
-            source, target = ends if part.type is NodeType.COMM_SEND else ends[::-1]
-            self._put("comm_src", Kind.INT32, source)
-            self._put("comm_dst", Kind.INT32, target)
+            self._put_ends(part)
             self._put("comm_tag", Kind.INT32, part.tag)
-        self._put("pg_name", Kind.STRING, str(self.communicators.id(part)))
+        name = str(self.communicators.id(part))
+        if self.options.relative:
+            name = self.communicators.relative(part)
+        if name:
+            self._put("pg_name", Kind.STRING, name)
         self._put("comm_name", Kind.STRING, part.name)
         return part.type
+
+    def _put_ends(self, part: Communication) -> None:
+        if self.options.relative:
+            group = self.communicators.relative(part) or ALL
+            self._put("comm_peer", Kind.STRING, f"{group}+{part.ranks.index(part.peer or 0)}")
+            return
+        ends = (self.linked.rank, part.peer or 0)
+        source, target = ends if part.type is NodeType.COMM_SEND else ends[::-1]
+        self._put("comm_src", Kind.INT32, source)
+        self._put("comm_dst", Kind.INT32, target)
 
     def _collective(self, kind: CollectiveType) -> CollectiveType:
         return kind if self.options.exact_collectives else STAND_INS.get(kind, kind)
 
-    def _work(self, operator: Operator) -> int | None:
+    def _counted(self, operator: Operator) -> int | None:
         if operator.name not in COUNTED:
             return None
-        if operator.id not in self.work:
-            io = decoded(operator.inputs), decoded(operator.outputs)
-            self.work[operator.id] = flops(operator.name, *io)
-        return self.work[operator.id]
+        work = self.works.of(operator)
+        return None if work is None else work.flops
 
     def _tensors(self, operator: Operator) -> None:
         recorder = self.recorder

@@ -40,7 +40,6 @@ class Args(Struct, gc=False):
     sequence: int | None = field(default=None, name="Seq")
 
     def comm(self) -> CommArgs | None:
-        """What is said of a collective, or None."""
         if self.collective is None and self.group_name is None:
             return None
         return CommArgs(
@@ -70,6 +69,7 @@ class ShapedArgs(Args, gc=False):
     dims: Raw = field(default=_NO_LIST, name="Input Dims")
     types: Raw = field(default=_NO_LIST, name="Input type")
     concrete: Raw = field(default=_NO_LIST, name="Concrete Inputs")
+    strides: Raw = field(default=_NO_LIST, name="Input Strides")
 
 
 class Event(Struct, gc=False):

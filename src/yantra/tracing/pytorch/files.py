@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from yantra.base.cores import cores
+from yantra.base.errors import TraceError, UnsupportedError
 from yantra.base.output import write_text
 from yantra.chakra.files import save_pieces
 from yantra.tracing.pytorch.convert import ConvertOptions, ConvertReport, Source, convert_job
+from yantra.tracing.pytorch.link.pairs import RANK
 from yantra.tracing.pytorch.sources import Recordings, naming_files
 
 Progress = Callable[[int, int], None]  # written, to write
 
 
 def trace_name(output: str, rank: int) -> str:
-    """A rank's trace: `output` if it names a trace, else it is a prefix."""
+    if RANK in output:
+        return output.replace(RANK, str(rank))
     return output if output.endswith((".et", ".et.gz")) else f"{output}.{rank}.et"
 
 
 def groups_name(output: str) -> str:
-    return f"{output.removesuffix('.gz').removesuffix('.et')}.groups.json"
+    stem = output.removesuffix(".gz").removesuffix(".et")
+    if RANK in stem:
+        stem = stem.replace(RANK, "").rstrip("._-")
+    return f"{stem}.groups.json"
 
 
 def convert_files(
@@ -29,14 +36,61 @@ def convert_files(
 ) -> ConvertReport:
     """Convert traces (linked, host only, device only) to `output`; see `trace_name`.
 
-    Paths may contain `{rank}`. Ranks not stated come from names (`ranks.py`). Groups are written
-    for several ranks, or if not just all ranks. Raises TraceError.
+    Paths may contain `{rank}`. Ranks not stated come from names (`ranks.py`). Raises TraceError.
     """
+    report = _on_cores(paths, output, options or ConvertOptions(), progress)
+    if report is not None:
+        return report
     recordings = Recordings(paths)
     with naming_files(recordings.by_rank):
         report = convert_sources(recordings.sources(), output, options, progress)
     report.problems[:0] = recordings.problems()
     return report
+
+
+def _on_cores(
+    paths: Sequence[str], output: str, options: ConvertOptions, progress: Progress | None
+) -> ConvertReport | None:
+    """Convert on all cores; None if that does not pay or does not go."""
+    workers = cores()
+    if workers < 2 or options.replicate is not None:
+        return None
+    from yantra.tracing.pytorch import on_cores
+
+    recordings = Recordings(paths)
+    if not on_cores.pays(recordings.file_sizes()):
+        return None
+    done, total = 0, len(recordings.given)
+
+    def take(rank: int, pieces: Iterable[bytes]) -> None:
+        save_pieces(pieces, trace_name(output, rank))
+
+    def written() -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done, total)
+
+    sources = recordings.sources()
+    pool = on_cores.Forked(
+        sources,
+        take,
+        options,
+        workers,
+        told=recordings.told_of,
+        take_told=recordings.take_told,
+        written=written,
+    )
+    try:
+        job = convert_job(sources, take, options, pool)
+    except (on_cores.FailedError, TraceError, UnsupportedError):
+        return None
+    finally:
+        pool.close()
+    if job.communicators.members or job.report.ranks > 1:
+        write_text(groups_name(output), job.communicators.json())
+    job.report.problems[:0] = recordings.problems()
+    return job.report
 
 
 def convert_sources(

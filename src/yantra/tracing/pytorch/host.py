@@ -125,7 +125,6 @@ def read(path: str) -> HostTrace:
 
 
 def parse(data: bytes, where: str) -> HostTrace:
-    """Read from bytes; `where` is for errors."""
     head = _file(data, where)
     if isinstance(head, _FlatFile):
         nodes = [_from_flat(node) for node in _nodes(head.nodes, where)]

@@ -1,55 +1,121 @@
-"""Recordings as the traces `convert` would write, without files."""
+"""Recordings of any profiler as the traces `convert` would write, without files.
+
+Trade-off: `each` holds one rank at a time; `converted` holds all.
+"""
 
 from __future__ import annotations
 
-import gzip
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
-from yantra.base.regular import open_regular
-from yantra.chakra import files
-from yantra.chakra.trace import Trace
-from yantra.tracing.inspect.rank_traces import RankTrace
-from yantra.tracing.pytorch import kineto, ranks
-from yantra.tracing.pytorch.convert import convert_job
+from yantra.base.errors import ConfigError
+from yantra.base.notes import note
+from yantra.chakra.trace import Trace, read
+from yantra.tracing import sources
+from yantra.tracing.inspect.rank_traces import RankTrace, load_job
+from yantra.tracing.pytorch import ranks
+from yantra.tracing.pytorch.convert import ConvertOptions, convert_job
+from yantra.tracing.pytorch.kinds import is_recording
 from yantra.tracing.pytorch.sources import Recordings, naming_files
 
-_BEGIN = 1 << 16
-_SCHEMA = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\{\s*"schema"\s*:\s*"')
+Take = Callable[[int, Iterable[bytes]], None]
+PYTORCH = "recording of PyTorch"
 
 
 def are_recordings(arguments: Sequence[str]) -> bool:
+    """Whether all files are recordings that `each` reads; Chakra traces are none."""
     if any(argument.endswith((".et", ".et.gz")) for argument in arguments):
         return False
-    return all(kineto.is_one(one.path) or _has_nodes(one.path) for one in ranks.given(arguments))
+    if sources.are_profiles(arguments):
+        return True
+    return all(is_recording(one.path) for one in ranks.given(arguments))
+
+
+class Made(NamedTuple):
+    """What was converted.
+
+    `paths`: files by rank. `groups`: JSON of the groups, "" without. `steps`: numbers of the steps
+    that are taken together. `problems`: what may be wrong.
+    """
+
+    kind: str
+    paths: dict[int, str]
+    members: dict[str, tuple[int, ...]]
+    groups: str
+    world_size: int
+    steps: list[int]
+    problems: list[str]
+
+
+def each(arguments: Sequence[str], take: Take, *, step: int | None = None) -> Made:
+    """Convert the recordings of one job; `take(rank, pieces)` gets each .et file's content.
+
+    Raises TraceError or ConfigError for what is none, or has no such step.
+    """
+    if sources.are_profiles(arguments):
+        return Made(*sources.each(arguments, take, step))
+    recordings = Recordings(arguments)
+    with naming_files(recordings.by_rank):
+        job = convert_job(recordings.sources(), take, ConvertOptions(step=step))
+    communicators = job.communicators
+    return Made(
+        PYTORCH,
+        dict(recordings.by_rank),
+        {str(id): ranks for id, ranks in communicators.members.items()},
+        communicators.json() if communicators.members else "",
+        len(communicators.world),
+        job.steps,
+        [*recordings.problems(), *job.report.problems],
+    )
+
+
+class Converted(NamedTuple):
+    """The traces of a job, members of its groups by `pg_name`, its ranks, and what to say.
+
+    `steps`: numbers of the steps that are taken together.
+    """
+
+    traces: list[RankTrace]
+    groups: dict[str, tuple[int, ...]]
+    world_size: int
+    steps: list[int]
+    problems: list[str]
 
 
 def converted(arguments: Sequence[str]) -> tuple[list[RankTrace], list[str]]:
-    """The recordings' traces, and what to say of them.
+    """The traces of recordings, and what may be wrong with them."""
+    made = converted_job(arguments)
+    return made.traces, made.problems
 
-    Raises TraceError for other files.
-    """
-    recordings = Recordings(arguments)
-    content: dict[int, bytes] = {}
+
+def job_of(arguments: Sequence[str]) -> tuple[list[RankTrace], list[str]]:
+    """The traces of a job, whether they are Chakra's or recordings, and what to say."""
+    return converted(arguments) if are_recordings(arguments) else (load_job(arguments), [])
+
+
+def trace_of(path: str) -> Trace:
+    """The trace in a file of one rank: Chakra's, or of a recording, whose problems are noted."""
+    if not are_recordings([path]):
+        return read(path)
+    job, problems = converted([path])
+    if len(job) > 1:
+        raise ConfigError(
+            path,
+            f"holds {len(job)} ranks, expected one; convert it, then name one of its traces: "
+            f"yantra chakra convert {path} -o job",
+        )
+    for text in problems:
+        note(text)
+    return job[0].trace
+
+
+def converted_job(arguments: Sequence[str], step: int | None = None) -> Converted:
+    """As `converted`, with groups. Profiles of others name theirs in their traces."""
+    found: dict[int, Trace] = {}
 
     def take(rank: int, pieces: Iterable[bytes]) -> None:
-        content[rank] = b"".join(pieces)
+        found[rank] = Trace.from_bytes(b"".join(pieces))
 
-    with naming_files(recordings.by_rank):
-        job = convert_job(recordings.sources(), take)
-    traces = [
-        RankTrace(rank, recordings.by_rank[rank], Trace.from_bytes(data))
-        for rank, data in sorted(content.items())
-    ]
-    return traces, [*recordings.problems(), *job.report.problems]
-
-
-def _has_nodes(path: str) -> bool:
-    try:
-        with open_regular(path) as raw:
-            packed = raw.read(2) == files.GZIP
-            raw.seek(0)
-            begin = (gzip.GzipFile(fileobj=raw) if packed else raw).read(_BEGIN)
-    except (OSError, EOFError):
-        return False
-    return _SCHEMA.match(begin) is not None
+    made = each(arguments, take, step=step)
+    traces = [RankTrace(rank, made.paths[rank], trace) for rank, trace in sorted(found.items())]
+    return Converted(traces, made.members, made.world_size, made.steps, made.problems)

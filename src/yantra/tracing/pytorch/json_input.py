@@ -34,14 +34,12 @@ _REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def decode(data: bytes, kind: type[T], where: str, what: str) -> T:
-    """Decode `data` as `kind`; `what` is what the file should be.
-
-    Raises TraceError with file, path inside it and what was expected.
-    """
     decoder = msgspec.json.Decoder(kind, strict=False)
     try:
         return decoder.decode(data)
     except msgspec.ValidationError as error:
+        if profiler := recognised(data, where):
+            raise TraceError(f"{where}: {profiler}") from None
         raise _misfit(where, what, error) from None
     except _REFUSED as error:
         lenient = strict_json(data, where, what, error)
@@ -54,13 +52,9 @@ def decode(data: bytes, kind: type[T], where: str, what: str) -> T:
 
 
 def strict_json(data: bytes, where: str, what: str, first: Exception | None = None) -> bytes:
-    """Strict JSON for `data` that the strict reader refused with `first`.
-
-    Raises TraceError, with the cause if visible, where it is no JSON at all.
-    """
     if not data.strip():
         raise TraceError(f"{where}: is empty; expected {what}") from None
-    if kind := recognised(data):
+    if kind := recognised(data, where):
         raise TraceError(f"{where}: {kind}") from None
     mended = _mended(data)
     try:

@@ -2,9 +2,6 @@
 
 Exact to the ns: Kineto writes us with no or three decimals, exact in a double up to 2^43 us (hence
 `baseTimeNanoseconds`); larger fractions are read again as decimals.
-
-Impossible events are left out and reported; every event is counted (`balance.py`), so that an empty
-result is not taken for an idle device.
 """
 
 from __future__ import annotations
@@ -48,8 +45,8 @@ class KinetoTrace(Struct):
     """Events for linking by kind, by (start, longest first).
 
     `forward`, `backward`: ends of fwdbwd flows. `rank`, `world_size`: None if unknown. `unread`:
-    counts by category; `uncategorised`: by process name. `balance` counts all; `problems`:
-    sentences about events left out.
+    counts by category; `uncategorised`: by process name. `unnamed`: correlations of waits whose
+    awaited work is not said. `balance` counts all; `problems`: sentences about events left out.
     """
 
     cpu: list[Event]
@@ -64,6 +61,7 @@ class KinetoTrace(Struct):
     groups: list[ProcessGroup] = field(default_factory=list)
     unread: dict[str, int] = field(default_factory=dict)
     uncategorised: dict[str, int] = field(default_factory=dict)
+    unnamed: set[int] = field(default_factory=set)
     balance: Sum = field(default_factory=Sum)
     problems: list[str] = field(default_factory=list)
 
@@ -115,10 +113,7 @@ def read(path: str, *, shapes: bool = False) -> KinetoTrace:
 
 
 def is_one(path: str) -> bool:
-    """Whether the beginning looks like a device trace: a list, or an object with events.
-
-    Unreadable files are left to the reader.
-    """
+    """Whether the beginning looks like a device trace: a list, or an object with events."""
     try:
         with open_regular(path) as raw:
             packed = raw.read(2) == files.GZIP
@@ -130,7 +125,6 @@ def is_one(path: str) -> bool:
 
 
 def parse(data: bytes, where: str, *, shapes: bool = False) -> KinetoTrace:
-    """Read from bytes; `where` is for errors."""
     left_out = LeftOut(where)
     file, events = _decoded(data, where, ShapedEvent if shapes else Event, left_out)
     balance = Sum()
@@ -145,7 +139,7 @@ def parse(data: bytes, where: str, *, shapes: bool = False) -> KinetoTrace:
     if not events:
         trace.problems.append("the file holds no event")
     _count(trace, made.pairs, left_out)
-    _check_read(trace, where, left_out)
+    _check_read(trace, where, left_out, data)
     _check_one_rank(trace, where)
     info = file.distributedInfo or _Distributed()
     trace.base_ns = file.baseTimeNanoseconds or 0
@@ -169,7 +163,7 @@ def _decoded(
             raise error from None
         file, events = raw, one_by_one(raw.traceEvents or [], kind, left_out)
     if events is None:
-        if profiler := recognised(data):
+        if profiler := recognised(data, where):
             raise TraceError(f"{where}: {profiler}")
         raise TraceError(f"{where}: has no field 'traceEvents'; expected a {WHAT}")
     return file, events
@@ -196,9 +190,11 @@ def _count(trace: KinetoTrace, pairs: set[int], left_out: LeftOut) -> None:
         trace.balance.leave_out(cats.IMPOSSIBLE, 2 if index in pairs else 1)
 
 
-def _check_read(trace: KinetoTrace, where: str, left_out: LeftOut) -> None:
+def _check_read(trace: KinetoTrace, where: str, left_out: LeftOut, data: bytes) -> None:
     if trace.cpu or trace.calls or trace.device or not trace.balance.total:
         return
+    if profiler := recognised(data, where):
+        raise TraceError(f"{where}: {profiler}")
     if left_out.reasons:
         raise TraceError(left_out.reasons[0])
     seen = ", ".join(f"{number} {rule}" for rule, number in trace.balance.left_out.items())
@@ -212,10 +208,7 @@ def _check_read(trace: KinetoTrace, where: str, left_out: LeftOut) -> None:
 
 
 def _check_one_rank(trace: KinetoTrace, where: str) -> None:
-    """Raise TraceError for merged files: their numbers clash.
-
-    Correlation and operator ids begin anew per process.
-    """
+    """Raise TraceError for merged files: their numbers clash."""
     events = (*trace.cpu, *trace.calls, *trace.device)
     names = {str(event.pid) for event in events if isinstance(event.pid, str)}
     labels = {found[0] for name in names if (found := _LABEL.match(name))}

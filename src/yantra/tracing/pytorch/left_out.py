@@ -1,7 +1,4 @@
-"""Impossible events: left out of a trace, and counted.
-
-The first is reported in full; if nothing else is left, it is the error.
-"""
+"""Impossible events: left out of a trace, and counted."""
 
 from __future__ import annotations
 
@@ -40,7 +37,6 @@ class LeftOut:
 
 
 def one_by_one(events: list[Raw], kind: type[T], left_out: LeftOut) -> list[T | None]:
-    """Decode each event as `kind`; None where it does not fit."""
     decoder = msgspec.json.Decoder(kind, strict=False)
     found: list[T | None] = []
     for index, raw in enumerate(events):

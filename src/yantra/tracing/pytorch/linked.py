@@ -1,7 +1,7 @@
 """The linked form: a rank's host and device trace joined.
 
 Linking writes, converting reads who launched what, who waited for whom, and when, not what to
-simulate. Flat lists with ids can be written, read and compared.
+simulate.
 
 Times: integer ns after `Linked.origin_ns`. Operators and device ops share one id counter from 0
 without holes; an operator's device ops follow it.
@@ -74,7 +74,6 @@ class Operator(Struct, gc=False):
     comm: CommArgs | None = None
 
     def attr(self, name: str, default: Any = None) -> Any:
-        """The attribute's value, or `default`."""
         for attr in self.attrs:
             if attr.name == name:
                 return attr.value
@@ -109,7 +108,6 @@ class DeviceOp(Struct, gc=False):
 
     @property
     def end_ns(self) -> int:
-        """End in ns after the origin."""
         return self.start_ns + self.dur_ns
 
 

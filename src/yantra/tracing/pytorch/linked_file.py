@@ -2,8 +2,6 @@
 
 A host trace's keys plus linking's ("ET+"), times in us; device nodes copy their operator's tensors
 and attributes. Only our keys are read back: exact ns per node, and one object "yantra".
-
-A node without parent names itself in `ctrl_deps`, as a host trace's root.
 """
 
 from __future__ import annotations
@@ -102,7 +100,6 @@ def to_json(linked: Linked) -> bytes:
 
 @without_collector
 def write(linked: Linked, path: str) -> None:
-    """Write a linked trace, with gzip if `path` ends in `.gz`."""
     files.save_pieces(_pieces(linked), path)
 
 
@@ -142,7 +139,6 @@ def read(path: str) -> Linked:
 
 
 def parse(data: bytes, where: str) -> Linked:
-    """Read from bytes; `where` is for errors."""
     file = json_input.decode(data, _File, where, WHAT)
     gathered = _Gathered()
     gathered.take(file.nodes)

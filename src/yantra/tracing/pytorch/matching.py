@@ -24,12 +24,6 @@ Lane = tuple[int, int, int, int]  # source, destination, communicator, user's ta
 
 
 class Matches(Struct):
-    """What was left out and why; `resized` counts collectives of differing sizes.
-
-    `messages_of`: of uneven all-to-alls by identity of what they replace; `splittable` counts those
-    not asked to be split.
-    """
-
     split: bool = False
     splittable: int = 0
     problems: list[str] = field(default_factory=list)

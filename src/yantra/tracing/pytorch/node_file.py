@@ -1,8 +1,7 @@
 """Reads PyTorch execution traces node by node, in memory of a few blocks.
 
 A file is one object, nearly all of it `nodes`. A block is cut where a node seems to begin; that the
-piece before parses as a list proves it, as none inside a string or bracket does. What the fast
-parser refuses (NaN, numbers beyond a double) goes to Python's.
+piece before parses as a list proves it, as none inside a string or bracket does.
 """
 
 from __future__ import annotations
@@ -129,7 +128,7 @@ class _Reader:
             header = json_value(text)
         except ValueError:
             header = json_value(json_input.strict_json(text, self.where, _WHAT))
-        if profiler := recognised(text):
+        if profiler := recognised(text, self.where):
             raise TraceError(f"{self.where}: {profiler}")
         if not isinstance(header, dict) or not isinstance(header.get("nodes"), list):
             raise TraceError(

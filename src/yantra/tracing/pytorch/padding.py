@@ -8,10 +8,8 @@ rest is padding. On n ranks a group of parameters has
 elements. `fsdp::chunk_cat` shows the gradients' shapes in a host trace, or a device trace with
 `record_shapes=True`. A collective matches gradients of as many bytes on the recorded ranks.
 
-Trade-off: where two lists fit and differ on the new ranks, none is taken.
-
-Source: `fully_shard` of PyTorch (torch/distributed/fsdp/_fully_shard), and recordings of
-PyTorch 2.13 on 2, 3, 4 and 8 ranks.
+Source: `fully_shard` of PyTorch (torch/distributed/fsdp/_fully_shard), and recordings of PyTorch
+2.13 on 2, 3, 4 and 8 ranks.
 """
 
 from __future__ import annotations
@@ -40,7 +38,6 @@ def gradients(linked: Linked) -> set[Shapes]:
 
 
 def padded(shapes: Shapes, ranks: int) -> int:
-    """Elements of these parameters on `ranks`, with padding."""
     return ranks * sum(-(-shape[0] // ranks) * prod(shape[1:]) for shape in shapes)
 
 
@@ -53,7 +50,6 @@ class Padding:
             self._known.setdefault(padded(shapes, recorded), set()).add(padded(shapes, ranks))
 
     def whole(self, whole_bytes: int) -> int | None:
-        """Bytes on the other ranks; None if unknown."""
         found = {
             other * width
             for width in _WIDTHS

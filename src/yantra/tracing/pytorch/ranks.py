@@ -26,10 +26,6 @@ class Given(NamedTuple):
 
 
 def given(arguments: Sequence[str]) -> list[Given]:
-    """The traces of arguments, with ranks from names.
-
-    `{rank}` in a file name matches all files with a number there. Raises ConfigError if none.
-    """
     found: list[Given] = []
     plain: list[str] = []
     for argument in arguments:
@@ -45,7 +41,7 @@ def given(arguments: Sequence[str]) -> list[Given]:
 def of_names(names: Sequence[str]) -> list[int] | None:
     """Ranks from the names of several files, None if not clear.
 
-    Folder names count too. A single file is rank 0.
+    A single file is rank 0.
     """
     if len(names) < 2:
         return [0] * len(names)

@@ -7,20 +7,20 @@ When a group of all ranks changes size, either the whole stays (FSDP's sharded p
 rank's share (a gathered loss). If the whole stays, shares of all-gather and gather scale by
 recorded/new and inputs of reduce-scatter and scatter stay; if the share stays, the opposite.
 All-reduces and broadcasts move the whole. Recordings show all-gathers in FSDP's ranges, or whose
-whole is also reduce-scattered, as gradients are; the caller must say the others. Shards are even,
-unless FSDP2's padding shows (`padding.py`).
+whole is also reduce-scattered, as gradients are; the caller must say the others.
 
 Source: Zhao et al., PyTorch FSDP (VLDB 2023); Rajbhandari et al., ZeRO (SC 2020).
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import structs
 
-from yantra.base.errors import TraceError
+from yantra.base.errors import TraceError, UnsupportedError
 from yantra.base.text import count
 from yantra.chakra.schema import CollectiveType, NodeType
 from yantra.tracing.pytorch.communication import Communication
@@ -45,13 +45,40 @@ def replicated(
 ) -> dict[int, list[Communication]]:
     """Communications of `world_size` ranks, from those of `rank` among `recorded`.
 
-    A group of all grows to all, sizes unchanged; see `scaled`. Raises TraceError for other groups
-    unevenly spaced or whose copies do not fill the world.
+    A group of all grows to all, sizes unchanged; see `scaled`.
     """
     return {
         other: [_moved(item, rank, other, recorded, world_size) for item in items]
         for other in range(world_size)
     }
+
+
+def alone_for_all(
+    items: Sequence[Communication], rank: int, recorded: int, world_size: int
+) -> list[Communication]:
+    """Communications of rank 0 of `world_size`, as a template has them: others' are the same.
+
+    Raises UnsupportedError for messages whose other ends are not the same from every rank.
+    """
+    made = [_moved(item, rank, 0, recorded, world_size) for item in items]
+    for item in made:
+        if len(item.ranks) == 1 < world_size:
+            item.type = NodeType.COMP  # nobody to talk to: it lasts as long as recorded
+    balance: Counter[tuple[object, ...]] = Counter()
+    for item in made:
+        if item.peer is None or item.type in (NodeType.COMM_COLL, NodeType.COMP):
+            continue
+        shift = item.ranks.index(item.peer) if item.peer in item.ranks else 0
+        is_send = item.type is NodeType.COMM_SEND
+        step = shift if is_send else -shift % len(item.ranks)
+        balance[item.ranks, item.group, item.tag, step] += 1 if is_send else -1
+    if any(balance.values()):
+        raise UnsupportedError(
+            f"rank {rank}: its messages have no counterpart if every rank sends and receives as "
+            "it does (stages of a pipeline differ); give the traces of all ranks, or a prefix in "
+            "place of a .yw, which keeps such messages as computations"
+        )
+    return made
 
 
 def scaled(
@@ -177,13 +204,15 @@ def _question(items: Sequence[Communication], recorded: int, world_size: int) ->
 def _moved(
     item: Communication, rank: int, other: int, recorded: int, world_size: int
 ) -> Communication:
+    # The peer is the nearer way round; half-way a send goes forward, a receive back, as in a ring.
     members = item.ranks or tuple(range(recorded))
     everybody = len(members) == recorded
     group = tuple(range(world_size)) if everybody else _block(members, other, world_size)
     peer = item.peer
     if peer is not None and peer in members and rank in members:
-        shift = members.index(peer) - members.index(rank)
-        peer = group[(group.index(other) + shift) % len(group)]
+        shift = (members.index(peer) - members.index(rank)) % len(members)
+        back = 2 * shift - (item.type is NodeType.COMM_SEND) >= len(members)
+        peer = group[(group.index(other) + shift - back * len(members)) % len(group)]
     return structs.replace(item, ranks=group, peer=peer)
 
 

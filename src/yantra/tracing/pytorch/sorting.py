@@ -23,12 +23,6 @@ _UNREADABLE = "\N{REPLACEMENT CHARACTER}"
 
 
 class Sorted(Struct):
-    """Events by kind, counts of the others.
-
-    `unread`: by category; `uncategorised`: by process name; `pairs`: indices of events that are two
-    in the file.
-    """
-
     cpu: list[Event] = field(default_factory=list)
     calls: list[Event] = field(default_factory=list)
     device: list[Event] = field(default_factory=list)
@@ -44,10 +38,7 @@ class Sorted(Struct):
 
 
 def by_kind(events: list[Event | None], balance: Sum) -> Sorted:
-    """Events by kind; `balance` counts what is left out, not what is read.
-
-    None: an event left out already.
-    """
+    """Events by kind; `balance` counts what is left out, not what is read."""
     balance.total = len(events)
     return _Sorter(balance).run(events)
 

@@ -11,7 +11,6 @@ _INT64 = 1 << 63
 
 
 def check(linked: Linked) -> None:
-    """Raise a TraceError for the first impossible thing."""
     where = f"rank {linked.rank}"
     if not 0 <= linked.rank < MOST_RANKS or not 0 <= linked.world_size <= MOST_RANKS:
         raise TraceError(f"{where} of {linked.world_size}: expected a rank below {MOST_RANKS}")

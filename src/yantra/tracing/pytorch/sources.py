@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,11 +11,13 @@ from typing import Any
 
 import msgspec
 
-from yantra.base.errors import TraceError, UnsupportedError
+from yantra.base.errors import ConfigError, TraceError, UnsupportedError
+from yantra.base.text import count
 from yantra.tracing.pytorch import host, linked_file, ranks
 from yantra.tracing.pytorch import kineto as device_traces
+from yantra.tracing.pytorch.kinds import kind_of
 from yantra.tracing.pytorch.kineto import KinetoTrace
-from yantra.tracing.pytorch.link.join import link, link_alone
+from yantra.tracing.pytorch.link.join import link, link_alone, link_files
 from yantra.tracing.pytorch.link.summary import warnings
 from yantra.tracing.pytorch.linked import Linked
 from yantra.tracing.pytorch.node_file import read_nodes
@@ -32,11 +35,12 @@ class _IsLinkedError(Exception):
 class Recordings:
     """The traces of arguments, one per rank, and remarks.
 
-    A rank not stated comes from the file's name, else its place.
+    A rank not stated comes from the file's name, else its place. Host traces that are given
+    together with device traces are linked to those of their ranks.
     """
 
     def __init__(self, arguments: Sequence[str]) -> None:
-        self.given = ranks.given(arguments)
+        self.given, self.hosts = _paired(ranks.given(arguments))
         self.told: dict[str, list[str]] = {}
         self.by_rank: dict[int, str] = {}  # files, once read
         self._by_place: list[str] = []
@@ -50,10 +54,34 @@ class Recordings:
             found.append(ranks.in_order_given(self._by_place))
         return found
 
+    def file_sizes(self) -> list[int]:
+        """Bytes of each rank's file, 0 where there is none to read."""
+        paths = [one.path for one in self.given]
+        return [os.path.getsize(path) if os.path.isfile(path) else 0 for path in paths]
+
+    def told_of(self, place: int) -> tuple[str, list[str], list[int], bool]:
+        """What reading a file left here, for `take_told` of another process."""
+        path = self.given[place].path
+        by_rank = [rank for rank, one in self.by_rank.items() if one == path]
+        return path, self.told.get(path, []), by_rank, path in self._by_place
+
+    def take_told(self, told: tuple[str, list[str], list[int], bool]) -> None:
+        path, said, by_rank, is_by_place = told
+        if said:
+            self.told[path] = said
+        self.by_rank |= dict.fromkeys(by_rank, path)
+        if is_by_place:
+            self._by_place.append(path)
+
     def _load(self, place: int) -> Linked:
         one = self.given[place]
         rank = one.rank if one.rank is not None else place
-        linked = load(one.path, rank, self.told, self._unsaid)
+        host = self.hosts.get(one.path)
+        if host is None:
+            linked = load(one.path, rank, self.told, self._unsaid)
+        else:
+            linked = link_files(host, one.path, unsaid=rank)
+            self.told[one.path] = _said(linked)
         self.by_rank[linked.rank] = one.path
         return linked
 
@@ -84,19 +112,13 @@ def load(
     told: dict[str, list[str]] | None = None,
     unsaid: Callable[[str], None] = lambda path: None,
 ) -> Linked:
-    """Read one rank's trace; `rank` is for traces that state none.
-
-    Device traces are linked here; `told` takes, by path, what a user should know. `unsaid` is
-    called where `rank` is used. Raises TraceError.
-    """
     if device_traces.is_one(path):
         device = device_traces.read(path, shapes=True)
         if device.rank is None:
             unsaid(path)
         linked = link_alone(device, rank=rank if device.rank is None else None)
         if told is not None:
-            said = warnings(linked.report)
-            told[path] = [f"rank {linked.rank}: {text}" for text in said]
+            told[path] = _said(linked)
         return linked
     by_upstream = False
 
@@ -118,6 +140,41 @@ def load(
         )
     unsaid(path)
     return link(host.read(path), _no_device_trace(), rank=rank, where=path)
+
+
+def _said(linked: Linked) -> list[str]:
+    return [f"rank {linked.rank}: {text}" for text in warnings(linked.report)]
+
+
+def _paired(given: list[ranks.Given]) -> tuple[list[ranks.Given], dict[str, str]]:
+    """The traces, and the host traces of some by path. Raises ConfigError for odd ones."""
+    if len(given) < 2:
+        return given, {}
+    kinds = [kind_of(one.path) for one in given]
+    hosts = [one for one, kind in zip(given, kinds, strict=True) if kind == "host"]
+    devices = [one for one, kind in zip(given, kinds, strict=True) if kind == "device"]
+    if not hosts or not devices:
+        return given, {}
+    if len(hosts) != len(devices) or len(hosts) + len(devices) != len(given):
+        raise ConfigError(
+            hosts[0].path,
+            f"is one of {count(len(hosts), 'host trace')}, beside "
+            f"{count(len(devices), 'trace')} of the profiler and "
+            f"{len(given) - len(hosts) - len(devices)} others; expected one of the profiler for "
+            "each host trace, and nothing else",
+        )
+    by_rank = [_by_rank(some) for some in (devices, hosts)]
+    if by_rank[0].keys() != by_rank[1].keys():
+        raise ConfigError(hosts[0].path, "and the profiler's traces have other numbers of ranks")
+    both = [(by_rank[0][rank], by_rank[1][rank]) for rank in sorted(by_rank[0])]
+    found = [ranks.Given(device, rank) for rank, (device, _) in zip(by_rank[0], both, strict=True)]
+    return found, dict(both)
+
+
+def _by_rank(some: Sequence[ranks.Given]) -> dict[int, str]:
+    paths = [one.path for one in some]
+    named = ranks.of_names(paths)
+    return dict(sorted(zip(range(len(paths)) if named is None else named, paths, strict=True)))
 
 
 def _no_device_trace() -> KinetoTrace:

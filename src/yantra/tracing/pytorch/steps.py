@@ -6,16 +6,19 @@ Source: torch.profiler.profile.step.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from msgspec import structs
 
 from yantra.base.errors import TraceError
+from yantra.base.units import format_time
 from yantra.tracing.pytorch.balance import Sum
 from yantra.tracing.pytorch.linked import DeviceOp, Linked, Operator
 
 _MARK = re.compile(r"ProfilerStep#(\d{1,9})$")
 _OTHERS = "of other steps"
+_TOLD_NS = 1_000_000
 
 
 class Step(NamedTuple):
@@ -47,11 +50,24 @@ def remark(found: list[Step]) -> str:
     )
 
 
-def only(linked: Linked, number: int) -> Linked:
-    """Step `number` as a recording; its first moment is the origin.
+def behind_ns(cut: Linked) -> int:
+    """How long each device op launched in a step waited at least, for those of earlier steps."""
+    launched = ((op.start_ns, op.launch_end_ns) for op in cut.device_ops)
+    return max(0, min((start - end for start, end in launched if end is not None), default=0))
 
-    Raises TraceError where it is not marked.
-    """
+
+def behind(cut: Sequence[tuple[int, int]], number: int) -> list[str]:
+    """A sentence on the rank that waits most, from (`behind_ns`, rank), if one waits a ms."""
+    most, rank = max(cut, default=(0, 0))
+    if most < _TOLD_NS:
+        return []
+    return [
+        f"rank {rank}: all device work of step {number} waited {format_time(most)} for earlier "
+        "steps; a run of this step alone is that much longer; all steps together are not"
+    ]
+
+
+def only(linked: Linked, number: int) -> Linked:
     found = steps(linked)
     step = next((step for step in found if step.number == number), None)
     if step is None:

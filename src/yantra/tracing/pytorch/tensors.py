@@ -19,7 +19,9 @@ _BYTES = {
     "bool": 1, "byte": 1, "char": 1, "uint8": 1, "int8": 1, "unsigned char": 1, "signed char": 1,
     "float8_e4m3fn": 1, "float8_e5m2": 1, "float8_e4m3fnuz": 1, "float8_e5m2fnuz": 1,
     "short": 2, "int16": 2, "uint16": 2, "half": 2, "float16": 2, "bfloat16": 2,
-    "c10::half": 2, "c10::bfloat16": 2,
+    "c10::half": 2, "c10::bfloat16": 2, "nv_bfloat16": 2,
+    "c10::float8_e4m3fn": 1, "c10::float8_e5m2": 1, "c10::float8_e4m3fnuz": 1,
+    "c10::float8_e5m2fnuz": 1,
     "int": 4, "int32": 4, "uint32": 4, "float": 4, "float32": 4,
     "long": 8, "long int": 8, "int64": 8, "uint64": 8, "double": 8, "float64": 8,
     "complexfloat": 8, "complex64": 8, "complexdouble": 16, "complex128": 16,
@@ -38,7 +40,6 @@ _DECODER = msgspec.json.Decoder(Io)
 
 
 def decoded(raw: msgspec.Raw) -> Io:
-    """Decode `Operator.inputs` or `outputs`; empty if malformed."""
     try:
         return _DECODER.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -46,7 +47,6 @@ def decoded(raw: msgspec.Raw) -> Io:
 
 
 def dtype_bytes(name: str) -> int | None:
-    """Bytes of an element, None for an unknown type."""
     return _BYTES.get(name.lower().removeprefix("torch."))
 
 
@@ -68,12 +68,10 @@ def value_bytes(value: Any, type: Any) -> int:
 
 
 def input_bytes(operator: Operator, first: int = 0, end: int | None = None) -> int:
-    """Tensor bytes of inputs `first` to `end`."""
     return _bytes(decoded(operator.inputs), first, end)
 
 
 def output_bytes(operator: Operator) -> int:
-    """Tensor bytes of the outputs."""
     return _bytes(decoded(operator.outputs), 0, None)
 
 

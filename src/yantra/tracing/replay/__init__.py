@@ -4,8 +4,7 @@
     print(report.coverage, report.ratio)
 
 Each operator is called on its own, in the order of the trace, with tensors of the recorded shapes,
-types and storages but invented values. What cannot be called is listed with the reason. PyTorch is
-imported when something is replayed, not before.
+types and storages but invented values. What cannot be called is listed with the reason.
 """
 
 from __future__ import annotations

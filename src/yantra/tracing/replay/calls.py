@@ -7,11 +7,12 @@ communication needs other ranks. A call's time is that of its kernels, else its 
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from msgspec import DecodeError, Raw, Struct, json
+from msgspec import DecodeError, Raw, Struct, json, structs
 
 from yantra.base.errors import TraceError
 from yantra.chakra.files import load
@@ -21,6 +22,7 @@ from yantra.tracing.pytorch.linked import Linked
 
 COMMUNICATION = ("c10d::", "_c10d_functional::", "_c10d_functional_autograd::", "_dtensor::")
 _NAMED_SO = ("record_param_comms", "nccl:", "gloo:")
+_OPERATOR = re.compile(r"\w+::\w+")
 _USER_SCOPE = 7  # the profiler's number for user ranges
 
 
@@ -44,6 +46,7 @@ class Call(Struct):
     inputs: Io
     outputs: Io
     is_range: bool = False  # the user's range, or a root
+    is_bare: bool = False  # the profiler's view, without schema and storages
 
     @property
     def is_communication(self) -> bool:
@@ -66,6 +69,18 @@ def read(path: str, device_trace: str | None = None) -> list[Call]:
     from yantra.tracing.pytorch import sources
 
     return list(_of_linked(sources.load(path)))
+
+
+def named(calls: Iterable[Call]) -> list[Call]:
+    """Calls that know their operators by name, where nothing recorded schemas (Kineto alone)."""
+    found = list(calls)
+    if any(call.schema for call in found):
+        return found
+    return [
+        structs.replace(call, schema=call.name, is_bare=True) if _OPERATOR.fullmatch(call.name)
+        else call
+        for call in found
+    ]  # fmt: skip
 
 
 def topmost(calls: Iterable[Call]) -> list[Call]:

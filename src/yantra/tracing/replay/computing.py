@@ -1,8 +1,6 @@
 """The PyTorch operators that a replay calls: those that compute, as a trace may name operators that
 write files.
 
-Trade-off: the list ages; newer operators are reported.
-
 Source: `native_functions.yaml` of PyTorch 2.13, checked by `tests/torch`.
 """
 

@@ -1,7 +1,4 @@
-"""Calls an operator again: its schema's function, with new arguments.
-
-Only those that compute (`computing.py`) or that the user names.
-"""
+"""Calls an operator again: its schema's function, with new arguments."""
 
 from __future__ import annotations
 
@@ -11,12 +8,14 @@ from typing import Any
 
 from yantra.tracing.replay import computing
 from yantra.tracing.replay.calls import Call, Io
+from yantra.tracing.replay.overloads import overload
 from yantra.tracing.replay.tensors import CannotReplayError, Pool, Recorded, parsed
 
 _NAME = re.compile(r"^([\w]+)::([\w]+)(?:\.([\w]+))?\(")
 NOT_LISTED = "is not one of the operators that compute"
 """Why an operator of the trace is not called."""
 
+_MOST_TENSORS = 1 << 16  # of a list
 _DEVICE = ("Device", "Optional[Device]", "Device?")
 _ASIDE = {"profiler": "it belongs to the profiler", "record_function": "it belongs to the profiler"}
 
@@ -28,11 +27,16 @@ class Prepared:
         """Find the operator, computing or in `also`. Raises CannotReplayError."""
         self.call = call
         self._torch, self._device = torch, device
-        self.function = _function(torch, call.schema, also)
+        values = list(_values(call.inputs))
+        if call.is_bare:
+            self.function = overload(_packet(torch, call.schema, also), call.inputs)
+            values = [_apart(value, place) for place, value in enumerate(values)]
+        else:
+            self.function = _function(torch, call.schema, also)
         self._arguments = list(self.function._schema.arguments)
-        if len(call.inputs.values) > len(self._arguments):
+        if len(values) > len(self._arguments):
             raise CannotReplayError("its schema has changed since it was recorded")
-        self._values = list(_values(call.inputs))
+        self._values = values
         self.tensors = [leaf for value in self._values for leaf in _tensors(value)]
 
     def bound(self, pool: Pool) -> Callable[[], Any]:
@@ -65,24 +69,47 @@ class Prepared:
         return value
 
 
-def _function(torch: Any, schema: str, also: Sequence[str]) -> Any:
-    name = _NAME.match(schema)
-    if name is None:
-        raise CannotReplayError("no schema" if not schema else "a schema of another form")
-    space, operator, overload = name.groups()
+def _packet(torch: Any, name: str, also: Sequence[str]) -> Any:
+    """All overloads of an operator that may be called."""
+    space, _, operator = name.partition("::")
+    _check_computes(space, operator, also)
+    found = getattr(getattr(torch.ops, space), operator, None)
+    if found is None:
+        raise CannotReplayError(f"this PyTorch has no {name}")
+    return found
+
+
+def _check_computes(space: str, operator: str, also: Sequence[str]) -> None:
     if space in _ASIDE:
         raise CannotReplayError(_ASIDE[space])
     computes = space == computing.SPACE and operator in computing.NAMES
     if not computes and f"{space}::{operator}" not in also:
         raise CannotReplayError(f"{space}::{operator} {NOT_LISTED}")
+
+
+def _apart(value: Any, place: int) -> Any:
+    """With a storage of the argument's own: the profiler knows none."""
+    if isinstance(value, Recorded):
+        return value._replace(storage=(place, ""))
+    if isinstance(value, list):
+        return [_apart(part, (place + 1) * _MOST_TENSORS + at) for at, part in enumerate(value)]
+    return value
+
+
+def _function(torch: Any, schema: str, also: Sequence[str]) -> Any:
+    name = _NAME.match(schema)
+    if name is None:
+        raise CannotReplayError("no schema" if not schema else "a schema of another form")
+    space, operator, which = name.groups()
+    _check_computes(space, operator, also)
     try:
         packet = getattr(getattr(torch.ops, space), operator)
-        function = getattr(packet, overload or "default")
+        function = getattr(packet, which or "default")
     except (AttributeError, RuntimeError):
         function = None
     if not hasattr(function, "_schema"):
         raise CannotReplayError(
-            f"this PyTorch has no {space}::{operator}{'.' + overload if overload else ''}"
+            f"this PyTorch has no {space}::{operator}{'.' + which if which else ''}"
         )
     return function
 

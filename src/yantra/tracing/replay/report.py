@@ -1,6 +1,6 @@
 """A replay's results: operators' recorded and measured times, or why not run.
 
-Measured: median over iterations. Times in ns; recorded 0 means none.
+Measured: median over iterations.
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ class Row(Struct, frozen=True):
 
     @property
     def ratio(self) -> float | None:
-        """Measured over recorded; None without a recorded time."""
         return _ratio(self.measured_ns, self.recorded_ns)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from yantra.base.errors import ConfigError, UnsupportedError, expected_got
 from yantra.base.memory import free_bytes
 from yantra.base.pytorch import torch_for
-from yantra.tracing.replay.calls import Call, read, topmost
+from yantra.tracing.replay.calls import Call, named, read, topmost
 from yantra.tracing.replay.operators import Prepared
 from yantra.tracing.replay.report import Replayed, Report
 from yantra.tracing.replay.tensors import CannotReplayError, Pool
@@ -45,7 +45,7 @@ def replay(
     if iterations < 1:
         raise ConfigError("iterations", expected_got("an integer >= 1", iterations))
     where = os.fspath(path)
-    calls = topmost(read(where, None if device_trace is None else os.fspath(device_trace)))
+    calls = topmost(named(read(where, None if device_trace is None else os.fspath(device_trace))))
     torch = torch_for(WHERE)
     _check_device(torch, device)
     compute = [call for call in calls if not call.is_communication]

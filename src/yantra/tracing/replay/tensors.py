@@ -61,6 +61,8 @@ def recorded(value: Any, shape: Any, kind: str, strides: Any = None) -> Recorded
     name = kind.removeprefix("Tensor(").removesuffix(")")
     if name.startswith("nullptr"):
         return None
+    if not name:
+        raise CannotReplayError("the profiler does not record the types of a list's tensors")
     if name not in _DTYPES:
         raise CannotReplayError(f"no tensors of type {name}")
     try:
@@ -145,10 +147,6 @@ def _contiguous(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def parsed(value: Any, shape: Any, kind: str, strides: Any = None) -> Any:
-    """A recorded value in Python: tensors as Recorded, lists as lists, "<None>" as None.
-
-    Raises CannotReplayError for what is not recorded by value (objects, generators with a state).
-    """
     if kind.startswith("Tensor("):
         return recorded(value, shape, kind, strides)
     if kind.startswith(("GenericList[", "Tuple[")):

@@ -24,6 +24,10 @@ export const STEP_COLOURS = {
   reduction: "step-reduction",
   waiting: "step-waiting",
   other: "step-other",
+  unexplained_device: "unexplained",
+  unexplained_host: "unexplained-host",
+  begin: "idle",
+  communication: "collective",
 };
 
 export class Painter {

@@ -101,7 +101,6 @@ def attribute_changes(before: list[Any], after: list[Any]) -> list[Change]:
 
 
 def type_name(number: int) -> str:
-    """`COMP` and the like; the number if unknown."""
     return NodeType(number).name if number in set(NodeType) else f"type {number}"
 
 

@@ -7,8 +7,6 @@
    found pairs (unique ones first, as in patience diff);
 3. same content, then name and type, anywhere;
 4. the rest of a stretch between pairs, if equally long.
-
-All in n log n, so many equal nodes in another order may show more differences than necessary.
 """
 
 from __future__ import annotations

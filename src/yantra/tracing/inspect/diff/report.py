@@ -16,7 +16,6 @@ _CONTEXT = 20
 
 
 def text(found: Difference, names: tuple[str, str], limit: int) -> str:
-    """The report; each part has at most `limit` nodes."""
     if found.equal:
         return f"{names[0]} and {names[1]} are equal: {count(len(found.a), 'node')}\n"
     lines = [f"{names[0]}: {count(len(found.a), 'node')}"]
@@ -41,7 +40,6 @@ def text(found: Difference, names: tuple[str, str], limit: int) -> str:
 
 
 def as_dict(found: Difference, names: tuple[str, str], limit: int | None) -> dict[str, Any]:
-    """Plain values for JSON; lists are cut at `limit`, counts are not."""
     ids = found.a.native.id, found.b.native.id
     return {
         "equal": found.equal,

@@ -1,8 +1,4 @@
-"""One of two compared traces: records' contents without ids and edges.
-
-A shared table numbers contents. One costs some 20 us, so it is made on demand; records of equal
-bytes do without.
-"""
+"""One of two compared traces: records' contents without ids and edges."""
 
 from __future__ import annotations
 
@@ -46,7 +42,6 @@ class Side:
 
     @cached_property
     def bytes(self) -> list[memoryview]:
-        """Each record's bytes."""
         data = self.trace.to_bytes()
         begins = Trace.from_bytes(data).native.byte_offset.tolist() if self.count else []
         view = memoryview(data)

@@ -1,8 +1,7 @@
 """A trace as GraphML: every node and edge.
 
 Nodes have their name as `label`, edges `dependency`: `data` or `control` (also if both, as in
-upstream's visualizer). Nodes only named by dependencies have no label. Nodes are in order of first
-mention.
+upstream's visualizer). Nodes only named by dependencies have no label.
 
 Source: GraphML 1.0 as written by networkx.
 """

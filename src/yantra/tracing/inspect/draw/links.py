@@ -22,8 +22,6 @@ class Link(NamedTuple):
 
 
 class Links:
-    """Nodes by index, as in `Columns`, then those only named by dependencies; distinct edges."""
-
     def __init__(self, trace: Trace) -> None:
         self.columns = Columns(trace)
         self.missing: list[int] = []
@@ -67,7 +65,6 @@ class Cut(NamedTuple):
 
 
 def cut(links: Links, part: Cut) -> list[int]:
-    """A part's nodes, ascending. Raises ConfigError if none."""
     chosen = list(range(links.count))
     if part.ids is not None:
         spans = _spans(part.ids)

@@ -34,8 +34,6 @@ class Edge(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """`notes`: what of the trace is not drawn; `lanes`: whether boxes are grouped by lane."""
-
     boxes: list[Box]
     edges: list[Edge]
     notes: tuple[str, ...]
@@ -107,7 +105,6 @@ def _edges(grouping: Grouping, edges: Sequence[Link]) -> list[Edge]:
 
 
 def boxes(number: int) -> str:
-    """`1 box`, `2 boxes`."""
     return f"{number} box{'' if number == 1 else 'es'}"
 
 

@@ -17,10 +17,7 @@ OTHERS = "others"
 
 
 class Grouping(NamedTuple):
-    """Each box's nodes in order, name, and how boxes were made.
-
-    `names` is empty for chains, `how` when each node has a box.
-    """
+    """Each box's nodes in order, name, and how boxes were made."""
 
     boxes: list[list[int]]
     names: list[str]
@@ -28,7 +25,6 @@ class Grouping(NamedTuple):
 
 
 def group(links: Links, nodes: Sequence[int], edges: Sequence[Link], whole: bool) -> Grouping:
-    """At most `MOST_BOXES` boxes and `MOST_EDGES` edges; `whole`: a box per node."""
     if whole or (len(nodes) <= MOST_BOXES and len(edges) <= MOST_EDGES):
         return Grouping([[node] for node in nodes], [], "")
     chains = _chains(links, nodes, edges)

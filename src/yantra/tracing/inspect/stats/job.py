@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from yantra.chakra.trace import Trace
 from yantra.tracing.inspect.columns import Columns
 from yantra.tracing.inspect.groups import (
     WORLD,
+    Declared,
     Groups,
     declared_groups,
     group_key,
-    inferred_groups,
+    groups_of_users,
+    used_groups,
 )
-from yantra.tracing.inspect.rank_traces import RankTrace
-from yantra.tracing.inspect.stats.parallelism import Parallelism, find_parallelism
+from yantra.tracing.inspect.one_by_one import OfRank, Progress, Reading, kept_of
+from yantra.tracing.inspect.rank_traces import RankTrace, TraceFile, find_traces
+from yantra.tracing.inspect.stats.parallelism import Parallelism, Use, parallelism_of, use_of
 from yantra.tracing.inspect.stats.rank import Operator, RankStats, merged_operators, rank_stats
 from yantra.tracing.pytorch.balance import ATTRIBUTE, Balance, from_text
+from yantra.tracing.pytorch.in_memory import are_recordings, each
 
 
 class GroupTraffic(NamedTuple):
@@ -48,66 +52,110 @@ class JobStats(NamedTuple):
     world_size: int | None
 
 
+class _Kept(NamedTuple):
+    """What is kept of a trace: `declared` and `used` are groups, `balance` is text."""
+
+    stats: RankStats
+    use: Use
+    declared: list[Declared]
+    used: set[str]
+    balance: object
+    world_size: int | None
+
+
 def job_stats(job: Sequence[RankTrace], groups: Groups | None = None) -> JobStats:
-    """Statistics of a job's traces; `groups`: members by group."""
-    columns: dict[int, Columns] = {}
-    known: dict[int, RankStats] = {}
-    by_rank = {}
-    for rank, _, trace in job:
-        if id(trace) not in columns:
-            columns[id(trace)] = Columns(trace)
-            known[id(trace)] = rank_stats(columns[id(trace)])
-        by_rank[rank] = columns[id(trace)]
-    ranks = [(rank, path, known[id(trace)]) for rank, path, trace in job]
-    members = communicators(by_rank, groups)
-    shares = Counter(id(trace) for _, _, trace in job)
-    return JobStats(
-        ranks,
-        _group_traffic(ranks, members),
-        merged_operators([(known[key], shares[key]) for key in known]),
-        find_parallelism(by_rank, members),
-        _recordings(job),
-        max(
-            (size for _, _, trace in job if (size := _world_size(trace)) is not None), default=None
-        ),
+    """Statistics of traces that are here."""
+    traces = {id(trace): trace for _, _, trace in job}
+    kept = {key: _kept(trace) for key, trace in traces.items()}
+    rows = [OfRank(rank, path, id(trace), kept[id(trace)]) for rank, path, trace in job]
+    return _stats(rows, groups)
+
+
+def stats_of_files(
+    arguments: Sequence[str], groups: Groups | None = None, progress: Progress | None = None
+) -> tuple[JobStats, list[str]]:
+    """Statistics of Chakra traces or recordings, read one rank at a time, and what to say."""
+    if not are_recordings(arguments):
+        return _stats(kept_of(find_traces(arguments), _reading, progress), groups), []
+    found: dict[int, _Kept] = {}
+
+    def take(rank: int, pieces: Iterable[bytes]) -> None:
+        found[rank] = _kept(Trace.from_bytes(b"".join(pieces)))
+
+    made = each(arguments, take)
+    rows = [OfRank(rank, made.paths[rank], rank, found[rank]) for rank in sorted(found)]
+    return _stats(rows, groups), made.problems
+
+
+def _reading() -> Reading[_Kept]:
+    told: set[str] = set()
+
+    def keep(file: TraceFile, content: bytes) -> _Kept:
+        kept = _kept(Trace.from_bytes(content, file.path))
+        kept = kept._replace(use=kept.use.without(told))
+        told.update(kept.use.calls)
+        return kept
+
+    return Reading(keep)
+
+
+def _kept(trace: Trace) -> _Kept:
+    columns = Columns(trace)
+    size = _said(trace, "world_size")
+    return _Kept(
+        rank_stats(columns),
+        use_of(columns),
+        declared_groups(columns),
+        used_groups(columns),
+        _said(trace, ATTRIBUTE),
+        size if isinstance(size, int) else None,
     )
 
 
-def _recordings(job: Sequence[RankTrace]) -> dict[int, Balance]:
-    found = {}
-    for rank, _, trace in job:
-        balance = from_text(_said(trace, ATTRIBUTE))
-        if balance is not None:
-            found[rank] = balance
-    return found
-
-
-def _world_size(trace: Trace) -> int | None:
-    size = _said(trace, "world_size")
-    return size if isinstance(size, int) else None
+def _stats(rows: Sequence[OfRank[_Kept]], groups: Groups | None) -> JobStats:
+    ranks = [(row.rank, row.path, row.kept.stats) for row in rows]
+    distinct = {row.key: row.kept for row in rows}
+    used = {row.rank: row.kept.used for row in rows}
+    declared = [kept.declared for kept in distinct.values()]
+    members = _communicators(used, declared) if groups is None else groups
+    shares = Counter(row.key for row in rows)
+    balances = {row.rank: from_text(row.kept.balance) for row in rows}
+    sizes = (kept.world_size for kept in distinct.values())
+    return JobStats(
+        ranks,
+        _group_traffic(ranks, members),
+        merged_operators([(kept.stats, shares[key]) for key, kept in distinct.items()]),
+        parallelism_of({row.rank: row.kept.use for row in rows}, members),
+        {rank: balance for rank, balance in balances.items() if balance is not None},
+        max((size for size in sizes if size is not None), default=None),
+    )
 
 
 def _said(trace: Trace, name: str) -> object:
     return next((one.value for one in trace.metadata.attributes if one.name == name), None)
 
 
-def communicators(by_rank: dict[int, Columns], given: Groups | None) -> Groups:
-    """Group members, from the best source.
-
-    A lone trace without a list of groups cannot know others.
-    """
+def communicators(by_rank: Mapping[int, Columns], given: Groups | None) -> Groups:
+    """Group members, from the best source."""
     if given is not None:
         return given
-    declared: Groups = {}
-    for columns in {id(columns): columns for columns in by_rank.values()}.values():
-        for group in declared_groups(columns):
-            declared.setdefault(group.name, group.ranks)
-    found = inferred_groups(by_rank) if len(by_rank) > 1 else {}
-    return found | {name: ranks for name, ranks in declared.items() if name != WORLD}
+    distinct = {id(columns): columns for columns in by_rank.values()}.values()
+    used = {rank: used_groups(columns) for rank, columns in by_rank.items()}
+    return _communicators(used, [declared_groups(columns) for columns in distinct])
+
+
+def _communicators(
+    used: Mapping[int, Collection[str]], declared: Iterable[list[Declared]]
+) -> Groups:
+    listed: Groups = {}
+    for some in declared:
+        for group in some:
+            listed.setdefault(group.name, group.ranks)
+    found = groups_of_users(used) if len(used) > 1 else {}
+    return found | {name: ranks for name, ranks in listed.items() if name != WORLD}
 
 
 def as_dict(stats: JobStats, top: int | None = None) -> dict[str, Any]:
-    """Plain values for JSON; at most `top` operators."""
     return {
         "ranks": [
             {"rank": rank, "file": path} | _rank_dict(one, top) for rank, path, one in stats.ranks

@@ -9,7 +9,7 @@ Sources: Megatron-LM (2019, 2021), ZeRO (2020), GShard (2021).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from itertools import pairwise
 from math import prod
 from typing import NamedTuple
@@ -52,29 +52,45 @@ class _Call(NamedTuple):
     step: int
 
 
+class Use(NamedTuple):
+    """What a rank's trace tells: calls by group, of which one rank's suffice, and its messages by
+    the rank that they are sent to.
+    """
+
+    calls: dict[str, list[_Call]]
+    sends: dict[int, int]
+
+    def without(self, groups: Container[str]) -> Use:
+        """Without the calls of groups that another rank has told."""
+        return Use({name: made for name, made in self.calls.items() if name not in groups},
+                   self.sends)  # fmt: skip
+
+
+def use_of(columns: Columns) -> Use:
+    return Use(_calls_of(columns), _sends(columns))
+
+
 def find_parallelism(by_rank: Mapping[int, Columns], groups: Groups) -> Parallelism:
     """Judge a job's traces; `groups`: members as far as known."""
-    calls = _calls(by_rank)
+    known = {id(columns): columns for columns in by_rank.values()}
+    uses = {key: use_of(columns) for key, columns in known.items()}
+    return parallelism_of({rank: uses[id(columns)] for rank, columns in by_rank.items()}, groups)
+
+
+def parallelism_of(uses: Mapping[int, Use], groups: Groups) -> Parallelism:
+    """As `find_parallelism`, of what the ranks' traces tell."""
+    calls: dict[str, list[_Call]] = {}
+    for rank in sorted(uses):
+        for group, made in uses[rank].calls.items():
+            calls.setdefault(group, made)
     findings = [
         _judge(names, members, use)
-        for names, members in _families(calls, groups, set(by_rank))
+        for names, members in _families(calls, groups, set(uses))
         for use in _uses(calls[names[0]])
     ]
-    findings += _pipelines(by_rank)
+    findings += _pipelines(uses)
     findings.sort(key=lambda finding: (finding.split, finding.degree or 0))
-    return Parallelism(findings, list(_remarks(findings, by_rank)))
-
-
-def _calls(by_rank: Mapping[int, Columns]) -> dict[str, list[_Call]]:
-    found: dict[str, list[_Call]] = {}
-    seen: dict[int, dict[str, list[_Call]]] = {}
-    for rank in sorted(by_rank):
-        columns = by_rank[rank]
-        if id(columns) not in seen:
-            seen[id(columns)] = _calls_of(columns)
-        for group, calls in seen[id(columns)].items():
-            found.setdefault(group, calls)
-    return found
+    return Parallelism(findings, list(_remarks(findings, len(uses))))
 
 
 def _calls_of(columns: Columns) -> dict[str, list[_Call]]:
@@ -93,7 +109,6 @@ def _calls_of(columns: Columns) -> dict[str, list[_Call]]:
 
 
 def _uses(made: list[_Call]) -> list[list[_Call]]:
-    # Calls of different splits; control only if there is nothing else.
     experts = [call for call in made if call.what == "ALL_TO_ALL"]
     others = [call for call in made if call.what != "ALL_TO_ALL" and call.what not in _CONTROL]
     return [use for use in (experts, others) if use] or [made]
@@ -186,17 +201,22 @@ def _traffic(made: list[_Call]) -> list[str]:
     ]
 
 
-def _pipelines(by_rank: Mapping[int, Columns]) -> list[ParallelFinding]:
+def _sends(columns: Columns) -> dict[int, int]:
+    if NodeType.COMM_SEND not in columns.type:
+        return {}
+    ends = zip(columns.type, columns.integers("comm_dst"), strict=True)
+    return Counter(peer for type, peer in ends if type == NodeType.COMM_SEND and peer is not None)
+
+
+def _pipelines(uses: Mapping[int, Use]) -> list[ParallelFinding]:
     links: dict[int, set[int]] = {}
     messages = 0
-    for rank, columns in by_rank.items():
-        if NodeType.COMM_SEND not in columns.type:
-            continue
-        for type, peer in zip(columns.type, columns.integers("comm_dst"), strict=True):
-            if type == NodeType.COMM_SEND and peer is not None and peer != rank:
+    for rank, use in uses.items():
+        for peer, number in use.sends.items():
+            if peer != rank:
                 links.setdefault(rank, set()).add(peer)
                 links.setdefault(peer, set()).add(rank)
-                messages += 1
+                messages += number
     chains = _components(links)
     if not chains:
         return []
@@ -228,8 +248,8 @@ def _components(links: Mapping[int, set[int]]) -> list[list[int]]:
     return found
 
 
-def _remarks(findings: list[ParallelFinding], by_rank: Mapping[int, Columns]) -> Iterator[str]:
-    if len(by_rank) == 1:
+def _remarks(findings: list[ParallelFinding], ranks: int) -> Iterator[str]:
+    if ranks == 1:
         yield "only one rank's trace was given; degrees need those of the others"
         return
     degrees = [
@@ -237,7 +257,7 @@ def _remarks(findings: list[ParallelFinding], by_rank: Mapping[int, Columns]) ->
         for finding in findings
         if finding.degree and finding.split.split()[0] in ("tensor", "data", "pipeline")
     ]
-    if len(degrees) > 1 or (degrees and degrees[0] != len(by_rank)):
+    if len(degrees) > 1 or (degrees and degrees[0] != ranks):
         product = " x ".join(map(str, degrees))
-        agrees = "the" if prod(degrees) == len(by_rank) else "not the"
-        yield f"{product} = {prod(degrees)}, {agrees} number of ranks ({len(by_rank)})"
+        agrees = "the" if prod(degrees) == ranks else "not the"
+        yield f"{product} = {prod(degrees)}, {agrees} number of ranks ({ranks})"

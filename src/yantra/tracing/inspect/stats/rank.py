@@ -6,6 +6,7 @@ Recorded durations are summed per kind: concurrent work counts twice.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from yantra.chakra.schema import NodeType
@@ -48,7 +49,8 @@ class RankStats(NamedTuple):
     """One trace; `work_us` sums durations, `span_us` those of the critical path.
 
     `unsized`: communication of unknown size or members. `num_ops`: devices' operations;
-    `host_num_ops`: CPU operators', often the same work again.
+    `host_num_ops`: CPU operators', often the same work again. `kernel_us`, `counted_us`: time of
+    computation on devices, and of what has operations or bytes.
     """
 
     nodes: int
@@ -60,6 +62,8 @@ class RankStats(NamedTuple):
     nodes_of_kind: dict[str, int]
     num_ops: int
     host_num_ops: int
+    kernel_us: int
+    counted_us: int
     touched_bytes: int
     memory_bytes: int
     collectives: list[Traffic]
@@ -100,6 +104,7 @@ def rank_stats(columns: Columns) -> RankStats:
         nodes_of_kind=_sums(kind, [1] * columns.count),
         num_ops=_operations(columns, on_cpu=False),
         host_num_ops=_operations(columns, on_cpu=True),
+        **_counted(columns),
         touched_bytes=sum(value or 0 for value in columns.tensor_size) - memory,
         memory_bytes=memory,
         collectives=_collectives(columns),
@@ -131,12 +136,12 @@ def _operators(columns: Columns) -> list[Operator]:
     counts: Counter[tuple[str, str]] = Counter()
     times: Counter[tuple[str, str]] = Counter()
     known: dict[str, str] = {}
-    for node, kind in enumerate(columns.kind):
+    for node, (kind, (part, _)) in enumerate(zip(columns.kind, columns.extra.parts(), strict=True)):
         name = columns.name(node)
         if name not in known:
             known[name] = normalised(name)
         key = (_DELAYS if kind == "delay" else known[name], kind)
-        counts[key] += columns.extra[node].part not in _LATER_PARTS
+        counts[key] += part not in _LATER_PARTS
         times[key] += columns.duration[node]
     return _ranked(counts, times)
 
@@ -171,9 +176,9 @@ def _messages(columns: Columns) -> list[Traffic]:
 
 def _unsized(columns: Columns) -> list[Traffic]:
     calls = _Calls()
-    for node, extra in enumerate(columns.extra):
-        if extra.communication is not None and columns.type[node] == NodeType.COMP:
-            calls.add(columns, node, extra.communication, "unknown")
+    for node, (_, communication) in enumerate(columns.extra.parts()):
+        if communication is not None and columns.type[node] == NodeType.COMP:
+            calls.add(columns, node, communication, "unknown")
     return calls.rows()
 
 
@@ -197,7 +202,20 @@ def _operations(columns: Columns, *, on_cpu: bool) -> int:
     return sum(value or 0 for value, cpu in pairs if cpu == on_cpu)
 
 
-def _sums(kinds: list[str], values: list[int]) -> dict[str, int]:
+def _counted(columns: Columns) -> dict[str, int]:
+    known = [0, 0]
+    rows = zip(
+        columns.kind, columns.duration, columns.integers("num_ops"), columns.tensor_size,
+        strict=True,
+    )  # fmt: skip
+    for kind, duration, operations, moved in rows:
+        if kind == "gpu_compute":
+            known[0] += duration
+            known[1] += duration if operations or moved else 0
+    return {"kernel_us": known[0], "counted_us": known[1]}
+
+
+def _sums(kinds: Sequence[str], values: Sequence[int]) -> dict[str, int]:
     sums = dict.fromkeys(KINDS, 0)
     for kind, value in zip(kinds, values, strict=True):
         sums[kind] += value

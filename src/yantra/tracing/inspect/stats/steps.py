@@ -34,7 +34,6 @@ class Steps:
             self._spans.append((self._where[begin] if order else 0, after))
 
     def of(self, at: int) -> tuple[int, float]:
-        """Step at a place of the order, and the share of it passed, 0 to 1."""
         step = bisect_right(self._begins, at) - 1
         begin, end = self._spans[step]
         share = (self._where[at] - begin) / (end - begin) if end > begin else 0.0

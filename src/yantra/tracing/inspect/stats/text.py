@@ -23,7 +23,6 @@ _KIND_NAMES = {
 
 
 def report(stats: JobStats, top: int = 10) -> str:
-    """The report; at most `top` operators."""
     lines: list[str] = []
     for title, section in _sections(stats, top):
         lines += ["", title, *(f"  {line}" for line in section)] if section else []
@@ -59,6 +58,9 @@ def _counts(stats: RankStats) -> list[str]:
     if stats.num_ops or stats.touched_bytes:
         touched = format_size(stats.touched_bytes)
         lines.append(f"{stats.num_ops} operations (num_ops) on {touched} (tensor_size)")
+    if stats.kernel_us and stats.num_ops and stats.counted_us < stats.kernel_us:
+        share = stats.counted_us / stats.kernel_us
+        lines.append(f"operations or bytes are known for {share:.1%} of computation on devices")
     if stats.host_num_ops:
         lines.append(f"{stats.host_num_ops} operations (num_ops) on CPU operators")
     if stats.memory_bytes:

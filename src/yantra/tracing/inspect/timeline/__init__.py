@@ -37,15 +37,17 @@ def timeline(
 ) -> Timeline:
     """The timeline of a node log or a job's trace files.
 
-    `ticks_per_us` is for logs, `arrows` (dependencies) for traces. Raises ConfigError or
-    TraceError.
+    `ticks_per_us` is for logs, `arrows` (dependencies) for traces.
     """
     from yantra.chakra import files
-    from yantra.tracing.inspect.rank_traces import load_job
+    from yantra.tracing.pytorch.in_memory import job_of
 
     if len(inputs) == 1 and "{rank}" not in os.fspath(inputs[0]):
         content = files.load(inputs[0])
         if is_log(content):
             where = os.fspath(inputs[0])
             return log_timeline(parse_log(content, where), ticks_per_us=ticks_per_us)
-    return recorded_timeline(load_job(inputs), arrows=arrows)
+    job, problems = job_of([os.fspath(one) for one in inputs])
+    made = recorded_timeline(job, arrows=arrows)
+    made.warnings[:0] = problems
+    return made

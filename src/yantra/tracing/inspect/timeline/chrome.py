@@ -8,11 +8,13 @@ Source: Chromium's Trace Event Format (complete, flow and metadata events).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, NamedTuple
 
 from yantra.base.errors import TraceError
 from yantra.base.output import Path, whole_file
 
+_BATCH = 1000  # events held at once as they are written
 _ROUNDING_US = 1e-4  # float error of sums of us; 0.1 ns
 
 
@@ -48,10 +50,15 @@ class Timeline(NamedTuple):
 def write_timeline(timeline: Timeline, path: Path) -> None:
     import msgspec
 
-    form = {"displayTimeUnit": "ns", "traceEvents": list(_events(timeline))}
-    data = msgspec.json.encode(form)
+    encode = msgspec.json.encode
+    events = _events(timeline)
     with whole_file(path) as name, open(name, "wb") as file:
-        file.write(data)
+        file.write(b'{"displayTimeUnit":"ns","traceEvents":[')
+        comma = b""
+        while batch := list(islice(events, _BATCH)):
+            file.write(comma + encode(batch)[1:-1])
+            comma = b","
+        file.write(b"]}")
 
 
 def _events(timeline: Timeline) -> Iterator[dict[str, Any]]:

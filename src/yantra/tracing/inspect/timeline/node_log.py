@@ -52,7 +52,6 @@ def is_log(content: bytes) -> bool:
 
 
 def read_log(path: str | os.PathLike[str]) -> list[Execution]:
-    """Read a node log, plain or gzip. Raises TraceError or ConfigError with file and line."""
     return parse_log(files.load(path), os.fspath(path))
 
 

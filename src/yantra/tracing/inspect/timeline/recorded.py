@@ -8,16 +8,12 @@ from typing import Any
 from yantra.base.errors import TraceError
 from yantra.base.text import count
 from yantra.chakra.schema import NodeType
-from yantra.tracing.inspect.columns import Columns, collective_name
+from yantra.tracing.inspect.columns import DURATION, START, Columns, collective_name
 from yantra.tracing.inspect.rank_traces import RankTrace
 from yantra.tracing.inspect.timeline.chrome import Arrow, Span, Timeline
 
 
 def recorded_timeline(job: Sequence[RankTrace], *, arrows: bool = False) -> Timeline:
-    """The timeline of a job's traces.
-
-    `arrows`: data dependencies between lanes. Raises TraceError when no node has a start.
-    """
     spans: list[Span] = []
     links: list[Arrow] = []
     warnings = []
@@ -47,14 +43,15 @@ def recorded_timeline(job: Sequence[RankTrace], *, arrows: bool = False) -> Time
 
 
 def _times(columns: Columns) -> dict[int, tuple[float, float]]:
-    exact = any(extra.start_ns is not None for extra in columns.extra)
+    extra = columns.extra
+    exact = any(extra.number(START, node) is not None for node in range(columns.count))
     if not exact and not any(columns.start):
         return {}
     times = {}
     for node in range(columns.count):
-        start_ns, duration_ns = columns.extra[node].start_ns, columns.extra[node].duration_ns
         if columns.kind[node] == "delay":
             continue
+        start_ns, duration_ns = extra.number(START, node), extra.number(DURATION, node)
         if start_ns is not None:
             duration = columns.duration[node] if duration_ns is None else duration_ns / 1000
             times[node] = (start_ns / 1000, max(duration, 0))

@@ -20,10 +20,7 @@ _TIDS = {"compute": _COMPUTE, "communication": _COMMUNICATION, "other": _OTHER}
 
 
 def megahertz(text: str, where: str, *, unit: str | None = "MHz") -> float:
-    """Read a frequency such as `1.5GHz`; `unit` is that of bare numbers, None: an error.
-
-    Raises ConfigError unless it is from 1 Hz to 1000 THz.
-    """
+    """Read a frequency such as `1.5GHz`; `unit` is that of bare numbers, None: an error."""
     match = _FREQUENCY.fullmatch(text)
     used = (match[2] or unit) if match else None
     value = float(match[1]) * _MHZ[used] if match and used else 0.0
@@ -35,7 +32,6 @@ def megahertz(text: str, where: str, *, unit: str | None = "MHz") -> float:
 def upstream_json(
     executions: Iterable[Execution], npus: int, mhz: float, *, milliseconds: bool
 ) -> str:
-    """JSON on one line. Raises ConfigError for what upstream refuses."""
     events = [_event(item, mhz, milliseconds) for item in executions if item.end is not None]
     form = {"meta_user": "aras", "traceEvents": events, "meta_cpu_count": npus}
     return json.dumps(form)

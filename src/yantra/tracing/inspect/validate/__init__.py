@@ -1,34 +1,34 @@
 """Checks of the traces of a job, each alone and all together.
 
-report = check_job(["job.{rank}.et"], groups=members)
-report.valid, report.findings, report.text()
+report = check_job(["job.{rank}.et"], groups=members) report.valid, report.findings, report.text()
 
-One module per question: `collectives`, `messages`, `membership`, `deadlock` (with `order` and
-`waits`), `clocks`, `astra_sim`. What is said of a whole job needs the traces of all its ranks; with
-fewer, only what they can tell is checked, and the report says so.
+What is said of a whole job needs the traces of all its ranks; with fewer, only what they can tell
+is checked, and the report says so.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from yantra.base.errors import TraceError
-from yantra.chakra import files
+from yantra.base.notes import note
 from yantra.chakra.diagnostics import from_native
-from yantra.chakra.trace import Trace
-from yantra.tracing.inspect.columns import Columns
+from yantra.chakra.trace import Trace, read
 from yantra.tracing.inspect.groups import Groups
-from yantra.tracing.inspect.rank_traces import RankTrace, TraceFile, find_traces
+from yantra.tracing.inspect.one_by_one import OfRank, Progress, Reading, kept_of
+from yantra.tracing.inspect.rank_traces import RankTrace, TraceFile, find_traces, load_job
+from yantra.tracing.inspect.validate import astra_sim, clocks
 from yantra.tracing.inspect.validate.astra_sim import check_astra_sim
 from yantra.tracing.inspect.validate.clocks import check_clocks
 from yantra.tracing.inspect.validate.collectives import check_collectives
 from yantra.tracing.inspect.validate.deadlock import check_deadlocks
+from yantra.tracing.inspect.validate.facts import Facts, Whole, facts_of
 from yantra.tracing.inspect.validate.loaded import LoadedJob
 from yantra.tracing.inspect.validate.membership import check_membership
 from yantra.tracing.inspect.validate.messages import check_messages, find_messages
-from yantra.tracing.inspect.validate.order import Order
 from yantra.tracing.inspect.validate.report import Finding, Report
+from yantra.tracing.pytorch.in_memory import are_recordings, converted_job, each
 
 __all__ = ["Finding", "Report", "check_job", "check_traces"]
 
@@ -38,87 +38,131 @@ def check_job(
     *,
     groups: Groups | None = None,
     world_size: int | None = None,
+    progress: Progress | None = None,
 ) -> Report:
-    """Check a job's trace files; `arguments` as in `find_traces`.
+    """Check a job's trace files; `arguments` as in `find_traces`. One rank is held at a time.
 
     `groups`: members of communicators. Without `world_size`, several traces of ranks 0 to n-1 are
-    the whole job, or metadata says. Faults are in the report. Raises ConfigError for arguments that
-    name no job.
+    the whole job, or metadata says. `progress` is told how many ranks of how many were read.
     """
+    names = [os.fspath(one) for one in arguments]
+    if are_recordings(names):
+        return _check_recordings(names, groups, world_size)
     report = Report()
-    known: dict[bytes, Trace | None] = {}
-    job = []
-    for rank, path in find_traces(arguments):
-        content = _content(report, TraceFile(rank, path))
-        if content is None:
-            continue
-        if content not in known:
-            known[content] = _decoded(report, TraceFile(rank, path), content)
-        trace = known[content]
-        if trace is not None:
-            job.append(RankTrace(rank, path, trace))
-    _check(report, job, groups, world_size)
+    rows = []
+    failed: set[object] = set()
+    for row in kept_of(find_traces(arguments), _reading, progress):
+        if not isinstance(row.kept, Finding):
+            rows.append(OfRank(row.rank, row.path, row.key, row.kept))
+        elif row.key not in failed:
+            failed.add(row.key)
+            report.add(row.kept)
+    paths = {row.rank: row.path for row in rows}
+    _check(
+        report,
+        rows,
+        (groups, world_size),
+        lambda rank: read(paths[rank]),
+        lambda: [one.trace for one in load_job(arguments)],
+    )
+    return report
+
+
+def _reading() -> Reading[Facts | Finding]:
+    def keep(file: TraceFile, content: bytes) -> Facts | Finding:
+        try:
+            trace = Trace.from_bytes(content, file.path)
+        except TraceError as error:
+            return Finding("error", "malformed", "file", file.rank, None, "", str(error))
+        return facts_of(file.rank, trace, _ALONE)
+
+    def unreadable(file: TraceFile, error: TraceError) -> Facts | Finding:
+        return Finding("error", "unreadable", "file", file.rank, None, "", str(error))
+
+    return Reading(keep, unreadable)
+
+
+def _check_recordings(names: list[str], groups: Groups | None, world_size: int | None) -> Report:
+    """Check the traces that recordings are converted to."""
+    report = Report()
+    found: dict[int, Facts] = {}
+
+    def take(rank: int, pieces: Iterable[bytes]) -> None:
+        found[rank] = facts_of(rank, Trace.from_bytes(b"".join(pieces)), _ALONE)
+
+    made = each(names, take)
+    for problem in made.problems:
+        note(problem)
+    world = world_size or (made.world_size if sorted(found) == [*range(made.world_size)] else None)
+    rows = [
+        OfRank(rank, made.paths[rank].removesuffix(".gz"), rank, found[rank])
+        for rank in sorted(found)
+    ]
+
+    def again() -> list[RankTrace]:
+        return converted_job(names).traces
+
+    _check(
+        report,
+        rows,
+        (groups or made.members or None, world),
+        lambda rank: next(one.trace for one in again() if one.rank == rank),
+        lambda: [one.trace for one in again()],
+    )
     return report
 
 
 def check_traces(
     traces: Sequence[Trace], *, groups: Groups | None = None, world_size: int | None = None
 ) -> Report:
-    """As `check_job`, for traces in memory of ranks 0, 1, ..."""
     report = Report()
-    job = [RankTrace(rank, f"trace of rank {rank}", trace) for rank, trace in enumerate(traces)]
-    _check(report, job, groups, world_size)
+    distinct = {id(trace): rank for rank, trace in reversed(list(enumerate(traces)))}
+    facts = {key: facts_of(rank, traces[rank], _ALONE) for key, rank in distinct.items()}
+    rows = [
+        OfRank(rank, f"trace of rank {rank}", id(trace), facts[id(trace)])
+        for rank, trace in enumerate(traces)
+    ]
+    _check(report, rows, (groups, world_size), lambda rank: traces[rank], lambda: list(traces))
     return report
 
 
-def _content(report: Report, file: TraceFile) -> bytes | None:
-    try:
-        return files.load(file.path)
-    except TraceError as error:
-        report.add(Finding("error", "unreadable", "file", file.rank, None, "", str(error)))
-        return None
-
-
-def _decoded(report: Report, file: TraceFile, content: bytes) -> Trace | None:
-    try:
-        return Trace.from_bytes(content, file.path)
-    except TraceError as error:
-        report.add(Finding("error", "malformed", "file", file.rank, None, "", str(error)))
-        return None
-
-
 def _check(
-    report: Report, traces: Sequence[RankTrace], groups: Groups | None, world_size: int | None
+    report: Report,
+    rows: Sequence[OfRank[Facts]],
+    stated: tuple[Groups | None, int | None],
+    load: Callable[[int], Trace],
+    load_all: Callable[[], list[Trace]],
 ) -> None:
-    whole = len(traces) > 1 and [entry.rank for entry in traces] == list(range(len(traces)))
-    world = world_size if world_size is not None else len(traces) if whole else _told(traces)
-    job = LoadedJob(report, groups, world, groups is not None)
-    analysed: dict[int, tuple[Columns, Order]] = {}
-    for rank, path, trace in traces:
-        if id(trace) not in analysed:
-            columns = Columns(trace)
-            analysed[id(trace)] = columns, Order(columns)
-            _check_alone(report, rank, trace)
-        job.add(rank, path, *analysed[id(trace)])
-        report.nodes += len(trace)
-    report.ranks = len(traces)
-    if world is None or world > len(traces):
+    groups, world_size = stated
+    distinct = list({row.key: row.kept for row in rows}.values())
+    whole = len(rows) > 1 and [row.rank for row in rows] == list(range(len(rows)))
+    world = world_size if world_size is not None else len(rows) if whole else _told(distinct)
+    job = LoadedJob(report, groups, world, load)
+    for row in rows:
+        job.add(row.rank, row.path, row.kept)
+        report.nodes += row.kept.nodes
+    of_graph, of_clocks, of_astra_sim = range(len(_ALONE))
+    _take(report, distinct, of_graph)
+    report.ranks = len(rows)
+    if world is None or world > len(rows):
         report.remark("the job's other ranks are not here, so nothing was compared with them")
     _check_together(job)
     report.groups = job.groups
-    if world == len(traces) == len(job.members):
-        report.traces = [trace for _, _, trace in traces]
+    if world == len(rows) == len(job.members):
+        report.load = load_all
+    _take(report, distinct, of_clocks)
     check_clocks(job)
     check_astra_sim(job)
+    _take(report, distinct, of_astra_sim)
 
 
-def _told(traces: Sequence[RankTrace]) -> int | None:
-    told = {
-        value
-        for trace in {id(trace): trace for _, _, trace in traces}.values()
-        for name, _, value, _ in trace.native.metadata
-        if name == "world_size" and isinstance(value, int) and value > 0
-    }
+def _take(report: Report, distinct: Sequence[Facts], check: int) -> None:
+    for facts in distinct:
+        report.take(facts.findings[check])
+
+
+def _told(distinct: Sequence[Facts]) -> int | None:
+    told = {size for facts in distinct for size in facts.world_sizes}
     return told.pop() if len(told) == 1 else None
 
 
@@ -134,18 +178,22 @@ def _check_together(job: LoadedJob) -> None:
         check_deadlocks(job, messages)
 
 
-def _check_alone(report: Report, rank: int, trace: Trace) -> None:
+def _check_graph(rank: Whole) -> None:
+    trace = rank.columns.trace
     graph = trace.graph()
     for found in from_native([*graph.diagnostics, *trace.native.check(graph)]):
         byte = "" if found.byte_offset is None else f" (byte {found.byte_offset})"
-        report.add(
+        rank.report.add(
             Finding(
                 found.severity,
                 found.code,
                 "trace",
-                rank,
+                rank.rank,
                 found.node_id,
                 found.name,
                 found.message + byte,
             )
         )
+
+
+_ALONE = (_check_graph, clocks.check_alone, astra_sim.check_alone)

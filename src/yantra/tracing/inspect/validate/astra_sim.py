@@ -14,7 +14,8 @@ from yantra.base.whole_numbers import whole
 from yantra.chakra.schema import NODE_TRAITS, CollectiveType, NodeType, lane_of
 from yantra.tracing.inspect.columns import Columns, collective_name
 from yantra.tracing.inspect.groups import WORLD, process_groups
-from yantra.tracing.inspect.validate.loaded import LoadedJob, Member
+from yantra.tracing.inspect.validate.facts import Whole
+from yantra.tracing.inspect.validate.loaded import LoadedJob
 
 _SECTION = "astra-sim"
 _UNSUPPORTED = frozenset(
@@ -27,17 +28,18 @@ _GROUP_OTHER = -2
 
 
 def check_astra_sim(job: LoadedJob) -> None:
+    """Check the files and groups of the job."""
     _files(job)
     _group_names(job)
-    seen: set[int] = set()
-    for member in job.members.values():
-        if id(member.columns) not in seen:
-            seen.add(id(member.columns))
-            _collectives(job, member)
-            _types(job, member)
-            _skipped(job, member)
-            _empty_messages(job, member)
-            _other_needs(job, member)
+
+
+def check_alone(rank: Whole) -> None:
+    """Check the nodes of one rank."""
+    _collectives(rank)
+    _types(rank)
+    _skipped(rank)
+    _empty_messages(rank)
+    _other_needs(rank)
 
 
 def _files(job: LoadedJob) -> None:
@@ -62,31 +64,29 @@ def _group_names(job: LoadedJob) -> None:
             job.add_finding("error", "group-name-not-a-number", _SECTION, None, None, text)
 
 
-def _collectives(job: LoadedJob, member: Member) -> None:
-    columns = member.columns
-    for name, nodes in member.calls.items():
+def _collectives(rank: Whole) -> None:
+    columns = rank.columns
+    for name, nodes in rank.calls.items():
         for node in nodes:
             what = columns.comm_type[node]
             if what in _UNSUPPORTED:
                 text = f"{collective_name(what)} has no algorithm in ASTRA-sim"
-                job.add_finding(
-                    "error", "unsupported-collective", _SECTION, member.rank, node, text
-                )
+                rank.add_finding("error", "unsupported-collective", _SECTION, node, text)
             elif what in _UPSTREAM_REFUSES:
                 text = f"upstream ASTRA-sim runs no {collective_name(what)} by an algorithm"
                 code = "upstream-refuses-collective"
-                job.add_finding("warning", code, _SECTION, member.rank, node, text)
+                rank.add_finding("warning", code, _SECTION, node, text)
             mask, length = columns.involved(node)
             if length == _INVOLVED_OTHER:
                 text = "attribute involved_dim is not a list of at most 64 booleans"
-                job.add_finding("error", "attribute-type", _SECTION, member.rank, node, text)
+                rank.add_finding("error", "attribute-type", _SECTION, node, text)
             elif name == WORLD and length and not mask:
                 text = "involved_dim selects no dimension, so the collective could never end"
-                job.add_finding("error", "involved-dim-empty", _SECTION, member.rank, node, text)
+                rank.add_finding("error", "involved-dim-empty", _SECTION, node, text)
 
 
-def _types(job: LoadedJob, member: Member) -> None:
-    columns = member.columns
+def _types(rank: Whole) -> None:
+    columns = rank.columns
     names = {name for traits in NODE_TRAITS.values() for name in traits.needs}
     kinds = {name: getattr(columns.graph, name).kind.tolist() for name in names}
     wrong = {name for name, column in kinds.items() if _OTHER_TYPE in column}
@@ -97,18 +97,18 @@ def _types(job: LoadedJob, member: Member) -> None:
         for name in NODE_TRAITS[NodeType(type)].needs if lane_of(type) else ():
             if name in wrong and kinds[name][node] == _OTHER_TYPE:
                 text = f"attribute {name} is not an integer"
-                job.add_finding("error", "attribute-type", _SECTION, member.rank, node, text)
+                rank.add_finding("error", "attribute-type", _SECTION, node, text)
         if groups[node] == _GROUP_OTHER and type in (
             NodeType.COMM_COLL,
             NodeType.COMM_SEND,
             NodeType.COMM_RECV,
         ):
             text = "attribute pg_name is not text"
-            job.add_finding("error", "attribute-type", _SECTION, member.rank, node, text)
+            rank.add_finding("error", "attribute-type", _SECTION, node, text)
 
 
-def _skipped(job: LoadedJob, member: Member) -> None:
-    columns = member.columns
+def _skipped(rank: Whole) -> None:
+    columns = rank.columns
     if not {NodeType.INVALID, NodeType.METADATA} & set(columns.type):
         return
     for node, type in enumerate(columns.type):
@@ -116,33 +116,33 @@ def _skipped(job: LoadedJob, member: Member) -> None:
         if type == NodeType.METADATA and not (given and process_groups(given[0])):
             text = "upstream ASTRA-sim aborts on a METADATA node that lists no process groups"
             code = "upstream-refuses-node"
-            job.add_finding("warning", code, _SECTION, member.rank, node, text)
+            rank.add_finding("warning", code, _SECTION, node, text)
         if type in (NodeType.INVALID, NodeType.METADATA) and columns.children(node):
             text = (
                 "is skipped by ASTRA-sim, which lets its children wait for the next completion "
                 "on the rank"
             )
             code = "skipped-node-has-children"
-            job.add_finding("warning", code, _SECTION, member.rank, node, text)
+            rank.add_finding("warning", code, _SECTION, node, text)
 
 
-def _empty_messages(job: LoadedJob, member: Member) -> None:
-    columns = member.columns
-    for node in member.order.sequence:
+def _empty_messages(rank: Whole) -> None:
+    columns = rank.columns
+    for node in rank.order.sequence:
         if columns.type[node] == NodeType.COMM_SEND and columns.comm_size[node] == 0:
             text = "upstream ASTRA-sim aborts on a message of 0 bytes"
             code = "upstream-refuses-node"
-            job.add_finding("warning", code, _SECTION, member.rank, node, text)
+            rank.add_finding("warning", code, _SECTION, node, text)
 
 
-def _other_needs(job: LoadedJob, member: Member) -> None:
-    columns = member.columns
+def _other_needs(rank: Whole) -> None:
+    columns = rank.columns
     if any(lane_of(type) == "memory" for type in set(columns.type)):
         text = "loads or stores remote memory, which the cluster must have"
-        job.add_finding("warning", "needs-remote-memory", _SECTION, member.rank, None, text)
+        rank.add_finding("warning", "needs-remote-memory", _SECTION, None, text)
     if NodeType.COMP in columns.type and not _is_timed(columns):
         text = "its computations have neither durations nor num_ops: they take no time"
-        job.add_finding("warning", "nothing-to-time", _SECTION, member.rank, None, text)
+        rank.add_finding("warning", "nothing-to-time", _SECTION, None, text)
 
 
 def _is_timed(columns: Columns) -> bool:

@@ -10,7 +10,7 @@ from collections import defaultdict
 
 from yantra.base.units import format_time
 from yantra.chakra.schema import NodeType
-from yantra.tracing.inspect.columns import Columns
+from yantra.tracing.inspect.validate.facts import Whole
 from yantra.tracing.inspect.validate.loaded import LoadedJob
 
 _SECTION = "clocks"
@@ -24,27 +24,25 @@ _TIMES_SPREAD = 10
 _FASTEST_BYTES_PER_US = 100_000_000  # 100 TB/s, above any link
 
 
+def check_alone(rank: Whole) -> None:
+    """Check the times of one rank."""
+    _durations(rank)
+    _exact_durations(rank)
+    _bandwidths(rank)
+    if any(rank.columns.start):
+        _orders(rank)
+
+
 def check_clocks(job: LoadedJob) -> None:
-    seen: set[int] = set()
-    without = []
-    for rank, member in job.members.items():
-        if id(member.columns) in seen:
-            continue
-        seen.add(id(member.columns))
-        _durations(job, rank, member.columns)
-        _exact_durations(job, rank, member.columns)
-        _bandwidths(job, rank, member.columns)
-        if any(member.columns.start):
-            _orders(job, rank, member.columns)
-        else:
-            without.append(rank)
-    if len(without) == len(seen):
+    """Compare the clocks of the ranks."""
+    if not any(member.facts.has_starts for member in job.members.values()):
         job.report.remark("clocks: the traces record no start times, so orders were not compared")
         return
     _skew(job)
 
 
-def _durations(job: LoadedJob, rank: int, columns: Columns) -> None:
+def _durations(rank: Whole) -> None:
+    columns = rank.columns
     for code, what, values in (
         ("absurd-duration", "lasts", columns.duration),
         ("absurd-start", "starts at", columns.start),
@@ -55,34 +53,37 @@ def _durations(job: LoadedJob, rank: int, columns: Columns) -> None:
         for node, value in enumerate(values):
             if value >= _NEGATIVE:
                 text = f"{what} {value} us; as a signed number that is {value - 2 * _NEGATIVE} us"
-                job.add_finding("error", code, _SECTION, rank, node, text)
+                rank.add_finding("error", code, _SECTION, node, text)
             elif value >= limit:
                 text = f"{what} {format_time(value * 1000)}, longer than a day"
-                job.add_finding("warning", code, _SECTION, rank, node, text)
+                rank.add_finding("warning", code, _SECTION, node, text)
 
 
-def _exact_durations(job: LoadedJob, rank: int, columns: Columns) -> None:
+def _exact_durations(rank: Whole) -> None:
+    columns = rank.columns
     for node, exact in enumerate(columns.integers("duration_ns")):
         if exact is None:
             continue
         if exact < 0:
             text = f"has a negative duration_ns, {exact}"
-            job.add_finding("error", "absurd-duration", _SECTION, rank, node, text)
+            rank.add_finding("error", "absurd-duration", _SECTION, node, text)
         elif abs(exact - columns.duration[node] * 1000) > _ROUNDED_NS:
             micros = columns.duration[node]
             text = f"lasts {micros} us by duration_micros, but {exact} ns by duration_ns"
-            job.add_finding("warning", "durations-differ", _SECTION, rank, node, text)
+            rank.add_finding("warning", "durations-differ", _SECTION, node, text)
 
 
-def _bandwidths(job: LoadedJob, rank: int, columns: Columns) -> None:
+def _bandwidths(rank: Whole) -> None:
+    columns = rank.columns
     for node, size in enumerate(columns.comm_size):
         duration = columns.duration[node]
         if size and duration and size > duration * _FASTEST_BYTES_PER_US:
             text = f"moves {size} bytes in {duration} us, more than 100 TB/s"
-            job.add_finding("warning", "absurd-bandwidth", _SECTION, rank, node, text)
+            rank.add_finding("warning", "absurd-bandwidth", _SECTION, node, text)
 
 
-def _orders(job: LoadedJob, rank: int, columns: Columns) -> None:
+def _orders(rank: Whole) -> None:
+    columns = rank.columns
     native = columns.trace.native
     node_of = {id: node for node, id in enumerate(columns.id)}
     start, duration = columns.start, columns.duration
@@ -95,25 +96,23 @@ def _orders(job: LoadedJob, rank: int, columns: Columns) -> None:
             if other is not None and start[other]:
                 late = start[other] + duration[other] - begin
                 if late > _GRID_US:
-                    _too_early(job, rank, (node, other), late, ended=True)
+                    _too_early(rank, (node, other), late, ended=True)
         for id in native.ctrl_deps(record):
             other = node_of.get(id)
             if other is not None and start[other] > begin + _GRID_US:
-                _too_early(job, rank, (node, other), start[other] - begin, ended=False)
+                _too_early(rank, (node, other), start[other] - begin, ended=False)
 
 
-def _too_early(job: LoadedJob, rank: int, pair: tuple[int, int], by: int, *, ended: bool) -> None:
+def _too_early(rank: Whole, pair: tuple[int, int], by: int, *, ended: bool) -> None:
     node, other = pair
     what, code = ("ended", "ends") if ended else ("started", "starts")
-    text = (
-        f"starts {format_time(by * 1000)} before {job.label(rank, other)}, its parent, has {what}"
-    )
-    job.add_finding("warning", f"starts-before-dependency-{code}", _SECTION, rank, node, text)
+    text = f"starts {format_time(by * 1000)} before {rank.label(other)}, its parent, has {what}"
+    rank.add_finding("warning", f"starts-before-dependency-{code}", _SECTION, node, text)
 
 
 def _skew(job: LoadedJob) -> None:
     differences: dict[tuple[int, int], list[int]] = defaultdict(list)
-    origins = {rank: _origin_us(member.columns) for rank, member in job.members.items()}
+    origins = {rank: member.facts.origin_us for rank, member in job.members.items()}
     for name in {name for member in job.members.values() for name in member.calls}:
         ranks = job.ranks_of(name)
         for rank in ranks[1:]:
@@ -135,13 +134,6 @@ def _skew(job: LoadedJob) -> None:
                 f"{len(values)}, spread {format_time(spread * 1000)}): their clocks differ"
             )
             job.add_finding("warning", "clock-skew", _SECTION, rank, None, text)
-
-
-def _origin_us(columns: Columns) -> int:
-    # On the machine's clock; 0 if the trace does not say.
-    said = {item.name: item.value for item in columns.trace.metadata.attributes}
-    parts = [said.get(name, 0) for name in ("base_ns", "origin_ns")]
-    return sum(part for part in parts if type(part) is int) // 1000
 
 
 def _ends(job: LoadedJob, rank: int, name: str) -> list[int | None]:

@@ -1,7 +1,4 @@
-"""Do a communicator's ranks enter the same collectives in the same order?
-
-Minorities are compared with the majority.
-"""
+"""Do a communicator's ranks enter the same collectives in the same order?"""
 
 from __future__ import annotations
 

@@ -87,7 +87,6 @@ def _same_group(job: LoadedJob, waits: Waits) -> Undecided | None:
 
 
 def _dangerous(waits: Waits) -> Undecided | None:
-    """Return a pair that other ranks' choices can close to a cycle."""
     ranks = sorted({pair.rank for pair in waits.undecided})
     if len(ranks) > _MOST_RANKS:
         return waits.undecided[0]
@@ -95,35 +94,31 @@ def _dangerous(waits: Waits) -> Undecided | None:
         after = [set(targets) for targets in waits.wary]
         for pair in waits.undecided:
             if pair.rank != rank:
-                ends = [waits.vertex[pair.rank, node] for node in pair[1:]]
+                ends = [waits.vertex(pair.rank, node) for node in pair[1:]]
                 after[ends[0]].add(ends[1])
                 after[ends[1]].add(ends[0])
         for pair in waits.undecided:
             if pair.rank == rank:
-                first, second = (waits.vertex[rank, node] for node in pair[1:])
+                first, second = (waits.vertex(rank, node) for node in pair[1:])
                 if reaches(after, first, second) or reaches(after, second, first):
                     return pair
     return None
 
 
 def _report_cycle(job: LoadedJob, waits: Waits, cycle: list[int], severity: str, code: str) -> None:
-    told = [_told(job, waits, first, second) for first, second in pairwise([*cycle, cycle[0]])]
-    if len(told) > _LONGEST_TOLD:
-        told = [*told[:_LONGEST_TOLD], f"... ({len(told) - _LONGEST_TOLD} more)"]
+    pairs = list(pairwise([*cycle, cycle[0]]))
+    told = [_told(job, waits, *pair) for pair in pairs[:_LONGEST_TOLD]]
+    if len(pairs) > _LONGEST_TOLD:
+        told.append(f"... ({len(pairs) - _LONGEST_TOLD} more)")
     rank, node = waits.nodes[cycle[0]][0]
     text = f"closes a circle of waiting: {'; '.join(told)}"
     job.add_finding("error" if severity == "error" else "warning", code, _SECTION, rank, node, text)
 
 
-def _runs_before(job: LoadedJob, rank: int, first: int, second: int) -> bool:
-    order = job.members[rank].order
-    return order.place[first] < order.place[second] and order.decided([first, second])
-
-
 def _told(job: LoadedJob, waits: Waits, first: int, second: int) -> str:
     here = dict(waits.nodes[first])
     for rank, node in waits.nodes[second]:
-        if rank in here and _runs_before(job, rank, here[rank], node):
+        if rank in here and job.runs_before(rank, here[rank], node):
             return f"rank {rank} runs {job.label(rank, here[rank])} before {job.label(rank, node)}"
     (rank, node), (other, its) = waits.nodes[first][0], waits.nodes[second][0]
     return f"rank {other}'s {job.label(other, its)} waits for rank {rank}'s {job.label(rank, node)}"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Callable
 from typing import NamedTuple
 
 from yantra.base.units import format_size
-from yantra.chakra.schema import NodeType
+from yantra.chakra.trace import Trace
 from yantra.tracing.inspect.columns import Columns, collective_name
-from yantra.tracing.inspect.groups import WORLD, Declared, Groups, declared_groups, inferred_groups
+from yantra.tracing.inspect.groups import WORLD, Declared, Groups, groups_of_users
+from yantra.tracing.inspect.validate.facts import Communications, Facts, KeptOrder
 from yantra.tracing.inspect.validate.order import Order
 from yantra.tracing.inspect.validate.report import Finding, Report, Severity
 
@@ -25,46 +28,62 @@ class Call(NamedTuple):
 
 
 class Member(NamedTuple):
-    """A rank; equal files share columns and order."""
+    """A rank; nodes are its communications by place."""
 
     rank: int
     path: str
-    columns: Columns
-    order: Order
-    calls: dict[str, list[int]]
+    facts: Facts
+
+    @property
+    def columns(self) -> Communications:
+        return self.facts.columns
+
+    @property
+    def order(self) -> KeptOrder:
+        return self.facts.order
+
+    @property
+    def calls(self) -> dict[str, array[int]]:
+        return self.facts.calls
 
 
 class LoadedJob:
-    """All readable ranks. `world`: their number if the job is known to be whole."""
+    """All readable ranks. `world`: their number if the job is known to be whole; `load` reads the
+    trace of a rank again.
+    """
 
     def __init__(
-        self, report: Report, groups: Groups | None, world: int | None, group_file: bool
+        self, report: Report, groups: Groups | None, world: int | None, load: Callable[[int], Trace]
     ) -> None:
         self.report = report
         self.members: dict[int, Member] = {}
         self.world = world
-        self.given = group_file
+        self.given = groups is not None
         self.groups: Groups = groups or {}
         self.declared: dict[int, list[Declared]] = {}
+        self._load = load
+        self._whole: tuple[int, Order] | None = None  # the last that was read again
 
-    def add(self, rank: int, path: str, columns: Columns, order: Order) -> None:
-        calls: dict[str, list[int]] = {}
-        for node in order.sequence:
-            if columns.type[node] == NodeType.COMM_COLL:
-                calls.setdefault(columns.group[node], []).append(node)
-        self.members[rank] = Member(rank, path, columns, order, calls)
+    def add(self, rank: int, path: str, facts: Facts) -> None:
+        self.members[rank] = Member(rank, path, facts)
+
+    def runs_before(self, rank: int, first: int, second: int) -> bool:
+        """Whether a rank surely enters one communication before another."""
+        if first >= second:
+            return False
+        if self._whole is None or self._whole[0] != rank:
+            self._whole = None
+            self._whole = rank, Order(Columns(self._load(rank)))
+        order = self._whole[1]
+        return order.decided([order.sequence[first], order.sequence[second]])
 
     def find_groups(self) -> None:
-        seen: dict[int, list[Declared]] = {}
-        for rank, member in self.members.items():
-            key = id(member.columns)
-            if key not in seen:
-                seen[key] = declared_groups(member.columns)
-            self.declared[rank] = seen[key]
+        self.declared = {rank: member.facts.declared for rank, member in self.members.items()}
         if self.given:
             return
-        by_rank = {rank: member.columns for rank, member in self.members.items()}
-        self.groups = inferred_groups(by_rank)
+        self.groups = groups_of_users(
+            {rank: member.facts.used for rank, member in self.members.items()}
+        )
         for listed in self.declared.values():
             self.groups |= {group.name: group.ranks for group in listed if group.name != WORLD}
 

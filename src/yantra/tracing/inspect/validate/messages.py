@@ -14,8 +14,6 @@ from yantra.chakra.schema import NodeType
 from yantra.tracing.inspect.validate.loaded import LoadedJob, Member
 
 _SECTION = "messages"
-_TAGS = 500_000_000  # ASTRA-sim takes tags modulo this
-_32_BITS = (1 << 32) - 1
 
 
 class Key(NamedTuple):
@@ -69,24 +67,20 @@ def _ends(member: Member) -> Iterator[tuple[int, Key, bool]]:
     columns = member.columns
     if not {NodeType.COMM_SEND, NodeType.COMM_RECV} & set(columns.type):
         return
-    sources, targets = columns.integers("comm_src"), columns.integers("comm_dst")
-    tags = columns.integers("comm_tag")
     for node in member.order.sequence:
         if columns.type[node] == NodeType.COMM_COLL:
             continue
         is_send = columns.type[node] == NodeType.COMM_SEND
-        peer = targets[node] if is_send else sources[node]
+        peer = (columns.target if is_send else columns.source)[node]
         if peer is None or peer == member.rank:
             continue
         ends = (member.rank, peer) if is_send else (peer, member.rank)
-        tag = tags[node]
-        number = None if tag is None else (tag & _32_BITS) % _TAGS
-        yield node, Key(*ends, number, columns.comm_size[node]), is_send
+        yield node, Key(*ends, columns.tag(node), columns.comm_size[node]), is_send
 
 
 def _check_peers(job: LoadedJob, member: Member) -> None:
     columns, rank = member.columns, member.rank
-    ends = columns.integers("comm_src"), columns.integers("comm_dst")
+    ends = columns.source, columns.target
     for node in member.order.sequence:
         if columns.type[node] == NodeType.COMM_COLL:
             continue
@@ -130,16 +124,14 @@ def _report_pairs(job: LoadedJob, sends: Ends, receives: Ends, what: str) -> Non
 
 
 def _check_size_order(job: LoadedJob, messages: Messages) -> None:
-    orders: list[dict[Key, list[tuple[int, int | None, int]]]] = []
-    for side, ends in enumerate(messages):
-        merged: dict[Key, list[tuple[int, int | None, int]]] = defaultdict(list)
+    orders: list[dict[Key, list[tuple[int, int | None]]]] = []
+    for ends in messages:
+        merged: dict[Key, list[tuple[int, int | None]]] = defaultdict(list)
         for key, nodes in ends.items():
-            rank = key.destination if side else key.source
-            place = job.members[rank].order.place
-            merged[key._replace(size=0)] += [(place[node], key.size, node) for node in nodes]
+            merged[key._replace(size=0)] += [(node, key.size) for node in nodes]
         orders.append({key: sorted(entries, key=lambda e: e[0]) for key, entries in merged.items()})
     for key, entries in orders[0].items():
-        for (_, size, node), (_, wanted, other) in zip(entries, orders[1][key], strict=True):
+        for (node, size), (other, wanted) in zip(entries, orders[1][key], strict=True):
             if size != wanted:
                 text = (
                     f"sends {_message(key._replace(size=size))} where rank {key.destination} "

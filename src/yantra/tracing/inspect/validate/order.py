@@ -1,8 +1,7 @@
 """The order in which a rank enters communications, and whether timing can change it.
 
 As in ASTRA-sim, the lowest ready id starts first. So x precedes y at any speed if y depends on x,
-or if x's parents have ended when y's have and x has the lower id; and by transitivity. Ancestors
-are bit sets, dropped when no child needs them.
+or if x's parents have ended when y's have and x has the lower id; and by transitivity.
 """
 
 from __future__ import annotations
@@ -52,7 +51,6 @@ class Order:
         self.direct = self._direct_dependencies()
 
     def decided(self, nodes: list[int]) -> bool:
-        """Whether timing cannot change the order of these, given as in `sequence`."""
         if all(self._forced(first, second) for first, second in pairwise(nodes)):
             return True
         if not set(nodes) <= set(self.holders):

@@ -1,11 +1,9 @@
-"""`Report`: findings on a job, with a stable code and advice each.
-
-Errors make a run wrong or endless; warnings deserve a look.
-"""
+"""`Report`: findings on a job, with a stable code and advice each."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from yantra.tracing.inspect.groups import Groups
@@ -104,7 +102,7 @@ class Finding(NamedTuple):
 class Report:
     """Findings in check order; `remarks`: assumptions and what was not checked.
 
-    `traces`: by rank if the job is whole, else none; `groups`: members used.
+    `load` reads the traces by rank if the job is whole; `groups`: members used.
     """
 
     def __init__(self) -> None:
@@ -112,7 +110,7 @@ class Report:
         self.remarks: list[str] = []
         self.ranks = 0
         self.nodes = 0
-        self.traces: list[Trace] = []
+        self.load: Callable[[], list[Trace]] | None = None
         self.groups: Groups = {}
         self._tally: Counter[str] = Counter()
         self._last: dict[str, int] = {}
@@ -127,7 +125,6 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """0, or 2 for errors."""
         return 0 if self.valid else 2
 
     @property
@@ -143,6 +140,16 @@ class Report:
         place = self._last[finding.code]
         last = self.findings[place]
         self.findings[place] = last._replace(left_out=last.left_out + 1)
+
+    def take(self, findings: Iterable[Finding]) -> None:
+        """Add the findings of a report on a part."""
+        for finding in findings:
+            self.add(finding._replace(left_out=0))
+            if finding.left_out:
+                place = self._last[finding.code]
+                last = self.findings[place]
+                self.findings[place] = last._replace(left_out=last.left_out + finding.left_out)
+                self._tally[finding.code] += finding.left_out
 
     def remark(self, text: str) -> None:
         if text not in self.remarks:

@@ -5,11 +5,12 @@ rank's slot (for collectives and sends, as in ASTRA-sim) is entered in order.
 
 A cycle of the sure graph, of edges valid at any speed, never ends. The wary one adds what timing
 may cause: receives may wait for every send of their key, and unordered communications go either
-way. Without a cycle there, nothing hangs on any cluster.
+way.
 """
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -35,7 +36,7 @@ class Waits:
     def __init__(self, job: LoadedJob, messages: Messages) -> None:
         self.job = job
         self.nodes: list[list[tuple[int, int]]] = []
-        self.vertex: dict[tuple[int, int], int] = {}
+        self._vertex: dict[int, array[int]] = {}  # by rank and node
         self.undecided: list[Undecided] = []
         self.too_many: set[int] = set()
         self.unsure_groups = {
@@ -52,6 +53,9 @@ class Waits:
         self._messages(messages)
         self._settle()
 
+    def vertex(self, rank: int, node: int) -> int:
+        return self._vertex[rank][node]
+
     def _number(self) -> None:
         meetings: dict[tuple[str, int], int] = {}
         for rank, member in self.job.members.items():
@@ -61,6 +65,7 @@ class Waits:
                 if group not in self.unsure_groups
                 for at, node in enumerate(nodes)
             }
+            of_node = self._vertex[rank] = array("Q")
             for node in member.order.sequence:
                 key = (member.columns.group[node], turn[node]) if node in turn else None
                 vertex = len(self.nodes) if key is None else meetings.get(key, len(self.nodes))
@@ -69,28 +74,28 @@ class Waits:
                 if vertex == len(self.nodes):
                     self.nodes.append([])
                 self.nodes[vertex].append((rank, node))
-                self.vertex[rank, node] = vertex
+                of_node.append(vertex)
 
     def _dependencies(self) -> None:
         for rank, member in self.job.members.items():
-            for node, before in member.order.direct.items():
+            for node, before in enumerate(member.order.direct):
                 for other in before:
                     self._edge(self.sure, (rank, other), (rank, node))
 
     def _edge(self, graph: list[set[int]], first: tuple[int, int], second: tuple[int, int]) -> None:
-        graph[self.vertex[first]].add(self.vertex[second])
+        graph[self.vertex(*first)].add(self.vertex(*second))
 
     def _slots(self) -> None:
         for rank, member in self.job.members.items():
-            slots = member.order.slots
-            for first, second in slots.sure:
+            order = member.order
+            for first, second in order.sure:
                 self._edge(self.sure, (rank, first), (rank, second))
             self.undecided += [
                 Undecided(rank, *pair)
-                for pair in slots.undecided
+                for pair in order.open
                 if any(self._meets(member, node) for node in pair)
             ]
-            if slots.sure_before is None:
+            if order.too_many:
                 self.too_many.add(rank)
 
     def _meets(self, member: Member, node: int) -> bool:
@@ -110,9 +115,9 @@ class Waits:
             return False
         direct = self.job.members[pair.rank].order.direct
         for first, second in (pair[1:], pair[:0:-1]):
-            start = self.vertex[pair.rank, first]
+            start = self.vertex(pair.rank, first)
             for before in direct[second]:
-                goal = self.vertex[pair.rank, before]
+                goal = self.vertex(pair.rank, before)
                 if start == goal or reaches(self.sure, start, goal):
                     return True
         return False
@@ -139,8 +144,8 @@ class Waits:
             for send, receive in zip(sends, messages.receives.get(key, []), strict=False):
                 for before in order.direct[receive]:
                     yield (
-                        self.vertex[key.destination, before],
-                        self.vertex[key.source, send],
+                        self.vertex(key.destination, before),
+                        self.vertex(key.source, send),
                     )
 
 

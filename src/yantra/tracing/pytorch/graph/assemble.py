@@ -176,6 +176,11 @@ class _Builder:
                 made = self.lanes.first[operator.id] = self.lanes.add(draft)
             if operator.name not in ROOT_NAMES:
                 before[operator.tid] = made
+        for op in self.linked.device_ops:
+            if op.cat == "comm" and op.parent is not None:
+                parent = self.operators[op.parent]
+                if parent.start_ns is None:
+                    self._depend(self.device[op.id], self.lanes.first[parent.id])
 
     def _place(self, draft: Draft, operator: Operator, before: dict[int, int]) -> None:
         previous = before.get(operator.tid)
@@ -277,10 +282,11 @@ class _Writer:
         self.gaps = options.gaps
         self.graph = Graph(nodes=[], operator_node={}, device_node={})
         self.ids = [0] * len(self.drafts)
-        self.ends = [0] * len(self.drafts)  # of each draft in a replay
+        self.ends = [0] * len(self.drafts)  # of each draft in a replay, on the grid
+        self.ends_ns = [0] * len(self.drafts)  # and of measured durations
 
     def write(self) -> Graph:
-        ids, ends, gaps = self.ids, self.ends, self.gaps
+        ids, ends, ends_ns, gaps = self.ids, self.ends, self.ends_ns, self.gaps
         nodes = self.graph.nodes
         for index in self.order:
             draft = self.drafts[index]
@@ -288,16 +294,18 @@ class _Writer:
             deps = [ids[dep] for dep in draft.deps]
             ctrl = None if draft.ctrl is None else ids[draft.ctrl]
             if gaps:
-                waited = [ends[dep] for dep in draft.deps]
-                if draft.ctrl is not None:
-                    waited.append(ends[draft.ctrl])
-                earliest = max(waited, default=0)
+                waited = draft.deps if draft.ctrl is None else [*draft.deps, draft.ctrl]
+                earliest = max([ends[dep] for dep in waited], default=0)
+                begin_ns = max([ends_ns[dep] for dep in waited], default=0)
                 if start > earliest:
-                    nodes.append(_delay(len(nodes), draft, earliest, start, deps, ctrl))
+                    span = earliest, start, begin_ns, max(begin_ns, draft.start)
+                    nodes.append(_delay(len(nodes), draft, span, deps, ctrl))
                     deps.append(len(nodes) - 1)
+                    begin_ns = span[3]
                 elif start < earliest:
                     self.graph.shifted += start + 1 < earliest
                     start, end = earliest, max(earliest, end)
+                ends_ns[index] = begin_ns + draft.end - draft.start
             ids[index] = len(nodes)
             ends[index] = end
             nodes.append(_node(len(nodes), draft, start, end, deps, ctrl))
@@ -322,8 +330,10 @@ def _node(
 
 
 def _delay(
-    id: int, draft: Draft, earliest: int, start: int, deps: list[int], ctrl: int | None
+    id: int, draft: Draft, span: tuple[int, int, int, int], deps: list[int], ctrl: int | None
 ) -> GraphNode:
+    # `span`: begin and end in us of the grid, then in ns of a replay of measured durations
+    earliest, start, begin_ns, end_ns = span
     return GraphNode(
         id=id,
         kind="delay",
@@ -333,8 +343,8 @@ def _delay(
         lane=draft.lane,
         start_us=earliest,
         dur_us=start - earliest,
-        start_ns=earliest * 1000,
-        dur_ns=(start - earliest) * 1000,
+        start_ns=begin_ns,
+        dur_ns=end_ns - begin_ns,
         deps=deps[:],
         ctrl=ctrl,
     )

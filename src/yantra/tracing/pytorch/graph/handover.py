@@ -8,8 +8,6 @@ annotation-only time ("## backward ##"). Idleness is ended by the last of:
 2. an autograd thread's backward operators of this thread's forward operators;
 3. a collective this thread gave to a worker, if the idle time is much longer than usual and ended
    soon after it.
-
-Threads merely side by side match none. This fits the measured times, and can be switched off.
 """
 
 from __future__ import annotations

@@ -20,7 +20,6 @@ def flows(
     threads: dict[int, int],
     trace: KinetoTrace,
 ) -> list[Flow]:
-    """Flows between operators; ids are indices into `nodes`."""
     pairs = _drawn(events, trace) if trace.forward and trace.backward else None
     if pairs is None:
         pairs = _by_sequence(nodes)

@@ -59,7 +59,6 @@ def link(
     where: str = "link",
     partial: bool = False,
 ) -> Linked:
-    """Join two traces of one rank; `where` is for errors."""
     found = match.match(host.nodes, device.cpu, where, partial=partial)
     linked = _joined(host, device, found, rank)
     _count_nodes(linked)
@@ -174,11 +173,12 @@ def _link_devices(
     if device.syncs:
         streams.recorded_waits(device.syncs, by_correlation, recorded, queues, origin, report)
         blocked.recorded(device.syncs, by_correlation)
-    else:
+    if device.unnamed or not device.syncs:
+        unsaid = calls if not device.syncs else _unnamed(calls, device)
         named = _awaited(known, collectives)
-        stream_waits = [call for call in calls if _makes_wait(call, linked)]
+        stream_waits = [call for call in unsaid if _makes_wait(call, linked)]
         streams.inferred_waits(stream_waits, recorded, queues, origin, named, report)
-        blocked.inferred(calls)
+        blocked.inferred(unsaid)
     blocked.blocking_copies(ops, by_correlation)
     blocked.without_records(blocking)
     streams.communicator_order([(op, record.group) for op, record in collectives], report)
@@ -198,6 +198,10 @@ _BESIDES_LAUNCHES = (
 
 def _matters(call: Event, used: set[int | None]) -> bool:
     return call.name in _BESIDES_LAUNCHES or call.detail.correlation in used
+
+
+def _unnamed(calls: list[Event], device: KinetoTrace) -> list[Event]:
+    return [call for call in calls if call.detail.correlation in device.unnamed]
 
 
 def _makes_wait(call: Event, linked: Linked) -> bool:

@@ -25,10 +25,6 @@ _BEGINS, _ENDS = "StreamBeginCapture", "StreamEndCapture"
 
 
 def count(calls: Sequence[Event], used: set[int | None], report: LinkReport) -> list[Event]:
-    """Count launch calls in the balance; return those without a device op, by start.
-
-    `calls` by start; `used`: correlation numbers of the device ops.
-    """
     sums: Counter[str] = Counter()
     capturing: defaultdict[Any, bool] = defaultdict(bool)
     until: dict[Any, int] = {}  # end of each thread's launch call that has device ops

@@ -97,7 +97,6 @@ def _parent(
         setattr(report, how, getattr(report, how) + 1)
         return call.owner
     external = event.detail.external_id
-    # Where Kineto knows no operator, External id is the correlation.
     if external is not None and external != event.detail.correlation and external in named:
         index, operator = named[external]
         if operator.start <= (call or event).start:

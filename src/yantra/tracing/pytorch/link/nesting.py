@@ -8,6 +8,7 @@ A gloo worker's work goes to the calling thread, as in a host trace, if there is
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from math import prod
 from typing import Any
@@ -26,6 +27,8 @@ from yantra.tracing.pytorch.tensors import dtype_bytes
 SCHEMA = "1.1.1-chakra.0.0.4"
 _PROCESS, _THREAD = (f"[pytorch|profiler|execution_trace|{what}]" for what in ("process", "thread"))
 _USER_SCOPE = 7
+_WORDS = re.compile(r"\b(?:True|False)\b")
+_FRACTION = re.compile(r"(\d)\.(?=[,\]\se]|$)")
 _ROOT = 1
 
 
@@ -107,10 +110,10 @@ def _attrs(rf_id: int, seq_id: int, scope: int, thread: int) -> list[Attr]:
 
 class _Inputs:
     def __init__(self) -> None:
-        self._known: dict[tuple[bytes, bytes, bytes], Raw] = {}
+        self._known: dict[tuple[bytes, bytes, bytes, bytes], Raw] = {}
 
     def of(self, args: ShapedArgs) -> Raw:
-        key = bytes(args.dims), bytes(args.types), bytes(args.concrete)
+        key = bytes(args.dims), bytes(args.types), bytes(args.concrete), bytes(args.strides)
         made = self._known.get(key)
         if made is None:
             made = self._known[key] = _io(*(_list(text) for text in key))
@@ -122,7 +125,7 @@ def _list(text: bytes) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _io(dims: list[Any], types: list[Any], concrete: list[Any]) -> Raw:
+def _io(dims: list[Any], types: list[Any], concrete: list[Any], strides: list[Any]) -> Raw:
     if not types:
         return EMPTY_IO
     values, shapes, kinds = [], [], []
@@ -133,7 +136,8 @@ def _io(dims: list[Any], types: list[Any], concrete: list[Any]) -> Raw:
         values.append(value)
         shapes.append(shape)
         kinds.append(kind)
-    return Raw(msgspec.json.encode({"values": values, "shapes": shapes, "types": kinds}))
+    form = {"values": values, "shapes": shapes, "types": kinds}
+    return Raw(msgspec.json.encode(form | ({"strides": strides} if strides else {})))
 
 
 def _value(shape: Any, type: str, text: str) -> tuple[Any, str]:
@@ -155,7 +159,11 @@ def _tensor(shape: list[int], width: int) -> list[Any]:
 
 
 def _plain(text: str) -> Any:
+    """The value of a text in Python's form, such as `0.` or `[True, False]`."""
+    if not text:
+        return None
+    said = _FRACTION.sub(r"\1.0", _WORDS.sub(lambda word: word[0].lower(), text))
     try:
-        return json_value({"True": "true", "False": "false"}.get(text, text))
+        return json_value(said)
     except ValueError:
-        return text or None
+        return text

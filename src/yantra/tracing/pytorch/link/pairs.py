@@ -21,10 +21,7 @@ class Pair(NamedTuple):
 
 
 def pairs(hosts: Sequence[str], devices: Sequence[str], rank: int | None) -> list[Pair]:
-    """The files to link; `hosts` may be empty.
-
-    Raises ConfigError when hosts and devices do not pair up.
-    """
+    """The files to link; `hosts` may be empty."""
     patterns = [path for path in (*hosts, *devices) if RANK in path]
     if patterns:
         if len(hosts) > 1 or len(devices) != 1 or len(patterns) != len(hosts) + 1:
@@ -84,7 +81,6 @@ def _files(pattern: str) -> dict[int, str]:
 
 
 def output_name(output: str, pair: Pair, rank: int, several: bool) -> str:
-    """Where a pair's linked trace goes. Raises ConfigError if names would clash."""
     if RANK in output:
         return output.replace(RANK, str(rank))
     if several:

@@ -19,10 +19,7 @@ Place = tuple[int, int]  # device, stream
 
 
 class Queues:
-    """Device ops of every stream in launch order.
-
-    An op without a launch call counts as launched just before its successor on the stream.
-    """
+    """Device ops of every stream in launch order."""
 
     def __init__(self, ops: list[DeviceOp]) -> None:
         self.ops = ops
@@ -40,27 +37,22 @@ class Queues:
             self.by_thread[tid] = _Queue(sorted(queue, key=_launch))
 
     def last_before(self, place: Place, time: int) -> DeviceOp | None:
-        """Last op launched on `place` before `time`."""
         queue = self.by_stream.get(place)
         return queue.last_before(time) if queue else None
 
     def first_after(self, place: Place, time: int) -> DeviceOp | None:
-        """First op launched on `place` after `time`."""
         queue = self.by_stream.get(place)
         return queue.first_after(time) if queue else None
 
     def thread_before(self, tid: int, time: int) -> DeviceOp | None:
-        """Last op the thread launched before `time`."""
         queue = self.by_thread.get(tid)
         return queue.last_before(time) if queue else None
 
     def thread_after(self, tid: int, time: int) -> DeviceOp | None:
-        """First op the thread launched after `time`."""
         queue = self.by_thread.get(tid)
         return queue.first_after(time) if queue else None
 
     def ended_before(self, op: DeviceOp) -> int:
-        """End of the predecessor on its stream, 0 if none."""
         return self.ops[op.after[0]].end_ns if op.after else 0
 
     def ended_last(self, op: DeviceOp, time: int) -> list[DeviceOp]:
@@ -74,7 +66,6 @@ class Queues:
         return found
 
     def others_before(self, op: DeviceOp, time: int) -> bool:
-        """Whether other streams than that of `op` had work before `time`."""
         return any(
             queue.last_before(time) is not None
             for place, queue in self.by_stream.items()
@@ -160,7 +151,6 @@ class Records:
                 self.by_thread[call.tid].append(call)
 
     def before(self, call: Event) -> Event | None:
-        """The thread's last record before `call`."""
         own = self.by_thread.get(call.tid, [])
         index = bisect_left(own, call.start, key=_start)
         return own[index - 1] if index else None

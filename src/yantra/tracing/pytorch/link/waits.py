@@ -64,7 +64,6 @@ class Waits:
         return [op for op in self._candidates(call) if (op.device, op.stream) == place]
 
     def inferred(self, calls: list[Event]) -> None:
-        """Add waits inferred from names and times of runtime calls; `calls` in order of start."""
         for call in calls:
             name = call.name or ""
             if name in DEVICE_CALLS:
@@ -158,7 +157,6 @@ class Waits:
 
 
 def is_blocking_copy(call: Event) -> bool:
-    """Whether a copy call returns only when the data have arrived, by its name."""
     name = call.name or ""
     return "Memcpy" in name and "Async" not in name
 

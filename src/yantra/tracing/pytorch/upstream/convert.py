@@ -2,7 +2,7 @@
 
 Defects kept: sizes sum all input tensors, sync edges never arrive (compared by start times nobody
 sets), control dependencies may name removed nodes, device ops have no dependents, durations lose
-fractions. A crash is a TraceError. Linear time, no recursion.
+fractions. A crash is a TraceError.
 
 Source: MLCommons Chakra 1.0.0 (21585d8), converter for PyTorch traces.
 """

@@ -72,17 +72,14 @@ class Event(msgspec.Struct, gc=False):
 
     @property
     def start(self) -> Time:
-        """Its start; 0 if unknown."""
         return 0 if self.ts is None else self.ts
 
     @property
     def lasts(self) -> Time:
-        """Its duration; 0 if unknown."""
         return 0 if self.dur is None else self.dur
 
     @property
     def external(self) -> int:
-        """The External id; -1 if none."""
         value = self.args.external
         return -1 if value is None else int(value)
 

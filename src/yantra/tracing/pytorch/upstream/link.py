@@ -87,7 +87,6 @@ def link_files(
 def write_linked(
     host: str | os.PathLike[str], device: str | os.PathLike[str], output: str | os.PathLike[str]
 ) -> None:
-    """Write the linked trace node by node. Raises TraceError and ConfigError."""
     linker = _Linker(os.fspath(host), os.fspath(device))
     with whole_file(output) as name, open(name, "wb") as out:
         linker.write(out)

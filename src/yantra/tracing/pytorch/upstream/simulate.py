@@ -1,7 +1,7 @@
 """A quick replay of a converted trace: one CPU, and one op at a time per stream.
 
 A plausibility check as upstream's `--simulate`, but without microsecond ticks, and dependents are
-released at a node's end. As there, only data dependencies count, and no networks.
+released at a node's end.
 """
 
 from __future__ import annotations

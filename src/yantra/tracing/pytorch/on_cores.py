@@ -1,0 +1,183 @@
+"""Converts the ranks of a job on all cores, a process each.
+
+A process reads its ranks one by one and says what communicates; once all ranks agree on sizes and
+partners, it writes them. It is forked, so sources may be closures; where there is no fork, or one
+process fails, all is done in this one, which then tells the error.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from multiprocessing import get_all_start_methods, get_context
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+from yantra.base.children import end_with
+from yantra.base.notes import note, notes_to
+from yantra.tracing.pytorch.collector import without_collector
+from yantra.tracing.pytorch.communicators import Communicators
+from yantra.tracing.pytorch.convert import (
+    KEPT,
+    ConvertOptions,
+    ConvertReport,
+    Ranks,
+    Scan,
+    Source,
+    Take,
+    write_ranks,
+)
+
+_LEAST_BYTES = 4 << 20  # of files; less is done before processes have begun
+
+
+def can_fork() -> bool:
+    return "fork" in get_all_start_methods()
+
+
+def pays(sizes: Sequence[int]) -> bool:
+    """Whether files of these bytes are worth several processes."""
+    return can_fork() and len(sizes) > 1 and sum(sizes) >= _LEAST_BYTES
+
+
+class FailedError(Exception):
+    """A process failed; what happened shows where all is done in one."""
+
+
+class Forked:
+    """The pool of `convert_job`.
+
+    `told()` returns what reading left in a process beside the traces, and `take_told` gets it here,
+    in the order of the sources. `written` is called for each file.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        take: Take,
+        options: ConvertOptions,
+        workers: int,
+        *,
+        told: Callable[[int], Any] = lambda place: None,
+        take_told: Callable[[Any], None] = lambda told: None,
+        written: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._take_told, self._written = take_told, written
+        self._processes: list[BaseProcess] = []
+        self._pipes: list[Connection] = []
+        self._given: dict[Connection, int] = {}  # sources of each process
+        context = get_context("fork")
+        workers = min(workers, len(sources))
+        for at in range(workers):
+            here, there = context.Pipe()
+            mine = range(at, len(sources), workers)
+            process = context.Process(
+                target=_serve,
+                args=(there, os.getpid(), sources, mine, take, options, told, KEPT // workers),
+                daemon=True,
+            )
+            process.start()
+            there.close()
+            self._processes.append(process)
+            self._pipes.append(here)
+            self._given[here] = len(mine)
+        self._owner: dict[int, Connection] = {}
+
+    def close(self) -> None:
+        for process, pipe in zip(self._processes, self._pipes, strict=True):
+            pipe.close()
+            process.terminate()
+            process.join()
+
+    def scans(self) -> Iterator[Scan]:
+        found: dict[int, tuple[Scan, Any]] = {}
+        for pipe, (place, scan, told) in answers(self._given):
+            found[place] = scan, told
+            self._owner[scan.rank] = pipe
+        for place in sorted(found):
+            scan, told = found[place]
+            self._take_told(told)
+            yield scan
+
+    def write(self, ranks: Ranks, communicators: Communicators, report: ConvertReport) -> None:
+        given: dict[Connection, int] = {}
+        for pipe in self._pipes:
+            own = [rank for rank in ranks.found if self._owner[rank] is pipe]
+            given[pipe] = len(own)
+            pipe.send(({rank: ranks.found[rank] for rank in own}, communicators))
+        made: dict[int, ConvertReport] = {}
+        for _, (rank, part) in answers(given):
+            made[rank] = part
+            self._written()
+        for rank in sorted(made):
+            part = made[rank]
+            report.ranks += part.ranks
+            report.nodes += part.nodes
+            report.delays += part.delays
+            report.recorded |= part.recorded
+            report.balance |= part.balance
+            report.work.add(part.work)
+
+
+def answers(given: Mapping[Connection, int]) -> Iterator[tuple[Connection, Any]]:
+    """What processes send as ("done", answer), so many each; notes among it are told here.
+
+    Raises FailedError where one ends before or says ("failed", None).
+    """
+    left = {pipe: count for pipe, count in given.items() if count}
+    while left:
+        for pipe in wait(list(left)):
+            assert isinstance(pipe, Connection)
+            try:
+                kind, answer = pipe.recv()
+            except (EOFError, OSError):
+                raise FailedError from None
+            if kind == "note":
+                note(answer)
+            elif kind == "failed":
+                raise FailedError
+            else:
+                left[pipe] -= 1
+                if not left[pipe]:
+                    del left[pipe]  # it may end
+                yield pipe, answer
+
+
+def be_child_of(parent: int) -> None:
+    """Leave Ctrl-C to the parent, with which this process ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    end_with(parent)
+
+
+@without_collector
+def _serve(
+    pipe: Connection,
+    parent: int,
+    sources: Sequence[Source],
+    mine: Sequence[int],
+    take: Take,
+    options: ConvertOptions,
+    told: Callable[[int], Any],
+    most: int,
+) -> None:
+    be_child_of(parent)
+    try:
+        with notes_to(lambda text: pipe.send(("note", text))):
+            ranks = Ranks(options.names, options.step, most)
+            for place in mine:
+                scan = ranks.scan(sources[place])
+                ranks.add(scan)
+                pipe.send(("done", (place, scan, told(place))))
+            found, communicators = pipe.recv()
+            ranks.found = found
+            for rank, one in found.items():
+                report = ConvertReport()
+                write_ranks({rank: one.items}, ranks, communicators, options, report, take)
+                pipe.send(("done", (rank, report)))
+    except EOFError:
+        return
+    except BaseException:
+        pipe.send(("failed", None))

@@ -1,0 +1,1 @@
+"""What kernels of recorded operators do: operations, bytes, sizes and element types."""

@@ -1,0 +1,156 @@
+"""A recorded job as nodes that may be changed, and what settings say.
+
+Trade-off: a node is an object here, which suits steps of some 100,000 nodes a rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from yantra.base.errors import ConfigError, UnsupportedError, expected_got
+from yantra.chakra import Metadata, Node, NodeType, Trace
+from yantra.tracing.inspect.columns import Columns
+from yantra.tracing.inspect.groups import WORLD, Groups
+from yantra.tracing.inspect.rank_traces import RankTrace
+from yantra.tracing.inspect.stats.job import communicators
+from yantra.tracing.inspect.stats.parallelism import find_parallelism
+
+_MOST_RANKS = 1 << 16
+
+
+class Replicas(NamedTuple):
+    """The groups that sum gradients; `sharded`: of weights that they also gather."""
+
+    names: list[str]
+    groups: list[tuple[int, ...]]
+    sharded: bool
+
+    @property
+    def degree(self) -> int:
+        return len(self.groups[0])
+
+
+class Recording:
+    """`nodes`: each rank's, in file order; `groups`: members of communicators but the world's.
+    `stands_for_all`: one rank was given, and every other runs the same.
+    """
+
+    def __init__(self, job: Sequence[RankTrace], groups: Groups | None) -> None:
+        self.where = job[0].path
+        self.stands_for_all = False
+        job = self._all_ranks(job)
+        by_rank = {rank: Columns(trace) for rank, _, trace in job}
+        self.groups = communicators(by_rank, groups)
+        self.nodes: dict[int, list[Node]] = {rank: list(trace) for rank, _, trace in job}
+        self.metadata: dict[int, Metadata] = {rank: trace.metadata for rank, _, trace in job}
+        self._findings = find_parallelism(by_rank, self.groups).findings
+
+    def _all_ranks(self, job: Sequence[RankTrace]) -> Sequence[RankTrace]:
+        """Every rank of the job; one of a job with one kind of rank stands for all."""
+        said = {name: value for name, _, value, _ in job[0].trace.native.metadata}
+        world = said.get("world_size")
+        count = max(world if isinstance(world, int) else 0, len(job))
+        if [one.rank for one in job] == list(range(count)):
+            return job
+        columns = Columns(job[0].trace)
+        names = set(columns.group)
+        talks = {NodeType.COMM_SEND, NodeType.COMM_RECV} & set(columns.type)
+        if len(job) > 1 or names - {WORLD} or talks or count > _MOST_RANKS:
+            raise UnsupportedError(
+                f"{self.where}: {len(job)} of {count} ranks are here, which talk in several groups "
+                "or send messages, so what the others run is not determined; give every rank"
+            )
+        self.stands_for_all = True
+        return [job[0]._replace(rank=rank) for rank in range(count)]
+
+    @property
+    def ranks(self) -> list[int]:
+        return sorted(self.nodes)
+
+    def _is_of_one_pipeline(self, names: list[str]) -> bool:
+        """Whether these groups are of stages, which share weights: their ranks send each other."""
+        chain = {rank: rank for rank in self.ranks}
+        for rank in self.ranks:
+            for node in self.nodes[rank]:
+                peer = node.get("comm_dst") if node.type == NodeType.COMM_SEND else None
+                if isinstance(peer, int) and peer in chain and chain[peer] != chain[rank]:
+                    old, new = chain[peer], chain[rank]
+                    chain = {one: new if at == old else at for one, at in chain.items()}
+        groups = [self.groups[name] for name in names if name != WORLD]
+        return bool(groups) and all(len({chain[r] for r in group}) == 1 for group in groups)
+
+    def traces(self) -> dict[int, Trace]:
+        """The changed traces, with the starts that their dependencies give."""
+        return {rank: Trace(_timed(self.nodes[rank]), self.metadata[rank]) for rank in self.ranks}
+
+    def replicas(self, setting: str) -> Replicas:
+        """Raises UnsupportedError where no collectives, or several kinds, sum only gradients."""
+        found = [
+            one
+            for one in self._findings
+            if one.split.startswith("data") and not self._is_of_one_pipeline(one.groups)
+        ]
+        smaller = [one for one in found if one.degree != len(self.ranks)]
+        found = smaller or found  # of all ranks beside these: norms, losses
+        others = sorted({one.split for one in self._findings} - {one.split for one in found})
+        if len(found) != 1:
+            many = "several families of groups sum" if found else "no group of ranks only sums"
+            also = f"; it has {', '.join(others)}" if others else ""
+            raise UnsupportedError(
+                f"{self.where}: {setting}: {many} gradients late in the step, so data parallelism "
+                f"is not determined{also}"
+            )
+        names = found[0].groups
+        members = (tuple(self.ranks) if name == WORLD else self.groups[name] for name in names)
+        groups = list(dict.fromkeys(members))  # several may have the same ranks
+        if sorted(rank for group in groups for rank in group) != self.ranks:
+            raise UnsupportedError(
+                f"{self.where}: {setting}: the groups that sum gradients do not hold every rank "
+                "once"
+            )
+        return Replicas(names, groups, "sharded" in found[0].split)
+
+
+def _timed(nodes: list[Node]) -> list[Node]:
+    ends: dict[int, int] = {}  # ns
+    for node in nodes:
+        exact = node.get("duration_ns")
+        took = exact if isinstance(exact, int) else node.duration_micros * 1000
+        before = [ends[parent] for parent in (*node.data_deps, *node.ctrl_deps) if parent in ends]
+        told = node.attribute("start_time_ns")
+        known = told.value if told is not None and isinstance(told.value, int) else None
+        start = max(before) if before else known or node.start_micros * 1000
+        ends[node.id] = start + took
+        node.start_micros = start // 1000
+        if told is not None and known is not None:
+            node.set("start_time_ns", start, told.kind)
+    return nodes
+
+
+def value(name: str, text: str, old: int) -> int:
+    """A setting's whole number: NUMBER, or xFACTOR of the old one."""
+    factor = text[1:] if text.startswith("x") else ""
+    try:
+        made = Fraction(factor) * old if factor else Fraction(int(text))
+    except (ValueError, ZeroDivisionError):
+        problem = expected_got("a whole number, or x and a factor such as x2 or x0.5", text)
+        raise ConfigError(f"--set {name}", problem) from None
+    if made.denominator != 1 or not 1 <= made < 1 << 31:
+        raise ConfigError(f"--set {name}", expected_got("a whole number from 1 up", float(made)))
+    return int(made)
+
+
+def is_communication(node: Node) -> bool:
+    return node.type in (NodeType.COMM_COLL, NodeType.COMM_SEND, NodeType.COMM_RECV)
+
+
+def group_of(node: Node) -> str:
+    name = str(node.get("pg_name") or WORLD)
+    return WORLD if name in ("", WORLD) else name
+
+
+def whole(node: Node, name: str) -> int:
+    found = node.get(name)
+    return found if isinstance(found, int) else 0

@@ -1,0 +1,1 @@
+"""Where a recorded job's time went: accounts, clocks, late ranks, slow transfers."""
