@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ import numpy as np
 import pandas as pd
 
 from yantra.accuracy import kernels
-from yantra.compute.families import attention, gemm, grouped_gemm
+from yantra.compute.families import attention_tables as smoothed
+from yantra.compute.families import gemm, grouped_gemm
+from yantra.compute.families.attention_shapes import Shape, Variant
 from yantra.compute.families.machine import GPUS, table
 from yantra.compute.families.surface import packed
 
@@ -65,61 +68,106 @@ _NAMES = {"bfloat16": "bf16", "fp8": "fp8", "fp8_block": "fp8_block", "nvfp4": "
 def gemm_tables(folder: Path) -> None:
     """Write gemm_GPU.npz: sides n and k, rows m, and for each dtype microseconds and constants."""
     rows = pd.read_parquet(folder / "gemm.parquet")
-    rows["us"] = rows[["us_trtllm", "us_sglang", "us_vllm"]].min(axis=1)
-    rows = rows[rows.us > 0]
+    rows["us"] = rows[_FRAMEWORKS].min(axis=1)
+    rows = without_slower(rows[rows.us > 0])
+    rows["name"] = rows.gemm_dtype.map(_NAMES).astype(str)
+    constants = {name: gemm_constants(name, part) for name, part in rows.groupby("name")}
     for system, of_gpu in rows.groupby("system", observed=True):
         arrays: dict[str, Any] = {}
         sides = of_gpu[["n", "k"]].drop_duplicates().sort_values(["n", "k"])
         m = np.sort(of_gpu.m.unique())
         arrays |= {"n": sides.n.to_numpy(np.int32), "k": sides.k.to_numpy(np.int32)}
         arrays["m"] = m.astype(np.int32)
-        for dtype, part in of_gpu.groupby("gemm_dtype", observed=True):
-            name = _NAMES[dtype]
+        for name, part in of_gpu.groupby("name"):
             grid = part.pivot_table(index=["n", "k"], columns="m", values="us")
             grid = grid.reindex(index=pd.MultiIndex.from_frame(sides), columns=m)
             arrays[f"us_{name}"] = packed(grid.to_numpy(float))
-            arrays[f"constants_{name}"] = gemm_constants(str(system), name, part)
+            arrays[f"constants_{name}"] = np.array(constants[name][system])
         place = TABLES / f"gemm_{system}.npz"
         np.savez_compressed(place, **arrays)
         table.cache_clear()
         for name in gemm.WIDTHS:
             if f"us_{name}" in arrays:
-                arrays[f"error_{name}"] = gemm_error(str(system), name, m)
+                arrays[f"error_{name}"] = gemm_error(str(system), name)
         np.savez_compressed(place, **arrays)
 
 
-def gemm_error(system: str, name: str, m: Any) -> Any:
-    """Return what 90 % of held-out products are within, of less than 512 rows and of more."""
-    made, measured, _ = kernels.gemm_held_out(GPUS[system], name)
-    wrong = np.abs(np.log(made / measured))
+_FRAMEWORKS = ["us_trtllm", "us_sglang", "us_vllm"]
+_SLOWER = 1.3
+
+
+def without_slower(rows: Any) -> Any:
+    """Return products without the largest that only slower frameworks were measured with.
+
+    That is `_SLOWER` times as long for their rows as with the one that was fastest for fewer.
+    """
+    rows = rows.sort_values(["system", "gemm_dtype", "n", "k", "m"])
+    sides = rows.groupby(["system", "gemm_dtype", "n", "k"], observed=True)
+    fewer = sides[[*_FRAMEWORKS, "m", "us"]].shift(1)
+    fastest = fewer[_FRAMEWORKS].eq(fewer.us, axis=0)
+    is_gone = (fastest & rows[_FRAMEWORKS].isna()).any(axis=1) & (fewer.m >= _LARGE)
+    slower = rows.us / fewer.us * (fewer.m / rows.m)
+    return rows[~(is_gone & (slower > _SLOWER))].copy()
+
+
+_LARGE = 8192
+
+
+def gemm_error(system: str, name: str) -> Any:
+    """Return what 90 % of held-out products would be within beside a measured one, by class."""
+    made, measured, _, octaves = kernels.gemm_held_out(GPUS[system], name)
+    arrays = table("gemm", system)
+    n, k, m = (arrays[key].astype(float) for key in ("n", "k", "m"))
+    of = np.broadcast_to(gemm.class_of(m[None], n[:, None], k[:, None]), made.shape)
+    wrong = np.expm1(np.abs(np.log(made / measured))) / gemm.farther(octaves)
+    known = ~gemm.is_launched(name, n, k)[:, None]
     return np.array(
-        [np.expm1(np.nanquantile(wrong[:, rows], 0.9)) for rows in (m < MANY, m >= MANY)]
+        [np.nanquantile(wrong[known & (of == one)], 0.9) for one in range(gemm.CLASSES)]
     )
 
 
-def gemm_constants(system: str, name: str, rows: Any) -> Any:
-    """Return the constants that fit the rows best."""
-    gpu = GPUS[system]
-    sample = rows.sample(min(SAMPLE, len(rows)), random_state=1)
-    m, n, k = (sample[key].to_numpy(float) for key in "mnk")
-    measured = np.log(sample.us.to_numpy(float))
-    kind = "fp4" if name == "nvfp4" else "fp8" if name == "fp8_block" else name
+_ROUNDS = 3
 
-    def constants(x: Any) -> gemm.Constants:
-        share, reach, launch, fill, power = np.exp(np.clip(x[[0, 1, 2, 3, 5]], -9, 9))
-        return gemm.Constants(share, reach, launch, fill, abs(x[4]), 1 + min(power, 4.0))
 
-    def error(x: Any) -> float:
+def gemm_constants(name: str, rows: Any) -> dict[str, gemm.Constants]:
+    """Return the constants of each GPU that fit a dtype's rows best, the last four of all GPUs."""
+    rows = rows[~gemm.is_launched(name, rows.n, rows.k)]
+    parts = {str(system): part for system, part in rows.groupby("system", observed=True)}
+    sampled = {
+        system: part.sample(min(SAMPLE, len(part)), random_state=1)
+        for system, part in parts.items()
+    }
+    shared = np.array([np.log(200.0), 0.2, np.log(2.0), 0.0])
+    own = dict.fromkeys(sampled, np.log([0.75, 0.8, 3.5]))
+
+    def constants(x: Any, of_all: Any) -> gemm.Constants:
+        fill, power = np.exp(np.clip(of_all[[0, 2]], -9, 9))
+        split = 1 / (1 + np.exp(-of_all[3]))
+        rates = np.exp(np.clip(x, -9, 9))
+        return gemm.Constants(*rates, fill, abs(of_all[1]), 1 + min(power, 4.0), split)
+
+    def error(system: str, x: Any, of_all: Any) -> float:
+        gpu, part = GPUS[system], sampled[system]
+        m, n, k = (part[key].to_numpy(float) for key in "mnk")
         made = gemm.formula_us(
-            constants(x), m, n, k, peak=gpu.peaks[kind], bandwidth=gpu.memory_bytes_per_s,
-            units=gpu.units, width=gemm.WIDTHS[name],
+            constants(x, of_all), m, n, k, peak=gpu.peaks[gemm.kind_of(name)],
+            bandwidth=gpu.memory_bytes_per_s, units=gpu.units, width=gemm.WIDTHS[name],
         )  # fmt: skip
-        return float(np.mean(np.abs(np.log(made) - measured)))
+        return float(np.mean(np.abs(np.log(made) - np.log(part.us.to_numpy(float)))))
 
-    start = [np.log(0.75), np.log(0.8), np.log(4.0), np.log(200.0), 0.2, np.log(2.0)]
-    best = nelder_mead(error, start)
-    print(system, name, np.round(constants(best), 3), round(error(best), 4))
-    return np.array(constants(best))
+    def of_all(x: Any) -> float:
+        return sum(error(system, own[system], x) for system in own)
+
+    for turn in range(_ROUNDS + 1):
+        for system, start in own.items():
+            one = partial(error, system, of_all=shared)
+            own[system] = nelder_mead(one, list(start), 120)
+        if turn < _ROUNDS:
+            shared = nelder_mead(of_all, list(shared), 150)
+    found = {system: constants(own[system], shared) for system in own}
+    for system, one in found.items():
+        print(system, name, np.round(one, 3), round(error(system, own[system], shared), 4))
+    return found
 
 
 _KEYS = ["num_heads", "num_key_value_heads", "head_dim"]
@@ -157,19 +205,19 @@ def attention_constants(
     system: str, name: str, grid: Any, keys: Any, tokens: Any, batch: Any
 ) -> Any:
     """Return the constants of a variant that fit its rows best."""
-    gpu, variant = GPUS[system], attention.Variant.of(name)
+    gpu, variant = GPUS[system], Variant.of(name)
     decoding = len(tokens) > 0 and int(batch.max()) > 256
-    whole = attention.table_shape(
+    whole = smoothed.table_shape(
         keys.astype(float), tokens.astype(float), batch.astype(float), variant.window, decoding
     )
     full = np.broadcast_arrays(*whole)
     known = np.flatnonzero(np.isfinite(grid.reshape(-1)))
     pick = np.random.default_rng(1).permutation(known)[:SAMPLE]
-    shape = attention.Shape(*(part.reshape(-1)[pick] for part in full))
+    shape = Shape(*(part.reshape(-1)[pick] for part in full))
     measured = np.log(grid.reshape(-1)[pick])
 
     def error(x: Any) -> float:
-        made = attention.formula_us(constants(x), shape, variant, gpu, decoding)
+        made = smoothed.formula_us(constants(x), shape, variant, gpu, decoding)
         return float(np.mean(np.abs(np.log(made) - measured)))
 
     def constants(x: Any) -> Any:
@@ -210,10 +258,11 @@ def moe_tables(folder: Path) -> None:
         layers = of_gpu[_LAYER].drop_duplicates().sort_values(_LAYER).to_numpy(np.int32)
         tokens = np.sort(of_gpu.num_tokens.unique()).astype(np.int32)
         of_layer = {tuple(layer): at for at, layer in enumerate(layers)}
-        names, grids, gates, constants = [], [], [], []
+        names, grids, gates, constants, every = [], [], [], [], []
         for (dtype, source), part in of_gpu.groupby(["moe_dtype", "kernel"], observed=True):
             if len(part) < _FEWEST or source.startswith("vllm"):
                 continue
+            every.append(has_every_expert(part))
             names.append(f"{_NAMES[dtype]}|{source}")
             grid = np.full((len(_SPREADS), len(layers), len(tokens)), np.nan)
             part = part.sort_values("us", ascending=False)  # of equal rows the fastest stays
@@ -224,13 +273,57 @@ def moe_tables(folder: Path) -> None:
             gates.append([halves(source, tuple(layer[:4]) in one_half) for layer in layers])
             constants.append(
                 moe_constants(
-                    str(system), names[-1], grid, layers, tokens, np.array(gates[-1], float)
+                    str(system),
+                    names[-1],
+                    grid,
+                    layers,
+                    tokens,
+                    np.array(gates[-1], float),
+                    every[-1],
                 )
             )
-        np.savez_compressed(
-            TABLES / f"moe_{system}.npz", variants=np.array(names), layers=layers, tokens=tokens,
-            us=np.stack(grids), gates=np.array(gates, np.uint8), constants=np.array(constants),
-        )  # fmt: skip
+        arrays = {
+            "variants": np.array(names), "layers": layers, "tokens": tokens, "us": np.stack(grids),
+            "gates": np.array(gates, np.uint8), "constants": np.array(constants),
+            "every": np.array(every),
+        }  # fmt: skip
+        place = TABLES / f"moe_{system}.npz"
+        np.savez_compressed(place, **arrays)
+        table.cache_clear()
+        for name in {name.split("|")[0] for name in names}:
+            arrays[f"error_{name}"] = moe_error(str(system), name)
+        np.savez_compressed(place, **arrays)
+
+
+def moe_error(system: str, name: str) -> Any:
+    """Return what 90 % of layers of held-out models are within, by class."""
+    made, measured, of = kernels.moe_held_out(GPUS[system], name)
+    wrong = np.abs(np.log(made / measured))
+    return np.array(
+        [np.expm1(np.nanquantile(wrong[of == one], 0.9)) for one in range(_MOE_CLASSES)]
+    )
+
+
+_MOE_CLASSES = len(grouped_gemm.CLASSES) + 1
+
+
+def has_every_expert(rows: Any) -> bool:
+    """Return whether times stay as experts are cut over up to top_k devices, in all models.
+
+    SGLang's Triton kernel on A100 got all experts of each token that reached a device.
+    """
+    large = rows[(rows.num_tokens == _MOST_TOKENS) & (rows.distribution == "balanced")]
+    us = large.pivot_table(
+        index=[*_LAYER[:4], "moe_tp_size"], columns="moe_ep_size", values="us", aggfunc="min"
+    )
+    if not {1, 2, 8} <= set(us):
+        return False
+    top_k = us.index.get_level_values("topk")
+    cut = (us[2] / us[1]).where(top_k < 8, us[8] / us[2])
+    return bool((cut.groupby(_LAYER[:4]).median() > _STAYS).all())
+
+
+_STAYS = 0.85
 
 
 def halves(source: str, one: bool) -> int:
@@ -242,7 +335,9 @@ def halves(source: str, one: bool) -> int:
     return 1 if one and "triton" not in source else 2
 
 
-def moe_constants(system: str, name: str, grid: Any, layers: Any, tokens: Any, gates: Any) -> Any:
+def moe_constants(
+    system: str, name: str, grid: Any, layers: Any, tokens: Any, gates: Any, every: bool
+) -> Any:
     """Return the constants of a kernel that fit its rows best, from several starts."""
     gpu = GPUS[system]
     dtype = name.split("|")[0]
@@ -251,6 +346,7 @@ def moe_constants(system: str, name: str, grid: Any, layers: Any, tokens: Any, g
     pick = np.random.default_rng(1).permutation(known)[:SAMPLE]
     parts = (np.broadcast_to(part, grid.shape).reshape(-1)[pick] for part in whole)
     layer = grouped_gemm.Layer(*parts)
+    layer = grouped_gemm.with_every_expert(layer) if every else layer
     load = grouped_gemm.load_of(layer)
     measured = np.log(grid.reshape(-1)[pick])
     limits = [

@@ -27,8 +27,8 @@ from yantra.collectives.terms import FACTORS, USUAL_LOCAL, Points, Term, taken, 
 ROWS = paths.join(paths.dirname(__file__), "rows", "collectives.csv")
 HEAD = ("system", "collective", "nccl", "ranks", "nodes", "bytes", "us")
 
-WITHOUT_NVLS = ("a100",)
-"""Systems whose switches cannot add (NVLink SHARP is of Hopper and later)."""
+WITHOUT_NVLS = ("a100", "mi300x", "mi325x", "mi355x")
+"""Systems whose switches cannot add (NVLink SHARP is of Hopper and later), or without switches."""
 
 SWITCHES_OF = {"gb200": "b200", "gb300": "b200"}
 """Systems with too few measured ranks for NVLS to be taken, and those with the same switches."""

@@ -4,18 +4,22 @@
     python -m yantra.accuracy.collectives --write     also records them, and writes the fits and
                                                       intervals that runs use
     python -m yantra.accuracy.collectives --rows FILE judges the fits that runs use on rows of FILE
+    python -m yantra.accuracy.collectives --more FILE also judges and fits rows that may not ship;
+                                                      else these systems keep fits and figures
 
 What is left out is never single rows:
 
 * sizes: every third size, at all ranks and versions of NCCL at once; each size once.
 * ranks: in a node 8 (or 4) ranks from fewer; over nodes 16 from 64 devices, and 64 from 16.
-* site: a system from another with the same links, of which nothing else is known, or eight times
-  of a whole node (over nodes: of all ranks), one of each of as many sizes.
+* site: a system in a node from another with the same links, over nodes from all other sites and the
+  rate of its adapters, or with eight times of its own as well: of a whole node (over nodes: of all
+  ranks), one of each of as many sizes.
 * switches: whether all-reduces of 256 MiB in a node are added by the switches where that was
   measured to be faster than a ring can be.
 
 Intervals are conformal (`yantra.accuracy.fit`): the half-width that a row is judged with is that of
-the residuals of other systems, in a node or over nodes as it is. Runs have that of all systems.
+the residuals of other systems at such sizes, in a node or over nodes as it is. Runs have that of
+all systems.
 """
 
 from __future__ import annotations
@@ -23,8 +27,8 @@ from __future__ import annotations
 import csv
 import itertools
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from math import log
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from math import inf, log
 from os import path as paths
 from typing import NamedTuple
 
@@ -35,6 +39,7 @@ from yantra.accuracy.collective_rows import (
     all_fits,
     fit_rows,
     grouped,
+    measured,
     prior_of,
     ratios,
     read_rows,
@@ -46,9 +51,11 @@ from yantra.base.documents import read_text
 from yantra.base.errors import ConfigError
 from yantra.base.output import write_text
 from yantra.base.whole_numbers import is_whole
+from yantra.collectives import sites
 from yantra.collectives.selection import measured as selection
+from yantra.collectives.selection.over_nodes import Fabric, terms_of
 from yantra.collectives.selection.own import HEAD, Fit
-from yantra.collectives.terms import Term, points, taken, wire
+from yantra.collectives.terms import FACTORS, Term, points, taken, wire
 
 RECORD = paths.join(paths.dirname(__file__), "rows", "collectives_judged.csv")
 BANDS = (16 << 10, 256 << 10, 4 << 20, 64 << 20, 1 << 62)
@@ -56,9 +63,17 @@ BANDS = (16 << 10, 256 << 10, 4 << 20, 64 << 20, 1 << 62)
 
 SITES = (
     ("h100", "h200"), ("h200", "h100"), ("b200", "gb200"), ("gb200", "gb300"), ("gb300", "gb200"),
-    ("a100-ndv4", "a100-p4de"), ("a100-p4de", "a100-ndv4"),
 )  # fmt: skip
 """A system that is predicted from, and one that is like it."""
+
+WIDTHS = (256 << 10, 64 << 20, 1 << 62)
+"""Bytes up to which intervals have one width."""
+
+INNER = {"a100-ndv4": "a100", "a100-p4de": "a100", "mi300x": "mi300x", "mi355x": "mi300x"}
+"""The system in a node of those measured over nodes."""
+
+UNSHIPPED = ("mi300x", "mi355x")
+"""Systems whose rows have no licence, so that only fits and figures ship."""
 
 OWN = 8
 THIRDS = 3
@@ -139,20 +154,39 @@ def ranks_left_out(some: Sequence[Row]) -> list[Judged]:
 
 
 def other_sites(some: Sequence[Row], own: int) -> list[Judged]:
-    """Return rows judged by the fit of a system like theirs, and so many times of their own."""
+    """Return rows judged by the fit of systems like theirs, and so many times of their own."""
     groups, found = grouped(some), []
     known = all_fits(some)
-    for like, system in SITES:
-        for key, group in groups.items():
-            if key[0] != system or (like, *key[1:]) not in known:
-                continue
-            terms = known[(like, *key[1:])]
-            chosen = own_rows(group, own)
-            if chosen:
-                terms = fit_rows(chosen, terms, alike=True)
-            left = [row for row in group if row not in chosen]
-            found += _rated(left, ratios(terms, left))
+    over = [key for key in groups if key[2] == "nodes" and len({r.size for r in groups[key]}) > OWN]
+    pairs = [
+        (known[like, *key[1:]], group)
+        for like, system in SITES
+        for key, group in groups.items()
+        if key[0] == system and (like, *key[1:]) in known
+    ]
+    pairs += [(_from_others(key, groups[key]), groups[key]) for key in over if own]
+    for terms, group in pairs:
+        chosen = own_rows(group, own)
+        if chosen:
+            terms = fit_rows(chosen, terms, alike=True)
+        left = [row for row in group if row not in chosen]
+        found += _rated(left, ratios(terms, left))
+    for key in over if not own else ():
+        for ranks in sorted({row.ranks for row in groups[key]}):
+            left = [row for row in groups[key] if row.ranks == ranks]
+            found += _rated(left, ratios(_from_others(key, left), left))
     return found
+
+
+def _from_others(key: Key, some: Sequence[Row]) -> tuple[Term, ...]:
+    """Return the terms over nodes that a site has from all others that ship, and its adapters."""
+    others = tuple(one for one in selection.systems("nodes") if one != key[0])
+    most = max(some, key=lambda row: row.ranks)
+    local = most.ranks // most.nodes
+    inner = selection.fits()[INNER[key[0]], key[1], "node"]
+    return terms_of(
+        Fabric("", sites.rate_of(key[0]) / local, others), key[1], most.ranks, local, inner
+    )
 
 
 def own_rows(group: Sequence[Row], count: int) -> list[Row]:
@@ -199,11 +233,22 @@ def _us(terms: Sequence[Term], ranks: int, size: int) -> float:
     return float(taken(terms, points("all_reduce", ranks, 1, [size]))[0][0])
 
 
-def figures(some: Sequence[Row], judged: Mapping[str, Sequence[Judged]]) -> list[Figure]:
-    """Return all figures of rows, and of what `judgements` makes of them."""
+def figures(
+    some: Sequence[Row], judged: Mapping[str, Sequence[Judged]], apart: Collection[str] = ()
+) -> list[Figure]:
+    """Return all figures of rows, and of what `judgements` makes of them; some are not in `all`.
+
+    Systems whose rows do not ship keep the figures that they had.
+    """
     found: list[Figure] = []
+    kept = [one for one in recorded() if one.system in UNSHIPPED and one.system not in apart]
     for what, rated in judged.items():
-        found += _figures(what, with_intervals(rated))
+        whole = with_intervals(rated)
+        found += _figures(what, [one for one in whole if one.row.system not in apart])
+        for system in apart:
+            if of := [one for one in whole if one.row.system == system]:
+                found.append(_figure(what, system, of))
+        found += [one for one in kept if one.what == what]
     asked, right = switches(some)
     wrong = 1.0 - right / asked if asked else 0.0
     return [*found, Figure("switches", "all", asked, wrong, wrong, 1.0, (-1.0,) * len(BANDS))]
@@ -222,11 +267,35 @@ def judgements(some: Sequence[Row]) -> dict[str, list[Judged]]:
 def with_intervals(some: Sequence[Judged]) -> list[Judged]:
     """Return rows with the intervals that other systems give them."""
     widths = {}
-    for system, where in dict.fromkeys((one.row.system, one.row.where) for one in some):
-        like = [one for one in some if one.row.where == where]
-        others = [one for one in like if one.row.system != system]
-        widths[system, where] = half_width([one.residual for one in others or like])
-    return [one._replace(interval=widths[one.row.system, one.row.where]) for one in some]
+    for place in dict.fromkeys(_place(one) for one in some):
+        like = [one for one in some if _place(one)[1:] == place[1:]]
+        others = [one for one in like if one.row.system != place[0]]
+        widths[place] = _half(others or like)
+    return [one._replace(interval=widths[_place(one)]) for one in some]
+
+
+def _half(some: Sequence[Judged]) -> float:
+    """Return half of the interval of rows without those at which connections were made.
+
+    Times of few sites tell less than as many of many: it grows by one part in their number.
+    """
+    groups = grouped(one.row for one in some)
+    warm = {row for group in groups.values() for row in _warm(group)}
+    off = [one.residual for one in some if one.row in warm]
+    few = len(groups) if groups and next(iter(groups))[2] == "nodes" else inf
+    return half_width(off) * (1.0 + 1.0 / few)
+
+
+def _warm(group: Sequence[Row]) -> list[Row]:
+    return [row for row, counts in zip(group, measured(group).weights(), strict=True) if counts]
+
+
+def _place(one: Judged) -> tuple[str, str, int]:
+    return one.row.system, one.row.where, _width(one.row.size)
+
+
+def _width(size: int) -> int:
+    return next(at for at, most in enumerate(WIDTHS) if size <= most)
 
 
 def _judged(known: Mapping[Key, Sequence[Term]], some: Iterable[Row]) -> list[Judged]:
@@ -268,17 +337,23 @@ def _version(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split(".") if is_whole(part))
 
 
-def intervals_text(judged: Mapping[str, Sequence[Judged]]) -> str:
-    """Return the file of half-widths that runs have, from all systems."""
+def intervals_text(judged: Mapping[str, Sequence[Judged]], has_all: bool = True) -> str:
+    """Return the file of half-widths that runs have; without rows of `UNSHIPPED` those over nodes
+    stay.
+    """
+    known = selection.intervals()
     lines = [
         "# Halves of 90 % intervals of the time of a collective, as logarithms: of what is left",
         "# out in yantra.accuracy.collectives, in a node or over nodes; made by it with --write.",
-        "what,interval,residuals",
+        "what,from_bytes,interval,residuals",
     ]
+    starts = (0, *(most + 1 for most in WIDTHS[:-1]))
     for what, some in judged.items():
         for where, name in (("node", what), ("nodes", f"{what}_over_nodes")):
-            off = [one.residual for one in some if one.row.where == where]
-            lines.append(f"{name},{half_width(off):.4f},{len(off)}")
+            for at, start in enumerate(starts):
+                of = [one for one in some if one.row.where == where and _width(one.row.size) == at]
+                width = _half(of) if has_all or where == "node" else known[name][at][1]
+                lines.append(f"{name},{start},{width:.4f},{len(of)}")
     return "\n".join(lines) + "\n"
 
 
@@ -290,15 +365,28 @@ def fits_text(some: Sequence[Row], judged: Mapping[str, Sequence[Judged]]) -> st
         where: half_width([one.residual for one in judged["sizes"] if one.row.where == where])
         for where in ("node", "nodes")
     }
-    lines = [*_FITS_HEAD, ",".join(("system", *HEAD))]
-    for key in sorted(groups, key=lambda key: (key[2] == "nodes", key)):
-        group = groups[key]
+    made: dict[Key, Fit] = {}
+    for key, group in groups.items():
         most = max(group, key=lambda row: row.ranks)
         off = errors([float(one) for one in ratios(fits[key], group)])
         local = most.ranks // most.nodes
         fit = Fit(fits[key], most.ranks, off.mean, local, len(group), widths[key[2]])
-        lines += [f"{key[0]},{line}" for line in fit.lines(*key[1:])]
+        made[key] = fit
+        if key[2] == "node" and (key[0], "all_gather", "node") not in groups:
+            made |= {(key[0], kind, "node"): _as(kind, fit) for kind in FACTORS}
+    systems = {key[0] for key in made}
+    made |= {key: fit for key, fit in selection.fits().items() if key[0] not in systems}
+    lines = [*_FITS_HEAD, ",".join(("system", *HEAD))]
+    for key in sorted(made, key=lambda key: (key[2] == "nodes", key)):
+        lines += [f"{key[0]},{line}" for line in made[key].lines(*key[1:])]
     return "\n".join(lines) + "\n"
+
+
+def _as(kind: str, fit: Fit) -> Fit:
+    """Return the fit of an all-reduce as that of a kind that nobody measured in this node."""
+    if kind != "all_to_all":
+        return fit
+    return fit._replace(terms=tuple(one._replace(algorithm="Sends") for one in fit.terms))
 
 
 _FITS_HEAD = (
@@ -306,7 +394,9 @@ _FITS_HEAD = (
     "# node, or over nodes); errors are those of the fit, intervals of sizes left out. Fitted to",
     "# half precision: node: tables of AIConfigurator (Apache-2.0), NCCL 2.23 to 2.29; a100-ndv4:",
     "# nccl-tests logs of Echo (MIT), 8 x A100 per Azure NDv4 node; a100-p4de: nccl-tests of AWS",
-    "# p4de.24xlarge with EFA (MIT-0). See NOTICE. Made by yantra.accuracy.collectives --write.",
+    "# p4de.24xlarge with EFA (MIT-0); mi300x, mi355x: all-reduces of rccl-tests (RCCL 2.22, 2.26;",
+    "# hisohara/ai-scripts at 7b8b1ec), in a node as other kinds, too. See NOTICE. Made by",
+    "# yantra.accuracy.collectives --write.",
 )
 
 
@@ -383,11 +473,15 @@ def main(arguments: Sequence[str]) -> int:
         sys.stdout.write(record_text(against(read_rows(path))))
         return 0
     given = rows()
-    judged = judgements(given)
-    found = figures(given, judged)
+    more: tuple[Row, ...] = ()
+    if "--more" in arguments:
+        more = read_rows(arguments[arguments.index("--more") + 1])
+    judged = judgements([*given, *more])
+    found = figures(given, judged, {row.system for row in more})
+    given = (*given, *more)
     if "--write" in arguments:
         write_text(selection.FILE, fits_text(given, judged))
-        write_text(selection.INTERVALS, intervals_text(judged))
+        write_text(selection.INTERVALS, intervals_text(judged, bool(more)))
         write_text(RECORD, record_text(found))
     sys.stdout.write("\n".join(table(found)) + "\n")
     return 0

@@ -1,11 +1,7 @@
-"""Factors of a stack from measured steps, and how far they may be off.
+"""Parts of a step's time, factors on them, and how far they may be off.
 
 A step takes T = p P + a A + r R, where P, A and R are our times of products, attention and all else
-on its critical path (see predict.py). The factors p, a and r are those of least error in the
-logarithm, robust against single rows, with a pull of a and r toward p where the rows do not tell
-them apart: strong where they are of few models, for one model tells one number. Each is then drawn
-to what less specific rows say, and those to 1: with the number g of different models and machines
-among the rows, its logarithm is (g fitted + prior) / (g + 1).
+on its critical path (see predict.py); where the factors p, a and r are from, `effects.py` says.
 
 Where kernels of the very machine were measured (a profile), p and a are 1: what a framework's
 products and attention take on this machine is known, and no transfer from other machines is in it.
@@ -28,8 +24,7 @@ from typing import NamedTuple
 from yantra.accuracy.rows import Row
 
 COVERED = 0.9
-_PULL = 0.02  # toward each other and, ten times weaker, toward 1; of a mean error in the logarithm
-_FEW = 0.3  # added to it, over the square of the number of models; of 0 to 1.6, over all folds
+_PULL = 0.002  # toward each other; of a mean error in the logarithm
 _MOST_REST = 3.0  # of the logarithms of the factors of the rest and of communication
 _ROUND = 0.02  # errors below this count less than in proportion
 
@@ -74,44 +69,8 @@ class Factors(NamedTuple):
         )
 
 
-def fitted(rows: Sequence[Parts], prior: Factors | None = None, elsewhere: bool = False) -> Factors:
-    """Return the factors of some rows, drawn to `prior` or 1; of no rows those themselves.
-
-    `elsewhere` is whether they are for machines whose kernels nobody measured.
-    """
-    drawn_to = prior or Factors()
-    if not rows:
-        return drawn_to
-    if not elsewhere and all(one.row.profile for one in rows):
-        return _rest_alone(rows)
-    import numpy as np
-
-    from yantra.accuracy.simplex import simplex
-
-    weights = np.array(_weights(rows))
-    parts = np.array([[one.products, one.attention, one.rest] for one in rows])
-    measured = np.array([one.row.seconds for one in rows])
-    models = len(_counts(rows))
-    pull = _PULL + _FEW / models**2
-
-    def loss(at: np.ndarray) -> float:
-        off = np.log(parts @ np.exp(at) / measured)
-        error = float(np.sum(weights * np.sqrt(off * off + _ROUND**2)))
-        apart = abs(at[1] - at[0]) + abs(at[2] - at[0])
-        return error + pull * float(apart + 0.1 * np.abs(at).sum())
-
-    start = np.full(3, float(np.median(np.log(measured / parts.sum(axis=1)))))
-    found = simplex(loss, simplex(loss, start, 0.2), 0.05)
-    power = models / (models + 1)
-    products, attention, rest = (
-        exp(float(one) * power) * other ** (1.0 - power)
-        for one, other in zip(found, drawn_to[:3], strict=True)
-    )
-    return Factors(products, attention, rest, rows=len(rows), models=models)
-
-
-def _rest_alone(rows: Sequence[Parts]) -> Factors:
-    """Return the factors of the rest and of communication with the least error.
+def beside_profile(rows: Sequence[Parts]) -> Factors:
+    """Return the factors of the rest and of communication with the least error, from a row or more.
 
     Rows of one kind of plan do not tell them apart, so they are drawn to each other, a little.
     """
@@ -126,7 +85,7 @@ def _rest_alone(rows: Sequence[Parts]) -> Factors:
         factors = Factors(rest=exp(rest), communication=exp(apart))
         off = (log(factors.of(one) / one.row.seconds) for one in rows)
         error = sum(w * hypot(one, _ROUND) for w, one in zip(weigh, off, strict=True))
-        return error + 0.1 * _PULL * abs(float(apart))
+        return error + _PULL * abs(float(apart))
 
     found = simplex(loss, simplex(loss, np.array([0.5, 0.0]), 0.5), 0.2)
     rest, apart = (float(one) for one in np.clip(found, -_MOST_REST, _MOST_REST))

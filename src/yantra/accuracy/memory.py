@@ -16,6 +16,9 @@ from typing import NamedTuple
 from yantra.accuracy.metrics import Errors, errors
 from yantra.accuracy.rows import Row, rows
 from yantra.base.documents import read_text
+from yantra.fabric import clusters
+from yantra.workloads.plan.plan import Plan
+from yantra.workloads.plan.precision import SCALINGS, for_machine
 from yantra.workloads.training.train import train
 
 RECORD = paths.join(paths.dirname(__file__), "rows", "memory.csv")
@@ -38,17 +41,25 @@ class Peak(NamedTuple):
 
 def peaks(chosen: Iterable[Row]) -> list[Peak]:
     """Return our peaks of the rows that have a published allocation; equal plans are made once."""
-    known: dict[tuple[str, str], float] = {}
+    known: dict[tuple[str, ...], float] = {}
     found = []
     for row in chosen:
         if row.alloc_gib is None:
             continue
-        key = row.model, row.plan
+        key = row.model, row.plan, row.dtype, row.cluster
         if key not in known:
-            workload = train(row.made_model(), row.made_plan())
+            workload = train(row.made_model(), plan_in_bits(row))
             known[key] = max(workload.peaks().values()) / _GIB
         found.append(Peak(row, known[key]))
     return found
+
+
+def plan_in_bits(row: Row) -> Plan:
+    """Return the plan of a row with products in their type, on its machine's GPUs."""
+    plan = row.made_plan()
+    if row.dtype in SCALINGS and plan.dtype not in SCALINGS:
+        plan = plan.replace(dtype=row.dtype)
+    return for_machine(plan, any_layout=clusters.load(row.cluster).any_layout)
 
 
 def recorded_peaks() -> list[Peak]:

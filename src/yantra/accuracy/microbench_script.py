@@ -134,6 +134,24 @@ def _experts() -> Iterator[Case]:
         yield case("grouped_gemm", "forward", "bf16", m=m, n=hidden, k=inner, **layer)
 
 
+def cases_of_cpu() -> Iterator[Case]:
+    """Yield one of each kind that a CPU ends in a moment, to try the way."""
+    for size in (128, 256, 512):
+        yield case("gemm", "forward", "fp32", m=64, n=size, k=size)
+        yield from products(64, size, size, "bf16")
+    for phase in ("forward", "dgrad"):
+        yield case(
+            "attention", phase, "bf16", queries=64, keys=64, heads=4, kv_heads=2, head_dim=32,
+            value_dim=32,
+        )  # fmt: skip
+    for op in ("norm", "softmax"):
+        yield case(op, "forward", "bf16", m=256, bytes=256 * 4096 * 4)
+    yield case("residual", "forward", "bf16", bytes=3 << 20)
+    yield case("copy", "", "bf16", bytes=2 << 20)
+    yield case("optimizer", "optimizer", "fp32", bytes=7 * 4 << 18)
+    yield case("host_copy", "", "", bytes=1 << 20)
+
+
 class Skip(Exception):  # noqa: N818 - it is no error
     """This machine or this PyTorch has no such kernel."""
 
@@ -395,16 +413,19 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Measure kernels of one GPU with PyTorch.")
     parser.add_argument("-o", "--output", required=True, help="the file to write")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="how long at most")
+    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     given = parser.parse_args(arguments)
     try:
         import torch
     except ImportError as error:
         print(f"error: PyTorch cannot be imported ({error}); install it", file=sys.stderr)
         return 2
-    if not torch.cuda.is_available():
-        print("error: PyTorch finds no GPU here", file=sys.stderr)
+    on_gpu = given.device == "cuda"
+    if on_gpu and not torch.cuda.is_available():
+        print("error: PyTorch finds no GPU here; --device cpu tries the way", file=sys.stderr)
         return 2
-    lines = list(measured(Bench(torch), cases(), given.seconds))
+    chosen = cases() if on_gpu else cases_of_cpu()
+    lines = list(measured(Bench(torch, given.device), chosen, given.seconds))
     unfinished = f"{given.output}.tmp"
     with open(unfinished, "w", encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n")

@@ -6,6 +6,7 @@ add to measured kernels, `PRIOR`, which weighs as much as `BROAD` frameworks do.
 attention are kernels of older years: `older_attention` of the file is what they come to. With it
 the mean error over data sets is nil, each predicted without its own framework. SMs that collectives
 take are in it, so the mixture states none. The point estimate is the mean of the logarithms.
+Stacks of TPUs have no vote: what XLA adds there says nothing of frameworks on GPUs.
 Collectives and messages take what was measured of them: no framework makes a link slower.
 
 Trade-off: few frameworks are shipped, so the prior has most of the weight; how far off that is, the
@@ -22,14 +23,21 @@ from statistics import fmean
 from yantra.accuracy.fit import Factors
 from yantra.fabric import stacks
 from yantra.fabric.stacks.choice import UNKNOWN
-from yantra.fabric.stacks.types import FACTORS, Stack
+from yantra.fabric.stacks.types import ANY, FACTORS, Stack
 
-PRIOR, BROAD = 1.27, 4
+PRIOR, BROAD = 1.22, 4
+_TPU = "tpu"
 
 
 def shipped() -> list[Stack]:
-    """Return the stacks that a mixture is of."""
+    """Return the stacks that are shipped, but for the mixture itself."""
     return [stacks.load(name) for name in stacks.names() if name != UNKNOWN]
+
+
+def on_gpus(stack: Stack) -> bool:
+    """Return whether a stack's steps ran on anything but TPUs, whose clusters are named so."""
+    named = [key for key, _ in stack.machines if key != ANY]
+    return not named or not all(key.startswith(_TPU) for key in named)
 
 
 def unknown_without(framework: str) -> Stack:
@@ -54,17 +62,20 @@ def mixture(of: Iterable[Stack], without: str = "", older: float = 1.0) -> Facto
 
     `older` is by how much kernels of any year make attention of the whole mixture longer.
     """
-    of = list(of)
+    of = [stack for stack in of if on_gpus(stack)]
     age = log(older) * (len({stack.framework for stack in of}) + BROAD) / BROAD
-    votes: dict[str, list[Stack]] = defaultdict(list)
+    votes: dict[str, dict[str, list[Stack]]] = defaultdict(lambda: defaultdict(list))
     for stack in of:
         if stack.framework != without:
-            votes[stack.framework].append(stack)
+            votes[stack.framework][stack.generation].append(stack)
 
     def mean(name: str) -> float:
         prior = log(PRIOR) + (age if name == "attention" else 0.0)
         told = (
-            fmean(log(getattr(stack.terms()[1], name).value) for stack in own)
+            fmean(
+                fmean(log(getattr(stack.terms()[1], name).value) for stack in releases)
+                for releases in own.values()
+            )
             for own in votes.values()
         )
         return exp((sum(told) + BROAD * prior) / (len(votes) + BROAD))

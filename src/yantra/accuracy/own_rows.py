@@ -73,14 +73,13 @@ def candidates(rows: Sequence[Row], every: Iterable[Row], strict: bool = False) 
     """
     own = {row.stack for row in rows}
     of_family = {family(row) for row in rows}
-    seen = {row.stack: family(row) for row in every}
-    left = []
-    for stack in shipped():
-        base = stack.name if stack.name in seen else stack.name.removesuffix("-moe")
-        is_family = strict and seen.get(base) in of_family
-        if not (base in own or is_family):
-            left.append(stack)
-    return left
+    seen = {row.file.name: row for row in every}
+
+    def is_near(row: Row) -> bool:
+        return row.stack in own or (strict and family(row) in of_family)
+
+    near = {name for name, row in seen.items() if is_near(row)}
+    return [stack for stack in shipped() if stack.name not in near]
 
 
 def figures(rows: Sequence[Row], left: Sequence[Stack]) -> Figures:

@@ -71,9 +71,10 @@ def given_of(row: Row) -> Stack:
 
 
 def sent_once(collectives: Collectives, copies: int) -> Collectives:
-    """Return collectives whose all-to-alls over nodes are those of experts."""
+    """Return collectives whose all-to-alls over nodes are those of experts, if any is measured."""
     selection = collectives.selection
-    assert isinstance(selection, Plugin)
+    if not isinstance(selection, Plugin):
+        return collectives
     options = (*selection.options, ("copies", copies))
     return collectives.replace(selection=selection.replace(options=options))
 

@@ -37,20 +37,35 @@ _OLD_RELEASE = (
     "model half as fast as 25.09), mended in 26.02.01: one plan took 51.3 s on 16 H100s in 26.02 "
     "and 28.9 s in its first patch"
 )
+_SLOW_RELEASE = "26.02 took 49 s for it, 26.04.01 22.1 s; not said why"
+_COLLECTIVE_MATMUL = "XLA hides messages of tensor parallelism in products: no word of a plan"
 LEFT_OUT: Mapping[tuple[str, str], str] = {
     ("bridge_moe", "226 26.02 Qwen3_30B_a3B DGX-B200 8 MXFP8 s4096"): _OLD_RELEASE,
     ("bridge_moe", "227 26.02 Qwen3_30B_a3B DGX-H100 16 FP8 s4096"): _OLD_RELEASE,
     ("bridge_moe", "253 25.11 Qwen3_30B_a3B DGX-B200 8 FP8-MX s4096"): _OLD_RELEASE,
     ("bridge_moe", "259 25.11 Qwen3_30B_a3B DGX-H100 16 FP8-CS s4096"): _OLD_RELEASE,
+    ("bridge_b300_moe", "t131 26.02.01 Qwen3_235B_a22B DGX-B300 256 MXFP8 s4096"): _SLOW_RELEASE,
+    ("bridge_b300_moe", "t153 26.02 Qwen3_235B_a22B DGX-B300 256 MXFP8 s4096"): _SLOW_RELEASE,
+    ("maxtext", "GPT3-175B tpu-v5p 512 int8 s2048"): _COLLECTIVE_MATMUL,
 }
 """Rows that no figure counts, by data set and name, each with the reason."""
+NO_PLAN: Mapping[str, str] = {
+    "Megatron-Bridge, 53 steps of Nemotron 3": "Mamba beside attention and experts in one model",
+    "Megatron-Bridge, 2 steps of DeepSeek-V4 Flash": "sizes that its makers do not state there",
+    "Megatron-Bridge, 27 steps of GPT-OSS 120B": "attention sinks and clamped experts with biases",
+    "MaxText, 18 steps of mixtures of experts and Gemma": "capacity and layers that differ",
+    "MaxText, 1 step of GPT-3 in fp8 on v6e": "its fp8 has the rate of bf16 in the data sheet",
+    "MaxText, 1 step of Wan 2.1": "a diffusion model of video",
+}
+"""Published steps that are in no data set, as no model or plan of ours says what ran."""
 
 
 class Row(NamedTuple):
     """A measured step: `seconds` of a step, `alloc_gib` of memory where that is published.
 
     `model` and `plan` hold fields of a Transformer and of a Plan; `dtype` is that of the products.
-    `profile` has kernels of the very machine, empty where nobody measured them.
+    `profile` has kernels of the very machine, `release` is that of the framework; either is empty
+    where nobody says.
     """
 
     dataset: str
@@ -66,6 +81,7 @@ class Row(NamedTuple):
     seconds: float
     alloc_gib: float | None = None
     profile: str = ""
+    release: str = ""
 
     def made_model(self) -> Model:
         """Return the model: of a JSON text its sizes, else by name or file."""
@@ -86,8 +102,8 @@ class Row(NamedTuple):
 
     @property
     def file(self) -> Stack:
-        """Return the file of the row's stack and kind, or that of a stack nothing is known of."""
-        return _file(self.stack, self.kind)
+        """Return the file of the row's stack, release and kind, or that of an unknown stack."""
+        return _file(self.stack, self.release, self.kind)
 
     @property
     def given(self) -> Terms:
@@ -100,9 +116,14 @@ class Row(NamedTuple):
         return paths.basename(self.cluster).removesuffix(ENDING)
 
 
+def file_name(stack: str, release: str, kind: str) -> str:
+    """Return the name of the file of a stack: `megatron-bridge-moe-26.04`."""
+    return "-".join((stack, *(["moe"] if kind == "moe" else []), *([release] if release else [])))
+
+
 @cache
-def _file(stack: str, kind: str) -> Stack:
-    names = (f"{stack}-{kind}", stack, UNKNOWN) if kind == "moe" else (stack, UNKNOWN)
+def _file(stack: str, release: str, kind: str) -> Stack:
+    names = (file_name(stack, release, kind), file_name(stack, release, "dense"), UNKNOWN)
     return stacks.load(next(name for name in names if name in stacks.names()))
 
 

@@ -1,26 +1,23 @@
 """Which rows may be fitted to judge which: no row is judged by a fit that saw its model.
 
-* Known stack: factors from rows of the same stack with other models. The nearest of these that has
-  any: the same machine, precision and kind (dense, or mixture of experts); the same machine, whose
-  kernels and links are nearer than the kind is; other machines of the same precision and kind.
-* Unseen stack: factors from all other stacks of the family, same precision and kind. A family is
-  Megatron-LM and what is made of its core, or all else.
+* Known stack: factors in the row's context from the rows of all other models (`effects.py`), of
+  which those of the same stack, release, machine, precision and kind say most.
+* Unseen stack: the same without any row of the stack.
 
-Intervals are judged likewise: the residuals that set the half-width of a row's interval are
-held-out ones of other models. Where no row of the stack on the machine was fitted they are those of
-unseen stacks, unless kernels of the very machine were measured.
+Beside kernels of the very machine both kinds of models are one, and its other rows alone count.
 
-Twenty of the stack and kind have their conformal half-width: those whose plans are most like the
-row's, of the same tensor parallelism and micro-batch, of the same tensor parallelism, or any. Rows
-of one profile are one stack, of both kinds, as what differs between kinds, their kernels, is
-measured; nine of them are enough. A stack of fewer has a scatter s: the mean square of its
-residuals, each model on a machine with one vote, is drawn to that of other stacks of the kind, in
-the geometric mean, which counts as much as `NU` models,
+Intervals are judged likewise. What is not known of a step has a standard deviation, its own; how
+far it is right for a stack and kind, the held-out steps of other models say: the mean square of
+residuals over deviations, each model on a machine with one vote, is drawn to that of other stacks
+of the kind, in the geometric mean, which counts as much as `NU` models,
 
-    s^2 = (sum of v_m + NU v_0) / (n + NU),  half-width  t s
+    c^2 = (sum of v_m + NU v_0) / (n + NU),  half-width  t c deviation
 
 with Student's t of n + NU degrees of freedom (Gelman et al., "Bayesian data analysis", section
-2.6). So few models make an interval wider than their scatter, but not as wide as the worst stack.
+2.6). Twenty steps of the stack have their conformal half-width, as a multiple of their deviations,
+and twenty whose plans are most like the row's, of the same tensor parallelism and
+micro-batch or of the same tensor parallelism, have their conformal half-width, and so have nine of
+one profile.
 """
 
 from __future__ import annotations
@@ -28,32 +25,39 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from math import exp, inf, isfinite, log, sqrt
 from statistics import fmean
 from typing import NamedTuple
 
-from yantra.accuracy.fit import Factors, Parts, fitted, half_width
+import numpy as np
+
+from yantra.accuracy.effects import Fit, Observed, context_of, precision
+from yantra.accuracy.fit import Factors, Parts, beside_profile, half_width
 from yantra.accuracy.metrics import Band
 from yantra.accuracy.own_fit import NU, student
 from yantra.accuracy.rows import Row
-from yantra.fabric.stacks.types import EIGHT_BITS
 from yantra.run.interval import bounds
 
 ENOUGH = 20
-_LEAST = 1e-6  # of a mean square: a scatter of a thousandth
+_LEAST = 1e-3  # of a mean square
+SAME = "same stack and machine"
 _OTHER_FAMILIES = ("fsdp",)
 
 Key = tuple[object, ...]
 
 
 class Judged(NamedTuple):
-    """A row with the factors that others gave it, its seconds with them, and its interval."""
+    """A row with the factors that others gave it, its seconds with them, and its interval.
+
+    `deviation` is the standard deviation of the logarithm of its time, before its stack's scatter.
+    """
 
     parts: Parts
     factors: Factors
     basis: str
     seconds: float
+    deviation: float = 0.0
     half_width: float = 0.0
 
     @property
@@ -68,38 +72,14 @@ class Judged(NamedTuple):
         return Band(self.parts.row.seconds, self.seconds * low, self.seconds * high)
 
 
-def precision(row: Row) -> str:
-    """Return `8 bits` where products are in 8 bits or fewer, else `16 bits`."""
-    return "8 bits" if row.dtype in EIGHT_BITS else "16 bits"
-
-
 def family(row: Row) -> str:
     """Return the family of a stack: `megatron`, or the first word of another."""
     first = row.stack.partition("-")[0]
     return first if first in _OTHER_FAMILIES else "megatron"
 
 
-def _exact(row: Row) -> Key:
-    return row.stack, row.cluster, precision(row), row.kind
-
-
-def _any_machine(row: Row) -> Key:
-    return row.stack, precision(row), row.kind
-
-
 def _any_kind(row: Row) -> Key:
     return row.stack, row.cluster
-
-
-def _of_family(row: Row) -> Key:
-    return family(row), precision(row), row.kind
-
-
-_KNOWN: tuple[tuple[str, Callable[[Row], Key]], ...] = (
-    ("same stack and machine", _exact),
-    ("same stack and machine, other kind", _any_kind),
-    ("same stack, other machines", _any_machine),
-)
 
 
 Ran = Mapping[Row, float]
@@ -109,53 +89,39 @@ Ran = Mapping[Row, float]
 def judged(parts: Sequence[Parts], *, unseen: bool, ran: Ran | None = None) -> list[Judged]:
     """Return every row with factors of rows that do not share its model, and no interval yet.
 
-    `unseen` takes those of other stacks alone. Rows that none are left for have factors of 1.
-    `ran` are the runs with these factors; without them the sums of the parts count.
+    `unseen` takes those of other stacks alone. `ran` are the runs with these factors; without them
+    the sums of the parts count.
     """
-    known: dict[Key, tuple[Factors, str]] = {}
+    observed = Observed(one for one in parts if not one.row.profile)
+    known: dict[Key, tuple[Fit, str]] = {}
     made = []
     for one in parts:
         row = one.row
-        key = (*_exact(row), None if unseen else row.fold)
+        key = (context_of(row), row.fold, row.profile)
         if key not in known:
-            known[key] = _factors(row, parts, unseen)
-        factors, basis = known[key]
-        made.append(Judged(one, factors, basis, factors.of(one) if ran is None else ran[row]))
+            known[key] = _fit_of(row, parts, observed, unseen)
+        fit, basis = known[key]
+        of = fit.factors
+        seconds = of.of(one) if ran is None else ran[row]
+        made.append(Judged(one, of, basis, seconds, fit.deviation(one)))
     return made
 
 
-def _factors(row: Row, parts: Iterable[Parts], unseen: bool) -> tuple[Factors, str]:
+def _fit_of(row: Row, parts: Sequence[Parts], observed: Observed, unseen: bool) -> tuple[Fit, str]:
+    def counts(other: Row) -> bool:
+        return other.fold != row.fold and not (unseen and other.stack == row.stack)
+
+    beside = [one for one in parts if _any_kind(one.row) == _any_kind(row) and counts(one.row)]
+    if row.profile and beside:
+        return Fit(beside_profile(beside), np.zeros((3, 3))), SAME
+    fit = observed.at(context_of(row), counts)
     if unseen:
-        others = [one for one in parts if one.row.stack != row.stack and one.row.fold != row.fold]
-        chosen = [one for one in others if _of_family(one.row) == _of_family(row)]
-        return fitted(
-            chosen, elsewhere=True
-        ), f"{len(chosen)} rows of other stacks" if chosen else "nothing fitted"
-    others = [one for one in parts if (one.row.stack, one.row.fold) != (row.stack, row.fold)]
-    return nearest(row, others)
-
-
-def nearest(row: Row, others: Sequence[Parts]) -> tuple[Factors, str]:
-    """Return the factors that rows of the same stack give, and which of them were nearest.
-
-    Those of the very machine and kind are drawn to those of the kind on other machines, dense ones
-    alone: dispatch libraries of mixtures of experts differ by machine. All else is drawn to 1.
-    Beside a profile both kinds are one, as what differs between them, their kernels, is measured.
-    """
-    of_machine = [one for one in others if _any_kind(one.row) == _any_kind(row)]
-    if row.profile and of_machine:
-        has_kind = any(_exact(one.row) == _exact(row) for one in of_machine)
-        return fitted(of_machine), _KNOWN[0 if has_kind else 1][0]
-    own = [one for one in others if _exact(one.row) == _exact(row)]
-    rest = [one for one in others if _exact(one.row) != _exact(row)]
-    prior, basis = Factors(), "nothing fitted"
-    for name, level in _KNOWN[1:] if not own else reversed(_KNOWN[1:]):
-        chosen = [one for one in rest if level(one.row) == level(row)]
-        is_strange = bool(own) and row.kind == "moe" and level is _any_machine
-        if chosen and not is_strange:
-            prior, basis = fitted(chosen, elsewhere=not row.profile), name
-            break
-    return (fitted(own, prior), _KNOWN[0][0]) if own else (prior, basis)
+        return fit, "other stacks"
+    alike = [one.row for one in parts if one.row.stack == row.stack and counts(one.row)]
+    if not alike:
+        return fit, "other stacks"
+    same = any(context_of(one) == context_of(row) for one in alike)
+    return fit, SAME if same else "same stack, other machines, kinds or releases"
 
 
 def residuals(rows: Iterable[Judged]) -> list[tuple[Row, float]]:
@@ -163,54 +129,62 @@ def residuals(rows: Iterable[Judged]) -> list[tuple[Row, float]]:
     return [(one.parts.row, log(one.parts.row.seconds / one.seconds)) for one in rows]
 
 
-def with_intervals(rows: Sequence[Judged], unseen: Sequence[Judged]) -> list[Judged]:
-    """Return the rows with the half-width that held-out residuals of other models give.
-
-    `unseen` are all rows judged by other stacks alone.
-    """
-    off, strange = residuals(rows), residuals(unseen)
-    known: dict[Key, float] = {}
+def with_intervals(rows: Sequence[Judged]) -> list[Judged]:
+    """Return the rows with the half-width that held-out residuals of other models give."""
+    known: dict[Key, Callable[[float], float]] = {}
     made = []
     for one in rows:
         row = one.parts.row
-        is_known = one.basis == _KNOWN[0][0] or (bool(row.profile) and one.factors.rows > 0)
-        key = (row.stack, row.kind, row.fold, is_known, shape_of(row))
+        key = (row.stack, row.kind, row.fold, row.profile, shape_of(row))
         if key not in known:
-            known[key] = width_for(row, off if is_known else strange)
-        width = known[key]
-        made.append(one._replace(half_width=width))
+            known[key] = width_for(row, [o for o in rows if o.parts.row.fold != row.fold])
+        made.append(one._replace(half_width=known[key](one.deviation)))
     return made
 
 
-def width_for(row: Row, off: Sequence[tuple[Row, float]]) -> float:
-    """Return the half-width of a row's interval, from residuals of other models."""
-    usable = [(o, one) for o, one in off if o.fold != row.fold]
-    known = widths_by_plan([row], usable)
+def width_for(row: Row, others: Sequence[Judged]) -> Callable[[float], float]:
+    """Return how wide an interval of a row's stack is by deviation, from rows of other models."""
+    known = widths_by_plan([row], residuals(others))
     shape = shape_of(row)
     for wanted in (shape, shape[:1]):
         if wanted in known:
-            return known[wanted][1]
-    return pooled(row, usable)
+            return partial(_constant, known[wanted][1])
+    return pooled(row, others)
 
 
-def pooled(row: Row, off: Iterable[tuple[Row, float]]) -> float:
-    """Return the half-width of a row's stack as a whole; inf of no residuals."""
-    off = list(off)
-    alike = [one for o, one in off if _pool(o) == _pool(row)]
-    if len(alike) >= ENOUGH or (row.profile and isfinite(half_width(alike))):
-        return half_width(alike)
+def _constant(width: float, _: float) -> float:
+    return width
+
+
+def pooled(row: Row, others: Iterable[Judged]) -> Callable[[float], float]:
+    """Return the half-width of a row's stack as a whole, by deviation; inf of no residuals."""
+    others = list(others)
+    if row.profile:
+        alike = [off for o, off in residuals(others) if o.profile == row.profile]
+        if isfinite(width := half_width(alike)):
+            return partial(_constant, width)
+    sizes = [_size(one) for one in others if _pool(one.parts.row) == _pool(row)]
+    if len(sizes) >= ENOUGH:
+        return half_width(sizes).__mul__
     squares: dict[Key, dict[Key, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for o, one in off:
-        if o.kind == row.kind or _pool(o) == _pool(row):
-            squares[_pool(o)][o.fold, o.cluster, precision(o)].append(one * one)
+    for one in others:
+        of = one.parts.row
+        if of.kind == row.kind or _pool(of) == _pool(row):
+            squares[_pool(of)][of.fold, of.cluster, precision(of)].append(_size(one) ** 2)
     scatters = {pool: [fmean(of) for of in models.values()] for pool, models in squares.items()}
     own = scatters.pop(_pool(row), [])
-    others = [fmean(of) for of in scatters.values()] or [fmean(own)] if own or scatters else []
-    if not others:
-        return inf
-    drawn_to = exp(fmean(log(max(one, _LEAST)) for one in others))
+    apart = [fmean(of) for of in scatters.values()] or ([fmean(own)] if own else [])
+    if not apart:
+        return partial(_constant, inf)
+    drawn_to = exp(fmean(log(max(one, _LEAST)) for one in apart))
     freedom = len(own) + NU
-    return student(freedom) * sqrt((sum(own) + NU * drawn_to) / freedom)
+    times = student(freedom) * sqrt((sum(own) + NU * drawn_to) / freedom)
+    return times.__mul__
+
+
+def _size(one: Judged) -> float:
+    """Return how far a step is off, in its own deviations."""
+    return log(one.parts.row.seconds / one.seconds) / one.deviation
 
 
 def _pool(row: Row) -> Key:

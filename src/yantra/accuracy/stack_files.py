@@ -1,9 +1,10 @@
 """Writes the files of stacks from fitted rows: those of yantra/fabric/stacks, and a user's own.
 
-Each machine that a stack was measured on has its own factors; `any` has those of all of its rows
-together. A stack's own rows are all fitted: what the accuracy page reports are fits without them.
-What is not fitted, the title, `copies`, `older_attention`, `launch`, `straggling` and `taken` with
-their sources, is as the file of the stack has it, or that of `unknown` for a stack that has none.
+Each release of a stack has a file for each kind of models, with the factors of all machines that a
+step of the kind was measured on in any release, and of `any` other. All rows are fitted: what the
+accuracy page reports are fits without a row's model. What is not fitted, the title, `copies`,
+`older_attention`, `launch`, `straggling`, `taken` and the like with their sources, is as the file
+has it, or that of `unknown` for a stack that has none.
 """
 
 from __future__ import annotations
@@ -13,48 +14,42 @@ from collections import defaultdict
 from collections.abc import Sequence
 from math import isfinite
 from os import path as paths
+from statistics import fmean
+
+import numpy as np
 
 from yantra.accuracy import default
-from yantra.accuracy.fit import Factors, Parts, fitted
-from yantra.accuracy.mixture import PRIOR, mixture, shipped
-from yantra.accuracy.predict import with_tables_attention
-from yantra.accuracy.rows import UNKNOWN, Row
-from yantra.accuracy.splits import (
-    Ran,
-    judged,
-    nearest,
-    pooled,
-    precision,
-    residuals,
-    widths_by_plan,
-)
+from yantra.accuracy.effects import Fit, Observed, context_of, precision
+from yantra.accuracy.fit import Factors, Parts, beside_profile
+from yantra.accuracy.mixture import PRIOR, mixture, on_gpus, shipped
+from yantra.accuracy.rows import UNKNOWN, Row, file_name
+from yantra.accuracy.splits import Judged, Ran, judged, pooled, residuals, shape_of, widths_by_plan
 from yantra.base.output import write_text
 from yantra.fabric import stacks
 from yantra.fabric.clusters.types import Number
-from yantra.fabric.stacks.types import DENSE, GIVEN, NOTHING, SHAPE, Stack, Terms
+from yantra.fabric.stacks.types import ANY, DENSE, GIVEN, NOTHING, SHAPE, Stack, Terms
 
 FOLDER = paths.join(paths.dirname(stacks.__file__), "files")
+NINETY = 1.645
+"""Standard deviations in half of a normal's central 90 %."""
+ENDINGS = {"8 bits": " fp8", "4 bits": " fp4"}
+"""What a machine's key ends in, by the precision of its steps."""
 
 
-def write_all(parts: Sequence[Parts], known_ran: Ran, unseen_ran: Ran) -> None:
-    """Write a file for each stack of the rows; see `splits.judged` for their runs."""
-    strange = residuals(judged(parts, unseen=True, ran=unseen_ran))
-    known = residuals(judged(parts, unseen=False, ran=known_ran))
-    by_stack: dict[str, list[Parts]] = defaultdict(list)
+def write_all(parts: Sequence[Parts], known_ran: Ran) -> None:
+    """Write a file for each stack, release and kind of the rows; see `splits.judged` for runs."""
+    known = judged(parts, unseen=False, ran=known_ran)
+    observed = Observed(one for one in parts if not one.row.profile)
+    kinds: dict[tuple[str, str], list[Parts]] = defaultdict(list)
     for one in parts:
-        by_stack[one.row.stack].append(one)
+        kinds[one.row.stack, one.row.kind].append(one)
     write_unknown()
-    for stack, own in by_stack.items():
-        for kind in ("dense", "moe"):
-            of_kind = [one for one in own if one.row.kind == kind]
-            if not of_kind:
-                continue
-            name = stack if kind == "dense" else f"{stack}-moe"
-            before = of_kind[0].row.file
-            title = before.title if before.name == name else name
-            sets = sorted({one.row.dataset for one in of_kind})
-            text = file_of(title, sets, of_kind, own, known, strange)
-            write_text(paths.join(FOLDER, f"{name}.yaml"), text)
+    for (stack, kind), own in kinds.items():
+        for release in sorted({one.row.release for one in own}):
+            text = file_of(
+                own, release, [one for one in parts if one.row.stack == stack], known, observed
+            )
+            write_text(paths.join(FOLDER, f"{file_name(stack, release, kind)}.yaml"), text)
 
 
 def write_unknown() -> None:
@@ -64,7 +59,7 @@ def write_unknown() -> None:
 
 def unknown() -> str:
     """Return the file of a framework that nobody names: the mixture of those that are shipped."""
-    before, every = stacks.load(UNKNOWN), shipped()
+    before, every = stacks.load(UNKNOWN), [stack for stack in shipped() if on_gpus(stack)]
     rows = "all measured steps of docs/reference/accuracy.md, without those of the row's framework"
     lines = [f"title: {before.title}", "", *_sources(rows, [before]), ""]
     if before.copies is not None:
@@ -77,56 +72,84 @@ def unknown() -> str:
     for machine, terms in before.machines:
         whole = mixture(every, older=terms.older_attention.value or 1.0)
         whole = whole._replace(rows=len(ours), models=models)
-        made = _terms(machine, whole, default.half_width(ours), terms)
+        width = default.half_width(ours)
+        made = _terms(machine, whole, width, terms)
+        told = "half of the interval, of which 90 % are 1.645 deviations [rows]"
+        made.append(f'    apart: {{value: {width / NINETY:.3f}, basis: derived, source: "{told}"}}')
         lines += [line.replace(said, now) for line in made]
     return "\n".join(lines) + "\n"
 
 
 def file_of(
-    title: str,
-    datasets: Sequence[str],
-    parts: Sequence[Parts],
+    own: Sequence[Parts],
+    release: str,
     every: Sequence[Parts],
-    known: Sequence[tuple[Row, float]],
-    strange: Sequence[tuple[Row, float]],
+    known: Sequence[Judged],
+    observed: Observed,
 ) -> str:
-    """Return the text of a stack's file; `every` are its rows of all kinds.
+    """Return the text of a release's file; `own` are the rows of its stack and kind.
 
-    `known` and `strange` are residuals for intervals.
+    `every` are those of the stack, and `known` all rows as they are judged.
     """
     machines: dict[str, list[Parts]] = defaultdict(list)
-    parts, every = ([with_tables_attention(one) for one in some] for some in (parts, every))
-    for one in parts:
-        eight = precision(one.row) == "8 bits"
-        machines[f"{one.row.cluster} fp8" if eight else one.row.cluster].append(one)
-    before = list(dict.fromkeys(one.row.file for one in parts))
-    rows = f"measured steps of {', '.join(datasets)}: docs/reference/accuracy.md and NOTICE"
-    lines = [f"title: {title}", *_identity(before[0]), "", *_sources(rows, before), ""]
-    copies = next((one.copies for one in before if one.copies is not None), None)
-    if copies is not None:
-        lines += [f"copies: {_number(copies)}", ""]
-    lines += [*before[0].lines(), "machines:"]
-    widest = 0.0
-    for key, own in machines.items():
-        width = pooled(own[0].row, known)
-        widest = max(widest, width if isfinite(width) else 0.0)
-        factors = nearest(own[0].row, every)[0]
-        if not own[0].row.profile:  # beside one they rest on both kinds of models
-            factors = factors._replace(rows=len(own))
-        lines += _terms(key, factors, width, own[0].row.given, own[0].row.profile)
-        lines += _plans([one.row for one in own], known)
-    elsewhere = parts[0].row._replace(profile="")
-    width = pooled(elsewhere, [(row._replace(profile=""), one) for row, one in strange])
-    width = max(width, widest)  # nothing is better known of a machine that no step was measured on
-    lines += _terms("any", fitted(parts, elsewhere=True), width, before[0].terms()[1])
+    for one in own:
+        bits = ENDINGS.get(precision(one.row), "")
+        machines[one.row.cluster + bits].append(one)
+    of_release = [one.row for one in own if one.row.release == release]
+    before = of_release[0].file
+    name = file_name(own[0].row.stack, release, own[0].row.kind)
+    title = before.title if before.name == name else name
+    sets = ", ".join(sorted({one.row.dataset for one in own}))
+    rows = f"measured steps of {sets}: docs/reference/accuracy.md and NOTICE"
+    lines = [f"title: {title}", *_identity(before, release), "", *_sources(rows, [before]), ""]
+    if before.copies is not None:
+        lines += [f"copies: {_number(before.copies)}", ""]
+    lines += [*before.lines(), "machines:"]
+    for key, of_machine in machines.items():
+        row = of_machine[0].row._replace(release=release)
+        beside = [one for one in every if one.row.cluster == row.cluster]
+        if row.profile:
+            fit = Fit(beside_profile(beside), np.zeros((3, 3)))
+        else:
+            fit = observed.at(context_of(row), lambda _: True)
+        given = before.terms(row.machine, row.dtype)[1]
+        lines += _machine(key, row, fit, of_machine, given, known)
+        lines += _plans([one.row for one in of_machine], residuals(known))
+    row = own[0].row._replace(release=release, profile="", cluster="")
+    fit = observed.at(context_of(row), lambda _: True)
+    lines += _machine(ANY, row, fit, own, before.terms()[1], known)
     return "\n".join(lines) + "\n"
 
 
-def _identity(stack: Stack) -> list[str]:
+def _machine(
+    key: str,
+    row: Row,
+    fit: Fit,
+    steps: Sequence[Parts],
+    given: Terms,
+    known: Sequence[Judged],
+) -> list[str]:
+    """Return the lines of a machine, with the interval of steps like those of `steps`."""
+    apart = fmean(fit.deviation(one) for one in steps)
+    older = given.older_attention.value or 1.0
+    models = {(one.row.fold, one.row.cluster) for one in steps}
+    factors = fit.factors._replace(attention=fit.factors.attention * older)
+    if not factors.rows:  # all beside a profile
+        factors = factors._replace(rows=len(steps), models=len(models))
+    lines = _terms(key, factors, pooled(row, known)(apart), given, row.profile)
+    told = "deviation of what is not known of a step of another model [rows]"
+    lines.append(f'    apart: {{value: {apart:.3f}, basis: derived, source: "{told}"}}')
+    if key != ANY:
+        lines.append(f"    measured_tp: {sorted({shape_of(one.row)[0] for one in steps})}")
+    return lines
+
+
+def _identity(stack: Stack, release: str) -> list[str]:
     """Return the lines of what `auto` goes by."""
     lines = [f"framework: {stack.framework}"]
     lines += [f"names: [{', '.join(stack.names)}]"] if stack.names else []
     lines += [f"year: {stack.year}"] if stack.year is not None else []
+    lines += [f'release: "{release}"'] if release else []
     return [*lines, f"kind: {stack.kind}"] if stack.kind != DENSE else lines
 
 

@@ -23,6 +23,7 @@ from os import path as paths
 from statistics import fmean
 from typing import Any, NamedTuple
 
+from yantra.accuracy.effects import precision
 from yantra.accuracy.fit import Parts
 from yantra.accuracy.memory import Peak, memory_errors, peaks, record_peaks, recorded_peaks
 from yantra.accuracy.metrics import (
@@ -33,8 +34,8 @@ from yantra.accuracy.metrics import (
     interval_score,
 )
 from yantra.accuracy.ranking import LEAST_PLANS, Ranking, group_of, ranking_of
-from yantra.accuracy.rows import LEFT_OUT, Row, datasets, rows
-from yantra.accuracy.splits import Judged, Ran, judged, precision, with_intervals
+from yantra.accuracy.rows import LEFT_OUT, NO_PLAN, Row, datasets, rows
+from yantra.accuracy.splits import Judged, Ran, judged, with_intervals
 from yantra.base.documents import read_text
 from yantra.base.errors import ConfigError, did_you_mean
 
@@ -224,9 +225,8 @@ def report(
 
     With a `dataset` they are of its rows alone; fits and intervals are from all `parts`.
     """
-    strange = judged(parts, unseen=True, ran=runs.unseen)
-    known = with_intervals(judged(parts, unseen=False, ran=runs.known), strange)
-    unseen = with_intervals(strange, strange)
+    known = with_intervals(judged(parts, unseen=False, ran=runs.known))
+    unseen = with_intervals(judged(parts, unseen=True, ran=runs.unseen))
     if dataset is not None:
         known, unseen = (
             [one for one in rows_ if one.parts.row.dataset == dataset] for rows_ in (known, unseen)
@@ -338,7 +338,7 @@ def table(found: Report) -> list[str]:
             line.machine,
             str(line.known.rows),
             f"{line.raw.mean:.1%}",
-            f"{line.known.mean:.1%}" if line.basis != "nothing fitted" else "-",
+            f"{line.known.mean:.1%}",
             f"{line.unseen.mean:.1%}",
             f"{line.covered:.0%}",
             line.basis,
@@ -371,6 +371,7 @@ def table(found: Report) -> list[str]:
         for name, peak in found.memory.items()
     ]
     lines += [f"* left out: {dataset} {name}: {why}" for (dataset, name), why in LEFT_OUT.items()]
+    lines += [f"* not taken: {steps}: {why}" for steps, why in NO_PLAN.items()]
     lines += [f"* refused: {dataset} {name}: {why}" for dataset, name, why in found.refused]
     return lines
 
@@ -378,9 +379,11 @@ def table(found: Report) -> list[str]:
 def main() -> int:
     """Record a run with --write, and write the stacks that follow from what is recorded.
 
-    With --default alone what the default gives is recorded, with the stacks as they are.
+    With --default alone what the default gives is recorded, with the stacks as they are. Prints
+    what moved, and the figures.
     """
     from yantra.accuracy import default
+    from yantra.accuracy.moved import moved, state
     from yantra.accuracy.stack_files import write_all, write_unknown
 
     if "--default" in sys.argv:
@@ -388,23 +391,29 @@ def main() -> int:
         write_unknown()
         sys.stdout.write("\n".join(default.table(default.judge(default.recorded()))) + "\n")
         return 0
+    before = state(last(), default.judge(default.recorded()))
     if "--write" in sys.argv:
-        chosen: list[str | None] = [*sys.argv[sys.argv.index("--write") + 1 :]] or [None]
-        order = {row: at for at, row in enumerate(rows())}
-        every: list[Parts] = []
-        for dataset in chosen:
-            parts, refused = predicted_now(told=_told, dataset=dataset)
-            every = [one for one in every or recorded() if one.row.dataset != dataset]
-            every = sorted([*every, *parts] if dataset else parts, key=lambda one: order[one.row])
-            sys.stdout.writelines(f"refused: {one}\n" for one in refused)
-        record(every, ran_now(every, told=_told))
-        record_peaks(peaks(chosen_rows()))
-    write_all(recorded(), *recorded_runs())
+        _run_and_record([*sys.argv[sys.argv.index("--write") + 1 :]] or [None])
+    write_all(recorded(), recorded_runs().known)
     if "--write" in sys.argv:
         default.record(default.default_now(chosen_rows(), _told))
         write_unknown()
-    sys.stdout.write("\n".join(table(last())) + "\n")
+    after = state(last(), default.judge(default.recorded()))
+    sys.stdout.write("\n".join([*moved(before, after), "", *table(last())]) + "\n")
     return 0
+
+
+def _run_and_record(chosen: Sequence[str | None]) -> None:
+    """Run some data sets, None for all, and record them beside the others."""
+    order = {row: at for at, row in enumerate(rows())}
+    every: list[Parts] = []
+    for dataset in chosen:
+        parts, refused = predicted_now(told=_told, dataset=dataset)
+        every = [one for one in every or recorded() if one.row.dataset != dataset]
+        every = sorted([*every, *parts] if dataset else parts, key=lambda one: order[one.row])
+        sys.stdout.writelines(f"refused: {one}\n" for one in refused)
+    record(every, ran_now(every, told=_told))
+    record_peaks(peaks(chosen_rows()))
 
 
 def _told(done: int, of: int) -> None:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from yantra.fabric.clusters.types import Cluster
+    from yantra.fabric.stacks.choice import Speeds
 
 LEAST = 6
 """Sizes from which a fit is made."""
@@ -86,7 +87,7 @@ def curve_of(runs: Sequence[Run], base: Cluster | None = None) -> Curve:
     interval = half_width(off)
     if len(off) < ENOUGH or not isfinite(interval):
         name = "sizes" if where == "node" else "sizes_over_nodes"
-        known = selection.intervals()[name]
+        known = max(width for _, width in selection.intervals()[name])
         interval = max(interval, known) if isfinite(interval) else known
     most = max(runs, key=lambda run: run.ranks)
     fit = Fit(
@@ -112,8 +113,10 @@ def _like(base: Cluster, kind: str, runs: Sequence[Run]) -> tuple[Term, ...]:
     if inner is None or runs[0].where == "node":
         return inner.terms if inner else ()
     local = min(run.ranks // run.nodes for run in runs)
-    adapter = base.network[-1].device_bytes_per_s() / 1e9
-    return selection.over_nodes(base.measured_over_nodes or "", kind, adapter, local, inner)
+    stated: Speeds = "achievable" if base.site is None else "nominal"
+    adapter = base.network[-1].device_bytes_per_s(stated) / 1e9
+    most = max(run.ranks for run in runs)
+    return selection.over_nodes(base.site or "", kind, adapter, most, local, inner)
 
 
 def collectives_text(path: Path, cluster: str) -> Made:
@@ -125,7 +128,7 @@ def collectives_text(path: Path, cluster: str) -> Made:
     if not cluster.strip() or not cluster.isprintable():
         raise ConfigError("--cluster", "expected a name for the machine, such as my-node")
     base = None
-    if cluster in clusters.names() or "/" in cluster or cluster.endswith(".yaml"):
+    if clusters.knows(cluster) or "/" in cluster or cluster.endswith(".yaml"):
         base = clusters.load(cluster, where="--cluster")
     log_ = read_log(path)
     if not log_.runs:
@@ -184,14 +187,13 @@ def _whole(name: str, base: Cluster, source: str, curves: Sequence[Curve]) -> st
     kept = _fits_in(base)
     kept |= {(one.collective, one.where): one.fit for one in curves}
     # A top-level key ends where the next line begins that is neither indented nor empty.
-    rest = re.sub(r"(?m)^collectives:.*\n?(?:(?:[ \t].*)?\n|[ \t].*$)*", "", text).rstrip()
-    lines = [rest, "", "collectives:"]
+    rest = re.sub(r"(?m)^(?:collectives|site):.*\n?(?:(?:[ \t].*)?\n|[ \t].*$)*", "", text).rstrip()
+    lines = [rest, *([] if base.site is None else ["", f"site: {base.site}"]), "", "collectives:"]
     if base.chunks is not None:
         lines.append(f"  chunks: {base.chunks}")
     lines.append(f"  inter_dimension: {base.inter_dimension}")
-    for key in ("measured", "measured_over_nodes"):
-        if getattr(base, key) is not None:
-            lines.append(f"  {key}: {getattr(base, key)}")
+    if base.measured is not None:
+        lines.append(f"  measured: {base.measured}")
     lines += [f"  fitted_to: {_quoted(source)}", "  fits: |", f"    {','.join(HEAD)}"]
     lines += [f"    {line}" for key in sorted(kept) for line in kept[key].lines(*key)]
     return "\n".join(lines) + "\n"

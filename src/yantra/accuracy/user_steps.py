@@ -51,7 +51,7 @@ def _row(line: dict[str, str], where: str) -> Row:
     model = find(line["model"], f"{where}: model")
     named = line["cluster"]
     cluster = clusters.load(named, where=where, folder=paths.dirname(where))
-    if named not in clusters.names():  # a file, beside that of the steps
+    if not clusters.knows(named):  # a file, beside that of the steps
         named = paths.abspath(paths.join(paths.dirname(where), named))
     plan = _plan(line["plan"], where)
     try:

@@ -81,7 +81,8 @@ def with_stacks(
     made: dict[object, Compiled] = {}
     found: list[Step | Refused] = []
     for stack in stacks:
-        key = (row.profile or stack.profile(row.machine, row.dtype), stack.copies)
+        profile = row.profile or stack.profile(row.machine, row.dtype)
+        key = (profile, stack.copies, stack.attention_library)
         try:
             scenario = scenario_with(row, stack)
             if key not in made:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 def find(name: Named, where: str | None = None) -> CollectiveAlgorithm:
     """The algorithm of a name (`ring`, `direct4` with a window of 4), a file (`./mine.py:4`) or a
     class.
-
-    Errors name the field `where`.
     """
     if isinstance(name, type):
         return algorithms.get(name, where)()

@@ -1,6 +1,4 @@
-"""What a collective algorithm is: `kinds`, `schedule`, and `programs`, by default lowered from it;
-faithful=True returns what ASTRA-sim runs, oddities included.
-"""
+"""What a collective algorithm is; faithful=True returns what ASTRA-sim runs, oddities included."""
 
 from __future__ import annotations
 
@@ -49,10 +47,9 @@ class CollectiveAlgorithm(ABC):
     def programs(
         self, kind: Kind, n: int, *, faithful: bool = False, ring_kind: RingKind = "usual"
     ) -> tuple[Program, ...]:
-        """What the core runs; the k-th phase of a rank runs the (k mod len)-th program.
+        """What the core runs; phase k of a rank runs program k mod len.
 
-        `ring_kind` is for faithful programs: ASTRA-sim's "usual" ring of all ranks along a
-        dimension, or a communicator "group"'s.
+        `ring_kind` (faithful): "usual" ring along a dimension, or a communicator "group"'s.
         """
         from yantra.collectives.lower import lower
 

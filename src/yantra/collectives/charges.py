@@ -1,20 +1,14 @@
 """What a collective of measured time puts on links: the bytes of the algorithm that was measured.
 
-    charges("Ring", "all_reduce", 16, 8)
-
-| algorithm | a member sends |
-| --- | --- |
-| Ring | in a node all of it to the next; over nodes see below |
-| Sends, DeepEP | to each other member its part |
-| NVLS | what its link carries: all, and its own share again |
-| Tree | shares along the chain of a node and back, and between nodes over two binary trees |
-| NVLSTree | NVLS in the node, trees between nodes |
+| algorithm | a member sends | | --- | --- | | Ring | in a node all of it to the next; over nodes
+see below | | Sends, DeepEP | to each other member its part | | OneShot, TwoShot | to each other
+member all of it, or twice its part | | NVLS | what its link carries: all, and its own share again |
+| Tree | shares along the chain of a node and back, and between nodes over two binary trees | |
+NVLSTree | NVLS in the node, trees between nodes |
 
 Over nodes each place begins a ring (`rail_rings`).
 
 Trade-off: one message a step, not NCCL's slices.
-
-Sources: `yantra.collectives.node_stages`, `algorithms/rail_rings.py`.
 
 Sources: `yantra.collectives.node_stages`, `algorithms/rail_rings.py`.
 """
@@ -33,6 +27,7 @@ if TYPE_CHECKING:
 
 _ROUNDING = 1.005
 _DIRECT = ("Sends", "DeepEP")
+_SHOTS = ("OneShot", "TwoShot")
 _FACTORS = {"all_reduce": 2, "reduce_scatter": 1, "all_gather": 1}
 
 
@@ -56,7 +51,7 @@ def knows(algorithm: str, kind: str) -> bool:
         return kind == "all_to_all"
     if algorithm == "Ring":
         return kind in _FACTORS
-    return algorithm in ("NVLS", "Tree", "NVLSTree") and kind == "all_reduce"
+    return algorithm in ("NVLS", "Tree", "NVLSTree", *_SHOTS) and kind == "all_reduce"
 
 
 @lru_cache(maxsize=256)
@@ -75,6 +70,9 @@ def charges(
             for place in range(local)
             if node or place
         )
+    if algorithm in _SHOTS:
+        share, passes = (1.0, 1) if algorithm == "OneShot" else (2.0 / ranks, 2)
+        return tuple(Charge(0, place, share, passes) for place in range(1, local))
     if algorithm == "Ring":
         return _rings(kind, ranks, local)
     if algorithm == "Tree" and nodes == 1:

@@ -1,14 +1,10 @@
 """Terms of collectives from measured times: three numbers of each algorithm and protocol.
 
-Fitted in the logarithm of time, with large residuals damped. Ten sizes do not separate four terms,
-so terms are drawn to a usual or similar machine's: all latencies together may move far, and all
-bandwidths, but little against each other. In a node steps move with latencies (both the GPU's).
-Over nodes latencies hardly differ, and steps, the network's, may be anything: one node count
-separates them.
+Drawn to a usual machine's, as ten sizes do not separate them: all latencies together may move far,
+each against the others little.
 
-Trade-off: jumps between terms make local minima; the best of several fixed starts is taken. Source:
-Levenberg (1944) and Marquardt (1963), with pseudo-Huber weights; shared and own deviations as in a
-hierarchical normal prior (Gelman et al., "Bayesian data analysis", chapter 5).
+Trade-off: local minima; the best of several fixed starts is taken. Source: Levenberg (1944) and
+Marquardt (1963), pseudo-Huber weights.
 """
 
 from __future__ import annotations
@@ -31,7 +27,7 @@ _TRIES = 8
 
 
 class Width(NamedTuple):
-    """Deviations of logarithms: of all together, and of each; without `step` steps move with
+    """Deviations of logarithms, of all together and of each; without `step` steps move with
     latencies.
     """
 
@@ -54,18 +50,14 @@ USUAL_OVER_NODES = Width(0.2, 0.2, 1.5, 0.3, step=1.5, own_step=0.4)
 bandwidths.
 """
 
-ALIKE_OVER_NODES = Width(0.2, 0.2, 0.5, 0.15, step=1.0, own_step=0.2)
+ALIKE_OVER_NODES = Width(0.3, 0.1, 0.3, 0.1, step=1.5, own_step=0.2)
 
 _BEYOND_LARGER = 1.2
 """A size this many times slower than a larger one of as many ranks is dropped."""
 
 
 class Measured(NamedTuple):
-    """Collectives and their times in microseconds.
-
-    A size far slower than a larger one is dropped: it is usually a log's first, while connections
-    are made.
-    """
+    """Collectives and their times in microseconds."""
 
     at: Points
     us: Reals
@@ -84,7 +76,6 @@ class Measured(NamedTuple):
 
 
 def width_of(where: str, alike: bool) -> Width:
-    """How far terms in a `node` or over `nodes` may be from those of a machine."""
     if where == "nodes":
         return ALIKE_OVER_NODES if alike else USUAL_OVER_NODES
     return ALIKE if alike else USUAL

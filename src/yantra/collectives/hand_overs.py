@@ -1,8 +1,4 @@
-"""Which hand-overs of the exchange machine are charged a reduction, and how they use a shared bus.
-
-ASTRA-sim counts groups of `window` free ("z") and `group` charged ("nz") packets, whatever was
-received (ASTRA-sim 2, master of 2026-03).
-"""
+"""Which hand-overs of the exchange machine are charged a reduction or use a shared bus."""
 
 from __future__ import annotations
 
@@ -29,9 +25,6 @@ class HandOvers(NamedTuple):
 
 
 def plain(total: int, window: int, reduced: int) -> Iterator[HandOvers]:
-    """The plain order: the first `window` of `total` are own data, the next `reduced` added, the
-    rest kept, the last `window` never sent on.
-    """
     cuts = (0, window, window + reduced, total - window, total)
     for first, last in pairwise(sorted(cut for cut in cuts if cut <= total)):
         if first < last:

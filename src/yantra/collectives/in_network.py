@@ -1,7 +1,4 @@
-"""Algorithms that use a fabric's switches, to add and copy, or its nodes.
-
-Trade-off: trees and nodes are of all ranks of a job; switches have no rates and buffers.
-"""
+"""Algorithms that use a fabric's switches, to add and copy, or its nodes."""
 
 from __future__ import annotations
 
@@ -26,8 +23,6 @@ if TYPE_CHECKING:
 
 
 class Node(NamedTuple):
-    """Positions of one node, and the switches that each links to."""
-
     positions: tuple[int, ...]
     switches: tuple[str, ...]
 

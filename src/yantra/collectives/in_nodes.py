@@ -1,23 +1,17 @@
 """Collectives of members that share nodes: inside them, across them on every rail, inside again.
 
-The smallest node's members are the rails: the k-th member of every node is on rail k. Inside a node
-each link carries each byte once, to and from these. Where members are no multiple of the rails,
-each block is cut for all rails.
+The smallest node's members are the rails: the k-th member of every node is on rail k.
 
-| stage | all-reduce | broadcast from position 0 |
-| --- | --- | --- |
-| inside | sums of a share end at the member on its rail | a chain of the root's node |
-| across | a ring of nodes on each rail | a chain of nodes on each rail |
-| inside | each share goes round the node | each share goes round the other nodes |
+| stage | all-reduce | broadcast from position 0 | | --- | --- | --- | | inside | sums of a share
+end at the member on its rail | a chain of the root's node | | across | a ring of nodes on each rail
+| a chain of nodes on each rail | | inside | each share goes round the node | each share goes round
+the other nodes |
 
-A reduce is a broadcast backwards, a gather a scatter, an all-gather a reduce-scatter. An adapter
-carries 2 (N - 1) / N of its share of an all-reduce over N nodes, and a broadcast's once, as do the
-root's links.
+A reduce is a broadcast backwards, a gather a scatter, an all-gather a reduce-scatter.
 
-Trade-off: chains in nodes with members on no rail take a step a member; chunks overlap them. For
-uneven groups and roots; a grid's symmetric algorithms are far less work. Sources: NCCL 2.30.7,
-src/graph/rings.cc (a ring for each rail) and src/graph/paths.cc (PXN); van de Geijn and Watts,
-"SUMMA", Concurrency 9 (1997), for pipelined broadcasts.
+Trade-off: chains in nodes with members on no rail take a step a member; chunks overlap them.
+Sources: NCCL 2.30.7, src/graph/rings.cc (a ring for each rail) and src/graph/paths.cc (PXN); van de
+Geijn and Watts, "SUMMA", Concurrency 9 (1997), for pipelined broadcasts.
 """
 
 from __future__ import annotations

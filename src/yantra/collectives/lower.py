@@ -2,10 +2,9 @@
 
 Every received block is one hand-over, charged a reduction if added. In lockstep, a round starts
 when all received earlier is handed over. Otherwise a message waits for its data, and for earlier
-ones to its peer, `in_turn` for all. Own data is handed over before it is sent.
+ones to its peer, `in_turn` for all.
 
-If all rounds share a symmetry, one list of operations serves any n. A switch's host is the rank
-whose data reaches it first; its operations begin with the host's.
+A switch's host is the rank whose data reaches it first; its operations begin with the host's.
 """
 
 from __future__ import annotations
@@ -41,7 +40,6 @@ def lower(schedule: Schedule) -> GraphProgram:
 
 
 def lower_counts(counts: Sequence[Sequence[int]], whole: int) -> GraphProgram:
-    """The all-to-all in which s sends d the share counts[s][d] / whole, all at once."""
     ops = tuple(_exchange(counts, position, whole) for position in range(len(counts)))
     return GraphProgram(len(counts), ops, "none", 1, 1, True)
 

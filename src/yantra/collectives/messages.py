@@ -10,8 +10,6 @@ from yantra.collectives.schedule import Schedule
 
 
 class Message(NamedTuple):
-    """From, to, its share of the collective's data, and whether it is added."""
-
     src: int
     dst: int
     share: Fraction
@@ -19,8 +17,6 @@ class Message(NamedTuple):
 
 
 class Rounds(NamedTuple):
-    """The messages of each round, and the positions that take part."""
-
     members: tuple[str, ...]
     rounds: tuple[tuple[Message, ...], ...]
 

@@ -27,15 +27,12 @@ _LONGEST_WINDOW = 5  # digits; ASTRA-sim ignores the rest
 
 
 class Implementation(NamedTuple):
-    """An algorithm's name here, whether over all ranks at once, and its window (None: no limit)."""
-
     algorithm: Named
     one: bool
     window: int | None
 
 
 def parse_implementation(text: str, where: str = "collective implementation") -> Implementation:
-    """What ASTRA-sim's name means; `where` is the field errors are reported at."""
     name, window = split_window(text, where)
     if name not in _NAMES or (window is not None and name not in _WITH_WINDOW):
         raise ConfigError(
@@ -77,10 +74,7 @@ def window_of(
     where: str,
     words: tuple[str, str] = ("messages", "no limit"),
 ) -> int:
-    """The window in the digits behind a name. Raises ConfigError at `where`.
-
-    `words`: what they count, and what holds without them.
-    """
+    """The window in the digits behind a name."""
     counted, otherwise = words
     if not digits.isdecimal() or len(digits) > _LONGEST_WINDOW or int(digits) == 0:
         raise ConfigError(

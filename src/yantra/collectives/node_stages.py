@@ -3,23 +3,18 @@
 Data has a share for each place of a node, summed at that place or spread from it; equal places of
 all nodes exchange shares, each on its own rail.
 
-| inside | how |
-| --- | --- |
-| `Chain` | from place to place, each share its own way round, to the place that it belongs to |
-| `Direct` | each place sends each other its share |
-| `Nvls` | switches of the node add for a place, and copy what it stores to all |
+| inside | how | | --- | --- | | `Chain` | from place to place, each share its own way round, to the
+place that it belongs to | | `Direct` | each place sends each other its share | | `Nvls` | switches
+of the node add for a place, and copy what it stores to all |
 
-| between | how |
-| --- | --- |
-| `Trees` | two binary trees of nodes, half of a share on each |
-| `Sharp` | trees of switches add on the way up and copy on the way down |
+| between | how | | --- | --- | | `Trees` | two binary trees of nodes, half of a share on each | |
+`Sharp` | trees of switches add on the way up and copy on the way down |
 
 Every pair of them is an algorithm of NCCL: Tree is Chain with Trees, CollNetChain Chain with Sharp,
 CollNetDirect Direct with Sharp, NVLSTree Nvls with Trees, NVLS over nodes Nvls with Sharp.
 
-Trade-off: a stage begins with what has arrived whole, so several chunks overlap. Source: NCCL
-2.30.7, src/device/all_reduce.h; Hu et al., "Demystifying NCCL", arXiv 2507.04786 (2025), section
-IV.
+Source: NCCL 2.30.7, src/device/all_reduce.h; Hu et al., "Demystifying NCCL", arXiv 2507.04786
+(2025), section IV.
 """
 
 from __future__ import annotations
@@ -42,15 +37,10 @@ _Rounds = list[list[Leg]]
 
 
 class Shares(NamedTuple):
-    """How blocks are numbered: `each` for every place, by place; they take switches and trees in
-    turns.
-    """
-
     places: int
     each: int
 
     def of(self, place: int, one: int = 0, several: int = 1) -> tuple[int, ...]:
-        """The blocks of a place: the `one`-th of every `several`."""
         return tuple(range(place * self.each + one, (place + 1) * self.each, several))
 
     def of_all(self, one: int, several: int) -> tuple[int, ...]:
@@ -125,8 +115,6 @@ def over_switches(trees: Sequence[Tree], blocks: Sequence[int]) -> _Rounds:
 
 
 class OverNodes(InNetwork):
-    """An all-reduce of two stages; a node of all positions has the inner one alone."""
-
     kinds = frozenset({Kind.ALL_REDUCE})
     by_nodes = True
     inside: ClassVar[Inside]

@@ -27,5 +27,4 @@ class OfNodes(CollectiveAlgorithm):
 
 
 def usual_local(n: int) -> int:
-    """The default positions of a node: the divisor of n next to its root."""
     return max(g for g in range(1, isqrt(n) + 1) if n % g == 0)

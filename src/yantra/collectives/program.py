@@ -1,7 +1,6 @@
 """What the core executes for one phase of a collective: only sizes and order, no time.
 
-The exchange machine runs symmetric algorithms, the graph machine anything else. Sizes are num *
-floor(data / den), or ceil where the program rounds up.
+Sizes are num * floor(data / den), or ceil where the program rounds up.
 """
 
 from __future__ import annotations
@@ -20,12 +19,10 @@ RingKind = Literal["usual", "group"]
 class Run(NamedTuple):
     """`count` equal injections, each one hand-over to memory, then one send with its receive.
 
-    A position sends to pos + dir * out and receives from pos + dir * into (mod n; peer "add", dir
-    is +1 or -1, the caller's choice), or to pos ^ out and from pos ^ into (peer "xor"; if n is no
-    power of two, positions pair up consecutively: out 3 is 0 and 3, 1 and 4, 2 and 5). Messages and
-    hand-overs have size num / den. A hand-over is charged a reduction of reduce_num / reduce_den,
-    none if reduce_num is 0. On a shared bus it enters at the side of the device ("z") or of memory
-    ("nz"), and travels `back` before it is done.
+    A position sends to pos + dir * out and receives from pos + dir * into (mod n; peer "add"), or
+    to pos ^ out and from pos ^ into (peer "xor"; other n pair up consecutively). Sizes are num /
+    den; a hand-over is charged a reduction of reduce_num / reduce_den. On a shared bus it enters at
+    the device ("z") or memory ("nz"), and travels `back`.
     """
 
     count: int  # type: ignore[assignment]  # a run needs no tuple's count
@@ -47,10 +44,6 @@ class ExchangeProgram(NamedTuple):
     hand-over frees a slot, which releases the oldest unsent injection and posts its receive. After
     `sends` sends, the phase ends when `window` slots are free (the last `window` injections are
     never sent).
-
-    With `barrier_at` > 0: once at most that many sends are left, nothing goes until n - 1 receipts
-    have come and, with `barrier_counts`, are handed over; then each finished hand-over releases up
-    to `window` injections.
     """
 
     n: int
@@ -64,7 +57,6 @@ class ExchangeProgram(NamedTuple):
     barrier_counts: Literal["receipts", "hand_overs"] = "receipts"
 
     def messages(self, data_bytes: int) -> Iterator[tuple[int, int, int]]:
-        """Source, destination and bytes of every message (dir = +1)."""
         for position in range(self.n):
             left = self.sends
             for run in self.runs:
@@ -89,11 +81,9 @@ class ExchangeProgram(NamedTuple):
 class Op(NamedTuple):
     """One operation of a position; `deps` are indices of its earlier operations.
 
-    "send" gives num / den of the data to `peer` and is done at once. "recv" is done when as much
-    has come from `peer`. "local" is a hand-over of that size to memory (`peer` is 0, unused),
-    charged the endpoint delay and a reduction of reduce_num / reduce_den, none if reduce_num is 0;
-    `side` and `back` as in `Run`. Of a position's hand-overs with `back_if_last`, the last to start
-    goes back.
+    "send" is done at once, "recv" when as much has come from `peer`; "local" is a hand-over to
+    memory, charged the endpoint delay and a reduction of reduce_num / reduce_den. Of a position's
+    hand-overs with `back_if_last`, the last to start goes back.
     """
 
     kind: Literal["send", "recv", "local"]
@@ -112,10 +102,9 @@ class GraphProgram(NamedTuple):
     """The graph machine's program.
 
     With symmetry "none", ops[p] are the operations of position p. Otherwise ops[0] are position
-    0's, and position p does the same with peer + p mod n ("add") or peer ^ p ("xor"). A finished
-    operation at once starts those it makes ready, in list order. The k-th receive of one size from
-    a peer gets that peer's k-th send of that size. Positions from n on are `switches`, by device
-    name; `hosts[k]` is the position whose operations begin the k-th's.
+    0's, and position p does the same with peer + p mod n ("add") or peer ^ p ("xor"). The k-th
+    receive of one size from a peer gets that peer's k-th send of that size. Positions from n on are
+    `switches`, by device name; `hosts[k]` is the position whose operations begin the k-th's.
     """
 
     n: int

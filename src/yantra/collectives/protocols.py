@@ -1,12 +1,8 @@
 """NCCL's protocols on the wire: what a message carries beside its data, and what a step waits for.
 
-| | a line | of it data | a step waits beyond LL |
-| --- | --- | --- | --- |
-| LL | 8 B | 4 B, the rest is the flag that says they are there | 0 |
-| LL128 | 128 B | 120 B | 1.3 us |
-| Simple | 1 B | 1 B; flags are apart, and both ends fence and poll for whole slices | 2.8 us |
-
-Trade-off: no sender waits for a channel's eight slots, and all hops have one time.
+| | a line | of it data | a step waits beyond LL | | --- | --- | --- | --- | | LL | 8 B | 4 B, the
+rest is the flag that says they are there | 0 | | LL128 | 128 B | 120 B | 1.3 us | | Simple | 1 B |
+1 B; flags are apart, and both ends fence and poll for whole slices | 2.8 us |
 
 Source: Hu et al., arXiv 2507.04786 (2025), table I; NCCL 2.30.7, src/graph/tuning.cc.
 """

@@ -75,8 +75,8 @@ class Move(NamedTuple):
 class Round(NamedTuple):
     """Moves that happen at once.
 
-    With symmetry "add" or "xor" moves are those of position 0 (so `src` is 0), and mean the same
-    for every position p with x + p mod n, or x ^ p, for each position x, owners of blocks included.
+    With symmetry "add" or "xor" they are position 0's; position p does the same with x + p mod n,
+    or x ^ p, for each x.
     """
 
     moves: tuple[Move, ...]
@@ -182,7 +182,7 @@ def doublings(n: int) -> list[int]:
 
 
 def final_fraction(kind: Kind, n: int) -> tuple[int, int]:
-    """Return what part of `data` a position holds after a collective, as numerator, denominator."""
+    """Numerator and denominator of the part of `data` held after a collective."""
     if kind in (Kind.ALL_GATHER, Kind.GATHER):
         return n, 1
     return (1, n) if kind in (Kind.REDUCE_SCATTER, Kind.SCATTER) else (1, 1)

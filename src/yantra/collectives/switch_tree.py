@@ -1,11 +1,8 @@
 """Collectives in which switches take part: data is added on its way up a tree, and copied down.
 
-    tree = Tree("spine 0", children=(Tree("leaf 0", ranks=(0, 1)), Tree("leaf 1", ranks=(2, 3))))
-    schedule = all_reduce(4, tree)
-
-A link carries each block once each way. Switches add what has arrived whole, in no time: one block
-over h levels of links of latency l and bandwidth B takes 2 h (l + S / B) and hand-overs. Trade-off:
-switches have no rate, buffer, table or cut-through.
+Switches add what has arrived whole, in no time: one block over h levels of links of latency l and
+bandwidth B takes 2 h (l + S / B) and hand-overs. Trade-off: switches have no rate, buffer, table or
+cut-through.
 
 Source: Graham et al., "Scalable hierarchical aggregation protocol (SHArP): a hardware architecture
 for efficient data reduction", COMHPC 2016.
@@ -42,8 +39,6 @@ class Tree(NamedTuple):
 
 
 class Leg(NamedTuple):
-    """A move between positions of ranks, or switches by name."""
-
     src: int | str
     dst: int | str
     blocks: tuple[int, ...]
@@ -70,7 +65,6 @@ def broadcast(n: int, tree: Tree, blocks: int = 1) -> Schedule:
 
 
 def up(tree: Tree, parts: Sequence[tuple[int, ...]]) -> list[list[Leg]]:
-    """Rounds that add ranks' data up to the top; `parts` are each message's blocks."""
     return [
         [
             Leg(below, one.switch, part, reduce=True)
@@ -99,7 +93,6 @@ def at_once(several: Iterable[list[list[Leg]]]) -> list[list[Leg]]:
 def scheduled(
     kind: Kind, n: int, blocks: int, rounds: Iterable[list[Leg]], names: Iterable[str] = ()
 ) -> Schedule:
-    """The schedule of legs: switches are positions from n on, by `names`, then as reached."""
     at = {name: n + number for number, name in enumerate(names)}
     placed: list[Round] = []
     for legs in rounds:

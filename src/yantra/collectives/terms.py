@@ -2,32 +2,26 @@
 
     T(n, S) = min over terms of  latency + step x hops(n) + wire(n, S) / bandwidth
 
-A term, an algorithm with a protocol, has three numbers for a machine and a collective. LL sends a
-flag with every 4 bytes, LL128 one with every 120, Simple waits for whole slices. Algorithms differ,
-unfitted, by:
+LL sends a flag with every 4 bytes, LL128 one with every 120, Simple waits for whole slices.
+Algorithms differ, unfitted, by:
 
-| in a node | hops | wire |
-| --- | --- | --- |
-| Ring | n - 1, of an all-reduce twice | (n - 1) / n S, of an all-reduce twice, + S / 2 n |
-| Sends (all-to-all) | n - 1 | (n - 1) / n S + S / 2 n |
-| NVLS, the switches add | none | S (1 + 1 / n): each link has all of it and its own share again |
-| **over nodes** | | |
-| Tree | log2(nodes) | as a ring's in a node |
-| Ring | nodes, of an all-reduce twice as much, in crossings with 8 ranks a node | the same |
-| Sends | half of log2(nodes) | (n - local) / n S |
+| in a node | hops | wire | | --- | --- | --- | | Ring | n - 1, of an all-reduce twice | (n - 1) / n
+S, of an all-reduce twice, + S / 2 n | | Sends (all-to-all) | n - 1 | (n - 1) / n S + S / 2 n | |
+NVLS, the switches add | none | S (1 + 1 / n): each link has all of it and its own share again | |
+**over nodes** | | | | Tree | log2(nodes) | as a ring's in a node | | NVLSTree | log2(nodes) | 2
+(nodes - 1) / nodes S | | Ring | nodes, of an all-reduce twice as much, in crossings with 8 ranks a
+node | the same | | Sends | half of log2(nodes) | (n - local) / n S |
 
-S / 2 n is a rank's own part; with it one bandwidth holds for 2 to 8 ranks, on A100, H100 and B200.
 S is in bytes as in nccl-tests: all ranks' together for an all-gather, else one's. Over nodes the
 bandwidth is that of the node's adapters, or of its links if less. Beyond 8 ranks of a node, or the
 most measured, hops grow with the logarithm, as trees and switches spare the chain.
 
 **Other links** (`Faster`). The launch stays, steps scale with latency, the wire with 1 / bandwidth,
-over nodes at most what links in the node reach. The best term counts, but never less than launch
-and steps of the one measured at the size, so times never grow with bandwidth nor fall with latency.
+over nodes at most what links in the node reach.
 
-Trade-off: a term is what runs where it is best, though NCCL's tuner may err. Another site of the
-same machine differs by 20 to 30 %. Sources: Hu et al., "Demystifying NCCL", arXiv 2507.04786
-(2025), for the protocols; NCCL 2.30.7, src/graph/tuning.cc, for hops and the weight of crossings.
+Trade-off: a term is what runs where it is best, though NCCL's tuner may err. Sources: Hu et al.,
+"Demystifying NCCL", arXiv 2507.04786 (2025), for the protocols; NCCL 2.30.7, src/graph/tuning.cc,
+for hops and the weight of crossings.
 """
 
 from __future__ import annotations
@@ -47,7 +41,7 @@ if TYPE_CHECKING:
 FACTORS = {"all_reduce": 2.0, "all_gather": 1.0, "reduce_scatter": 1.0, "all_to_all": 1.0}
 """Bytes on the wire of a rank, as multiples of (n - 1) / n S; nccl-tests, PERFORMANCE.md."""
 
-ALGORITHMS = ("Ring", "Tree", "NVLS", "Sends")
+ALGORITHMS = ("Ring", "Tree", "NVLS", "NVLSTree", "Sends")
 _OWN_PART = 0.5  # bytes sent in the time of a rank's own part; see above
 USUAL_LOCAL = 8
 """Ranks of a node that a ring's crossings are counted with."""
@@ -115,10 +109,7 @@ def points(
 def taken(
     terms: Sequence[Term], at: Points, faster: Faster | None = None
 ) -> tuple[Reals, NDArray[np.intp]]:
-    """The microseconds of each collective, and the index of its term.
-
-    `faster`: the links over the measured ones.
-    """
+    """The microseconds of each collective, and the index of its term."""
     import numpy as np
 
     numbers = np.array([one[2:] for one in terms])
@@ -178,7 +169,7 @@ def hops(term: Term, at: Points) -> Reals:
     inside = np.minimum(at.ranks, most) - 1.0 + most * np.log(np.maximum(at.ranks / most, 1.0))
     if term.algorithm == "NVLS":
         return np.zeros_like(at.size)
-    if term.algorithm == "Tree":
+    if term.algorithm in ("Tree", "NVLSTree"):
         return np.log2(at.nodes)
     if term.algorithm == "Sends":
         return np.where(over, 0.5 * np.log2(at.nodes), inside)
@@ -187,10 +178,7 @@ def hops(term: Term, at: Points) -> Reals:
 
 
 def crossing(protocol: str, local: Reals) -> Reals:
-    """The time of a ring through a node and to the next, relative to 8 ranks a node.
-
-    A network hop is as many of NVLink as in NCCL's tuner; for Simple twice.
-    """
+    """The time of a ring through a node and to the next, relative to 8 ranks a node."""
     across = _across(protocol)
     return (local - 1.0 + across) / (USUAL_LOCAL - 1.0 + across)
 
@@ -206,6 +194,8 @@ def wire(term: Term, at: Points) -> Reals:
 
     if term.algorithm == "NVLS":
         return at.size * (1.0 + 1.0 / at.ranks)
+    if term.algorithm == "NVLSTree":
+        return at.size * 2.0 * (at.nodes - 1.0) / at.nodes
     share = (at.ranks - 1.0) / at.ranks
     if at.kind == "all_to_all":
         leaving = (at.ranks - at.ranks / at.nodes) / at.ranks * at.once
@@ -219,7 +209,6 @@ def usual(kind: str, over_nodes: bool, switches_add: bool) -> tuple[Term, ...]:
 
     In a node near medians measured on A100 to GB300; over nodes latencies and hops of NCCL's tuner
     (2.30.7) with 8 ranks a node, and 150 GB/s, LL and LL128 with their shares in a node.
-    `switches_add`: NVLS.
     """
     if not over_nodes:
         name = "Sends" if kind == "all_to_all" else "Ring"

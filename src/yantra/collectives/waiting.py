@@ -1,8 +1,4 @@
-"""Events that wait for others: an order in which all can happen, or a cycle in which none does.
-
-By Kahn ("Topological sorting of large networks", CACM 1962), the lowest ready number first;
-`before` has what each waits for.
-"""
+"""An order in which waiting events can happen, or a cycle (Kahn, CACM 1962)."""
 
 from __future__ import annotations
 
@@ -25,9 +21,6 @@ def ordered(before: Sequence[Sequence[int]]) -> tuple[list[int], set[int]]:
 
 
 def cycle_in(before: Sequence[Sequence[int]], stuck: set[int]) -> list[int]:
-    """A cycle, found from the lowest stuck event backwards: each waits for the next, the last for
-    the first.
-    """
     at = min(stuck)
     walked: dict[int, int] = {}
     while at not in walked:

@@ -1,4 +1,4 @@
-"""Compute models: how long kernels take on a device, one file each. Nothing of order in here."""
+"""Compute models: how long kernels take on a device, one file each."""
 
 from __future__ import annotations
 

@@ -34,7 +34,6 @@ def ask(
 
 
 def fault(kernels: Kernels, columns: list[np.ndarray]) -> str | None:
-    """What is wrong with low, middle and high, and the first such row."""
     if len(columns) != len(Estimates._fields):
         return f"expected low, middle and high, got {len(columns)} columns"
     for name, column in zip(Estimates._fields, columns, strict=True):

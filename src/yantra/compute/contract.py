@@ -1,10 +1,7 @@
 """The laws every compute model keeps, and a command that checks one against them.
 
-    python -m yantra.compute.contract fixed_efficiency
-    python -m yantra.compute.contract path/to/my_model.py
-
-A law returns what is wrong with a model on a device, or None. Only measurements show whether
-durations are right.
+python -m yantra.compute.contract fixed_efficiency
+python -m yantra.compute.contract path/to/my_model.py
 """
 
 from __future__ import annotations
@@ -39,7 +36,6 @@ Law = Callable[[ComputeModel, Device], str | None]
 
 
 def probes() -> Kernels:
-    """Kernels of many kinds; neighbours that differ only in bytes."""
     rows = list(product(_CLASSES, _TYPES, _FLOPS, _BYTES))
     classes, types, flops, sizes = zip(*rows, strict=True)
     side = [_PRODUCT if name == "gemm" and work == 10**12 else 0 for name, _, work, _ in rows]
@@ -48,7 +44,6 @@ def probes() -> Kernels:
 
 
 def every_kernel_has_a_duration(model: ComputeModel, device: Device) -> str | None:
-    """Low, middle and high are finite, at least 0, and in this order."""
     rows = probes()
     try:
         ask(model, rows, device, "it")
@@ -74,7 +69,6 @@ def the_order_of_rows_does_not_matter(model: ComputeModel, device: Device) -> st
 
 
 def a_kernel_does_not_see_the_others(model: ComputeModel, device: Device) -> str | None:
-    """A row's answer is the same alone and with another count."""
     rows = probes()
     answer = _answer(model, rows, device)
     for row in range(0, len(rows), 41):
@@ -87,7 +81,6 @@ def a_kernel_does_not_see_the_others(model: ComputeModel, device: Device) -> str
 
 
 def no_kernel_beats_the_roofline(model: ComputeModel, device: Device) -> str | None:
-    """Neither peak nor bandwidth is exceeded, unless the model says so."""
     if model.may_beat_the_roofline:
         return None
     rows = probes()
@@ -100,7 +93,8 @@ def no_kernel_beats_the_roofline(model: ComputeModel, device: Device) -> str | N
 
 
 def more_bytes_never_take_less(model: ComputeModel, device: Device) -> str | None:
-    """Kernels that differ in bytes alone take no less time with more."""
+    if model.from_recorded:
+        return None
     rows = probes()
     middle = _answer(model, rows, device).middle.reshape(-1, len(_BYTES))
     wrong = (np.diff(middle) < 0).any(axis=1)
@@ -112,6 +106,17 @@ def more_bytes_never_take_less(model: ComputeModel, device: Device) -> str | Non
     return f"{rows.describe(first)}: with {sizes} bytes it takes {times} ns"
 
 
+def what_was_recorded_longer_never_takes_less(model: ComputeModel, device: Device) -> str | None:
+    if not model.from_recorded:
+        return None
+    rows = probes()
+    longer = _answer(model, rows.replace(recorded_ns=rows.recorded_ns * 2), device).middle
+    wrong = longer < _answer(model, rows, device).middle
+    if not wrong.any():
+        return None
+    return f"{rows.describe(int(wrong.argmax()))} takes less if recorded longer"
+
+
 LAWS: tuple[Law, ...] = (
     every_kernel_has_a_duration,
     the_same_is_said_twice,
@@ -119,6 +124,7 @@ LAWS: tuple[Law, ...] = (
     a_kernel_does_not_see_the_others,
     no_kernel_beats_the_roofline,
     more_bytes_never_take_less,
+    what_was_recorded_longer_never_takes_less,
 )
 
 
@@ -129,7 +135,6 @@ def example_of(name: str, where: str | None = None) -> ComputeModel:
 
 
 def violations(model: ComputeModel) -> Iterator[str]:
-    """What is wrong with a model, for every device and law."""
     for device in DEVICES:
         for law in LAWS:
             wrong = asked(law, model, device)
@@ -177,7 +182,6 @@ def _difference(
 
 
 def _figures(model: ComputeModel) -> str:
-    """A product and a norm beside the roofline, on the first device."""
     side = _PRODUCT
     rows = kernels(
         [2 * side**3, 10 * side**2],

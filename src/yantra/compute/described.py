@@ -1,8 +1,8 @@
 """A described device: kernels by tiles on what a file says a device is made of.
 
-For devices nobody has measured. Peak and bandwidth follow from the file, not the scenario. Bounds:
-without launches; compute and traffic in sequence. Trade-off: no habits of a library. Source: Zhang
-et al., "LLMCompass", ISCA 2024; see `yantra.compute.devices.tiles`.
+Peak and bandwidth follow from the file, not the scenario. Bounds: without launches; compute and
+traffic in sequence. Trade-off: no habits of a library. Source: Zhang et al., "LLMCompass", ISCA
+2024; see `yantra.compute.devices.tiles`.
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ class Options(Record):
 
 
 class _Device(Text):
-    """The name of a described device, or a path relative to the scenario's folder."""
-
     expected = "the name of a described device, or the path of a .yaml file"
 
     def read(self, tree: Any, where: str, folder: str) -> str:
@@ -77,7 +75,6 @@ class Described(ComputeModel):
         return Estimates(busy, middle, middle + moved)
 
     def _without_what_is_free(self, device: Device) -> Description:
-        """A what-if scales the file's peak or memory."""
         described = self._device
         if device.peak_flops == inf:
             buffer = described.global_buffer.replace(bytes_per_s=inf)

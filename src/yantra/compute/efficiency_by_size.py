@@ -1,8 +1,7 @@
 """Efficiency by size: a roofline of which larger kernels reach more, in steps.
 
 Steps by operations are fractions of the peak, by bytes of the bandwidth; below the first step, the
-first. Arithmetic and traffic overlap or, with `together: false`, add. Just above a step a kernel
-may be faster than just below.
+first. Arithmetic and traffic overlap or, with `together: false`, add.
 
 Source: Isaev et al., "Calculon: a methodology and tool for high-level co-design of systems and
 large language models", SC 2023, section 3 (processing modes, efficiency tables).
@@ -39,8 +38,6 @@ _STEPS = Numbered(Number(above=0.0, at_most=1.0))
 
 
 class EfficiencyBySize(ComputeModel):
-    """Peak and bandwidth, each times the fraction of the kernel's size."""
-
     options = Section(
         Curves,
         {

@@ -1,8 +1,7 @@
 """Fixed efficiency: a roofline whose peak and bandwidth are reached to a stated fraction.
 
-One for each class of operator, easy to fit to a profile; unlike on devices, small kernels reach as
-much as large ones. Source: Isaev et al., "Calculon: a methodology and tool for high-level co-design
-of systems and large language models", SC 2023, without its steps by size.
+Source: Isaev et al., "Calculon: a methodology and tool for high-level co-design of systems and
+large language models", SC 2023, without its steps by size.
 """
 
 from __future__ import annotations
@@ -13,10 +12,7 @@ from yantra.compute.model import ComputeModel, Device, Estimates, Kernels
 
 
 class Fractions(Record):
-    """Fractions of the peak by class, and of the memory's bandwidth.
-
-    None is `default`, for every class without its own.
-    """
+    """None is `default`, for every class without its own."""
 
     gemm: float | None = None
     attention: float | None = None
@@ -30,8 +26,6 @@ _FRACTION = Number(above=0.0, at_most=1.0)
 
 
 class FixedEfficiency(ComputeModel):
-    """Peak and bandwidth, each times its fraction; the larger of both times."""
-
     options = Section(
         Fractions,
         {

@@ -5,12 +5,10 @@ that moves Q bytes in T alone, so wants w = Q / T, takes
 
     max(T (w < 0.8 B ? U / (U - s) : 1),  Q / b),  b what max-min fairness leaves it of B
 
-times, as with `collectives.interference` (native/memory/local_bandwidth.hpp), where several kernels
-may share the rest. Collectives' blocks keep their units; their memory shrinks.
+Collectives' blocks keep their units; their memory shrinks.
 
-Few blocks may need a wave more: `high`, at worst ceil(n / (U - s)) / ceil(n / U) with n blocks.
-Nothing is fitted. Sources: Williams et al., CACM 2009 (roofline); NVIDIA, "Matrix Multiplication
-Background User's Guide" (2023), section 4 (waves).
+Sources: Williams et al., CACM 2009 (roofline); NVIDIA, "Matrix Multiplication Background User's
+Guide" (2023), section 4 (waves).
 """
 
 from __future__ import annotations
@@ -28,8 +26,6 @@ MEMORY_BOUND = 0.8
 
 
 class Slowdown(NamedTuple):
-    """Factors on kernels' time: `low` of many waves, `high` where blocks need a wave more."""
-
     low: Reals
     high: Reals
 
@@ -43,10 +39,8 @@ def slowdown(
     taken_bandwidth: Amount = 0.0,
     blocks: Amount = 0.0,
 ) -> Slowdown:
-    """Factors by which kernels slow while collectives take `taken` of `units`.
-
-    `wanted`, `bandwidth` and `taken_bandwidth` share one unit; `blocks` of a kernel, in residents
-    per unit, are 0 if unknown: then both factors are the law's.
+    """`wanted`, `bandwidth` and `taken_bandwidth` share one unit; `blocks` of a kernel, in
+    residents per unit, are 0 if unknown: then both factors are the law's.
     """
     some = (units, taken, wanted, bandwidth, taken_bandwidth, blocks)
     u, s, w, b, c, n = np.broadcast_arrays(*(np.asarray(one, np.float64) for one in some))

@@ -1,11 +1,10 @@
 """Measured: kernels take as long as ones like them took on a real GPU.
 
 Published measurements, smoothed by formulas (`families`). A GPU without tables takes the nearest
-one's, scaled by its rates, with wider intervals. Each operation's type decides its rate. A
-`profile` of the very machine corrects them (`profiles`).
+one's, scaled by its rates, with wider intervals. Each operation's type decides its rate.
 
 Trade-off: one lab's machines and libraries (2025); others of the same name differ by a few per cent
-up to a third. Nothing overlaps. Sources: NOTICE, and each family.
+up to a third. Sources: NOTICE, and each family.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from functools import cache
 from math import isinf
 from typing import TYPE_CHECKING
 
-from yantra.base.fields import Flag, Quantity, Section, Text
+from yantra.base.fields import Flag, Number, Quantity, Section, Text
 from yantra.base.fields.named_file import PROFILE, NamedFile
 from yantra.base.records import Record
 from yantra.compute.model import ComputeModel, Device, Estimates, Kernels
@@ -22,8 +21,13 @@ from yantra.compute.products import retyped
 from yantra.compute.roofline import RATE, RATES
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from yantra.compute.families.machine import Machine
     from yantra.compute.profiles.correct import Correction
+
+    Reals = NDArray[np.float64]
 
 
 class Options(Record):
@@ -36,7 +40,11 @@ class Options(Record):
     alone: bool = False
     profile: str | None = None
     framework: str | None = None
+    attention: str | None = None
     memory: float | None = None
+    power: float | None = None
+    like: str | None = None
+    achieved: float | None = None
     fp64: float | None = None
     fp32: float | None = None
     tf32: float | None = None
@@ -83,11 +91,33 @@ class Measured(ComputeModel):
                 "measured (trtllm, sglang, vllm), with experts that tokens choose at random; by "
                 "default the fastest, and experts that tokens choose evenly",
             ),
+            "attention": (
+                "attention",
+                Text(),
+                "library of the attention kernels of training and prefill (flash-1, flash-2, sdpa, "
+                "flash-3, cudnn); by default the fastest of 2025",
+            ),
             "memory": (
                 "memory",
                 Quantity("bandwidth", "B/s", above=0),
                 "bandwidth of the memory of the machine that is meant; a device with another, or "
                 "with another peak than that stated of its dtype, is a what-if on that machine",
+            ),
+            "power": (
+                "power",
+                Quantity("power", "W", above=0),
+                "power of that machine, which bounds what a higher peak gains over GPUs like it",
+            ),
+            "like": (
+                "like",
+                Text(),
+                "GPU with tables of the generation of a device without, or none if there is none; "
+                "by default judged by the rates",
+            ),
+            "achieved": (
+                "achieved",
+                Number(above=0.0, at_most=1.0),
+                "share of its peaks that the best large products of such a device reach",
             ),
         }
         | {name: (name, RATE, f"peak of {name}, by default scaled") for name in RATES},
@@ -96,7 +126,6 @@ class Measured(ComputeModel):
     splits_by_rates = True
 
     def estimate(self, kernels: Kernels, device: Device) -> Estimates:
-        """Each family's estimate, corrected by the profile; see the base."""
         kernels = retyped(kernels, self.given.products)
         made = by_tables(kernels, self._machine(device))
         found = self._correction(device)
@@ -115,6 +144,7 @@ class Measured(ComputeModel):
         }
         subjects = sorted(families.get(name).subject for name in names)
         tables = f"measured {' and '.join(subjects)} tables of {machine.title}"
+        tables += _nearest(kernels, machine)
         if outside := _beyond(kernels, machine):
             tables += f", {outside} of kernels beyond their sizes"
         if self.given.profile is None:
@@ -131,7 +161,6 @@ class Measured(ComputeModel):
         return f"{count} kernels measured on {profile.device}{told}, between them {tables}"
 
     def _correction(self, device: Device) -> Correction | None:
-        """The profile's correction at the machine's own rates, whatever a what-if gives it."""
         given: Options = self.given
         if given.profile is None:
             return None
@@ -144,6 +173,7 @@ class Measured(ComputeModel):
         return _corrections(given.replace(products=None), Device(peak, bandwidth))
 
     def _machine(self, device: Device) -> Machine:
+        from yantra.compute.families.attention_libraries import library_named
         from yantra.compute.families.frameworks import framework_named
         from yantra.compute.families.machine import machine_of
 
@@ -153,6 +183,8 @@ class Measured(ComputeModel):
             device.peak_flops, device.memory_bytes_per_s, given.gpu, given.dtype, stated,
             quantise=given.quantise, alone=given.alone, stated_memory=given.memory,
             framework=framework_named(given.framework, "framework"),
+            power_w=given.power, like=given.like, achieved=given.achieved,
+            attention=library_named(given.attention, "attention"),
         )  # fmt: skip
 
 
@@ -174,8 +206,35 @@ def by_tables(kernels: Kernels, machine: Machine) -> Estimates:
     return Estimates(*columns)
 
 
+def octaves(kernels: Kernels, machine: Machine) -> Reals:
+    """Octaves from each kernel to the nearest measured one, of sizes and of the device."""
+    import numpy as np
+
+    from yantra.compute.families import families
+    from yantra.compute.profiles.correct import families_of
+
+    of_row = families_of(kernels)
+    made = np.zeros(len(kernels))
+    for name in np.unique(of_row):
+        rows = of_row == name
+        made[rows] = families.get(str(name))().octaves(kernels.take(rows), machine)
+    return made
+
+
+def _nearest(kernels: Kernels, machine: Machine) -> str:
+    import numpy as np
+
+    apart = octaves(kernels, machine)
+    if not len(apart) or apart.max() < _NEAR:
+        return ""
+    mean = float(np.average(apart, weights=np.maximum(kernels.count, 1)))
+    return f", {mean:.1f} octaves from the nearest (at most {apart.max():.1f})"
+
+
+_NEAR = 0.1
+
+
 def _beyond(kernels: Kernels, machine: Machine) -> str:
-    """The share of kernels outside all measured sizes; empty if none."""
     from yantra.compute.families import families
     from yantra.compute.profiles.correct import families_of
 
@@ -190,7 +249,6 @@ def _beyond(kernels: Kernels, machine: Machine) -> str:
 
 @cache
 def _corrections(given: Options, device: Device) -> Correction:
-    """A profile's correction for a device; made once for each."""
     from yantra.compute import profiles
     from yantra.compute.profiles.correct import correction_of
 

@@ -1,7 +1,6 @@
 """What a compute model is: a column of durations for a column of kernels.
 
-A new one needs `estimate`, asked once for each device of a job with all distinct kernels, a few
-hundred for a million nodes. Trade-off: a kernel alone, not what runs beside or before it.
+Trade-off: a kernel alone, not what runs beside or before it.
 """
 
 from __future__ import annotations
@@ -25,33 +24,21 @@ Need = Literal["flops", "bytes", "peak", "memory_bandwidth"]
 
 
 class Device(NamedTuple):
-    """A device; either rate is infinite where a what-if removes its time."""
-
     peak_flops: float
     memory_bytes_per_s: float
 
 
 class Kernels(Record):
-    """Distinct kernels, as columns of equal length.
+    """Distinct kernels, as columns of equal length; sizes that a trace does not say are 0.
 
-    `op_class`, `dtype` and `phase` (forward, dgrad, wgrad, recompute, optimizer) are codes: places
-    in the names beside them, 0 if unknown. `flops` are floating-point operations (`num_ops`),
-    `bytes` what moves to and from the device's memory (`tensor_size`), `recorded_ns` the trace's
-    duration. Sizes that a trace does not say are 0:
+    `op_class`, `dtype`, `phase`: places in the names beside them. `flops`, `bytes`: operations, and
+    memory traffic. A product is `m`, `n`, `k` and a `batch`; `accumulated`, `stored`: bytes of what
+    its result is added to, and of a weight stored in fewer bits. A norm or softmax has `m` rows.
+    Experts: `inner` width, `experts` on all devices, `top_k`, `skew` (hundredths of an exponent).
+    Attention: `queries`, `keys`, `heads` of `head_dim` (`value_dim`), `kv_heads`, `window`,
+    `cache_bits`.
 
-    * A product of matrices: `m`, `n`, `k`, and a `batch` of them. `accumulated` are bytes of the
-      tensor that its result is added to, 0 where it is written; `stored` those of its weight if
-      stored in fewer bits than it is multiplied in, else 0.
-    * A norm or softmax: `m` rows.
-    * Products of `batch` experts on a device: `inner`, the width between a layer's two products,
-      `experts` on all devices, `top_k` that a token goes to, `skew`, hundredths of the exponent
-      that spreads tokens over them, 0 if evenly.
-    * Attention: a `batch` of sequences, each of `queries` that look at `keys`, through `heads` of
-      `head_dim` numbers (`value_dim` of values) that share `kv_heads`. `window` is the most keys a
-      query sees, `cache_bits` those of a cached number.
-
-    `count` is how many nodes of all ranks are this kernel. Whole numbers are signed, so `bytes -
-    knee` may be negative.
+    `count` is over all ranks; whole numbers are signed.
     """
 
     op_class: NDArray[np.uint32]
@@ -88,7 +75,6 @@ class Kernels(Record):
         return len(self.flops)
 
     def take(self, rows: Any) -> Kernels:
-        """Some rows: places, or a truth value for each row."""
         taken: dict[str, Any] = {
             name: part if isinstance(part, tuple) else part[rows]
             for name, part in self.__dict__.items()
@@ -159,11 +145,10 @@ class Estimates(NamedTuple):
 class ComputeModel(ABC):
     """One way to estimate how long kernels take.
 
-    `options` describes what a scenario may set, None for nothing. Traces and devices that lack what
-    the model `needs` are refused. `native` names the form the core computes itself, to the same
-    ticks. `may_beat_the_roofline`: the device's peak and bandwidth bound nothing.
-    `splits_by_rates`: either rate may be infinite, which leaves the other roof and the launch.
-    `example` has options by name to check a model with, where some have no default.
+    `needs`: what traces and devices must have. `native`: the form the core computes itself.
+    `may_beat_the_roofline`: peak and bandwidth bound nothing. `splits_by_rates`: either rate may be
+    infinite. `from_recorded`: it scales recorded times, in which all work is. `example`: options
+    to check a model with.
     """
 
     options: ClassVar[Section | None] = None
@@ -171,6 +156,7 @@ class ComputeModel(ABC):
     native: ClassVar[Literal["recorded", "roofline"] | None] = None
     may_beat_the_roofline: ClassVar[bool] = False
     splits_by_rates: ClassVar[bool] = False
+    from_recorded: ClassVar[bool] = False
     example: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(self, options: Any = None) -> None:

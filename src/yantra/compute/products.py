@@ -1,7 +1,5 @@
 """Products of matrices among kernels: how many there are of what size, one by one.
 
-A batch's products are equal; a grouped product of experts has the rows of all, or for gradients of
-weights the sums. Operations distinguish batches and groups, bytes the two kinds of groups.
 Trade-off: experts get equal shares.
 """
 
@@ -22,8 +20,6 @@ _FEWER = 1.5  # operations of a batch over a group's, which are half or less
 
 
 class Products(NamedTuple):
-    """Products by row: `batch` of m x k by k x n; reals, which do not wrap."""
-
     m: Reals
     n: Reals
     k: Reals
@@ -45,10 +41,8 @@ _PRODUCTS = ("gemm", "grouped_gemm")
 
 
 def retyped(kernels: Kernels, wanted: str | None) -> Kernels:
-    """Kernels with products of another type than in the trace.
-
-    In 8 bits or less those that it has in 16, unless it chose a type for some itself; in 16 bits
-    and more those in fewer, or in the other of bf16 and fp16. None changes nothing.
+    """In 8 bits or less those that it has in 16, unless it chose a type for some itself; in 16 bits
+    and more those in fewer, or in the other of bf16 and fp16.
     """
     if wanted is None:
         return kernels
@@ -78,7 +72,6 @@ def is_product(kernels: Kernels) -> Any:
 
 
 def products_of(rows: Kernels) -> Products:
-    """The products of kernels, those of experts one by one."""
     import numpy as np
 
     m, n, k, given = (part.astype(np.float64) for part in (rows.m, rows.n, rows.k, rows.batch))

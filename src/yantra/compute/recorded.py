@@ -1,6 +1,6 @@
 """Recorded: a kernel takes as long as the trace says.
 
-Right for the measured machine, and no other. The core reads it off the trace itself.
+Right for the measured machine, and no other.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ class Recorded(ComputeModel):
     native = "recorded"
     needs = ()
     may_beat_the_roofline = True
+    from_recorded = True
 
     def estimate(self, kernels: Kernels, device: Device) -> Estimates:
         """What was recorded; see the base."""

@@ -1,13 +1,9 @@
 """Roofline: arithmetic at the device's peak, or bytes at its bandwidth, whichever takes longer.
 
-A lower bound. Without options all kernels run at the device's one peak, in the core, whose order of
-operations (native/workload/lower_compute.cpp) is kept here to round equally. ASTRA-sim's quirks are
-the core's alone.
+A lower bound.
 
-With rates of types a kernel runs at its own, else 16 bits', or the peak without a type: in a step
-in 8 bits only products do, attention, router and head run in 16 (`Setting.precise_dtype`). Source:
-Williams et al., "Roofline: an insightful visual performance model for multicore architectures",
-CACM 2009.
+Source: Williams et al., "Roofline: an insightful visual performance model for multicore
+architectures", CACM 2009.
 """
 
 from __future__ import annotations
@@ -78,7 +74,6 @@ class Roofline(ComputeModel):
         return Estimates.exact(np.where(operations == 0, only_bytes, ns))
 
     def _peaks(self, kernels: Kernels, device: Device) -> NDArray[np.float64] | float:
-        """Rates scale with the device's peak, which may be a what-if's."""
         given: Options | None = self.given
         if given is None or given == Options():
             return device.peak_flops
@@ -92,10 +87,7 @@ class Roofline(ComputeModel):
 
 
 def shares_of(given: Options, dtypes: Sequence[str]) -> list[float]:
-    """The rates of some types over the device's peak.
-
-    Raises ConfigError for options without the type of that peak, or its rate.
-    """
+    """Raises ConfigError for options without the type of that peak, or its rate."""
     stated = {name: rate for name in RATES if (rate := getattr(given, name)) is not None}
     own = given.dtype
     if own is None:

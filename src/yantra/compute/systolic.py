@@ -1,12 +1,10 @@
 """Systolic arrays: products of matrices in folds, as on a TPU; every other kernel by the roofline.
 
-The cycles of a product's folds (`arrays.law`) on the best, or stated, division over arrays. Double
-buffered: after the first fold's operands the longer of computing and loading counts. What half of a
-scratchpad cannot hold is read again. Bounds: everything overlapped, and nothing. Trade-off: one
-clock, no bank conflicts; badly fitting shapes show. Sources: Samajdar et al., ISPASS 2020
-(SCALE-Sim); Jouppi et al., "In-datacenter performance analysis of a tensor processing unit", ISCA
-2017 (weights loaded while others compute); Raj et al., "SCALE-Sim v3", arXiv 2504.15377 (division
-over arrays).
+The cycles of a product's folds (`arrays.law`) on the best, or stated, division over arrays.
+Trade-off: one clock, no bank conflicts; badly fitting shapes show. Sources: Samajdar et al., ISPASS
+2020 (SCALE-Sim); Jouppi et al., "In-datacenter performance analysis of a tensor processing unit",
+ISCA 2017 (weights loaded while others compute); Raj et al., "SCALE-Sim v3", arXiv 2504.15377
+(division over arrays).
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ _ACCUMULATOR_BYTES = 4  # partial sums are fp32 or int32 (Jouppi et al. 2017, se
 
 
 class Arrays(Record):
-    """The arrays of a device; by default at the clock that reaches its peak."""
+    """ """
 
     rows: int = 128
     columns: int = 128
@@ -48,8 +46,6 @@ class Arrays(Record):
 
 
 class _Options(Section):
-    """The options; one is only for arrays that load something."""
-
     def read(self, tree: Any, where: str, folder: str) -> Any:
         record = super().read(tree, where, folder)
         self.check(record, where)
@@ -131,7 +127,6 @@ class Systolic(ComputeModel):
         return device.peak_flops / (2.0 * elements)
 
     def _cycles(self, of: Products) -> Reals:
-        """Cycles of the fastest allowed division over the arrays."""
         import numpy as np
 
         best = None
@@ -155,7 +150,6 @@ class Systolic(ComputeModel):
         return most
 
     def _bytes(self, rows: Kernels, of: Products, word: Reals) -> Reals:
-        """Memory's traffic: the trace's bytes, and again what does not fit."""
         import numpy as np
 
         bytes = rows.bytes.astype(np.float64)
@@ -170,11 +164,7 @@ class Systolic(ComputeModel):
 
 
 def _again(m: Any, n: Any, k: Any, array: Array, words: Reals) -> Any:
-    """The words of operands that are read more than once, per product.
-
-    Folds run down the array's rows first. So what streams is read once per column of folds unless
-    all fits, and for output stationary the weights of one column once per fold, unless they fit.
-    """
+    """The words of operands that are read more than once, per product."""
     import numpy as np
 
     on = mapped(m, n, k, array.dataflow)

@@ -5,8 +5,8 @@
     space = Space(model="llama3-8b", global_batch=32, clusters=["hgx-h100"], ranks=[8, 16])
     found = explore(space, [Objective("step_time"), Objective("ranks")])
 
-Plans are columns and never objects until they are shown: a search judges a million of them a second
-by closed forms, then simulates the best again, exactly.
+Plans are columns until they are shown: closed forms judge a million a second; the best are then
+simulated.
 """
 
 from __future__ import annotations

@@ -63,10 +63,7 @@ def ask_in_order(
 def hops_of(
     model: MemoryModel, speeds: Speeds, name: str, where: str = "memory model"
 ) -> Pipeline | None:
-    """The hops that accesses share, None if there are none.
-
-    Raises ConfigError at `where` with the model's `name` for invalid ones.
-    """
+    """Raises ConfigError at `where` with the model's `name` for invalid ones."""
     with _told(name, where):
         pipeline = model.pipeline(speeds)
     if pipeline is None:

@@ -1,9 +1,7 @@
 """The laws every memory model keeps, and a command that checks one against them.
 
-    python -m yantra.memory.contract infinite
-    python -m yantra.memory.contract path/to/my_model.py
-
-A law takes a model and a scenario's memory, and returns what is wrong, or None.
+python -m yantra.memory.contract infinite
+python -m yantra.memory.contract path/to/my_model.py
 """
 
 from __future__ import annotations
@@ -34,12 +32,10 @@ Law = Callable[[MemoryModel, Speeds], str | None]
 
 
 def probes() -> Accesses:
-    """Loads, then stores, of growing size around round sizes: 1 MiB - 1, 1 MiB, 1 MiB + 1."""
     return accesses(2 * _BYTES, [False] * len(_BYTES) + [True] * len(_BYTES))
 
 
 def every_access_has_a_duration(model: MemoryModel, speeds: Speeds) -> str | None:
-    """Each row has a finite duration, at least 0, and the sharing is known."""
     if model.sharing not in get_args(Sharing):
         return f"sharing is {model.sharing!r}; expected one of {', '.join(get_args(Sharing))}"
     try:
@@ -62,7 +58,6 @@ def the_order_of_rows_does_not_matter(model: MemoryModel, speeds: Speeds) -> str
 
 
 def an_access_alone_takes_its_own_time(model: MemoryModel, speeds: Speeds) -> str | None:
-    """A row has the same answer alone and among others, with any count."""
     rows = probes()
     alone = [_answer(model, rows.take(slice(at, at + 1)), speeds)[0] for at in range(len(rows))]
     wrong = _difference(_answer(model, rows, speeds), np.array(alone), "alone, it takes")
@@ -80,7 +75,6 @@ def more_bytes_never_take_less(model: MemoryModel, speeds: Speeds) -> str | None
 
 
 def every_access_takes_its_latency(model: MemoryModel, speeds: Speeds) -> str | None:
-    """No access takes less than the memory's latency; those of a free one take nothing."""
     rows = probes()
     ns = _answer(model, rows, speeds)
     wrong = ns != 0.0 if model.is_free else ns < speeds.latency_ns
@@ -94,7 +88,6 @@ def every_access_takes_its_latency(model: MemoryModel, speeds: Speeds) -> str | 
 
 
 def bytes_take_time(model: MemoryModel, speeds: Speeds) -> str | None:
-    """The largest access takes longer than the smallest, unless the model is free."""
     rows = accesses([1, _BYTES[-1]], [False, False])
     few, many = _answer(model, rows, speeds)
     if model.is_free or many > few:
@@ -103,7 +96,6 @@ def bytes_take_time(model: MemoryModel, speeds: Speeds) -> str | None:
 
 
 def a_slower_memory_takes_no_less(model: MemoryModel, speeds: Speeds) -> str | None:
-    """At half of the bandwidth, and at a longer latency, no access takes less."""
     rows, ns = probes(), _answer(model, probes(), speeds)
     half = speeds._replace(bytes_per_ns=speeds.bytes_per_ns / 2)
     for slower in (half, speeds._replace(latency_ns=speeds.latency_ns + 500)):

@@ -3,11 +3,10 @@
 Groups of remote memory link to every out-node switch, these to each node's switch, that to its
 GPUs. A tensor of every GPU moves in chunks over these three hops. With `lockstep` a stage lasts as
 long as its slowest hop (the paper's formula); without, a hop starts when it has a chunk, and
-overlapping accesses queue. In-switch collectives gather while loading, or add while storing: every
-node gets all. Trade-off: chunks of equal ranks move together; loads and stores share links. Source:
-Won et al., "ASTRA-sim2.0: Modeling Hierarchical Networks and Disaggregated Systems for Large-model
-Training at Scale", ISPASS 2023, section IV-D, figures 5 to 8; fewer than two stages, or a part of a
-chunk, follow the pipeline's law.
+overlapping accesses queue. Trade-off: chunks of equal ranks move together; loads and stores share
+links. Source: Won et al., "ASTRA-sim2.0: Modeling Hierarchical Networks and Disaggregated Systems
+for Large-model Training at Scale", ISPASS 2023, section IV-D, figures 5 to 8; fewer than two
+stages, or a part of a chunk, follow the pipeline's law.
 """
 
 from __future__ import annotations
@@ -91,7 +90,6 @@ class HierMem(MemoryModel):
     )
 
     def access(self, accesses: Accesses, speeds: Speeds) -> Reals:
-        """Time of loads or stores of all GPUs at once; see `pipelined`."""
         import numpy as np
 
         chunks = accesses.bytes.astype(np.float64) / self._share()
@@ -119,10 +117,8 @@ class HierMem(MemoryModel):
         )
 
     def stage(self, memory_bytes_per_ns: float) -> Stage:
-        """The time of a stage on each hop: t1, t2 and t3 of the paper.
-
-        c / memory link, R c / (N x GPU-side link) and R S c / (G x in-node link); without N and G
-        for in-switch collectives, which send all to every node and GPU.
+        """c / memory link, R c / (N x GPU-side link) and R S c / (G x in-node link); without N and
+        G for in-switch collectives, which send all to every node and GPU.
         """
         given: Options = self.given
         nodes, gpus = (1, 1) if given.mode == "in_switch" else (given.nodes, given.gpus)

@@ -1,5 +1,5 @@
 """Blocks that move between tiers of memory: accessed data comes into the fastest, and the least
-recently used makes room. Accesses are played twice and the second time counts.
+recently used makes room.
 
 Trade-off: blocks are simulated one by one, without prefetching.
 
@@ -19,8 +19,6 @@ MOST_BLOCKS = 4_000_000
 
 
 class Touch(NamedTuple):
-    """A rank's access: which data, how many bytes, whether stored."""
-
     data: int
     size_bytes: int
     is_store: bool
@@ -43,7 +41,7 @@ def migrated(
 ) -> list[Moved]:
     """What each access moves; `capacities` are tiers' whole blocks, the fastest first.
 
-    All data must fit. Raises ConfigError at `where` if there are too many blocks.
+    Raises ConfigError at `where` if there are too many blocks.
     """
     many = sum(blocks_of(one.size_bytes, granule) for one in touches)
     if many > MOST_BLOCKS:

@@ -1,9 +1,4 @@
-"""What a memory model is: how long an access takes alone, and who waits for whom.
-
-A new one needs `access`, asked once for all distinct accesses. The core serves a shared memory one
-access at a time, first come first served, or in chunks that queue on each link (`pipeline`).
-Trade-off: without that, an access takes the same time whatever else goes on.
-"""
+"""What a memory model is: how long an access takes alone, and who waits for whom."""
 
 from __future__ import annotations
 
@@ -52,8 +47,7 @@ class Pipeline(NamedTuple):
 class Accesses(Record):
     """Distinct accesses, as columns of equal length.
 
-    `is_store` is false for a load; `count` is over all ranks. Numbers are signed, so `bytes - knee`
-    may be negative.
+    `is_store` is false for a load; `count` is over all ranks.
     """
 
     bytes: NDArray[np.int64]
@@ -106,10 +100,8 @@ class MemoryModel(ABC):
         """Nanoseconds of each access alone, for all rows at once."""
 
     def hold(self, offloaded: Mapping[str, int]) -> None:
-        """Learn what the workload keeps here: bytes of the rank with most, by name.
-
-        Called once before `access`; empty if unknown. May raise UnsupportedError where it does not
-        fit.
+        """Called once before `access`; empty if unknown. May raise UnsupportedError where it does
+        not fit.
         """
         del offloaded  # most models have room for all
 

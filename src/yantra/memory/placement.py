@@ -1,8 +1,7 @@
 """Which data is in which tier of memory: stated, or the hottest in the fastest.
 
 Data without a stated tier is placed greedily by touches per byte, each byte in the fastest tier
-with room, so data may be split. That is the best static placement where time is bytes over
-bandwidth, by exchange of two bytes. Trade-off: nothing moves during a job, as in `migration`.
+with room, so data may be split. Trade-off: nothing moves during a job, as in `migration`.
 """
 
 from __future__ import annotations
@@ -15,8 +14,6 @@ from yantra.base.text import format_bytes
 
 
 class Tier(Record):
-    """A memory: bytes that it holds, bandwidth of reads and writes, time before the first byte."""
-
     name: str
     capacity_bytes: int
     read_bytes_per_ns: float
@@ -38,10 +35,8 @@ Placement = tuple[tuple[int, ...], ...]
 
 
 def place(tiers: Sequence[Tier], data: Sequence[Data], where: str = "data") -> Placement:
-    """How many bytes of each piece of data are in each tier.
-
-    Raises ConfigError at `where` for an unknown tier, UnsupportedError, with what needs how much,
-    if it does not fit.
+    """Raises ConfigError at `where` for an unknown tier, UnsupportedError, with what needs how
+    much, if it does not fit.
     """
     free = [tier.capacity_bytes for tier in tiers]
     placed = [[0] * len(tiers) for _ in data]
@@ -72,7 +67,6 @@ def place(tiers: Sequence[Tier], data: Sequence[Data], where: str = "data") -> P
 
 
 def shares(tiers: Sequence[Tier], data: Sequence[Data], placement: Placement) -> list[float]:
-    """The part of a step's touched bytes that each tier serves."""
     touched = [0.0] * len(tiers)
     for one, where in zip(data, placement, strict=True):
         for tier, size in enumerate(where):
@@ -82,7 +76,6 @@ def shares(tiers: Sequence[Tier], data: Sequence[Data], placement: Placement) ->
 
 
 def does_not_fit(tiers: Sequence[Tier], data: Sequence[Data], where: str) -> UnsupportedError:
-    """The error of data that exceeds the tiers, with what needs how much."""
     room = sum(tier.capacity_bytes for tier in tiers)
     need = sum(one.size_bytes for one in data)
     told = ", ".join(f"{one.name} {format_bytes(one.size_bytes)}" for one in data)

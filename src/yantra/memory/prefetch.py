@@ -14,8 +14,6 @@ from yantra.base.errors import ConfigError, expected_got
 
 
 class Layer(NamedTuple):
-    """A layer's arrival of data, begin, end, and wait for data."""
-
     arrived_ns: float
     begun_ns: float
     ended_ns: float
@@ -45,5 +43,4 @@ def prefetched(
 
 
 def exposed_ns(compute_ns: Sequence[float], load_ns: Sequence[float], depth: int) -> float:
-    """How long all layers together wait for data; see `prefetched`."""
     return sum(layer.exposed_ns for layer in prefetched(compute_ns, load_ns, depth))

@@ -1,8 +1,5 @@
 """Tiers of memory behind a rank: host, CXL, SSD, a pool.
 
-With `policy: static` data is placed once (`placement`), with `lru` accessed data moves into the
-fastest tier (`migration`).
-
 Trade-off: `static` gives all accesses one mix; each rank has its own tiers, without waiting.
 
 Source: Kadiyala et al., COMET (2022), for the effective bandwidth of two tiers.
@@ -143,7 +140,6 @@ class Tiers(MemoryModel):
         self.shares = shares(tiers, data, place(tiers, data, f"{_WHERE}.data"))
 
     def access(self, accesses: Accesses, speeds: Speeds) -> NDArray[np.float64]:
-        """Time of the tiers that serve a part: their sum, or the longest."""
         import numpy as np
 
         given: Options = self.given

@@ -1,9 +1,5 @@
 """Sources of workloads: each makes one trace per rank and the communicator groups it names.
 
-    from yantra.workloads import Plan, train
-
-    train("llama3-8b", Plan(tp=4, pp=2, dp=8, global_batch=64)).save("llama.yw")
-
 Public names load on first use, so that commands that need none start fast; their types are in
 `__init__.pyi`.
 """

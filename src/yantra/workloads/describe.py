@@ -1,7 +1,4 @@
-"""A workload for people and programs: what it is made from, its totals, its memory.
-
-Reads only the manifest, whatever the size.
-"""
+"""A workload for people and programs: what it is made from, its totals, its memory."""
 
 from __future__ import annotations
 
@@ -116,7 +113,6 @@ def _communication(workload: Workload) -> list[str]:
 
 
 def _memory(workload: Workload) -> list[str]:
-    """One row per part of the memory section, each with its use over time."""
     peaks = workload.peaks()
     if not peaks:
         return []

@@ -1,13 +1,7 @@
 """A training job as the user gives it: a model, a plan, a sequence length; also as a file.
 
-    model: llama3-70b
-    sequence: 8192
-    plan: {tp: 8, pp: 8, dp: 16, global_batch: 1024, zero: 1}
-    framework: Megatron-LM  # which program trains it, for `--stack auto`
-
 Words of other programs are read too (`names.py`, `description.py`). Later sources override earlier
-ones: Megatron-LM's arguments, the job file, flags. A written job names the model as it was given
-and every field of the plan.
+ones: Megatron-LM's arguments, the job file, flags.
 """
 
 from __future__ import annotations
@@ -26,17 +20,16 @@ from yantra.workloads.models.transformer import Transformer
 from yantra.workloads.plan import names
 from yantra.workloads.plan.plan import Plan
 
-SOURCES = ("name", "hf_config", "megatron_args", "file")
-"""How a model is given: by name, or by one of three kinds of file."""
+SOURCES = ("name", "hf_config", "megatron_args", "bridge_config", "file")
+"""How a model is given: by name, or by one of four kinds of file."""
 _FILES = (".py", ".json", ".yaml", ".yml")
+_FRAMEWORKS = {"megatron_args": "Megatron-LM", "bridge_config": "Megatron-Bridge"}
 _PER_LAYER = ("moe_layer_freq", "window_attn_skip_freq")
 ENDINGS = (".yaml", ".yml", ".json", ".py")
 """Of schedule files: a list of operations, or a plug-in."""
 
 
 class Request(NamedTuple):
-    """What was said so far: the model's source and sizes, the plan's fields by any name."""
-
     source: tuple[str, str] | None = None
     sizes: Mapping[str, Any] = {}
     plan: Mapping[str, Any] = {}
@@ -69,19 +62,13 @@ class TrainingJob(NamedTuple):
 
 
 def framework_of(request: Request) -> str | None:
-    """The framework that a request names, or that its arguments are of.
-
-    Other programs' flags on the command line are only spelling.
-    """
-    by_arguments = request.source is not None and request.source[0] == "megatron_args"
-    return request.framework or ("Megatron-LM" if by_arguments else None)
+    """The framework that a request names, or that its arguments are of."""
+    kind = "" if request.source is None else request.source[0]
+    return request.framework or _FRAMEWORKS.get(kind)
 
 
 def by_words(plan: Mapping[str, Any]) -> str | None:
-    """The framework in whose words a plan is; None for none or several.
-
-    Words of Megatron-LM and DeepSpeed together mean Megatron-DeepSpeed.
-    """
+    """The framework in whose words a plan is; None for none or several."""
     programs = names.programs_of(plan)
     if programs == ("DeepSpeed", "Megatron-LM"):
         return "Megatron-DeepSpeed"
@@ -112,6 +99,11 @@ def _described(request: Request) -> tuple[Transformer | Model, Request]:
         from yantra.workloads.models import megatron
 
         job = megatron.load(value, _vocabulary(request.sizes))
+        return job.model, request.over(Request(plan=job.plan))
+    if kind == "bridge_config":
+        from yantra.workloads.models.megatron import bridge
+
+        job = bridge.load(value)
         return job.model, request.over(Request(plan=job.plan))
     if kind == "hf_config":
         from yantra.workloads.models import hf
@@ -160,7 +152,6 @@ def read(path: Path) -> Request:
 
 
 def request_of(tree: Any, where: str, folder: str) -> Request:
-    """The request in a job file's tree; `where` is the file, for errors."""
     if not isinstance(tree, dict):
         raise ConfigError(where, expected_got("the keys model, sequence and plan", tree))
     known = ("model", "plan", "framework", *names.SEQUENCE_NAMES)
@@ -194,10 +185,7 @@ def request_of(tree: Any, where: str, folder: str) -> Request:
 def source_of_tree(
     tree: Any, where: str, folder: str
 ) -> tuple[tuple[str, str] | None, dict[str, Any]]:
-    """The source of a job's model and the sizes it changes; `where` is for errors.
-
-    Raises ConfigError for code that may not run (`yantra.base.trust`).
-    """
+    """Raises ConfigError for code that may not run (`yantra.base.trust`)."""
     if tree is None:
         return None, {}
     if isinstance(tree, str):
@@ -231,7 +219,6 @@ def _beside(folder: str, path: str) -> str:
 
 
 def write(path: Path, job: TrainingJob) -> None:
-    """Write a job file that gives the same job: the model's source and the whole plan."""
     from yantra.base.output import write_text
 
     write_text(path, text_of(job, os.path.dirname(os.fspath(path))))

@@ -1,10 +1,7 @@
 """The laws that every model keeps however it is split, and the contract that checks them.
 
-    yantra contract model llama3-8b
-    yantra contract model path/to/my_model.py
-
-A law takes a model's work on one rank, the same under a plan, and the plan, and returns what is
-wrong, or None. Of equal layers one is checked.
+yantra contract model llama3-8b
+yantra contract model path/to/my_model.py
 """
 
 from __future__ import annotations
@@ -58,7 +55,6 @@ Law = Callable[[Work, Work], str | None]
 
 
 def what_is_kept_is_freed(_: Work, split: Work) -> str | None:
-    """The backward pass frees every byte that the forward pass keeps, and none before."""
     kept = 0
     for operation in split.operations:
         kept += operation.saves - operation.frees
@@ -92,7 +88,6 @@ def products_are_shared_or_done_by_every_rank(alone: Work, split: Work) -> str |
 
 
 def a_gradient_is_two_products(_: Work, split: Work) -> str | None:
-    """A product's gradients take twice its operations; once in front, if its input is data."""
     forward = _products(split, "forward")
     backward = _products(split, "dgrad", "wgrad")
     for name, flops in forward.items():
@@ -125,7 +120,6 @@ LAWS: tuple[Law, ...] = (
 
 
 def works(model: Model) -> Iterator[Work | ConfigError]:
-    """The model's work under every plan of `PLANS`, or why it has none."""
     layers = tuple(dict.fromkeys(model.layers))
     short_model = model.replace(layers=layers * 2 if len(layers) == 1 else layers)
     length = model.sequence if model.fixed_sequence else min(model.sequence, _LENGTH)
@@ -200,7 +194,6 @@ _DEFAULT = Plan().given
 
 
 def summary(model: Model) -> str:
-    """How many plans the laws hold for, why there are no others, and the model's size."""
     results = list(works(model))
     refused = [result for result in results if isinstance(result, ConfigError)]
     reasons = dict.fromkeys(str(error).splitlines()[0] for error in refused)

@@ -1,6 +1,6 @@
-"""Binomial tree: the number of positions that hold (or have given) the data doubles every round.
+"""Binomial tree: log2(n) rounds; those that hold the data double.
 
-log2(n) rounds, and as many links for the data: for short messages.
+For short messages.
 
 Source: Thakur et al., IJHPCA 19 (2005).
 """

@@ -1,6 +1,6 @@
-"""Bruck's all-to-all: blocks hop 1, 2, 4, ... positions, all blocks of a hop in one message.
+"""Bruck's all-to-all: blocks hop 1, 2, 4, ... positions, all of a hop in one message.
 
-ceil(log2 n) rounds of up to n / 2 blocks a position: for short messages.
+ceil(log2 n) rounds of up to n / 2 blocks: for short messages.
 
 Source: Bruck et al., IEEE TPDS 8 (1997).
 """

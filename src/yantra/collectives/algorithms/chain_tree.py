@@ -1,8 +1,7 @@
 """Chain tree, which NCCL calls Tree: chains inside nodes, and two binary trees between them.
 
-With g ranks a node, share k of g is summed along a chain to place k, then over a double binary tree
-of equal places on its own rail, and returns. With l_1 and B_1 from a rank to its node's switch: 2
-(g - 1) (2 l_1 + S / (g B_1)), hand-overs, and `double_binary_tree` over N nodes for S / g bytes.
+With l_1 and B_1 from a rank to its node's switch: 2 (g - 1) (2 l_1 + S / (g B_1)), hand-overs, and
+`double_binary_tree` over N nodes for S / g bytes.
 
 Trade-off and source: yantra.collectives.node_stages.
 """

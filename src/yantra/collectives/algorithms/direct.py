@@ -16,7 +16,7 @@ from yantra.collectives.schedule import Kind, Move, Round, Schedule, final_fract
 
 
 class Direct(CollectiveAlgorithm):
-    """`window` messages under way per position; None: n - 1."""
+    """`window` messages under way; None: n - 1."""
 
     kinds = frozenset({Kind.ALL_REDUCE, Kind.REDUCE_SCATTER, Kind.ALL_GATHER, Kind.ALL_TO_ALL})
     windowed = True

@@ -1,11 +1,8 @@
 """Double binary tree: reduce up and spread down two trees at once, half of the data over each.
 
-The second tree is the first mirrored (n even) or shifted by one (n odd), so a position inside one
-is a leaf of the other (all but one if n is odd): logarithmic depth at full bandwidth. Only several
-chunks pipeline.
+The second is the first mirrored (n even) or shifted by one (n odd). Only several chunks pipeline.
 
-Source: Sanders et al., "Two-tree algorithms for full bandwidth broadcast, reduction and scan",
-Parallel Computing 35 (2009).
+Source: Sanders et al., Parallel Computing 35 (2009).
 """
 
 from __future__ import annotations
@@ -27,8 +24,7 @@ _ASTRA_SIM_RUNS_IT_FOR = (
 class DoubleBinaryTree(CollectiveAlgorithm):
     """All-reduce of two blocks, one over each tree.
 
-    ASTRA-sim gives whole chunks to the trees in turn (two programs), runs this all-reduce for every
-    collective, and keeps the size of the data.
+    ASTRA-sim gives whole chunks to the trees in turn, whatever the collective.
     """
 
     kinds = frozenset({Kind.ALL_REDUCE})
@@ -103,7 +99,6 @@ def _children(tree: _Tree) -> list[list[int]]:
 
 
 def _faithful_program(tree: _Tree) -> GraphProgram:
-    """ASTRA-sim sends the whole chunk in every message."""
     ops = []
     for position, children in enumerate(_children(tree)):
         if tree[position] == position:

@@ -16,8 +16,6 @@ from yantra.collectives.schedule import Kind, Move, Round, Schedule, final_fract
 
 
 class HalvingDoubling(CollectiveAlgorithm):
-    """Halve with partners at distance 1, 2, ..., n/2; double in the opposite order."""
-
     kinds = frozenset({Kind.ALL_REDUCE, Kind.REDUCE_SCATTER, Kind.ALL_GATHER})
     in_astra_sim = True
 
@@ -50,11 +48,7 @@ class HalvingDoubling(CollectiveAlgorithm):
 
 
 def _doubles_in_pairs(kind: Kind, n: int) -> bool:
-    """Whether ASTRA-sim's all_gather ends over n that is no power of two.
-
-    It does if partners floor(n / 2), floor(n / 4), ... away form pairs (6, 12, 20, 24), though
-    nobody gets all data. Other kinds, from 1, 2, 4, ... on, never end.
-    """
+    """ASTRA-sim's all_gather ends if partners floor(n / 2), floor(n / 4), ... away form pairs."""
     if kind is not Kind.ALL_GATHER:
         return False
     return all(n % (2 * (n >> step)) == 0 for step in range(1, n.bit_length()))
@@ -86,11 +80,7 @@ def _plain_runs(kind: Kind, n: int) -> tuple[Run, ...]:
 
 
 def _faithful_runs(kind: Kind, n: int) -> tuple[Run, ...]:
-    """Charge a hand-over the size of the message sent after it, as ASTRA-sim does.
-
-    Sizes halve by flooring and double from there, so an all_reduce's second half sends multiples of
-    floor(data / 2n).
-    """
+    """Charge a hand-over the size of the message sent after it; sizes halve by flooring."""
     steps = n.bit_length() - 1
     handed = [_Step(1 << k, 1, 2 << k) for k in range(steps)]
     if kind is Kind.ALL_REDUCE:

@@ -1,15 +1,11 @@
 """NVLS: the switches of a node add what a rank loads, and copy what it stores to all.
 
-Rank k loads its n-th of the sum (multimem.ld_reduce) and stores it (multimem.st). A link carries S
-(1 + 1 / n) each way, for a ring's 2 (n - 1) / n S; of a reduce-scatter S and S / n, of an
-all-gather the reverse, no gain. Over p switches with links of latency l and bandwidth B, and
-hand-overs of d ns:
+Over p switches with links of latency l and bandwidth B, and hand-overs of d ns:
 
     all-reduce                     3 d + 4 l + 2 (1 + 1 / n) S / (p B)
     reduce-scatter, all-gather     2 d + 2 l + (1 + 1 / n) S / (p B)
 
-Many chunks overlap the ways of an all-reduce: (1 + 1 / n) S / (p B). Over nodes, switches (SHARP)
-add equal places: `yantra.collectives.node_stages`.
+Many chunks overlap the ways of an all-reduce: (1 + 1 / n) S / (p B).
 
 Trade-off: a switch adds in no time and has room for all. Source: NCCL 2.30.7,
 src/device/all_reduce.h; Klenk et al., "An in-network architecture for accelerating shared-memory

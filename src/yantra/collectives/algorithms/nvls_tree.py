@@ -1,7 +1,5 @@
 """NVLSTree: switches of a node add and copy, and two binary trees of nodes join equal places.
 
-It takes `nvls` in a node of g ranks and `double_binary_tree` over N nodes for S / g bytes.
-
 Trade-off and source: yantra.collectives.node_stages.
 """
 

@@ -14,8 +14,6 @@ from yantra.collectives.schedule import Kind, Move, Round, Schedule, doublings
 
 
 class Pat(CollectiveAlgorithm):
-    """A root sends halfway round, then all holders half as far, and so on."""
-
     kinds = frozenset({Kind.ALL_GATHER, Kind.REDUCE_SCATTER, Kind.ALL_REDUCE})
 
     def schedule(self, kind: Kind, n: int) -> Schedule:

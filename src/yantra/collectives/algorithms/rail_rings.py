@@ -1,20 +1,13 @@
 """Rail rings: NCCL's rings over nodes, one for each place of a node, each on its own rail.
 
-Ring k goes from place k round the node to the place before, whose adapter is on another rail, so
-place k sends for it after a hop over NVLink (NCCL's PXN): all adapters are busy. `rail_rings8` has
-nodes of 8 consecutive ranks; without a number, the divisor of n next to its square root.
+Place k sends for the place before it after a hop over NVLink (NCCL's PXN). `rail_rings8` has nodes
+of 8 consecutive ranks; without a number, the divisor of n next to its square root.
 
-Hops inside and between nodes overlap; blocks that leave the node go first. With B_1 from a rank to
-its node's switch and B_2 to the leaf of its rail, an all-reduce of S bytes over n = g N ranks comes
-close to
+With B_1 from a rank to its node's switch and B_2 to its rail, an all-reduce over n = g N takes
+about 2 (n - 1) / n S max(1 / B_1, 1 / (g B_2)).
 
-    2 (n - 1) / n S max(1 / B_1, 1 / (g B_2))
-
-where adapters bound it, a reduce-scatter or all-gather to half. With NVLink as busy, hops wait for
-each other.
-
-Trade-off: 2 (n - 1) hops in sequence. One node is `ring`. Source: NCCL 2.30.7, src/graph/rings.cc
-and src/graph/paths.cc; NVIDIA, "Doubling all2all performance with NCCL 2.12" (2022), for PXN.
+Trade-off: 2 (n - 1) hops in sequence. Source: NCCL 2.30.7, src/graph/rings.cc and
+src/graph/paths.cc.
 """
 
 from __future__ import annotations
@@ -67,8 +60,7 @@ class _Rings:
                 if at % self.local < self.local - 1:
                     inside.append(Move(src, dst, blocks, reduce))
                     continue
-                # The first of the node passes on what its last has, with its own part added, unless
-                # the block began behind it: then it adds it now.
+                # The first of the node adds its own part unless the block began behind it.
                 first = at - at % self.local
                 begins_behind = first <= owner < at
                 relay = self.position(ring, first)

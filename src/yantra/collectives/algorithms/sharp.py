@@ -1,13 +1,10 @@
-"""SHARP: switches add on the way up a tree and copy on the way down, as CollNet has it.
+"""SHARP: switches add on the way up a tree and copy on the way down, as in CollNet.
 
-A rank sends and receives the data once; a ring sends 2 (n - 1) / n of it. Over p trees of h levels
-of links of latency l and bandwidth B: 2 h (l + S / (p B)) and hand-overs.
+Over p trees of h levels of links of latency l and bandwidth B: 2 h (l + S / (p B)) and hand-overs.
 
-Trade-off: a switch forwards only what has arrived whole, so chunks help; it adds in no time and has
-room for all.
+Trade-off: switches store and forward, add in no time and have room for all.
 
-Source: Graham et al., "Scalable hierarchical aggregation protocol (SHArP): a hardware architecture
-for efficient data reduction", COMHPC 2016.
+Source: Graham et al., "SHArP", COMHPC 2016.
 """
 
 from __future__ import annotations

@@ -1,13 +1,10 @@
 """Spread: position 0 gives each other position a part, which passes it on to all others.
 
-Each path carries one part of n - 1. On a full mesh, S bytes over links of l ns and B bytes/ns take
-about 2 (l + S / (n - 1) / B), with chunks near S / (n - 1) / B, the root's least. A reduce is the
-reverse.
+On a full mesh S bytes over links of l ns and B bytes/ns take about 2 (l + S / (n - 1) / B).
 
-Trade-off: (n - 1)^2 messages, n - 2 to a position at once; on a shared port a chain is better.
+Trade-off: (n - 1)^2 messages; on a shared port a chain is better.
 
-Source: van de Geijn, "On global combine operations", Journal of Parallel and Distributed Computing
-22 (1994): a broadcast as a scatter and an all-gather.
+Source: van de Geijn, J. Parallel Distrib. Comput. 22 (1994).
 """
 
 from __future__ import annotations
@@ -17,8 +14,6 @@ from yantra.collectives.schedule import Kind, Move, Round, Schedule
 
 
 class Spread(CollectiveAlgorithm):
-    """A part to each other position, then on to all but the root."""
-
     kinds = frozenset({Kind.BROADCAST, Kind.REDUCE})
 
     def schedule(self, kind: Kind, n: int) -> Schedule:

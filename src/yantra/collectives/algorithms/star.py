@@ -1,7 +1,6 @@
 """Star: position 0 exchanges a block with each other position, and nobody passes anything on.
 
-Position 0 sends or receives n - 1 blocks, the least possible. S bytes over paths of l ns and B
-bytes/ns take about l + (n - 1) / n S / B.
+S bytes over paths of l ns and B bytes/ns take about l + (n - 1) / n S / B.
 
 Trade-off: n - 1 messages, each a hand-over, at one port; a tree has log2(n), and sends more.
 Source: NCCL 2.30.7, src/collectives.cc (gather and scatter as groups of sends and receives).

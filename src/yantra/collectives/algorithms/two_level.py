@@ -1,18 +1,12 @@
 """Two-level all-to-all: inside the nodes first, then across them, one message for each other node.
 
-A position sends each node-mate what its place gets on any node; then each sends n/g - 1 messages
-instead of n - g, g times as large, to equal places (on one rail, if rail-optimised). The price:
-inside the node (g - 1) / g of its data instead of (g - 1) / n. `two_level8` has nodes of 8
-consecutive positions; by default g is the divisor of n next to its square root, with the fewest
-messages.
+`two_level8` has nodes of 8 consecutive positions; by default g is the divisor of n next to its
+square root.
 
-S bytes a rank over paths of B_1 bytes/ns and l_1 ns inside a node, B_2 and l_2 across, whose links
-messages share, and hand-overs of d ns:
+S bytes a rank over paths of B_1 bytes/ns and l_1 ns inside a node, B_2 and l_2 across, and
+hand-overs of d ns: 3 d + l_1 + (1 - 1 / g) S / B_1 + l_2 + (1 - g / n) S / B_2.
 
-    3 d + l_1 + (1 - 1 / g) S / B_1 + l_2 + (1 - g / n) S / B_2
-
-Source: Traeff and Rougier, "MPI collectives and datatypes for hierarchical all-to-all
-communication", EuroMPI 2014. NCCL's PXN reaches the right rail the same way.
+Source: Traeff and Rougier, EuroMPI 2014.
 """
 
 from __future__ import annotations

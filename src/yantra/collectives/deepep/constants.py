@@ -1,10 +1,9 @@
-"""The fitted numbers of `law`, by GPU, kernels and direction, with errors on unseen configurations
-(mean, 90 %).
-"""
+"""The fitted numbers of `law`, with errors on unseen configurations (mean, 90 %)."""
 
 from __future__ import annotations
 
 from functools import cache
+from math import log1p
 from os import path as paths
 from typing import NamedTuple
 
@@ -24,6 +23,11 @@ class Fit(NamedTuple):
     points: int
     mean_error: float
     p90_error: float
+    over_nodes: float = 0.0
+
+    def interval(self, nodes: float) -> float:
+        """Half of the 90 % interval, as a logarithm."""
+        return log1p(max(self.p90_error, self.over_nodes if nodes > 1 else 0.0))
 
 
 @cache
@@ -34,17 +38,14 @@ def fits() -> dict[tuple[str, str, str], Fit]:
     for line in lines[1:]:
         row = dict(zip(head, line.split(","), strict=True))
         constants = Constants(*(float(row[name]) for name in Constants._fields))
-        errors = float(row["mean_error"]), float(row["p90_error"])
+        errors = float(row["mean_error"]), float(row["p90_error"]), float(row["over_nodes"])
         key = (row["gpu"], row["kernels"], row["direction"])
         found[key] = Fit(constants, int(row["points"]), *errors)
     return found
 
 
 def fit_of(gpu: str, kernels: Kernels, direction: Direction, where: str = "gpu") -> Fit:
-    """The fit of a GPU. Raises ConfigError where it was not measured.
-
-    Elastic kernels, which nobody measured, have that of normal ones, and the largest errors of any.
-    """
+    """The fit of a GPU. Raises ConfigError where it was not measured."""
     known = tuple(dict.fromkeys(name for name, *_ in fits()))
     if gpu not in known:
         raise ConfigError(

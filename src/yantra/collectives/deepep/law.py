@@ -8,11 +8,11 @@ For T tokens of h elements, rows of w bytes, d copies a token (`routing`), and S
 
 X and R are bytes over NVLink and adapters, E all experts, p = 8; for N > 1 nodes `a` has further c
 + g log2 N. a, b, q, o, r, e are fitted per GPU and direction, NVLink's reach by normal kernels
-once; adapters' comes from low-latency kernels over 2, 4 and 8 nodes, as nobody published others.
+once, adapters' by low-latency kernels over 2, 4 and 8 nodes.
 
-`elastic`, DeepEP's second version, has no published tables: that its SMs only copy, as fast as
-before, is assumed, and tested by its published rates. All wait for the busiest rank, with `load`
-times the mean.
+Source: DeepEP, csrc/kernels/internode.cu.
+
+All wait for the busiest rank, with `load` times the mean.
 """
 
 from __future__ import annotations
@@ -41,15 +41,16 @@ Normal kernels are 6.3 % off with 4 and 6.4 % with 12; of elastic kernels' publi
 often equal stages, three are 16 to 17 % off with 4.
 """
 
+_BLOCKED = (1.0, 1.0, 0.75, 0.6825, 0.6553, 0.6399, 0.6302, 0.6234, 0.6184)
+_BLOCKED_MANY = 0.5858
 _UNITS = 132.0  # experts copied at once: one for each SM of an H100
 
 
 class Constants(NamedTuple):
-    """What is fitted for a GPU, a direction and a kind of kernels.
-
-    `a`, `c` and `g` in us, `b` in us per 1,000 elements, `q` and `o` in ns, `r` in GB/s of an SM
+    """`a`, `c` and `g` in us, `b` in us per 1,000 elements, `q` and `o` in ns, `r` in GB/s of an SM
     (low_latency: of an expert), `e` in ns per expert; `reach` and `adapter_reach` are shares of
-    what a link and an adapter have.
+    what a link and an adapter have; `relay`, `sync` (us) and `blocking` are of normal kernels over
+    nodes.
     """
 
     a: float
@@ -62,6 +63,9 @@ class Constants(NamedTuple):
     adapter_reach: float
     c: float
     g: float
+    relay: float = 1.0
+    sync: float = 0.0
+    blocking: float = 0.0
 
 
 class Exchange(NamedTuple):
@@ -103,7 +107,6 @@ def exchange(
 
 
 def bytes_of(of: Exchange, dtype: str, kernels: Kernels) -> Traffic:
-    """What a rank sends in one direction, before the load of the busiest."""
     row = row_bytes(of.hidden, dtype)
     if kernels == "low_latency":
         message = row + 16 if dtype == "fp8" else row  # with the number of the token
@@ -116,6 +119,8 @@ def bytes_of(of: Exchange, dtype: str, kernels: Kernels) -> Traffic:
 
 def time_us(given: Constants, of: Exchange, dtype: str, kernels: Kernels) -> Reals:
     sent = bytes_of(of, dtype, kernels)
+    nodes = of.ranks / of.local
+    over = (nodes > 1) & (kernels == "normal")
     if kernels == "low_latency":
         copying = sent.copied / (given.r * np.minimum(of.experts, _UNITS))
     else:
@@ -123,12 +128,22 @@ def time_us(given: Constants, of: Exchange, dtype: str, kernels: Kernels) -> Rea
         if kernels == "normal":
             row = row_bytes(of.hidden, dtype)
             own = own + of.tokens * given.q + sent.copied / row * given.o
-        copying = own / of.sms
+        copying = own / of.sms * np.where(over, given.relay, 1.0)
     linked = sent.nvlink / (given.reach * of.link)
-    sent_far = sent.rdma / (given.adapter_reach * of.adapter)
+    left = np.where(over, unblocked(nodes - 1) ** given.blocking, 1.0)
+    sent_far = sent.rdma / (given.adapter_reach * of.adapter * left)
     stages = (copying, linked, sent_far)
     moved = sum((1e-3 * of.load * stage) ** POWER for stage in stages) ** (1 / POWER)
-    nodes = of.ranks / of.local
-    far = np.where(nodes > 1, given.c + given.g * np.log2(np.maximum(nodes, 1)), 0.0)
+    steps = np.log2(np.maximum(nodes, 1))
+    far = np.where(nodes > 1, given.c + given.g * steps, 0.0)
+    far = np.where(over, given.sync * steps, far)
     made: Reals = given.a + given.b * of.hidden / 1e3 + given.e * of.experts / 1e3 + far + moved
+    return made
+
+
+def unblocked(others: Reals) -> Reals:
+    known = np.arange(len(_BLOCKED))
+    beyond = (_BLOCKED[-1] - _BLOCKED_MANY) * known[-1] / np.maximum(others, known[-1])
+    near = np.interp(others, known, _BLOCKED)
+    made: Reals = np.where(others > known[-1], _BLOCKED_MANY + beyond, near)
     return made

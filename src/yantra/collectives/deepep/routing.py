@@ -25,9 +25,7 @@ SCALES = 128
 
 
 class Traffic(NamedTuple):
-    """Bytes of a rank one way: copied by its kernels (even within the rank), and over either
-    network.
-    """
+    """Bytes of a rank one way: copied by its kernels, and over either network."""
 
     copied: Reals
     nvlink: Reals

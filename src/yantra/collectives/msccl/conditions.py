@@ -12,8 +12,6 @@ and c chunks each:
     reduce          input k = (k, g)       at the root: output k = (k, all)
     alltonext       input k = (k, g)       but at GPU 0: output k = (k, g - 1)
     custom          input k = (k, g)       nothing is known
-
-A root follows from where the data ends, as the XML names none.
 """
 
 from __future__ import annotations
@@ -54,9 +52,6 @@ def collective_of(program: Program, name: str | None = None) -> str:
 
 
 def data_chunks(program: Program, collective: str) -> int:
-    """How many chunks the collective's size is cut into: a GPU's input, or an in-place all-gather's
-    shard of the output.
-    """
     first = program.gpus[0]
     ranks = len(program.gpus)
     if collective == "allgather":
@@ -86,7 +81,6 @@ def _inputs(gpu: Gpu, program: Program, collective: str) -> tuple[Buffer, ...]:
 
 
 def root_of(collective: str, values: Values, memory: Memory) -> int | None:
-    """The apparent root of a broadcast or reduce; else None."""
     if collective not in _ROOTED:
         return None
     if collective == "broadcast":

@@ -1,7 +1,6 @@
 """Runs a program on symbols: what every chunk of memory holds, as sums of input chunks.
 
 A reduction's operands share no input (or it would count twice), unless the collective is unknown.
-Events run in one order; `races` proves that no other gives other values.
 """
 
 from __future__ import annotations
@@ -24,15 +23,11 @@ from yantra.collectives.msccl.program import (
 
 
 class Access(NamedTuple):
-    """The memory an event reads and writes, chunk by chunk."""
-
     reads: tuple[Spot, ...]
     writes: tuple[Spot, ...]
 
 
 class Execution:
-    """One run over `values`, the inputs at first; `accesses[e]` is the memory event e touches."""
-
     def __init__(self, order: Order, memory: Memory, values: Values, *, strict: bool) -> None:
         self.order = order
         self.memory = memory
@@ -43,7 +38,7 @@ class Execution:
         self._payload: dict[int, list[Value]] = {}
 
     def run(self) -> None:
-        """Run all events. Raises ConfigError at the line of the first that cannot."""
+        """Raises ConfigError at the line of the first event that cannot run."""
         for event in self.order.sequence:
             self._run(event)
 

@@ -1,8 +1,7 @@
 """The buffers of the GPUs: which places of a program are the same memory.
 
 In place as in NCCL: an all-gather's input is the GPU's shard of the output, a reduce-scatter's
-output its shard of the input, else both are one. Unknown collectives, and programs that hand the
-input to the next GPU, have separate buffers.
+output its shard of the input, else both are one.
 """
 
 from __future__ import annotations
@@ -24,8 +23,6 @@ class Spot(NamedTuple):
 
 
 class Memory:
-    """Maps the places of a program to spots, in place or not."""
-
     def __init__(self, program: Program, collective: str, in_place: bool) -> None:
         self.program = program
         self.ranks = len(program.gpus)

@@ -1,7 +1,4 @@
-"""What must happen before what in a program: its steps as a graph, and one order that keeps it.
-
-Channels hold any number of messages; hardware may hold fewer.
-"""
+"""What must happen before what in a program: its steps as a graph, and one order that keeps it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Reads an MSCCL program from XML, strictly: what MSCCL's runtime would guess is an error here.
 
-Errors name file and line. Document types are refused, so no entities are expanded and no other file
-is read. `proto`, `nchunksperloop`, `minBytes` and `maxBytes`, which do not change what a program
-does, are only checked for form. Source: msccl-tools' grammar and the checks of MSCCL's loader.
+Document types are refused, so no entities are expanded and no other file is read. Source:
+msccl-tools' grammar and the checks of MSCCL's loader.
 """
 
 from __future__ import annotations
@@ -66,7 +65,6 @@ def read_program(path: str | os.PathLike[str]) -> Program:
 
 
 def parse_program(data: bytes, where: str = "program") -> Program:
-    """Read a program from the bytes of its XML; `where` begins the text of errors."""
     root = _Elements(where).parse(data)
     gpus = _gpus(root)
     _check_blocks(where, gpus)

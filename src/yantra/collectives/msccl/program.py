@@ -32,22 +32,16 @@ KINDS: dict[str, str] = {
 
 
 class Place(NamedTuple):
-    """Where the chunks of a step begin: a buffer of the GPU and an offset in chunks."""
-
     buffer: Buffer
     offset: int
 
 
 class Dependency(NamedTuple):
-    """A step of another thread block of the GPU that must have finished."""
-
     block: int
     step: int
 
 
 class Step(NamedTuple):
-    """One step of a thread block; `number` counts from 0, `line` is its line in the file."""
-
     line: int
     number: int
     kind: StepKind
@@ -59,7 +53,7 @@ class Step(NamedTuple):
 
 
 class ThreadBlock(NamedTuple):
-    """Steps in order. `send` and `receive` are GPUs, or None."""
+    """`send` and `receive` are GPUs, or None."""
 
     line: int
     id: int
@@ -70,8 +64,6 @@ class ThreadBlock(NamedTuple):
 
 
 class Gpu(NamedTuple):
-    """A GPU, the chunks of its three buffers, and its thread blocks as in the file."""
-
     line: int
     id: int
     input_chunks: int
@@ -81,9 +73,7 @@ class Gpu(NamedTuple):
 
 
 class Program(NamedTuple):
-    """A whole program. `collective` is the file's word, such as `allreduce`.
-
-    `in_place` and `out_of_place` are the calls it is for; `where` begins messages; `text` is the
+    """`in_place` and `out_of_place` are the calls it is for; `where` begins messages; `text` is the
     file, which upstream stores in traces.
     """
 

@@ -1,6 +1,4 @@
-"""Proves a program right for all durations, or says where it is wrong: messages agree, no step
-waits forever, no accesses race, and every GPU ends with what the collective promises.
-"""
+"""Proves a program right for all durations, or says where it is wrong."""
 
 from __future__ import annotations
 
@@ -24,8 +22,6 @@ from yantra.collectives.msccl.races import find_race
 
 
 class Proof(NamedTuple):
-    """A proven program, its collective, the chunks of that one's size, and what was proven."""
-
     program: Program
     order: Order
     collective: str
@@ -71,7 +67,7 @@ def _prove_mode(program: Program, order: Order, collective: str, in_place: bool)
 
 
 class Counts(NamedTuple):
-    """How much was proven; `depth` is the steps of the longest chain."""
+    """How much was proven; `depth`: steps of the longest chain."""
 
     messages: int
     connections: int
@@ -86,7 +82,6 @@ def _counts(order: Order) -> Counts:
 def proof_lines(
     counts: Counts, collective: str, modes: list[bool], root: int | None = None
 ) -> tuple[str, ...]:
-    """What a proof shows; `modes` are the calls it is for, in place or not."""
     how = " and ".join("in place" if mode else "out of place" for mode in modes)
     promise = COLLECTIVES[collective].format(root=root)
     result = (

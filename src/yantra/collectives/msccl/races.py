@@ -1,8 +1,6 @@
 """Finds accesses to one chunk, at least one of them a write, that may come in either order, by
 vector clocks of thread blocks.
 
-Trade-off: bounded memory, so large programs are walked several times.
-
 Source: Flanagan and Freund, "FastTrack", PLDI 2009.
 """
 
@@ -20,7 +18,6 @@ _CLOCKS_AT_ONCE = 1 << 24
 
 
 def find_race(execution: Execution) -> tuple[int, str] | None:
-    """An event that races with an earlier one, and how; None if there is none."""
     order = execution.order
     lanes_of: dict[int, list[int]] = {}
     for event in order.events:

@@ -1,14 +1,8 @@
 """A proven program -> Chakra traces, one per GPU: sends, receives and computations.
 
-A fused step is a chain of receive, reduction, send; local copies and reductions are computations; a
-nop passes its dependencies on. As upstream, a node waits for the last part of the step before it
-and of the step it depends on.
+Without a size messages carry a share in chunks of the simulated collective.
 
-Messages carry bytes or, without a size, a share in chunks of the simulated collective, rounded up
-to bytes, so both agree. Every message of a pair has its own tag, so matching needs no order; the
-first on a channel has the channel's, as all have upstream.
-
-Trade-off: a send ends on arrival; MSCCL's ends once the message is in the receiver's buffer.
+Trade-off: a send ends on arrival; MSCCL's once the message is in the receiver's buffer.
 """
 
 from __future__ import annotations
@@ -43,7 +37,6 @@ NO_SIZES = Sizes()
 
 
 def share(size_bytes: int, count: int, chunks: int) -> int:
-    """The bytes of `count` of the `chunks` chunks of `size_bytes`, rounded up."""
     return -(-size_bytes * count // chunks)
 
 
@@ -146,7 +139,6 @@ class _Nodes:
 
 
 def write(made: list[Trace], prefix: str) -> list[str]:
-    """Write `prefix`.0.et and so on, with the folder; return the names."""
     folder = os.path.dirname(prefix)
     try:
         os.makedirs(folder or ".", exist_ok=True)

@@ -1,13 +1,13 @@
 """Upstream's own traces of a program, byte by byte, for comparison and for its visualizer.
 
-`upstream-head` writes chunks and no sizes, `upstream-sized` bytes. Their rules are kept:
+Their rules are kept:
 
 * Only s, r and rrc become nodes; every step uses up an id, rrc two.
 * Tags are channels. A receive that reduces has `is_rrc`, its reduction no size.
 * A dependency on a nop is lost. Where a node waits for another step that has no node, or comes
   after a nop that depends on nothing, upstream stops with an error.
 
-What upstream cannot convert is an UnsupportedError. Nothing is proven.
+What upstream cannot convert is an UnsupportedError.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NODES = {"s": 1, "r": 1, "rrc": 2}
 
 
 def upstream_traces(program: Program, form: Form, size_bytes: int = 0) -> list[Trace]:
-    """Upstream's traces, by GPU number. `size_bytes` is for `upstream-sized` only."""
+    """Upstream's traces, by GPU; `size_bytes` is for `upstream-sized` only."""
     known = _HEAD if form == "upstream-head" else _SIZED
     if program.collective not in known:
         _refuse(program, form, f"the collective {program.collective}")

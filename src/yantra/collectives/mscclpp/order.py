@@ -1,12 +1,4 @@
-"""What must happen before what in a plan: its operations as a graph, and one order that keeps it.
-
-An operation waits for the one before it in its thread block; also
-
-* a wait for its channel's n-th signal,
-* a reader of packets for what put them,
-* thread blocks at a barrier for each other,
-* an acquire of a semaphore for as many releases.
-"""
+"""What must happen before what in a plan: its operations as a graph, and one valid order."""
 
 from __future__ import annotations
 
@@ -45,9 +37,7 @@ class Event(NamedTuple):
 
 
 class Order:
-    """The events of a plan, numbered as in the file.
-
-    `before[e]`: what e waits for. `puts[e]`: those whose packets e reads. `signals[e]`: a wait's
+    """`before[e]`: what e waits for. `puts[e]`: those whose packets e reads. `signals[e]`: a wait's
     (event, place in its channels). `sequence`: a valid order.
     """
 

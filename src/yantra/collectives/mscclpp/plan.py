@@ -54,8 +54,6 @@ class Span(NamedTuple):
 
 
 class Channel(NamedTuple):
-    """One end of a channel: `number` counts those of `kind` from a GPU to a peer."""
-
     kind: str
     gpu: int
     peer: int
@@ -84,8 +82,6 @@ class Operation(NamedTuple):
 
 
 class Gpu(NamedTuple):
-    """A GPU: its buffers' chunks, semaphores' first values, thread blocks."""
-
     id: int
     input_chunks: int
     output_chunks: int
@@ -95,8 +91,6 @@ class Gpu(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A whole plan; `where` begins messages, `units` are those of a chunk."""
-
     where: str
     name: str
     collective: str

@@ -1,7 +1,5 @@
 """Proves a plan right, or says where it is wrong: waits end, no unordered accesses include a write,
 and every GPU ends with what the collective promises.
-
-Trade-off: that calls do not overtake each other is not proven.
 """
 
 from __future__ import annotations
@@ -22,8 +20,6 @@ _CLOCKS_AT_ONCE = 1 << 24
 
 
 class Proof(NamedTuple):
-    """A proven plan, its collective, the units of the collective's size, and what was proven."""
-
     plan: Plan
     order: Order
     collective: str
@@ -147,11 +143,7 @@ class _Execution:
 
 
 def find_race(order: Order, accesses: list[Access], *, ends: bool) -> tuple[int, str] | None:
-    """An event that races with an earlier one, and how, if any.
-
-    With `ends` also results that may come after their GPU's end. A few thread blocks' clocks at a
-    time bound memory.
-    """
+    """An event that races with an earlier one, and how; `ends`: also after their GPU's end."""
     room = max(1, _CLOCKS_AT_ONCE // max(1, len(order.events)))
     for first in range(0, order.lanes, room):
         lanes = range(first, min(first + room, order.lanes))

@@ -1,8 +1,7 @@
 """Reads an execution plan of MSCCL++ from JSON, strictly: every name has a meaning or is an error.
 
 Switch operations (NVLS multicast: `gstore`, `glre`, `glres`) are refused, as traces have no switch
-that adds. `rounds.py` unrolls pipelines. Launch keys (`num_threads_per_block`, `buffer_alignment`,
-message sizes) are only checked for form.
+that adds.
 
 Source: microsoft/mscclpp, `src/core/executor/execution_plan.cc`; its language
 (`python/mscclpp/language/program.py`) writes plans.
@@ -55,7 +54,6 @@ _REMOTE = ("memory", "port")
 
 
 def is_plan(path: str | os.PathLike[str]) -> bool:
-    """Whether a file begins as a plan, not as a program in XML."""
     try:
         with open_regular(path) as file:
             head: bytes = file.read(_HEAD)
@@ -77,7 +75,6 @@ def read_plan(
 def parse_plan(
     text: str, where: str, size_bytes: int | None = None, collective: str | None = None
 ) -> Plan:
-    """Read a plan's text as `read_plan` does; messages call it `where`."""
     tree, _ = parse_json(text, where)
     if not isinstance(tree, dict):
         raise ConfigError(where, expected_got("an execution plan of MSCCL++", tree))

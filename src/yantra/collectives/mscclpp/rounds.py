@@ -1,8 +1,5 @@
 """Pipelines of a plan of MSCCL++: operations that loop over a few bytes of their data at a time.
 
-As many rounds of `unit_size` bytes as cover `num_chunks` chunks. In round r an operation works on
-its bytes from r units on, if any; signals, waits and semaphores come in every round.
-
 Trade-off: rounds are written out, so a plan is read for one size; chunks are whole bytes, cut so
 that units are multiples of a part.
 
@@ -23,8 +20,6 @@ _MOST = 1 << 20  # operations of all rounds of one pipeline
 
 
 class Loop(NamedTuple):
-    """What a pipeline loops over: `chunks` chunks, `unit_bytes` at a time."""
-
     where: str
     unit_bytes: int
     chunks: int
@@ -36,7 +31,6 @@ class Loop(NamedTuple):
     def unroll(
         self, operations: Sequence[Operation], chunk_bytes: int, units: int
     ) -> Iterator[Operation]:
-        """The operations of all rounds; `units` are those of a chunk."""
         rounds = -(-self.chunks * chunk_bytes // self.unit_bytes)
         if rounds * len(operations) > _MOST:
             made = f"{rounds} rounds of {len(operations)} operations"

@@ -1,8 +1,5 @@
 """NCCL's tuner: which algorithm and protocol it takes for a collective, and the time it expects.
 
-    system = System(ranks=8, nodes=1, gpu="ampere", cpu="amd", graphs={"Ring": ring, "Tree": tree})
-    chosen(tuner_table(system, "all_reduce"), 1 << 20)  # Chosen("Tree", "LL128", 46.8...)
-
 Trade-off: it chooses, not predicts: its times are off by tens of percent. Source: NVIDIA NCCL
 2.30.7 (commit 5067397), src/graph/tuning.cc and src/enqueue.cc.
 """

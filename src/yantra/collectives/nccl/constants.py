@@ -62,7 +62,7 @@ NETWORK: dict[Algorithm, Triple] = {
 POST: dict[Cpu, float] = {"intel": 1.0, "amd": 2.0, "mixed": 1.0, "other": 1.0}
 """Least microseconds to post a network send, for each step of a ring."""
 
-# Bandwidths at 1, 2 and more nodes. Over nodes LL has volta's row, ampere's with AMD CPUs.
+# Over nodes LL has volta's row, ampere's with AMD CPUs.
 LL_MOST: dict[Gpu, Triple] = {
     "volta": (39.0, 39.0, 20.4),
     "ampere": (87.7, 22.5, 19.0),

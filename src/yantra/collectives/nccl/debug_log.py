@@ -1,9 +1,5 @@
 """The graphs that NCCL prints, read from a log of `NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH`.
 
-    node-1:42:99 [0] NCCL INFO Pattern 4, crossNic 0, nChannels 16, bw 24.000000/24.000000, type
-    NVL/PXN, sameChannels 1
-    node-1:42:99 [0] NCCL INFO comm 0x55d0 rank 0 nRanks 16 nNodes 2 localRanks 8 localRank 0 ...
-
 A graph belongs to the communicator whose line of ranks follows in its process and thread; of
 several for equal groups the last counts.
 
@@ -57,7 +53,6 @@ class Printed(Record):
 
     @property
     def ll128(self) -> bool:
-        """Whether LL128 is on over its path between nodes, whatever the GPU."""
         return self.nodes == 1 or self.way in _LL128_WAYS
 
 
@@ -67,7 +62,6 @@ def load(path: Path) -> tuple[Printed, ...]:
 
 
 def parse(text: str, name: str) -> tuple[Printed, ...]:
-    """The graphs of a text by algorithm and communicator; errors call it `name`."""
     found: dict[tuple[Algorithm, int, int], Printed] = {}
     pending: dict[str, list[Printed]] = {}
     for at, line in enumerate(text.split("\n"), 1):

@@ -1,15 +1,9 @@
-"""Where RCCL's tuner differs from NCCL's: constants of each AMD GPU, and two more rules.
+"""Where RCCL's tuner differs from NCCL's: constants of each AMD GPU, ratios of bandwidth, and a
+second choice of protocol by a rank's bytes.
 
-* Bandwidth is channels times one's, times a ratio of algorithm and protocol, without a most of LL
-  or trees. Trees and, over nodes, rings have a factor by size.
-* Then a rank's bytes decide the protocol again: over nodes by two ranges, in a node LL for small
-  all-gathers and reduce-scatters.
-* On MI300 and MI350 Tree Simple is off in a node, and Ring LL of a broadcast or reduce is faster.
-
-Trade-off: Ring and Tree alone, as PAT and CollNet are off by default; its direct all-gather (up to
-4 MiB), MSCCL, MSCCL++ and bandwidths of whole known machines are left out. Source: RCCL (commit
-9e22c79), src/graph/tuning.cc, `rcclTuningModel` 0, 5 and 6, `ncclTopoTuneModel` and
-`ncclTopoGetAlgoTime`; src/rccl_wrap.cc, `rcclUpdateCollectiveProtocol`.
+Trade-off: Ring and Tree alone; no direct all-gather, MSCCL, MSCCL++. Source: RCCL (commit 9e22c79),
+src/graph/tuning.cc, `ncclTopoTuneModel` and `ncclTopoGetAlgoTime`; src/rccl_wrap.cc,
+`rcclUpdateCollectiveProtocol`.
 """
 
 from __future__ import annotations
@@ -122,7 +116,6 @@ MODELS: dict[AnyGpu, Model] = {"mi200": _MI200, "mi300": _MI300, "mi350": _MI350
 
 
 def ratio(gpu: AnyGpu, nodes: int, kind: str, algorithm: Algorithm, protocol: Protocol) -> float:
-    """The share of all channels' bandwidth; 0 if it is off."""
     model = MODELS[gpu]
     if algorithm not in model.few:
         return 0.0
@@ -157,7 +150,6 @@ def edges(gpu: AnyGpu, nodes: int, ranks: int, kind: str) -> list[int]:
 def protocol_of(
     gpu: AnyGpu, nodes: int, ranks: int, kind: str, size_bytes: int, *, ll128: bool
 ) -> Protocol | None:
-    """The protocol that runs whatever was chosen; None where the choice stays."""
     model = MODELS[gpu]
     if kind not in (model.in_node if nodes == 1 else model.over_nodes):
         return None

@@ -1,11 +1,5 @@
 """The graphs that NCCL finds for nodes whose GPUs are behind NVSwitches: channels and bandwidths.
 
-It takes the speed with the most bandwidth of all channels, the faster of two. c channels of speed s
-need c s of a GPU's NVLinks; up to Hopper few fast ones become twice as many of half the speed. NVLS
-has a channel for each GPU, whose link carries all of them and its own again. Between nodes a
-channel is also on one adapter. 8 H100s have the 12 rings of 30 GB/s and 8 NVLS channels of 40 GB/s
-that logs show.
-
 Trade-off: all GPUs reach each other equally, with as many at each adapter; NCCL searches paths,
 some only for a time. Source: NCCL 2.30.7, src/graph/search.cc, `ncclTopoCompute`, and topo.h for
 the bandwidth of a link.

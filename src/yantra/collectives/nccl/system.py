@@ -1,8 +1,6 @@
 """What NCCL's tuner knows of a communicator: its ranks, and the graphs that NCCL found for it.
 
-Graphs are as `NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=GRAPH` prints them ("Pattern 4, ..., nChannels 16,
-bw 24.000000/24.000000, type NVL/PXN, sameChannels 1"). Source: NCCL 2.30.7, src/graph/search.cc,
-`ncclTopoPrintGraph`.
+Source: NCCL 2.30.7, src/graph/search.cc, `ncclTopoPrintGraph`.
 """
 
 from __future__ import annotations

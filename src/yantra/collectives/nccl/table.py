@@ -1,8 +1,6 @@
 """The tuner's table: latency and bandwidth of every algorithm and protocol for one collective.
 
-Bus bandwidths (channels times one's) become algorithm bandwidths (bytes over time). Trade-off:
-double precision, not NCCL's single; no choice differed from the compiled functions. Source: NCCL
-2.30.7 (commit 5067397), src/graph/tuning.cc, `ncclTopoTuneModel`.
+Source: NCCL 2.30.7 (commit 5067397), src/graph/tuning.cc, `ncclTopoTuneModel`.
 """
 
 from __future__ import annotations
@@ -34,8 +32,6 @@ class Expected(NamedTuple):
 
 
 class Table(NamedTuple):
-    """What the tuner expects of one collective; of equal times the first is taken."""
-
     system: System
     kind: str
     expected: dict[tuple[Algorithm, Protocol], Expected]

@@ -7,8 +7,7 @@
     NIC Legend:
       NIC0: mlx5_0
 
-NV# is a number of NVLinks; PIX, PXB, PHB, NODE and SYS are PCI paths, the nearest first. It has no
-speeds. Source: the printed legend.
+NV# is a number of NVLinks; PIX, PXB, PHB, NODE and SYS are PCI paths, the nearest first.
 """
 
 from __future__ import annotations
@@ -29,14 +28,12 @@ _MOST = 256  # devices of a node
 
 
 class Topology(NamedTuple):
-    """GPUs and NICs of a node, and the path of each pair, in both orders."""
-
     gpus: tuple[str, ...]
     nics: tuple[str, ...]
     paths: dict[tuple[str, str], str]
 
     def nvlinks(self) -> int | None:
-        """The NVLinks between any two GPUs; None where pairs differ or some have none."""
+        """None where pairs differ or some have none."""
         found = {self.paths[a, b] for a in self.gpus for b in self.gpus if a != b}
         if len(found) != 1:
             return None
@@ -44,7 +41,7 @@ class Topology(NamedTuple):
         return int(path[2:]) if path.startswith("NV") else None
 
     def with_nics(self, names: Sequence[str], where: str) -> Topology:
-        """The node with these NICs alone. Raises ConfigError at `where` for other names."""
+        """Raises ConfigError at `where` for other names."""
         for at, one in enumerate(names):
             if one not in self.nics:
                 expected = f"one of {', '.join(self.nics)}" if self.nics else "a NIC; there is none"

@@ -57,10 +57,7 @@ def chosen(table: Table, size_bytes: int) -> Chosen:
 
 
 def segments(table: Table, most_bytes: int) -> list[int]:
-    """Sizes, ascending from 0 to `most_bytes`, between which time is a straight line.
-
-    At jumps both the size before and after.
-    """
+    """Sizes from 0 to `most_bytes`, between which time is straight, both ends at jumps."""
     bounds = [0, *_jumps(table, most_bytes), most_bytes + 1]
     sizes = set()
     for first, after in pairwise(bounds):

@@ -34,10 +34,7 @@ def selection_of(choice: PluginChoice) -> Selection:
 def checked_choices(
     selection: Selection, kind: str, group: Group
 ) -> dict[int, tuple[Any, ...] | Timed]:
-    """Algorithms of each dimension, or a time, by the bytes from which on they run a kind.
-
-    Raises ConfigError for an invalid answer or a selection that raises.
-    """
+    """Raises ConfigError for an invalid answer or a selection that raises."""
     where = "collectives.selection"
     name = type(selection).__name__
     found: dict[int, tuple[Any, ...] | Timed] = {}

@@ -1,9 +1,5 @@
 """by_size: algorithms by ranges of bytes and of ranks, as a table of rules.
 
-    selection: {kind: by_size, options: {rules: [
-      {collective: all_reduce, algorithm: halving_doubling},
-      {collective: all_reduce, from: 1 MiB, algorithm: ring}]}}
-
 The last rule that holds counts. Trade-off: you must know the table; NCCL derives its own from
 latencies and bandwidths.
 """
@@ -18,8 +14,6 @@ from yantra.collectives.selection.selection import Choice, Group, Selection
 
 
 class Rule(Record):
-    """An algorithm from a size and number of ranks on; of every collective if none is named."""
-
     algorithm: str
     collective: str = ""
     from_bytes: int = 0

@@ -1,8 +1,6 @@
 """The laws every selection keeps, and a command that checks one against them.
 
-    python -m yantra.collectives.selection.contract path/to/my_selection.py
-
-Options have their defaults; one with required options cannot be checked.
+python -m yantra.collectives.selection.contract path/to/my_selection.py
 """
 
 from __future__ import annotations
@@ -42,7 +40,6 @@ Law = Callable[[Selection, str, Group], str | None]
 def sizes_ascend_and_every_dimension_has_an_algorithm(
     selection: Selection, kind: str, group: Group
 ) -> str | None:
-    """From each size on there is one algorithm for all dimensions, or one for each."""
     try:
         checked_choices(selection, kind, group)
     except ConfigError as error:
@@ -63,7 +60,6 @@ def every_algorithm_is_known(selection: Selection, kind: str, group: Group) -> s
 def every_algorithm_performs_the_collective(
     selection: Selection, kind: str, group: Group
 ) -> str | None:
-    """Each algorithm of a whole dimension performs the collective among as many ranks."""
     of = Kind(kind)
     for size, chosen in checked_choices(selection, kind, group).items():
         if isinstance(chosen, Timed) or group.whole is None:

@@ -1,16 +1,9 @@
 """deepep: all-to-alls of experts as DeepEP's dispatch and combine, from measured kernels.
 
-    selection: {kind: deepep, options: {gpu: h100_sxm, hidden: 7168, top_k: 8, experts: 256,
-      sms: 20, others: {kind: measured, options: {system: h100, adapter: 48.5 GB/s}}}}
-
 A token goes in FP8 once to each node with one of its experts, and returns in 16 bits
 (`yantra.collectives.deepep`). A trace has all copies of all tokens in 16 bits, dispatch or combine:
-each takes half of the pair's time, exact unless a step overlaps only one. Skew is in the trace's
-size, the busiest rank's. Groups over nodes have each rank's `adapter`. `others` chooses other
+each takes half of the pair's time, exact unless a step overlaps only one. `others` chooses other
 collectives, else the scenario.
-
-What-ifs take away bytes on links and adapters, or hops between nodes; copies and launches stay.
-Links are the measured GPU's, whatever the cluster states.
 
 Trade-off: as with `measured`, one phase without messages; its bytes, both directions' mean, are
 charged afterwards.
@@ -40,8 +33,6 @@ Dtype = Literal["fp8", "bf16"]
 
 
 class Options(Record):
-    """The options of `deepep`; `adapter_bytes_per_ns` is a rank's bandwidth to other nodes."""
-
     gpu: str
     hidden: int
     top_k: int
@@ -88,7 +79,6 @@ class DeepEP(Selection):
     )  # fmt: skip
 
     def choices(self, kind: str, group: Group) -> Sequence[Choice]:
-        """Half of a pair's time for an all-to-all; else `others`' choice."""
         given: Options = self.given
         _check(given)
         if kind != "all_to_all" or given.ranks not in (0, group.ranks):
@@ -111,7 +101,7 @@ class DeepEP(Selection):
         for one in DIRECTIONS:
             constants = fit_of(given.gpu, given.kernels, one).constants
             if at_once:
-                constants = constants._replace(c=0.0, g=0.0)
+                constants = constants._replace(c=0.0, g=0.0, sync=0.0)
             pair = pair + time_us(constants, of, getattr(given, one), given.kernels)
             sent = bytes_of(of, getattr(given, one), given.kernels)
             near += float(sent.nvlink[-1] / sizes[-1]) / 2
@@ -119,10 +109,16 @@ class DeepEP(Selection):
         points = zip(_SIZES, np.asarray(pair) * 500.0, strict=True)
         basis = f"dispatch and combine of DeepEP ({given.kernels}) measured on {given.gpu}"
         if group.ranks > local:
-            basis += ", over nodes from kernels of low latency"
+            basis += ", over nodes " + (
+                "as on h100_sxm" if given.kernels == "normal" else "from kernels of low latency"
+            )
         made = Timed(
             tuple((size, float(ns)) for size, ns in points),
             basis,
+            interval=max(
+                fit_of(given.gpu, given.kernels, one).interval(group.ranks / local)
+                for one in DIRECTIONS
+            ),
             runs=((0, f"DeepEP {given.kernels}"),),
             once=far * group.ranks / (group.ranks - local) if group.ranks > local else 1.0,
             near=near * group.ranks / (local - 1) if local > 1 else 1.0,

@@ -1,17 +1,8 @@
 """nccl: what NCCL's tuner takes for a collective, for as long as the tuner expects it to take.
 
-    selection: {kind: nccl, options: {gpu: ampere, cpu: amd, graphs: [
-      {algorithm: Ring, channels: 24, intra: 10 GB/s},
-      {algorithm: Tree, channels: 24, intra: 10 GB/s},
-      {algorithm: Ring, nodes: several, channels: 16, intra: 12 GB/s, inter: 12 GB/s}]}}
-
-    selection: {kind: nccl, options: {gpu: hopper, cpu: intel, log: nccl.log}}
-
 `graphs` are what NCCL prints with `NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=GRAPH`: "Pattern 4 ...
 nChannels 16, bw 24.0/24.0" (inside a node, between nodes) is a ring, 1 to 3 a tree, 5 NVLS, 6
-CollNetDirect. `log` is a file of such lines (yantra.collectives.nccl.debug_log), for groups with as
-many ranks in a node; the scenario's come first. `local` restricts one to groups with that many
-ranks in a node, as NCCL searches for each communicator.
+CollNetDirect.
 
     selection: {kind: nccl, options: {gpu: hopper, cpu: intel, topology: topo.txt, nic: 400 Gb/s}}
 
@@ -19,9 +10,7 @@ Or they come from NCCL's search (yantra.collectives.nccl.search): `topology` is 
 topo -m` prints, `nic` an adapter's bandwidth, `nics` the adapters, as NCCL_IB_HCA. A log comes
 first.
 
-A collective is one phase without messages, as with `measured`. Trade-off: sharing a link does not
-slow it, and the tuner's times are off by tens of percent. All-to-alls are sends, and keep the
-scenario's algorithm. AMD GPUs have RCCL's tuner (yantra.collectives.nccl.rccl).
+Trade-off: sharing a link does not slow it, and the tuner's times are off by tens of percent.
 """
 
 from __future__ import annotations
@@ -148,10 +137,7 @@ class Nccl(Selection):
     )
 
     def choices(self, kind: str, group: Group) -> Sequence[Choice]:
-        """The time of a collective by its size; nothing for kinds without a tuner.
-
-        Raises ConfigError for a group without a graph of Ring.
-        """
+        """Raises ConfigError for a group without a graph of Ring."""
         if kind not in KINDS or group.ranks < 2:
             return []
         table = tuner_table(self._system(group), kind)

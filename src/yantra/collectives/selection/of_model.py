@@ -1,8 +1,4 @@
-"""Gives a selection that sends a token once to a node the number of experts of the job's model.
-
-Without a job each copy is sent. Trade-off: every all-to-all of a job with experts is taken for one
-of experts.
-"""
+"""Gives a selection that sends a token once to a node the number of experts of the job's model."""
 
 from __future__ import annotations
 
@@ -21,8 +17,15 @@ def leaves_to_model(choice: PluginChoice | None) -> bool:
 
 
 def of_model(choice: PluginChoice, experts: int | None) -> PluginChoice:
-    """A selection with a token's `experts` where it leaves them to the model."""
     if not isinstance(choice, Plugin) or not leaves_to_model(choice):
         return choice
     options = dict(choice.options) | {_COPIES: experts or 1}
+    return choice.replace(options=tuple(options.items()))
+
+
+def by_engine(choice: PluginChoice, engine: str) -> PluginChoice:
+    """A selection of measured collectives with a serving engine's own small all-reduces."""
+    if not isinstance(choice, Plugin) or choice.kind != "measured":
+        return choice
+    options = dict(choice.options) | {"engine": engine}
     return choice.replace(options=tuple(options.items()))

@@ -1,12 +1,5 @@
 """Collectives that were measured on the very machine: the file that `yantra calibrate` writes.
 
-    title: Collectives measured on my-node
-    cluster: my-node
-    source: nccl.log
-    collectives: |
-      collective,where,local,most_ranks,points,algorithm,protocol,latency_us,step_us,bytes_per_us,...
-      all_reduce,node,8,8,30,Ring,LL,3.04,0.77,10150,0.041,0.093
-
 A line is a term of `yantra.collectives.terms`, its fit's basis, mean error, and half of the 90 %
 interval as a logarithm. A cluster's file has such lines under `collectives.fits`, and is read too.
 """
@@ -64,8 +57,6 @@ Fits = dict[tuple[str, str], Fit]
 
 
 class Own(Record):
-    """A file of measured collectives: the machine's name, and the fits as lines."""
-
     title: str
     cluster: str
     source: str

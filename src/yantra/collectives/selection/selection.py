@@ -25,12 +25,11 @@ class Link(NamedTuple):
 
 
 class Group(NamedTuple):
-    """The ranks of a collective: how many, and where they are.
+    """The ranks of a collective.
 
-    `dimensions`: topology name and size of each, innermost first. `whole`: those whose exact
-    product is the group, else None; `lowest`: the innermost in which members differ, None for one
-    member. `local`: members that share all but the innermost: a node, where that is one. `links`:
-    each dimension's; empty if unknown.
+    `dimensions`: topology name and size, innermost first. `whole`: those whose product is the
+    group, else None; `lowest`: the innermost in which members differ. `local`: members in one node.
+    `links`: each dimension's; empty if unknown.
     """
 
     ranks: int

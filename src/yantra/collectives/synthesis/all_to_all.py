@@ -1,7 +1,5 @@
 """The cut bound of an all-to-all: what pairs across a cut send, over what the cut lets out.
 
-Up to 16 devices all cuts are tried, else those around each device and even slices of the ranks.
-
 Source: Leighton and Rao, JACM 46 (1999), for the sparsest cut.
 """
 
@@ -23,7 +21,6 @@ _Set = frozenset[int]
 
 
 def worst_cut(ranks: int, devices: int, links: Sequence[Link]) -> tuple[Fraction, _Set]:
-    """The most pairs of ranks per unit leaving a set that they cross, and the set."""
     sets = (
         _all_sets(ranks, devices, links)
         if devices <= MOST_TRIED

@@ -1,12 +1,8 @@
 """The cut bound: how fast a collective can be on a fabric, whatever its schedule.
 
 What a set of devices must let out over its links' rate; the largest over all sets. Latency is 0,
-and switches may store and multicast. If switches add, ranks send an all-reduce's byte once each
-instead of 2 (n - 1) times: S/B on one switch. Exact, by one largest flow per kind of rank in
-fractions; all-to-alls only for few devices (`all_to_all.py`).
-
-Trade-off: ranks with equal links are looked at once, so two-level fabrics are quick; grids take a
-flow for every rank.
+and switches may store and multicast. Exact, by one largest flow per kind of rank in fractions;
+all-to-alls only for few devices (`all_to_all.py`).
 
 Source: ForestColl (arXiv 2402.06787), all-gather: 1/x* = max |ranks in S| / exit bandwidth of S;
 Edmonds, "Edge-disjoint branchings" (1973), broadcast; Patarasuk and Yuan, "Bandwidth optimal

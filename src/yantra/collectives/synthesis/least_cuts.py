@@ -1,6 +1,4 @@
-"""Least cuts of devices joined by directed links, found by the core and exact: capacities are whole
-numbers of up to 124 bits.
-"""
+"""Least cuts of devices joined by directed links: exact, in whole numbers of up to 124 bits."""
 
 from __future__ import annotations
 
@@ -22,8 +20,6 @@ _MOST_BITS = 120
 
 
 class Columns(NamedTuple):
-    """Links as the core takes them; a capacity is `high` * 2^64 + `low`."""
-
     start: NDArray[np.uint32]
     end: NDArray[np.uint32]
     high: NDArray[np.uint64]
@@ -31,7 +27,6 @@ class Columns(NamedTuple):
 
 
 def whole(rates: Sequence[Fraction]) -> tuple[Fraction, list[int]]:
-    """Rates as whole numbers, and how many units are 1."""
     below = math.lcm(*(rate.denominator for rate in rates))
     units = [rate.numerator * (below // rate.denominator) for rate in rates]
     common = math.gcd(*units)
@@ -39,7 +34,7 @@ def whole(rates: Sequence[Fraction]) -> tuple[Fraction, list[int]]:
 
 
 def columns(links: Sequence[Link], times: int = 1) -> Columns:
-    """The links as columns. Raises UnsupportedError if sums times `times` are too large."""
+    """Raises UnsupportedError if sums times `times` are too large."""
     if (sum(capacity for *_, capacity in links) * times).bit_length() > _MOST_BITS:
         raise UnsupportedError(
             f"the rates of the links need more than {_MOST_BITS} bits together; "
@@ -69,8 +64,6 @@ def gather_cut(ranks: int, devices: int, links: Sequence[Link], sinks: Iterable[
 
 
 class Cut(NamedTuple):
-    """What the links out of a set of devices carry together, and the set."""
-
     exit: int
     inside: frozenset[int]
 

@@ -1,9 +1,6 @@
 """A synthesised collective as an MSCCL program: one thread block for each connection and direction.
 
-Blocks are in one buffer, by number: an all-gather's output, else the input, as in-place calls have
-it. A step waits for the last that wrote its blocks, a write also for reads since; nops carry all
-dependencies but the first. Trade-off: a GPU has fewer thread blocks than this may need. Source:
-docs/reference/msccl.md.
+Trade-off: a GPU has fewer thread blocks than this may need.
 """
 
 from __future__ import annotations

@@ -17,8 +17,6 @@ from yantra.collectives.synthesis.least_cuts import columns, gather_cut, whole
 
 
 class RankLink(NamedTuple):
-    """From, to, how many trees it carries, and its latency in ns, switches included."""
-
     start: int
     end: int
     trees: int
@@ -26,8 +24,6 @@ class RankLink(NamedTuple):
 
 
 class RankGraph(NamedTuple):
-    """The links between ranks; `unit` is the bytes/ns of one tree."""
-
     ranks: int
     links: tuple[RankLink, ...]
     trees: int

@@ -1,8 +1,4 @@
-"""What each rank of a plan does, step by step, and the proof that this performs the collective.
-
-The core plays the steps on sets of ranks summed in each block, even for half a million messages, by
-the laws of `collectives/msccl/proof.py`, which explains what breaks one.
-"""
+"""What each rank of a plan does, step by step, and the proof that this performs the collective."""
 
 from __future__ import annotations
 
@@ -33,7 +29,6 @@ def steps_of(plan: Plan) -> _core.SynthesisedSteps:
 
 
 def wrong_with(plan: Plan, steps: _core.SynthesisedSteps) -> str:
-    """What is not proven of the steps, in words; empty if they perform the plan."""
     return _core.prove_steps(steps, _PROMISES.index(plan.kind)).wrong
 
 

@@ -1,8 +1,6 @@
 """A synthesised collective: who sends which blocks to whom, and when.
 
 A reduce-scatter is an all-gather of the reversed fabric, played backwards.
-
-Trade-off: times become rounds that keep the order of data and links.
 """
 
 from __future__ import annotations
@@ -28,8 +26,6 @@ class Transfer(NamedTuple):
 
 
 class Transfers(NamedTuple):
-    """Transfers as columns, since there may be millions: `blocks` blocks from `first` on."""
-
     start_ns: NDArray[np.float64]
     end_ns: NDArray[np.float64]
     src: NDArray[np.uint32]
@@ -83,7 +79,6 @@ class Plan(NamedTuple):
         return self._replace(kind=Kind.REDUCE_SCATTER, columns=ordered)
 
     def then(self, gather: Plan) -> Plan:
-        """The all-reduce of this reduce-scatter and then an all-gather of as many blocks."""
         end, of = self.time_ns, gather.columns
         later = of._replace(start_ns=of.start_ns + end, end_ns=of.end_ns + end)
         columns = Transfers._make(

@@ -1,8 +1,6 @@
 """Packed trees: an all-gather along trees that fill the links to the cut bound.
 
-A rank's shard is cut among its trees by copies, each part into pieces, one in each slot of time. A
-link carries a piece of each of its trees a slot. With m pieces, trees of at most h links in
-sequence and latency l on each, it takes
+With m pieces, trees of at most h links in sequence and latency l on each, it takes
 
     (m + h - 1) slots of bound / m, and at most h l,
 
@@ -30,8 +28,6 @@ from yantra.collectives.synthesis.transfers import Plan, Transfers
 
 
 class Tree(NamedTuple):
-    """A tree of `copies`: links from the root outwards, each with the number above it."""
-
     root: int
     copies: int
     links: tuple[RankLink, ...]
@@ -71,9 +67,6 @@ class Forest(NamedTuple):
         return slot * (pieces - 1) + max(ways)
 
     def pieces(self, shard_bytes: float, most_messages: int, within: float = 0.01) -> int:
-        """How many pieces come `within` that fraction of the limit; fewer if too many, at least
-        one.
-        """
         most = max(1, most_messages // max(1, self.messages))
         endless = self.time_ns(shard_bytes, 1 << 40)
         wanted = 1

@@ -1,7 +1,5 @@
-"""Systolic arrays: `law` has their cycles in closed form, `layers` the products and convolutions.
-
-`report` follows one layer word by word, to compare with SCALE-Sim. The compute model `systolic`
-puts arrays into a device.
+"""Systolic arrays: `law` has their cycles in closed form, `layers` the products and
+convolutions.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The law of a systolic array: folds, cycles, utilisation and reads of its scratchpads.
 
 A product of M x K by K x N runs in folds: tiles of two dimensions stay, the third streams through.
-Sizes are numbers or columns. Memory never makes it wait. Sources: Samajdar et al., "A systematic
-methodology for characterizing scalability of DNN accelerators using SCALE-Sim", ISPASS 2020;
-SCALE-Sim 3.0.0's cycles, for output stationary R less per fold than the paper's equation 3.
+Sources: Samajdar et al., "A systematic methodology for characterizing scalability of DNN
+accelerators using SCALE-Sim", ISPASS 2020; SCALE-Sim 3.0.0's cycles, for output stationary R less
+per fold than the paper's equation 3.
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ class Array(NamedTuple):
 
 
 class Mapped(NamedTuple):
-    """A product's sizes on the array's rows, its columns, and streamed."""
-
     rows: Any
     columns: Any
     streamed: Any
@@ -40,7 +38,6 @@ def mapped(m: Any, n: Any, k: Any, dataflow: Dataflow) -> Mapped:
 
 
 def folds(m: Any, n: Any, k: Any, array: Array) -> Any:
-    """Tiles of a product: ceil(Sr / R) * ceil(Sc / C)."""
     on = mapped(m, n, k, array.dataflow)
     return up(on.rows, array.rows) * up(on.columns, array.columns)
 
@@ -89,10 +86,8 @@ class ScratchpadReads(NamedTuple):
 
 
 def scratchpad_reads(m: Any, n: Any, k: Any, array: Array) -> ScratchpadReads:
-    """Words between the array and its scratchpads.
-
-    What streams is read for every fold across it; unless outputs stay, partial sums leave once per
-    fold of K.
+    """What streams is read for every fold across it; unless outputs stay, partial sums leave once
+    per fold of K.
     """
     on = mapped(m, n, k, array.dataflow)
     down, across = up(on.rows, array.rows), up(on.columns, array.columns)
@@ -104,7 +99,6 @@ def scratchpad_reads(m: Any, n: Any, k: Any, array: Array) -> ScratchpadReads:
 
 
 def up(whole: Any, part: Any) -> Any:
-    """Ceil(whole / part) of whole numbers or columns of them."""
     return -(-whole // part)
 
 

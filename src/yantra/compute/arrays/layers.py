@@ -1,7 +1,6 @@
 """What an array runs: products of matrices, and convolutions as the products they are.
 
-Every window of the padded input is a row ("im2col"), cut off at the edge. Source: SCALE-Sim 3.0.0,
-a window for every step that begins inside.
+Every window of the padded input is a row ("im2col"), cut off at the edge.
 """
 
 from __future__ import annotations
@@ -33,13 +32,11 @@ class Gemm(Record):
         return self.m * self.k
 
     def inputs(self) -> Words:
-        """The address of each word of the input, M x K."""
         import numpy as np
 
         return np.arange(self.m * self.k, dtype=np.int64).reshape(self.m, self.k)
 
     def weights(self) -> Words:
-        """The address of each word of the weights, K x N."""
         import numpy as np
 
         return np.arange(self.k * self.n, dtype=np.int64).reshape(self.k, self.n)
@@ -84,7 +81,6 @@ class Convolution(Record):
 
     @property
     def different_inputs(self) -> int:
-        """Words of the input in some window; wide strides skip some."""
         down = _covered(self.rows_out, self.height + 2 * self.padding, self.filter_height, self)
         across = _covered(self.columns_out, self.width + 2 * self.padding, self.filter_width, self)
         return down * across * self.channels
@@ -94,10 +90,7 @@ class Convolution(Record):
         return Gemm(m=self.m, n=self.n, k=self.k)
 
     def inputs(self) -> Words:
-        """The address of each word of each window, M x K; NOTHING beyond the edge.
-
-        Windows overlap, so addresses repeat. Padding is stored like the input.
-        """
+        """The address of each word of each window, M x K; NOTHING beyond the edge."""
         import numpy as np
 
         height, width = self.height + 2 * self.padding, self.width + 2 * self.padding
@@ -109,7 +102,6 @@ class Convolution(Record):
         return np.where((row < height) & (column < width), address, NOTHING)
 
     def weights(self) -> Words:
-        """The address of each word of the filters, K x N."""
         return self.gemm().weights()
 
 

@@ -4,10 +4,8 @@ One half is in use while the other is fetched, cyclically in a fixed order of th
 outside brings in halves until it is there, so if use has another order, a small scratchpad fetches
 many times the operand: SCALE-Sim's stalls.
 
-Trade-off: about a million words a second, to compare with SCALE-Sim, not to search. Two habits keep
-counts equal: a wait is charged twice (the clock runs ahead of the fetches by it, until the next
-catch up), and requests count in whole lines of the bandwidth. Source: SCALE-Sim 3.0.0 (read and
-write buffers), observed.
+Trade-off: about a million words a second, to compare with SCALE-Sim, not to search. Source:
+SCALE-Sim 3.0.0 (read and write buffers), observed.
 """
 
 from __future__ import annotations
@@ -31,11 +29,6 @@ _LINK = 1  # cycles of a request to memory
 
 
 def reads_without_waiting(demands: Iterable[Words], size: int) -> int:
-    """Words fetched for demands in this order, with memory always fast enough.
-
-    A scratchpad of `size` words is emptied when the half in use, 50 sets of size // 100 words, is
-    full.
-    """
     capacity = SETS // 2 * (size // SETS)
     held: set[int] = set()
     fetched = 0
@@ -50,11 +43,7 @@ def reads_without_waiting(demands: Iterable[Words], size: int) -> int:
 
 
 class Prefetcher:
-    """A scratchpad of `size` words, filled in the order `fetch` at `bandwidth` words a cycle.
-
-    `fetch` has the operand's words, NOTHING where a tile is empty. `fetched` counts words requested
-    so far.
-    """
+    """`fetched` counts words requested so far."""
 
     def __init__(self, fetch: Words, size: int, bandwidth: int) -> None:
         in_use = -(-size // 2)
@@ -71,7 +60,6 @@ class Prefetcher:
         self.fetched = requests * bandwidth
 
     def wait(self, cycle: int, words: list[int]) -> int:
-        """The wait for words at a cycle; below 0 if they came early."""
         offset = _HIT
         for word in words:
             while not self._holds(word):
@@ -96,8 +84,6 @@ def _places(fetch: Words, per_set: int) -> tuple[dict[int, list[int]], int]:
 
 
 class Writer:
-    """A scratchpad of `size` words for outputs, drained by halves."""
-
     def __init__(self, size: int, bandwidth: int) -> None:
         in_use = -(-size // 2)
         self._size = size
@@ -110,7 +96,6 @@ class Writer:
         self.written = 0
 
     def wait(self, cycle: int, words: int) -> int:
-        """How long the array waits to write words at a cycle."""
         now = cycle
         for _ in range(words):
             self._store()
@@ -139,7 +124,6 @@ class Writer:
             self._begun = 0
 
     def _drain(self) -> int:
-        """Drain a half; return the cycles. Lines count as full, but for the last."""
         self._flush()
         lines = min(-(-self._drained // self._bandwidth), len(self._lines))
         words = [self._lines.popleft() for _ in range(lines)]

@@ -1,8 +1,6 @@
 """One layer on one array, reported as SCALE-Sim reports it: cycles, stalls, reads of both memories.
 
-Without a bandwidth, memory never stalls and cycles are those of `law`; with one, the array stops
-for words that are not there (`prefetch`, also for the trade-off). Source: the reports of SCALE-Sim
-3.0.0, rows in tests/golden/data/scale_sim.csv.
+Source: the reports of SCALE-Sim 3.0.0, rows in tests/golden/data/scale_sim.csv.
 """
 
 from __future__ import annotations
@@ -51,9 +49,7 @@ class Report(Record):
 
 
 def report(layer: Layer, array: Array, buffers: Buffers, bandwidth: int | None = None) -> Report:
-    """Cycles, utilisation and accesses of a layer.
-
-    `bandwidth` is of memory, words per cycle for each of the three scratchpads; None: always
+    """`bandwidth` is of memory, words per cycle for each of the three scratchpads; None: always
     enough. Raises UnsupportedError for layers that read more than MOST_WORDS words.
     """
     size = layer.m, layer.n, layer.k
@@ -170,7 +166,6 @@ def _skewed(tile: Words, before: int, after: int) -> Words:
 
 
 def _stationary(matrix: Words, down: int, across: int, array: Array, streamed: int) -> Words:
-    """A tile that stays: its last row first, then nothing is read."""
     import numpy as np
 
     part = _tile(matrix, across, array.columns)[down * array.rows : (down + 1) * array.rows]
@@ -245,7 +240,6 @@ def _stacked(matrix: Words, width: int) -> Words:
 
 
 def _diagonally(matrix: Words) -> Words:
-    """Words by diagonals from the lower left."""
     import numpy as np
 
     row, column = np.indices(matrix.shape)

@@ -1,8 +1,4 @@
-"""Described devices: a file says what a device is made of, built or not.
-
-From it follow time by tiles (`tiles`), area, power and what a die costs. The compute model
-`described` uses them; `yantra device show` shows one.
-"""
+"""Described devices: a file says what a device is made of, built or not."""
 
 from __future__ import annotations
 

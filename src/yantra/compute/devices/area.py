@@ -1,11 +1,9 @@
 """The area of a die from what is on it: transistors over density, SRAM cells, and interfaces.
 
-Interfaces are measured, and hardly shrink. Trade-off: whole dies to about a tenth, parts rougher.
-Sources: LLMCompass (Zhang et al., ISCA 2024, cost model at commit 2e015fd): transistors of units,
-control and controllers, areas of interfaces and SRAM cells, efficiency of caches by size; register
-files by EMPIRE (Raghavan et al., Microprocessors and Microsystems 2009, at 90 nm), scaled by
-density. Ours: 1.45 million transistors per mm2 at 90 nm, three ports; GA100 comes out 2 % large, a
-die of MI200 5 % small.
+Trade-off: whole dies to about a tenth, parts rougher. Sources: LLMCompass (Zhang et al., ISCA 2024,
+cost model at commit 2e015fd): transistors of units, control and controllers, areas of interfaces
+and SRAM cells, efficiency of caches by size; register files by EMPIRE (Raghavan et al.,
+Microprocessors and Microsystems 2009, at 90 nm), scaled by density.
 """
 
 from __future__ import annotations
@@ -52,10 +50,7 @@ def fpu_transistors(bits: int) -> float:
 
 
 def sram_mm2(size_bytes: int, node: str) -> float:
-    """The area of a buffer: its cells over the share of a cache that is cells.
-
-    That share is known from 4 KiB to 1 MiB; larger buffers are built of 1 MiB ones.
-    """
+    """The area of a buffer: its cells over the share of a cache that is cells."""
     place = max(bisect_right(_CACHE_BYTES, size_bytes) - 1, 0)
     return 8 * size_bytes * _MM2_PER_BIT[node] / _CACHE_EFFICIENCY[place]
 

@@ -1,4 +1,4 @@
-"""A described device in words and as plain values: rates, area, power, cost, three products."""
+"""A described device in words and as plain values."""
 
 from __future__ import annotations
 
@@ -38,7 +38,6 @@ def as_dict(device: Device) -> dict[str, Any]:
 
 
 def report(device: Device) -> str:
-    """A device in words, with a line at the end."""
     told = as_dict(device)
     cost = told["cost"]
     price = "" if cost["die_usd"] is None else f", {cost['die_usd']:.0f} USD each"

@@ -1,9 +1,9 @@
 """What a device draws when all of it works: energy per operation and byte, times the rates.
 
 Dynamic power alone, without leakage, clock trees, links and supply losses, so real devices draw
-more. Energies are of 7 nm throughout. Source: Jouppi et al., "Ten Lessons From Three Generations
-Shaped Google's TPUv4i", ISCA 2021, table 2 (7 nm): multiplication and addition in FP16 and FP32,
-SRAM of 32 KiB and 1 MiB, HBM2 and DDR4 (for HBM2e and DDR5) per 64 bits.
+more. Source: Jouppi et al., "Ten Lessons From Three Generations Shaped Google's TPUv4i", ISCA 2021,
+table 2 (7 nm): multiplication and addition in FP16 and FP32, SRAM of 32 KiB and 1 MiB, HBM2 and
+DDR4 (for HBM2e and DDR5) per 64 bits.
 """
 
 from __future__ import annotations

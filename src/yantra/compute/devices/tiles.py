@@ -1,10 +1,9 @@
 """How long kernels take on a described device: tiles over cores in waves, each level overlapped.
 
-A wave is one tile of a product's result on every core. A tile's next piece loads during the last,
-so it takes the longer of its cycles (law of the arrays) and bytes from the global buffer, or memory
-for what that cannot hold. The best tile counts. Other kernels take the longer of vector operations
-and bytes. Trade-off: few tiles, no conflicts. Sources: Zhang et al., LLMCompass, ISCA 2024, section
-III-B; NVIDIA, "Matrix multiplication background user's guide" (tile and wave quantisation).
+A tile's next piece loads during the last, so it takes the longer of its cycles (law of the arrays)
+and bytes from the global buffer, or memory for what that cannot hold. Trade-off: few tiles, no
+conflicts. Sources: Zhang et al., LLMCompass, ISCA 2024, section III-B; NVIDIA, "Matrix
+multiplication background user's guide" (tile and wave quantisation).
 """
 
 from __future__ import annotations
@@ -32,8 +31,6 @@ _WIDEST_RATIO = 2
 
 
 class Tile(NamedTuple):
-    """A tile of a result, and the piece of K that comes in at once."""
-
     m: int
     n: int
     k: int
@@ -50,15 +47,11 @@ def tile_efficiency(m: Any, n: Any, tile: Tile) -> Any:
 
 
 def wave_efficiency(count: Any, slots: int) -> Any:
-    """The part of all waves' slots that has a tile."""
     return count / (up(count, slots) * slots)
 
 
 def tiles_of(device: Device) -> tuple[Tile, ...]:
-    """Tiles that a core can hold: twice its operands, and sums in registers.
-
-    Sides are powers of two, one at most twice the other.
-    """
+    """Tiles that a core can hold: twice its operands, and sums in registers."""
     registers = device.registers_bytes * device.lanes
     side = 16
     sides = []
@@ -75,7 +68,6 @@ def tiles_of(device: Device) -> tuple[Tile, ...]:
 
 
 def _piece(device: Device, m: int, n: int) -> int:
-    """How much of K fits twice, 0 if too little."""
     sums = m * n * _ACCUMULATOR_BYTES
     if sums > device.registers_bytes * device.lanes:
         return 0

@@ -1,6 +1,5 @@
 """What a described device is made of, and the table that reads and checks its file.
 
-Memory, a global buffer, cores with a local buffer, lanes of one systolic array and one vector unit.
 Trade-off: one clock and one kind of core. Source: Zhang et al., "LLMCompass: Enabling Efficient
 Hardware Design for Large Language Model Inference", ISCA 2024, section III.
 """
@@ -126,9 +125,8 @@ class Device(Record):
         return 2.0 * self.cores * self.lanes * self.vector.fp32 * self.clock_hz
 
     def matrix_rate(self, dtype: str) -> float:
-        """Operations per second of arrays in a type.
-
-        A type they lack runs in the next wider one they have, wider than all on the vector units.
+        """A type they lack runs in the next wider one they have, wider than all on the vector
+        units.
         """
         at = _WIDTHS.index(dtype) if dtype in _WIDTHS else _WIDTHS.index("fp16")
         for wider in _WIDTHS[at:]:

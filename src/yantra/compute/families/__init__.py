@@ -1,7 +1,4 @@
-"""Families of kernels: one file each says how long the kernels of some operator classes take.
-
-For the model `measured`. A new one is a file here, or an entry point of `yantra.kernel_families`.
-"""
+"""Families of kernels: one file each says how long the kernels of some operator classes take."""
 
 from __future__ import annotations
 

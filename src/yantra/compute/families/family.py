@@ -1,8 +1,4 @@
-"""What a family of kernels is: durations for kernels of some operator classes, from tables.
-
-Trade-off: it sees only its own classes, as columns; launch, scaling to another device and intervals
-are shared (here, `machine.py`, `surface.py`).
-"""
+"""What a family of kernels is: durations for kernels of some operator classes, from tables."""
 
 from __future__ import annotations
 
@@ -38,16 +34,17 @@ class Family(ABC):
 
         return np.zeros(len(kernels))
 
+    def octaves(self, kernels: Kernels, machine: Machine) -> Reals:
+        """Octaves from each kernel to the nearest measured one, of sizes and of the device."""
+        return self.beyond(kernels, machine) + machine.octaves()
+
     def has_tables(self, machine: Machine) -> bool:
         """Whether measurements are of the machine's own GPU."""
         return machine.is_own
 
 
 def within(middle_us: Reals, error: Reals | float) -> Estimates:
-    """Estimates in ns of a middle in us and its relative 90 % error.
-
-    From middle / (1 + error) to middle x (1 + error).
-    """
+    """Estimates in ns of a middle in us and its relative 90 % error."""
     middle = middle_us * 1e3
     factor = 1 + error
     return Estimates(middle / factor, middle, middle * factor)

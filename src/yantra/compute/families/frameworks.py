@@ -1,7 +1,7 @@
 """Which measured kernels a framework that serves models runs.
 
-Attention's tables name the framework. Experts' tables name kernels: vLLM's is the Triton one, as
-SGLang's began. Its default for `fp8_block` takes rows in blocks of 64, however few an expert has.
+Experts' tables name kernels: vLLM's is the Triton one, as SGLang's began. Its default for
+`fp8_block` takes rows in blocks of 64, however few an expert has.
 
 Source: vLLM, `model_executor/layers/fused_moe/fused_moe.py`: `get_default_config` (BLOCK_SIZE_M)
 and `moe_align_block_size`.
@@ -43,5 +43,4 @@ def runs(framework: str, kernel: str) -> bool:
 
 
 def least_rows(framework: str, table: str) -> int:
-    """The least rows that an expert with any takes; 1 without padding."""
     return FRAMEWORKS[framework].least_rows.get(table, 1)

@@ -1,17 +1,17 @@
 """Products of matrices: tiles and waves against bytes, corrected by measured products nearby.
 
     tiles(t) = ceil(m / t_m) ceil(n / t_n),  waves = ceil(tiles / units)
-    arithmetic = min over t of waves x 2 t_m t_n (k + fill) / (peak share / units x taper(t))
+    deep     = k / max(units / tiles, 1)^split + fill, each part at least 256
+    arithmetic = min over t of waves x 2 t_m t_n deep / (peak share / units x taper(t))
     traffic    = (w m k + w n k + 2 m n) / (bandwidth x reach)
     time = (arithmetic^p + traffic^p)^(1/p) + launch
 
-Six constants are fitted for a GPU and dtype; a surface over (log2 m, log2 n, log2 k) corrects them.
+Share, reach and launch are fitted for a GPU and dtype, the rest for a dtype, as GPUs left out are
+then 15 % off, not 26 (H200 from B200). A surface over (log2 m, log2 n, log2 k) corrects them.
 
-A weight's gradient is added to a tensor of `accumulated` bytes, read and written (8 bytes a weight
-in fp32), `EXPOSED` of it unhidden. With `quantise` a kernel before each product in 8 or 4 bits
-reads the left operand in 16 bits and writes it; for weights' gradients, which take operands by
-columns, it writes each a second time, and types with one scale for the tensor read it once more for
-the maximum. Both count with the gradient.
+With `quantise` a kernel before each product in 8 or 4 bits reads the left operand in 16 bits and
+writes it; for weights' gradients, which take operands by columns, it writes each a second time, and
+types with one scale for the tensor read it once more for the maximum.
 
 Sources: NVIDIA, "Matrix Multiplication Background User's Guide" (2023), section 4 (tiles and
 waves); AIConfigurator's tables (NOTICE); NVIDIA, Transformer Engine user guide (2025), "FP8 current
@@ -21,6 +21,7 @@ scaling", "MXFP8", "NVFP4" (two layouts of an operand, and the pass for its maxi
 from __future__ import annotations
 
 from functools import cache
+from math import isinf
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -30,6 +31,7 @@ from yantra.base.errors import ConfigError
 from yantra.compute.families.family import Family, within
 from yantra.compute.families.machine import GPUS, SCALED, Gpu, Machine, table
 from yantra.compute.families.surface import (
+    Place,
     Reals,
     interpolated,
     matern,
@@ -42,6 +44,7 @@ from yantra.compute.model import Estimates, Kernels
 
 TILES = ((256, 128), (128, 256), (128, 128), (128, 64), (64, 128), (64, 64), (256, 64), (64, 256))
 _LARGEST = 256 * 128
+_SHALLOW = 256.0
 
 WIDTHS = {"bf16": 2.0, "fp8": 1.0, "fp8_block": 1.0, "nvfp4": 0.5625}
 """Bytes of an operand's element by table; nvfp4 has a scale of 8 bits for each 16."""
@@ -55,8 +58,11 @@ TABLES = {
 _PEAKS = {"fp8_block": "fp8", "nvfp4": "fp4"}
 _ALIKE = {"bf16": "bf16", "fp16": "bf16", "fp8": "fp8", "fp8_block": "fp8", "nvfp4": "fp4"}
 _OTHER_TYPE = 0.2
-_OCTAVE = 0.05
-_MANY = 512
+_OCTAVE = 1.2
+"""Error of an octave over that beside a measured product, of held-out ones."""
+_MANY, _WIDE = 512, 1024
+_NO_TABLE = 1.0
+_HOST = 0.7  # what launches from the host differ by
 _COPY = 0.8
 _CHUNK = 1 << 15
 _BLOCK = 128.0
@@ -75,7 +81,6 @@ weights, 10 % off for 24 grouped products and 8 % for 161 dense ones.
 
 
 def accumulation_us(kernels: Kernels, machine: Machine) -> Reals:
-    """The time to read and write the tensor that a product is added to."""
     moved = 2.0 * kernels.accumulated.astype(np.float64)
     made: Reals = moved * (EXPOSED * 1e6 / machine.memory_bytes_per_s)
     return made
@@ -84,9 +89,7 @@ def accumulation_us(kernels: Kernels, machine: Machine) -> Reals:
 def with_stored_weights(
     middle: Reals, error: Reals, kernels: Kernels, dtype: str, machine: Machine
 ) -> tuple[Reals, Reals]:
-    """Times with weights stored in fewer bits than they are multiplied in.
-
-    Untabulated; times change as their bound does: arithmetic, or bytes with the stored weights
+    """Untabulated; times change as their bound does: arithmetic, or bytes with the stored weights
     (Frantar et al., "MARLIN", 2024, section 3.1).
     """
     is_stored = kernels.stored > 0
@@ -105,7 +108,7 @@ def with_stored_weights(
 
 
 class Constants(NamedTuple):
-    """Fitted for a GPU and dtype: shares of its rates, launch, and how tiles fill."""
+    """Shares of its rates and launch, fitted for a GPU and dtype; the others for a dtype."""
 
     share: float
     reach: float
@@ -113,6 +116,7 @@ class Constants(NamedTuple):
     fill: float
     taper: float
     power: float
+    split: float
 
 
 def formula_us(
@@ -126,17 +130,16 @@ def formula_us(
     units: int,
     width: float,
 ) -> Reals:
-    """The formula's microseconds; sizes broadcast, `width` is bytes of an operand."""
     best: Any = None
-    depth = k + constants.fill
+    deepest = np.maximum(k * (1 / _SHALLOW), 1)
     for rows, columns in TILES:
         tiles = np.ceil(m * (1 / rows)) * np.ceil(n * (1 / columns))
-        waves = np.ceil(tiles * (1 / units))
+        parts = np.clip(units / tiles, 1, deepest) ** constants.split
         taper = (rows * columns / _LARGEST) ** constants.taper
         cost = 2e6 * rows * columns * units / (peak * constants.share * taper)
-        waves *= cost
+        waves = np.ceil(tiles * (1 / units)) * cost * (k / parts + constants.fill)
         best = waves if best is None else np.minimum(best, waves)
-    arithmetic = best * depth
+    arithmetic = best
     traffic = (width * k * (m + n) + 2 * m * n) * (1e6 / (bandwidth * constants.reach))
     both = np.maximum(arithmetic, traffic)
     less = np.minimum(arithmetic, traffic)
@@ -148,7 +151,8 @@ def formula_us(
 class Fitted(NamedTuple):
     """The smooth table of a GPU and dtype: grids over log2 of n, k and m.
 
-    `error` holds for 90 % of products of other sides, below 512 rows and from there on.
+    `error` holds for 90 % of products beside measured ones, by `class_of`. `apart` has the octaves
+    from n and k to the nearest measured.
     """
 
     constants: Constants
@@ -157,17 +161,27 @@ class Fitted(NamedTuple):
     m: Reals
     log_ratio: Reals
     error: Reals
+    apart: Reals
+    launched_us: float
 
     @property
     def usual(self) -> float:
         """The formula's usual error for many rows, on any device."""
         return float(np.median(self.log_ratio[..., self.m >= np.log2(_MANY)]))
 
+    def places(self, m: Reals, n: Reals, k: Reals) -> list[Place]:
+        return [
+            place_on(*pair)
+            for pair in ((self.n, np.log2(n)), (self.k, np.log2(k)), (self.m, np.log2(m)))
+        ]
+
+    def octaves(self, places: list[Place]) -> Reals:
+        beyond = places[0].beyond + places[1].beyond + places[2].beyond
+        return interpolated(self.apart, None, places[:2]) + beyond
+
 
 def covariance(first: tuple[Reals, Reals], second: tuple[Reals, Reals]) -> Reals:
-    """Covariance of the formula's errors for two lists of sides (n, k).
-
-    Near sides err together, less so those of equal n or k; from cross-validation over sides
+    """Near sides err together, less so those of equal n or k; from cross-validation over sides
     (tools/kernel_tables.py).
     """
     apart_n = np.abs(first[0][:, None] - second[0][None])
@@ -185,30 +199,54 @@ MOST = 0.08
 
 
 def smooth(gpu: Gpu, name: str, arrays: Any, chosen: NDArray[np.bool_] | None = None) -> Fitted:
-    """The surface of a table; `chosen` are the sides it may use, all by default."""
     n, k, m = (arrays[key].astype(np.float64) for key in ("n", "k", "m"))
     logs = unpacked(arrays[f"us_{name}"])
     constants = Constants(*(float(value) for value in arrays[f"constants_{name}"]))
-    formula = formula_us(
-        constants, m[None], n[:, None], k[:, None],
-        peak=gpu.peaks[_ALIKE[name]], bandwidth=gpu.memory_bytes_per_s, units=gpu.units,
-        width=WIDTHS[name],
-    )  # fmt: skip
+    formula = _formula_of(gpu, name, constants, m[None], n[:, None], k[:, None])
     known = np.ones(len(n), bool) if chosen is None else chosen
+    launched = is_launched(name, n, k)
+    launched_us = float(np.exp(np.nanmedian(logs[known & launched]))) if launched.any() else 0.0
+    known = known & ~launched
     ratios = (logs - np.log(formula))[known]
     sides = np.log2(n[known]), np.log2(k[known])
-    grid_n, grid_k = np.log2(np.unique(n)), np.log2(np.unique(k))
+    grid_n, grid_k = np.unique(sides[0]), np.unique(sides[1])
     wanted = tuple(part.reshape(-1) for part in np.meshgrid(grid_n, grid_k, indexing="ij"))
     made = regressed(ratios, covariance(sides, sides), covariance(wanted, sides), NOISE)
-    at_grid = formula_us(
-        constants, m[None, None], np.exp2(grid_n)[:, None, None], np.exp2(grid_k)[None, :, None],
+    at_grid = _formula_of(
+        gpu, name, constants, m, np.exp2(grid_n)[:, None, None], np.exp2(grid_k)[None, :, None]
+    )
+    grid = rising(made.reshape(at_grid.shape) + np.log(at_grid), MOST) - np.log(at_grid)
+    octaves = sum(np.abs(w[:, None] - of[None]) for w, of in zip(wanted, sides, strict=True))
+    apart = np.asarray(octaves).min(axis=1).reshape(at_grid.shape[:2])
+    error = arrays.get(f"error_{name}", np.full(CLASSES, 0.15))
+    return Fitted(constants, grid_n, grid_k, np.log2(m), grid, error, apart, launched_us)
+
+
+def is_launched(name: str, n: Reals, k: Reals) -> Any:
+    return (np.minimum(n, k) < _BLOCK) & (name == "fp8_block")
+
+
+CLASSES = 4
+
+
+def stated_error(gpu: Gpu, name: str, octaves: Reals) -> Reals:
+    arrays = table("gemm", gpu.name)
+    n, k, m = (arrays[key].astype(np.float64) for key in ("n", "k", "m"))
+    of = class_of(m[None], n[:, None], k[:, None])
+    made: Reals = arrays[f"error_{name}"][of] * farther(octaves)
+    return made
+
+
+def class_of(m: Reals, n: Reals, k: Reals) -> Any:
+    return (m >= _MANY) * 2 + (np.minimum(n, k) >= _WIDE)
+
+
+def _formula_of(gpu: Gpu, name: str, constants: Constants, m: Reals, n: Reals, k: Reals) -> Reals:
+    return formula_us(
+        constants, m, n, k,
         peak=gpu.peaks[_ALIKE[name]], bandwidth=gpu.memory_bytes_per_s, units=gpu.units,
         width=WIDTHS[name],
     )  # fmt: skip
-    logs = made.reshape(at_grid.shape) + np.log(at_grid)
-    grid = rising(logs, MOST) - np.log(at_grid)
-    error = arrays.get(f"error_{name}", np.full(2, 0.15))
-    return Fitted(constants, grid_n, grid_k, np.log2(m), grid, error)
 
 
 @cache
@@ -221,19 +259,21 @@ def product_us(
     surface: Fitted, m: Reals, n: Reals, k: Reals, *, gpu: Gpu, machine: Machine, name: str,
     peak: float,
 ) -> tuple[Reals, Reals]:  # fmt: skip
-    """Microseconds of products, and octaves outside the table."""
+    """`peak` is the machine's by its data sheet."""
+    kind = kind_of(name)
+    if not isinf(peak) and kind in machine.peaks and not isinf(machine.peaks[kind]):
+        peak = peak * (machine.rate(gpu, kind) / machine.peaks[kind])
     formula = formula_us(
         surface.constants, m, n, k,
         peak=peak, bandwidth=machine.memory_bytes_per_s, units=gpu.units, width=WIDTHS[name],
     )  # fmt: skip
-    places = [
-        place_on(axis, np.log2(size))
-        for axis, size in ((surface.n, n), (surface.k, k), (surface.m, m))
-    ]
-    beyond = places[0].beyond + places[1].beyond + places[2].beyond
+    places = surface.places(m, n, k)
     wrong = interpolated(surface.log_ratio, None, places)
     usual = surface.usual
-    return formula * np.exp(usual + machine.likeness * (wrong - usual)), beyond
+    made = formula * np.exp(usual + machine.likeness_of(gpu) * (wrong - usual))
+    if surface.launched_us:
+        made = np.where(is_launched(name, n, k), surface.launched_us + formula, made)
+    return made, surface.octaves(places)
 
 
 class Gemm(Family):
@@ -253,6 +293,17 @@ class Gemm(Family):
             made = products(part, dtype, machine)
             middle[rows], error[rows] = with_stored_weights(*made, part, dtype, machine)
         return within(middle, error)
+
+    def octaves(self, kernels: Kernels, machine: Machine) -> Reals:
+        made = np.zeros(len(kernels))
+        for code in np.unique(kernels.dtype):
+            rows = kernels.dtype == code
+            name = TABLES.get(kernels.dtypes[int(code)] or "bf16", "bf16")
+            sizes = sizes_of(kernels.take(rows), name)
+            surface = fitted((_known(name, machine) or [_with_table(name)])[0].name, name)
+            of_sizes = surface.octaves(surface.places(*sizes))
+            made[rows] = machine.octaves(kind_of(name)) + of_sizes
+        return made
 
     def beyond(self, kernels: Kernels, machine: Machine) -> Reals:
         """Octaves outside the 16-bit table, whose edges all share."""
@@ -280,18 +331,8 @@ def _products(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, Re
         problem = f"no products of type {dtype}; expected one of {', '.join(TABLES)}"
         raise ConfigError("compute", problem)
     name = TABLES[dtype]
-    peak = machine.peak(_PEAKS.get(dtype, dtype))
-    gpu = machine.gpu
-    has_own = f"us_{name}" in table("gemm", gpu.name)
-    source = gpu if has_own else _with_table(name)
-    surface = fitted(source.name, name)
-    m, n, k = (np.maximum(size, 1).astype(np.float64) for size in sides(kernels))
-    if name == "fp8_block":
-        n = np.maximum(n, _BLOCK)
-    middle, beyond = product_us(surface, m, n, k, gpu=gpu, machine=machine, name=name, peak=peak)
-    error = np.where(m < _MANY, surface.error[0], surface.error[1]) + _OCTAVE * beyond
-    if not machine.is_own or source is not gpu:
-        error += SCALED
+    m, n, k = sizes_of(kernels, name)
+    middle, error = estimated(m, n, k, machine, name, machine.peak(_PEAKS.get(dtype, dtype)))
     if _ALIKE[name] != _PEAKS.get(dtype, dtype) and dtype != "fp16":
         error += _OTHER_TYPE
     middle += accumulation_us(kernels, machine)
@@ -301,16 +342,48 @@ def _products(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, Re
     return middle, error
 
 
+def estimated(
+    m: Reals, n: Reals, k: Reals, machine: Machine, name: str, peak: float
+) -> tuple[Reals, Reals]:
+    known = _known(name, machine)
+    found = known or [_with_table(name)]
+    made = []
+    for gpu in found:
+        surface = fitted(gpu.name, name)
+        units = gpu if known else machine.gpu
+        us, apart = product_us(surface, m, n, k, gpu=units, machine=machine, name=name, peak=peak)
+        thin = (m > np.exp2(surface.m[-1])) & (n < _WIDE)
+        if thin.any():  # a library may compute the transpose
+            turned, _ = product_us(
+                surface, n[thin], m[thin], k[thin],
+                gpu=units, machine=machine, name=name, peak=peak,
+            )  # fmt: skip
+            us[thin] = np.minimum(us[thin], turned)
+        made.append(us)
+    middle = made[0]
+    if len(made) > 1:
+        mean = np.exp(np.mean(np.log(made), axis=0))
+        middle = np.where(is_launched(name, n, k), middle, mean)  # the host of the nearest
+    scaled = SCALED * (machine.octaves(kind_of(name)) + (0 if known else _NO_TABLE))
+    error = np.hypot(surface.error[class_of(m, n, k)] * farther(apart), scaled)
+    return middle, np.where(is_launched(name, n, k), np.maximum(error, _HOST), error)
+
+
+def farther(octaves: Reals) -> Reals:
+    return 1.0 + _OCTAVE * octaves
+
+
+def sizes_of(kernels: Kernels, name: str) -> tuple[Reals, Reals, Reals]:
+    m, n, k = (np.maximum(size, 1).astype(np.float64) for size in sides(kernels))
+    return m, np.maximum(n, _BLOCK) if name == "fp8_block" else n, k
+
+
 MAXIMUM = ("fp8", "nvfp4")
 """Tables of types with one scale for a tensor."""
 
 
 def quantised_bytes(kernels: Kernels, m: Reals, n: Reals, k: Reals, name: str) -> Reals:
-    """Bytes that kernels move to make operands for each product.
-
-    By columns for gradients of weights (m x k by k x n, with k rows of operands), with the maximum;
-    else by rows.
-    """
+    """Bytes that kernels move to make operands for each product."""
     width = WIDTHS[name]
     is_wgrad = np.array([phase == "wgrad" for phase in kernels.phases])[kernels.phase]
     again = width + (2 if name in MAXIMUM else 0)
@@ -319,7 +392,7 @@ def quantised_bytes(kernels: Kernels, m: Reals, n: Reals, k: Reals, name: str) -
 
 
 def sides(kernels: Kernels) -> tuple[Any, Any, Any]:
-    """M, n and k; of a batch, m is of all; without a shape, a cube's."""
+    """M, n and k; without a shape, a cube's."""
     cube = np.rint(np.cbrt(kernels.flops / 2)).astype(np.int64)
     known = (kernels.m > 0) & (kernels.n > 0) & (kernels.k > 0)
     batch = np.maximum(kernels.batch, 1)
@@ -328,6 +401,10 @@ def sides(kernels: Kernels) -> tuple[Any, Any, Any]:
         np.where(known, kernels.n, cube),
         np.where(known, kernels.k, cube),
     )
+
+
+def _known(name: str, machine: Machine) -> list[Gpu]:
+    return [gpu for gpu in machine.sources("gemm") if f"us_{name}" in table("gemm", gpu.name)]
 
 
 def _with_table(name: str) -> Gpu:

@@ -9,16 +9,11 @@ product (n, k) takes the p-norm (p = 3) of
     traffic    = (w (A n k + R k) + 2 R n) / (bandwidth reach)
 
 and a layer both, 2 h (a R + b T + d T k) / bandwidth for moved rows (the last where a kernel has a
-place for each row of all devices), c T k for indices, a little an expert and a launch. A surface
-corrects each kernel's fit: linear in log2 of an expert's rows, between layers by regression over
-sizes. The fastest kernel counts that two fifths of similar layers (weighted by experts a token)
-were measured with. A product's share of its layer is that of its operations. Permutations and
-activation are kernels of their own in traces, so what the layer moves beyond operands is left out,
-down to one dense product of all rows.
+place for each row of all devices), c T k for indices, a little an expert and a launch. The fastest
+kernel counts that two fifths of similar layers (weighted by experts a token) were measured with.
 
 Tables end near a thousand rows an expert; beyond, experts in sequence (`gemm`) are taken where
-faster, as in training frameworks. For 60 grouped products of SimuMax with 512 rows and more they
-are 2 % off in the median, 10 % in the mean, relative to the machine's dense products.
+faster, as in training frameworks.
 
 Tables are of forward passes; gradients follow SimuMax's grouped products (`DGRAD`), those of
 weights plus accumulation. Sources: NOTICE.
@@ -63,7 +58,8 @@ FEW, MANY = 256, 1024
 NOISE = 0.38
 ROWS = np.arange(-8.0, 13.01, 0.5)
 """Points of surfaces: log2 of an expert's average rows."""
-_ERROR, _BACKWARD_ERROR, _OCTAVE, _NO_LAYER = 0.52, 0.25, 0.05, 0.3
+_BACKWARD_ERROR, _OCTAVE, _NO_LAYER = 0.25, 0.05, 0.3
+_IN_SEQUENCE = 0.3
 _POWER = 3.0
 _SPIKE = 0.26
 _MEASURED = 0.4
@@ -109,6 +105,15 @@ class Layer(NamedTuple):
         return Layer(*(part[rows] for part in self))
 
 
+CLASSES = np.array([4.0, 32.0, 256.0])
+"""An expert's rows between the classes of errors."""
+
+
+def class_of(layer: Layer) -> Any:
+    """The class of a layer's error."""
+    return np.searchsorted(CLASSES, layer.rows / layer.experts, side="right")
+
+
 class Load(NamedTuple):
     """The busiest device's rows, its experts' by quantile, experts with any."""
 
@@ -118,10 +123,9 @@ class Load(NamedTuple):
 
 
 def load_of(layer: Layer, *, at_random: bool = False) -> Load:
-    """The busiest device's load, at most every token's rows.
+    """The busiest device's load.
 
-    `at_random`: what is not skewed is not even either; tokens choose their experts by chance, so
-    some experts have none: of E, k of which each of T tokens chooses, E (1 - k/E)^T.
+    `at_random`: of E experts, k of which each of T tokens chooses, E (1 - k/E)^T have none.
     """
     devices = np.maximum(layer.tokens * layer.top_k / np.maximum(layer.rows, 1e-9), 1)
     of = law(layer.tokens * layer.top_k, layer.tokens, layer.experts * devices, layer.skew)
@@ -135,6 +139,11 @@ def load_of(layer: Layer, *, at_random: bool = False) -> Load:
         each = [np.where(chance, share, one) for one in each]
         active = np.where(chance, layer.experts * share, active)
     return Load(rows, each, active)
+
+
+def with_every_expert(layer: Layer) -> Layer:
+    devices = np.maximum(layer.tokens * layer.top_k / np.maximum(layer.rows, 1e-9), 1)
+    return layer._replace(rows=layer.rows * np.minimum(devices, layer.top_k))
 
 
 def moves_us(constants: Constants, layer: Layer, rows: Reals, bandwidth: float) -> Reals:
@@ -171,7 +180,6 @@ def formula_us(
 
 
 def features(layer: Layer) -> Reals:
-    """What layers are compared by: octaves of a weight, its form, experts and top_k."""
     hidden = np.log2(layer.hidden)
     inner = np.log2(layer.inner * layer.gates / 2)
     parts = hidden + inner, hidden - inner, np.log2(layer.experts), inner, np.log2(layer.top_k)
@@ -179,7 +187,6 @@ def features(layer: Layer) -> Reals:
 
 
 def covariance(first: Reals, second: Reals) -> Reals:
-    """Covariance of the formula's errors for two lists of features."""
     apart = np.abs(first[:, None] - second[None])
     size, form, experts, inner, top_k = (apart[..., at] for at in range(5))
     near = matern(size, 4.0) * matern(form, 4.0) * matern(experts, 3.4) * matern(top_k, 1.2)
@@ -189,9 +196,8 @@ def covariance(first: Reals, second: Reals) -> Reals:
 
 
 def measured_near(found: tuple[Surface, ...], near: Reals) -> list[Reals]:
-    """For each kernel, the share of layers like `near` it was measured with.
-
-    Weighted by experts a token, in octaves, as a kernel may suit some routing only.
+    """The share of layers like `near` each kernel was measured with, weighted by experts
+    a token.
     """
     known = np.unique(np.concatenate([surface.features for surface in found]), axis=0)
     weight = matern(np.abs(near[:, None, _TOP_K] - known[None, :, _TOP_K]), 1.0)
@@ -204,15 +210,17 @@ def measured_near(found: tuple[Surface, ...], near: Reals) -> list[Reals]:
 
 
 class Surface(NamedTuple):
-    """A kernel's smooth table: a line over log2 of an expert's rows, by layer and skew."""
+    """A kernel's line over log2 of an expert's rows; with `every`, a device computed all
+    experts.
+    """
 
     constants: Constants
     features: Reals
     log_ratio: Reals
+    every: bool
 
 
 def table_layers(arrays: Any, gates: NDArray[np.float64]) -> Layer:
-    """The layers of a table: skews x configurations x tokens; `gates` by configuration."""
     columns = [column[None, :, None].astype(float) for column in arrays["layers"].T]
     hidden, inner, top_k, experts, tp, ep = columns
     tokens = arrays["tokens"][None, None].astype(float)
@@ -225,13 +233,21 @@ def table_layers(arrays: Any, gates: NDArray[np.float64]) -> Layer:
     return Layer(*(np.broadcast_to(part, shape) for part in whole))
 
 
+@cache
+def _first_layers(gpu: str) -> Layer:
+    arrays = table("moe", gpu)
+    layers = table_layers(arrays, np.full(len(arrays["layers"]), 2.0))
+    return Layer(*(part[0, :, 0] for part in layers))
+
+
 def smooth(
     gpu: Gpu, arrays: Any, at: int, chosen: NDArray[np.bool_] | None = None
 ) -> Surface | None:
-    """A kernel's surface from the chosen layers, None without any."""
     name = str(arrays["variants"][at]).split("|")[0]
     constants = Constants(*(float(one) for one in arrays["constants"][at]))
     layer = table_layers(arrays, arrays["gates"][at].astype(float))
+    every = bool(arrays["every"][at])
+    layer = with_every_expert(layer) if every else layer
     formula = formula_us(
         constants, layer, load_of(layer), peak=gpu.peaks[kind_of(name)],
         bandwidth=gpu.memory_bytes_per_s, units=gpu.units, width=WIDTHS[name],
@@ -244,22 +260,17 @@ def smooth(
     each = np.log2(layer.rows / layer.experts)
     grid = np.stack([_lines(each[:, row], ratio[:, row]) for row in np.flatnonzero(use)])
     first = Layer(*(part[0, use, 0] for part in layer))
-    return Surface(constants, features(first), grid)
+    return Surface(constants, features(first), grid, every)
 
 
 def without_spikes(ratio: Reals) -> Reals:
-    """The table without the slowest, relative to the formula.
-
-    Some kernels were measured with bad tiles, 2 to 10 times as slow as neighbours: those `_SPIKE`
-    times the middle half's range above it, from cross-validation.
-    """
+    """The table without the slowest relative to the formula: kernels measured with bad tiles."""
     quarter, most = np.nanquantile(ratio, (0.25, 0.75))
     made: Reals = np.where(ratio > most + _SPIKE * (most - quarter), np.nan, ratio)
     return made
 
 
 def _lines(each: Reals, ratio: Reals) -> Reals:
-    """A layer's line for each skew; an unmeasured one is the others' mean."""
     made = np.full((len(SKEWS), len(ROWS)), np.nan)
     for skew in range(len(SKEWS)):
         known = np.isfinite(ratio[skew])
@@ -272,7 +283,6 @@ def _lines(each: Reals, ratio: Reals) -> Reals:
 
 @cache
 def surfaces(gpu: str, name: str, framework: str = "") -> tuple[Surface, ...]:
-    """The surfaces of a GPU's kernels of a type: a framework's where it has any, else all."""
     arrays = table("moe", gpu)
     names = [str(one) for one in arrays["variants"]] if arrays else []
     own = [at for at, one in enumerate(names) if one.startswith(f"{name}|")]
@@ -283,28 +293,31 @@ def surfaces(gpu: str, name: str, framework: str = "") -> tuple[Surface, ...]:
 
 
 def fastest_us(
-    found: tuple[Surface, ...], layer: Layer, name: str, gpu: Gpu, machine: Machine
-) -> tuple[Reals, Reals]:
+    found: tuple[Surface, ...], layer: Layer, name: str, gpu: Gpu, machine: Machine,
+    *, as_measured: bool = True,
+) -> tuple[Reals, Reals]:  # fmt: skip
     """Microseconds of the fastest kernels for layers, and of their products alone."""
     near, which = np.unique(features(layer), axis=0, return_inverse=True)
     which = which.reshape(-1)
     best = np.full(len(layer.rows), np.inf)
     alone = np.full(len(layer.rows), np.inf)
-    rows = place_on(ROWS, np.log2(np.maximum(layer.rows / layer.experts, 2.0**-8)))
     power = place_on(np.array(SKEWS, float), layer.skew)
-    load = load_of(layer, at_random=bool(machine.framework))
     bandwidth = machine.memory_bytes_per_s
     shares = measured_near(found, near)
     least = np.minimum(_MEASURED, np.max(shares, axis=0))
+    peak = machine.rate(gpu, kind_of(name))
     for surface, share in zip(found, shares, strict=True):
+        ran = with_every_expert(layer) if surface.every and as_measured else layer
+        load = load_of(ran, at_random=bool(machine.framework))
+        rows = place_on(ROWS, np.log2(np.maximum(ran.rows / ran.experts, 2.0**-8)))
         formula = formula_us(
-            surface.constants, layer, load, peak=machine.peak(kind_of(name)), bandwidth=bandwidth,
-            units=gpu.units, width=WIDTHS[name],
+            surface.constants, ran, load, peak=peak, bandwidth=bandwidth, units=gpu.units,
+            width=WIDTHS[name],
         )  # fmt: skip
         known = covariance(surface.features, surface.features)
         grid = regressed(surface.log_ratio, known, covariance(near, surface.features), NOISE)
         made = formula * np.exp(interpolated(grid, which, [power, rows]))
-        moved = moves_us(surface.constants, layer, load.rows, bandwidth)
+        moved = moves_us(surface.constants, ran, load.rows, bandwidth)
         better = (share >= least)[which] & (made < best)
         best = np.where(better, made, best)
         alone = np.where(better, made * (1 - moved / formula), alone)
@@ -318,7 +331,6 @@ class GroupedGemm(Family):
     subject = "MoE"
 
     def estimate(self, kernels: Kernels, machine: Machine) -> Estimates:
-        """A kernel's share of its layer; without a layer, one product's."""
         middle = np.empty(len(kernels))
         error = np.empty(len(kernels))
         told = (kernels.inner > 0) & (kernels.m > 0) & (kernels.batch > 0)
@@ -331,6 +343,17 @@ class GroupedGemm(Family):
                     made = way(part, dtype, machine)
                     middle[chosen], error[chosen] = with_stored_weights(*made, part, dtype, machine)
         return within(middle, error)
+
+    def octaves(self, kernels: Kernels, machine: Machine) -> Reals:
+        made = np.full(len(kernels), machine.octaves())
+        gpu = with_table("moe", machine.gpu)
+        known = np.unique(features(_first_layers(gpu.name)), axis=0)
+        told = (kernels.inner > 0) & (kernels.m > 0) & (kernels.batch > 0)
+        if told.any():
+            asked = features(layer_of(kernels.take(told))[0])
+            apart = np.abs(asked[:, None, 1:] - known[None, :, 1:])
+            made[told] += apart.sum(axis=2).min(axis=1)
+        return made
 
 
 def _of_products(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, Reals]:
@@ -347,7 +370,9 @@ def _of_layers(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, R
     layer, share = layer_of(kernels)
     if machine.framework:
         layer = _padded(layer, least_rows(machine.framework, name))
-    whole, alone = (part * share for part in fastest_us(found, layer, name, gpu, machine))
+    whole, alone = (
+        part * share for part in fastest_us(found, layer, name, gpu, machine, as_measured=False)
+    )
     wide = ~np.isfinite(whole)
     if wide.any():
         whole[wide] = alone[wide] = _of_products(kernels.take(wide), dtype, machine)[0]
@@ -355,13 +380,15 @@ def _of_layers(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, R
     phases = np.array([{"dgrad": DGRAD}.get(phase, 1.0) for phase in kernels.phases])
     backward = np.array([phase in ("dgrad", "wgrad") for phase in kernels.phases])[kernels.phase]
     each = np.log2(np.maximum(layer.rows / layer.experts, 2.0**-8))
-    error = _ERROR + np.where(backward, _BACKWARD_ERROR, 0) + np.where(wide, _NO_LAYER, 0)
-    error = error + _OCTAVE * np.maximum(each - ROWS[-1], 0) + (0 if machine.is_own else SCALED)
+    error = table("moe", gpu.name)[f"error_{name}"][class_of(layer)]
+    error = np.where(each < np.log2(MANY), error, np.minimum(error, _IN_SEQUENCE))
+    error = error + np.where(backward, _BACKWARD_ERROR, 0) + np.where(wide, _NO_LAYER, 0)
+    error = error + _OCTAVE * np.maximum(each - ROWS[-1], 0)
+    error = np.hypot(error, SCALED * machine.octaves(kind_of(name)))
     return middle * phases[kernels.phase] + accumulation_us(kernels, machine), error
 
 
 def _padded(layer: Layer, least: int) -> Layer:
-    """The layer as it runs where each expert on the device takes at least so many rows."""
     more = np.maximum(least * layer.experts / layer.rows, 1) if least > 1 else 1.0
     return layer._replace(rows=layer.rows * more, tokens=layer.tokens * more)
 
@@ -369,10 +396,8 @@ def _padded(layer: Layer, least: int) -> Layer:
 def _products_alone(
     kernels: Kernels, layer: Layer, dtype: str, machine: Machine, whole: Reals, alone: Reals
 ) -> Reals:
-    """Microseconds of the products, of `whole` layers less what they move.
-
-    Below `FEW` rows an expert by the formula, at least one dense product of all rows. From `MANY`
-    on, at most experts in sequence; between, in proportion.
+    """Microseconds of the products: below `FEW` rows an expert by the formula, from `MANY` on at
+    most experts in sequence; between, in proportion.
     """
     nothing = np.zeros_like(kernels.accumulated)
     single = kernels.replace(batch=np.ones_like(kernels.batch), accumulated=nothing)
@@ -395,11 +420,7 @@ def _joined(single: Kernels, kernels: Kernels) -> Kernels:
 
 
 def layer_of(kernels: Kernels) -> tuple[Layer, Reals]:
-    """The layers that products belong to, and each one's share of the operations.
-
-    Two sizes of a product are its weight's; the width between products is one of them, or half of
-    it where the first makes two halves.
-    """
+    """The layers that products belong to, and each one's share of the operations."""
     names = [kernels.phases[int(code)] for code in range(len(kernels.phases))]
     is_wgrad = np.array([name == "wgrad" for name in names])[kernels.phase]
     rows_each = np.where(is_wgrad, kernels.k, kernels.m).astype(float)

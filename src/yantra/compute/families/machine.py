@@ -1,15 +1,16 @@
 """Which tables a device is estimated by, and how far it is from the GPU they were measured on.
 
-Without its own it takes the nearest GPU's: times follow the ratio of peaks or bandwidths, whichever
-bounds; launches stay. Corrections fade with distance (`Machine.likeness`), and intervals widen by
-`SCALED`. A what-if changes rates alone, so times follow the formula.
+Without its own it takes the nearest GPU's, or the mean of all alike: times follow the ratio of
+bandwidths, and of peaks as far as measured GPUs of one generation realised it (`Machine.rate`);
+launches stay. Corrections fade with distance (`Machine.likeness`), and intervals widen with it
+(`Machine.octaves`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from math import inf, isinf, log
+from math import inf, isinf, log, log2
 from typing import Any, NamedTuple
 
 from yantra.base.errors import ConfigError, did_you_mean
@@ -18,7 +19,32 @@ LIKE_BF16 = ("bf16", "fp16")
 DTYPES = ("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "int8", "fp4")
 _SAME = 0.01
 SCALED = 0.15
-"""Added to the relative error of a device without tables; from GPUs left out whole."""
+"""Relative error for each octave of `Machine.octaves`; from GPUs left out whole."""
+
+REALISED = {"fp8": 0.6, "fp4": 0.4}
+_REALISED = 0.85
+"""Share of the logarithm of a gain in peak that GPUs of one generation realise, by type.
+
+From B200 and GB200: of 0.25, 0.5, 0.75, 1 the best are between these.
+"""
+
+POWERED = 0.5
+"""Share of the logarithm of a gain in power that they realise: a GB200 has 1.2 times the power of
+a B200 and is 1.09 times as fast.
+"""
+
+ALIKE = 0.9
+"""Likeness from which GPUs are of one generation, by the rates alone."""
+
+NONE = "none"
+"""The `like` of a device of which no GPU is: another maker, or a generation without tables."""
+
+_ACHIEVED = 0.8
+"""Share of the peak that the best bf16 products of GPUs with tables reach: 0.73 to 0.87 (Bekman,
+Machine Learning Engineering Open Book, 2026)."""
+
+_ANOTHER, _FOREIGN = 0.7, 2.0
+"""Octaves to another device of equal rates, of one generation; and of another."""
 
 OF_ANOTHER = "scaled by the data sheets"
 """Ends the title of another GPU's tables."""
@@ -27,8 +53,7 @@ OF_ANOTHER = "scaled by the data sheets"
 class Gpu(NamedTuple):
     """A GPU with tables. Rates are dense, in FLOP/s and B/s; `units` are its multiprocessors.
 
-    Types computed as another have its rate: bf16 as fp16 before Ampere. `source` is where the rates
-    are from.
+    `source` is where the rates are from.
     """
 
     name: str
@@ -36,6 +61,7 @@ class Gpu(NamedTuple):
     units: int
     memory_bytes_per_s: float
     peaks: Mapping[str, float]
+    power_w: float
     source: str
 
 
@@ -60,16 +86,26 @@ _GB200 = {
 GPUS = {
     gpu.name: gpu
     for gpu in (
-        Gpu("a100_sxm", "A100 SXM", 108, 2.039e12, _A100, "NVIDIA A100 data sheet, 80 GB SXM"),
-        Gpu("a100_pcie", "A100 PCIe 40 GB", 108, 1.555e12, _A100, "NVIDIA A100 data sheet, PCIe"),
-        Gpu("v100_pcie", "V100 PCIe", 80, 0.9e12, _V100, "NVIDIA V100 data sheet, PCIe"),
-        Gpu("p100_pcie", "P100 PCIe", 56, 0.732e12, _P100, "NVIDIA P100 data sheet, PCIe 16 GB"),
-        Gpu("t4", "T4", 40, 0.32e12, _T4, "NVIDIA T4 data sheet"),
-        Gpu("p4", "P4", 20, 0.192e12, _P4, "NVIDIA P4 data sheet"),
-        Gpu("h100_sxm", "H100 SXM", 132, 3.35e12, _H100, "NVIDIA H100 white paper V1.04"),
-        Gpu("h200_sxm", "H200 SXM", 132, 4.8e12, _H100, "NVIDIA H200 data sheet"),
-        Gpu("b200_sxm", "B200 SXM", 148, 8e12, _B200, "NVIDIA HGX and DGX B200 data sheets"),
-        Gpu("gb200", "GB200", 152, 8e12, _GB200, "NVIDIA GB200 NVL72 data sheet"),
+        Gpu("a100_sxm", "A100 SXM", 108, 2.039e12, _A100, 400, "NVIDIA A100 data sheet, 80 GB SXM"),
+        Gpu(
+            "a100_pcie",
+            "A100 PCIe 40 GB",
+            108,
+            1.555e12,
+            _A100,
+            250,
+            "NVIDIA A100 data sheet, PCIe",
+        ),
+        Gpu("v100_pcie", "V100 PCIe", 80, 0.9e12, _V100, 250, "NVIDIA V100 data sheet, PCIe"),
+        Gpu(
+            "p100_pcie", "P100 PCIe", 56, 0.732e12, _P100, 250, "NVIDIA P100 data sheet, PCIe 16 GB"
+        ),
+        Gpu("t4", "T4", 40, 0.32e12, _T4, 70, "NVIDIA T4 data sheet"),
+        Gpu("p4", "P4", 20, 0.192e12, _P4, 75, "NVIDIA P4 data sheet"),
+        Gpu("h100_sxm", "H100 SXM", 132, 3.35e12, _H100, 700, "NVIDIA H100 white paper V1.04"),
+        Gpu("h200_sxm", "H200 SXM", 132, 4.8e12, _H100, 700, "NVIDIA H200 data sheet"),
+        Gpu("b200_sxm", "B200 SXM", 148, 8e12, _B200, 1000, "NVIDIA HGX and DGX B200 data sheets"),
+        Gpu("gb200", "GB200", 152, 8e12, _GB200, 1200, "NVIDIA GB200 NVL72 data sheet"),
     )
 }
 
@@ -92,6 +128,17 @@ class Machine(NamedTuple):
     """The real machine's 16-bit peak (0 if not stated) and bandwidth, if rates are a what-if's."""
     framework: str = ""
     """Whose kernels are taken where they were measured; empty for the fastest of all."""
+    sheet: Mapping[str, float] | None = None
+    """The real machine's peaks, if `peaks` are a what-if's."""
+    power_w: float | None = None
+    like: str | None = None
+    """GPU of its generation, `NONE` if no such GPU has tables, None to judge by rates."""
+    achieved: float | None = None
+    """Share of its peaks that its best large products reach."""
+    but: str = ""
+    """GPU whose tables do not count, to judge how others' say what it takes."""
+    attention: str = ""
+    """The library of attention; empty for that of the tables."""
 
     def peak(self, dtype: str) -> float:
         """The peak of a dtype; ConfigError if the device has none."""
@@ -101,29 +148,85 @@ class Machine(NamedTuple):
             raise ConfigError("compute", problem + did_you_mean(dtype, self.peaks))
         return known
 
+    def likeness_of(self, gpu: Gpu) -> float:
+        """How far errors of a formula on a GPU hold here: 1 / (1 + d^4), d the sum of log ratios of
+        the 16-bit peak and of the bandwidth.
+        """
+        return 0.0 if self.like == NONE else 1.0 / (1.0 + self._apart(gpu) ** 4)
+
     @property
     def likeness(self) -> float:
-        """How far errors of a formula on the table's GPU hold here, from 0 to 1.
+        """Likeness of the table's GPU."""
+        return self.likeness_of(self.gpu)
 
-        1 / (1 + d^4), d the sum of log ratios of the 16-bit peak and of the bandwidth, as kernels
-        of one generation behave similarly. H100 and H200 have 0.98, A100 and H100 0.12.
-        """
-        both = [name for name in LIKE_BF16 if name in self.peaks and name in self.gpu.peaks]
+    def _apart(self, gpu: Gpu) -> float:
+        both = [name for name in LIKE_BF16 if name in self.peaks and name in gpu.peaks]
         peak = self.peaks[both[0]] if both else 0.0
         peak, bandwidth = self.stated or (peak, self.memory_bytes_per_s)
-        pairs = [(bandwidth, self.gpu.memory_bytes_per_s)]
-        pairs += [(peak, self.gpu.peaks[name]) for name in both[:1] if peak]
-        apart = sum(abs(log(have / has)) for have, has in pairs if not isinf(have))
-        return 1.0 / (1.0 + apart**4)
+        pairs = [(bandwidth, gpu.memory_bytes_per_s)]
+        pairs += [(peak, gpu.peaks[name]) for name in both[:1] if peak]
+        return sum(abs(log(have / has)) for have, has in pairs if not isinf(have))
+
+    def _gain(self, gpu: Gpu, kind: str) -> float:
+        """The data sheet's peak of a type over a GPU's; 1 where either has none."""
+        stated = (self.sheet or self.peaks).get(kind, inf)
+        return 1.0 if isinf(stated) or kind not in gpu.peaks else stated / gpu.peaks[kind]
+
+    def clock(self, gpu: Gpu) -> float:
+        """How much faster its products are than on a GPU of its generation with less power."""
+        if self.is_own or not self.power_w or self.likeness_of(gpu) < ALIKE:
+            return 1.0
+        return float(max(self.power_w / gpu.power_w, 1.0) ** POWERED)
+
+    def rate(self, gpu: Gpu, kind: str) -> float:
+        """Within a generation a gain is realised in part (`REALISED`), at most that in power, and
+        at least as `clock` has it where the peak is no lower.
+        """
+        peak = self.peak(kind)
+        gain = self._gain(gpu, kind)
+        near = self.likeness_of(gpu)
+        realised = gain ** (1.0 - near * (1.0 - REALISED.get(kind, _REALISED)))
+        if self.power_w and near >= ALIKE and gain > 1 + _SAME:
+            realised = min(realised, max(self.power_w / gpu.power_w, 1.0))
+        if gain > 1 - _SAME:
+            realised = max(realised, self.clock(gpu))
+        if self.like == NONE and self.achieved:
+            realised *= self.achieved / _ACHIEVED
+        return float(peak * realised / gain)
+
+    def octaves(self, kind: str = "bf16") -> float:
+        """Octaves of peaks and bandwidth to the measured GPU; `_ANOTHER` more on another,
+        `_FOREIGN` on one like none.
+        """
+        gain = self._gain(self.gpu, kind)
+        if self.is_own and abs(gain - 1) < _SAME:
+            return 0.0
+        sixteen = self._gain(self.gpu, "bf16" if "bf16" in self.peaks else "fp16")
+        bandwidth = (self.stated or (0, self.memory_bytes_per_s))[1] / self.gpu.memory_bytes_per_s
+        apart = abs(log2(sixteen)) + abs(log2(gain / sixteen))
+        apart += 0.0 if isinf(bandwidth) else abs(log2(bandwidth))
+        return apart + (_FOREIGN if self.like == NONE else 0.0) + _ANOTHER
+
+    def sources(self, family: str) -> tuple[Gpu, ...]:
+        is_what_if = self.stated is not None and not self.like and self._apart(self.gpu) < _SAME
+        if self.is_own or is_what_if:
+            return (self.gpu,)
+        others = (gpu for gpu in GPUS.values() if gpu.name != self.but)
+        alike = [gpu for gpu in others if self.likeness_of(gpu) >= ALIKE]
+        alike.sort(key=lambda gpu: gpu is not self.gpu)
+        return tuple(gpu for gpu in alike if table(family, gpu.name)) or (self.gpu,)
 
     @property
     def title(self) -> str:
         """The tables' name in a summary."""
-        return self.gpu.title if self.is_own else f"{self.gpu.title}, {OF_ANOTHER}"
+        if self.is_own:
+            return self.gpu.title
+        known = " and ".join(gpu.title for gpu in self.sources("gemm"))
+        whose = ", of a device like none measured" if self.like == NONE else ""
+        return f"{known}, {OF_ANOTHER}{whose}"
 
 
 def with_table(family: str, gpu: Gpu) -> Gpu:
-    """The GPU if a family has its table, else the first with one."""
     if table(family, gpu.name):
         return gpu
     return next(other for other in GPUS.values() if table(family, other.name))
@@ -134,8 +237,6 @@ def nearest(
 ) -> Gpu:
     """The GPU with tables of products that is nearest, by the sum of log ratios of peak and
     bandwidth.
-
-    `but` names one that is left out.
     """
 
     def distance(gpu: Gpu) -> float:
@@ -168,15 +269,18 @@ def machine_of(
     alone: bool = False,
     stated_memory: float | None = None,
     framework: str = "",
+    power_w: float | None = None,
+    like: str | None = None,
+    achieved: float | None = None,
+    attention: str = "",
 ) -> Machine:
     """A device's machine: `peak_flops` is of `dtype`, `peaks` those it states of others.
 
-    Without `peaks`, each has `dtype`'s ratio to the table's GPU. With neither GPU nor rates, types
-    that the nearest GPU lacks run at the device's one peak. With stated peaks of `dtype` and
-    `stated_memory`, other rates are a what-if on that machine.
+    With stated peaks of `dtype` and `stated_memory`, other rates are a what-if on that machine.
     """
     meant = (peaks.get(dtype, peak_flops), stated_memory or memory_bytes_per_s)
-    gpu = gpu_named(gpu_name, "gpu") if gpu_name else nearest(*meant, dtype)
+    named = gpu_name or (like if like != NONE else None)
+    gpu = gpu_named(named, "gpu" if gpu_name else "like") if named else nearest(*meant, dtype)
     own = gpu.peaks.get(dtype, gpu.peaks["bf16"])
     if isinf(peak_flops):
         known = dict.fromkeys([*gpu.peaks, *peaks, *(() if gpu_name else DTYPES)], inf)
@@ -189,16 +293,18 @@ def machine_of(
             known = dict.fromkeys(DTYPES, peak_flops) | known
     ratios = [known[name] / gpu.peaks[name] for name in LIKE_BF16 if name in known]
     ratios.append(memory_bytes_per_s / gpu.memory_bytes_per_s)
-    is_own = all(isinf(ratio) or abs(ratio - 1) < _SAME for ratio in ratios)
+    is_own = not like and all(isinf(ratio) or abs(ratio - 1) < _SAME for ratio in ratios)
     name = gpu.title if is_own else "the device"
     usual = next((peaks[name] for name in LIKE_BF16 if name in peaks), 0.0)
     stated = (usual, meant[1]) if stated_memory else None
-    return Machine(gpu, known, memory_bytes_per_s, is_own, name, quantise, alone, stated, framework)
+    return Machine(
+        gpu, known, memory_bytes_per_s, is_own, name, quantise, alone, stated, framework,
+        dict(peaks) or None, power_w, like, achieved, attention=attention,
+    )  # fmt: skip
 
 
 @cache
 def table(family: str, gpu: str) -> Mapping[str, Any]:
-    """A family's table of a GPU, empty where nothing was measured."""
     from importlib.resources import as_file, files
 
     import numpy as np

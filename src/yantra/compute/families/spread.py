@@ -1,12 +1,10 @@
 """How tokens are spread over experts, and how many the busiest device gets.
 
-Evenly, or by a power law x^-a cut at 1 and at 0.8 of all tokens (at 0.01 and 2 with fewer rows than
-experts), by its inverse (Devroye, "Non-uniform random variate generation", 1986, section II.2), as
-the measured layers with a of 1.01 and 1.2. Nothing is drawn: the sum over m experts is taken as
-gamma distributed with equal mean and variance, its quantile by Wilson and Hilferty ("The
-distribution of chi-square", PNAS 1931), the greatest of d as the quantile 1 - e^-g / d, g = 0.5772,
-the mean of Gumbel's law. Within 20 % of drawn means for 32 experts and more, 30 % below for 8.
-Below 101 hundredths, interpolated by logarithm.
+By a power law x^-a (Devroye, "Non-uniform random variate generation", 1986, section II.2); sums
+over experts as gamma distributed (Wilson and Hilferty, PNAS 1931), the greatest of d as the
+quantile 1 - e^-g / d (Gumbel).
+
+Trade-off: within 20 % of drawn means for 32 experts and more, 30 % below for 8.
 """
 
 from __future__ import annotations
@@ -39,7 +37,6 @@ class Law(NamedTuple):
 
 
 def law(rows: Reals, tokens: Reals, experts: Reals, skew: Reals) -> Law:
-    """The law for these rows, tokens and experts, of all devices together."""
     widest = np.where(rows > experts, np.maximum(_WIDEST * tokens, 1.001), _FEW)
     exponent = np.clip(skew, SKEWS[1], SKEWS[-1]) / 100
     return Law(widest, 1 - exponent, np.minimum(skew / SKEWS[1], 1.0))
@@ -52,10 +49,7 @@ def _moment(of: Law, power: int) -> Reals:
 
 
 def busiest(of: Law, on_device: Reals, devices: Reals) -> Reals:
-    """The rows of the busiest of `devices` over the mean; each has `on_device` experts.
-
-    At most the busiest expert's for each, and all rows on one device.
-    """
+    """The rows of the busiest of `devices` over the mean; each has `on_device` experts."""
     mean = _moment(of, 1)
     spread = _moment(of, 2) / mean**2 - 1
     share = on_device / np.maximum(spread * (1 - 1 / np.maximum(devices, 1.001)), 1e-9)
@@ -70,10 +64,7 @@ def busiest(of: Law, on_device: Reals, devices: Reals) -> Reals:
 
 
 def loads(of: Law, on_device: Reals) -> list[Reals]:
-    """The loads of a device's experts over their mean; a single expert has the mean.
-
-    Each of `POINTS` is the mean of as many experts, in the order of their loads.
-    """
+    """The loads of a device's experts over their mean; a single expert has the mean."""
     steep = 1 / of.power + 1
     edges = [((of.widest**of.power - 1) * at / POINTS + 1) ** steep for at in range(POINTS + 1)]
     whole = (edges[-1] - edges[0]) / POINTS

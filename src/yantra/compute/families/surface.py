@@ -1,9 +1,5 @@
 """A measured table made smooth: corrections to a formula at any point, and how far they reach.
 
-The logarithm of measured / formula is linear between log2 of sizes; between keys (sides of a
-weight, heads of an attention) by Gaussian process regression, which falls back to the mean far from
-all.
-
 Source: Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006, algorithm 2.1; a
 product of Matern-3/2 covariances, their eq. 4.17.
 """
@@ -35,7 +31,6 @@ def packed(us: Reals) -> NDArray[np.uint16]:
 
 
 def unpacked(codes: NDArray[np.uint16]) -> Reals:
-    """The natural logarithm of microseconds, NaN where there is none."""
     logs = (codes.astype(np.float64) / _STEPS - _LOWEST) * np.log(2.0)
     known: Reals = np.where(codes == 0, np.nan, logs)
     return known
@@ -72,10 +67,6 @@ def _key(covariance: Reals, across: Reals, noise: float) -> bytes:
 
 
 def regressed(values: Reals, covariance: Reals, across: Reals, noise: float) -> Reals:
-    """`values` (known keys x anything) at the asked keys, by `weights`.
-
-    A key's missing value is the mean of the others.
-    """
     flat = values.reshape(len(values), -1)
     known = np.isfinite(flat)
     count = known.sum(axis=0)
@@ -88,10 +79,7 @@ def regressed(values: Reals, covariance: Reals, across: Reals, noise: float) -> 
 
 
 class Place(NamedTuple):
-    """Where points are on an axis: `part` of the way from `low` to `low` + 1.
-
-    `beyond` is how far outside the axis, in its unit.
-    """
+    """`beyond` is how far outside the axis, in its unit."""
 
     low: Wholes
     part: Reals
@@ -99,7 +87,6 @@ class Place(NamedTuple):
 
 
 def place_on(axis: Reals, points: Reals) -> Place:
-    """Points on a rising axis; those outside are at its end."""
     inside = np.minimum(np.maximum(points, axis[0]), axis[-1])
     low = np.searchsorted(axis, inside, side="right") - 1
     np.minimum(low, len(axis) - 2, out=low)
@@ -109,7 +96,6 @@ def place_on(axis: Reals, points: Reals) -> Place:
 
 
 def interpolated(grid: Reals, first: Wholes | None, places: Sequence[Place]) -> Reals:
-    """The grid at points: `first` along axis 0, `places` on the others."""
     flat = grid.reshape(-1)
     shape = grid.shape
     strides = [int(np.prod(shape[axis + 1 :])) for axis in range(len(shape))]
@@ -123,7 +109,6 @@ def interpolated(grid: Reals, first: Wholes | None, places: Sequence[Place]) -> 
 
 
 def _corner(flat: Reals, start: Wholes, parts: list[Reals], strides: list[int]) -> Reals:
-    """Multilinear interpolation of the cells that begin at `start`."""
     if not parts:
         value: Reals = flat[start]
         return value
@@ -139,7 +124,7 @@ def rising(values: Reals, most: float) -> Reals:
     """Values that fall along no axis: the mean of the largest so far and the least from here on.
 
     The rising function with the least largest error (Barlow et al., "Statistical inference under
-    order restrictions", 1972). Moves above `most` are not made: measurements do fall there.
+    order restrictions", 1972).
     """
     made = values
     for axis in range(values.ndim):

@@ -1,12 +1,6 @@
 """Profiles of machines: kernels measured on the very machine, and what follows for others.
 
-Machines of one name differ by up to a third: clocks, power, libraries. A profile has measured
-kernels from `yantra microbench` or others, as `yantra calibrate` writes it; it corrects the tables
-of the compute model `measured`.
-
-    from yantra.compute import profiles
-
-    profiles.load("simumax-b200").rows
+Machines of one name differ by up to a third: clocks, power, libraries.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
     time = table's time x exp(what measured kernels nearby say it is off by)
 
-at least an empty kernel's. Families without kernels in the profile stay. The interval is that of
-left-out kernels, and includes the tables' far from all.
+at least an empty kernel's.
 """
 
 from __future__ import annotations
@@ -31,8 +30,6 @@ Estimator = Callable[[Kernels], Estimates]
 
 
 class Correction(NamedTuple):
-    """A profile's corrections of families, and an empty kernel's time."""
-
     by_family: tuple[tuple[str, Near], ...]
     launch_ns: float
     slower: float
@@ -65,10 +62,7 @@ def families_of(kernels: Kernels) -> NDArray[np.str_]:
 
 
 def correction_of(profile: Profile, estimate: Estimator, name: str = "profile") -> Correction:
-    """A profile's correction of a table: `estimate` has the table's times of its kernels.
-
-    Raises ConfigError, at the profile's `name`, for another machine's.
-    """
+    """Raises ConfigError, at the profile's `name`, for another machine's."""
     rows = profile.rows
     kernels, us = rows.kernels, rows.us
     tables_ns = np.maximum(estimate(kernels).middle, 1e-9)

@@ -23,7 +23,7 @@ def load(name: Path, *, where: str = "profile", folder: Path = "") -> Profile:
     """A built-in profile by name, or a file of the same form by path.
 
     A path has a `/` or ends in `.yaml`, or in `.csv` for lines alone; it is relative to `folder`.
-    `where` is the field of errors. Raises ConfigError.
+    Raises ConfigError.
     """
     text = os.fspath(name)
     if text.endswith(".csv"):

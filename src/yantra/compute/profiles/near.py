@@ -1,15 +1,11 @@
 """How far measured kernels say that others are off: regression over sizes, class by class.
 
-Of the logarithm of measured / estimated. Similar sizes (in octaves), phase and type err together;
-so do equal operations or bytes, as a clock falling under load slows large kernels. The covariance
-of two kernels is
+Of the logarithm of measured / estimated. The covariance of two kernels is
 
     alike x product of Matern-3/2 (octaves of each size; 4) + 0.3 Matern-3/2 (octaves of work; 6)
 
 with `alike` 1, times 0.7 for another phase, 0.5 for another type, plus 0.02 for the very same
-kernel, which a library may run well or badly. Chosen by leaving out each of 797 kernels of
-SimuMax's B200 and A100: 8.6 and 3.2 % off for products, 9.3 and 1.5 % for attention, 9.2 and 12 %
-for grouped products; nearby choices differ by less than a point.
+kernel, which a library may run well or badly.
 
 Source: Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006, algorithm 2.1, and
 section 5.4.2 for leaving one out.
@@ -40,8 +36,6 @@ _LABELS = {"bf16": "16", "fp16": "16", "": "16", "fp8": "8", "fp8_block": "8", "
 
 
 class Places(NamedTuple):
-    """Where kernels of a class are: octaves of sizes and of work, phase, type, bytes added to."""
-
     sizes: Reals
     work: Reals
     phase: NDArray[np.str_]
@@ -50,10 +44,7 @@ class Places(NamedTuple):
 
 
 class Near(NamedTuple):
-    """What is known of a class: its places, and the regression over them.
-
-    `wide` is the 90 % error of left-out kernels in standard deviations of the regression.
-    """
+    """`wide` is the 90 % error of left-out kernels in standard deviations of the regression."""
 
     places: Places
     inverse: Reals
@@ -110,7 +101,6 @@ def covariance(one: Places, other: Places) -> Reals:
 
 
 def learned(places: Places, log_ratio: Reals) -> Near:
-    """What measured kernels of a class (at least one) say of others."""
     count = len(log_ratio)
     inverse: Reals = np.asarray(np.linalg.inv(covariance(places, places) + NOISE * np.eye(count)))
     mean = float(inverse.sum(axis=0) @ log_ratio / inverse.sum())
@@ -119,7 +109,6 @@ def learned(places: Places, log_ratio: Reals) -> Near:
 
 
 def _wide(inverse: Reals, weights: Reals) -> float:
-    """The 90 % of left-out errors over the deviations stated (their section 5.4.2)."""
     if len(weights) < _LEAST:
         return _FEW * WITHIN_90
     left_out = weights / np.diag(inverse)
@@ -130,8 +119,7 @@ def _wide(inverse: Reals, weights: Reals) -> float:
 def off(near: Near, places: Places) -> tuple[Reals, Reals, Reals]:
     """The logarithm of measured / estimated, its 90 % half-width, and how unknown it is.
 
-    The last is 0 at measured kernels, 1 far from all. Summed row by row, so that the order of
-    kernels does not matter.
+    The last is 0 at measured kernels, 1 far from all.
     """
     across = covariance(places, near.places)
     made = near.mean + (across * near.weights[None]).sum(axis=1)

@@ -9,7 +9,7 @@
     launch,,,,2.4
     host_copy,,,bytes=268435456,4900
 
-`#` begins notes. `op` is an operator class, `phase` that of training, `shape` a trace's sizes
+`op` is an operator class, `phase` that of training, `shape` a trace's sizes
 (`yantra.compute.model.Kernels`), `us` microseconds of one kernel behind others of a stream.
 Attention is causal unless `causal=0`. A `launch` is an empty kernel: none takes less. A `host_copy`
 moves bytes between the device and the host's memory.
@@ -67,12 +67,6 @@ _LONGEST_US = 1e12
 
 
 class Rows(NamedTuple):
-    """Kernels and each one's microseconds.
-
-    `launch_us` of an empty kernel and `host_bytes_per_s` of the fastest copy to or from the host
-    are 0 if not measured; `notes` are the lines that begin with `#`.
-    """
-
     kernels: Kernels
     us: NDArray[np.float64]
     launch_us: float
@@ -90,7 +84,7 @@ class _Line(NamedTuple):
 
 @cache
 def read(text: str, path: str) -> Rows:
-    """The kernels of a text of lines. Raises ConfigError with `path` and the line."""
+    """Raises ConfigError with `path` and the line."""
     lines = list(_lines(text, path))
     alone = [one.us for one in lines if one.op == LAUNCH]
     copies = [one.sizes["bytes"] / one.us * 1e6 for one in lines if one.op == HOST_COPY]
@@ -172,7 +166,6 @@ def _microseconds(text: str, where: str) -> float:
 
 
 def _amounts(line: _Line) -> tuple[int, int]:
-    """The operations and bytes of a kernel, as traces state them."""
     of: Mapping[str, Any] = line.sizes
     batch = of.get("batch") or 1
     if "bytes" in of:

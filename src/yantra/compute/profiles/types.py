@@ -1,7 +1,5 @@
-"""What a profile is: a title, the machine, the source, and measured kernels as lines of text.
-
-Trade-off: kernels are kept as measured, so a profile survives new tables and formulas; each run
-makes its correction anew (a tenth of a second).
+"""What a profile is: a machine's measured kernels as lines of text, not a correction, so it
+survives new tables.
 """
 
 from __future__ import annotations
@@ -16,10 +14,7 @@ if TYPE_CHECKING:
 
 
 class Profile(Record):
-    """Measured kernels of a machine, one a line; `place` is their first line.
-
-    `source` says where they were measured and by whom. `path` is the file, for errors.
-    """
+    """Measured kernels of a machine, one a line; `place` is their first line."""
 
     title: str
     device: str

@@ -1,11 +1,8 @@
-"""The best plans of a model on a cluster: all judged by closed forms, the best simulated exactly.
+"""The best plans of a model on a cluster: closed forms judge all, simulation the best.
 
-A kind of plan is its split, micro-batch and recomputation. Of each kind the best member stands for
-the others, so the answer shows plans that differ in kind. The fastest kinds are simulated; the
-largest error of the closed form among them is a band, and kinds whose closed form is within the
-band of the best are simulated, too, twelve in all. So are all plans of a small space that the band
-leaves near the best, whatever their kind; of a large one the nearest few. A plan whose simulation
-would take too long has the closed form's time, and says so.
+A kind of plan is its split, micro-batch and recomputation. The fastest kinds are simulated; the
+closed form's largest error among them is a band, and kinds within it are simulated too, twelve in
+all. Of a small space all plans within the band are simulated, of a large one the nearest few.
 """
 
 from __future__ import annotations
@@ -25,6 +22,7 @@ from yantra.explore.answers.runner import Runner, Shared
 from yantra.explore.answers.sizes import Neighbour, better_neighbours, within_node
 from yantra.explore.closed_form.closed_form import ClosedForm, Judged
 from yantra.explore.closed_form.machine import Machine
+from yantra.explore.closed_form.on_stack import reserved_on
 from yantra.explore.closed_form.space import FIELDS, GRADIENTS, Columns, PlanSpace
 from yantra.fabric import clusters
 from yantra.fabric.clusters.ownership import Rates
@@ -37,19 +35,18 @@ if TYPE_CHECKING:
 
 FULL = "fp32"
 _SMALL = 2_000  # plans of a space of which all within the band are simulated
-_NEAR = 1.25  # times the memory there is; a plan that needs more is not worth telling of
+_NEAR = 1.25  # times the memory there is: the most a plan may need to be judged
 
 
 class Answer(NamedTuple):
     """What a search on one cluster found.
 
-    `legal` plans were checked, `judged` of them had their time counted: those that need at most
-    a quarter more memory than there is. `error` is the closed form's largest on what was simulated,
-    None where nothing was. `shown` are the fields that say which plan of the space one is. `stack`
-    says at which speeds, `sequence` the tokens of one where they were given. `neighbours` are
-    other numbers of ranks whose best plan is better by closed form. `full_gradients_ns` is the
-    best time of gradients of `FULL` by closed form, None where the space has none that fits. `held`
-    says which fields had one value, what bounds others, and who chooses how collectives run.
+    `judged` of the `legal` plans were timed: those within 1.25 times the memory. `error` is the
+    closed form's largest, None if nothing was simulated. `shown` are the fields that identify a
+    plan. `neighbours` are other numbers of ranks with a better plan by closed form.
+    `full_gradients_ns` is the best time by closed form with gradients of `FULL`, None if none fits.
+    `held` names the fields with one value, the bounds of others, and who chooses collectives.
+    `reserve` says where `reserve_bytes` is from.
     """
 
     cluster: str
@@ -72,6 +69,7 @@ class Answer(NamedTuple):
     neighbours: tuple[Neighbour, ...] = ()
     full_gradients_ns: float | None = None
     held: tuple[str, ...] = ()
+    reserve: str = ""
 
 
 def best_plans(
@@ -86,26 +84,27 @@ def best_plans(
     refined: bool = True,
     others: Mapping[str, tuple[Any, ...]] = MappingProxyType({}),
 ) -> Answer:
-    """Return the best plans of a space on a cluster, the fastest first.
+    """Return the best plans of a space on a cluster, fastest first.
 
-    `shared` is that of an earlier search for the same model and sequence. `stack` says at which
-    speeds, as `yantra run --stack`. Where plans are `refined`, further fields are tried by
-    simulation, and `others` bounds those in `refine.REFINED`.
+    `shared` is from an earlier search for the same model and sequence. If `refined`, simulation
+    tries further fields; `others` bounds those in `refine.REFINED`.
 
-    Raises ConfigError where no plan is legal or the cluster has no such number of ranks, and
-    CapacityError where none fits into the memory of a device.
+    Raises ConfigError if no plan is legal or the cluster has no such number of ranks, CapacityError
+    if none fits.
     """
     machine = cluster if not isinstance(cluster, str) else clusters.load(cluster)
     start = perf_counter()
     space = within_node(space, machine)
     choices = choices_of(space, others)
-    shared = shared or Shared(model, space.sequence, space.adapters)
-    count, columns, judged = _judged(model, machine, space, shared, stack)
+    shared = shared or Shared(model, space.sequence, space.held)
+    every = space.columns(model)
+    machine = reserved_on(machine, stack, every)
+    columns, judged = _judged(model, machine, space, every, shared, stack)
     seconds = perf_counter() - start
     fits = judged.memory_bytes <= machine.usable_bytes
     order = rows_by_kind(columns, judged, fits)
     runner = Runner(model, machine, space, columns, judged, shared, stack, choices)
-    found = runner.all_of(order, top, tell, fits, count <= _SMALL)
+    found = runner.all_of(order, top, tell, fits, len(every["tp"]) <= _SMALL)
     exact = [one for one in found if not one.not_simulated]
     if refined:
         found = runner.refined(found, fits, tell)
@@ -114,7 +113,8 @@ def best_plans(
         cluster=machine.name,
         capacity_bytes=machine.memory_bytes,
         reserve_bytes=machine.reserve_bytes,
-        legal=count,
+        reserve=machine.reserve.source if machine.reserve else "",
+        legal=len(every["tp"]),
         judged=len(fits),
         fitting=int(fits.sum()),
         judged_s=seconds,
@@ -135,10 +135,8 @@ def best_plans(
 
 
 def _judged(
-    model: Any, machine: Cluster, space: PlanSpace, shared: Shared, stack: str
-) -> tuple[int, Columns, Judged]:
-    """Return how many plans are legal, and those near what fits, judged."""
-    every = space.columns(model)
+    model: Any, machine: Cluster, space: PlanSpace, every: Columns, shared: Shared, stack: str
+) -> tuple[Columns, Judged]:
     on = Machine(machine, space.ranks, dtype=space.dtype, stack=stack)
     form = ClosedForm(model, on, space.sequence, shared.works)
     memory = form.memory(every, space.global_batch)
@@ -146,11 +144,10 @@ def _judged(
         raise _none_fits(model, machine, space, every, memory)
     near = memory <= _NEAR * machine.usable_bytes
     columns = {name: column[near] for name, column in every.items()}
-    return len(near), columns, form.judge(columns, space.global_batch, memory[near])
+    return columns, form.judge(columns, space.global_batch, memory[near])
 
 
 def _best_ns(found: list[Ranked], judged: Judged, fits: np.ndarray) -> tuple[float, float]:
-    """Return the least time that was found, and the kernels of the best by closed form, in ns."""
     first = int(np.argmin(np.where(fits, judged.time_ns, np.inf)))
     return min(found[0].time_ns, float(judged.time_ns[first])), float(judged.kernels_ns[first])
 
@@ -163,7 +160,6 @@ def _full_gradients(columns: Columns, judged: Judged, fits: np.ndarray) -> float
 def _lost(
     cluster: Cluster, space: PlanSpace, columns: Columns, judged: Judged, found: list[Ranked]
 ) -> tuple[Lost, ...]:
-    """Return the fastest kinds that would beat the best and do not fit."""
     best = min(one.closed_ns for one in found)
     over = (judged.memory_bytes > cluster.usable_bytes) & (judged.time_ns < best)
     if not over.any():

@@ -1,12 +1,9 @@
 """Break points: at which speed of a part another plan wins, or two trials cost the same.
 
-The best plan of a trial is found on a grid of factors of one rate; where it changes between two of
-them, halving finds the factor to within 0.1 %. Between trials the first objective of the study
-decides; the best value of one falls, or rises, with the factor, so halving finds where they meet.
+The best plan is found on a grid of factors of one rate; halving finds where it changes, to 0.1 %.
+Trials are compared in the study's first objective.
 
-A break point can be confirmed by simulation: of the plans on both sides, the one that wins on a
-side has to be the faster there, 5 % away from the break point. Where two plans are nearly as good
-the closed form cannot say that exactly, so what does not hold there is tried further away.
+Simulation confirms a break point: 5 % away from it, the plan that wins on each side must be faster.
 
 Trade-off: a plan that is best only between two points of the grid can be missed.
 """
@@ -40,7 +37,7 @@ SIMULATED = ("peak", "memory", "links")
 
 
 class Reach(NamedTuple):
-    """A plan and the factors between which it is the best; times in ns at both."""
+    """A plan and the factors between which it is best; times in ns at both."""
 
     low: float
     high: float
@@ -51,10 +48,9 @@ class Reach(NamedTuple):
 
 
 class Confirmed(NamedTuple):
-    """A break point simulated below and above, by a factor `away`: times in ns of both plans.
+    """A break point simulated a factor `away` below and above: times in ns of both plans.
 
-    The plan that is best below comes first. `holds` says whether on each side the plan that should
-    win does; `reason` why that is not known.
+    `holds`: the right plan wins on each side; `reason`: why that is unknown.
     """
 
     factor: float
@@ -65,28 +61,24 @@ class Confirmed(NamedTuple):
 
     @property
     def holds(self) -> bool | None:
-        """Whether the simulation agrees on both sides."""
         if self.below_ns is None or self.above_ns is None:
             return None
         return self.below_ns[0] <= self.below_ns[1] and self.above_ns[1] <= self.above_ns[0]
 
 
 class Even(NamedTuple):
-    """Where two trials break even: the factor, or None and the values of both at either end."""
+    """Where two trials break even: the factor, or None and both values at either end."""
 
     factor: float | None
     ends: tuple[tuple[float, float], tuple[float, float]]
 
 
 class _Varied:
-    """The best plan of a trial at any factor of a rate."""
-
     def __init__(self, plans: Plans, rate: str) -> None:
         self.plans, self.rate = plans, rate
         self._judged: dict[float, tuple[int, float, Plans]] = {}
 
     def at(self, factor: float) -> tuple[int, float, Plans]:
-        """Return the row of the best plan, its time in ns, and all plans there."""
         if factor not in self._judged:
             there = self.plans.at(self.plans.scale.times(self.rate, factor))
             row = there.best()
@@ -97,7 +89,7 @@ class _Varied:
 def plans_by_rate(
     study: Study, number: int, rate: str, low: float, high: float
 ) -> tuple[Reach, ...]:
-    """Return which plan of a trial is best at which factors of a rate, ascending.
+    """Return the best plan of a trial by factor of a rate, ascending.
 
     Raises ConfigError for a rate that the cluster does not have.
     """
@@ -125,7 +117,6 @@ def _varied(study: Study, number: int, rate: str) -> _Varied:
 
 
 def _changes(varied: _Varied, low: float, high: float) -> Iterator[tuple[float, int]]:
-    """Yield the factors between two at which the best plan changes, and the plan from there on."""
     if varied.at(low)[0] == varied.at(high)[0]:
         return
     if high / low < _NEAR:
@@ -137,9 +128,9 @@ def _changes(varied: _Varied, low: float, high: float) -> Iterator[tuple[float, 
 
 
 def confirm(study: Study, number: int, rate: str, reaches: tuple[Reach, ...]) -> list[Confirmed]:
-    """Simulate every break point on both sides.
+    """Simulate both sides of every break point.
 
-    Raises ConfigError for a rate that a simulation does not scale as the closed form does.
+    Raises ConfigError for a rate that a run scales by another law.
     """
     if rate.split()[0] not in SIMULATED:
         problem = "peak, memory or links; latency stands for fixed times of many kinds"
@@ -167,7 +158,6 @@ def _confirm(plans: Plans, rate: str, budget: Budget, below: Reach, above: Reach
 
 
 def _simulated(plans: Plans, budget: Budget, rows: tuple[int, int]) -> tuple[float, float] | str:
-    """Return the times of two plans in ns, or why there are none."""
     space = plans.space
     parts = Machine(
         plans.cluster, space.ranks, plans.scale, dtype=space.dtype, stack=plans.machine.stack
@@ -183,9 +173,9 @@ def _simulated(plans: Plans, budget: Budget, rows: tuple[int, int]) -> tuple[flo
 
 
 def break_even(study: Study, number: int, other: int, rate: str, low: float, high: float) -> Even:
-    """Return the factor of a rate of one trial at which another one is as good.
+    """Return the factor of a rate of one trial at which the other is as good.
 
-    The first objective decides. Raises ConfigError where one of them is not known.
+    Compares the first objective. Raises ConfigError if it is unknown for one.
     """
     varied = _varied(study, number, rate)
     rival = plans_of(study, other)
@@ -217,7 +207,6 @@ def _value(plans: Plans, row: int, number: int) -> float:
 def words(
     study: Study, number: int, rate: str, reaches: tuple[Reach, ...], found: list[Confirmed]
 ) -> Iterator[str]:
-    """Yield which plan is best where, for a terminal, and what the simulations say."""
     yield f"trial {number}: {point_words(study, number)}; the best plan by the factor of {rate}"
     rows = [
         (
@@ -248,7 +237,6 @@ def _said(one: Confirmed) -> str:
 
 
 def even_words(study: Study, pair: tuple[int, int], rate: str, even: Even) -> str:
-    """Return in a line where two trials break even."""
     names = [f"trial {one} ({point_words(study, one)})" for one in pair]
     objective = study.objectives[0]
     if even.factor is not None:

@@ -1,4 +1,4 @@
-"""The causes that a step's time is told by; see `closed_form.Judged`."""
+"""The causes of a step's time; see `closed_form.Judged`."""
 
 from __future__ import annotations
 

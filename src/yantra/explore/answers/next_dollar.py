@@ -1,15 +1,13 @@
 """What the next dollar is best spent on: faster parts, or more of them.
 
-An offer multiplies one rate of a cluster, or the number of its devices, at so much more an hour and
-device. The best plan is found again at each, by the closed form. The most that an offer may cost is
-where a token costs what it costs now:
+An offer multiplies one rate, or the number of devices, at a price an hour and device. The most an
+offer may cost keeps the price of a token:
 
     most = price x (time now / time with it - 1)
 
-and an offer pays if it costs less. Its value is the time that a step becomes shorter by, for each
-dollar an hour that the whole job costs more.
+and an offer pays if it costs less.
 
-Trade-off: offers are looked at one by one; two together may be worth more or less than their sum.
+Trade-off: offers are judged one by one; two together may differ from their sum.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ _OFFER = re.compile(r"(?P<rate>.+?) x(?P<factor>[0-9.]+)(?: (?P<price>\S.*))?")
 
 
 class Offer(NamedTuple):
-    """A rate or `ranks`, its factor, and USD an hour and device more; None: not known."""
+    """A rate or `ranks`, its factor, and the extra USD an hour and device, None if unknown."""
 
     rate: str
     factor: float
@@ -40,10 +38,10 @@ class Offer(NamedTuple):
 
 
 class Worth(NamedTuple):
-    """What an offer gives; times in ns, money in USD an hour and device as there are now.
+    """What an offer gives; times in ns, money in USD an hour and present device.
 
-    `most_usd_per_h` is what it may cost; `value_ns_per_usd` what a step becomes shorter by for each
-    dollar an hour of the whole job; None where a price is not known.
+    `most_usd_per_h` is its break-even price, `value_ns_per_usd` the time saved per dollar an hour
+    of the job; None without prices.
     """
 
     offer: Offer
@@ -56,14 +54,13 @@ class Worth(NamedTuple):
 
     @property
     def pays(self) -> bool | None:
-        """Whether a token costs less with it; None where that is not known."""
         if self.most_usd_per_h is None or self.offer.usd_per_h is None:
             return None
         return self.offer.usd_per_h < self.most_usd_per_h
 
 
 class NextDollar(NamedTuple):
-    """The trial as it is, and the offers, the best first."""
+    """The trial as it is, and the offers, best first."""
 
     trial: int
     time_ns: float
@@ -98,9 +95,9 @@ def _factor(text: str) -> float:
 
 
 def next_dollar(study: Study, number: int, offers: Sequence[Offer] = ()) -> NextDollar:
-    """Say what offers are worth to a trial: those given, or 5 % more of each rate and twice all.
+    """Return the worth of offers to a trial; by default 5 % more of each rate, and twice all.
 
-    Raises ConfigError for a rate that the cluster does not have, and for a trial without a plan.
+    Raises ConfigError for an unknown rate and a trial without a plan.
     """
     plans = plans_of(study, number)
     best = plans.best()
@@ -144,7 +141,6 @@ def _plan(plans: Plans, row: int) -> dict[str, int]:
 
 
 def words(study: Study, answer: NextDollar) -> Iterator[str]:
-    """Yield the answer for a terminal."""
     price = "" if answer.usd_per_h is None else f", {answer.usd_per_h:g} USD/h a device"
     time = format_time(answer.time_ns)
     yield f"trial {answer.trial}: {point_words(study, answer.trial)}, {time} a step{price}"

@@ -1,19 +1,17 @@
-"""How sure the winner of a study is: the probability of each trial to be the best, and to beat it.
+"""The probability of each trial to be the best, and to beat the winner.
 
-Each value is known to within an interval of 90 of 100 cases; its logarithm is taken as normal. Two
-things make it wide (`widths.py`). The interval of the run's estimate, `Result.interval`, is that of
-machine and framework: the trials of one cluster share it, so it changes nothing between them, and
-those of different clusters err by themselves. The error of the closed form is each trial's own.
+The logarithm of each value is normal, with a 90 % interval. Two parts widen it (`widths.py`).
+`Result.interval` is the error of machine and framework: shared by the trials of a cluster,
+independent between clusters. The closed form's error is each trial's own.
 
     P(A beats B) = Phi(ln(B / A) / s)
     s^2 = oA^2 + oB^2 + cA^2 + cB^2; for two of one cluster oA^2 + oB^2 + (cA - cB)^2
     P(A is best) = integral of the density of A times the chance of all others to be above
 
-where o and c are the deviations of a value's own and of its cluster. Where clusters have some, the
-second is counted over draws, always the same ones.
+o and c are the deviations of the value's own and of its cluster.
 
-Trade-off: what is wrong with all clusters alike changes no order either, and counts here as each
-cluster's own, so odds between clusters look more even than they are.
+Trade-off: an error common to all clusters counts as one of each cluster, so odds between clusters
+look too even.
 """
 
 from __future__ import annotations
@@ -38,10 +36,9 @@ _REACH = 8.0
 
 
 class Odds(NamedTuple):
-    """Of one trial: its value, the half-width of its interval, and its chances.
+    """A trial's value, the half-width of its interval, and its chances.
 
-    `best` is the probability to be the best of all, `beats` to be better than the winner; None for
-    the winner itself.
+    `best` is the probability to be best, `beats` to be better than the winner (None for it).
     """
 
     trial: int
@@ -63,12 +60,11 @@ def odds_of(
     within: Mapping[str, float] | None = None,
     stack: str | None = None,
 ) -> tuple[Odds, ...]:
-    """Return the odds of all feasible trials in the first objective, the likeliest first.
+    """Return the odds of all feasible trials in the first objective, likeliest first.
 
-    Intervals are those of the estimates under the stack of each trial, or under a `stack`, a name
-    or a file; at speeds alone under `unknown`. `within` are half-widths
-    of 90 % intervals by cluster, "" for the others, in place of them. Raises ConfigError where
-    nothing is feasible, for a cluster the study does not have and for an unknown stack.
+    Intervals are those of each trial's stack, or of `stack`; at speeds alone, of `unknown`.
+    `within` overrides them: half-widths of 90 % intervals by cluster, "" for the others. Raises
+    ConfigError if nothing is feasible, and for an unknown cluster or stack.
     """
     given = dict(within or {})
     for name in given:
@@ -119,7 +115,6 @@ def _chance(first: float, second: float, one: Width, other: Width) -> float:
 
 
 def _shares(values: np.ndarray, widths: list[Width]) -> np.ndarray:
-    """Return each value's probability to be the least; they sum to 1."""
     own = np.array([one.own for one in widths])
     names = sorted({one.cluster for one in widths if one.of_cluster})
     if not names:
@@ -138,7 +133,7 @@ def _shares(values: np.ndarray, widths: list[Width]) -> np.ndarray:
 
 
 def _best(values: np.ndarray, sigmas: np.ndarray) -> np.ndarray:
-    """Return each value's probability to be the least; they sum to 1."""
+    """Return each value's probability to be the least, for independent errors."""
     if not sigmas.any():
         least = values == values.min()
         shares: np.ndarray = least / least.sum()
@@ -157,7 +152,6 @@ def _best(values: np.ndarray, sigmas: np.ndarray) -> np.ndarray:
 
 
 def words(study: Study, finished: Finished, found: tuple[Odds, ...]) -> Iterator[str]:
-    """Yield the odds for a terminal."""
     rows = []
     for one in found:
         trial = finished.trials[one.trial]

@@ -1,8 +1,6 @@
-"""Plans that fit once activations or the optimizer's state wait in the host's memory.
+"""Plans that fit once activations or optimizer state move to host memory.
 
-Copies to the host hide behind kernels, so such a plan may beat all that fit without: it computes
-less again, or is split into fewer parts. The fastest rows that do not fit are tried, as simulation
-alone says what the copies cost.
+Copies hide behind kernels, so such a plan may beat those that recompute or split more.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ _LOOKED, _TRIES = 6, 2  # rows whose memory is looked at, and plans that fit
 def offloaded(
     rows: Rows, best_ns: float, simulate: FromRow, is_legal: IsLegal, choices: Choices
 ) -> list[Ranked]:
-    """Return plans that are faster than `best_ns` by closed form, and fit with these fields."""
+    """Return plans that fit with these fields, if faster than `best_ns` by closed form."""
     names = [name for name in WAITS if True in choices.get(name, (True,))]
     faster = ~rows.fits & (rows.judged.time_ns < best_ns)
     found: list[Ranked] = []

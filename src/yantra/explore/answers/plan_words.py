@@ -21,16 +21,14 @@ ENDS = ("embedding_as_layer", "loss_as_layer")
 
 
 def also(plan: Plan, shown: Iterable[str]) -> str:
-    """Return the fields that differ from a usual plan and are no column of the answer."""
     told = {*shown, *_OF_THE_JOB, *(ENDS if plan.pp == 1 else ())}
     fields = {name: value for name, value in unusual(plan).items() if name not in told}
     return " ".join(f"{name}={written(value)}" for name, value in fields.items())
 
 
 def unusual(plan: Plan) -> dict[str, Any]:
-    """Return the fields that differ from what a plan of these sizes has by itself, and the sizes.
-
-    With tp a plan has sequence parallelism by itself, so without it that is told.
+    """Return the sizes, and the fields that differ from a plan's own; tp implies sequence
+    parallelism.
     """
     sizes = {name: getattr(plan, name) for name in _DECIDE}
     usual = Plan(**sizes)
@@ -42,7 +40,6 @@ def unusual(plan: Plan) -> dict[str, Any]:
 
 
 def held(space: PlanSpace) -> tuple[str, ...]:
-    """Return what a search held, in words, and what bounds what it did not."""
     moved = [name for name in LEFT_OPEN if getattr(space, name) is None]
     fixed = [
         f"{name} {written(value)}"
@@ -53,7 +50,6 @@ def held(space: PlanSpace) -> tuple[str, ...]:
 
 
 def held_of(collectives: Collectives) -> str:
-    """Return who chooses how collectives run, which no plan does."""
     if collectives.selection is not None:
         return "collectives: algorithms as the library that was measured chooses"
     own = "as many chunks as are best for each"
@@ -62,7 +58,6 @@ def held_of(collectives: Collectives) -> str:
 
 
 def command_of(model: str, plan: Plan, sequence: int | None = None) -> str:
-    """Return the command that writes the workload of a plan."""
     words = [f"yantra workload train --model {model}"]
     if sequence is not None:
         words.append(f"--seq {sequence}")
@@ -77,7 +72,6 @@ def _flag(name: str, value: Any) -> str:
 
 
 def written(value: Any) -> str:
-    """Return a value of a field as a user writes it."""
     if isinstance(value, tuple | list):
         return ",".join(map(str, value))
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,4 +1,4 @@
-"""A plan as a search tells it: its time, memory, cost and causes, or what it lacks."""
+"""A plan as a search reports it: time, memory, cost and causes, or what it lacks."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ KIND = ("tp", "cp", "ep", "pp", "micro_batch", "recompute")
 
 
 class Ranked(NamedTuple):
-    """One simulated plan: times in ns, of the step and by the closed form, and what follows.
+    """One plan: its time in ns, simulated and by closed form, and its figures.
 
-    `not_simulated` says why the time is that of the closed form, and is empty where it is not.
-    `parts_ns` is the closed form's time in the parts of `Judged`, scaled to the simulated time, so
-    that differences of two plans by cause add up to the difference of their times. `sure` has the
-    interval and the chance to win, None where the stack states none. `refined` says that fields
-    without a closed form were changed: `closed_ns` is then that of the plan without.
+    `not_simulated` says why the time is the closed form's, or is empty. `parts_ns` are the closed
+    form's parts (`Judged`), scaled to the simulated time so that differences add up. `sure` is None
+    if the stack states no interval. `refined`: fields without a closed form changed; `closed_ns` is
+    without them.
     """
 
     plan: Plan
@@ -45,12 +44,11 @@ class Ranked(NamedTuple):
 
     @property
     def error(self) -> float:
-        """How far the closed form is off, as a share of the simulated time."""
         return abs(self.closed_ns / self.time_ns - 1)
 
 
 class Lost(NamedTuple):
-    """A plan that would be faster but does not fit: time by closed form in ns, bytes it lacks."""
+    """A faster plan that does not fit: closed form in ns, bytes it lacks."""
 
     plan: Plan
     closed_ns: float
@@ -58,12 +56,10 @@ class Lost(NamedTuple):
 
 
 def kind_of(plan: Plan) -> tuple[Any, ...]:
-    """Return what kind of plan it is."""
     return tuple(getattr(plan, name) for name in KIND)
 
 
 def best_of_kinds(found: Iterable[Ranked]) -> list[Ranked]:
-    """Return the fastest of each kind, the fastest first."""
     best: dict[tuple[Any, ...], Ranked] = {}
     for one in sorted(found, key=lambda one: one.time_ns):
         best.setdefault(kind_of(one.plan), one)
@@ -71,7 +67,6 @@ def best_of_kinds(found: Iterable[Ranked]) -> list[Ranked]:
 
 
 def rows_by_kind(columns: Columns, judged: Judged, among: np.ndarray) -> np.ndarray:
-    """Return the fastest row of each kind among some by closed form, the fastest kind first."""
     rows = np.flatnonzero(among)
     rows = rows[np.argsort(judged.time_ns[rows], kind="stable")]
     code = np.zeros(len(rows), dtype=np.int64)

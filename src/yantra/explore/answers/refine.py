@@ -1,13 +1,11 @@
-"""What plans gain by fields that have no closed form: one is changed, and the step simulated.
+"""What plans gain by fields without a closed form: change one, simulate the step.
 
-A schedule that hides messages or fills the bubble changes which split is best. So each is tried on
-the plans whose time is least without most of what it may hide, as long as such a time would beat
-the best. Then one field after the other is changed from the
-best plans on, and a change kept where the step gets faster, until none helps. A change is tried
-only where what it acts on takes time.
+Schedules that hide messages or fill the bubble change which split is best. Each is tried on the
+plans that would be fastest without what it may hide, while that beats the best. Then the best plans
+climb: one field changes at a time, and a change that makes the step faster stays.
 
-Trade-off: two changes that only help together are not found, unless the closed form has one of
-them; and a schedule's list ends after some tries.
+Trade-off: changes that help only together are missed, unless the closed form has one; schedules end
+after some tries.
 """
 
 from __future__ import annotations
@@ -51,19 +49,19 @@ MOVED = (
 """Columns of a space that are changed with them, within what the space allows."""
 WAITS = ("offload_activations", "offload_optimizer")
 """Fields that say what waits in the host's memory."""
-_EVEN = "even"  # what a user allows of layers of stages
-_LEAST = 5e-4  # a change that gains less is not worth a field to set
-_SHARE = 2e-3  # of the time: what a change acts on must take as much
-_SPLIT = ("tp", "cp", "ep", "pp")  # plans to start from differ in it
-_STARTS, _FAR = 3, 1.02  # plans to start from, and how much slower than the best they may be
-_NODE = 8  # devices of most nodes, within which shards are quick
-_STEPS = (2.5, 6.25, 0.4, 1.6, 0.625)  # between sizes of buckets
-_TRIES, _LOOKED = 4, 8  # plans on which a schedule runs, and legal ones whose memory is looked at
-_KEEP = ("micro_batch", "recompute")  # what activations take hangs on; shards change little
-_WANTED = 64  # of legal ones, where a user allows nothing else
-_PASSES = 1 << 13  # of a pipeline, through its chunks; more take long to simulate
-_FIRST = 1000  # plans looked at for legal ones
-_LEFT = 0.3  # of what a schedule may hide it leaves so much, or the least that it was seen to leave
+_EVEN = "even"
+_LEAST = 5e-4  # the least gain worth a field
+_SHARE = 2e-3  # of the time: the least share of a change's cause
+_SPLIT = ("tp", "cp", "ep", "pp")  # starting plans differ in one
+_STARTS, _FAR = 3, 1.02  # starting plans, and how much slower than the best they may be
+_NODE = 8  # devices of most nodes, where shards are quick
+_STEPS = (2.5, 6.25, 0.4, 1.6, 0.625)  # factors between bucket sizes
+_TRIES, _LOOKED = 4, 8  # plans that run per schedule; legal ones whose memory is checked
+_KEEP = ("micro_batch", "recompute")  # what activations mostly depend on
+_WANTED = 64  # legal plans, where a choice is forced
+_PASSES = 1 << 13  # of all chunks of a pipeline; more are slow to simulate
+_FIRST = 1000  # plans checked for legal ones
+_LEFT = 0.3  # a schedule leaves this share, or the least seen, of what it may hide
 
 _HIDES = {
     "dualpipev": (2, ("communication", "bubble")),
@@ -85,16 +83,16 @@ IsLegal = Callable[[int, Mapping[str, Any]], bool]
 
 
 class Move(NamedTuple):
-    """Fields to change, and the cause of time that the change acts on."""
+    """Fields to change, and the cause of time they act on."""
 
     cause: str
     changes: Mapping[str, Any]
 
 
 def choices_of(space: PlanSpace, given: Mapping[str, Any]) -> Choices:
-    """Return what fields may have: as given, and as the space has it.
+    """Return the values that fields may have: those given, else the space's.
 
-    Raises ConfigError for a field that a search does not change and for a value that none may have.
+    Raises ConfigError for a field that a search does not change and a value none may have.
     """
     for name, values in given.items():
         _check_field(name, name)
@@ -139,7 +137,6 @@ def _check_value(name: str, value: Any) -> None:
 
 
 def forced(choices: Choices) -> dict[str, Any]:
-    """Return fields that must differ from what a plan has by itself; schedules are apart."""
     own = Plan()
     return {
         name: choices[name][0]
@@ -149,7 +146,6 @@ def forced(choices: Choices) -> dict[str, Any]:
 
 
 def is_allowed(plan: Plan, choices: Choices) -> bool:
-    """Return whether the fields that have no closed form are within the choices."""
     return all(
         name not in choices or getattr(plan, name) in choices[name] or _alone(plan, name)
         for name in REFINED
@@ -157,12 +153,11 @@ def is_allowed(plan: Plan, choices: Choices) -> bool:
 
 
 def _alone(plan: Plan, name: str) -> bool:
-    """Return whether a field means nothing: a schedule without a pipeline."""
     return name == "schedule" and plan.pp == 1
 
 
 class Rows(NamedTuple):
-    """The rows of a space: columns, what was judged of them, which fit, and sequences a step."""
+    """The rows of a space: columns, closed form, which fit, and sequences a step."""
 
     columns: Columns
     judged: Judged
@@ -173,10 +168,7 @@ class Rows(NamedTuple):
 def scheduled(
     rows: Rows, best_ns: float, simulate: FromRow, is_legal: IsLegal, choices: Choices
 ) -> list[Ranked]:
-    """Return plans with schedules that have no closed form, if near `best_ns` or faster.
-
-    A schedule in the choices is tried whether it is faster or not.
-    """
+    """Return plans with schedules without a closed form, if near `best_ns` or faster."""
     found: list[Ranked] = []
     names = choices.get("schedule", tuple(_HIDES))
     for name in (one for one in names if one not in ("1f1b", "interleaved")):
@@ -198,7 +190,6 @@ def _on_rows(
     simulate: FromRow,
     is_legal: IsLegal,
 ) -> list[Ranked]:
-    """Return plans with one schedule, tried on the rows where it promises most, below a limit."""
     hidden = _hidden(rows.judged, hides)
     least = rows.judged.time_ns - hidden
     order = np.flatnonzero(_may_be_tried(rows, changes["vpp"]))
@@ -230,7 +221,7 @@ def _on_rows(
 
 
 def _hidden(judged: Judged, hides: tuple[str, ...]) -> np.ndarray:
-    """Return the time of the causes that a schedule may hide; messages only behind kernels."""
+    """Return the time that a schedule may hide; messages only behind kernels."""
     kernels, communication = judged.kernels_ns, judged.communication_ns
     hidden = np.zeros_like(judged.time_ns)
     if "bubble" in hides:
@@ -241,7 +232,6 @@ def _hidden(judged: Judged, hides: tuple[str, ...]) -> np.ndarray:
 
 
 def _may_be_tried(rows: Rows, chunks: int) -> np.ndarray:
-    """Return which rows have one chunk a device, fit, and have few passes to simulate."""
     columns = rows.columns
     passes = rows.batch // (columns["micro_batch"] * columns["dp"]) * columns["pp"] * chunks
     may: np.ndarray = rows.fits & (columns["pp"] > 1) & (columns["vpp"] == 1)
@@ -249,10 +239,7 @@ def _may_be_tried(rows: Rows, chunks: int) -> np.ndarray:
 
 
 def refine(starts: Sequence[Ranked], attempt: Attempt, choices: Choices) -> list[Ranked]:
-    """Return plans that are faster than those they were made of, at most one of each start.
-
-    `starts` are simulated plans, the fastest first.
-    """
+    """Return improved plans, at most one of each start; `starts` are simulated, fastest first."""
     found: list[Ranked] = []
     tried: set[Plan] = {one.plan for one in starts}
     splits: set[tuple[int, ...]] = set()
@@ -272,7 +259,6 @@ def refine(starts: Sequence[Ranked], attempt: Attempt, choices: Choices) -> list
 
 
 def _climbed(start: Ranked, attempt: Attempt, choices: Choices, tried: set[Plan]) -> Ranked:
-    """Return what changes make of a plan; after a first round only causes that gained go on."""
     now, causes = start, set(PARTS)
     while causes:
         gained = set()
@@ -290,12 +276,10 @@ def _climbed(start: Ranked, attempt: Attempt, choices: Choices, tried: set[Plan]
 
 
 def shares(one: Ranked) -> dict[str, float]:
-    """Return what part of the time each cause takes."""
     return {name: part / one.time_ns for name, part in zip(PARTS, one.parts_ns, strict=True)}
 
 
 def changed(plan: Plan, move: Move, choices: Choices) -> Plan | None:
-    """Return a plan with a change; None where that is not among the choices or cannot be."""
     for name, value in move.changes.items():
         if name in choices and value not in choices[name]:
             return None
@@ -306,17 +290,20 @@ def changed(plan: Plan, move: Move, choices: Choices) -> Plan | None:
 
 
 def moves(plan: Plan, share: Mapping[str, float]) -> Iterator[Move]:
-    """Yield the changes worth a try, those that usually gain most first."""
+    """Yield the changes worth a try, the most promising first."""
     if plan.pp > 1 and share["bubble"] > _SHARE:
         yield from _pipelined(plan)
     if share["behind"] > _SHARE:
         yield from _gradients(plan)
     if share["communication"] > _SHARE:
         yield from _within_layers(plan)
+    if plan.cp > 1:
+        # Kinds differ in kernels too: a ring's are smaller, and it adds up their results.
+        yield from (Move("kernels", {"cp_kind": kind}) for kind in CP_KINDS if kind != plan.cp_kind)
     if plan.zero == 3 and share["communication"] + share["behind"] > _SHARE:
         yield from _gathers(plan)
     if plan.pp == 1 and plan.offload_activations and plan.micro_batches > 1:
-        # What waits in the host's memory comes back while further forward passes run.
+        # Offloaded activations return while further forward passes run.
         yield Move("kernels", {"schedule": "gpipe"})
     yield from _memory(plan)
 
@@ -359,17 +346,12 @@ def _shards(plan: Plan, cause: str) -> Iterator[Move]:
 
 
 def _gathers(plan: Plan) -> Iterator[Move]:
-    """Yield changes of what gathers weights within passes, which is their communication."""
     yield from _shards(plan, "communication")
     yield Move("communication", {"prefetch": 2 * plan.prefetch})
     yield Move("communication", {"reshard_after_forward": not plan.reshard_after_forward})
 
 
 def _within_layers(plan: Plan) -> Iterator[Move]:
-    if plan.cp > 1:
-        for kind in CP_KINDS:
-            if kind != plan.cp_kind:
-                yield Move("communication", {"cp_kind": kind})
     if plan.ep > 1:
         yield Move("communication", {"etp": 2 * plan.etp})
         if plan.ep % 2 == 0:
@@ -381,10 +363,6 @@ def _within_layers(plan: Plan) -> Iterator[Move]:
 
 
 def _memory(plan: Plan) -> Iterator[Move]:
-    """Yield changes whose worth is what they do with memory: less computed again, fuller kernels.
-
-    What a schedule without a closed form keeps is not what the search of columns took for it.
-    """
     for name in WAITS:
         if getattr(plan, name):
             yield Move("behind", {name: False})
@@ -395,7 +373,7 @@ def _memory(plan: Plan) -> Iterator[Move]:
     each = plan.global_batch // plan.dp
     for size in (2 * plan.micro_batch, plan.micro_batch // 2):
         if size and each % size == 0:
-            # A single one has no order, so a plan without a pipeline does not name any.
+            # Without a pipeline there is no order to name.
             is_alone = plan.pp == 1 and size == each and plan.schedule != "1f1b"
             usual = {"schedule": "1f1b"} if is_alone else {}
             yield Move("kernels", {"micro_batch": size, **usual})
@@ -406,11 +384,7 @@ def _memory(plan: Plan) -> Iterator[Move]:
 def parts_after(
     before: Sequence[float], time_ns: float, cause: str
 ) -> tuple[float, float, float, float]:
-    """Return the parts of a time: as they were, but for what a change of one cause made of it.
-
-    What the cause gains beyond all it took is taken from the others, so parts stay times. Without a
-    cause all are scaled.
-    """
+    """Return the parts of a time after a change of one cause, else all scaled."""
     parts = dict(zip(PARTS, before, strict=True))
     if cause:
         parts[cause] = max(parts[cause] + time_ns - sum(before), 0.0)

@@ -1,4 +1,4 @@
-"""Simulates plans of a search, with what they cost; steps and events are shared between plans."""
+"""Simulates plans of a search with their cost; plans share steps and events."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from yantra.explore.answers.stages import balanced
 from yantra.explore.answers.sure import sure_of
 from yantra.explore.closed_form.exact import MOST_EVENTS, Budget, Exact
 from yantra.explore.closed_form.on_stack import parts_for
-from yantra.explore.closed_form.passes import NO_ADAPTERS, Adapters, Works
+from yantra.explore.closed_form.passes import USUAL, Works
 from yantra.fabric.clusters.ownership import kwh, rates_of
 from yantra.result.figures import utilisation
 from yantra.result.what_ran import about_of
@@ -43,21 +43,20 @@ if TYPE_CHECKING:
 
 _MOST = 12
 _NEAREST = {True: 96, False: 4}  # of a small space, and of a large one
-_BAND = 0.035  # nine tenths of closed forms are within it; `benchmarks.closed_form_error`
+_BAND = 0.035  # nine in ten closed forms are within it; `benchmarks.closed_form_error`
 _KEPT = 8  # steps, up to 200 MB each for a large model
 _RUNS = 6  # of the fastest kinds, up to 1 GB each
 
 
 class Shared:
-    """What searches for one model on several clusters share: works by plan, and steps."""
+    """What searches for one model share between clusters: works by plan, and steps."""
 
-    def __init__(self, model: Any, sequence: int | None, adapters: Adapters = NO_ADAPTERS) -> None:
+    def __init__(self, model: Any, sequence: int | None, held: Plan = USUAL) -> None:
         self._model, self._sequence = model, sequence
-        self.works = Works(model, sequence or model.sequence, adapters)
+        self.works = Works(model, sequence or model.sequence, held)
         self._steps: dict[Plan, Workload] = {}
 
     def step(self, plan: Plan) -> Workload:
-        """Return the workload of one step; the last ones are kept."""
         if plan not in self._steps:
             while len(self._steps) >= _KEPT:
                 del self._steps[next(iter(self._steps))]
@@ -104,10 +103,6 @@ class Runner:
         fits: np.ndarray,
         small: bool,
     ) -> list[Ranked]:
-        """Simulate the first `top` rows, and further ones within the band of the best.
-
-        `order` has a row of each kind; of each kind the best comes back.
-        """
         seen: set[int] = set()
         found: list[Ranked] = []
         for number, row in enumerate(order):
@@ -134,7 +129,6 @@ class Runner:
         small: bool,
         tell: Callable[[str], None] | None,
     ) -> Iterator[Ranked]:
-        """Simulate plans of any kind that could be better than the best, the likeliest first."""
         exact = [one for one in found if not one.not_simulated]
         if not exact:
             return
@@ -161,10 +155,7 @@ class Runner:
     def refined(
         self, found: list[Ranked], fits: np.ndarray, tell: Callable[[str], None] | None
     ) -> list[Ranked]:
-        """Return the plans of a search, and what further fields make of them, the best of kinds.
-
-        Raises ConfigError where no plan that fits can have what is allowed.
-        """
+        """Return the plans found, and improved by further fields, the best of each kind."""
         exact = best_of_kinds(one for one in found if not one.not_simulated)
         if exact:
             if tell is not None:
@@ -202,25 +193,23 @@ class Runner:
         return self._exact(plan).result
 
     def _other(self, plan: Plan, parts: Sequence[float], cause: str) -> Ranked | None:
-        """Simulate a plan of which only a like one was judged, in these parts."""
         if self.budget.is_spent or any(problems(plan, self._facts, self._sequence)):
             return None
         try:
             return self._simulated(plan, parts, cause)
         except ConfigError:
-            return None  # its schedule or its stages ask for more than the rules of plans say
+            return None  # its schedule or its stages break a rule of their own
 
     def one(self, row: int) -> Ranked | None:
-        """Simulate a row; None if its step needs more memory than the closed form has it."""
         return self._simulated(self.space.plan(self.columns, row, **self._forced), self._parts(row))
 
     def _parts(self, row: int) -> tuple[float, ...]:
         return tuple(float(getattr(self.judged, f"{name}_ns")[row]) for name in PARTS)
 
     def _simulated(self, plan: Plan, parts: Sequence[float], cause: str = "") -> Ranked | None:
-        """Simulate a plan that takes these parts by closed form, or did before a `cause` changed.
+        """Simulate a plan with the closed form's parts, or the parts before a `cause` changed.
 
-        None if it needs more memory than there is.
+        None if it does not fit.
         """
         workload = self.shared.step(plan)
         need = max(workload.peaks().values())
@@ -251,7 +240,6 @@ class Runner:
         )
 
     def _keep(self, run: _Run) -> None:
-        """Keep the fastest run of each of the fastest kinds; others are seldom asked for again."""
         kind = kind_of(run.plan)
         if kind not in self._runs or run.time_ns < self._runs[kind].time_ns:
             self._runs[kind] = run
@@ -259,14 +247,12 @@ class Runner:
             del self._runs[max(self._runs, key=lambda one: self._runs[one].time_ns)]
 
     def _exact(self, plan: Plan, not_simulated: str = "") -> Exact:
-        """Return the run of a plan, made again where it was not kept."""
         kept = self._runs.get(kind_of(plan))
         if kept is not None and kept.plan == plan:
             return kept.exact
         return Budget(0 if not_simulated else MOST_EVENTS).simulate(self._scenario(plan))
 
     def with_sure(self, ranked: list[Ranked]) -> tuple[Ranked, ...]:
-        """Return plans with what is known of how sure they are, the fastest first."""
         if self.parts.get("stack") is None:
             return tuple(ranked)
         exacts = [self._exact(one.plan, one.not_simulated) for one in ranked]

@@ -1,11 +1,10 @@
-"""What a faster part of a cluster would give: elasticities of one plan, and with others allowed.
+"""What a faster part of a cluster gives: elasticities, for one plan and with others allowed.
 
-The elasticity of a rate x is d ln T / d ln x. For a fixed plan it is between -1 and 0, and those of
-all rates sum to -1, since a step whose every rate doubles takes half as long (Euler's theorem).
-Launches, latencies and hand-overs are one rate here, `latency`.
+The elasticity of a rate x is d ln T / d ln x. For a fixed plan each is between -1 and 0 and all sum
+to -1 (Euler's theorem): twice every rate halves the step. Launches, latencies and hand-overs are
+one rate, `latency`.
 
-The slope of a plan says what a little of x gives. With 5 % more or less another plan may win, so
-the best time is found again on both sides.
+The slope is that of a small change of one plan.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from yantra.base.errors import CapacityError
 from yantra.base.text import table
 from yantra.explore.closed_form.closed_form import ClosedForm, Judged
 from yantra.explore.closed_form.machine import Machine
+from yantra.explore.closed_form.on_stack import reserved_on
 from yantra.explore.closed_form.passes import Works
 from yantra.explore.closed_form.scale import Scale
 from yantra.explore.closed_form.space import Columns, PlanSpace
@@ -31,9 +31,9 @@ _CHANGE = 0.05
 
 
 class Sensitivity(NamedTuple):
-    """Of one rate: the elasticity of the best plan; of the best time with 5 % more and 5 % less.
+    """A rate's elasticity for the best plan, and for the best time at 5 % more and 5 % less.
 
-    `other_above` and `other_below` say whether another plan wins there.
+    `other_above`, `other_below`: another plan wins there.
     """
 
     rate: str
@@ -51,15 +51,16 @@ def sensitivities(
     row: int | None = None,
     stack: str = DEFAULT,
 ) -> tuple[Sensitivity, ...]:
-    """Return the sensitivity to each rate, by the closed form, around a row or else the best.
+    """Return the sensitivity to each rate by closed form, around a row or the best.
 
-    What was measured of a `stack` changes with rates by the law of `Machine`.
+    A `stack`'s measurements scale by the law of `Machine`.
 
-    Raises ConfigError where the space has no legal plan, CapacityError where none fits.
+    Raises ConfigError if no plan is legal, CapacityError if none fits.
     """
     columns = space.columns(model)
+    cluster = reserved_on(cluster, stack, columns)
     machine = Machine(cluster, space.ranks, dtype=space.dtype, stack=stack)
-    works = Works(model, space.sequence or model.sequence, space.adapters)
+    works = Works(model, space.sequence or model.sequence, space.held)
 
     def judge(scale: Scale, of: Columns) -> Judged:
         scaled = Machine(
@@ -96,7 +97,6 @@ def sensitivities(
 
 
 def words(found: Sequence[Sensitivity]) -> list[str]:
-    """Return the sensitivities as lines of a table."""
     head = ("rate", "elasticity", "with 5 % more", "with 5 % less")
     rows = [
         (

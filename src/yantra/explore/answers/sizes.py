@@ -1,12 +1,7 @@
-"""How many devices a job gets: the most that a budget or a power pays for, and sizes beside one.
+"""How many devices a job gets: the most that a budget or a power pays for, and sizes near one.
 
-A size is worth a look if it is a product of tp, pp and dp where dp divides the batch; the more such
-products a size has, the more plans. Sizes are judged by closed form alone, so of neighbours the
-answer says only which look better.
-
-Trade-off: a few sizes are judged, and none where the kernels of the best plan, spread over so many
-devices, already take longer. Neighbours are judged on clusters of nodes, and of many ranks where
-collectives are measured: else groups of many shapes are simulated, which takes minutes.
+Trade-off: few sizes are judged, and none where the best plan's kernels, spread over it, already
+take longer.
 """
 
 from __future__ import annotations
@@ -22,6 +17,7 @@ from yantra.chakra import CollectiveType
 from yantra.explore.closed_form.closed_form import ClosedForm
 from yantra.explore.closed_form.machine import Machine
 from yantra.fabric.clusters.ownership import rates_of
+from yantra.workloads.plan.precision import for_machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,12 +26,12 @@ if TYPE_CHECKING:
     from yantra.explore.closed_form.space import PlanSpace
     from yantra.fabric.clusters.types import Cluster
 
-_LEVELS = 2  # dimensions of a cluster whose neighbours are judged: nodes, and a network between
-_MANY = 1024  # ranks, from which groups take long to simulate
-_JUDGED = 4  # sizes of one question
-_NEAR = 0.1  # of a size: how far neighbours are
-_LEAST_OF_BUDGET = 0.6  # of what is paid for, where less cannot be the best use
-_BETTER = 0.01  # by which a neighbour must be faster, or do more for each device
+_LEVELS = 2  # dimensions of a cluster whose neighbours are judged
+_MANY = 1024  # ranks from which groups are slow to simulate
+_JUDGED = 4  # sizes judged for one question
+_NEAR = 0.1  # of a size: the reach of neighbours
+_LEAST_OF_BUDGET = 0.6  # of what is paid for: fewer devices waste it
+_BETTER = 0.01  # by which a neighbour must be faster, or do more per device
 
 
 class Neighbour(NamedTuple):
@@ -48,9 +44,9 @@ class Neighbour(NamedTuple):
 def most_devices(
     cluster: Cluster, usd_per_h: float | None = None, power_w: float | None = None
 ) -> int:
-    """Return how many devices an hourly budget and a power pay for, the building's PUE included.
+    """Return how many devices an hourly budget and a power pay for, with PUE.
 
-    Raises ConfigError where the cluster states no price or power, or not one device is paid for.
+    Raises ConfigError if the cluster states no price or power, or none is paid for.
     """
     rates, most = rates_of(cluster), inf
     if usd_per_h is not None:
@@ -77,9 +73,9 @@ def sized(
     usd_per_h: float | None = None,
     power_w: float | None = None,
 ) -> PlanSpace:
-    """Return a space with the number of ranks that makes the best of a budget, a power, or both.
+    """Return a space with the best number of ranks for a budget, a power, or both.
 
-    Raises ConfigError where they pay for no device, CapacityError where no plan fits on those.
+    Raises ConfigError if they pay for no device, CapacityError if no plan fits.
     """
     most = most_devices(cluster, usd_per_h, power_w)
     bounded = within_node(space, cluster)
@@ -87,7 +83,12 @@ def sized(
 
 
 def within_node(space: PlanSpace, cluster: Cluster) -> PlanSpace:
-    """Return a space whose tensor parallelism stays within a node, unless it says otherwise."""
+    """Return a space whose tp stays within a node, unless it was given.
+
+    Its weights have transposed copies only where the cluster's products need them.
+    """
+    held = for_machine(space.held, any_layout=cluster.any_layout)
+    space = space.replace(transposed_weights=held.transposed_weights)
     if space.most_tp is not None:
         return space
     members = cluster.network[0].members
@@ -97,9 +98,9 @@ def within_node(space: PlanSpace, cluster: Cluster) -> PlanSpace:
 def best_size(
     model: Any, cluster: Cluster, space: PlanSpace, most: int, works: Works, stack: str
 ) -> int:
-    """Return the number of ranks, at most so many, whose best plan is the fastest by closed form.
+    """Return the number of ranks up to `most` whose best plan is fastest by closed form.
 
-    `space.ranks` does not count. Raises CapacityError where none has a plan that fits.
+    Ignores `space.ranks`. Raises CapacityError if no plan fits.
     """
     low = int(most * _LEAST_OF_BUDGET)
     sizes = _sizes(model, cluster, space, max(low, 1), most)
@@ -121,10 +122,7 @@ def better_neighbours(
     stack: str,
     best: tuple[float, float],
 ) -> tuple[Neighbour, ...]:
-    """Return sizes near that of a space that are faster with fewer devices, or do more with each.
-
-    `best` has the time of the best plan of the space by closed form, and of its kernels, in ns.
-    """
+    """Return nearby sizes that are faster with fewer devices or do more with each."""
     time, kernels = best
     ranks = space.ranks
     takes_long = ranks > _MANY and not _is_measured(cluster, ranks, stack)
@@ -144,23 +142,17 @@ def better_neighbours(
 
 
 def _is_measured(cluster: Cluster, ranks: int, stack: str) -> bool:
-    """Return whether collectives of a node take what was measured of them."""
     machine = Machine(cluster, ranks, stack=stack)
     return machine.timed(CollectiveType.ALL_REDUCE, 2, 1) is not None
 
 
 def _wanted(time_ns: float, ranks: int, size: int) -> float:
-    """Return the time that makes a size worth telling of."""
     return time_ns * (1 - _BETTER) * min(ranks / size, 1.0)
 
 
 def best_time(
     model: Any, cluster: Cluster, space: PlanSpace, ranks: int, works: Works, stack: str
 ) -> float:
-    """Return the time of the best plan of a size by closed form, in ns; infinite where none fits.
-
-    Raises ConfigError where the cluster has no such number of ranks.
-    """
     of = space.replace(ranks=ranks)
     try:
         columns = of.columns(model)
@@ -186,7 +178,6 @@ def _sizes(
     high: int,
     wanted: Callable[[int], bool] = lambda size: True,
 ) -> list[int]:
-    """Return sizes between two that have most plans, but for that of the space."""
     counts: dict[int, int] = {}
     node = space.most_tp or 1
     for dp in divisors(space.global_batch):

@@ -1,7 +1,6 @@
-"""Layers moved between the devices of a pipeline, which columns of a space split evenly.
+"""Moves layers between the devices of a pipeline, which columns split evenly.
 
-The device that computes longest gives a layer to the one that computes least, as long as that one
-does not compute longer then than the giver did. Simulation says whether it helps.
+The busiest device gives a layer to the least busy, unless that would become as busy.
 """
 
 from __future__ import annotations
@@ -33,10 +32,7 @@ _STARTS, _FAR, _MOVES = 2, 1.02, 8
 def balanced(
     starts: Sequence[Ranked], attempt: Attempt, choices: Choices, layers: int, result_of: ResultOf
 ) -> list[Ranked]:
-    """Return plans that are faster than those they were made of, by moves of layers.
-
-    `starts` are simulated plans, the fastest first; the model has so many layers.
-    """
+    """Return plans made faster by moving layers; `starts` are simulated, fastest first."""
     near = [one for one in starts if one.time_ns <= starts[0].time_ns * _FAR and one.plan.pp > 1]
     found = []
     for start in near[:_STARTS]:
@@ -53,7 +49,6 @@ def balanced(
 
 
 def _moved(plan: Plan, layers: int, result: Result | None, choices: Choices) -> Plan | None:
-    """Return the plan with one layer moved; None where no move promises anything."""
     if result is None:
         return None
     counts, devices = stages_of(plan, layers)
@@ -71,7 +66,6 @@ def _moved(plan: Plan, layers: int, result: Result | None, choices: Choices) -> 
 
 
 def stages_of(plan: Plan, layers: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the layers of each stage of a legal plan, and the device that has it."""
     route = schedules.get(plan.schedule).stages(plan.pp, plan.vpp).routes[0]
     devices = tuple(device for device, _ in route)
     given = shares(plan, layers, devices)
@@ -83,7 +77,6 @@ def stages_of(plan: Plan, layers: int) -> tuple[tuple[int, ...], tuple[int, ...]
 
 
 def busy_ns(plan: Plan, result: Result) -> np.ndarray:
-    """Return how long each device of the pipeline computes in a step, on average."""
     grid = plan.grid()
     axis = grid.axis(grid.view_of(("pp",)), "pp")
     devices = np.arange(plan.ranks) // axis.stride % axis.size

@@ -1,19 +1,15 @@
-"""How sure a search is of its best plan: the interval of each time, and the chance that it wins.
+"""How sure a search is of its best plan: each time's interval, and the chance that it wins.
 
-A plan's interval is that of its run (`yantra.run.interval`), to the bit, unless two more runs of it
-would take long: then it is what the stack states. Plans of one machine and framework share most of
-an error: kernels of one class are wrong together, and a factor of machine and framework is the same
-for all. So a plan is drawn as
+A plan has the interval of its run (`yantra.run.interval`), or the stack's if two more runs would
+take long. Plans share the errors of kernel classes and of machine and framework. A plan is drawn as
 
     T_i x (sum of share_ic x exp(w_ic z_c)) x exp(o_i n_i)
 
-with one z for each class of kernels (products, attention, the rest) and all plans, and one n for
-each plan: what of the interval its classes leave, in the part that is a plan's own (`OWN`), and the
-error of the closed form where that is all there is. The chance of a plan is the share of draws in
-which it is the least.
+with one z for each class of kernels (products, attention, the rest) and one n for each plan: the
+part `OWN` of what the classes leave, and the closed form's error if there is no run.
 
-Trade-off: the chance is among the plans that are told, and not among all of a space; plans that
-differ little share more than this says, so the chances of such look more even than they are.
+Trade-off: chances are among the plans shown, and similar plans share more than this says, so theirs
+look too even.
 """
 
 from __future__ import annotations
@@ -55,7 +51,7 @@ _ALL_ALIKE = np.array([0.0, 0.0, 1.0])
 
 
 class Sure(NamedTuple):
-    """Of one plan: shares of its time that hold 90 %, and the chance to be the fastest told.
+    """A plan's 90 % interval as shares of its time, and its chance to be fastest.
 
     `rests_on` is what the time rests on, in words.
     """
@@ -73,10 +69,7 @@ class _Drawn(NamedTuple):
 
 
 def sure_of(times_ns: Sequence[float], exacts: Sequence[Exact]) -> list[Sure | None]:
-    """Return how sure the plans of a search are, from their runs; None for a stack that says none.
-
-    A plan without a result has the interval that its stack states.
-    """
+    """Return how sure plans are, from their runs; None if the stack states nothing."""
     if any(not stated_by_stack(exact.model) for exact in exacts):
         return [None] * len(exacts)
     found = [_drawn(exact) for exact in exacts]
@@ -90,7 +83,6 @@ def sure_of(times_ns: Sequence[float], exacts: Sequence[Exact]) -> list[Sure | N
 
 
 def _drawn(exact: Exact) -> _Drawn:
-    """Return what a plan is drawn from; without a short run its classes are not told apart."""
     stated = stated_by_stack(exact.model) / WITHIN_90
     stack = exact.model.scenario.stack
     is_known = stack is not None and (stack.name or "").split(" ")[0] != UNKNOWN

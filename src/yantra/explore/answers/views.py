@@ -1,7 +1,4 @@
-"""The plans of an answer as a table, as a figure with intervals, and as a piece of a notebook.
-
-Trade-off: a figure compares plans by their whole time alone; by cause `words.why` does.
-"""
+"""The plans of an answer as a table, a figure with intervals, and HTML."""
 
 from __future__ import annotations
 
@@ -36,9 +33,9 @@ _NUMBERS: dict[str, Callable[[Ranked], float | None]] = {
 
 
 def table(answer: Answer) -> Table:
-    """Return a row for each plan, the fastest first: its figures, and the fields that tell it.
+    """Return a row for each plan, fastest first: figures and fields.
 
-    Times are in ns, those of the interval missing where the stack states none.
+    Times in ns; no interval if the stack states none.
     """
     ranked = answer.ranked
     columns: dict[str, Column] = {}
@@ -61,7 +58,6 @@ def _fixed(kind: Kind, values: Any) -> Column:
 
 
 def html(answer: Answer) -> str:
-    """Return the plans as a table of HTML with their intervals, and why the others lose."""
     best = answer.ranked[0]
     first = f"{format_time(best.time_ns)} a step at best, on {answer.cluster}"
     return (
@@ -72,7 +68,6 @@ def html(answer: Answer) -> str:
 
 
 def figure(answer: Answer) -> Any:
-    """Return a figure of matplotlib: the time of each plan, with its 90 % interval."""
     names = [_name(one, answer.shown) for one in answer.ranked]
     spans = [
         None if one.sure is None else (one.time_ns * one.sure.low, one.time_ns * one.sure.high)
@@ -82,6 +77,5 @@ def figure(answer: Answer) -> Any:
 
 
 def _name(one: Ranked, shown: Sequence[str]) -> str:
-    """Return a plan in the fields that are not 1 or none."""
     split = split_of(one, shown).items()
     return " ".join(f"{name} {value}" for name, value in split if value not in (1, "none", None))

@@ -1,9 +1,8 @@
-"""Why a study did not choose a plan: every constraint it breaks, or what it loses, by cause.
+"""Why a study did not choose a plan: the constraints it breaks, or the time it loses by cause.
 
-A plan is named by some of its fields, such as `tp=16 pp=4`; the fastest plan that has them and fits
-stands for the others. If no legal plan has them, the other fields are the simplest there are, so
-that only what was named can be at fault. The differences of two plans by cause are those of the
-closed form, and add up to the difference of their times.
+A plan is named by some fields, such as `tp=16 pp=4`; the fastest that has them and fits stands for
+the rest. If no legal plan has them, other fields get their simplest values, so only the named can
+be at fault.
 """
 
 from __future__ import annotations
@@ -48,10 +47,10 @@ _SWITCHED = {"true": True, "false": False}
 
 
 class Why(NamedTuple):
-    """The best plan of a trial and the one that was asked for; times in ns.
+    """The best plan of a trial and the one asked for; times in ns.
 
-    `broken` has every constraint that the other one breaks, with its margin. `differences` are
-    what it takes longer, by cause; None where it is not legal, so that it has no time.
+    `broken` are the constraints the other breaks, with margins. `differences` are its extra time by
+    cause; None if it is not legal.
     """
 
     trial: int
@@ -89,9 +88,9 @@ def read_plan(text: str) -> dict[str, Any]:
 
 
 def winner(study: Study, finished: Finished) -> int:
-    """Return the trial on the front that is best in the first objective.
+    """Return the best trial in the first objective.
 
-    Raises ConfigError where nothing is feasible.
+    Raises ConfigError if none is feasible.
     """
     if not finished.front:
         raise ConfigError("study", "no trial is feasible, so none is best; name one with --trial")
@@ -103,7 +102,7 @@ def winner(study: Study, finished: Finished) -> int:
 def why_not(study: Study, number: int, given: Mapping[str, Any]) -> Why:
     """Say why a trial did not choose the plan with the given fields.
 
-    Raises ConfigError for a value that no plan has, and for a trial without a plan that fits.
+    Raises ConfigError for a value that no plan has, and a trial without a plan that fits.
     """
     plans = plans_of(study, number)
     best = plans.best()
@@ -134,7 +133,6 @@ def why_not(study: Study, number: int, given: Mapping[str, Any]) -> Why:
 
 
 def _having(study: Study, number: int, given: Mapping[str, Any]) -> tuple[Plans, np.ndarray] | None:
-    """Return all plans with the given fields, beyond nodes too, and their rows; None for none."""
     chosen = {name: (value,) for name, value in given.items() if name != "dp"}
     try:
         wide = plans_of(study, number, most_tp=None, **chosen)
@@ -152,7 +150,6 @@ def _row_of(plans: Plans, row: int, given: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _broken(plans: Plans, row: int, most_tp: int | None) -> Iterator[str]:
-    """Yield every constraint that a legal plan breaks, with its margin."""
     tp = int(plans.columns["tp"][row])
     if most_tp is not None and tp > most_tp:
         yield f"tp: {tp} is {tp - most_tp} more than the {most_tp} devices of a node"
@@ -165,7 +162,6 @@ def _broken(plans: Plans, row: int, most_tp: int | None) -> Iterator[str]:
 
 
 def _illegal(plans: Plans, given: Mapping[str, Any]) -> Iterator[str]:
-    """Yield every rule that the fields break, the others being the simplest there are."""
     of: dict[str, Any] = {"tp": 1, "cp": 1, "pp": 1, "ep": 1, "vpp": 1, "micro_batch": 1, **given}
     ranks, split = plans.space.ranks, of["tp"] * of["cp"] * of["pp"]
     dp = of.setdefault("dp", max(ranks // split, 1))
@@ -185,7 +181,6 @@ def _illegal(plans: Plans, given: Mapping[str, Any]) -> Iterator[str]:
 
 
 def words(study: Study, answer: Why) -> Iterator[str]:
-    """Yield the answer for a terminal."""
     factors = study.trials()[answer.trial][2]
     scale = "".join(f", {rate} x{factor:g}" for rate, factor in factors.items())
     yield f"trial {answer.trial}: {point_words(study, answer.trial)}{scale}"
@@ -213,7 +208,7 @@ def words(study: Study, answer: Why) -> Iterator[str]:
 
 
 def plan_text(row: Mapping[str, int]) -> str:
-    """Return the fields of a row, as `read_plan` reads them; of further ones the unusual."""
+    """Return the fields of a row as `read_plan` reads them, further ones if unusual."""
     shown = {
         name: str(value).lower() if name in OFF_OR_ON else value
         for name, value in told(row).items()

@@ -1,11 +1,7 @@
-"""How wide the value of a trial is: the interval of its estimate, and the closed form's error.
+"""How wide a trial's value is: its interval, and the closed form's error.
 
-The interval is `Result.interval` of the trial's plan, simulated on its cluster at its scale under
-the stack of the trial; one at speeds alone has that of a framework of which nothing is known. Only
-trials that could be the best are simulated, the others have what the stack states for plans like
-theirs. What errs together is a cluster with its stack.
-
-Trade-off: a value at speeds alone is without the factors of a stack; only its interval is taken.
+The interval is `Result.interval` of the trial's plan on its stack, at speeds alone that of an
+unknown framework. A cluster with its stack shares an error.
 """
 
 from __future__ import annotations
@@ -33,9 +29,9 @@ _REACH = 3.0
 
 
 class Width(NamedTuple):
-    """Standard deviations of the logarithm of a value: its own, and that of its cluster.
+    """Standard deviations of a value's logarithm: its own, and its cluster's.
 
-    `cluster` names what trials share that error: the cluster and the stack.
+    `cluster` names the cluster and stack that share it.
     """
 
     own: float
@@ -44,11 +40,9 @@ class Width(NamedTuple):
 
     @property
     def within(self) -> float:
-        """The half-width of the 90 % interval, as a share."""
         return expm1(WITHIN_90 * hypot(self.own, self.of_cluster))
 
     def apart(self, other: Width) -> float:
-        """Return the standard deviation of the difference of two."""
         of_clusters = hypot(self.of_cluster, other.of_cluster)
         if self.cluster == other.cluster:
             of_clusters = abs(self.of_cluster - other.of_cluster)
@@ -56,16 +50,16 @@ class Width(NamedTuple):
 
 
 def deviation_of(within: float) -> float:
-    """Return the standard deviation of the logarithm for the half-width of a 90 % interval."""
+    """Return the standard deviation for the half-width of a 90 % interval."""
     return log1p(within) / WITHIN_90
 
 
 def widths_of(
     study: Study, finished: Finished, values: Mapping[int, float], stack: str | None
 ) -> dict[int, Width]:
-    """Return the widths of trials; `values` are theirs in the first objective, less is better.
+    """Return the widths of trials; less of `values` is better.
 
-    Intervals are those of a `stack`, None for that of each trial.
+    `stack` replaces each trial's own.
     """
     own = deviation_of(CLOSED_FORM)
     found = {}
@@ -82,17 +76,17 @@ def widths_of(
         if log(values[number] / values[best]) <= _REACH * found[number].apart(found[best])
     ]
     if len({found[number].cluster for number in near}) == 1:
-        return found  # of one cluster: what they share changes nothing
+        return found  # within one cluster the shared error changes nothing
     budget = Budget()
     for number in near[:_MOST]:
         own_stack = _stack_of(study, finished.trials[number])
         if own_stack in WITHOUT_TERMS or stack not in (None, own_stack):
-            continue  # its run has no such interval
+            continue  # its run has no interval
         of, shared = _of(study, finished.trials[number], stack)
         try:
             scenario = scenario_of(study, finished, number)
         except UnsupportedError:
-            continue  # measured times at other rates, of which there is no run
+            continue  # no run takes measured times at other rates
         result = budget.simulate(scenario.replace(stack=of)).result
         interval = None if result is None else result.interval
         if interval is not None:
@@ -102,7 +96,6 @@ def widths_of(
 
 
 def _of(study: Study, trial: Mapping[str, Any], stack: str | None) -> tuple[Stack, str]:
-    """Return the terms that say how wide a trial is, and the name of what it shares them with."""
     name = stack or _stack_of(study, trial)
     if name in WITHOUT_TERMS:
         name = UNKNOWN

@@ -1,4 +1,4 @@
-"""The answer of a search over plans in words, as plain values, and as a page."""
+"""The answer of a plan search in words, as plain values, and as a page."""
 
 from __future__ import annotations
 
@@ -42,17 +42,12 @@ _FIELD = {"overlap": "overlap_gradients"}
 
 
 def lines(answer: Answer) -> Iterator[str]:
-    """Yield the answer for a terminal."""
     yield f"{answer.cluster}, {count(answer.ranks, 'rank')}: {count_words(answer)}"
     yield from (f"  {line}" for line in table((*head(answer), *fields(answer)), rows(answer)))
     yield from (f"  {text}" for text in why(answer))
 
 
 def count_words(answer: Answer, *, timed: bool = True) -> str:
-    """Return how many plans were judged, and how; `timed` how long that took, too.
-
-    Files leave that out: two runs of one question write the same.
-    """
     judged = f"{answer.legal} legal plans judged" + (
         f" in {answer.judged_s:.1f} s" if timed else ""
     )
@@ -64,7 +59,6 @@ def count_words(answer: Answer, *, timed: bool = True) -> str:
 
 
 def compared(answers: Sequence[Answer]) -> Iterator[str]:
-    """Yield which of several clusters is best, in what."""
     if len(answers) < 2:
         return
     by: dict[str, Callable[[Ranked], float | None]] = {
@@ -81,7 +75,6 @@ def compared(answers: Sequence[Answer]) -> Iterator[str]:
 
 
 def why(answer: Answer) -> Iterator[str]:
-    """Yield why the next plans lose, by cause, and which faster ones do not fit."""
     best = answer.ranked[0]
     for number, one in enumerate(answer.ranked[1:], start=2):
         lost = format_time(one.time_ns - best.time_ns)
@@ -98,6 +91,8 @@ def why(answer: Answer) -> Iterator[str]:
     elif answer.stack in _AT_SPEEDS:
         yield _AT_SPEEDS[answer.stack]
     yield f"not searched: {', '.join(answer.held)}"
+    if answer.reserve:
+        yield f"reserve: {answer.reserve}"
     numbers = [str(n) for n, one in enumerate(answer.ranked, start=1) if one.not_simulated]
     if numbers:
         reason = next(one.not_simulated for one in answer.ranked if one.not_simulated)
@@ -116,7 +111,6 @@ def why(answer: Answer) -> Iterator[str]:
 
 
 def as_dict(answer: Answer) -> dict[str, Any]:
-    """Return the answer as plain values; times in ns, memory in bytes."""
     return {
         **answer._asdict(),
         "rates": answer.rates._asdict(),
@@ -127,7 +121,6 @@ def as_dict(answer: Answer) -> dict[str, Any]:
 
 
 def page(title: str, answers: Sequence[Answer]) -> str:
-    """Return the answers of one or more clusters as one HTML file that opens offline."""
     fastest = min(answers, key=lambda answer: answer.ranked[0].time_ns)
     best = fastest.ranked[0]
     top = element(
@@ -161,24 +154,20 @@ def page(title: str, answers: Sequence[Answer]) -> str:
 
 
 def fields(answer: Answer) -> tuple[str, ...]:
-    """Return the names of the fields of a plan in `rows`; `also` has those that few plans have."""
     columns = _columns(answer.shown)
     more = any(also(one.plan, columns) for one in answer.ranked)
     return (*columns, *(("also",) if more else ()))
 
 
 def _columns(shown: Sequence[str]) -> tuple[str, ...]:
-    """Return the fields worth a column: how ends of a pipeline count is told where it matters."""
     return tuple(name for name in shown if name not in ENDS)
 
 
 def head(answer: Answer) -> tuple[str, ...]:
-    """Return the names of the figures of a plan, as `rows` has them before its fields."""
     return (*_HEAD, *(_SURE if answer.ranked[0].sure is not None else ()))
 
 
 def rows(answer: Answer) -> list[tuple[str, ...]]:
-    """Return a row of texts for each plan: its figures, then its fields."""
     columns = _columns(answer.shown)
     found = [_row(number, one, columns) for number, one in enumerate(answer.ranked, start=1)]
     if fields(answer) == columns:
@@ -209,12 +198,10 @@ def _sure(one: Ranked) -> tuple[str, ...]:
 
 
 def split_of(one: Ranked | Lost, shown: Sequence[str]) -> dict[str, Any]:
-    """Return the fields of a plan that tell it from others of the search."""
     return {name: getattr(one.plan, _FIELD.get(name, name)) for name in shown}
 
 
 def _by(one: Ranked, best: Ranked) -> Iterator[str]:
-    """Yield the difference of two plans by cause, the largest first; they add up."""
     differences = [
         (round(theirs - own, 3), CAUSES[name])
         for name, theirs, own in zip(PARTS, one.parts_ns, best.parts_ns, strict=True)

@@ -1,7 +1,6 @@
-"""What the operations of a work are for many keys of plans: columns, one number for each of them.
+"""The operations of a work for many keys of plans, as columns of numbers.
 
-A work is made once for all keys whose operations are the same but for their numbers
-(`yantra.explore.closed_form.cases`).
+A work is made once for all keys whose operations differ in numbers alone (`cases.py`).
 """
 
 from __future__ import annotations
@@ -13,16 +12,16 @@ import numpy as np
 
 from yantra.workloads.operators.operations import Operation, StageWork
 
-_FIXED = 6  # flops, bytes moved, sent, saved, freed, of gradients written; then a kernel's sizes
+_FIXED = 6  # flops, bytes moved, sent, saved, freed, of gradients; then a kernel's sizes
 _GRADIENT = 5
 
 _ACCUMULATED = "accumulated"
 
 
 class Block(NamedTuple):
-    """A kernel for many keys: what it is, and rows of its numbers.
+    """A kernel for many keys, and rows of its numbers:
 
-    Rows are operations, bytes moved, the sizes of its `shape`, and those of `names`.
+    operations, bytes moved, the sizes of its `shape`, and those of `names`.
     """
 
     kind: str
@@ -33,15 +32,14 @@ class Block(NamedTuple):
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What tells it from others."""
         return *self[:-1], self.rows.shape, self.rows.tobytes()
 
 
 class Amounts(NamedTuple):
-    """The numbers of the operations of a work, forward then backward: rows of keys.
+    """The numbers of a work's operations, forward then backward: rows of keys.
 
-    `starts` is where the rows of an operation begin in `rows`, and where the last one ends.
-    `border` is what crosses to the next stage.
+    `starts` is where each operation's rows begin in `rows`, and the end. `border` crosses to the
+    next stage.
     """
 
     operations: tuple[Operation, ...]
@@ -51,27 +49,22 @@ class Amounts(NamedTuple):
 
     @property
     def saves(self) -> np.ndarray:
-        """Bytes that each operation saves."""
         saves: np.ndarray = self.rows[self.starts[:-1] + 3]
         return saves
 
     @property
     def frees(self) -> np.ndarray:
-        """Bytes of which nothing is left behind each operation."""
         frees: np.ndarray = self.rows[self.starts[:-1] + 4]
         return frees
 
     def sent(self, at: int) -> np.ndarray:
-        """Return the bytes that an operation sends."""
         sent: np.ndarray = self.rows[self.starts[at] + 2]
         return sent
 
     def at(self, places: Sequence[int]) -> Amounts:
-        """Return the same for some of the keys."""
         return self._replace(rows=self.rows[:, places], border=self.border[places])
 
     def with_half_gradients(self) -> Amounts:
-        """Return the same where gradients of weights have half as many bytes."""
         rows = self.rows.copy()
         begins = self.starts[:-1]
         rows[begins + 1] -= rows[begins + _GRADIENT] // 2
@@ -83,7 +76,7 @@ class Amounts(NamedTuple):
         return self._replace(rows=rows)
 
     def blocks(self) -> Iterator[Block | None]:
-        """Yield each operation as a kernel; None for one that communicates."""
+        """Yield each operation as a kernel, None if it communicates."""
         starts = self.starts.tolist()
         for one, first, end in zip(self.operations, starts, starts[1:], strict=False):
             if one.communicates:
@@ -95,7 +88,6 @@ class Amounts(NamedTuple):
 
 
 def amounts_of(work: StageWork, keys: int) -> Amounts:
-    """Return the amounts of a work of so many keys."""
     operations = (*work.forward.operations, *work.backward.operations)
     lengths = [_FIXED + len(one.shape) + len(one.sizes) for one in operations]
     starts = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
@@ -106,7 +98,6 @@ def amounts_of(work: StageWork, keys: int) -> Amounts:
 
 
 def block_of(operations: Sequence[Operation]) -> Block:
-    """Return kernels that differ in numbers alone as one, a column of each."""
     one = operations[0]
     columns = [(*_moved(each), *each.shape, *(n for _, n in each.sizes)) for each in operations]
     names = tuple(name for name, _ in one.sizes)
@@ -118,7 +109,6 @@ def _moved(one: Operation) -> tuple[int, int]:
 
 
 def _writes_gradients(one: Operation, has_tables: bool) -> bool:
-    """Return whether a kernel writes gradients; rows of tables it updates in place."""
     return one.phase == "wgrad" and not (has_tables and one.kind == "scatter")
 
 

@@ -1,7 +1,6 @@
-"""Blocks of plans, and which of their rows stand for others.
+"""Blocks of plans, and which of their rows represent others.
 
-Most of what a plan takes depends on few of its columns, so it is found for rows that differ in
-these and given to all that are alike. What depends on what is said here alone.
+Most results depend on few columns, so they are computed for distinct rows; this file says which.
 """
 
 from __future__ import annotations
@@ -24,23 +23,23 @@ _HELD = ("tp", "cp", "ep", "etp", "dp", *layouts.KEY, "sequence_parallel", *_SWI
 
 
 class Rows(NamedTuple):
-    """Rows that stand for others: where each is, and which of them every row has."""
+    """Rows that represent others: their places, and each row's representative."""
 
     first: np.ndarray
     back: np.ndarray
 
     def of(self, columns: Columns) -> Columns:
-        """Return the columns of those rows."""
         return {name: of[self.first] for name, of in columns.items()}
 
 
 class Block:
-    """Some plans. Of those that are alike in what a table depends on one is in
+    """Some plans, with representatives of those that are alike in Of those that are alike in what a
+    table depends on one is in
 
-    * `keys`: bytes of the parts of a model;
-    * `keyed`: their times, too, which hang on the type of gradients;
-    * `shapes`: what layers are on which device, and what they do;
-    * `paths`: the passes, which take longer where they gather weights.
+    * `keys`: bytes of a model's parts;
+    * `keyed`: their times, which depend on the gradients' type too;
+    * `shapes`: the layers of devices and what they do;
+    * `paths`: the passes, longer if they gather weights.
     """
 
     def __init__(self, columns: Columns) -> None:
@@ -54,9 +53,9 @@ class Block:
         self.paths = _rows([self.shapes.back, *switches, sharded])
 
     def payers(self) -> Rows:
-        """Return plans that differ in what they pay for gradients and weights behind the passes.
+        """Return plans that differ in what gradients and weights cost after the passes.
 
-        Plans that shard weights pay that within the passes, so others stand for them.
+        Sharded weights cost within the passes, so others represent such plans.
         """
         level = self.columns["zero"]
         switches = (self.columns[name] for name in _SWITCHES)
@@ -67,18 +66,15 @@ class Block:
 
     @staticmethod
     def owners(columns: Columns) -> Rows:
-        """Return those of some plans whose devices hold and move other weights."""
         return _rows([columns["zero"] > 0, *(columns[name] for name in _HELD)])
 
 
 def blocks_of(columns: Columns) -> Iterator[Block]:
-    """Yield plans in blocks that stay in the cache."""
     for at in range(0, len(columns["tp"]), _BLOCK):
         yield Block({name: of[at : at + _BLOCK] for name, of in columns.items()})
 
 
 def joined(every: Sequence[Columns]) -> Columns:
-    """Return columns one behind the other."""
     return {name: np.concatenate([one[name] for one in every]) for name in every[0]}
 
 

@@ -1,8 +1,7 @@
-"""Whole numbers of many cases at once, for code that is written for the numbers of one.
+"""Integers of many cases at once, for code written for the numbers of one.
 
-Arithmetic goes case by case, so a graph of operators that is built once has the sizes of many
-plans. Where the code asks for the truth or the value of a number, all cases must agree; where they
-do not, their code may differ, and `DifferError` says which go together.
+A graph of operators built once thus has the sizes of many plans. If code asks for a number's truth
+or value, all cases must agree; else `DifferError` says which go together.
 """
 
 from __future__ import annotations
@@ -13,20 +12,18 @@ import numpy as np
 
 
 class DifferError(Exception):
-    """Cases of which one condition holds for some and not for others."""
+    """Cases for which a condition differs."""
 
     def __init__(self, holds: np.ndarray) -> None:
-        """Tell them apart by where it `holds`."""
         super().__init__("cases differ")
         self.holds = holds
 
 
 class Cases(np.ndarray[Any, Any]):
-    """A number of each case; `of` makes one."""
+    """A number of each case."""
 
     @staticmethod
     def of(numbers: Any) -> Cases:
-        """Return whole numbers, one of each case."""
         return np.array(numbers, np.int64).view(Cases)
 
     def __bool__(self) -> bool:
@@ -61,7 +58,7 @@ class Cases(np.ndarray[Any, Any]):
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(self.tobytes())
 
-    # `x *= 2` must leave alone the others that have x, as it does for a number.
+    # `x *= 2` must leave other references to x alone, as for a number.
     def __iadd__(self, other: Any) -> Any:  # type: ignore[misc]
         return self + other
 

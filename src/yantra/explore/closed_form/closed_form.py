@@ -1,19 +1,18 @@
 """Step time and memory of many plans at once, by a formula over columns.
 
-Memory is exact for what it counts: weights, gradients and optimizer state by shards, activations in
-flight by the schedule, and the most a backward pass has on top. Time is
+Memory is exact for sharded weights, gradients and optimizer state, activations in flight, and the
+peak of a backward pass. Time is
 
     opening + m x slowest device + what it waits for others + closing
 
-where it waits for what is before it in the pipeline and, for the first and the last micro-batch,
-for what is behind it, as far as passes of others do not fill the time (Narayanan et al., SC 2021).
-Interleaving passes the pipeline with 1/v of a device's work at a time, and every hop has a message.
-What a backward pass computes again before it needs its gradient, and weights and gradients that it
-gathers and reduces, it does while it waits. Opening and closing are weights, gradients and the
-optimizer (`replicas.py`).
+It waits for the stages before it and, for the first and the last micro-batch, behind it, as far as
+no other passes fill the time (Narayanan et al., SC 2021). Interleaving crosses the pipeline with
+1/v of a device's work at a time; every hop has a message. Recomputation and sharded gathers and
+reductions overlap with the wait. Opening and closing are weights, gradients and the optimizer
+(`replicas.py`).
 
-Trade-off: groups do not wait for each other here, and stages are the first, the largest in the
-middle, and the last. How far that is from simulation, `benchmarks/closed_form_error.py` measures.
+Trade-off: groups do not wait for each other, and three stages stand for all;
+`benchmarks/closed_form_error.py` measures the error.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from yantra.explore.closed_form.distinct import distinct, distinct_of
 from yantra.explore.closed_form.layouts import Layouts
 from yantra.explore.closed_form.memory import Fixed, Sharing, Whole, worst
 from yantra.explore.closed_form.passes import Part, Works
-from yantra.explore.closed_form.pipeline import pipeline
+from yantra.explore.closed_form.pipeline import hidden_ns, pipeline
 from yantra.explore.closed_form.replicas import (
     Costs,
     Domain,
@@ -46,6 +45,7 @@ from yantra.explore.closed_form.sharded import Passes, Sharers, sharded
 from yantra.explore.closed_form.space import GRADIENTS, Columns
 from yantra.explore.closed_form.tables import Tables
 from yantra.workloads.plan.plan import Plan
+from yantra.workloads.plan.precision import for_machine
 from yantra.workloads.training.step.optimizer import norm_operation, update_operation
 from yantra.workloads.training.step.sharding import sharding_of
 
@@ -53,15 +53,14 @@ if TYPE_CHECKING:
     from yantra.explore.closed_form.machine import Machine
     from yantra.workloads.training.step.sharding import Sharding
 
-_WIDE = 4  # bytes of a gradient, of which others have half
+_WIDE = 4  # bytes of a wide gradient
 
 
 class Judged(NamedTuple):
-    """Step time in ns and memory of the worst device in bytes, one of each per plan.
+    """Step time in ns and memory of the worst device in bytes, per plan.
 
-    The time in parts that add up: kernels of the slowest device, communication within its layers
-    that nothing hides, the pipeline's bubble with its messages, and what comes before the passes
-    and behind them.
+    Parts that add up: kernels of the slowest device, its exposed communication, the bubble with its
+    messages, and what comes before and after the passes.
     """
 
     time_ns: np.ndarray
@@ -73,7 +72,7 @@ class Judged(NamedTuple):
 
 
 class ClosedForm:
-    """The closed form of a model on a machine; tables fill as keys and groups are met."""
+    """The closed form of a model on a machine; tables fill as keys and groups occur."""
 
     def __init__(
         self,
@@ -82,28 +81,32 @@ class ClosedForm:
         sequence: int | None = None,
         works: Works | None = None,
     ) -> None:
-        machine.know(model)
         self.model = model
         self.machine = machine
         self._works = works or Works(model, sequence or model.sequence)
-        self._layouts = Layouts(self._works.kinds)
+        held = self._works.held
+        machine.know(model, dispatch=held.dispatch)
+        self._hidden = 0.0 if held.overlap_experts == "none" else 1.0 - held.exposed_experts
+        self._layouts = Layouts(self._works.kinds, ahead=held.overlap_experts != "none")
         names: Any = GRADIENTS
-        plans = [Plan(dtype=machine.dtype, gradient_dtype=name) for name in names]
+        usual = for_machine(held.replace(dtype=machine.dtype), any_layout=machine.any_layout)
+        plans = [usual.replace(gradient_dtype=name) for name in names]
         self._held = [sharding_of(plan) for plan in plans]
+        first = self._held[0]
+        self._sent = float(first.weight_bytes if first.narrow is None else first.narrow.sent)
         widths = [int(one.gradient_bytes < _WIDE) for one in self._held]
         self._tables = Tables(self._works, machine, widths)
         self._update = tuple(map(_kernels, plans, self._held))
 
     def memory(self, columns: Columns, global_batch: int) -> np.ndarray:
-        """Return the memory of every plan; nothing is timed and no group is measured for it."""
         blocks = list(blocks_of(columns))
         self._tables.meet(joined([one.keys.of(one.columns) for one in blocks]))
         return np.concatenate([self._memory(one, global_batch) for one in blocks])
 
     def judge(self, columns: Columns, global_batch: int, need: np.ndarray | None = None) -> Judged:
-        """Return time and memory of every plan; blocks of them stay in the cache.
+        """Return each plan's time and memory, block by block.
 
-        `need` is the memory of the plans where `memory` has said it, so that it is not asked again.
+        `need` is the memory, if known.
         """
         blocks = list(blocks_of(columns))
         self._tables.learn(joined([one.keyed.of(one.columns) for one in blocks]))
@@ -114,6 +117,26 @@ class ClosedForm:
             np.concatenate, zip(*times, strict=True)
         )
         return Judged(passes + behind, need, kernels, communication, bubble, behind)
+
+    def forward(self, columns: Columns, global_batch: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the time of each plan's forward passes alone, and of one on its slowest device.
+
+        In ns. Micro-batches follow each other through the stages, and nothing comes back.
+        """
+        blocks = list(blocks_of(columns))
+        self._tables.learn(joined([one.keyed.of(one.columns) for one in blocks]))
+        times = [self._forward(one, global_batch) for one in blocks]
+        whole, slowest = map(np.concatenate, zip(*times, strict=True))
+        return whole, slowest
+
+    def _forward(self, block: Block, global_batch: int) -> tuple[np.ndarray, np.ndarray]:
+        paths = block.paths
+        sizes, message, of_path = self._sizes(block)
+        stages, m = of_path["pp"], _micro_batches(of_path, global_batch)
+        first, middle, last = sizes.forward
+        slowest = np.maximum(np.maximum(first, last), np.where(stages > 2, middle, 0.0))
+        filling = sizes.whole_forward - slowest + (stages - 1) * message
+        return (m * slowest + filling)[paths.back], slowest[paths.back]
 
     def _memory(self, block: Block, global_batch: int) -> np.ndarray:
         columns, shapes = block.columns, block.shapes
@@ -137,37 +160,51 @@ class ClosedForm:
             reduce(np.add, (size / np.where(zero >= level, n, 1.0) for level, size in sizes))
             for n in sharers
         )
-        return Fixed(dense, expert, weight)
+        if each.narrow is None:
+            kept = sharded = 0.0
+        else:
+            kept, sharded = each.narrow.kept - weight, each.narrow.sharded - weight
+        narrow, narrow_expert = (np.where(zero >= WEIGHTS, sharded / n, kept) for n in sharers)
+        unused = np.where(zero >= WEIGHTS, 0.0, weight)
+        return Fixed(dense, expert, weight, narrow, narrow_expert, kept, unused)
 
     def _ways(self, columns: Columns) -> tuple[list[Whole | None], np.ndarray]:
-        """Return the ways in which gradients and weights are whole for a time, and each plan's."""
         zero, sharded = columns["zero"], columns["zero"] > 1
         fields = (np.where(sharded, columns[name], 0) for name in ("gradient_dtype", "overlap"))
         first, way = distinct_of([np.where(sharded, zero, 0), *fields])
-        weight = float(self._held[0].weight_bytes)
+        wide, narrow = float(self._held[0].weight_bytes), self._held[0].narrow
+        weight = wide if narrow is None else narrow.gathered
         ways: list[Whole | None] = []
         for at in first.tolist():
             gradients = float(self._held[columns["gradient_dtype"][at]].gradient_bytes)
             hides = bool(columns["overlap"][at])
-            of = {2: (gradients, 0.0, 0.0), WEIGHTS: (0.0, gradients, weight)}.get(int(zero[at]))
+            whole = {2: (gradients, 0.0, 0.0, 0.0), WEIGHTS: (0.0, gradients, weight, wide)}
+            of = whole.get(int(zero[at]))
             ways.append(None if of is None else Whole(*of, hides))
         return ways, way
 
-    def _times(self, block: Block, global_batch: int) -> tuple[np.ndarray, ...]:
-        """Return what plans of a block take: kernels, communication, bubble, passes, the rest."""
+    def _sizes(self, block: Block) -> tuple[Devices, np.ndarray, Columns]:
         columns, paths = block.columns, block.paths
         of_path = paths.of(columns)
-        c, m = _floats(of_path), _micro_batches(of_path, global_batch)
+        c = _floats(of_path)
         keyed = block.keyed.back[paths.first]
         parts = self._tables.times_of(block.keyed.of(columns), keyed)
         passes = self._with_weights(parts, of_path)
         pipelines = np.stack([of_path[name] for name in layouts.KEY], axis=1)
         sizes = Devices(passes, self._layouts.layers(pipelines), c["pp"], c["vpp"])
         stride = of_path["tp"] * of_path["cp"] * of_path["dp"]
-        message = self._messages(stride, of_path["pp"], sizes.border)
-        late = np.maximum(message - passes.before, 0.0)
+        return sizes, self._messages(stride, of_path["pp"], sizes.border), of_path
+
+    def _times(self, block: Block, global_batch: int) -> tuple[np.ndarray, ...]:
+        paths = block.paths
+        sizes, message, of_path = self._sizes(block)
+        c, m = _floats(of_path), _micro_batches(of_path, global_batch)
+        late = np.maximum(message - sizes.before, 0.0)
         worked, slowest = pipeline(sizes, c, m.astype(float), message)
         work = m * slowest
+        if self._hidden:
+            hidden = self._hidden * hidden_ns(sizes, c, m.astype(float), slowest)
+            worked, work = worked - hidden, work - hidden
         kernels = np.minimum(m * np.max(sizes.kernels, axis=0), work)
         bubble = worked - work
         behind = self._around(block, sizes, of_path, late, m, worked)
@@ -175,7 +212,6 @@ class ClosedForm:
         return *(one[paths.back] for one in of_passes), behind
 
     def _with_weights(self, parts: list[Part], columns: Columns) -> Passes:
-        """Return the passes of the parts, with weights that they gather."""
         rows = np.flatnonzero(columns["zero"] == WEIGHTS)
         if not len(rows):
             none = np.zeros(len(columns["zero"]))
@@ -189,12 +225,11 @@ class ClosedForm:
         own = np.where(tp, columns["tp"], np.where(cp, columns["cp"], columns["ep"]))
         stride = np.where(tp, 1, np.where(cp, columns["tp"], columns["etp"]))
         sharers = Sharers(copies, groups[0], size, groups[1], groups_of(own, stride))
-        weight, gradients = float(self._held[0].weight_bytes), self._gradients(columns)
+        weight, gradients = self._sent, self._gradients(columns)
         layers = len(self._works.kinds) / (columns["pp"] * columns["vpp"])
         return sharded(self.machine, parts, rows, hides, layers, sharers, weight, gradients)
 
     def _gradients(self, columns: Columns) -> np.ndarray:
-        """Return the bytes of a gradient, of every plan."""
         each = np.array([float(one.gradient_bytes) for one in self._held])
         return each[columns["gradient_dtype"]]
 
@@ -221,10 +256,7 @@ class ClosedForm:
         m: np.ndarray,
         worked: np.ndarray,
     ) -> np.ndarray:
-        """Return what comes on top of the passes: weights, gradients, the optimizer.
-
-        Sizes, messages, micro-batches and what all passes take are by path.
-        """
+        """Return what precedes and follows the passes: weights, gradients, optimizer; by path."""
         columns, paths, payers = block.columns, block.paths, block.payers()
         of_payer, path_of = payers.of(columns), paths.back[payers.first]
         owners = block.owners(of_payer)
@@ -237,17 +269,17 @@ class ClosedForm:
         arrival = (sizes.whole_forward - sizes.forward[2]) / c["vpp"] + between
         drain = (sizes.whole_backward - sizes.backward[2]) / c["vpp"] + between
         each = Each(
-            float(self._held[0].weight_bytes),
+            self._sent,
             self._gradients(of_owner),
             of_owner["gradient_dtype"],
             self._update,
         )
-        taken = self.machine.taken
+        taken, exposed = self.machine.taken, self._works.held.exposed_gradients
         for device in (0, 1):
             passes = sizes.forward[2 * device], sizes.backward[2 * device]
             both = passes[0][path_of], passes[1][path_of]
             owed = owed_of(self.machine, domains, of_owner, device, each).at(owners.back)
-            costs = costs_of(owed, of_payer, device, both, late[path_of], taken)
+            costs = costs_of(owed, of_payer, device, both, late[path_of], taken, exposed)
             costs = Costs(*(one[payers.back] for one in costs))
             waits = (m, _begins(passes, c, m, device), worked)
             before, own, after = _exposed(costs, columns, len(domains), waits, paths.back, taken)
@@ -258,13 +290,13 @@ class ClosedForm:
             opening = np.maximum(opening, np.where(overlaps, before, 0.0))
             closing = np.maximum(closing, own)
             last = np.maximum(last, after)
-        # All ranks add up their norms, each a number it wrote, before any updates its weights.
+        # All ranks sum their norms, a number each wrote, before any updates.
         wrote, ranks = float(self._update[0].norm(1).bytes_written), self.machine.ranks
         norm = self.machine.collective_ns(CollectiveType.ALL_REDUCE, ranks, 1, wrote)
         result: np.ndarray = opening + closing + norm + last
         if sizes.tied.any():
             whole = self._gradients(of_path) * sizes.tied
-            kept = columns["zero"] > 1  # by shards
+            kept = columns["zero"] > 1
             result = result + np.where(kept, 0.0, self._tied(whole, of_path)[paths.back])
             if kept.any():
                 shard = whole / (of_path["dp"] * of_path["cp"])
@@ -272,7 +304,6 @@ class ClosedForm:
         return result
 
     def _domains(self, sizes: Devices, columns: Columns, path_of: np.ndarray) -> list[Domain]:
-        """Return the weights that plans share; `path_of` says which row of `sizes` a plan has."""
         copies = columns["dp"] * columns["cp"]
         groups = groups_of(copies, columns["tp"])
         domains = [Domain(sizes.held(path_of, expert=False), copies, groups)]
@@ -284,16 +315,13 @@ class ClosedForm:
         return domains
 
     def _tied(self, sizes: np.ndarray, columns: Columns) -> np.ndarray:
-        """Return the sum of a tied embedding's gradient over the first and the last stage.
-
-        `sizes` are its bytes.
-        """
+        """`sizes` are its bytes."""
         far = columns["tp"] * columns["cp"] * columns["dp"] * (columns["pp"] - 1)
         first = self.machine.timed(CollectiveType.ALL_REDUCE, 2, 1)
         if first is not None:
             return self._tied_as_measured(sizes, far)
         two = np.minimum(columns["pp"], 2)
-        # Of two ranks, each sends the other a half, and what it added up of the other half.
+        # Each of two ranks sends the other a half, then its sum of the other half.
         half = sizes / 2
         return np.where(far > 0, 2.0 * self._messages(far, two, half), 0.0)
 
@@ -316,10 +344,6 @@ def _kernels(plan: Plan, held: Sharding) -> Kernels:
 def _begins(
     passes: tuple[np.ndarray, np.ndarray], c: dict[str, np.ndarray], m: np.ndarray, device: int
 ) -> np.ndarray:
-    """Return when the first (0) or the last device (1) begins to reduce, at the earliest.
-
-    That is when its first backward pass ends; within it where the pass is cut into buckets.
-    """
     p, v = c["pp"], c["vpp"]
     ahead = (v - 1) * p + (1 - device) * np.where(v > 1, 2, 1) * (p - 1) + 1
     whole = np.where((v > 1) | (device > 0), passes[1], 0.0)
@@ -335,16 +359,14 @@ def _exposed(
     path: np.ndarray,
     taken: float,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return gathers, reductions with the norm, and updates that nothing hides.
+    """Return exposed gathers, reductions with the norm, and updates.
 
-    `passes` are micro-batches, when reductions begin and what all passes take, by path. Where
-    gradients are sharded each micro-batch has reductions, which take the share `taken` of the
-    device from the passes that hide them; where weights are, its passes have them.
+    Sharded gradients are reduced every micro-batch and take the share `taken` from the passes;
+    sharded weights are in the passes.
     """
     level, overlaps = columns["zero"], columns["overlap"] > 0
-    gathers = np.where(level == WEIGHTS, 0.0, costs.gathers)  # which the passes have
-    # Without overlap weights are gathered behind the optimizer, which waits for all ranks. Each
-    # bucket is gathered as soon as it is updated, so the first or the last is exposed.
+    gathers = np.where(level == WEIGHTS, 0.0, costs.gathers)  # in the passes
+    # Without overlap weights are gathered after the optimizer, which waits for all ranks.
     both = gathers, costs.update
     exposed = np.minimum(*both) / (columns["vpp"] * domains)
     after = np.where(overlaps, costs.update, np.maximum(*both) + exposed)

@@ -1,4 +1,4 @@
-"""What the devices of pipelines take and hold: the parts of a model times the layers they have."""
+"""What pipeline devices take and hold: the parts of a model times their layers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from yantra.explore.closed_form.sharded import Passes
 
 
 class Chunks(NamedTuple):
-    """Times of passes of pipelines with several chunks a device, there and back, in ns.
+    """Times of passes with several chunks a device, forward and backward, in ns.
 
-    Of the first, the middle and the last device `opening` is its first chunk, of the middle and the
-    last `final` its last one and `crossing` what one micro-batch takes to cross all others.
-    `widest` is the first chunk where it takes longest, `mixed` by what those before the last device
-    exceed it in the chunks between. `usual` are both passes of the last device's first chunk where
-    it waits for others, `slower` by what the first device exceeds all others there.
+    Of the first, middle and last device `opening` is the first chunk; of the middle and last
+    `final` is the last one, and `crossing` one micro-batch's time across all others. `widest` is
+    the longest first chunk, `mixed` the excess over the last device of those before it in the
+    chunks between. `usual` are both passes of the last device's first chunk while it waits,
+    `slower` the first device's excess there.
     """
 
     opening: list[np.ndarray]
@@ -32,9 +32,9 @@ class Chunks(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Times of the three devices, and of all, for some plans; see `Devices`.
+    """Times of the three devices, and of all; see `Devices`.
 
-    `before` and `behind` are what each pass of a chunk gathers and reduces; see `Passes`.
+    `before` and `behind`: what each pass of a chunk gathers and reduces (`Passes`).
     """
 
     forward: list[np.ndarray]
@@ -47,9 +47,9 @@ class Rows(NamedTuple):
 
 
 class Devices:
-    """The first, a middle and the last device of each pipeline: times and elements.
+    """The first, a middle and the last device: times and elements.
 
-    `p` and `v` are devices and chunks of each; all times have what each chunk's passes take on top.
+    `p` and `v` are devices and chunks of each; times include gathers and reductions.
     """
 
     def __init__(self, passes: Passes, layers: Layers, p: np.ndarray, v: np.ndarray) -> None:
@@ -58,16 +58,17 @@ class Devices:
         self.front, self.kinds, self.tail = front, kinds, tail
         self._layers, self._alone = layers, alone
         self._more = {"forward": passes.forward, "backward": passes.backward}
-        self._before, self._behind = passes.before, passes.behind
+        self.before, self._behind = passes.before, passes.behind
         self._p, self._v = p, v
         self.forward, self.backward = (
             tuple(one + v * more for one in self._spread(way)) for way, more in self._more.items()
         )
         self.kernels = self._spread("kernels")
+        self.hides = self._spread("hides")
         self.dense, self.expert = self._spread("dense"), self._spread("expert")
         self.dense[0][...] -= np.where(alone, tail.tied, 0.0)
         self.tied = np.asarray(tail.tied)
-        # All devices together; the largest in the middle is not the usual one.
+        # The largest middle device is not the usual one.
         self.whole_forward, self.whole_backward = (
             self._of(way, layers.all) + getattr(front, way) + getattr(tail, way) + p * v * more
             for way, more in self._more.items()
@@ -92,7 +93,6 @@ class Devices:
         return np.asarray(self._of(name, counts) / counts.sum(axis=0))
 
     def chunks(self, rows: np.ndarray) -> Chunks:
-        """Return the times of the chunks of some rows."""
         layers, hops = self._layers, self._p[rows] - 1
         opening, final, crossing = ([np.zeros(len(rows)) for _ in range(n)] for n in (3, 2, 2))
         widest, mixed = np.zeros(len(rows)), np.zeros(len(rows))
@@ -106,7 +106,7 @@ class Devices:
 
             front, tail = (getattr(end, way)[rows] for end in (self.front, self.tail))
             more = self._more[way][rows]
-            hop = more - self._before[rows]
+            hop = more - self.before[rows]
             if way == "backward":
                 hop = hop - self._behind[rows]
             first, last = of(layers.first[0]) + front + more, of(layers.first[1]) + more
@@ -126,19 +126,17 @@ class Devices:
         return Chunks(opening, final, crossing, widest, mixed, usual, slower)
 
     def rows(self, rows: np.ndarray) -> Rows:
-        """Return the times of some rows."""
         return Rows(
             [one[rows] for one in self.forward],
             [one[rows] for one in self.backward],
             self.whole_forward[rows],
             self.whole_backward[rows],
             self.lead[rows],
-            self._before[rows],
+            self.before[rows],
             self._behind[rows],
         )
 
     def held(self, rows: np.ndarray, *, expert: bool) -> tuple[Held, Held]:
-        """Return the weights of one domain that the first and the last device of rows hold."""
         name = "expert" if expert else "dense"
         of = self.expert if expert else self.dense
         front = np.asarray(getattr(self.front, name))

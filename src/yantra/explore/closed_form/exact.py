@@ -1,10 +1,8 @@
-"""Simulates a plan, unless that would take too long: a search has to end while somebody waits.
+"""Simulates a plan unless that takes too long, counted in events so that every machine answers the
+same.
 
-What is too long is counted in events and not in seconds, so a search gives the same answer on every
-machine. A run that cannot be folded is given up before it begins if it is long work
-(`yantra.run.work`) or has more nodes than events are left, as each takes one or more; a folded one
-then, too, or after so many events. Classes of ranks are found by following the messages of all,
-which takes longer than many a folded run; it counts as events, too.
+A run that cannot be folded is refused if it is long (`yantra.run.work`) or has more nodes than
+events are left; a folded one also stops at the limit.
 """
 
 from __future__ import annotations
@@ -19,24 +17,22 @@ if TYPE_CHECKING:
     from yantra.scenario import Scenario
 
 MOST_EVENTS = 90_000_000
-MOST_OF_ONE = 8_000_000  # events of one run: ten seconds or so
-_FOLLOWED = 96  # events that take as long as following the messages of one rank
+MOST_OF_ONE = 8_000_000  # events of one run, about ten seconds
+_FOLLOWED = 96  # events worth of following one rank's messages
 
 
 class _GivenUp(Exception):  # noqa: N818 - no error: it is caught here
-    """Leaves a run; never leaves this file."""
+    """The compiled scenario, and its result or the reason there is none."""
 
 
 class Exact(NamedTuple):
-    """The compiled scenario, and its result or why there is none."""
-
     model: Model
     result: Result | None
     reason: str
 
 
 class Budget:
-    """The events that the simulations of one search may take together, and each of them."""
+    """The events that a search, and each of its simulations, may take."""
 
     def __init__(self, events: int = MOST_EVENTS, each: int = MOST_OF_ONE) -> None:
         self._all = self._left = events
@@ -44,11 +40,10 @@ class Budget:
 
     @property
     def is_spent(self) -> bool:
-        """Whether no events are left."""
         return self._left <= 0
 
     def simulate(self, scenario: Scenario) -> Exact:
-        """Simulate a scenario; without a result if no events are left, or all of many ranks run."""
+        """Simulate a scenario; no result if it takes too many events."""
         model = compile(scenario)
         if self._left <= 0:
             return Exact(model, None, self._spent())
@@ -78,5 +73,4 @@ class Budget:
 
 
 def _following(model: Model) -> int:
-    """Return the events that finding classes is worth; collectives by tables have no messages."""
     return 0 if model.scenario.collectives.selection is not None else _FOLLOWED * model.ranks

@@ -1,10 +1,9 @@
-"""Times of the kernels of plans by a compute model, all that are new in one call.
+"""Times of the kernels of plans by a compute model, new ones in one call.
 
-A kernel is what its node of a trace says, and nothing else, so a plan's kernels have the times that
-its run has, to the tick. Those of the optimizer are asked along a curve over their elements.
+Kernels of the optimizer lie on a curve over their elements.
 
-What another rate makes of a measured time is a law: a kernel takes as much longer as the larger of
-its roofline's two times gets, and its launch as the latencies get.
+At other rates a measured kernel scales as the larger of its roofline's two times, its launch as
+latencies.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ Key = tuple[Any, ...]
 
 
 class KernelTimes:
-    """The times of kernels on a device, in ns; `longer` says how times change with rates."""
+    """Kernel times on a device, in ns; `longer` scales them with rates."""
 
     def __init__(
         self,
@@ -45,13 +44,11 @@ class KernelTimes:
         longer: Callable[[Block], np.ndarray] | None = None,
         like: KernelTimes | None = None,
     ) -> None:
-        """Know no kernel yet, or those of `like`, which has the same device."""
         self._device, self._slower, self._longer = device, slower, longer
         self._asked: dict[Key, np.ndarray] = {} if like is None else like._asked
         self._curves: dict[tuple[str, int], np.ndarray] = {}
 
     def of(self, blocks: Sequence[Block]) -> list[np.ndarray]:
-        """Return the times of kernels as the factors of the stack make them; asks for new ones."""
         keys = [one.key for one in blocks]
         new = {key: one for key, one in zip(keys, blocks, strict=True) if key not in self._asked}
         if new:
@@ -63,7 +60,6 @@ class KernelTimes:
         return found
 
     def at(self, made: Callable[[int], Operation], elements: Any) -> Any:
-        """Return the times of kernels that `made` makes of a number of elements, 0 for none."""
         one = made(1)
         key = one.name, one.bytes_read  # gradients of other types are other kernels
         if key not in self._curves:
@@ -72,7 +68,6 @@ class KernelTimes:
         return np.where(np.asarray(elements) > 0, times, 0.0)
 
     def _ask(self, blocks: Sequence[Block]) -> list[np.ndarray]:
-        """Return the times that the model has for kernels; of equal ones it is asked once."""
         alike: dict[tuple[object, ...], list[int]] = {}
         for at, one in enumerate(blocks):
             alike.setdefault((*one[:-1], len(one.rows)), []).append(at)
@@ -101,7 +96,6 @@ class KernelTimes:
 
 
 def distinct_columns(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return where each distinct column is first, and which of them every column is."""
     order = np.lexsort(rows)
     ordered = rows[:, order]
     begins = np.ones(len(order), bool)
@@ -112,7 +106,7 @@ def distinct_columns(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def columns_of(blocks: Sequence[Block]) -> Kernels:
-    """Return the kernels that the nodes of operations are; a node has at least 1 of each amount."""
+    """Return operations as kernels; like a node, each has at least 1 of every amount."""
     counts = [one.rows.shape[1] for one in blocks]
     sizes: dict[str, Any] = {name: np.zeros(sum(counts), np.int64) for name in SIZES}
     begin = 0

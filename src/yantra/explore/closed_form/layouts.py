@@ -1,16 +1,11 @@
-"""Which layers the devices of a pipeline have, and how many micro-batches' activations they hold.
+"""Which layers pipeline devices have, and how many micro-batches' activations they hold.
 
-Layers go to stages as `yantra.workloads.training.step.layers` says: evenly or not, with the ends of
-a model counted as layers or not; stage s is on device s modulo p. Of devices in the middle whose
-chunks have equal layers the one nearest to the first holds the most micro-batches, so it stands for
-all.
+Layers go to stages by `yantra.workloads.training.step.layers`; stage s is on device s modulo p. Of
+middle devices with equal layers the first holds most, and stands for all.
 
-What is held is said by the order of the schedule (`yantra.workloads.schedules.interleaved`): behind
-w forward passes, number i of the backward passes finds the activations of w + 1 + i forward and not
-yet those of i backward passes. Of moments in which a device has no more of anything than in another
-only the other is kept.
-
-Trade-off: times know three devices, the first, the last and one in the middle.
+The schedule's order says what is held (`yantra.workloads.schedules.interleaved`): after w forward
+passes, backward pass i finds the activations of w + 1 + i forward less those of i backward passes.
+Moments that another moment dominates are dropped.
 """
 
 from __future__ import annotations
@@ -30,15 +25,14 @@ KEY = ("pp", "vpp", "embedding_as_layer", "loss_as_layer")
 
 
 class Layers(NamedTuple):
-    """Counts of layers of each kind for pipelines, which are the last axis of all.
+    """Layer counts by kind; the last axis of every field is the pipeline.
 
-    `own` are those of the first device, of the one in the middle with most layers, and of the last
-    (3, kinds, rows), `all` those of all devices (kinds, rows). `first` and `final` are those of the
-    first and of the last chunk of the first and of the last device (2, kinds, rows), `middle` both
-    of the one in the middle, `others` the most that a further device has in the first chunk (kinds,
-    rows). What a micro-batch crosses before and behind the last device, and the one in the middle,
-    is `across` (2, kinds, rows): first chunks of those before, last chunks of those behind but the
-    last. `mixed` are the layers of chunks in between by which others exceed the last device.
+    `own` are those of the first device, the fullest middle one, and the last (3, kinds, rows),
+    `all` those of all devices (kinds, rows). `first` and `final` are those of the first and last
+    chunk of the first and last device (2, kinds, rows), `middle` both of the middle one, `others`
+    the most of any further device in the first chunk (kinds, rows). `across` (2, kinds, rows) is
+    what a micro-batch crosses around the last device and around the middle one. `mixed` is the
+    others' excess over the last device in chunks between.
     """
 
     own: np.ndarray
@@ -52,12 +46,12 @@ class Layers(NamedTuple):
 
 
 class Holder(NamedTuple):
-    """One of the different devices of some pipelines: number `rows`, with `layers` (kinds, rows).
+    """One of the distinct devices of some pipelines: number `rows`, with `layers` (kinds, rows).
 
-    Its moments are one after the other, those of row r from `begins[r]` on. Of each: layers times
-    the micro-batches that hold their activations, `held` (kinds, moments), the micro-batches at the
-    model's ends, `fronts` and `tails`, the layers of each kind that the backward pass has, `within`
-    (kinds, moments), and whether it has the front or the tail, `at_front` and `at_tail`.
+    The moments of row r start at `begins[r]`. Each has layers times the micro-batches in flight,
+    `held` (kinds, moments), micro-batches at the model's ends, `fronts` and `tails`, the backward
+    pass's layers by kind, `within` (kinds, moments), and whether that includes an end, `at_front`,
+    `at_tail`.
     """
 
     rows: np.ndarray
@@ -74,11 +68,10 @@ class Holder(NamedTuple):
 
 
 class _Devices:
-    """The different devices of pipelines, one behind the other, with what they hold.
+    """The distinct devices of pipelines, concatenated, with what they hold.
 
-    Pipelines are `KEY` and micro-batches; those of place i have `counts[i]` devices from
-    `begins[i]` on. Of each device its `numbers` and `layers` (devices, kinds), and its moments,
-    `sizes` from `starts` on, which are rows of `_moments`.
+    Place i has `counts[i]` devices from `begins[i]` on. Each device has `numbers`, `layers`
+    (devices, kinds), and moments: `sizes` rows of `_moments` from `starts` on.
     """
 
     def __init__(self, kinds: int) -> None:
@@ -89,7 +82,6 @@ class _Devices:
     def places(
         self, keys: list[tuple[int, ...]], make: Callable[[tuple[int, ...]], list[_Device]]
     ) -> np.ndarray:
-        """Return the places of pipelines, those that are new made."""
         new = {key: make(key) for key in keys if key not in self._places}
         if new:
             self._add(new)
@@ -112,7 +104,7 @@ class _Devices:
 
 
 class _Device(NamedTuple):
-    """A device that differs from those before it; `moments` are rows of `_moments`."""
+    """A device unlike those before it; `moments` are rows of `_moments`."""
 
     number: int
     layers: np.ndarray
@@ -120,9 +112,11 @@ class _Device(NamedTuple):
 
 
 class Layouts:
-    """The layers of pipelines; `kinds` is the kind of each layer of the model."""
+    """The layers of pipelines; `kinds` is the kind of each layer."""
 
-    def __init__(self, kinds: Sequence[int]) -> None:
+    def __init__(self, kinds: Sequence[int], *, ahead: bool = False) -> None:
+        """Know no pipeline yet; `ahead` devices hold one more micro-batch each."""
+        self._ahead = int(ahead)
         self._kinds = int(max(kinds)) + 1
         each = np.eye(self._kinds, dtype=np.int64)[np.array(kinds)]
         self._until = np.concatenate([np.zeros((1, self._kinds), np.int64), each.cumsum(axis=0)])
@@ -131,7 +125,6 @@ class Layouts:
         self._devices = _Devices(self._kinds)
 
     def layers(self, rows: np.ndarray) -> Layers:
-        """Return the layers of pipelines, rows of `KEY`."""
         first, back = distinct(rows)
         made = np.stack([self._counts(tuple(rows[at].tolist())) for at in first], axis=-1)[
             ..., back
@@ -139,9 +132,8 @@ class Layouts:
         return Layers(made[:3], made[3:5], made[5:7], made[7:9], made[9:11], *made[11:])
 
     def holders(self, rows: np.ndarray, m: np.ndarray) -> list[Holder]:
-        """Return the different devices of pipelines of m micro-batches each, and what they hold."""
         p, v = rows[:, 0], rows[:, 1]
-        shown = np.minimum(m, np.where(v > 1, _GROUPS, 1) * p)
+        shown = np.minimum(m, np.where(v > 1, _GROUPS, 1) * p + np.where(v > 1, 0, self._ahead))
         keys = np.column_stack([rows, shown])
         first, back = distinct(keys)
         of_key = self._devices.places([tuple(key) for key in keys[first].tolist()], self._different)
@@ -150,7 +142,6 @@ class Layouts:
         return [self._holder(place, p, number) for number in range(most)]
 
     def _holder(self, place: np.ndarray, p: np.ndarray, number: int) -> Holder:
-        """Return the devices of that number of pipelines that have so many."""
         every, kinds = self._devices, self._kinds
         chosen = np.flatnonzero(every.counts[place] > number)
         of = every.begins[place[chosen]] + number
@@ -174,7 +165,6 @@ class Layouts:
         )
 
     def _of_stages(self, key: tuple[int, ...]) -> np.ndarray:
-        """Return the layers of each chunk of each device (v, p, kinds)."""
         if key not in self._stages:
             p, v, front, tail = key
             ranges = layer_ranges(len(self._until) - 1, p * v, front=bool(front), tail=bool(tail))
@@ -184,7 +174,6 @@ class Layouts:
         return self._stages[key]
 
     def _counts(self, key: tuple[int, ...]) -> np.ndarray:
-        """Return the counts of `Layers`, one behind the other."""
         if key not in self._layers:
             stages = self._of_stages(key)
             of_devices, p = stages.sum(axis=0), stages.shape[1]
@@ -202,18 +191,20 @@ class Layouts:
         return self._layers[key]
 
     def _different(self, key: tuple[int, ...]) -> list[_Device]:
-        """Return the devices of a pipeline of `KEY` and micro-batches that differ."""
         stages, m = self._of_stages(key[:-1]), key[-1]
         p = stages.shape[1]
         numbers = [0, *_differing(stages), *([p - 1] if p > 1 else [])]
         return [
-            _Device(int(at), stages[:, at].sum(axis=0), _moments(stages[:, at], int(at), p, m))
+            _Device(
+                int(at),
+                stages[:, at].sum(axis=0),
+                _moments(stages[:, at], int(at), p, m, self._ahead),
+            )
             for at in numbers
         ]
 
 
 def _differing(stages: np.ndarray) -> list[int]:
-    """Return the first of the devices in the middle that have equal chunks (v, p, kinds)."""
     inner = stages[:, 1:-1].transpose(1, 0, 2)
     if not len(inner):
         return []
@@ -222,28 +213,23 @@ def _differing(stages: np.ndarray) -> list[int]:
 
 
 def _widest(devices: np.ndarray) -> np.ndarray:
-    """Return the counts of the device (devices, kinds) with most layers, of equals the last one."""
     if not len(devices):
         return np.zeros(devices.shape[1], np.int64)
     widest: np.ndarray = devices[len(devices) - 1 - int(np.argmax(devices.sum(axis=1)[::-1]))]
     return widest
 
 
-def _moments(chunks: np.ndarray, device: int, p: int, m: int) -> np.ndarray:
-    """Return the moments in which a device may need most; `chunks` are its layers (v, kinds).
-
-    Columns: layers in flight of each kind, fronts, tails, layers of each kind in the backward pass,
-    and whether that has the front and the tail.
-    """
+def _moments(chunks: np.ndarray, device: int, p: int, m: int, ahead: int = 0) -> np.ndarray:
+    """Return the moments of a device's peak; `chunks` are its layers (v, kinds)."""
     v = len(chunks)
     is_first, is_last = device == 0, device == p - 1
     if v == 1:
-        flying = min(p - device, m)
+        flying = min(p - device + ahead, m)
         ends = [flying * is_first, flying * is_last]
         return np.array([[*(flying * chunks[0]), *ends, *chunks[0], is_first, is_last]])
-    warm_up = min(2 * (p - device - 1) + (v - 1) * p, m * v)
+    warm_up = min(2 * (p - device - 1) + (v - 1) * p + ahead, m * v)
     number = np.arange(m * v)
-    # What is held changes by a line while both passes stay in their chunks.
+    # What is held is linear while both passes stay in their chunks.
     if p > 2:
         number = number[(number % p % (p - 1) == 0) | ((number + warm_up) % p % (p - 1) == 0)]
     forward = _done(np.minimum(number + warm_up + 1, m * v), p, v)
@@ -256,14 +242,12 @@ def _moments(chunks: np.ndarray, device: int, p: int, m: int) -> np.ndarray:
 
 
 def _done(count: np.ndarray, p: int, v: int) -> np.ndarray:
-    """Return how many micro-batches passed each chunk after so many passes (passes, chunks)."""
     rounds, rest = np.divmod(count, p * v)
     done: np.ndarray = p * rounds[:, None] + np.clip(rest[:, None] - p * np.arange(v), 0, p)
     return done
 
 
 def _not_less(moments: np.ndarray) -> np.ndarray:
-    """Leave out moments than which another has as much or more of everything."""
     ordered = moments[np.lexsort(moments.T)]
     every: np.ndarray = ordered[np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))]
     if len(every) == 1:

@@ -1,11 +1,11 @@
-"""A machine as a search sees it: times of kernels, of collectives of groups, and of messages.
+"""A machine as a search sees it: times of kernels, collectives and messages.
 
-Kernels take the roofline's time at the rate of their type, or on a stack the measured one
-(`kernel_times.py`). Collectives that were measured take what their points say. Others are simulated
-once per group and kind, alone on the cluster, at powers of the root of two and where the compiler
-has another plan; sizes between are on the lines between. A group is `size` ranks, `stride` apart.
+Kernels take the roofline's time at their type's rate, or the stack's measured one
+(`kernel_times.py`). Measured collectives follow their points. Others are simulated once per group
+and kind, alone on the cluster, at powers of the root of two and where the compiler changes its
+plan; in between they are interpolated. A group is `size` ranks, `stride` apart.
 
-Trade-off: nothing contends here. What two groups cost each other is left to the simulation.
+Trade-off: nothing contends here.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ import numpy as np
 from yantra.base.errors import UnsupportedError
 from yantra.base.fields import Plugin
 from yantra.chakra import CollectiveType, TraceBuilder
+from yantra.collectives.custom_all_reduce import ENGINES
 from yantra.collectives.schedule import Kind
 from yantra.collectives.selection import selection_of
-from yantra.collectives.selection.of_model import leaves_to_model, of_model
+from yantra.collectives.selection.of_model import by_engine, leaves_to_model, of_model
 from yantra.collectives.selection.selection import Group as Ranks
 from yantra.collectives.selection.selection import Timed
 from yantra.compile import compile
@@ -29,7 +30,7 @@ from yantra.compile.slowdown import slowdown_on
 from yantra.compute.roofline import Options, shares_of
 from yantra.explore.closed_form.distinct import distinct
 from yantra.explore.closed_form.kernel_times import KernelTimes
-from yantra.explore.closed_form.on_stack import parts_for
+from yantra.explore.closed_form.on_stack import any_layout, parts_for
 from yantra.explore.closed_form.scale import Scale
 from yantra.fabric.stacks.choice import ROOFLINE, WITHOUT_TERMS
 from yantra.fabric.topologies import topologies
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from yantra.compile import Model
     from yantra.explore.closed_form.amounts import Block
     from yantra.workloads.operators.operations import Operation
-    from yantra.workloads.plan.plan import Dtype
+    from yantra.workloads.plan.plan import Dispatch, Dtype
 
 _KINDS = {
     CollectiveType.ALL_REDUCE: Kind.ALL_REDUCE,
@@ -55,8 +56,8 @@ _KINDS = {
     CollectiveType.ALL_TO_ALL: Kind.ALL_TO_ALL,
 }
 _HALF_POWERS = range(2 * 12, 2 * 28 + 1)
-_LONG = 1 << 26  # bytes, from which on latency is the same for any more
-_LARGEST = 1 << 36  # bytes of one collective that a plan may have
+_LONG = 1 << 26  # bytes from which latency no longer changes
+_LARGEST = 1 << 36  # bytes of the largest collective of a plan
 _FINE = 1 << 22
 """Collectives are measured on a network as many times slower: a slope needs digits behind ticks."""
 _LONGEST_NS = 1e15  # a ninth of what the clock holds
@@ -71,7 +72,7 @@ class Line(NamedTuple):
 
 
 class LineTable(NamedTuple):
-    """Lines of groups (rows) by size: column k holds from `begins[k - 1]` bytes on."""
+    """Lines of groups (rows): column k starts at `begins[k - 1]` bytes."""
 
     begins: np.ndarray
     starts: np.ndarray
@@ -79,8 +80,6 @@ class LineTable(NamedTuple):
 
 
 class Machine:
-    """The times of one cluster of so many ranks, in ns."""
-
     def __init__(
         self,
         cluster: Any,
@@ -91,24 +90,23 @@ class Machine:
         dtype: Dtype = "bf16",
         stack: str = ROOFLINE,
     ) -> None:
-        """Know a cluster at a scale; `like` is the same with other rates, whose groups it takes.
+        """`scale` multiplies rates, `like` is a machine with other rates whose groups it takes,
+        `dtype` a plan's type.
 
-        `dtype` is that of a plan: the type of the products of a step; `stack` says at which speeds,
-        as `yantra.fabric.stacks.choice` has it. What was measured changes with the rates by a law:
-        a kernel as the larger of its roofline's times, its launch as latencies; of a collective
-        what its least bytes take as latencies, the rest as the links of the dimension that bounds
-        it.
+        `stack` is a choice of `yantra.fabric.stacks.choice`. Measurements scale by a law: a kernel
+        as the larger of its roofline's times, its launch as latencies; a collective's least time as
+        latencies, the rest as the links of its bounding dimension.
 
-        Collectives run in the ways and chunks that suit `tuned`, the same with other rates, if
-        given, and share links as they do there, so that times are smooth in the rates; else in
-        those that suit this machine.
+        Collectives run in the ways and chunks that suit `tuned`, the same with other rates, so that
+        times are smooth in the rates; by default those that suit this machine.
 
-        Raises ConfigError where the cluster has no such number of ranks, or no rate of the type,
-        and for an unknown stack.
+        Raises ConfigError for a number of ranks or a type that the cluster lacks, and an unknown
+        stack.
         """
         scale = scale or Scale()
         self._tuned, self._scale = tuned, scale
         self.ranks, self.dtype, self.stack = ranks, dtype, stack
+        self.any_layout = any_layout(cluster)
         self._parts = parts_for(cluster, ranks, dtype, stack)
         self._bound = self._parts["device"]
         if "stack" in self._parts:
@@ -120,7 +118,7 @@ class Machine:
         self._experts: int | None = None if alike is None else alike._experts
         self._set_terms(alike)
         self._set_rates()
-        # What was measured does not hang on the other rates, so machines with equal links share it.
+        # Measured times depend on the links alone, so machines with equal links share them.
         own = self._dimensions, self._delays_ns
         shares = like is not None and own == (like._dimensions, like._delays_ns)
         if tuned is not None and tuned is not like:
@@ -134,7 +132,6 @@ class Machine:
         self._tables: dict[tuple[CollectiveType, tuple[tuple[int, int], ...]], LineTable] = {}
 
     def _set_terms(self, like: Machine | None) -> None:
-        """Take what the stack says: its slowdown, its kernels and its collectives."""
         terms, selection = self._parts.get("stack"), self._parts["collectives"].selection
         slower = slowdown_on(terms, self._parts["topology"])
         self._slower = slower.communication
@@ -155,17 +152,27 @@ class Machine:
         if selection is not None:
             self._selection = selection_of(of_model(selection, self._experts))
 
-    def know(self, model: Any) -> None:
-        """Let measured collectives be those of a model, which says how many experts a token has."""
+    def know(self, model: Any, *, dispatch: Dispatch = "once") -> None:
+        """Let messages to experts be those of a model, and of plans with that `dispatch`."""
         selection, experts = self._parts["collectives"].selection, experts_a_token(model)
+        experts = 1 if experts and dispatch == "each" else experts
         if self._selection is None or experts == self._experts or not leaves_to_model(selection):
             return
         self._experts = experts
         self._selection = selection_of(of_model(selection, experts))
         self._measured, self._columns, self._timed, self._tables = {}, {}, {}, {}
 
+    def serve_with(self, engine: str) -> None:
+        """Let a serving engine's own kernels run small all-reduces in a node."""
+        collectives = self._parts["collectives"]
+        if self._selection is None or engine not in ENGINES:
+            return
+        chosen = by_engine(collectives.selection, engine)
+        self._parts["collectives"] = collectives.replace(selection=chosen)
+        self._selection = selection_of(of_model(chosen, self._experts))
+        self._measured, self._columns, self._timed, self._tables = {}, {}, {}, {}
+
     def _set_rates(self) -> None:
-        """Multiply the rates of the device and the network by those of the scale."""
         scale, device = self._scale, self._parts["device"]
         self._parts["device"] = device.replace(
             peak_flops=device.peak_flops * scale.peak,
@@ -187,13 +194,11 @@ class Machine:
         self._delays_ns = tuple(delay / scale.latency for delay in delays)
 
     def kernels_ns(self, blocks: Sequence[Block]) -> list[np.ndarray]:
-        """Return the times of kernels: the roofline's, or the measured ones."""
         if self._kernels is not None:
             return self._kernels.of(blocks)
         return [np.maximum(*self._bounds_ns(one)) for one in blocks]
 
     def _longer(self, kernel: Block) -> np.ndarray:
-        """Return by what the rates of this scale make a kernel longer."""
         computes, moves = self._bounds_ns(kernel)
         before = np.maximum(computes * self._scale.peak, moves * self._scale.memory)
         some = before > 0
@@ -202,12 +207,10 @@ class Machine:
         return found
 
     def _bounds_ns(self, kernel: Block) -> tuple[np.ndarray, np.ndarray]:
-        """Return how long a kernel computes, and how long it moves bytes."""
         rate = self._by_type.get(kernel.dtype) or self._rate(kernel.dtype)
         return kernel.rows[0] / rate, kernel.rows[1] / self._bytes_per_ns
 
     def _rate(self, dtype: str) -> float:
-        """Return the operations of kernels of a type in a ns."""
         compute = self._bound.compute
         share = 1.0
         if isinstance(compute, Plugin):
@@ -215,9 +218,9 @@ class Machine:
         return self._by_type.setdefault(dtype, self._flops_per_ns * share)
 
     def optimizer_ns(self, made: Callable[[int], Operation], elements: Any) -> Any:
-        """Return the times of kernels of the optimizer over so many elements, 0 for none.
+        """Return the times of optimizer kernels over so many elements, 0 for none.
 
-        Memory bounds them; what they compute never does at the rates of a roofline.
+        Memory bounds them.
         """
         if self._kernels is not None:
             return self._kernels.at(made, elements)
@@ -227,7 +230,7 @@ class Machine:
         return np.where(np.asarray(elements) > 0, fixed + each * elements, 0) / self._bytes_per_ns
 
     def collective_ns(self, kind: CollectiveType, size: int, stride: int, size_bytes: Any) -> Any:
-        """Return the time of a collective alone; `size_bytes` per rank, a number or an array."""
+        """Return the time of a collective alone; `size_bytes` per rank, number or array."""
         if size == 1:
             return size_bytes * 0.0
         amount = np.asarray(size_bytes, float)
@@ -237,7 +240,6 @@ class Machine:
     def collectives_ns(
         self, kind: CollectiveType, sizes: np.ndarray, strides: np.ndarray, size_bytes: np.ndarray
     ) -> np.ndarray:
-        """Return the times of collectives of groups, one in each row, as `collective_ns` does."""
         first, back = distinct(np.stack([sizes, strides], axis=1))
         groups = tuple(zip(sizes[first].tolist(), strides[first].tolist(), strict=True))
         table, amount = self.table_of(kind, groups), size_bytes.astype(float)
@@ -247,7 +249,7 @@ class Machine:
         return found
 
     def lines_at(self, kind: CollectiveType, size: int, stride: int, size_bytes: Any) -> Any:
-        """Return, for sizes, the start in ns and the slope by byte of the line that they are on."""
+        """Return the start in ns and the slope per byte of the lines of sizes."""
         key = kind, size, stride
         lines = self._columns.get(key)
         if lines is None:
@@ -257,7 +259,6 @@ class Machine:
         return starts[at], slopes[at]
 
     def table_of(self, kind: CollectiveType, groups: tuple[tuple[int, int], ...]) -> LineTable:
-        """Return the lines of several groups, each a size and a stride, over the same sizes."""
         if (kind, groups) not in self._tables:
             every = [np.array(self.lines_of(kind, *group)).T for group in groups]
             begins = np.unique(np.concatenate([lines[0, 1:] for lines in every]))
@@ -273,12 +274,10 @@ class Machine:
     def line_of(
         self, kind: CollectiveType, size: int, stride: int, size_bytes: float
     ) -> tuple[float, float]:
-        """Return the start in ns, and what each byte adds, of the line that a size is on."""
         start, slope = self.lines_at(kind, size, stride, size_bytes)
         return float(start), float(slope)
 
     def lines_of(self, kind: CollectiveType, size: int, stride: int) -> tuple[Line, ...]:
-        """Return the lines that the times of a collective are on, by ascending bytes."""
         if size == 1:
             return (Line(0, 0.0, 0.0),)
         key = kind, size, stride
@@ -292,11 +291,10 @@ class Machine:
 
     @property
     def is_timed(self) -> bool:
-        """Whether gradients and weights take measured times, so that nothing shares links."""
+        """Whether gradients and weights take measured times, which share no links."""
         return self.timed(CollectiveType.REDUCE_SCATTER, self.ranks, 1) is not None
 
     def timed(self, kind: CollectiveType, size: int, stride: int) -> Timed | None:
-        """Return what was measured of a collective of a group; None where it is simulated."""
         if self._selection is None:
             return None
         key = kind, size, stride
@@ -318,7 +316,7 @@ class Machine:
         return found if isinstance(found, Timed) else None
 
     def _through(self, timed: Timed, size: int, stride: int) -> tuple[Line, ...]:
-        """Return the lines through measured points, at the scale of this machine."""
+        """Return the lines through measured points, scaled to this machine."""
         least = timed.points[0][1] * self._slower
         uses = self.occupancy(size, stride)
         links = (*self._scale.links, *[1.0] * len(uses))
@@ -337,8 +335,7 @@ class Machine:
     def occupancy(self, size: int, stride: int) -> tuple[float, ...]:
         """Return the share of a collective's time in which it uses each dimension's links.
 
-        1 for the dimension that bounds it. By what a reduce-scatter moves: inner dimensions first;
-        at the rates that collectives are tuned for.
+        It is 1 for the bounding dimension.
         """
         times, amount = [], 1.0
         for one in (self._tuned or self)._dimensions:
@@ -350,7 +347,6 @@ class Machine:
         return tuple(time / most if most else 0.0 for time in times)
 
     def nearest(self, size: int, stride: int) -> int:
-        """Return how many ranks of a group are in the innermost dimension that it spans."""
         for one in self._dimensions:
             if stride < one.size:
                 return int(max(min(size, one.size // stride), 1))
@@ -358,10 +354,7 @@ class Machine:
         return 1
 
     def message_ns(self, stride: int, size_bytes: Any, first: int = 0) -> Any:
-        """Return the time of a message from a rank to that `stride` further.
-
-        It is that of the outermost dimension in which the two differ.
-        """
+        """Return the time of a message to the rank `stride` further, outermost level."""
         inner = 1
         across = self._dimensions[0]
         for one in self._dimensions:
@@ -372,7 +365,7 @@ class Machine:
         return self._slower * (hops * across.latency_ns + size_bytes / across.bytes_per_ns)
 
     def hop_line(self, stride: int, stages: int) -> tuple[float, float]:
-        """Return what a message between stages takes in the mean: with no bytes, and each byte."""
+        """Return a mean message between stages: its start, and its slope per byte."""
         firsts = range(0, (stages - 1) * stride, stride)
         empty = [self.message_ns(stride, 0.0, first) for first in firsts]
         one = [self.message_ns(stride, 1.0, first) for first in firsts]
@@ -390,11 +383,7 @@ class Machine:
         return tuple(lines)
 
     def _spans(self, kind: CollectiveType, size: int, stride: int) -> list[tuple[int, int]]:
-        """Return between which sizes times are on a line.
-
-        A line ends where the compiler has another plan, and, as what bounds few bytes may not be
-        what bounds many, at every power of the root of two in between.
-        """
+        """Return the sizes between which times are linear."""
         alone = _alone(kind, size, stride, self._enough(size, stride), (1,), (1,))
         chosen = self._compiled(alone, 1).chosen
         begins = {begin for one in chosen for begin, _ in one.by_size if 0 < begin <= _LARGEST}
@@ -406,7 +395,6 @@ class Machine:
         ]
 
     def _times(self, kind: CollectiveType, size: int, stride: int, sizes: list[int]) -> list[float]:
-        """Return the times of collectives in ns, until all ranks are done; they start together."""
         fine, gaps = self._gaps(size, sizes)
         alone = _alone(kind, size, stride, self._enough(size, stride), sizes, gaps)
         result = run(self._compiled(alone, fine))
@@ -417,11 +405,10 @@ class Machine:
         return [float(one) / ticks for one in taken]
 
     def _enough(self, size: int, stride: int) -> int:
-        """Return how many ranks a group is measured among.
+        """Return how many ranks a group is measured among:
 
-        Those of the inner dimensions that it and the groups beside it fill, else two groups behind
-        each other at an outermost switch, else all. Groups that are further out share no link with
-        these, and lie as they do.
+        the inner dimensions that it and groups beside it fill, else two groups one after the other
+        at an outermost switch, else all. Groups further out share no link with these.
         """
         each = size * stride
         for count in range(1, len(self._dimensions)):
@@ -435,17 +422,12 @@ class Machine:
         return few if is_switch and fits else self.ranks
 
     def _compiled(self, workload: Templates, fine: int) -> Model:
-        """Return the model of a workload here, on a network so many times slower."""
         tuned, ranks = None, workload.workload.ranks
         if self._tuned is not None:
             tuned = Scenario(workload=workload, **self._tuned._slow(fine, ranks))
         return compile(Scenario(workload=workload, **self._slow(fine, ranks)), tuned=tuned)
 
     def _gaps(self, size: int, sizes: Sequence[int]) -> tuple[int, list[int]]:
-        """Return how many times slower a group of so many may be measured, by what the clock holds.
-
-        And after how many ns, on a network as slow, each collective begins behind the one before.
-        """
         slowest = min(one.bytes_per_ns for one in self._dimensions)
         latest = max(one.latency_ns for one in self._dimensions) + sum(self._delays_ns)
         takes = [size * (2 * one / slowest + 16 * latest) for one in (0, *sizes)]
@@ -455,10 +437,7 @@ class Machine:
         return fine, [math.ceil(fine * each) for each in takes[:-1]]
 
     def _slow(self, fine: int, ranks: int) -> dict[str, Any]:
-        """Return the parts of so many ranks with all rates of the network divided, for finer ticks.
-
-        Fewer ranks have fewer members of the outermost dimension that they need.
-        """
+        """Return the parts with the network's rates divided, for finer ticks."""
         slow: list[Any] = []
         left = ranks
         for one in self._dimensions:
@@ -482,7 +461,6 @@ class Machine:
         }
 
     def _collectives(self, times: int, dimensions: int | None = None) -> Any:
-        """Return the collectives of the inner dimensions, their delays so many times as long."""
         endpoint, reduction = (round(delay * times) for delay in self._delays_ns)
         of = self._parts["collectives"]
         names = {
@@ -494,11 +472,7 @@ class Machine:
 
     @property
     def parts(self) -> dict[str, Any]:
-        """The parts of a scenario, at the scale of this machine; delays in whole ns.
-
-        Raises UnsupportedError for measured times at a scale: a run does not know the law that they
-        are scaled by here.
-        """
+        """Raises UnsupportedError for measured times at a scale, whose law a run does not know."""
         if self.stack not in WITHOUT_TERMS and self._scale != Scale():
             problem = f"times of stack {self.stack} at other rates are by closed form alone"
             raise UnsupportedError(f"scale: {problem}; simulate with stack: {ROOFLINE}")
@@ -506,12 +480,10 @@ class Machine:
 
     @property
     def dimensions(self) -> int:
-        """How many dimensions the network of these ranks has."""
         return len(self._dimensions)
 
     @property
     def rates(self) -> tuple[str, ...]:
-        """The names of all rates, as `Scale.times` knows them."""
         return ("peak", "memory", "latency", *(f"links {at}" for at in range(self.dimensions)))
 
 
@@ -523,10 +495,7 @@ def _alone(
     sizes: Sequence[int],
     gaps_ns: Sequence[int],
 ) -> Templates:
-    """Return the workload of all groups of `size` ranks that run collectives of these sizes.
-
-    Each begins at a time of its own, the gaps apart, on all ranks at once.
-    """
+    """Return a workload in which all groups of `size` run collectives of these sizes."""
     axes = [("inner", stride), ("member", size), ("outer", ranks // (size * stride))]
     trace = TraceBuilder()
     last: Any = []

@@ -1,12 +1,10 @@
-"""Bytes of the worst device of each plan: what is always there, and activations in flight.
+"""Bytes of each plan's worst device: persistent state, and activations in flight.
 
-Weights, gradients and the optimizer's state are there by shards; activations by the moments of
-`layouts.py`, each with the most that the backward pass has then. It is the peak of the step itself
-(`yantra.workloads.training.memory`), but for the padding of small shards. Where gradients, or
-weights, too, are sharded (ZeRO-2, ZeRO-3) what is whole while a pass works comes on top.
+Weights, gradients and optimizer state are sharded; activations follow the moments of `layouts.py`,
+each with the backward pass's peak. ZeRO-2 and ZeRO-3 add what is whole during a pass.
 
-Trade-off: that is counted at the beginning of a backward pass, and of the buckets of the first
-chunk as if each were a layer or a bucket alone.
+Trade-off: that is counted at a backward pass's start, and each first-chunk bucket as a layer or a
+bucket alone.
 """
 
 from __future__ import annotations
@@ -22,30 +20,38 @@ if TYPE_CHECKING:
 
 
 class Fixed(NamedTuple):
-    """Bytes that lie on a device for each element of dense weights, of experts, and of tables."""
+    """Bytes a device keeps for each element of dense weights, experts, and tables.
+
+    Narrow ones have that many more; `unused` is for gradients that products give out.
+    """
 
     dense: np.ndarray
     expert: np.ndarray
     table: float
+    narrow: np.ndarray
+    narrow_expert: np.ndarray
+    narrow_table: float
+    unused: np.ndarray
 
 
 class Whole(NamedTuple):
-    """Bytes of each element that is whole while a pass works on it, 0 where it always is.
+    """Bytes of each element that is whole during a pass, 0 if it always is.
 
-    `gradients` of the weights of a pass, and of a layer at a time `layer_gradients` and `weights`.
-    `hides` says whether anything is moved while a device computes, or gathered ahead.
+    `gradients` of a pass; `layer_gradients` and `weights` of one layer at a time, `wide` of the
+    ends. `hides`: moves overlap with compute, or weights are gathered ahead.
     """
 
     gradients: float
     layer_gradients: float
     weights: float
+    wide: float
     hides: bool
 
 
 class Sharing(NamedTuple):
-    """Which of some ways of what is whole each plan has, None where nothing is sharded.
+    """Which way of being whole each plan uses, None if nothing is sharded.
 
-    Of each shape `least` elements a bucket has, and `experts` says whether they are shared, too.
+    `least` is a bucket's elements by shape, `experts` whether they are shared.
     """
 
     ways: list[Whole | None]
@@ -57,11 +63,7 @@ class Sharing(NamedTuple):
 def worst(
     parts: list[Part], holders: list[Holder], shape: np.ndarray, fixed: Fixed, sharing: Sharing
 ) -> np.ndarray:
-    """Return the most that any device of each plan needs, in bytes.
-
-    Front, kinds of layers and tail, and what devices hold, are by shape; `shape` is that of each
-    plan.
-    """
+    """Return the most bytes any device of each plan needs."""
     front, *kinds, tail = parts
     found = np.zeros(len(shape))
     place = np.empty(len(tail.saves), np.intp)
@@ -72,15 +74,27 @@ def worst(
         plans = slice(None) if len(one.rows) == len(place) else np.flatnonzero(of >= 0)
         of = of[plans]
         need = activations(parts, one, sharing)[sharing.way[plans], of]
-        for name, factor in (("dense", fixed.dense), ("expert", fixed.expert)):
+        for name in ("dense", "expert", "narrow", "narrow_expert"):
+            factor = getattr(fixed, name)
             elements = _elements(name, front, kinds, tail, one)
             if name == "dense":
-                # A device with both ends of the model holds a tied embedding once.
+                # With both ends of the model, a tied embedding counts once.
                 elements -= np.where(one.is_first & one.is_last, tail.tied[one.rows], 0.0)
             if elements.any():
                 need += elements[of] * factor[plans]
-        need += (_elements("table", front, kinds, tail, one) * fixed.table)[of]
+        for name in ("table", "narrow_table"):
+            need += (_elements(name, front, kinds, tail, one) * getattr(fixed, name))[of]
+        need += _unused(front, kinds, tail, one)[of] * fixed.unused[plans]
         found[plans] = np.maximum(found[plans], need)
+    return found
+
+
+def _unused(front: Part, kinds: list[Part], tail: Part, one: Holder) -> np.ndarray:
+    """Gradients that products give out: of the largest layer, and of the ends."""
+    pairs = zip(one.layers, kinds, strict=True)
+    found = reduce(np.maximum, (np.where(n > 0, kind.unused[one.rows], 0.0) for n, kind in pairs))
+    for end, there in ((front, one.is_first), (tail, one.is_last)):
+        found = found + np.where(there, end.unused[one.rows], 0.0)
     return found
 
 
@@ -93,10 +107,7 @@ def _elements(name: str, front: Part, kinds: list[Part], tail: Part, one: Holder
 
 
 def activations(parts: list[Part], one: Holder, sharing: Sharing) -> np.ndarray:
-    """Return the most bytes of activations, and of what is whole for a time, on a device.
-
-    One row for each way of what is whole, one column for each shape that has the device.
-    """
+    """Return a device's most bytes of activations and of what is temporarily whole."""
     front, *kinds, tail = parts
     moments = len(one.fronts)
     ends = np.append(one.begins[1:], moments)
@@ -120,7 +131,7 @@ def activations(parts: list[Part], one: Holder, sharing: Sharing) -> np.ndarray:
         if way is not None:
             beside = _beside(units, one, way)
             layers, ends_with = layers + beside.layers, ends_with + beside.tail
-        # The pass begins with the tail; what that had saved is gone when layers follow.
+        # The pass begins with the tail, whose activations are freed when layers follow.
         at_tail = np.maximum(ends_with, layers - of_tail)
         found = held + np.where(one.at_tail, at_tail, layers)
         if way is not None:
@@ -137,11 +148,10 @@ def activations(parts: list[Part], one: Holder, sharing: Sharing) -> np.ndarray:
 class _Units(NamedTuple):
     """Elements of the units that a backward pass has in each moment.
 
-    `dense` and `expert` of its largest layer, of `every` layer with the tail, of the `tail` and of
-    the `front`; `usual` are those of a bucket, and `several` says whether it has several layers.
-    `before` is the share of the layers behind the one in which the first bucket ends. A device with
-    both ends has `tied` ones in the tail and in the front; `reads` is 1 where a backward pass has
-    the weights of the front.
+    `dense` and `expert` of its largest layer, of `every` layer with the tail, of the `tail`, of the
+    `front`; `usual` those of a bucket, of layers `several` or not. `before` is the share of layers
+    behind the one where the first bucket ends. A device with both ends has `tied` elements in both;
+    `reads` is 1 if a backward pass has the front's weights.
     """
 
     dense: np.ndarray
@@ -191,10 +201,9 @@ def _units(
 
 
 class _Beside(NamedTuple):
-    """Bytes that are whole beside activations while layers, the tail, or the front work.
+    """Bytes whole beside activations during layers, the tail, or the front;
 
-    And `elsewhere`: where the first bucket of gradients ends; with whole weights while the front
-    begins a forward pass.
+    `elsewhere`: where the first gradient bucket ends, or as the front begins a forward pass.
     """
 
     layers: np.ndarray
@@ -206,9 +215,9 @@ class _Beside(NamedTuple):
 def _beside(units: _Units, one: Holder, way: Whole) -> _Beside:
     dense, tail, front = units.dense, units.tail, units.front
     largest, whole = dense + units.expert, units.every + units.front - units.tied
-    gradients, layer_gradients, weights, hides = way
-    # A bucket is cut anywhere: half a one more than a layer is whole in the mean, and one behind
-    # the tail. One of several layers is whole from the first on, and two where it ends.
+    gradients, layer_gradients, weights, wide, hides = way
+    # A bucket ends anywhere: on average half a one beyond a layer is whole, and one behind the
+    # tail.
     cut, at_tail, two = whole, whole, whole
     if hides:
         cut = np.minimum(whole, np.maximum(largest + units.usual / 2, units.usual))
@@ -216,14 +225,15 @@ def _beside(units: _Units, one: Holder, way: Whole) -> _Beside:
         two = np.minimum(whole, np.maximum(largest + units.usual / 2, 2 * units.usual))
     reduced = gradients * np.where(one.at_front, cut, units.every)
     reduced_at_tail = gradients * np.where(one.at_front, at_tail, units.every)
-    # The unit ahead of the experts of a layer are its dense weights, so of these there are two.
-    ahead = np.where(units.several, dense, front * units.reads) if hides else 0.0
-    gathered = weights * (largest + ahead + units.tied * units.reads)
-    of_tail = layer_gradients * tail + weights * (tail + (dense if hides else 0.0))
+    # A layer's dense weights precede its experts, so two of these are whole.
+    next_layer = weights * dense if hides else 0.0
+    ahead = np.where(units.several, next_layer, wide * front * units.reads if hides else 0.0)
+    gathered = weights * largest + ahead + wide * units.tied * units.reads
+    of_tail = layer_gradients * tail + wide * tail + next_layer
     in_front = layer_gradients * front + gradients * np.minimum(front, cut)
     return _Beside(
         layers=reduced + gathered + layer_gradients * (largest + units.tied),
         tail=reduced_at_tail + of_tail,
-        front=in_front + weights * front * units.reads,
-        elsewhere=gradients * two if gradients else weights * (front + (dense if hides else 0.0)),
+        front=in_front + wide * front * units.reads,
+        elsewhere=gradients * two if gradients else wide * front + next_layer,
     )

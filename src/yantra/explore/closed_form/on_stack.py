@@ -1,8 +1,4 @@
-"""The parts of a scenario at the speeds that a stack stands for: those of `yantra run --stack`.
-
-A choice is what `yantra.fabric.stacks.choice` says: a stack by name or file, with its measured
-kernels and collectives, its factors and its launches; or speeds alone (`roofline`, `nominal`).
-"""
+"""The parts of a scenario at the speeds of a stack, as `yantra run --stack` has them."""
 
 from __future__ import annotations
 
@@ -14,30 +10,24 @@ from yantra.compute.products import RATE_TYPES
 from yantra.fabric import clusters, stacks
 from yantra.fabric.clusters.parts import no_rate
 from yantra.fabric.stacks.choice import AUTO, DEFAULT, WITHOUT_TERMS
+from yantra.fabric.stacks.reserve import communicators, reserved
 from yantra.scenario import Stack, cluster_parts
 from yantra.scenario.layout import STACK
 
 if TYPE_CHECKING:
+    from yantra.explore.closed_form.space import Columns
     from yantra.fabric.clusters.types import Cluster
 
 
 def parts_for(
     cluster: Cluster | str, ranks: int, dtype: str, stack: str = DEFAULT
 ) -> dict[str, Any]:
-    """Return the parts of a scenario whose products are in the type of a plan, on a stack.
-
-    Raises ConfigError where the cluster has no such number of ranks, or no rate of the type, and
-    for an unknown stack.
-    """
+    """Return the parts of a scenario for a plan's type of products, on a stack."""
     check_rates(cluster, dtype, "dtype")
     return cluster_parts(cluster, ranks, RATE_TYPES.get(dtype, dtype), stack=stack)
 
 
 def terms_of(stack: str, cluster: str, dtype: str) -> Stack:
-    """Return the terms of a stack, a name or a file, on a cluster of that name.
-
-    Raises ConfigError for an unknown stack.
-    """
     if stack == AUTO:
         return _terms(stacks.stack_for(stacks.NOBODY), cluster, dtype)
     return _terms(stacks.load(stack, where="--stack"), cluster, dtype)
@@ -50,8 +40,15 @@ def _terms(stack: stacks.Stack, cluster: str, dtype: str) -> Stack:
     return found
 
 
+def reserved_on(cluster: Cluster, stack: str, columns: Columns) -> Cluster:
+    """The cluster with the reserve of a stack, for the most communicators of these plans."""
+    if stack in WITHOUT_TERMS or stack == AUTO:
+        return cluster
+    sizes = {"etp": 1} | columns
+    return reserved(cluster, stacks.load(stack, where="--stack"), int(communicators(sizes).max()))
+
+
 def check_stack(stack: str, where: str) -> None:
-    """Raise ConfigError at `where` for a choice that is none."""
     if stack in WITHOUT_TERMS or stack == AUTO:
         return
     try:
@@ -63,8 +60,12 @@ def check_stack(stack: str, where: str) -> None:
         raise ConfigError(where, f"{error.problem}; {known} are speeds alone") from None
 
 
+def any_layout(cluster: Cluster | str) -> bool:
+    """Whether products in 8 bits need no transposed copies there."""
+    return (clusters.load(cluster) if isinstance(cluster, str) else cluster).any_layout
+
+
 def check_rates(cluster: Cluster | str, dtype: str, where: str) -> None:
-    """Raise ConfigError at `where` if a cluster states no rate of a plan's type."""
     machine = clusters.load(cluster) if isinstance(cluster, str) else cluster
     known, wanted = [name for name, _ in machine.peak], RATE_TYPES.get(dtype, dtype)
     if wanted not in known:

@@ -1,11 +1,8 @@
-"""Times and bytes of the parts of a model under one split: front, kinds of layers, tail.
+"""Times and bytes of a model's parts under one split: front, kinds of layers, tail.
 
-One entry is for a key (`KEY`), for the width of gradients, and for the type of products, of which a
-search has one: plans that differ in the rest share it. All keys whose operations are the same but
-for their numbers are walked at once (`amounts.py`): times and amounts are columns over them.
-A pass is walked operation by operation in the order of its graph, as the simulation runs it:
-kernels in one chain, the collectives of a group in another, each after what it needs. A layer takes
-what a second one behind a first of its kind adds.
+An entry is for a key (`KEY`), the gradients' width and the products' type; plans share it. A pass
+runs its operations in the graph's order, as simulation does: kernels in one chain, each group's
+collectives in another, each after its inputs. A layer's time is what a second one adds to a first.
 """
 
 from __future__ import annotations
@@ -16,9 +13,11 @@ import numpy as np
 
 from yantra.explore.closed_form.amounts import Amounts, amounts_of
 from yantra.explore.closed_form.cases import Cases, DifferError
+from yantra.workloads.models.blocks.more_tokens import MoreTokens
 from yantra.workloads.operators.graph import Batch
 from yantra.workloads.plan.plan import CHOICES, Plan
 from yantra.workloads.training.stage import Chunks, setting_of
+from yantra.workloads.training.step.hiding import hideable, without_waiting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -37,28 +36,19 @@ KEY = (
 _MANY = ("tp", "ep", "etp")
 
 
-class Adapters(NamedTuple):
-    """The rank and the targets of the adapters that alone are trained; rank 0 trains all."""
-
-    rank: int
-    targets: tuple[str, ...]
-
-
-NO_ADAPTERS = Adapters(0, ())
+USUAL = Plan()
 
 
 class Part(NamedTuple):
-    """One part on one rank, numbers or columns: times in ns, elements of weights, bytes.
+    """One part on one rank, numbers or columns: times in ns, elements, bytes.
 
-    `saves` stays from the forward to the backward pass; `peak` is the most that the backward pass
-    has beyond what was saved before it; `border` crosses to the next stage. `kernels` is the
-    time of kernels alone, of both passes; `lead` that with which the backward pass begins before it
-    needs its gradient, to compute activations again. `dense` and `expert` are
-    trained, `dense_grain` and
-    `expert_grain` are by how many elements a bucket of such weights exceeds its least size. `tied`
-    are elements of `dense` that a device which has both ends of the model holds once, `table` those
-    that are updated row by row, or frozen, and have no gradients. `reads` is whether a backward
-    pass has its weights.
+    `saves` stays until the backward pass; `peak` is that pass's most on top; `border` crosses to
+    the next stage. `kernels` is kernel time alone, both passes; `lead` the recomputation before the
+    gradient is needed. `dense` and `expert` are trained; their `grain` is a bucket's excess over
+    its least size. `tied` are elements of `dense` that a device with both ends holds once, `table`
+    those updated by row or frozen, without gradients; of all, `narrow` ones
+    are of products in few bits. `unused`: of gradients that products give out. `reads`: a backward
+    pass has its weights. `hides` is the time of messages of both passes that other passes may hide.
     """
 
     forward: Any
@@ -75,6 +65,11 @@ class Part(NamedTuple):
     tied: Any
     reads: Any
     table: Any
+    hides: Any
+    narrow: Any
+    narrow_expert: Any
+    narrow_table: Any
+    unused: Any
 
 
 Key = tuple[int, ...]
@@ -82,9 +77,9 @@ Key = tuple[int, ...]
 
 
 class Made(NamedTuple):
-    """The works of front, each kind of layer, and tail, with their amounts for some keys.
+    """The works of front, each kind of layer, and tail, and their amounts by key.
 
-    `untimed` are their parts without times (parts, fields, keys).
+    `untimed` are parts without times (parts, fields, keys).
     """
 
     keys: tuple[Key, ...]
@@ -97,31 +92,31 @@ _Part = tuple["StageWork", Amounts, np.ndarray]
 """The work of a part, with its amounts, and without times."""
 
 
-class _AsksForExpertsError(Exception):
-    """A part asks how experts are split."""
+class _AsksForExpertsError(Exception): ...
 
 
 class _WithoutExperts(dict[str, Any]):
-    """For parts that do not ask how experts are split."""
+    """For parts that ignore the split of experts."""
 
     def __missing__(self, axis: str) -> Any:
         raise _AsksForExpertsError(axis)
 
 
 class Works:
-    """The works of a model's parts by key, without times, so clusters and speeds share them."""
+    """The works of a model's parts by key, shared by clusters and speeds."""
 
-    def __init__(self, model: Any, sequence: int, adapters: Adapters = NO_ADAPTERS) -> None:
+    def __init__(self, model: Any, sequence: int, held: Plan = USUAL) -> None:
+        """Know no part yet; `held` has the fields that are no part of a key."""
         self._chunks, self._sequence = Chunks(model), sequence
-        self._adapters = adapters
+        self.held = held
         self._made: dict[str, dict[Key, tuple[Made, int]]] = {}
         self._shared: dict[tuple[Any, ...], _Part | None] = {}
         numbers: dict[Any, int] = {}
         self.kinds = [numbers.setdefault(one, len(numbers)) for one in model.layers]
         """Of each layer of the model, which kind it is."""
+        self._has_layers = isinstance(model.tail, MoreTokens)
 
     def of(self, keys: Iterable[Key], dtype: Dtype) -> list[tuple[Made, list[int]]]:
-        """Return the works of different keys, and which of theirs the keys are; made once."""
         known = self._made.setdefault(dtype, {})
         wanted = list(keys)
         alike: dict[tuple[object, ...], list[Key]] = {}
@@ -137,7 +132,6 @@ class Works:
         return list(found.values())
 
     def _apart(self, keys: list[Key], dtype: Dtype) -> Iterator[Made]:
-        """Yield the works of keys, together as far as their operations are the same."""
         try:
             yield self._together(keys, dtype)
         except DifferError as error:
@@ -146,17 +140,13 @@ class Works:
                 yield from self._apart(some, dtype)
 
     def _together(self, keys: list[Key], dtype: Dtype) -> Made:
-        """Return the works of front, each kind of layer, tail, with a number of each key.
-
-        Raises DifferError where operations of the keys differ in more than numbers.
-        """
+        """Return the works of front, layers and tail, a number of each key."""
         parts = [self._part(number, keys, dtype) for number in range(max(self.kinds) + 3)]
         works, amounts, fields = zip(*parts, strict=True)
         return Made(tuple(keys), works, amounts, np.stack(fields))
 
     def _part(self, number: int, keys: list[Key], dtype: Dtype) -> _Part:
-        """Return a part of keys, made for fewer where it asks for nothing of experts."""
-        is_end = number in (0, max(self.kinds) + 2)
+        is_end = number == 0 or (number == max(self.kinds) + 2 and not self._has_layers)
         alike = [_without_experts(key, is_end) for key in keys]
         place = {key: at for at, key in enumerate(dict.fromkeys(alike))}
         fewer, places = tuple(place), [place[key] for key in alike]
@@ -193,45 +183,37 @@ class Works:
         return work, amounts, untimed(work, amounts, len(keys))
 
     def _setting(self, keys: Sequence[Key], dtype: Dtype) -> Setting:
-        """Return how plans of keys split and compute a micro-batch, a number of each key."""
         columns = dict(zip(KEY, zip(*keys, strict=True), strict=True))
         tp, cp, ep, etp, micro_batch = (
             _number(columns[name]) for name in ("tp", "cp", "ep", "etp", "micro_batch")
         )
-        one = plan_of(keys[0], dtype)
-        rank, targets = self._adapters
+        one = plan_of(keys[0], dtype, self.held)
         return setting_of(one, self._sequence)._replace(
             batch=Batch.of(micro_batch, self._sequence),
             axes={"tp": tp, "cp": cp, "ep": ep, "etp": etp, "edp": tp * cp},
-            lora_rank=rank,
-            lora_targets=targets,
         )
 
 
 def _number(values: tuple[int, ...]) -> Any:
-    """Return the number that all keys have, or one of each."""
     return values[0] if len(set(values)) == 1 else Cases.of(values)
 
 
 def _without_experts(key: Key, is_end: bool) -> Key:
-    """Return what of a key parts depend on that have no experts; ends are never computed again."""
     left_out = {"ep": 1, "etp": 1} | ({"recompute": 0} if is_end else {})
     return tuple(left_out.get(name, value) for name, value in zip(KEY, key, strict=True))
 
 
 def _likeness(key: Key) -> tuple[object, ...]:
-    """Return what keys have in common whose operations are likely to be the same."""
     fields = dict(zip(KEY, key, strict=True))
     del fields["micro_batch"]
     return tuple(of > 1 if name in _MANY else of for name, of in fields.items())
 
 
-def plan_of(key: Key, dtype: Dtype) -> Plan:
-    """Return a plan of a key."""
+def plan_of(key: Key, dtype: Dtype, held: Plan = USUAL) -> Plan:
     tp, cp, ep, etp, kind, micro_batch, again, parts = key
     names: Any = RECOMPUTE
     kinds: Any = CP_KINDS
-    return Plan(
+    return held.replace(
         tp=tp, cp=cp, ep=ep, etp=etp, dp=ep * etp, micro_batch=micro_batch,
         recompute=names[again], cp_kind=kinds[kind],
         sequence_parallel=bool(parts) and tp > 1, dtype=dtype,
@@ -239,7 +221,6 @@ def plan_of(key: Key, dtype: Dtype) -> Plan:
 
 
 def untimed(work: StageWork, amounts: Amounts, keys: int) -> np.ndarray:
-    """Return a part without times, for all keys of its amounts (fields, keys)."""
     count = len(work.forward.operations)
     saves, frees, backward = amounts.saves, amounts.frees, work.backward.operations
     now = saves[count:].cumsum(axis=0)
@@ -263,33 +244,45 @@ def untimed(work: StageWork, amounts: Amounts, keys: int) -> np.ndarray:
         tied=sum(weight.elements for weight in trained if weight.is_tied),
         reads=any(one.phase != "wgrad" and not one.communicates for one in backward),
         table=sum(weight.elements for weight in trained if weight.domain == "table") + sum(frozen),
+        hides=0.0,
+        narrow=sum(one.elements for one in trained if one.packs and one.domain == "dense"),
+        narrow_expert=sum(one.elements for one in trained if one.packs and one.domain == "expert"),
+        narrow_table=sum(one.elements for one in work.weights if one.packs and one.is_frozen),
+        unused=sum(weight.shape for weight in work.weights),
     )
     return np.stack([np.broadcast_to(np.asarray(one, float), keys) for one in part])
 
 
-def timed(work: StageWork, times: list[np.ndarray], taken: float) -> dict[str, np.ndarray]:
+def timed(
+    work: StageWork, times: list[np.ndarray], taken: float, *, hides: bool = False
+) -> dict[str, np.ndarray]:
     """Return the times of a part by field; `times` are of its operations.
 
-    `taken` is the share of a device that its collectives take from kernels beside them.
+    `taken` is the share of a device that its collectives take from kernels beside them. `hides`:
+    other passes hide messages to experts.
     """
     count, none = len(work.forward.operations), np.zeros(len(times[0]) if times else 1)
     there, back = times[:count], times[count:]
+    pairs = (work.forward, there), (work.backward, back)
+    forward, backward = (_steady(one, of, none, taken) for one, of in pairs)
+    hidden = forward + backward
+    if hides:
+        hidden = sum((_steady(one, of, none, taken, hideable(one)) for one, of in pairs), none)
     return {
-        "forward": _steady(work.forward, there, none, taken),
-        "backward": _steady(work.backward, back, none, taken),
+        "forward": forward,
+        "backward": backward,
+        "hides": np.maximum(forward + backward - hidden, 0.0),
         "kernels": none + _kernels(work.forward, there) + _kernels(work.backward, back),
         "lead": none + _lead(work.backward, back, none),
     }
 
 
 def _kernels(one: Pass, times: list[np.ndarray]) -> Any:
-    """Return the times of the kernels of a pass together."""
     pairs = zip(one.operations, times, strict=True)
     return sum(time for operation, time in pairs if not operation.communicates)
 
 
 def _lead(one: Pass, times: list[np.ndarray], none: np.ndarray) -> np.ndarray:
-    """Return when the first operation that needs what comes from outside could begin."""
     count = min(one.entries, default=0)
     chains: dict[str, np.ndarray] = {}
     ends: list[np.ndarray] = []
@@ -304,24 +297,31 @@ def _lead(one: Pass, times: list[np.ndarray], none: np.ndarray) -> np.ndarray:
 
 
 def _grain(weights: list[Any], keys: int) -> np.ndarray:
-    """Return the mean overshoot of sums of weights that end with the one that passes a limit."""
+    """Return the mean overshoot of sums of weights that stop past a limit."""
     if not weights:
         return np.zeros(keys)
-    # Squares of the largest weights are beyond 64 bits.
+    # Squares of the largest weights exceed 64 bits.
     rows = [np.broadcast_to(np.asarray(one).astype(object), keys) for one in weights]
     found: np.ndarray = sum(one * one for one in rows) / (2 * sum(rows))
     return found
 
 
-def _steady(one: Pass, times: list[np.ndarray], none: np.ndarray, taken: float) -> np.ndarray:
+def _steady(
+    one: Pass,
+    times: list[np.ndarray],
+    none: np.ndarray,
+    taken: float,
+    hidden: tuple[int, ...] = (),
+) -> np.ndarray:
     """Return what a second copy of a pass adds behind a first; `times` are of its operations."""
+    one = one._replace(operations=without_waiting(one.operations, hidden))
     if not one.operations:
         return none
     chains: dict[str, np.ndarray] = {}
     exit_end = none
     spans = []
     entries = frozenset(one.entries)
-    # Ranks of a group do alike, so a message comes as the rank's own goes.
+    # Ranks of a group are alike, so a message arrives as the rank's own is sent.
     sent: dict[int, np.ndarray] = {}
     chain_of = [op.group if op.communicates else "" for op in one.operations]
     rows = [
@@ -345,6 +345,8 @@ def _steady(one: Pass, times: list[np.ndarray], none: np.ndarray, taken: float) 
             ends.append(end)
         exit_end = ends[one.exit] if one.exit is not None else ends[-1]
         spans.append(_later(exit_end, chains.get("", none), none))
+        for at in hidden[-1:]:
+            spans[-1] = _later(spans[-1], ends[at], none)
     steady: np.ndarray = spans[1] - spans[0]
     if not taken:
         return steady
@@ -359,7 +361,6 @@ def _steady(one: Pass, times: list[np.ndarray], none: np.ndarray, taken: float) 
 
 
 def _later(one: np.ndarray, other: np.ndarray, none: np.ndarray) -> np.ndarray:
-    """Return the later of two times in each row; most often one is the other, or no time."""
     if one is other or other is none:
         return one
     later: np.ndarray = other if one is none else np.maximum(one, other)

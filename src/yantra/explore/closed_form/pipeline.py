@@ -1,7 +1,7 @@
-"""Times of the passes of a pipeline: the slowest device's work, and what it waits for others.
+"""Times of a pipeline's passes: the slowest device's work and waits.
 
-Trade-off: devices are the first, one in the middle, and the last; of an interleaved schedule the
-first and the last group of micro-batches are in it by what devices wait for in them.
+Trade-off: three devices, the first, a middle one, and the last; an interleaved schedule's first and
+last group of micro-batches count through waits alone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 def pipeline(
     sizes: Devices, c: dict[str, np.ndarray], m: np.ndarray, message: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the time of all passes, and of one micro-batch on the slowest device."""
     p, v = c["pp"], c["vpp"]
     both = [f + b for f, b in zip(sizes.forward, sizes.backward, strict=True)]
     slowest = np.maximum(np.maximum(both[0], both[2]), np.where(p > 2, both[1], 0.0))
@@ -34,6 +33,22 @@ def pipeline(
     return times, slowest
 
 
+def hidden_ns(
+    sizes: Devices, c: dict[str, np.ndarray], m: np.ndarray, slowest: np.ndarray
+) -> np.ndarray:
+    """Return by how much all passes are shorter where each hides messages behind another.
+
+    The last device begins with (v - 1) p + 1 forward passes that none is beside, and ends likewise.
+    """
+    p, v = c["pp"], c["vpp"]
+    each = zip(sizes.forward, sizes.backward, sizes.hides, strict=True)
+    first, middle, last = (f + b - hides for f, b, hides in each)
+    hidden = np.maximum(np.maximum(first, last), np.where(p > 2, middle, 0.0))
+    count = np.maximum(m - ((v - 1) * p + 1) / v, 0.0)
+    result: np.ndarray = count * (slowest - hidden)
+    return result
+
+
 def _chunks(
     sizes: Rows,
     chunks: Chunks,
@@ -42,21 +57,18 @@ def _chunks(
     m: np.ndarray,
     message: np.ndarray,
 ) -> np.ndarray:
-    """Return the time of all passes where devices have several chunks: that of the busiest.
+    """Return the time of all passes with several chunks a device: the busiest one's.
 
-    A device waits while one micro-batch crosses the others, which gather and reduce while they wait
-    for it, too. Of its first group of p micro-batches it gets each from the slowest of the others
-    in the first chunk, and hands it on to them in the last group. The last device waits for others
-    with more layers in any chunk, those before it for the last chunk of the last device. The first
-    device has further micro-batches to work on while its first one is away.
+    A device waits while a micro-batch crosses the others, which gather and reduce meanwhile. The
+    slowest first chunk of the others feeds its first group of p micro-batches, and drains its last.
+    The last device waits for any fuller chunk, those before it for the last device's last chunk.
+    The first device works on while its first micro-batch is away.
     """
     lead, before = sizes.lead, sizes.before
-    waits = (p - 1) * (2.0 * message - lead)  # it computes again while it awaits the gradient
+    waits = (p - 1) * (2.0 * message - lead)  # recomputes while it awaits the gradient
     behind_weights = message - before
     chunk = np.maximum(behind_weights, 0.0) + np.maximum(behind_weights - lead, 0.0)
     waits = waits + (v - 1) * p * chunk
-    # The next chunk of a micro-batch needs a trip over all devices, while they work on p others.
-    # What each chunk computes again it does before its gradient comes, so it is not on that trip.
     forward = [f - v * before for f in sizes.forward]
     backward = [b - v * (before + sizes.behind + lead) for b in sizes.backward]
     trip = reduce(np.maximum, (*forward, *backward)) + v * message
@@ -77,12 +89,12 @@ def _chunks(
 def one_chunk(
     sizes: Rows, p: np.ndarray, m: np.ndarray, message: np.ndarray, slowest: np.ndarray
 ) -> np.ndarray:
-    """Return the time of all passes where devices have one chunk each: that of the busiest.
+    """Return the time of all passes with one chunk a device: the busiest one's.
 
-    Device k waits for what is before it, works m times, and waits twice for what is behind it: for
-    its first backward pass, which the further forward passes that it may hold shorten, and, if it
-    began one after that, for its last, which backward passes that are there shorten. What devices
-    gather and reduce they do while they wait.
+    Device k waits for those before it, works m times, and waits twice for those behind: for its
+    first backward pass, shortened by the forward passes it may hold, and, if it began one after
+    that, for its last, shortened by backward passes at hand. Gathers and reductions overlap with
+    waits.
     """
     hidden = 2.0 * sizes.before + sizes.behind
     whole = sizes.whole_forward + sizes.whole_backward - p * hidden
@@ -103,7 +115,7 @@ def one_chunk(
         time = before + 2 * place * message + m * (own + hidden) + waits
         worst = np.maximum(worst, np.where(there, time, 0.0))
         front = own
-    # A device holds at most p micro-batches, so a further one waits for the round trip of a first.
+    # With p micro-batches at most, a further one waits for the first's round trip.
     late = np.maximum(whole + 2 * (p - 1) * message - p * slowest, 0.0)
     result: np.ndarray = worst + np.floor((m - 1) / p) * late
     return result

@@ -1,16 +1,14 @@
-"""What keeping replicas equal costs a step: weights gathered, gradients reduced, the optimizer.
+"""What equal replicas cost a step: gathered weights, reduced gradients, the optimizer.
 
-With ZeRO-1 weights are gathered in the first forward pass of each chunk, a bucket at a time and one
-ahead of its use: the first bucket of a chunk has nothing before it to hide it, and of several that
-one layer needs only the first is on its way before the layer begins. Gradients are reduced
-in the last backward pass of a chunk, a bucket as soon as it is there; the passes of the chunks
-before it (p each, with their messages) hide them, and the last bucket has nothing behind it. Only
-chunk 0 of the first device is cut into buckets, others are one each
-(`yantra.workloads.training.step.buckets`). Without overlap all of it comes behind the passes, in
-one bucket a chunk.
+ZeRO-1 gathers weights in each chunk's first forward pass, a bucket ahead of its use: nothing hides
+a chunk's first bucket, and of several in one layer only the first is early. Each gradient bucket is
+reduced when ready in a chunk's last backward pass, hidden by the passes of the chunks before it (p
+each, with messages); nothing hides the last. Only chunk 0 of the first device is cut into buckets
+(`yantra.workloads.training.step.buckets`). Without overlap it all follows the passes, one bucket a
+chunk.
 
-Trade-off: dense weights and experts take turns on links that both use, and else run side by side;
-collectives that were measured as a whole always do, as they do in a run.
+Trade-off: dense weights and experts take turns on shared links, else run in parallel, as measured
+collectives always do.
 """
 
 from __future__ import annotations
@@ -36,10 +34,10 @@ _Column = np.ndarray
 
 
 class Held(NamedTuple):
-    """Weights that one device holds, elements: all, its layers', and what is before them.
+    """Weights of one device in elements: all, its layers', and those before them.
 
-    `opening` and `ending` are those of the layers of its first and its last chunk, `grain` is by
-    how much a bucket exceeds its least size in the mean, `layer_count` the layers of the device.
+    `opening` and `ending` are the layers of its first and last chunk, `grain` a bucket's mean
+    excess over its least size.
     """
 
     all: _Column
@@ -52,14 +50,14 @@ class Held(NamedTuple):
 
 
 class Groups(NamedTuple):
-    """The different groups of some rows, each a size and a stride, and which of them a row has."""
+    """The distinct groups of some rows, (size, stride), and each row's index."""
 
     pairs: tuple[tuple[int, int], ...]
     back: _Column
 
 
 class Domain(NamedTuple):
-    """Weights that the same ranks share; `held` by the first and by the last device."""
+    """Weights that the same ranks share, held by the first and the last device."""
 
     held: tuple[Held, Held]
     size: _Column
@@ -67,10 +65,7 @@ class Domain(NamedTuple):
 
 
 class Costs(NamedTuple):
-    """Of one device, in ns: gathers and reductions that nothing hides, the norm, the update.
-
-    `reduced` are all reductions of one micro-batch.
-    """
+    """One device's costs in ns: exposed gathers and reductions, the norm, the update."""
 
     gathers: _Column
     reductions: _Column
@@ -80,14 +75,14 @@ class Costs(NamedTuple):
 
 
 class Kernels(NamedTuple):
-    """The kernels of the norm and the update of so many elements, for one type of gradients."""
+    """The norm and update kernels of some elements, for one type of gradients."""
 
     norm: Callable[[int], Operation]
     update: Callable[[int], Operation]
 
 
 class Each(NamedTuple):
-    """Bytes of an element's weight and gradient; which of the `kernels` each plan has."""
+    """Bytes of an element's weight and gradient; each plan's `kernels`."""
 
     weight: float
     gradient: _Column
@@ -95,7 +90,6 @@ class Each(NamedTuple):
     kernels: tuple[Kernels, ...]
 
     def times(self, machine: Machine, name: str, elements: _Column, rows: Any = None) -> _Column:
-        """Return the times of the norm or the update of so many elements of all plans or some."""
         which = self.which if rows is None else self.which[rows]
         found = np.zeros(len(elements))
         for number, made in enumerate(self.kernels):
@@ -106,19 +100,17 @@ class Each(NamedTuple):
 
 
 def groups_of(size: _Column, stride: _Column) -> Groups:
-    """Return the groups of `size` ranks, `stride` apart."""
     first, back = distinct(np.stack([size, stride], axis=1))
     return Groups(tuple(zip(size[first].tolist(), stride[first].tolist(), strict=True)), back)
 
 
 def least_of(copies: _Column) -> _Column:
-    """Return the elements from which on a bucket is full, for so many replicas."""
     least: _Column = np.maximum(_BUCKET, _BUCKET_PER_RANK * copies)
     return least
 
 
 class _Sums(NamedTuple):
-    """Times of one domain: of chunk 0, of its last bucket, of each further chunk and the last."""
+    """A domain's times: chunk 0, its last bucket, each further chunk, and the last."""
 
     first: _Column
     opening: _Column
@@ -127,11 +119,10 @@ class _Sums(NamedTuple):
 
 
 class Owed(NamedTuple):
-    """What devices owe for their weights, whatever their passes take, in ns.
+    """What a device's weights cost in ns, whatever its passes take.
 
-    Of each domain `gathers`, the buckets `by_layer` that begin at a layer, and the share of its
-    time in which it uses each dimension's links, `uses`, None where nothing is shared. Those of all
-    domains together are `reduced` and `gathered`.
+    By domain: `gathers`, buckets that begin at a layer (`by_layer`), and the share of time on each
+    dimension's links (`uses`, None if not shared). `reduced` and `gathered` are over all domains.
     """
 
     reduced: _Sums
@@ -143,8 +134,6 @@ class Owed(NamedTuple):
     update: _Column
 
     def at(self, rows: _Column) -> Owed:
-        """Return the same for some rows."""
-
         def some(sums: _Sums) -> _Sums:
             return _Sums(*(one[rows] for one in sums))
 
@@ -162,10 +151,7 @@ class Owed(NamedTuple):
 def owed_of(
     machine: Machine, domains: list[Domain], columns: Columns, device: int, each: Each
 ) -> Owed:
-    """Return what the first (0) or the last (1) device of each plan owes.
-
-    It does not depend on micro-batches, nor on what is computed again.
-    """
+    """Return what the first (0) or last (1) device of each plan owes."""
     v = columns["vpp"]
     sharded = columns["zero"] >= 1
     reductions, gathers = [], []
@@ -195,12 +181,13 @@ def costs_of(
     passes: tuple[_Column, _Column],
     late: _Column,
     taken: float,
+    exposed: float = 0.0,
 ) -> Costs:
-    """Return what the first (0) or the last (1) device of each plan pays.
+    """Return what the first (0) or last (1) device of each plan pays.
 
-    `passes` are its forward and backward pass of one micro-batch over all its chunks, `late` by how
-    much a message keeps the next device waiting, in ns, `taken` the share of a device that its
-    collectives take from kernels beside them.
+    `passes` are its forward and backward pass of a micro-batch, `late` a message's delay of the
+    next device in ns, `taken` the share its collectives take, `exposed` that of reductions which
+    the end of the step has.
     """
     p, v, overlaps = columns["pp"], columns["vpp"], columns["overlap"] > 0
     forward, backward = (one / v for one in passes)
@@ -208,12 +195,14 @@ def costs_of(
     if device == 0:
         awaited = _together(owed.uses, _awaited(owed.gathers, owed.by_layer, forward))
     every, whole = _all(reduced, v), _all(owed.gathered, v)
-    behind, before = _exposed(reduced, p, v, backward, late), _all(awaited, v)
+    hidden = _Sums(*((1.0 - exposed) * one for one in reduced)) if exposed else reduced
+    behind, before = _exposed(hidden, p, v, backward, late), _all(awaited, v)
     if taken:
-        # Kernels that end later change nothing where reductions are under way for longer still.
+        # Slower kernels cost nothing while reductions still run.
         longer = reduced.opening + taken * np.maximum(every - reduced.opening, 0.0)
         behind = np.maximum(behind, longer)
         before = before + taken * np.maximum(whole - before, 0.0)
+    behind = behind + exposed * every
     return Costs(
         np.where(overlaps, before, whole),
         np.where(overlaps, behind, every),
@@ -230,7 +219,6 @@ def _update(
     v: _Column,
     shares: _Column,
 ) -> _Column:
-    """Return the times of the kernels that update a domain, one for each bucket."""
     size = cut.first / cut.buckets / shares
     result: _Column = cut.buckets * each.times(machine, "update", size)
     far = np.flatnonzero(v > 1)
@@ -247,16 +235,13 @@ def _all(sums: _Sums, v: _Column) -> _Column:
 
 
 def _further(sums: _Sums, v: _Column) -> _Column:
-    """Return the times of all chunks but the first."""
     result: _Column = np.where(v > 1, (v - 2) * sums.chunk + sums.last, 0.0)
     return result
 
 
 def _exposed(sums: _Sums, p: _Column, v: _Column, backward: _Column, late: _Column) -> _Column:
-    """Return how long behind the last backward pass the last reduction ends.
-
-    A chunk's one bucket is ready when its last pass ends, and p passes of each chunk in front of it
-    come before the end. Those of chunk 0 are ready one after the other while its last pass runs.
+    """A chunk's one bucket is ready after its last pass, and p passes of each earlier chunk
+    follow.
     """
     between = p * (backward + late)
     nearest = np.where(v > 2, sums.chunk, sums.last) - between
@@ -268,11 +253,9 @@ def _exposed(sums: _Sums, p: _Column, v: _Column, backward: _Column, late: _Colu
 
 
 def _awaited(sums: list[_Sums], by_layer: list[_Column], forward: _Column) -> list[_Sums]:
-    """Return the gathers that the first passes wait for.
+    """Return the gathers that first passes wait for.
 
-    One bucket is gathered ahead, while the layer before works. Of several that a layer needs that
-    is the first, and one of dense weights where they have one; `by_layer` are the buckets of each
-    domain that begin at a layer. Where there are experts, theirs of the first layer wait, too.
+    One bucket is gathered ahead.
     """
     found: list[_Sums] = []
     alone = np.ones_like(forward)
@@ -286,10 +269,7 @@ def _awaited(sums: list[_Sums], by_layer: list[_Column], forward: _Column) -> li
 
 
 class _Cut(NamedTuple):
-    """Elements of chunk 0, of its opening and its usual bucket, of each further chunk and the last.
-
-    `buckets` are those of chunk 0; each other chunk is one.
-    """
+    """Elements of chunk 0, its opening and usual bucket, each further chunk and the last."""
 
     first: _Column
     opening: _Column
@@ -303,7 +283,7 @@ def _cut(held: Held, v: _Column, least: _Column | float) -> _Cut:
     between = np.maximum(held.layers - held.opening - held.ending, 0.0)
     chunk = np.where(v > 2, between / np.maximum(v - 2, 1), held.ending)
     first = np.where(v == 1, held.all, held.opening + held.front)
-    last = np.maximum(held.all - first - (v - 2) * chunk, 0.0)  # the one has the tail, too
+    last = np.maximum(held.all - first - (v - 2) * chunk, 0.0)  # the one includes the tail
     usual = least + held.grain
     opening = np.minimum(first, np.maximum(usual, held.front + usual / 2))
     buckets = np.maximum(np.ceil(first / usual), 1)
@@ -335,7 +315,6 @@ def _sums(
     v: _Column,
     width: _Column,
 ) -> _Sums:
-    """Return the times of a domain; `kinds` are the rows of each kind of collective."""
     lines = np.zeros((4, len(v)))
     start, slope, far_start, far_slope = lines
     for kind, rows in kinds:
@@ -353,7 +332,6 @@ def _sums(
 
 
 def _uses(machine: Machine, domains: list[Domain]) -> list[_Column] | None:
-    """Return the share of its time in which each domain uses the links of each dimension."""
     if len(domains) == 1 or machine.is_timed:
         return None
     uses = []
@@ -364,7 +342,6 @@ def _uses(machine: Machine, domains: list[Domain]) -> list[_Column] | None:
 
 
 def _together(uses: list[_Column] | None, sums: list[_Sums]) -> _Sums:
-    """Return what the sums of all domains take: the dimension with most to do says how long."""
     if len(sums) == 1:
         return sums[0]
     if uses is None:
@@ -391,7 +368,6 @@ def write_lines(
     start: _Column,
     slope: _Column,
 ) -> None:
-    """Write the line that one collective of each row's group is on, for those rows."""
     if len(rows):
         table = machine.table_of(kind, groups.pairs)
         back = groups.back[rows]

@@ -1,4 +1,4 @@
-"""Factors on the rates of a machine: what a search varies beside plans."""
+"""Factors on a machine's rates, which a search varies beside plans."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 
 class Scale(NamedTuple):
-    """Factors on the rates of a machine; `links` by dimension, innermost first, 1 beyond them.
+    """Factors on rates; `links` by dimension, innermost first, 1 beyond.
 
-    `latency` is a rate, too: twice as much halves all fixed times.
+    Twice the rate `latency` halves all fixed times.
     """
 
     peak: float = 1.0
@@ -17,7 +17,7 @@ class Scale(NamedTuple):
     links: tuple[float, ...] = ()
 
     def times(self, rate: str, factor: float) -> Scale:
-        """Return the factors with one rate multiplied; `links 0` is the innermost dimension."""
+        """Return the factors with one rate multiplied; `links 0` is innermost."""
         if not rate.startswith("links "):
             return self._replace(**{rate: getattr(self, rate) * factor})
         at = int(rate.removeprefix("links "))
@@ -26,7 +26,6 @@ class Scale(NamedTuple):
         return self._replace(links=tuple(links))
 
     def of(self, rate: str) -> float:
-        """Return the factor of a rate, named as in `times`."""
         if not rate.startswith("links "):
             return float(getattr(self, rate))
         at = int(rate.removeprefix("links "))

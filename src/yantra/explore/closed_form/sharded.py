@@ -1,17 +1,13 @@
-"""Passes of plans that shard weights over replicas (ZeRO-3, FSDP), from those that do not.
+"""Passes of plans that shard weights (ZeRO-3, FSDP), from those that do not.
 
-The weights of a layer are gathered while the layer before works, and in the backward pass its
-gradients are reduced behind that, by the same ranks one after the other; a layer takes as long as
-the longer of both, where kernels are longer by what collectives take of the device from them.
-Experts are gathered when their layer begins, as one unit is gathered ahead, and the dense weights
-of the layer are that one. The first layer of a pass has nothing before it, and the last has nothing
-behind it that hides its reduction. Without overlap all of it is exposed
-(`yantra.workloads.training.step.gather`, `reduce`). A device that waits for another stage does both
+A layer's weights are gathered during the layer before, and its gradients reduced after that by the
+same ranks; a layer takes the longer of both, its kernels slowed by what collectives take. One unit
+is gathered ahead: the dense weights, so experts are gathered as their layer begins. A pass's first
+layer has nothing before it, its last nothing to hide its reduction. Without overlap all is exposed
+(`yantra.workloads.training.step.gather`, `reduce`). A device that waits for a stage does both
 meanwhile, so a micro-batch crosses a pipeline without them.
 
-Trade-off: a chunk's first and last layer are as the most usual one. Where collectives are
-simulated, those of a layer and of experts meet dense weights on links they share; messages between
-stages do not.
+Trade-off: a chunk's first and last layer are the most usual one.
 """
 
 from __future__ import annotations
@@ -31,9 +27,9 @@ if TYPE_CHECKING:
 
 
 class Sharers(NamedTuple):
-    """Who shares the dense weights of some plans, and who the experts: how many, which group.
+    """How many and which group share dense weights, and experts;
 
-    `layer` are the groups whose collectives a layer waits for.
+    `layer` are groups whose collectives a layer waits for.
     """
 
     dense_size: np.ndarray
@@ -44,10 +40,9 @@ class Sharers(NamedTuple):
 
 
 class Passes(NamedTuple):
-    """Parts with their passes as they are then, and what each chunk's passes take on top, in ns.
+    """Parts with their passes, and what each chunk's passes add, in ns.
 
-    `before` is how long a pass gathers before it needs what the stage before sends, `behind` how
-    long it reduces when it has computed; a device that waits for others hides both.
+    `before`: gathering before input is needed, `behind`: reducing after computing; waits hide both.
     """
 
     parts: list[Part]
@@ -58,7 +53,7 @@ class Passes(NamedTuple):
 
 
 class _Moves(NamedTuple):
-    """Times in which a part is gathered and reduced: its dense weights, and its experts."""
+    """Times to gather and reduce a part's dense weights and experts."""
 
     gathers: np.ndarray
     reduces: np.ndarray
@@ -67,11 +62,11 @@ class _Moves(NamedTuple):
 
 
 class Links(NamedTuple):
-    """By how much longer two collectives at once take than the longer, as they share links.
+    """How much two concurrent collectives on shared links exceed the longer.
 
-    `dense` and `experts` are the shares of each dimension (rows, dimensions) that weights use,
-    `layer` that of a collective which a layer waits for in which it meets dense weights. These are
-    sent in messages of a part to each of `near` ranks, `sent` are bytes of an element.
+    `dense` and `experts` are the shares of each dimension (rows, dimensions) used, `layer` that of
+    an awaited collective that meets dense weights. Those go to each of `near` ranks, `sent` bytes
+    an element.
     """
 
     dense: np.ndarray
@@ -82,7 +77,6 @@ class Links(NamedTuple):
 
     @classmethod
     def of(cls, machine: Machine, sharers: Sharers, weight: float, gradient: np.ndarray) -> Links:
-        """Return the links of plans, by the occupancy of their groups."""
         uses = [
             np.array([machine.occupancy(*pair) for pair in groups.pairs])[groups.back]
             for groups in (sharers.dense, sharers.expert, sharers.layer)
@@ -94,7 +88,7 @@ class Links(NamedTuple):
         return cls(uses[0], uses[1], meets, near[sharers.dense.back], sent)
 
     def of_experts(self, of: _Moves) -> _Moves:
-        """Experts that move while dense weights do."""
+        """Experts that move beside dense weights."""
         if not of.expert_gathers.any():
             return of
 
@@ -111,11 +105,7 @@ class Links(NamedTuple):
     def beside(
         self, part: Part, of: _Moves, rows: np.ndarray, hides: np.ndarray
     ) -> tuple[Part, _Moves]:
-        """A part with exposed collectives, beside the dense weights and gradients that move.
-
-        Messages take turns on a link: one that a layer waits for finds half of one of the weights
-        before it in the mean, those after it a whole one.
-        """
+        """A part's exposed collectives beside moving dense weights and gradients."""
         times = part.forward[rows], part.backward[rows]
         works = np.minimum(part.kernels[rows] / np.maximum(times[0] + times[1], 1e-9), 1.0)
         elements, border = part.dense[rows] / self.near, np.maximum(part.border[rows], 1.0)
@@ -142,11 +132,10 @@ def sharded(
     weight: float,
     gradient: np.ndarray,
 ) -> Passes:
-    """Return the passes of plans of which those in `rows` shard their weights.
+    """Return the passes of plans; those in `rows` shard weights.
 
-    `parts` are front, kinds of layers and tail of all plans; of those in `rows` alone, `hides` says
-    whether weights and gradients move while the device computes, `layers` are those of a chunk in
-    the mean, `weight` and `gradient` are bytes of an element.
+    `parts` are of all plans, the rest of `rows` alone; `hides`: moves overlap with compute;
+    `layers` are a chunk's mean; `weight`, `gradient` bytes an element.
     """
     none = np.zeros(len(parts[-1].forward))
     moves = [_moves(machine, part, rows, sharers, weight, gradient) for part in parts]
@@ -163,14 +152,14 @@ def sharded(
     forward, backward = usual.forward[rows], usual.backward[rows]
     there, back = own.gathers, own.gathers + own.reduces
     extra = [none.copy() for _ in range(4)]
-    # Dense weights and experts of the first layer are gathered at once, each behind what the last
-    # layer of the pass before reduces.
+    # The first layer's dense weights and experts are gathered at once, each behind the last
+    # reductions of the pass before.
     beside = back, own.expert_gathers + own.expert_reduces
     extra[2][rows] = np.where(hides, np.maximum(there, own.expert_gathers), there)
     extra[3][rows] = np.where(hides, np.maximum(*beside) - extra[2][rows], 0.0)
     extra[0][rows] = np.where(hides, np.minimum(forward, there), 0.0)
-    # While the first layer of several works the next is gathered, and nothing reduced; while the
-    # last works the one before is reduced, and nothing gathered. Beside a single one is neither.
+    # Beside the first of several layers the next is only gathered, beside the last the one before
+    # only reduced.
     several = np.clip(layers - 1.0, 0.0, 1.0)
     longest = np.maximum(backward, back)
     first = several * (longest - np.maximum(backward, own.gathers))
@@ -222,7 +211,6 @@ def _with(part: Part, rows: np.ndarray, forward: np.ndarray, backward: np.ndarra
 
 
 def _beside(part: Part, of: _Moves, rows: np.ndarray, taken: np.ndarray) -> Part:
-    """A part whose kernels are longer beside the weights and gradients that move."""
     there, back = part.forward[rows], part.backward[rows]
     works = part.kernels[rows] / np.maximum(there + back, 1e-9)  # the rest is exposed messages
     share = taken * np.minimum(works, 1.0)
@@ -241,7 +229,7 @@ def _layer(part: Part, of: _Moves, rows: np.ndarray, hides: np.ndarray) -> Part:
 
 
 def _front(part: Part, of: _Moves, rows: np.ndarray, hides: np.ndarray, layer: _Moves) -> Part:
-    """What is in front is gathered alone; its backward pass reads no weights."""
+    """The front is gathered alone; its backward pass reads no weights."""
     forward, backward = part.forward[rows], part.backward[rows]
     later = np.maximum(forward, layer.gathers) - layer.gathers
     there = of.gathers + np.where(hides, later, forward)
@@ -258,10 +246,7 @@ def _tail(
     layer: _Moves,
     idle: np.ndarray,
 ) -> Part:
-    """The tail is gathered while the last layer works, and begins the backward pass.
-
-    Its own reduction runs where nothing would beside the first layer of another chunk, `idle` ns.
-    """
+    """The tail is gathered during the last layer and begins the backward pass."""
     forward, backward = part.forward[rows], part.backward[rows]
     before, behind = usual.forward[rows], usual.backward[rows]
     there = forward + np.where(hides, np.maximum(of.gathers - before, 0.0), of.gathers)

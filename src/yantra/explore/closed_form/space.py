@@ -1,16 +1,14 @@
-"""The plans of a model on so many ranks, as columns: one number of each field per plan.
+"""The plans of a model on so many ranks, as columns: a number of each field per plan.
 
-Every column is made by the rules of `yantra.workloads.plan.check`, as arrays: tp divides heads and
-widths, ep the experts, the sequence its halves, micro-batches the batch. The few plans that a
-search shows are checked by those rules themselves.
+Columns follow the rules of `yantra.workloads.plan.check`, as arrays; plans that are shown are
+checked by those rules.
 
-Chunks of a pipeline may be uneven, and the embedding and the loss may count as layers, each for
-itself, where stages are then equal: of layouts with the same layers on each stage one is judged.
+Chunks may be uneven, and the embedding and loss may count as layers if stages are then equal; of
+equal layouts one is judged.
 
-Of how a plan works there are two switches that a search may choose, too: sequence parallelism, and
-whether gradients and weights are moved while the device computes (`overlap`). Both are on unless a
-space says otherwise. Fields of `LEFT_OPEN` have one value in columns unless a space gives more, and
-a search of plans may change them by simulation.
+A search may also switch sequence parallelism and `overlap` (gradients and weights move during
+compute); both are on by default. Fields of `LEFT_OPEN` have one value unless a space gives more;
+simulation may change them.
 """
 
 from __future__ import annotations
@@ -26,10 +24,11 @@ import numpy as np
 from yantra.base.divisors import divisors
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.base.records import Record
-from yantra.explore.closed_form.passes import CP_KINDS, NO_ADAPTERS, RECOMPUTE, Adapters
-from yantra.workloads.operators.adapters import targets_of
+from yantra.explore.closed_form.passes import CP_KINDS, RECOMPUTE
+from yantra.workloads.operators.scalings import Scaling
 from yantra.workloads.plan.check import MOST_PASSES, facts_of, problems
-from yantra.workloads.plan.plan import CHOICES, Dtype, Plan
+from yantra.workloads.plan.plan import CHOICES, Dispatch, Dtype, OverlapExperts, Plan
+from yantra.workloads.plan.precision import MasterDtype, StateDtype
 from yantra.workloads.training.adapters import check_adapters
 from yantra.workloads.training.step.layers import layer_ranges
 
@@ -59,6 +58,21 @@ LEFT_OPEN: Mapping[str, tuple[Any, ...]] = {
     "sequence_parallel": (True,),
 }
 """Fields whose values columns have where a space says None."""
+_PRECISION = (
+    "scaling",
+    "narrow_weights",
+    "transposed_weights",
+    "reuse_gradients",
+    "master_dtype",
+    "exp_avg_dtype",
+    "exp_avg_sq_dtype",
+)
+HELD = (
+    "lora_rank", "lora_targets", "dtype", "overlap_experts", "exposed_experts", "dispatch",
+    "recompute_modules", "cuda_graphs", "unfused_kernels", "overlap_products", "exposed_gradients",
+    *_PRECISION,
+)  # fmt: skip
+"""Fields that every plan of a space has alike."""
 _OF_SWITCHES = {
     "sequence_parallel": ("sequence_parallel",),
     "overlap": ("overlap_gradients", "overlap_parameters"),
@@ -67,7 +81,7 @@ Columns = dict[str, np.ndarray]
 
 
 class _Split(NamedTuple):
-    """How ranks are split, and the legal batches and switches of that: rows of numbers."""
+    """A split of ranks, and its legal batches and switches: rows of numbers."""
 
     tp: int
     cp: int
@@ -86,11 +100,10 @@ _SWITCHED = ("zero", "recompute", "gradient_dtype", "sequence_parallel", "overla
 
 
 class PlanSpace(Record):
-    """What a search may choose: ranges of fields, None for all that are legal or as `LEFT_OPEN`.
+    """What a search may choose: ranges of fields, None for all legal ones or `LEFT_OPEN`.
 
-    `global_batch` is in sequences, `sequence` in tokens, `most_tp` ranks that tp may have, usually
-    those of a node. With `lora_rank` every plan trains adapters of `lora_targets` alone. `dtype` is
-    the type of products of every plan.
+    `global_batch` in sequences, `sequence` in tokens, `most_tp` usually a node's ranks. With
+    `lora_rank` every plan trains adapters of `lora_targets` alone. `dtype` is the products' type.
     """
 
     ranks: int
@@ -114,10 +127,24 @@ class PlanSpace(Record):
     overlap: tuple[bool, ...] = (True,)
     lora_rank: int | None = None
     lora_targets: str = "q_proj,v_proj"
+    overlap_experts: OverlapExperts = "none"
+    exposed_experts: float = 0.0
+    dispatch: Dispatch = "once"
+    recompute_modules: str = "core_attn"
+    cuda_graphs: str = "none"
+    unfused_kernels: str = "none"
+    overlap_products: bool = False
+    exposed_gradients: float = 0.0
     dtype: Dtype = "bf16"
+    scaling: Scaling | None = None
+    narrow_weights: bool | None = None
+    transposed_weights: bool | None = None
+    reuse_gradients: bool = True
+    master_dtype: MasterDtype = "fp32"
+    exp_avg_dtype: StateDtype = "fp32"
+    exp_avg_sq_dtype: StateDtype = "fp32"
 
     def __post_init__(self) -> None:
-        """Check the sizes; what is legal together, `columns` says."""
         for name in ("ranks", "global_batch"):
             value = getattr(self, name)
             if not isinstance(value, int) or not 1 <= value <= _MOST:
@@ -144,7 +171,7 @@ class PlanSpace(Record):
     def columns(self, model: Any) -> Columns:
         """Return every legal plan for a model. Raises ConfigError where there is none."""
         facts = facts_of(model)
-        check_adapters(Plan(lora_rank=self.lora_rank, lora_targets=self.lora_targets), model)
+        check_adapters(self.held, model)
         for rule in problems(Plan(), facts, self.sequence or facts.sequence):
             if rule.field == "sequence":
                 raise ConfigError("sequence", rule.reason)
@@ -155,7 +182,6 @@ class PlanSpace(Record):
         return _columns(splits)
 
     def plan(self, columns: Columns, at: int, **more: Any) -> Plan:
-        """Return the plan of a row; a column that is not there has the one value of the space."""
         of: dict[str, Any] = {
             name: int(columns[name][at]) if name in columns else self.values(name)[0]
             for name in COLUMNS
@@ -164,27 +190,23 @@ class PlanSpace(Record):
         of |= {name: bool(of[name]) for name in OFF_OR_ON if name in of}
         of |= {name: known[of[name]] for name, known in NAMES.items() if name in columns}
         of |= {"global_batch": self.global_batch}
-        of |= {"lora_rank": self.lora_rank, "lora_targets": self.lora_targets, "dtype": self.dtype}
+        of |= {name: getattr(self, name) for name in HELD}
+        of["exposed_gradients"] *= overlap
+        of["overlap_products"] = bool(of["overlap_products"] and split and of["tp"] > 1)
+        if of["recompute"] != "selective":
+            del of["recompute_modules"]
         return Plan(**(of | switched(split, overlap) | more))
 
     def values(self, name: str) -> tuple[Any, ...]:
-        """Return what a field may be in columns; for one that is given, or of `LEFT_OPEN`."""
         given: tuple[Any, ...] | None = getattr(self, name)
         return LEFT_OPEN[name] if given is None else given
 
     @property
-    def adapters(self) -> Adapters:
-        """The adapters that alone are trained, if any."""
-        if self.lora_rank is None:
-            return NO_ADAPTERS
-        return Adapters(self.lora_rank, targets_of(self.lora_targets))
+    def held(self) -> Plan:
+        return Plan(**{name: getattr(self, name) for name in HELD})
 
     @property
     def fixed(self) -> dict[str, Any]:
-        """The fields of a plan that no row of the space varies, with the value that all have.
-
-        None where it follows from others. What bounds the fields that do vary, `bounds` says.
-        """
         usual = Plan()
         varied = {*FIELDS, *(name for name in FURTHER if self._varies(name)), "global_batch"}
         switched_off = switched(*(self.values(name)[0] for name in SWITCHES))
@@ -202,7 +224,6 @@ class PlanSpace(Record):
 
     @property
     def bounds(self) -> dict[str, str]:
-        """What bounds the values of fields that were not given, in words, by field."""
         found = {}
         if self.cp is None:
             found["cp"] = f"chunks of at least {_CHUNK} tokens"
@@ -216,7 +237,6 @@ class PlanSpace(Record):
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """The columns that tell plans of the space apart: all fields, and others that vary."""
         further = (name for name in (*FURTHER, *SWITCHES) if self._varies(name))
         return (*FIELDS, *further)
 
@@ -254,11 +274,11 @@ class PlanSpace(Record):
                     continue
                 kinds = self._kinds(tp, cp, facts)
                 for ep, etp, kind in product(self._chosen("ep", experts), etps, kinds):
-                    if (tp * cp * dp) % (ep * etp) == 0:
+                    hides = ep > 1 or self.overlap_experts == "none"
+                    if (tp * cp * dp) % (ep * etp) == 0 and hides:
                         yield _Split(tp, cp, ep, etp, kind, pp, dp, batches[key], switches)
 
     def _contexts(self, tp: int, tokens: int, refused: set[str]) -> list[int]:
-        """Return the ranks that may share a sequence; unless given, of a chunk of some tokens."""
         every = divisors(self.ranks // tp) if self.ranks % tp == 0 else []
         few = self.cp is not None or "cp" in refused
         given = (1,) if self.cp is None else self.cp
@@ -266,19 +286,16 @@ class PlanSpace(Record):
         return [cp for cp in found if cp in every and (cp == 1 or "cp" not in refused)]
 
     def _tensors(self, facts: Facts) -> list[int]:
-        """Return the ranks that may share an expert."""
         widths = gcd(*facts.expert_widths) if facts.experts else 1
         return [etp for etp in self.values("etp") if widths % etp == 0]
 
     def _kinds(self, tp: int, cp: int, facts: Facts) -> list[int]:
-        """Return how ranks may share a sequence, as numbers; with one rank it is nothing."""
         heads = gcd(*facts.heads, *facts.kv_heads)
         kinds = self.values("cp_kind")
         legal = [kind for kind in kinds if kind != _BY_HEADS or heads // tp % cp == 0]
         return [CP_KINDS.index(kind) for kind in (legal if cp > 1 else kinds[:1])]
 
     def _splits_tokens(self, tp: int, cp: int, tokens: int, facts: Facts) -> list[bool]:
-        """Return how sequence parallelism may be; with one tp rank it is nothing."""
         if tp == 1:
             return [True]
         whole = not facts.experts and not any(width % tp for width in facts.latents)
@@ -290,11 +307,12 @@ class PlanSpace(Record):
         return [value for value in self.values("sequence_parallel") if legal[value]]
 
     def _batches(self, layers: int, pp: int, each: int, most_batch: int) -> np.ndarray:
-        """Return micro-batches, chunks and layouts of pipelines that work on `each` sequences."""
         rows = []
         bound = None if self.micro_batch is not None else most_batch
         for micro_batch in self._chosen("micro_batch", each, bound):
             count = each // micro_batch
+            if count == 1 and self.overlap_experts != "none":
+                continue
             chunks = layers + 2 if pp > 1 and count % pp == 0 else pp
             most = min(chunks, MOST_PASSES // count) // pp
             for vpp in self.vpp or range(1, most + 1):
@@ -303,7 +321,7 @@ class PlanSpace(Record):
         return np.array(rows, dtype=np.int64).reshape(len(rows), len(_BATCH))
 
     def _layouts(self, layers: int, stages: int) -> Iterator[tuple[bool, bool]]:
-        """Yield whether the embedding and the loss count as layers; of equal stages the first."""
+        """Yield whether embedding and loss count as layers; of equal stages the first."""
         seen = set()
         for front, tail in product(self.embedding_as_layer, self.loss_as_layer):
             ranges = _ranges(layers, stages, front, tail)
@@ -312,9 +330,8 @@ class PlanSpace(Record):
                 yield front, tail
 
     def _switches(self, splits_tokens: list[bool], is_alone: bool) -> np.ndarray:
-        """Return the rows of what does not hang on how ranks are split, in the order _SWITCHED."""
-        # Frozen weights, which adapters have, are gathered otherwise than the closed form knows.
         most = 0 if is_alone else 1 if self.lora_rank is not None else max(_ZERO)
+        most = min(most, 1) if self.exposed_gradients else most
         zeros = [level for level in self.zero if level <= most]
         overlaps = self.overlap[:1] if is_alone else self.overlap  # nothing is reduced
         names = {one: NAMES[one] for one in _SWITCHED if one in NAMES}
@@ -332,7 +349,6 @@ class PlanSpace(Record):
 def _ranges(
     layers: int, stages: int, front: bool, tail: bool
 ) -> tuple[tuple[int, int], ...] | None:
-    """Return the layers of each stage; None where there are none."""
     whole = layers + front + tail
     if whole < stages or ((front or tail) and whole % stages):
         return None
@@ -340,11 +356,10 @@ def _ranges(
 
 
 def _columns(splits: list[_Split]) -> Columns:
-    """Return a row for each batch and each switch of every split."""
     batches = np.concatenate([one.batches for one in splits])
     each = np.array([len(one.switches) for one in splits])
     counts = np.array([len(one.batches) for one in splits])
-    times = each.repeat(counts)  # of each batch, how many switches it has
+    times = each.repeat(counts)  # switches of each batch
     first = times.cumsum() - times
     made = {name: batches[:, at].repeat(times) for at, name in enumerate(_BATCH)}
     heads = np.array([one[: len(_SPLIT)] for one in splits], dtype=np.int64)
@@ -358,8 +373,6 @@ def _columns(splits: list[_Split]) -> Columns:
 
 
 def told(row: Mapping[str, int]) -> dict[str, Any]:
-    """Return the columns of a plan as a user writes them: names, truth and numbers."""
-
     def one(name: str, value: int) -> Any:
         if name in NAMES:
             return NAMES[name][value]
@@ -369,7 +382,6 @@ def told(row: Mapping[str, int]) -> dict[str, Any]:
 
 
 def switched(sequence_parallel: object, overlap: object) -> dict[str, bool]:
-    """Return the fields of a plan for switches that are off; on is what a plan does anyway."""
     fields = {}
     if not sequence_parallel:
         fields["sequence_parallel"] = False

@@ -1,8 +1,7 @@
-"""The parts of a model for the keys that plans have: bytes, and times on a machine.
+"""The parts of a model by the keys of plans: bytes, and times on a machine.
 
-Tables fill as keys are met. Bytes are made for many plans and times for those that are left when
-memory has been asked, so of what is too large for a device no kernel is ever asked for. Keys whose
-operations are the same but for their numbers are timed together.
+Kernels are timed only for plans that memory leaves; keys whose operations differ in numbers alone
+are timed together.
 """
 
 from __future__ import annotations
@@ -16,19 +15,20 @@ from yantra.compile.slowdown import least_times
 from yantra.explore.closed_form.amounts import Amounts
 from yantra.explore.closed_form.distinct import distinct
 from yantra.explore.closed_form.passes import KEY, Key, Made, Part, Works, timed
+from yantra.workloads.operators.cuda_graphs import launched, scopes_of
 
 if TYPE_CHECKING:
     from yantra.explore.closed_form.machine import Machine
     from yantra.explore.closed_form.space import Columns
-    from yantra.workloads.operators.operations import Operation
+    from yantra.workloads.operators.operations import Operation, StageWork
 
 _PLACE = {name: at for at, name in enumerate(Part._fields)}
 
 
 class _Chosen(NamedTuple):
-    """Some keys of what was made, with the amounts and the kernels of their parts.
+    """Some keys of what was made, with their amounts and kernels.
 
-    `width` says whether gradients are narrow.
+    `width`: gradients are narrow.
     """
 
     made: Made
@@ -38,27 +38,25 @@ class _Chosen(NamedTuple):
 
 
 class _Table:
-    """Parts (parts, fields) of keys, in the order in which the keys were met."""
+    """Parts (parts, fields) of keys, in the order they came."""
 
     def __init__(self) -> None:
         self.places: dict[Key, int] = {}
         self.fields = np.zeros((0, 0, 0))
 
     def add(self, keys: Sequence[Key], fields: np.ndarray) -> None:
-        """Add keys with their parts (parts, fields, keys)."""
         begin = len(self.places)
         self.places |= {key: begin + at for at, key in enumerate(keys)}
         old = self.fields if begin else fields[..., :0]
         self.fields = np.concatenate([old, fields], axis=2)
 
     def parts(self, keys: np.ndarray, rows: np.ndarray) -> list[Part]:
-        """Return the parts of some of these keys."""
         places = np.array([self.places[tuple(key)] for key in keys.tolist()])[rows]
         return [Part(*(field[places] for field in part)) for part in self.fields]
 
 
 class Tables:
-    """The parts of a model; `widths` says of each type of gradients whether they are narrow."""
+    """The parts of a model; `widths` says which gradient types are narrow."""
 
     def __init__(self, works: Works, machine: Machine, widths: Sequence[int]) -> None:
         self._works, self._machine = works, machine
@@ -66,7 +64,6 @@ class Tables:
         self._untimed, self._timed = _Table(), _Table()
 
     def meet(self, columns: Columns) -> None:
-        """Make the bytes of all keys of some plans."""
         self._meet(_different(_keys(columns)))
 
     def _meet(self, keys: list[Key]) -> None:
@@ -78,7 +75,6 @@ class Tables:
             self._untimed.add(met, np.concatenate(parts, axis=2))
 
     def learn(self, columns: Columns) -> None:
-        """Find the times of all keys of some plans, and their bytes."""
         wanted: dict[int, list[Key]] = {}
         for *numbers, width in _different(self._with_widths(columns)):
             if (*numbers, width) not in self._timed.places:
@@ -96,14 +92,13 @@ class Tables:
         self._timed.add(learnt, np.concatenate(fields, axis=2))
 
     def bytes_of(self, columns: Columns, rows: np.ndarray) -> list[Part]:
-        """Return the front, the kinds of layers and the tail of some rows, without times.
+        """Return the parts of some rows without times.
 
-        `columns` have every key once, and `meet` knows them.
+        `columns` have every key once; call `meet` first.
         """
         return self._untimed.parts(_keys(columns), rows)
 
     def times_of(self, columns: Columns, rows: np.ndarray) -> list[Part]:
-        """Return the same with times; `learn` knows the keys."""
         return self._timed.parts(self._with_widths(columns), rows)
 
     def _with_widths(self, columns: Columns) -> np.ndarray:
@@ -114,7 +109,6 @@ class Tables:
         return _Chosen(made, at, width, [of.with_half_gradients() if width else of for of in some])
 
     def _kernels_of(self, chosen: list[_Chosen]) -> list[list[list[np.ndarray | None]]]:
-        """Return the times of all kernels by chosen keys, part and operation, asked at once."""
         blocks = [[list(of.blocks()) for of in one.amounts] for one in chosen]
         every = (one for parts in blocks for part in parts for one in part if one is not None)
         times = iter(self._machine.kernels_ns(list(every)))
@@ -123,15 +117,29 @@ class Tables:
             for parts in blocks
         ]
 
-    def _least(self, kernels: list[list[np.ndarray | None]], keys: int) -> np.ndarray:
-        """Return the least time of a kernel, for each key, as launches of a model ask."""
-        launch_ns = self._machine.launch_ns
+    def _launch_ns(self, works: Sequence[StageWork]) -> float:
+        """Return the time of a launch, spread over the kernels that CUDA graphs launch, too."""
+        scopes = scopes_of(self._works.held.cuda_graphs)
+        if not scopes or not self._machine.launch_ns:
+            return self._machine.launch_ns
+        every = alone = 0
+        for work, count in zip(works, self._counts(), strict=True):
+            for one in (work.forward, work.backward):
+                kernels, without = launched(one.operations, scopes)
+                every, alone = every + count * kernels, alone + count * without
+        return self._machine.launch_ns * alone / max(every, 1)
+
+    def _counts(self) -> tuple[int, ...]:
+        kinds = self._works.kinds
+        return (1, *(kinds.count(kind) for kind in range(max(kinds) + 1)), 1)
+
+    def _least(
+        self, kernels: list[list[np.ndarray | None]], keys: int, launch_ns: float
+    ) -> np.ndarray:
         if not launch_ns or self._machine.host_waits:
             return np.full(keys, launch_ns)
-        kinds = self._works.kinds
-        of_part = (1, *(kinds.count(kind) for kind in range(max(kinds) + 1)), 1)
         times, counts = [], []
-        for part, count in zip(kernels, of_part, strict=True):
+        for part, count in zip(kernels, self._counts(), strict=True):
             own = [one for one in part if one is not None]
             times += own
             counts += [count] * len(own)
@@ -140,13 +148,14 @@ class Tables:
 
     def _part(self, one: _Chosen, kernels: list[list[np.ndarray | None]]) -> np.ndarray:
         """Return the parts of some keys (parts, fields, keys)."""
-        least = self._least(kernels, len(one.at))
+        least = self._least(kernels, len(one.at), self._launch_ns(one.made.works))
         fields = one.made.untimed[:, :, one.at].copy()
         groups = _groups([one.made.keys[at] for at in one.at])
+        hides = self._works.held.overlap_experts != "none"
         parts = zip(fields, one.made.works, one.amounts, kernels, strict=True)
         for part, work, of, own in parts:
             times = self._times(of, own, least, groups)
-            for name, values in timed(work, times, self._machine.taken).items():
+            for name, values in timed(work, times, self._machine.taken, hides=hides).items():
                 part[_PLACE[name]] = values
         return fields
 
@@ -157,7 +166,6 @@ class Tables:
         least: np.ndarray,
         groups: dict[str, tuple[np.ndarray, np.ndarray]],
     ) -> list[np.ndarray]:
-        """Return how long operations take, for each key; a kernel at least `least`."""
         return [
             np.where(ns > 0, np.maximum(ns, least), ns)
             if ns is not None
@@ -171,7 +179,6 @@ class Tables:
         sent: np.ndarray,
         groups: dict[str, tuple[np.ndarray, np.ndarray]],
     ) -> np.ndarray:
-        """Return how long a collective or a message takes, for each key."""
         sizes, strides = groups.get(operation.group, groups[""])
         if operation.collective is not None:
             return self._machine.collectives_ns(operation.collective, sizes, strides, sent)
@@ -184,7 +191,6 @@ class Tables:
 
 
 def _groups(keys: Sequence[Key]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Return the sizes and the strides of the groups of keys, by the name of the group."""
     columns = np.array(keys).T
     tp, cp, ep, etp = (columns[KEY.index(name)] for name in ("tp", "cp", "ep", "etp"))
     one = np.ones_like(tp)

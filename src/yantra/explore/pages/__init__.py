@@ -1,1 +1,1 @@
-"""A study as people look at it: a page, and the object that Python gets."""
+"""A study's page, and its object in Python."""

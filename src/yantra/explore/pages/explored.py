@@ -1,4 +1,4 @@
-"""`explore`: a study from Python, and `Explored`: what it found, as frames, answers and a page.
+"""`explore`: a study from Python, and `Explored`: its frames, answers and page.
 
     from yantra.explore import Constraint, Objective, Space, explore
 
@@ -6,8 +6,7 @@
     found = explore(space, [Objective("step_time"), Objective("ranks")])
     print(found.front.to_pandas())
 
-What a file says and what Python says is the same study: the same checks, the same trials, and a
-folder that `yantra explore` commands read.
+A study from Python equals one from a file, and writes the same folder.
 """
 
 from __future__ import annotations
@@ -40,13 +39,13 @@ _WHERE = "space"
 
 
 class Space(Record):
-    """What a study chooses from: clusters and sizes, factors of their rates, and plans.
+    """What a study chooses from: clusters, sizes, factors of rates, and plans.
 
-    `clusters` are names or paths of files, `ranks` numbers of devices. `scale` has factors of a
-    rate to try (`peak`, `memory`, `latency`, `links 0` and on from the innermost), `between` the
-    two ends of one to draw from. `plan` has the allowed values of fields of plans. `prices` are
-    texts such as "2.50 USD/h", by cluster; `upgrades` likewise by rate, for each 100 % more of it.
-    `steps` and `failures` ({"checkpoint": "60 s", "restart": "300 s"}) are for `time_to_train`.
+    `clusters` are names or paths, `ranks` numbers of devices. `scale` has factors of a rate
+    (`peak`, `memory`, `latency`, `links 0` the innermost), `between` two ends to draw from. `plan`
+    has allowed values of plan fields. `prices` are texts such as "2.50 USD/h" by cluster;
+    `upgrades` likewise by rate, per 100 % more. `steps` and `failures` ({"checkpoint": "60 s",
+    "restart": "300 s"}) are for `time_to_train`.
     """
 
     model: str
@@ -79,7 +78,7 @@ class Space(Record):
     """What `time_to_train` counts for failures: times of a checkpoint and a restart."""
 
     def as_tree(self) -> dict[str, Any]:
-        """Return what the file of such a study says."""
+        """The tree of a study's file."""
         tree = {name: _plain(getattr(self, name)) for name in self.field_names}
         return {name: value for name, value in tree.items() if value is not None and value != {}}
 
@@ -96,14 +95,13 @@ def explore(
     backend: str = "local",
     progress: Callable[[int, int], None] | None = None,
 ) -> Explored:
-    """Find the best plan of every cluster, size and scale of a space, and the Pareto front of them.
+    """Find the best plan of every cluster, size and scale of a space, and their Pareto front.
 
-    `space` may be the path of a study's file, which then says all but how to run it. With `search`
-    trials are drawn by Optuna (`pip install 'yantra[explore]'`). With a `folder` finished trials
-    are kept, and `resume` goes on with those there. `progress` is called with trials done and in
-    all. The result is the same for any number of `workers` and on any `backend`.
+    `space` may be the path of a study's file. With `search` Optuna draws trials (`pip install
+    'yantra[explore]'`). A `folder` keeps finished trials; `resume` continues it. `progress` is
+    called with trials done and in all. The result does not depend on `workers` or `backend`.
 
-    Raises ConfigError at the field that is wrong, and UnsupportedError for a missing package.
+    Raises ConfigError at the wrong field, UnsupportedError for a missing package.
     """
     if isinstance(space, Space):
         study = study_of(_tree(space, objectives, constraints, search), _WHERE)
@@ -144,10 +142,9 @@ def _tree(
 
 
 class Explored:
-    """A finished study: its trials and its front as tables, and what can be asked of it.
+    """A finished study: trials and front as tables, and questions.
 
-    Numbers of trials count from 0. A question without a number is about the best trial: that on the
-    front with the best first objective.
+    Trials count from 0; the default is the best in the first objective.
     """
 
     def __init__(self, study: Study, finished: Finished) -> None:
@@ -157,24 +154,24 @@ class Explored:
     def trials(self) -> Table:
         """All trials: cluster, ranks, a column for each rate and objective, the plan, `broken`.
 
-        Times in s, memory in bytes, money in USD; `on_front` is 1 or 0. Missing where there is no
-        plan, or where the cluster does not state what it takes.
+        Times in s, memory in bytes, money in USD; `on_front` is 1 or 0. Missing without a plan, or
+        if the cluster does not state it.
         """
         return self._table("trials", list(range(len(self.finished.trials))))
 
     @property
     def front(self) -> Table:
-        """The trials that no other beats in one objective without losing in another."""
+        """The trials that no other dominates."""
         return self._table("front", self.finished.front)
 
     @property
     def best(self) -> dict[str, Any]:
-        """The best trial in the first objective. Raises ConfigError where none is feasible."""
+        """The best trial in the first objective. Raises ConfigError if none is feasible."""
         return self.finished.trials[self.number_of_best]
 
     @property
     def number_of_best(self) -> int:
-        """The number of the best trial. Raises ConfigError where none is feasible."""
+        """The best trial's number."""
         return winner(self.study, self.finished)
 
     def why_not(self, plan: str, trial: int | None = None) -> Why:
@@ -186,10 +183,10 @@ class Explored:
         return next_dollar(self.study, self._number(trial), [read_offer(one) for one in offers])
 
     def odds(self, *within: str, stack: str | None = None) -> tuple[Odds, ...]:
-        """Return how probable it is that each trial is the best.
+        """Return the probability of each trial to be the best,
 
-        It follows from the intervals of the estimates under a stack, a name or a file. Texts in
-        `within` such as "10%" or "hgx-h100=5%" replace those intervals.
+        by the intervals of its stack, or of `stack`. `within`, such as "10%" or "hgx-h100=5%",
+        replaces them.
         """
         widths = dict(read_within(text) for text in within)
         return odds_of(self.study, self.finished, widths, stack)
@@ -199,13 +196,13 @@ class Explored:
         return simulate_point(self.study, self.finished, self._number(trial))
 
     def confirm(self, count: int = USUAL) -> list[Confirmed]:
-        """Simulate the best trials of the front: exact times, and the closed form's error."""
+        """Simulate the best trials of the front; see `confirmed.py`."""
         return confirm(self.study, self.finished, count)
 
     def report(self, path: str | os.PathLike[str], runs: Sequence[int] = ()) -> None:
-        """Write the page of the study: one file that opens offline.
+        """Write the study's page: one file that opens offline.
 
-        The trials `runs` are simulated; their points open reports, which are beside the page.
+        Points of the simulated trials `runs` open reports beside it.
         """
         page = os.fspath(path)
         dollar = next_dollar(self.study, self.number_of_best)
@@ -253,7 +250,6 @@ class Explored:
 
 
 def _field(plans: Sequence[Mapping[str, int] | None], name: str) -> tuple[Kind, list[Any]]:
-    """Return a field of plans; a trial without a plan has none."""
     values = [None if plan is None else plan[name] for plan in plans]
     if name in NAMES:
         return "text", [None if value is None else NAMES[name][value] for value in values]
@@ -265,7 +261,6 @@ def _real(value: float | None) -> float | None:
 
 
 def _plain(value: Any) -> Any:
-    """Return sequences as lists and mappings as dicts, as YAML gives them."""
     if isinstance(value, Mapping):
         return {key: _plain(of) for key, of in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):

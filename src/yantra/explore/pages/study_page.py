@@ -1,9 +1,6 @@
-"""The page of a study: its front as a picture, all trials, the next dollar, how sure the winner is.
+"""A study's page: its front as a picture, all trials, the next dollar, the winner's odds.
 
-The picture has the first two objectives, one point a trial, those on the front joined; where values
-span more than a factor of ten an axis is logarithmic. A point tells its trial and plan where one
-points at it, and the table below has the same. Filters by cluster, size and state hold for both. It
-is one file (`export/report/shell.py`); reports of simulated trials are files beside it.
+The picture shows the first two objectives, logarithmic beyond a factor of ten.
 """
 
 from __future__ import annotations
@@ -39,10 +36,7 @@ def study_page(
     odds: Sequence[Odds],
     runs: Mapping[int, Run] | None = None,
 ) -> str:
-    """Return the page as HTML; `runs` are trials with a report.
-
-    Raises ConfigError where nothing is feasible.
-    """
+    """Return the page as HTML; `runs` are trials with a report."""
     best = finished.trials[winner(study, finished)]
     first = study.objectives[0]
     header = element(
@@ -108,7 +102,6 @@ def _shown(objective: str, value: float | None) -> str:
 
 
 def _front(study: Study, finished: Finished, runs: Mapping[int, Run]) -> Html:
-    """Return the picture of the first two objectives."""
     across, up = study.objectives[:2]
     known = [
         (number, one) for number, one in enumerate(finished.trials)
@@ -147,7 +140,6 @@ def _front(study: Study, finished: Finished, runs: Mapping[int, Run]) -> Html:
 def _point(
     number: int, told: str, place: tuple[float, float], is_front: bool, runs: Mapping[int, Run]
 ) -> Html:
-    """Return a point of the picture; it leads to its report if there is one."""
     dot = Html(f'<circle cx="{place[0]:.1f}" cy="{place[1]:.1f}" r="5"/>')
     if number in runs:
         dot = element("a", dot, href=runs[number].report)
@@ -169,7 +161,7 @@ def _told(study: Study, number: int, trial: dict[str, Any]) -> str:
 def _axis(
     values: Sequence[float], start: float, end: float
 ) -> tuple[Callable[[float], float], list[tuple[float, float]]]:
-    """Return where a value is on an axis, and values with their places to mark it by."""
+    """Return an axis's function of place, and its ticks."""
     low, high = min(values), max(values)
     is_log = low > 0 and high / low > _DECADE
     a, b = (log10(low), log10(high)) if is_log else (low, high)

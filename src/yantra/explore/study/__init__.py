@@ -1,1 +1,1 @@
-"""A study: its file, its trials and what they are judged by, the journal that keeps them."""
+"""A study: its file, trials, objectives, and journal."""

@@ -1,9 +1,7 @@
-"""The best trials of a study, simulated: their exact times, and how far the closed form is off.
+"""The best trials of a study, simulated: exact times, and the closed form's error.
 
-Trials on the front, the best in the first objective first. Only times are simulated again: memory
-is exact as it is, and cost and energy are in proportion to the time.
-
-Trade-off: the front stays that of the closed form, so that it is the same whatever is simulated.
+Trials on the front, best first objective first. Memory is exact already; cost and energy scale with
+time.
 """
 
 from __future__ import annotations
@@ -25,9 +23,9 @@ USUAL = 3
 
 
 class Confirmed(NamedTuple):
-    """A trial with its step time in ns by closed form and by simulation.
+    """A trial's step time in ns by closed form and by simulation,
 
-    The simulated one is None where a run would take too long; `reason` says why.
+    None if a run takes too long; `reason` says why.
     """
 
     trial: int
@@ -37,7 +35,7 @@ class Confirmed(NamedTuple):
 
     @property
     def off(self) -> float | None:
-        """By which share of the simulated time the closed form is above it."""
+        """The closed form's excess, a share of the simulated time."""
         return None if self.simulated_ns is None else self.closed_ns / self.simulated_ns - 1
 
 
@@ -47,7 +45,6 @@ def confirm(
     count: int = USUAL,
     tell: Callable[[int, int], None] | None = None,
 ) -> list[Confirmed]:
-    """Simulate the best trials of the front, at most so many; `tell` hears how many are done."""
     first = study.objectives[0]
     way = sign(first)
     best = sorted(finished.front, key=lambda number: way * float(finished.trials[number][first]))
@@ -62,7 +59,6 @@ def confirm(
 
 
 def _exact(budget: Budget, of: Study, finished: Finished, number: int) -> tuple[float | None, str]:
-    """Return the simulated time of a trial, or why there is none: its steps may be too many."""
     try:
         exact = budget.simulate(scenario_of(of, finished, number))
     except (ConfigError, UnsupportedError) as error:
@@ -71,7 +67,6 @@ def _exact(budget: Budget, of: Study, finished: Finished, number: int) -> tuple[
 
 
 def words(found: Sequence[Confirmed]) -> Iterator[str]:
-    """Yield the times of simulated trials, and the largest error, for a terminal."""
     if not found:
         return
     rows = [

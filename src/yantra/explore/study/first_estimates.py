@@ -1,7 +1,4 @@
-"""First estimates of memory, as COMET makes them: footprint, traffic, bandwidth of two memories.
-
-They need no model, only its size, and no trace. `yantra plan` has exact ones; these are for the
-question whether a model can fit at all, and to compare with COMET.
+"""COMET's first estimates of memory: footprint, traffic, bandwidth of two memories.
 
 Source: Kadiyala et al., "COMET: a comprehensive cluster design methodology for distributed deep
 learning training", arXiv 2211.16648; ZeRO as in Rajbhandari et al., SC 2020, section 5.
@@ -27,15 +24,14 @@ class Footprint(NamedTuple):
 
     @property
     def total(self) -> float:
-        """All of them together."""
         return self.weights + self.gradients + self.optimizer
 
 
 def footprint(parameters: float, model_ranks: int, data_ranks: int, zero: int) -> Footprint:
     """Return what a device holds of a model trained by Adam in mixed precision.
 
-    Weights and gradients take 2 bytes a parameter, the optimizer 12, over `model_ranks`; ZeRO-1
-    shares the optimizer's over `data_ranks`, 2 gradients, too, and 3 weights. Raises ConfigError.
+    2 bytes a parameter for weights and gradients, 12 for the optimizer, over `model_ranks`; ZeRO-1
+    shares the optimizer's over `data_ranks`, 2 also gradients, 3 also weights. Raises ConfigError.
     """
     for name, value in (("model_ranks", model_ranks), ("data_ranks", data_ranks)):
         if value < 1:
@@ -57,9 +53,9 @@ def footprint(parameters: float, model_ranks: int, data_ranks: int, zero: int) -
 def gemm_traffic(first: float, second: float, result: float, buffer: float) -> float:
     """Return the bytes that a matrix product moves past a buffer on the chip.
 
-    Operands of U and V bytes and a result of W: min(psi(U, V), psi(V, U)) + W, where psi(a, b) =
-    ceil(a / buffer) b + a is one loop order: pieces of a stay, b streams past each. It is U + V + W
-    where an operand fits. Raises ConfigError for a buffer of nothing.
+    For operands of U and V bytes and a result of W: min(psi(U, V), psi(V, U)) + W, psi(a, b) =
+    ceil(a / buffer) b + a: pieces of a stay, b streams past each. That is U + V + W if an operand
+    fits. Raises ConfigError for an empty buffer.
     """
     if not buffer > 0:
         raise ConfigError("buffer", expected_got("a size above 0", buffer))
@@ -71,10 +67,10 @@ def _one_order(stays: float, streams: float, buffer: float) -> float:
 
 
 def hybrid_bandwidth(local_share: float, local: float, expanded: float) -> float:
-    """Return the bandwidth of two memories on one port, in the unit of theirs.
+    """Return the bandwidth of two memories on one port, in their unit.
 
-    `local_share` of the traffic goes to the local one: 1 / (x / local + (1 - x) / expanded). Raises
-    ConfigError for a share that is not within 0 and 1, or a bandwidth not above 0.
+    `local_share` x of the traffic is local: 1 / (x / local + (1 - x) / expanded). Raises
+    ConfigError for a share outside 0 to 1 or a bandwidth not above 0.
     """
     if not 0.0 <= local_share <= 1.0:
         raise ConfigError("local_share", expected_got("a share from 0 to 1", local_share))

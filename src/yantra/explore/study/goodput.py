@@ -1,12 +1,12 @@
-"""Goodput under failures: the useful share of the time of a job that checkpoints and restarts.
+"""Goodput: the useful share of the time of a job that checkpoints, fails and restarts.
 
-Failures are exponential with mean `mtti_s` for the whole job. A segment of `interval_s` of useful
-work takes `checkpoint_s` more for its checkpoint; a failure loses what was done since the last one
-and `restart_s`. Daly's expectation of the time that a segment takes, over its useful work, is
+Failures of the job are exponential with mean `mtti_s`. A segment of `interval_s` adds
+`checkpoint_s`; a failure loses the segment and `restart_s`. Daly's expected time of a segment, over
+its useful work, is
 
     (M / tau) exp(R / M) (exp((tau + d) / M) - 1)
 
-and goodput is one over it. No failure of several parts at once, and none that follows from another.
+and goodput its inverse.
 
 Sources: Young, "A first order approximation to the optimum checkpoint interval", CACM 1974; Daly,
 "A higher order estimate of the optimum checkpoint interval for restart dumps", FGCS 2006, equations
@@ -26,16 +26,16 @@ _STEPS = 200
 
 
 class Goodput(NamedTuple):
-    """The interval between checkpoints in s, and the useful share of the time, 0 to 1."""
+    """The interval between checkpoints in s, and the useful share, 0 to 1."""
 
     interval_s: float
     share: float
 
 
 def mtti_of(parts: Mapping[str, tuple[float, float]]) -> float:
-    """Return the mean time to interrupt of a job, in the unit of its parts' MTBF.
+    """Return a job's mean time to interrupt, in the unit of its parts' MTBF:
 
-    `parts` has the number and the MTBF of each kind: 1 / sum(n / MTBF). Infinite without parts.
+    1 / sum(n / MTBF) over `parts` (number, MTBF); infinite without parts.
     """
     for name, (count, mtbf) in parts.items():
         if count < 0 or not mtbf > 0:
@@ -52,7 +52,7 @@ def young_interval(mtti_s: float, checkpoint_s: float) -> float:
 
 
 def daly_interval(mtti_s: float, checkpoint_s: float) -> float:
-    """Return Daly's interval between checkpoints in s: equation 37, M from d >= 2 M on."""
+    """Return Daly's interval in s: equation 37, M from d >= 2 M on."""
     _check(mtti_s, checkpoint_s, 0.0)
     if checkpoint_s >= 2.0 * mtti_s:
         return mtti_s
@@ -62,10 +62,9 @@ def daly_interval(mtti_s: float, checkpoint_s: float) -> float:
 
 
 def best_interval(mtti_s: float, checkpoint_s: float) -> float:
-    """Return the interval in s at which Daly's expectation is least.
+    """Return the interval in s with the least expected time,
 
-    There exp((tau + d) / M) (1 - tau / M) is 1. Its logarithm falls as tau goes from 0 to M, so
-    halving finds the one root.
+    where exp((tau + d) / M) (1 - tau / M) is 1.
     """
     _check(mtti_s, checkpoint_s, 0.0)
     d = checkpoint_s / mtti_s
@@ -82,10 +81,10 @@ def best_interval(mtti_s: float, checkpoint_s: float) -> float:
 
 
 def goodput(mtti_s: float, checkpoint_s: float, restart_s: float, interval_s: float) -> float:
-    """Return the useful share of the time, 0 to 1, for an interval between checkpoints.
+    """Return the useful share, 0 to 1, for an interval between checkpoints:
 
-    1 where nothing fails and checkpoints cost nothing; 0 where nothing would ever be done. Raises
-    ConfigError for a time that is not there.
+    1 without failures and costs, 0 if nothing would ever be done. Raises ConfigError for an invalid
+    time.
     """
     _check(mtti_s, checkpoint_s, restart_s)
     if not interval_s > 0.0:
@@ -99,7 +98,7 @@ def goodput(mtti_s: float, checkpoint_s: float, restart_s: float, interval_s: fl
 
 
 def best_goodput(mtti_s: float, checkpoint_s: float, restart_s: float) -> Goodput:
-    """Return the best interval and its goodput; an interval without end where nothing fails."""
+    """Return the best interval and its goodput; infinite without failures."""
     if mtti_s == inf or checkpoint_s == 0.0:
         _check(mtti_s, checkpoint_s, restart_s)
         return Goodput(inf if mtti_s == inf else 0.0, exp(-restart_s / mtti_s))

@@ -1,14 +1,10 @@
-"""The journal of a study, `trials.jsonl`: its study first, then a line for each finished trial.
+"""The journal of a study, `trials.jsonl`: the study, then a line for each finished trial.
 
-A line is on the disk before it is counted, and sealed by its length and digest
-(`base/seals.py`), the study's digest before it. What a line says is believed only if the seal and
-what it says fit: else it is told, left out, and its trial runs again. A last line without an end is
-what a kill leaves; it is left out silently.
+Each line is on the disk before it counts, sealed by length and digest (`base/seals.py`). A line
+whose seal or figures do not fit is reported and dropped, and its trial runs again. An unfinished
+last line, left by a kill, is dropped silently.
 
-Lines without a seal, of an older version, are read with a note if none has one.
-
-Trade-off: a file that loses lines is written anew, whole, when the study goes on; so it holds
-nothing that is not believed.
+Unsealed lines of older versions are read with a note, if none is sealed.
 """
 
 from __future__ import annotations
@@ -38,9 +34,9 @@ _AGAIN = "run the study again into another folder: yantra explore run STUDY.yaml
 
 
 class Read(NamedTuple):
-    """What a journal says: its study if that can be read, its trials, and their lines, sealed.
+    """A journal's study, if readable, its trials, and their sealed lines.
 
-    `is_whole` is whether the file has these lines and no others.
+    `is_whole`: the file has these lines and no others.
     """
 
     study: Study | None
@@ -50,15 +46,13 @@ class Read(NamedTuple):
 
 
 def nothing() -> Read:
-    """Return what an empty journal says."""
     return Read(None, {}, (), False)
 
 
 def read_journal(path: str, study: Study | None = None) -> Read:
-    """Read a journal, of `study` or of the one in its first line; tell what is damaged in it.
+    """Read a journal, of `study` or that of its first line; report damage.
 
-    Raises ConfigError where it cannot be read, where it is of another study or another version, and
-    where nothing says which study it is of.
+    Raises ConfigError if it cannot be read, is of another study or version, or names none.
     """
     lines, is_cut = _lines(path)
     if not lines:
@@ -89,7 +83,7 @@ def read_journal(path: str, study: Study | None = None) -> Read:
 
 @contextmanager
 def open_journal(path: str, study: Study, read: Read) -> Iterator[IO[str]]:
-    """Yield the journal to append to; it is written anew where it is empty or lost lines."""
+    """Yield the journal to append to, rewritten if empty or damaged."""
     if not read.is_whole:
         first = json.dumps({"study": study.digest, "of": study._replace(points=None)})
         kept = (seal_line(first), *read.lines)
@@ -100,7 +94,6 @@ def open_journal(path: str, study: Study, read: Read) -> Iterator[IO[str]]:
 
 
 def append(file: IO[str], study: Study, number: int, found: Mapping[str, Any]) -> None:
-    """Write what came of a trial; it is on the disk when this returns. Raises ConfigError."""
     try:
         file.write(seal_line(json.dumps({"number": number, **found}), study.digest) + "\n")
         file.flush()
@@ -111,10 +104,7 @@ def append(file: IO[str], study: Study, number: int, found: Mapping[str, Any]) -
 
 
 def _lines(path: str) -> tuple[list[str], bool]:
-    """Return the lines of a file, and whether its last one was cut off; that one is left out.
-
-    Bytes that are not UTF-8 become what no line of ours has.
-    """
+    """Return the lines of a file, and whether the last was cut off and dropped."""
     try:
         content = read_regular(path)
     except OSError as error:
@@ -129,7 +119,6 @@ def _has_seal(line: str) -> bool:
 
 
 def _first_line(line: str) -> tuple[str | None, Study | None]:
-    """Return the digest of the study in a first line, and that study; None for what is damaged."""
     told = _object_in(line)
     if told is None or state_of_json(line) == "changed" or not isinstance(told.get("study"), str):
         return None, None
@@ -141,7 +130,6 @@ def _first_line(line: str) -> tuple[str | None, Study | None]:
 
 
 def _of_no_study(digest: str | None, is_sealed: bool) -> str:
-    """Return why nothing says which study a journal is of, and what to do."""
     if digest is not None:
         return f"has no study in its first line, or one of another version; {_AGAIN}"
     if is_sealed:
@@ -152,7 +140,6 @@ def _of_no_study(digest: str | None, is_sealed: bool) -> str:
 def _trial_in(
     line: str, study: Study, points: list[Point] | None, is_sealed: bool
 ) -> dict[str, Any] | None:
-    """Return the trial of a line, None where the line is damaged or cannot be of this study."""
     state = state_of_json(line, study.digest)
     told = _object_in(line)
     if told is None or state != ("whole" if is_sealed else "unsealed"):
@@ -168,7 +155,6 @@ def _trial_in(
 
 
 def _fits(told: Mapping[str, Any], study: Study, points: list[Point] | None) -> bool:
-    """Return whether a trial can be one of the study: its number, its point, its figures."""
     number, name = told["number"], told["cluster"]
     if type(number) is not int or not 0 <= number < study.trial_count:
         return False
@@ -191,7 +177,6 @@ def _fits(told: Mapping[str, Any], study: Study, points: list[Point] | None) -> 
 
 
 def _is_figure(value: object) -> bool:
-    """Return whether a value is a figure of a trial: a number from 0, or None."""
     if value is None:
         return True
     return type(value) in (int, float) and isfinite(value) and value >= 0  # type: ignore[arg-type, operator]

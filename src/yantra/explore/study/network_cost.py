@@ -1,9 +1,8 @@
-"""What the network of a cluster costs, by COMET's rule: links, ports of switches, and adapters.
+"""A cluster's network cost by COMET's rule: links, switch ports, and adapters.
 
-Each dimension that a switch joins has `links` of some bandwidth from every device. A link costs its
-bandwidth times a price, a switch its radix (devices x links) times bandwidth times another, an
-adapter its bandwidth times a third. Prices are per GB/s as the artifact writes bandwidths (GiB/s in
-ASTRA-sim's files), in US dollars.
+Each switched dimension has `links` from every device. A link costs bandwidth times a price, a
+switch its radix (devices x links) times bandwidth times another, an adapter bandwidth times a
+third. Prices are USD per GB/s as the artifact writes bandwidths (GiB/s in ASTRA-sim's files).
 
 Sources of prices: the cost model in the log of COMET's artifact (2022-07-13); LIBRA (Won et al.,
 ISPASS 2024), table of network cost.
@@ -23,7 +22,7 @@ Tier = Literal["package", "pod"]
 
 
 class Price(NamedTuple):
-    """USD per GB/s of a link, of a port of a switch, and of an adapter."""
+    """USD per GB/s of a link, a switch port, and an adapter."""
 
     link: float
     switch: float
@@ -44,7 +43,7 @@ class SwitchedDimension(NamedTuple):
 
 
 class Item(NamedTuple):
-    """A kind of part: how many there are, and what they cost together in USD."""
+    """A kind of part: its number and total USD."""
 
     name: str
     parts: int
@@ -54,9 +53,9 @@ class Item(NamedTuple):
 def network_cost(
     dimensions: Sequence[SwitchedDimension], prices: dict[Tier, Price] | None = None
 ) -> tuple[Item, ...]:
-    """Return the parts of a network and their cost, innermost dimension first.
+    """Return a network's parts and their cost, innermost dimension first.
 
-    Raises ConfigError for a dimension with nothing in it.
+    Raises ConfigError for an empty dimension.
     """
     prices = COMET if prices is None else prices
     devices = prod(dimension.size for dimension in dimensions)
@@ -66,7 +65,7 @@ def network_cost(
             if not value > 0:
                 raise ConfigError(f"dimensions[{at}].{name}", expected_got("above 0", value))
         price = prices[one.tier]
-        # Every switch joins all devices of its dimension; the outermost joins all that are there.
+        # A switch joins all devices of its dimension, the outermost all there are.
         radix = (devices if at and at == len(dimensions) - 1 else one.size) * one.links
         switches = devices * one.links // radix
         links = devices * one.links
@@ -80,10 +79,9 @@ def network_cost(
 
 
 def of_cluster(cluster: Cluster, sizes: Sequence[int]) -> tuple[Item, ...]:
-    """Return what the levels of a named cluster cost whose domains have `sizes` members.
+    """Return the cost of a named cluster's levels, whose domains have `sizes` members.
 
-    The innermost level has the prices of a package, others those of a pod. Empty where a level is
-    no switch, as the rule has no price for one.
+    The innermost has a package's prices, others a pod's. Empty if a level is no switch.
     """
     levels = cluster.network[: len(sizes)]
     if any(level.kind != "switch" for level in levels):
@@ -102,7 +100,6 @@ def of_cluster(cluster: Cluster, sizes: Sequence[int]) -> tuple[Item, ...]:
 
 
 def report(items: Sequence[Item]) -> str:
-    """Return the table of a network's parts and their cost."""
     rows = [(item.name, f"{item.parts:,}", f"{item.usd:,.0f}") for item in items]
     total = ("all", "", f"{sum(item.usd for item in items):,.0f}")
     return as_text(Grid(("network, at COMET's prices", "parts", "USD"), [*rows, total]))

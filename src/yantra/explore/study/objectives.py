@@ -1,8 +1,7 @@
-"""What a study can ask of a trial: objectives, whether more of one is better, and bounds on them.
+"""A study's objectives, whether more is better, and bounds on them.
 
-An objective is one row of `KNOWN`: what it is, what a cluster or a study has to state for it, and
-how it is computed from the facts of the best plan. So one that is listed is computed, and nothing
-else names it.
+An objective is one row of `KNOWN`: what it is, needs, and how it is computed; nothing else names
+it.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ from yantra.base.errors import ConfigError, did_you_mean, expected_got
 
 
 class Facts(NamedTuple):
-    """What is known of a plan on a cluster; None for what the cluster or the study does not state.
+    """What is known of a plan on a cluster; None if not stated.
 
-    `seconds` are of a step of `tokens`, `joules` and `usd_per_h` of all devices, `goodput` is the
-    useful share of the time under failures, `steps` are those of the whole training.
+    `seconds` of a step of `tokens`; `joules`, `usd_per_h` of all devices; `goodput` the useful
+    share of time; `steps` of the whole training.
     """
 
     seconds: float
@@ -33,9 +32,9 @@ class Facts(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """Unit of an objective, whether more of it is better, and what it is.
+    """An objective's unit, direction, and meaning.
 
-    `of` computes it; None where one of the facts that it `needs` is not stated.
+    `of` computes it, None if a fact it `needs` is missing.
     """
 
     unit: str
@@ -122,7 +121,6 @@ _PER_MILLION: Final = (
 
 
 def shown(objectives: Sequence[str], trial: Mapping[str, Any]) -> dict[str, float | None]:
-    """Return what a table shows of a finished trial: the objectives, then cost and energy."""
     found = {name: trial.get(name) for name in objectives}
     for name, of, factor in _PER_MILLION:
         value = trial.get(of)
@@ -131,7 +129,7 @@ def shown(objectives: Sequence[str], trial: Mapping[str, Any]) -> dict[str, floa
 
 
 class Objective(NamedTuple):
-    """A figure to optimise: the least of it, or the most where more is better."""
+    """A figure to minimise, or to maximise if more is better."""
 
     name: str
     """The figure that is sought; see the list of objectives for units."""
@@ -149,7 +147,6 @@ class Constraint(NamedTuple):
 
 
 def known(name: object, where: str) -> str:
-    """Return the name of an objective. Raises ConfigError at `where` for another."""
     if not isinstance(name, str) or name not in KNOWN:
         problem = expected_got(f"one of {', '.join(OBJECTIVES)}", name)
         raise ConfigError(where, problem + did_you_mean(str(name), OBJECTIVES))
@@ -157,15 +154,15 @@ def known(name: object, where: str) -> str:
 
 
 def sign(name: str) -> float:
-    """Return -1 where more is better, else 1: times it, less is better."""
+    """Return -1 if more is better, else 1."""
     return -1.0 if KNOWN[name].more_is_better else 1.0
 
 
 def computed(facts: Facts) -> dict[str, float | None]:
-    """Return every objective of a plan, None where what it needs is not stated.
+    """Return every objective of a plan, None if its needs are not stated.
 
-    Raises ConfigError that names an objective which is no finite number, or which is not known
-    although it needs nothing: so a mistake in a row of `KNOWN` is no fault of a cluster.
+    Raises ConfigError that names an objective that is not finite, or unknown though it needs
+    nothing.
     """
     found: dict[str, float | None] = {}
     for name, kind in KNOWN.items():
@@ -180,5 +177,4 @@ def computed(facts: Facts) -> dict[str, float | None]:
 
 
 def unstated(name: str, cluster: str) -> str:
-    """Return why an objective is not known on a cluster, in words."""
     return f"{name}: {cluster} does not state {KNOWN[name].needs or 'what it takes'}"

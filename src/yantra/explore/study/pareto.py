@@ -1,7 +1,6 @@
-"""The Pareto front: points that no other point beats in one objective without losing in another.
+"""The Pareto front: points that no other point dominates.
 
-Exact, for any number of objectives. Less is better in all; who wants more of something negates it.
-Of equal points all are on the front, so the answer does not depend on the order.
+Exact, for any number of objectives; less is better.
 """
 
 from __future__ import annotations
@@ -14,15 +13,14 @@ from yantra.base.errors import ConfigError, expected_got
 def front(points: np.ndarray) -> np.ndarray:
     """Return the rows on the front, ascending; `points` is (points, objectives).
 
-    A point dominates another if it is at most as large everywhere and smaller somewhere. Raises
-    ConfigError for a table of another form, and for what is not a number.
+    A dominating point is nowhere larger and somewhere smaller.
     """
     points = np.asarray(points, dtype=np.float64)
     if points.ndim != 2:
         raise ConfigError("points", expected_got("a table of points by objectives", points.shape))
     if np.isnan(points).any():
         raise ConfigError("points", "expected numbers; a point that is not feasible has no place")
-    # A point comes behind all that dominate it, so one pass over the sorted points is enough.
+    # A point sorts after all that dominate it, so one pass is enough.
     order = np.lexsort(points.T[::-1])
     kept = np.empty((0, points.shape[1]))
     found = []

@@ -1,8 +1,4 @@
-"""One trial of a study, simulated: the plan that stands for it, on its cluster, at its scale.
-
-Trade-off: a run whose events take more memory than a few hundred MB is run without a recording, so
-its report has no critical path.
-"""
+"""One trial of a study, simulated: its plan, on its cluster, at its scale."""
 
 from __future__ import annotations
 
@@ -29,16 +25,16 @@ _MOST_RECORDED = 256 << 20
 
 
 class Run(NamedTuple):
-    """A trial that was simulated: its step in ns, and where its report is, relative to the page."""
+    """A simulated trial: its step in ns, and its report's path from the page."""
 
     time_ns: float
     report: str
 
 
 def scenario_of(study: Study, finished: Finished, number: int) -> Scenario:
-    """Return the step of a trial's plan as a scenario. Raises ConfigError for one without a plan.
+    """Return a trial's step as a scenario. Raises ConfigError without a plan.
 
-    At another latency the delays of collectives are rounded to whole ns.
+    Scaled delays of collectives are rounded to ns.
     """
     told = finished.trials[number]
     if "plan" not in told:
@@ -55,7 +51,7 @@ def scenario_of(study: Study, finished: Finished, number: int) -> Scenario:
 def simulate_point(
     study: Study, finished: Finished, number: int, *, record: bool | int = False
 ) -> Result:
-    """Simulate the plan of a trial; see `scenario_of` for errors, `run` for `record`."""
+    """Simulate a trial's plan; see `scenario_of` and `run`."""
     return run(compile(scenario_of(study, finished, number)), record=record)
 
 
@@ -66,9 +62,9 @@ def write_reports(
     page: str,
     tell: Callable[[int, int], None] | None = None,
 ) -> dict[int, Run]:
-    """Simulate some trials and write a report of each into a folder beside the page.
+    """Simulate trials and write their reports into a folder beside the page.
 
-    Raises the errors of `scenario_of`.
+    Raises as `scenario_of`.
     """
     folder = f"{os.path.splitext(page)[0]}-runs"
     found: dict[int, Run] = {}

@@ -1,20 +1,15 @@
-"""Draws the trials of a study by Optuna: cluster, ranks, stack; rates, discrete or between ends.
+"""Draws trials by Optuna: cluster, ranks, stack; rates, discrete or continuous.
 
-Trials are drawn a batch at a time. All of a batch are drawn before any is judged, and what came of
-them is told in their order, each with a sampler of its own seed. So what is drawn next depends on
-the study alone, and not on who was first, on the number of workers, or on when it was killed.
+A batch is drawn before any of it is judged; results are told in order, each batch with a sampler of
+its own seed. So draws depend on the study alone, not on speed, workers, or kills.
 
-Optuna's journal is the file `optuna.log` of the study's folder: `optuna-dashboard optuna.log` shows
-it. It is written and never read: where a study goes on, what is finished is told again, and the
-rest is drawn as it was. So damage in it is harmless.
+`optuna-dashboard optuna.log` shows Optuna's journal in the study's folder.
 
-Trade-off: workers wait for the last of a batch, and a study that goes on draws all it has drawn
-once more, which takes milliseconds a trial. Bounds are told as constraints, as share of the
-bound; a trial without any plan has no figures and counts as failed. Plans are never drawn: each
-trial judges all of its own.
+Bounds are constraints, as shares of the bound; a trial without a plan counts as failed. Plans are
+never drawn: each trial judges all of its own.
 
 Source: Akiba et al., "Optuna: a next-generation hyperparameter optimization framework", KDD 2019;
-the samplers are Optuna's TPE, NSGA-II and random search.
+samplers TPE, NSGA-II, random.
 """
 
 from __future__ import annotations
@@ -46,14 +41,14 @@ def sample(
     done: Mapping[int, dict[str, Any]],
     judge: Callable[[list[tuple[int, Point]]], None],
 ) -> None:
-    """Draw the trials of a study, and have them judged; `done` has what came of them.
+    """Draw the trials of a study and have them judged; `done` are results so far.
 
-    Raises UnsupportedError where Optuna is not installed.
+    Raises UnsupportedError without Optuna.
     """
     optuna = _package()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        warnings.simplefilter("ignore", FutureWarning)  # of constraints, which go before Optuna 7
+        warnings.simplefilter("ignore", FutureWarning)  # of constraints, removed in Optuna 7
         with open(os.path.join(folder, JOURNAL), "w", encoding="utf-8") as file:
             drawn = _Drawn(optuna, study, file)
             for first in range(0, study.trial_count, _BATCH):
@@ -65,18 +60,16 @@ def sample(
 
 
 class _Journal:
-    """A backend of Optuna's journal storage: its lines are in memory, and in a file to look at."""
+    """A backend of Optuna's journal storage: lines in memory, and in a file to look at."""
 
     def __init__(self, file: IO[str]) -> None:
         self._file = file
         self._lines: list[str] = []
 
     def read_logs(self, log_number_from: int) -> Iterator[dict[str, Any]]:
-        """Yield what was written, from a number on."""
         yield from map(json.loads, self._lines[log_number_from:])
 
     def append_logs(self, logs: list[dict[str, Any]]) -> None:
-        """Take what is to be written."""
         lines = [json.dumps(log, separators=(",", ":")) for log in logs]
         self._lines += lines
         self._file.writelines(f"{line}\n" for line in lines)
@@ -84,7 +77,7 @@ class _Journal:
 
 
 class _Drawn:
-    """The trials of a study as Optuna has them, by the numbers that the study gives them."""
+    """Optuna's trials, by the study's numbers."""
 
     def __init__(self, optuna: Any, study: Study, file: IO[str]) -> None:
         self._optuna, self._study = optuna, study
@@ -96,7 +89,6 @@ class _Drawn:
         self._ids: dict[int, Any] = {}
 
     def point(self, number: int, found: Mapping[str, Any] | None) -> Point:
-        """Draw a trial; one that is finished already is where it was."""
         if found is not None:
             of = {"cluster": found["cluster"], "ranks": found["ranks"], **found["scale"]}
             if len(self._study.stacks) > 1:
@@ -106,7 +98,7 @@ class _Drawn:
         self._ids[number] = asked = self._of.ask(self._space)
         if found is not None and hasattr(self._of.sampler, "get_trial_generation"):
             trial = self._of.get_trials(deepcopy=False)[asked.number]
-            self._of.sampler.get_trial_generation(self._of, trial)  # NSGA-II counts it with those
+            self._of.sampler.get_trial_generation(self._of, trial)  # NSGA-II counts it among those
         asked.set_user_attr(_NUMBER, number)
         params = dict(asked.params)
         cluster, ranks = params.pop("cluster"), params.pop("ranks")
@@ -115,7 +107,6 @@ class _Drawn:
         return cluster, ranks, {name: params[name] for name in names}, stack
 
     def tell(self, number: int, found: Mapping[str, Any]) -> None:
-        """Tell Optuna what came of a trial."""
         one = self._ids[number]
         values = [found.get(name) for name in self._study.objectives]
         self._of.sampler = self._sampler(number)
@@ -154,12 +145,10 @@ class _Drawn:
 
 
 def _constraints(trial: Any) -> tuple[float]:
-    """Return by how much a trial is beyond its bounds; more than 0 is not feasible."""
     return (float(trial.user_attrs[_EXCESS]),)
 
 
 def _package() -> Any:
-    """Return Optuna, silent. Raises UnsupportedError where it is missing."""
     try:
         import optuna
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""A study: the best plan of every cluster, size and speed that a file names, and the front of them.
+"""A study: the best plan of every cluster, size and speed of a file, and their front.
 
     model: llama3-8b
     global_batch: 256
@@ -9,15 +9,14 @@
     upgrades: {peak: 1.00 USD/h, links 0: 0.20 USD/h}
     objectives: [step_time, usd_per_million_tokens]
     at_most: {usd_per_million_tokens: 0.2}
-    stack: [megatron-bridge-2026, unknown]
+    stack: [megatron-bridge, unknown]
 
-A trial is one cluster of one size at one scale, on one stack: all its plans by the closed form, the
-best of those that fit. With `search: {trials: 200}` trials are drawn (`sampling.py`), also from
-rates `between` two ends; without, all there are are judged. Each finished trial is a line of the
-journal (`journal.py`), so a study that was killed loses only what was under way. Another study in
-the same folder is refused, and so is a second process.
+A trial is one cluster, size, scale and stack: the best plan that fits, by closed form. `search:
+{trials: 200}` draws trials (`sampling.py`), also from rates `between` two ends; the default judges
+all. A journal (`journal.py`) keeps finished trials, so a kill loses only those under way. Another
+study or a second process in the folder is refused.
 
-Trade-off: trials are by closed form alone; `yantra plan` simulates.
+Trade-off: closed form alone; `yantra plan` simulates.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ Judge = Callable[[list[tuple[int, Point]]], None]
 
 
 class Finished(NamedTuple):
-    """The trials by number, and the numbers of those on the front."""
+    """Trials by number, and the numbers on the front."""
 
     trials: list[dict[str, Any]]
     front: list[int]
@@ -62,12 +61,12 @@ def run_study(
     backend: str = "local",
     tell: Callable[[int, int], None] | None = None,
 ) -> Finished:
-    """Run what is not finished of a study, and return all of it; the same for any `workers`.
+    """Run what is unfinished of a study and return all; `workers` change nothing.
 
-    Without a folder nothing is kept. `backend` is one of sweeps, by name or file.
+    `backend` is one of sweeps, by name or file.
 
-    Raises ConfigError where the folder has trials and `resume` is not set, where they are of
-    another study, or where another process runs it; UnsupportedError where a package is missing.
+    Raises ConfigError if the folder has trials without `resume`, another study's, or another
+    process; UnsupportedError without a package.
     """
     runs = backends.get(backend, "--backend")(workers)
     if folder is None:
@@ -103,7 +102,6 @@ def run_study(
 
 
 def front_of(study: Study, trials: list[dict[str, Any]]) -> list[int]:
-    """Return the numbers of feasible trials on the front of the objectives."""
     feasible = [number for number, trial in enumerate(trials) if not trial["broken"]]
     if not feasible:
         return []
@@ -113,7 +111,6 @@ def front_of(study: Study, trials: list[dict[str, Any]]) -> list[int]:
 
 
 def as_points(study: Study, trials: list[dict[str, Any]]) -> Study:
-    """Return a study that knows which points were drawn."""
     if study.search is None:
         return study
     points = [
@@ -124,7 +121,6 @@ def as_points(study: Study, trials: list[dict[str, Any]]) -> Study:
 
 
 def check_feasible(study: Study, finished: Finished) -> None:
-    """Raise CapacityError where no trial is feasible: which comes nearest, and what it breaks."""
     if finished.front:
         return
 
@@ -144,7 +140,6 @@ def check_feasible(study: Study, finished: Finished) -> None:
 
 @contextmanager
 def _alone(folder: str) -> Iterator[None]:
-    """Hold a folder against other processes; the system lets go of it when this one ends."""
     import fcntl
 
     with open(os.path.join(folder, _LOCK), "w", encoding="utf-8") as file:
@@ -157,10 +152,9 @@ def _alone(folder: str) -> Iterator[None]:
 
 
 def kept(folder: str) -> tuple[Study, Finished]:
-    """Return the study that a folder has, and its trials.
+    """Return a folder's study and trials.
 
-    Raises ConfigError where there is none, where trials are not finished, and where another version
-    ran them.
+    Raises ConfigError if there is none, it is unfinished, or of another version.
     """
     path = os.path.join(folder, TRIALS)
     read = read_journal(path)
@@ -181,7 +175,9 @@ def kept(folder: str) -> tuple[Study, Finished]:
 
 
 def _kept_before(study: Study, path: str, resume: bool) -> Read:
-    """Return what a folder has of a study. Raises ConfigError where it has, and is not to go on."""
+    """Return a folder's trials of a study. Raises ConfigError if there are some and `resume` is
+    off.
+    """
     if not os.path.exists(path) or not os.path.getsize(path):
         return nothing()
     if not resume:
@@ -190,7 +186,6 @@ def _kept_before(study: Study, path: str, resume: bool) -> Read:
 
 
 def table_of(study: Study, finished: Finished) -> list[str]:
-    """Return the trials as lines: those on the front first, then others, then what is broken."""
     on_front = set(finished.front)
     rest = [number for number in range(len(finished.trials)) if number not in on_front]
     rest.sort(key=lambda number: bool(finished.trials[number]["broken"]))

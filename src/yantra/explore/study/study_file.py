@@ -1,8 +1,4 @@
-"""The file of a study: see `study.py` for its form. Every mistake is named at its key.
-
-What Python says in `yantra.explore.Space` comes here as the same tree, with the same checks.
-Models, clusters and rates are looked up as a study is read, so no trial begins that cannot be.
-"""
+"""Reads a study's file (form: `study.py`); names every mistake at its key."""
 
 from __future__ import annotations
 
@@ -58,7 +54,7 @@ Point = tuple[str, int, dict[str, float], str]
 
 
 class Search(NamedTuple):
-    """How many trials are drawn, by which sampler, from which seed."""
+    """How many trials are drawn, by which sampler and seed."""
 
     trials: int
     """How many trials are drawn."""
@@ -71,10 +67,9 @@ class Search(NamedTuple):
 class Study(NamedTuple):
     """A study as read; `prices` in USD/h a device, `failures` checkpoint and restart in s.
 
-    `upgrades` are in USD/h a device for each 100 % more of a rate; `between` the ends of rates that
-    a search draws from. `points` are those that a search drew; without one, all there are. `dtype`
-    is the type of products of every plan. `stacks` say at which speeds, as
-    `yantra.fabric.stacks.choice` has it; several are an axis of the trials.
+    `upgrades` in USD/h a device per 100 % more of a rate; `between` ends to draw rates from.
+    `points` were drawn; None: all. `dtype` is the products' type. `stacks` as
+    `yantra.fabric.stacks.choice`; several are an axis.
     """
 
     model: str
@@ -99,14 +94,13 @@ class Study(NamedTuple):
 
     @classmethod
     def of(cls, fields: Any) -> Study:
-        """Return the study that JSON has as a list of its fields."""
         return cls(*map(_as_tuples, fields))
 
     @property
     def digest(self) -> str:
-        """What a folder remembers of the study and of the version that ran it.
+        """What identifies the study and its version in a folder;
 
-        The usual type and the roofline are left out, as in folders of before there was a choice.
+        defaults are left out, as older folders lack them.
         """
         told: list[Any] = [*self._replace(points=None)]
         for usual in ((ROOFLINE,), _DTYPE):
@@ -117,11 +111,10 @@ class Study(NamedTuple):
 
     @property
     def trial_count(self) -> int:
-        """How many trials the study has."""
         return self.search[0] if self.search else len(self.trials())
 
     def trials(self) -> list[Point]:
-        """Return every cluster, size, scale and stack, in the order of the file, or those drawn."""
+        """Return every cluster, size, scale and stack in the file's order, or those drawn."""
         if self.points is not None:
             return list(self.points)
         names = [name for name, _ in self.scale]
@@ -131,26 +124,22 @@ class Study(NamedTuple):
 
 
 def scale_words(study: Study, trial: Mapping[str, Any]) -> str:
-    """Return the factors of a trial, behind its stack where the study has several."""
     words = [f"{name} x{factor:g}" for name, factor in trial["scale"].items()]
     return " ".join([trial["stack"], *words] if len(study.stacks) > 1 else words)
 
 
 def point_words(study: Study, number: int) -> str:
-    """Return what a trial is of: its cluster and ranks, its stack where there are several."""
     name, ranks, _, stack = study.trials()[number]
     return f"{name}, {ranks} ranks" + (f", {stack}" if len(study.stacks) > 1 else "")
 
 
 def read_study(path: str) -> Study:
-    """Read a study. Raises ConfigError at the key that is wrong."""
     tree = parse_yaml(read_text(path), path)
     with Reading(path):
         return study_of(tree, path)
 
 
 def study_of(tree: Any, path: str) -> Study:
-    """Return the study of a tree as YAML gives it. Raises ConfigError at the key that is wrong."""
     if not isinstance(tree, dict):
         raise ConfigError(path, expected_got("a mapping", tree))
     keys = (*_REQUIRED, *_OPTIONAL)
@@ -198,7 +187,6 @@ def study_of(tree: Any, path: str) -> Study:
 
 
 def _check(study: Study, path: str) -> None:
-    """Check what several keys say together, and that what they name is there."""
     asked = {*study.objectives, *(name for name, _ in (*study.at_most, *study.at_least))}
     if "time_to_train" in asked and study.steps is None:
         raise ConfigError(f"{path}: steps", "missing; time_to_train needs it")
@@ -232,7 +220,6 @@ def _named(path: str, key: str, look_up: Any, name: str) -> Any:
 
 
 def _dimensions(machines: list[Cluster], ranks: tuple[int, ...], path: str) -> int:
-    """Return the most dimensions that a network has. Raises ConfigError where no size is there."""
     found, problem = [], ""
     for machine, count in product(machines, ranks):
         try:
@@ -311,7 +298,6 @@ def _prices(
 
 
 def _plan(tree: Mapping[str, Any], path: str) -> tuple[tuple[str, tuple[Any, ...]], ...]:
-    """Return the allowed values of fields of plans; `PlanSpace` says what no space can have."""
     given = _mapping(tree, "plan", path, _CHOSEN)
     kinds: dict[str, type] = dict.fromkeys(NAMES, str) | dict.fromkeys(OFF_OR_ON, bool)
     if "zero" in given and isinstance(given["zero"], list):
@@ -342,7 +328,6 @@ def _dtype(tree: Mapping[str, Any], path: str) -> Any:
 
 
 def _stacks(tree: Mapping[str, Any], path: str) -> tuple[str, ...]:
-    """Return the stacks of a study: one, or a list of them; files lie beside the study's file."""
     given = tree.get("stack", DEFAULT)
     if isinstance(given, str):
         given = [given]

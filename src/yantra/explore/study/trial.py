@@ -1,7 +1,6 @@
-"""One trial of a study: all plans of a model on a cluster of some size at some scale of its rates.
+"""One trial: all plans of a model on a cluster at a size and scale.
 
-The best of the plans that fit stands for the trial. What a study can ask of a plan is counted here,
-for the best as for any other, so an answer to "why not" has the numbers of the study.
+The best that fits stands for it.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from yantra.base.errors import CapacityError, ConfigError, YantraError
 from yantra.base.text import format_bytes, room_text
 from yantra.explore.closed_form.closed_form import ClosedForm, Judged
 from yantra.explore.closed_form.machine import Machine
+from yantra.explore.closed_form.on_stack import reserved_on
 from yantra.explore.closed_form.passes import Works
 from yantra.explore.closed_form.scale import Scale
 from yantra.explore.closed_form.space import Columns, PlanSpace
@@ -28,11 +28,11 @@ from yantra.fabric.clusters.ownership import rates_of
 from yantra.fabric.clusters.types import Cluster
 from yantra.workloads.models.catalogue import find
 
-_EXACT = 1e-9  # as far as figures that follow from each other may differ
+_EXACT = 1e-9  # relative difference allowed between dependent figures
 
 
 class Plans(NamedTuple):
-    """The plans of a space on a cluster at a scale, and what the closed form says of each."""
+    """The plans of a space on a cluster at a scale, judged by closed form."""
 
     study: Study
     model: Any
@@ -45,7 +45,6 @@ class Plans(NamedTuple):
     works: Works
 
     def at(self, scale: Scale) -> Plans:
-        """Return the same plans at another scale; only groups on other links are measured."""
         machine = Machine(
             self.cluster, self.space.ranks, scale, like=self.machine, dtype=self.space.dtype,
             stack=self.machine.stack,
@@ -55,7 +54,6 @@ class Plans(NamedTuple):
         return self._replace(scale=scale, judged=judged)
 
     def best(self) -> int:
-        """Return the row of the fastest plan that fits. Raises CapacityError where none does."""
         fits = np.flatnonzero(self.judged.memory_bytes <= self.cluster.usable_bytes)
         if not len(fits):
             has = room_text(self.cluster.memory_bytes, self.cluster.reserve_bytes)
@@ -66,7 +64,6 @@ class Plans(NamedTuple):
 
 
 def space_of(study: Study, number: int) -> tuple[Any, Cluster, Scale, PlanSpace]:
-    """Return the model, the cluster, the scale and the space of a trial."""
     name, ranks, factors, _ = study.trials()[number]
     cluster = _cluster(name)
     members = cluster.network[0].members
@@ -89,7 +86,7 @@ def _scale(factors: Mapping[str, float]) -> Scale:
     return scale
 
 
-# What trials of one process share: nothing of it depends on the scale of a trial.
+# Shared by a process's trials; independent of scale.
 _cluster = lru_cache(maxsize=64)(clusters.load)
 _model = lru_cache(maxsize=8)(find)
 
@@ -110,14 +107,15 @@ def _columns(name: str, space: PlanSpace) -> Columns:
 
 
 def plans_of(study: Study, number: int, **chosen: Any) -> Plans:
-    """Judge the plans of a trial; `chosen` replaces fields of its space.
+    """Judge a trial's plans; `chosen` replaces fields of its space.
 
-    Raises ConfigError where no plan is legal.
+    Raises ConfigError if none is legal.
     """
     model, cluster, scale, space = space_of(study, number)
     space = space.replace(**chosen)
     columns = _columns(study.model, space)
     name, _, _, stack = study.trials()[number]
+    cluster = reserved_on(cluster, stack, columns)
     like = _machine(name, space.ranks, space.dtype, stack)
     machine = Machine(cluster, space.ranks, scale, like=like, dtype=space.dtype, stack=stack)
     works = _works(study.model, space.sequence or model.sequence)
@@ -127,10 +125,9 @@ def plans_of(study: Study, number: int, **chosen: Any) -> Plans:
 
 
 def trial(study: Study, number: int) -> dict[str, Any]:
-    """Judge one trial; `broken` has every reason why it is not feasible, with its margin.
+    """Judge a trial; `broken` are the reasons it is not feasible, with margins.
 
-    `excess` is by how much of each bound it is beyond it, summed: 0 where none is broken, and None
-    where there is no plan to ask.
+    `excess` sums the relative excess over bounds, None without a plan.
     """
     name, ranks, factors, stack = study.trials()[number]
     told: dict[str, Any] = {"cluster": name, "ranks": ranks, "scale": factors, "broken": []}
@@ -146,15 +143,14 @@ def trial(study: Study, number: int) -> dict[str, Any]:
 
 
 def judge_point(given: tuple[Study, Point]) -> dict[str, Any]:
-    """Judge a point of a study; what workers call."""
     study, point = given
     return trial(study._replace(points=(point,)), 0)
 
 
 def hourly_of(study: Study, cluster: Cluster, scale: Scale) -> float | None:
-    """Return what a device costs in USD an hour: the study's price, or else the cluster's.
+    """Return a device's USD an hour: the study's price, else the cluster's,
 
-    With what faster rates cost more. Raises ConfigError where slower ones leave no price.
+    with upgrades. Raises ConfigError if slower rates leave no price.
     """
     hourly = dict(study.prices).get(cluster.name, rates_of(cluster).usd_per_h)
     if hourly is None:
@@ -167,7 +163,6 @@ def hourly_of(study: Study, cluster: Cluster, scale: Scale) -> float | None:
 
 
 def figures(plans: Plans, row: int) -> dict[str, Any]:
-    """Return a plan and every objective of it; None for what the cluster does not state."""
     plan = {name: int(plans.columns[name][row]) for name in plans.space.shown}
     return {"plan": plan, **computed(_facts(plans, row))}
 
@@ -190,7 +185,6 @@ def _facts_of(
     memory_bytes: int,
     joules: float | None,
 ) -> Facts:
-    """Return what is known of a step of so many seconds, bytes of memory and joules."""
     hourly, rates = hourly_of(study, cluster, scale), rates_of(cluster)
     goodput = None
     if rates.mtbf_s is not None:
@@ -215,10 +209,9 @@ def _tokens(study: Study) -> int:
 
 
 def agree(study: Study, told: Mapping[str, Any]) -> bool:
-    """Return whether the figures of a trial follow from each other, and its plan fits its ranks.
+    """Return whether a trial's figures are consistent, and its plan fits its ranks.
 
-    Its time, memory and energy are taken as told. So this finds one figure that was changed, and
-    not several that were changed together.
+    Given time, memory and energy, this finds one altered figure, not several altered together.
     """
     cluster, ranks, plan = _cluster(told["cluster"]), told["ranks"], told["plan"]
     per_token = told["joules_per_token"]
@@ -237,7 +230,7 @@ def _alike(one: float | None, other: float | None) -> bool:
 
 
 def excess(study: Study, told: Mapping[str, Any]) -> float | None:
-    """Return by which share of each bound a trial is beyond it, summed; None if one is unknown."""
+    """Return the summed relative excess over bounds; None if one is unknown."""
     found = 0.0
     for bounds, side in ((study.at_most, 1.0), (study.at_least, -1.0)):
         for name, bound in bounds:
@@ -248,7 +241,6 @@ def excess(study: Study, told: Mapping[str, Any]) -> float | None:
 
 
 def broken_bounds(study: Study, cluster: str, told: Mapping[str, Any]) -> Iterator[str]:
-    """Yield every objective that is not known and every bound that is broken, with its margin."""
     for objective in study.objectives:
         if told.get(objective) is None:
             yield unstated(objective, cluster)

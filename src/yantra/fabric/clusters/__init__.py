@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING
 from yantra.base.late import late
 
 if TYPE_CHECKING:
-    from yantra.fabric.clusters.find import load, names, path_of
+    from yantra.fabric.clusters.find import at_site, knows, load, names, path_of
     from yantra.fabric.clusters.types import Cluster, Level, Number, Shapes
 else:
     __getattr__, __dir__ = late(
-        __name__, {"find": "load names path_of", "types": "Cluster Level Number Shapes"}
+        __name__,
+        {"find": "at_site knows load names path_of", "types": "Cluster Level Number Shapes"},
     )
 
-__all__ = ["Cluster", "Level", "Number", "Shapes", "load", "names", "path_of"]
+__all__ = ["Cluster", "Level", "Number", "Shapes", "at_site", "knows", "load", "names", "path_of"]

@@ -60,9 +60,19 @@ def overview(cluster: Cluster) -> dict[str, Any]:
     }
 
 
+def rests_on(cluster: Cluster) -> str:
+    """Return what was measured on it, or that nothing was but data sheets state."""
+    kernels = ["kernels"] if cluster.tables else []
+    measured = kernels + (["collectives"] if cluster.measured else [])
+    if not measured:
+        return "data sheets; no kernel and no collective was measured on it"
+    return " and ".join(measured) + " measured on machines like it"
+
+
 def as_dict(cluster: Cluster) -> dict[str, Any]:
     """Return all of a cluster for JSON: the overview, every number, and the table of sources."""
     return overview(cluster) | {
+        "rests_on": rests_on(cluster),
         "numbers": [
             {"key": key} | {name: getattr(number, name) for name in number.field_names}
             for key, number in cluster.numbers()
@@ -85,6 +95,7 @@ def report(cluster: Cluster) -> str:
     lines = [
         cluster.title,
         f"  ranks: {limits(cluster)}",
+        f"  rests on: {rests_on(cluster)}",
         *levels,
         "",
         *table(("  key", "value", "basis", "source"), rows, left=4),

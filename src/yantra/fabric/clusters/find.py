@@ -24,14 +24,48 @@ def names() -> tuple[str, ...]:
 def load(name: Path, *, where: str = "cluster", folder: Path = "") -> Cluster:
     """Return a built-in cluster by name, or read a file of the same form by path.
 
-    A path has a `/` in it or ends in `.yaml`; a relative one starts from `folder`. `where` is the
-    field that an unknown name is reported at. Raises ConfigError.
+    The name of a site is its machine there, `NAME@SITE` another's. A path has a `/` in it or ends
+    in `.yaml`; a relative one starts from `folder`. `where` is the field that an unknown name is
+    reported at. Raises ConfigError.
     """
-    return _read(path_of(name, where=where, folder=folder))
+    site = _site_of(name)
+    machine = _read(path_of(name, where=where, folder=folder))
+    return machine if site is None else at_site(machine, site, where, str(folder))
+
+
+def at_site(machine: Cluster, name: Path, where: str, folder: str = "") -> Cluster:
+    """The machine with the fabric of a site between its nodes. Raises ConfigError at `where`."""
+    from yantra.fabric.clusters import sites
+
+    return sites.at_site(machine, name, where, folder)
+
+
+def knows(name: str) -> bool:
+    """Whether a name is that of a built-in cluster, at a site or not."""
+    return name in names() or _site_of(name) is not None
+
+
+def _site_of(name: Path) -> str | None:
+    text = str(name)
+    _, at, site = text.rpartition("@")
+    if at and not _is_path(text):
+        return site
+    from yantra.collectives import sites
+
+    return text if text in sites.names() else None
+
+
+def _is_path(text: str) -> bool:
+    return "/" in text or text.endswith(".yaml")
 
 
 def path_of(name: Path, *, where: str = "cluster", folder: Path = "") -> str:
     """Return the file of a cluster, by name or path as `load` takes them."""
+    site = _site_of(name)
+    if site is not None:
+        from yantra.collectives import sites
+
+        name = str(name).rpartition("@")[0] or sites.load(site, where=where, folder=folder).machine
     return _FILES.path_of(name, where=where, folder=folder)
 
 

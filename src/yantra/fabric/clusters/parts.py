@@ -120,12 +120,30 @@ def measured(cluster: Cluster, dtype: str) -> dict[str, Any]:
     """
     rates = {name: units.exact(rate.value, "FLOP/s") for name, rate in cluster.peak}
     memory = units.exact(cluster.memory_bandwidth.value, "B/s")
-    options = rates | {"dtype": dtype, "memory": memory}
+    options: dict[str, Any] = rates | {"dtype": dtype, "memory": memory}
     if cluster.tables is not None:
         options["gpu"] = cluster.tables
+    else:
+        options["like"] = cluster.like or "none"
+        if cluster.power is not None:
+            options["power"] = units.exact(cluster.power.value, "W")
+        if "bf16" in (best := dict(cluster.achievable)) and cluster.like is None:
+            options["achieved"] = best["bf16"].value / dict(cluster.peak)["bf16"].value
     if dtype in NARROW:
         options["products"] = dtype
     return {"kind": "measured", "options": options}
+
+
+def retargeted(cluster: Cluster) -> dict[str, Any]:
+    """Return what the model of carried recordings is told of a device."""
+    peak = dict(cluster.peak)[cluster.dtype]
+    reached = dict(cluster.achievable).get(cluster.dtype, peak)
+    return {
+        "to": cluster.device,
+        "peak": units.exact(peak.value, "FLOP/s"),
+        "reached": units.exact(reached.value, "FLOP/s"),
+        "memory": units.exact(cluster.memory_bandwidth.value, "B/s"),
+    }
 
 
 def _as_measured(
@@ -159,9 +177,10 @@ def _selection(cluster: Cluster) -> dict[str, Any] | None:
     if cluster.fits is not None:
         options["file"] = cluster.fits
     if len(cluster.network) > 1:
-        options["adapter"] = units.exact(cluster.network[-1].device_bytes_per_s(), "B/s")
-    if cluster.measured_over_nodes is not None:
-        options["nodes"] = cluster.measured_over_nodes
+        stated: Speeds = "achievable" if cluster.site is None else "nominal"
+        options["adapter"] = units.exact(cluster.network[-1].device_bytes_per_s(stated), "B/s")
+    if cluster.site is not None:
+        options["nodes"] = cluster.site
     return {"kind": "measured", "options": options}
 
 

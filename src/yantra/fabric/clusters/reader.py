@@ -17,13 +17,14 @@ from yantra.base.errors import ConfigError, did_you_mean, expected_got, hint, sh
 from yantra.base.plugin_files import split_path
 from yantra.collectives import find as find_algorithm
 from yantra.fabric import topologies
+from yantra.fabric.clusters.sites import of_file
 from yantra.fabric.clusters.types import DTYPES, Basis, Cluster, Level, Number, Shapes
 
 _COLLECTIVES = ("all_reduce", "reduce_scatter", "all_gather", "all_to_all")
-_MEASURED = ("measured", "measured_over_nodes")
-_COLLECTIVES_KEYS = ("chunks", "inter_dimension", "fits", "fitted_to", *_MEASURED)
+_COLLECTIVES_KEYS = ("chunks", "inter_dimension", "fits", "fitted_to", "measured")
 _ORDERS = ("ascending", "round_robin", "themis")
 _STATED: dict[str, tuple[units.Kind, str]] = {
+    "context": ("size", "B"),
     "power": ("power", "W"),
     "idle_power": ("power", "W"),
     "price": ("price", "USD/h"),
@@ -31,20 +32,21 @@ _STATED: dict[str, tuple[units.Kind, str]] = {
     "mtbf": ("time", "s"),
 }
 _OWNERSHIP = ("years", "utilisation", "pue", "electricity", "running")
+_LAYOUTS = ("transposed", "any")
 _TOP = ("title", "sources", "device", "host", "network")
 _LEVEL = ("name", "kind", "links", "bandwidth", "latency", "algorithms")
 
 
 def cluster_of(tree: Any, path: str) -> Cluster:
     place = Place(path, "")
-    top = place.mapping(tree, _TOP, ("collectives", "ownership"))
+    top = place.mapping(tree, _TOP, ("collectives", "ownership", "site"))
     sources = place.key("sources").texts(top["sources"])
     place = place.with_sources(sources)
     where = place.key("device")
     device = where.mapping(
         top["device"],
         ("name", "dtype", "peak", "memory", "memory_bandwidth"),
-        ("achievable", "compute", "reserve", "tables", *_STATED),
+        ("achievable", "compute", "layouts", "like", "reserve", "tables", *_STATED),
     )
     peak = _rates(where.key("peak"), device["peak"], DTYPES)
     if not peak:
@@ -60,7 +62,7 @@ def cluster_of(tree: Any, path: str) -> Cluster:
     host = host_at.mapping(top["host"], ("bandwidth", "latency"), ())
     collectives_at = place.key("collectives")
     collectives = collectives_at.mapping(top.get("collectives", {}), (), _COLLECTIVES_KEYS)
-    return Cluster(
+    made = Cluster(
         name=paths.splitext(paths.basename(path))[0],
         title=place.key("title").text(top["title"]),
         sources=tuple(sources.items()),
@@ -74,13 +76,14 @@ def cluster_of(tree: Any, path: str) -> Cluster:
             device["memory_bandwidth"], "bandwidth", "B/s"
         ),
         reserve=_reserve(where, device),
+        any_layout=_any_layout(where.key("layouts"), device),
         **_stated(where, device),
         ownership=_ownership(place.key("ownership"), top.get("ownership", {})),
-        tables=where.key("tables").text(device["tables"]) if "tables" in device else None,
+        **_texts(where, device, ("tables", "like")),
         host_bandwidth=host_at.key("bandwidth").quantity(host["bandwidth"], "bandwidth", "B/s"),
         host_latency=host_at.key("latency").quantity(host["latency"], "time", "ns", whole=True),
         network=_network(place.key("network"), top["network"]),
-        **_texts(collectives_at, collectives, _MEASURED),
+        **_texts(collectives_at, collectives, ("measured",)),
         fits=_fits(collectives_at, collectives, path),
         chunks=collectives_at.key("chunks").whole(collectives["chunks"])
         if "chunks" in collectives
@@ -89,6 +92,10 @@ def cluster_of(tree: Any, path: str) -> Cluster:
             collectives.get("inter_dimension", "ascending"), _ORDERS
         ),
     )
+    if "site" not in tree:
+        return made
+    at = place.key("site")
+    return of_file(made, at.text(tree["site"]), at.name, paths.dirname(path))
 
 
 def _texts(place: Place, tree: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
@@ -133,6 +140,14 @@ def _reserve(place: Place, tree: dict[str, Any]) -> Number | None:
         at = place.key("reserve").key("value")
         raise at.error(expected_got(f"less than the memory of {memory.written}", reserve.written))
     return reserve
+
+
+def _any_layout(place: Place, tree: dict[str, Any]) -> bool:
+    if "layouts" not in tree:
+        return False
+    stated = place.mapping(tree["layouts"], ("value", "source"), ())
+    place.key("source").source(stated["source"])
+    return place.key("value").choice(stated["value"], _LAYOUTS) == _LAYOUTS[1]
 
 
 def _ownership(place: Place, tree: Any) -> tuple[tuple[str, Number], ...]:

@@ -105,8 +105,8 @@ class Cluster(Record):
     `capital` what it costs to buy with its share of all around it, and `mtbf` the mean time after
     which one interrupts a job, in s, where the file states them. `ownership` has what else a bought
     machine costs: see `ownership.py`. `tables` names the measured kernels of the device, None if
-    there are none; `measured` and `measured_over_nodes` the collectives of nodes like these, and
-    `fits` is the path of the file if it has collectives of the very machine.
+    there are none, `measured` the collectives of nodes like these, `site` the fabric between them,
+    and `fits` is the path of the file if it has collectives of the very machine.
     """
 
     name: str
@@ -141,6 +141,10 @@ class Cluster(Record):
     """By compute model, counts of the device for its options."""
     reserve: Number | None = None
     """What of a device's memory no job gets, in bytes."""
+    context: Number | None = None
+    """What of it is there before communicators and an allocator, in bytes."""
+    any_layout: bool = False
+    """Whether products in 8 bits read operands as they are, without transposed copies."""
     power: Number | None = None
     """What a device draws, in W."""
     price: Number | None = None
@@ -155,10 +159,12 @@ class Cluster(Record):
     """What else a bought machine costs."""
     tables: str | None = None
     """The name of its measured kernels."""
+    like: str | None = None
+    """Of a device without any, a GPU of its generation that has them."""
     measured: str | None = None
     """The name of measured collectives in nodes like these."""
-    measured_over_nodes: str | None = None
-    """The name of measured collectives over such nodes."""
+    site: str | None = None
+    """The name of the fabric between its nodes, or the path of its file."""
     fits: str | None = None
     """The path of the file, if it has collectives of this very machine."""
 
@@ -225,6 +231,10 @@ class Cluster(Record):
 
     def compute_options(self, model: str) -> dict[str, Any]:
         """Return what the device gives the options of a compute model; often nothing."""
+        if model == "retargeted":
+            from yantra.fabric.clusters.parts import retargeted
+
+            return retargeted(self)
         return {name: int(number.value) for name, number in dict(self.compute).get(model, ())}
 
     def numbers(self) -> Iterator[tuple[str, Number]]:
@@ -240,7 +250,7 @@ class Cluster(Record):
         for model, options in self.compute:
             for name, number in options:
                 yield f"device.compute.{model}.{name}", number
-        for key in ("power", "idle_power", "price", "capital", "mtbf"):
+        for key in ("context", "power", "idle_power", "price", "capital", "mtbf"):
             if (stated := getattr(self, key)) is not None:
                 yield f"device.{key}", stated
         for name, number in self.ownership:

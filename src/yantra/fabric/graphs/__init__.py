@@ -1,7 +1,7 @@
-"""Fabrics: physical graphs of devices and links, built by name or read from files.
+"""Fabrics: graphs of devices and links, by name or from files.
 
-A builder is a file of this folder that ends with `PLUGIN = <a Builder class>`. Its options stand
-beside its kind: `{kind: fat_tree, k: 8, bandwidth: 50 GB/s, latency: 500 ns}`.
+A builder is a file here that ends with `PLUGIN = <a Builder class>`, with options beside its kind:
+`{kind: fat_tree, k: 8, bandwidth: 50 GB/s, latency: 500 ns}`.
 """
 
 from __future__ import annotations
@@ -30,22 +30,20 @@ MOST_LINKS = 20_000_000
 
 
 def builder_of(choice: PluginChoice, where: str) -> Builder:
-    """Return the builder that a scenario chooses, with its options, which it accepts.
+    """Return the chosen builder with its options.
 
-    Raises ConfigError naming the option that cannot be, also for a builder that raises.
+    Raises ConfigError naming an impossible option, also if the builder raises.
     """
     kind = builders.get(kind_of(choice), where)
     return checked(kind, options_of(choice, kind.options, where), where, named(choice))
 
 
 def read(kind: Named, tree: Mapping[str, Any], where: str, folder: str = "") -> Builder:
-    """Return the builder of a name and its options as a file states them. Raises ConfigError."""
     builder = builders.get(kind, where)
     return checked(builder, builder.options.read(dict(tree), where, folder), where, str(kind))
 
 
 def checked(kind: type[Builder], options: Any, where: str, name: str) -> Builder:
-    """Return a builder with a record of its options, if it accepts them and is not too large."""
     try:
         builder = kind(options)
         wrong = builder.refuses()
@@ -65,7 +63,6 @@ def checked(kind: type[Builder], options: Any, where: str, name: str) -> Builder
 
 
 def graph_of(builder: Builder, where: str) -> Graph:
-    """Return the graph of a builder. Raises ConfigError if what it makes is none."""
     from yantra.fabric.graphs.graph import GraphError
 
     try:

@@ -1,8 +1,4 @@
-"""The dimensions that a fabric is the product of, for networks that run over dimensions alone.
-
-A product and a torus say them. Another fabric is one dimension where a topology of its name has the
-same links: so a ring, a switch or a mesh is, and a tree of switches is none.
-"""
+"""A fabric as dimensions, for networks that run over those alone."""
 
 from __future__ import annotations
 
@@ -12,7 +8,6 @@ from yantra.fabric.topologies import find, topologies
 
 
 def dimensions_of(shown: Shown) -> tuple[Linked, ...] | None:
-    """Return the dimensions of a fabric, innermost first; None if it is no product of them."""
     builder = shown.builder
     return None if builder is None else builder.dimensions() or _one_dimension(shown)
 

@@ -1,4 +1,4 @@
-"""What is said of any fabric beside its options: weights of its links, buffers of its switches.
+"""Weights of links and buffers of switches, beside any fabric's options.
 
     fabric:
       kind: rail_optimised
@@ -6,10 +6,9 @@
       weights: {leaf up: 4}
       buffers: {leaf: 16 MiB, spine 1: 64 MiB}
 
-A weight, by label, is what routings take the least sum of: with `leaf up: 4` traffic between rails
-goes over the ranks of its box (NCCL's PXN) and not through spines, which is as short. A buffer, by
-the name of a switch or of all of a tier, is what the ports of that switch share on the network
-`packet`; other networks have no queues in bytes.
+Routings take the least sum of weights, by label: `leaf up: 4` sends traffic between rails over
+ranks of its box (NCCL's PXN), not spines. A buffer, by switch or tier, is what its ports share on
+`packet`.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ BUFFER = Quantity("size", "B", whole=True, at_least=1, at_most=2**53)
 
 
 class ByName(Field):
-    """A mapping from names to values of one kind; held as sorted pairs."""
+    """A mapping from names to values, held as sorted pairs."""
 
     def __init__(self, item: Field, expected: str) -> None:
         self.expected = expected
@@ -80,16 +79,11 @@ BESIDE: dict[str, ByName] = {
 
 
 def parted(tree: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the part of a mapping that is a fabric's own, and what is said beside it."""
     own = {key: tree[key] for key in tree if key not in BESIDE}
     return own, {key: tree[key] for key in BESIDE if key in tree}
 
 
 def read(tree: Mapping[str, Any], before: str, folder: str = "") -> Named:
-    """Return what a file says beside the options of a fabric. Raises ConfigError.
-
-    `before` is what stands before the name of a key where an error is told: `cluster.fabric.`.
-    """
     return tuple((key, BESIDE[key].read(tree[key], f"{before}{key}", folder)) for key in tree)
 
 
@@ -103,10 +97,6 @@ def beside_of(fabric: Plugin) -> Named:
 
 
 def with_beside(graph: Graph, said: Named, before: str) -> Graph:
-    """Return a graph with weights and buffers as said. Raises ConfigError for a name it lacks.
-
-    `before` is as for `read`.
-    """
     given = dict(said)
     if not given:
         return graph

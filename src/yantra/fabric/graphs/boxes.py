@@ -1,4 +1,4 @@
-"""Boxes: ranks that have switches of their own, and rails that join equal places of boxes.
+"""Boxes with switches of their own, and rails that join equal places.
 
 Rank b n + i is place i of box b.
 
@@ -18,7 +18,7 @@ from yantra.fabric.graphs.draft import Draft, Speed
 
 
 class Boxes(NamedTuple):
-    """How many boxes, their ranks, and the switches in each, to which each rank has a cable."""
+    """Number of boxes, their ranks, and switches, each cabled to every rank."""
 
     number: int
     ranks: int
@@ -27,9 +27,9 @@ class Boxes(NamedTuple):
 
 
 class Rails(NamedTuple):
-    """Leaves of rails: one per place and group of boxes; `uplinks` None where there are no spines.
+    """Leaves of rails: one per place and group of boxes; `uplinks` None without spines.
 
-    `speed` is that of the cable from a rank to its leaf.
+    `speed` is a rank's to its leaf.
     """
 
     groups: int

@@ -1,8 +1,4 @@
-"""What a builder of fabrics is: options, what they refuse, and the graph that they make.
-
-A builder also states what it knows of its graph by formula: bisection and diameter. What it does
-not state is computed from the graph (`figures.py`), which takes longer, and not for all sizes.
-"""
+"""What a builder of fabrics is: options, refusals, and the graph."""
 
 from __future__ import annotations
 
@@ -31,9 +27,9 @@ _ELSE = "; by default that of the ranks' links"
 
 
 def speed_keys(name: str, of: str) -> Mapping[str, Entry]:
-    """Return the keys of other links than the ranks', `NAME_bandwidth` and `NAME_latency`.
+    """Return the keys `NAME_bandwidth` and `NAME_latency` of other links than ranks';
 
-    Both may be left out; `speed_of` then takes the ranks' own.
+    `speed_of` defaults to the ranks'.
     """
     return {
         f"{name}_bandwidth": (f"{name}_bytes_per_ns", BANDWIDTH, f"{of}{_ELSE}"),
@@ -42,7 +38,6 @@ def speed_keys(name: str, of: str) -> Mapping[str, Entry]:
 
 
 def speed_of(given: Any, name: str) -> Speed:
-    """Return the speed that `speed_keys` reads, and the ranks' own where it is not given."""
     rate, latency = getattr(given, f"{name}_bytes_per_ns"), getattr(given, f"{name}_latency_ns")
     return Speed(
         given.bytes_per_ns if rate is None else rate,
@@ -51,7 +46,7 @@ def speed_of(given: Any, name: str) -> Speed:
 
 
 class Size(NamedTuple):
-    """How many ranks, devices (ranks among them) and directed links a graph has."""
+    """Numbers of ranks, devices (with ranks) and directed links."""
 
     ranks: int
     devices: int
@@ -59,7 +54,7 @@ class Size(NamedTuple):
 
 
 class Linked(NamedTuple):
-    """A dimension: its topology, its size, and the rate and latency of its links."""
+    """A dimension: topology, size, rate and latency."""
 
     kind: str
     size: int
@@ -70,43 +65,39 @@ class Linked(NamedTuple):
 class Builder(ABC):
     """A kind of fabric.
 
-    `options` describes what a scenario sets, and `self.given` is the record of it. `example` are
-    options that will do, as a file states them; the contract builds them, and `yantra topology
-    show` takes from them what it is not told.
+    `example` are working options, for the contract and `yantra topology show`.
     """
 
     options: ClassVar[Section]
     example: ClassVar[Mapping[str, Any]]
 
     def __init__(self, given: Any) -> None:
-        """Keep the options, a record of `self.options`."""
         self.given = given
 
     def refuses(self) -> tuple[str, str] | None:
-        """Return the key of an option that cannot be and what is wrong with it, or None."""
+        """Return an impossible option's key and why, or None."""
         return None
 
     @abstractmethod
     def size(self) -> Size:
-        """Return how large the graph is, without making it."""
+        """Return the graph's size, without making it."""
 
     @abstractmethod
-    def graph(self) -> Graph:
-        """Return the graph of the options, which `refuses` let pass."""
+    def graph(self) -> Graph: ...
 
     def dimensions(self) -> tuple[Linked, ...] | None:
-        """Return the dimensions of which the graph is the product, innermost first, or None."""
+        """Return the graph's dimensions, innermost first, or None."""
         return None
 
     def bisection(self) -> float | None:
-        """Return the bytes/ns that cross, one way, the worst cut into two halves of the ranks.
+        """Return bytes/ns, one way, across the worst halving of ranks,
 
-        None where no formula is known.
+        None without a formula.
         """
         return None
 
     def diameter(self) -> int | None:
-        """Return the links between the two ranks that are farthest apart; None without formula."""
+        """Return the links between the farthest ranks; None without a formula."""
         return None
 
     @property

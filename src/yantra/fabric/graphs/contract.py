@@ -1,9 +1,9 @@
-"""The laws that every builder of fabrics keeps, and its contract, which checks one.
+"""The laws of builders of fabrics, and their contract.
 
     yantra contract fabric fat_tree
     yantra contract fabric path/to/my_fabric.py
 
-A law takes a builder with the options of its example, and returns what is wrong, in words, or None.
+A law takes a builder with its example's options and returns what is wrong, or None.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from yantra.fabric.graphs.graph import Graph
 Law = Callable[[Builder, Graph], str | None]
 
 _ROUNDING = 1e-9
-_SIDES = 20  # random cuts that a formula is held against
+_SIDES = 20  # random cuts to check a formula
 
 
 def every_rank_reaches_every_other(builder: Builder, graph: Graph) -> str | None:
@@ -33,7 +33,7 @@ def every_rank_reaches_every_other(builder: Builder, graph: Graph) -> str | None
 
 
 def the_size_it_states_is_that_of_its_graph(builder: Builder, graph: Graph) -> str | None:
-    """`size` is what is asked before a graph is made; it must not be another."""
+    """`size`, asked first, is the graph's."""
     stated, made = tuple(builder.size()), (graph.ranks, graph.devices, len(graph.links.start))
     if stated == made:
         return None
@@ -49,7 +49,7 @@ def the_same_is_said_twice(builder: Builder, graph: Graph) -> str | None:
 
 
 def its_diameter_is_that_of_its_graph(builder: Builder, graph: Graph) -> str | None:
-    """What a formula says is the number of links between the two ranks farthest apart."""
+    """The formula is the number of links between the farthest ranks."""
     stated, found = builder.diameter(), distances(graph)
     if stated is None or found is None or stated == found.most:
         return None
@@ -57,7 +57,7 @@ def its_diameter_is_that_of_its_graph(builder: Builder, graph: Graph) -> str | N
 
 
 def its_bisection_is_the_least_cut(builder: Builder, graph: Graph) -> str | None:
-    """No cut into halves of the ranks lets less through; few ranks have one that lets as much."""
+    """No halving of ranks lets less through; for few ranks one lets as much."""
     stated = builder.bisection()
     if stated is None:
         return None

@@ -1,7 +1,7 @@
-"""The cut bounds of a graph: how fast each collective can be on it at best, and what limits it.
+"""How fast each collective can be on a graph, and what limits it.
 
-Trade-off: one largest flow for each kind of rank takes moments on a thousand ranks in two tiers;
-where every rank has links of its own, as in a torus, it is refused beyond two thousand.
+Trade-off: a largest flow per kind of rank takes moments for a thousand ranks in two tiers; tori are
+refused beyond two thousand.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MOST_WORK = 20_000_000
 
 
 class CutBound(NamedTuple):
-    """The least time of a collective in ns, the bus bandwidth that this is, and its reason."""
+    """A collective's least time in ns, bus bandwidth, and reason."""
 
     kind: str
     time_ns: float
@@ -30,17 +30,16 @@ class CutBound(NamedTuple):
 
 
 def cut_bounds(graph: Graph, where: str, size_bytes: int) -> list[CutBound]:
-    """Return the bounds of a graph; `size_bytes` is a rank's input, or an all-gather's output.
+    """Return a graph's bounds; `size_bytes` is a rank's input, or an all-gather's output.
 
-    Raises ConfigError for fewer than two ranks and for ranks that are not connected, and
-    UnsupportedError where it would take minutes.
+    Raises ConfigError for fewer than two or unconnected ranks, UnsupportedError if it would take
+    minutes.
     """
     fabric = bounded_fabric(graph, where)
     return [_row(graph, kind, bound(kind, fabric), size_bytes) for kind in BOUNDED]
 
 
 def bounded_fabric(graph: Graph, where: str) -> Fabric:
-    """Return a graph as bounds see it. Raises as `cut_bounds` does."""
     if graph.ranks < 2:
         raise ConfigError(where, f"expected at least 2 ranks, got {count(graph.ranks, 'rank')}")
     alone = graph.unreached()
@@ -59,7 +58,7 @@ def bounded_fabric(graph: Graph, where: str) -> Fabric:
 
 
 def least_ns_per_byte(kind: Kind, fabric: Fabric, *, switches_add: bool = False) -> Fraction:
-    """Return the bound per byte of a rank's input, or of what it has after an all-gather."""
+    """Return the bound per byte of a rank's input, or all-gather's output."""
     return _of_size(kind, fabric.ranks, bound(kind, fabric, switches_add=switches_add))
 
 

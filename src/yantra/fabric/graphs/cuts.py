@@ -1,7 +1,4 @@
-"""Cuts of a graph: what can flow at once from one set of ranks to the others.
-
-A bisection tries all halves, so only for few ranks.
-"""
+"""Cuts of a graph: what flows at once from some ranks to the others."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ MOST_LINKS = 50_000
 
 
 def least_cut(graph: Graph, ranks: Iterable[int]) -> float:
-    """Return the bytes/ns that can flow at once from some ranks to all others."""
+    """Return the bytes/ns from some ranks to all others."""
     columns = (graph.links.start, graph.links.end, graph.links.bytes_per_ns)
     starts, ends, rates = (column.tolist() for column in columns)
     if not rates:
@@ -35,13 +32,13 @@ def least_cut(graph: Graph, ranks: Iterable[int]) -> float:
 
 
 def bisection(graph: Graph) -> float:
-    """Return the least cut into halves of the ranks; all are tried, so there must be few.
+    """Return the least cut into halves, trying all.
 
-    Of an odd number of ranks one half has one more.
+    With an odd number, one half has one more.
     """
     half = graph.ranks // 2
     others = range(1, graph.ranks)
-    # Rank 0 is on one side; capacities may differ by direction, so both are looked at.
+    # Rank 0 is on one side; both directions count.
     sides = [{0, *chosen} for chosen in combinations(others, half - 1)]
     if graph.ranks % 2:
         sides += [{0, *chosen} for chosen in combinations(others, half)]

@@ -1,4 +1,4 @@
-"""Fabrics for people: the list of kinds, and the report on one."""
+"""Fabrics for people: the list of kinds, and a report on one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HEAD = ("fabric", "needs", "takes")
 
 
 class Kind(NamedTuple):
-    """A row of the list: the options without a default, and those with one."""
+    """A row of the list: options without and with defaults."""
 
     name: str
     needs: tuple[str, ...]
@@ -28,9 +28,9 @@ class Kind(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """A fabric to show: its graph, who made it, and its options as a file states them.
+    """A fabric to show: graph, builder, options as in a file.
 
-    `assumed` are those of the options that nobody stated.
+    `assumed` are options nobody stated.
     """
 
     name: str
@@ -53,10 +53,9 @@ def overview() -> list[Kind]:
 
 
 def shown(name: str, settings: Mapping[str, Any]) -> Shown:
-    """Return a fabric by its kind, a file or a notation. Raises ConfigError.
+    """Return a fabric by kind, file or notation.
 
-    Where nothing is set it is the kind's example; else what has no default and is not set is that
-    of the example. Weights and buffers may be set of all, as `weights.LABEL` and `buffers.SWITCH`.
+    Missing options are the example's. `weights.LABEL` and `buffers.SWITCH` work for all.
     """
     more: dict[str, Any] = {}
     own: dict[str, Any] = {}
@@ -129,7 +128,6 @@ def _built(
 
 
 def prices_of(texts: Iterable[str]) -> dict[str, float]:
-    """Return US dollars by name, from texts such as `core=30000`. Raises ConfigError."""
     prices: dict[str, float] = {}
     for text in texts:
         name, equals, number = text.rpartition("=")

@@ -1,7 +1,6 @@
 """DGX-1: eight GPUs in a hybrid cube mesh of NVLinks, and network cards for pairs of GPUs.
 
-No switch between GPUs: 12 of the 28 pairs of a box are two links apart through another GPU.
-A pair joined by two NVLinks is one link of twice the rate.
+12 of a box's 28 pairs are two links apart. Two NVLinks are one link of twice the rate.
 
 Source: Li et al., "Evaluating modern GPU interconnect: PCIe, NVLink, NV-SLI, NVSwitch and
 GPUDirect", IEEE TPDS 31 (2020), figure 1 (P-DGX-1 and V-DGX-1); NVIDIA, "NVIDIA DGX-1 with Tesla
@@ -34,8 +33,6 @@ _GPUS, _CARDS = 8, 4
 
 
 class Options(Record):
-    """What DGX-1s are told."""
-
     bytes_per_ns: float
     latency_ns: float
     boxes: int = 1
@@ -47,7 +44,7 @@ class Options(Record):
 
 
 class Dgx1(Builder):
-    """Rank 8 b + i is GPU i of box b; the network cards of all boxes are on one switch."""
+    """Rank 8 b + i is GPU i of box b; all network cards are on one switch."""
 
     options = Section(
         Options,

@@ -1,6 +1,6 @@
-"""How many links are between the ranks of a graph, on shortest ways by hops.
+"""Links between ranks, on shortest ways by hops;
 
-64 sources at a time are the bits of one number per device.
+64 sources at a time are bits of a number per device.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from yantra.fabric.graphs.graph import Graph
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_MOST_WORK = 2_000_000_000  # links that are looked at, about ten seconds
+_MOST_WORK = 2_000_000_000  # links looked at, about ten seconds
 
 
 class Distances(NamedTuple):
-    """The most links between two ranks, and their number on average over ordered pairs."""
+    """The most links between two ranks, and the mean over ordered pairs."""
 
     most: int
     mean: float
 
 
 def distances(graph: Graph) -> Distances | None:
-    """Return the distances between all ranks; None where that would take too long.
+    """Return the distances between all ranks; None if that takes too long.
 
-    Every rank must reach every other.
+    All ranks must reach each other.
     """
     batches = -(-graph.ranks // 64)
     rounds = _MOST_WORK // max(len(graph.links.start), 1)
@@ -38,7 +38,7 @@ def distances(graph: Graph) -> Distances | None:
     for low in range(0, graph.ranks, 64):
         farthest, hops = _from(graph, start, end[first], first, low)
         most, total = max(most, farthest), total + hops
-        if farthest * batches > rounds:  # as the first ranks are, so are the others about
+        if farthest * batches > rounds:  # the first ranks are typical
             return None
     return Distances(most, total / max(graph.ranks * (graph.ranks - 1), 1))
 

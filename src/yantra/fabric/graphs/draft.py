@@ -1,4 +1,4 @@
-"""A graph being drawn up: devices and links are added in columns, then it becomes a `Graph`."""
+"""A graph being drawn up in columns."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class Speed(NamedTuple):
-    """Rate and latency of links: bytes/ns in each direction, ns."""
+    """Rate in bytes/ns each way, latency in ns."""
 
     bytes_per_ns: float
     latency_ns: float
 
 
 class Draft:
-    """A graph to which ranks are added first, then other devices, and links at any time."""
+    """A graph in the making: ranks first, then devices, links at any time."""
 
     def __init__(self, ranks: int, name: str = "rank") -> None:
         self.ranks = np.arange(ranks, dtype=np.uint32)
@@ -43,7 +43,7 @@ class Draft:
         self._parts.append((one.ravel(), other.ravel(), speed, number))
 
     def cables(self, low: Any, high: Any, speed: Speed, up: str, down: str = "") -> None:
-        """Add links both ways: from low to high with the label `up`, back with `down`."""
+        """Add links both ways, labelled `up` and `down`."""
         self.links(low, high, speed, up)
         self.links(high, low, speed, down or up)
 
@@ -51,7 +51,6 @@ class Draft:
         self._boxes.append((devices, box))
 
     def graph(self, coordinates: NDArray[np.int32] | None = None) -> Graph:
-        """Return the graph. Raises GraphError if it is none."""
         starts, ends, speeds, numbers = zip(*self._parts, strict=True) if self._parts else [()] * 4
         lengths = [len(part) for part in starts]
 

@@ -1,7 +1,6 @@
 """Dragonfly: fully connected groups of routers, and long cables between any two groups.
 
-Three cables between routers at any scale, at the price of little bandwidth between two given
-groups.
+Three cables between routers at any scale, but little bandwidth between two groups.
 
 Source: Kim, Dally, Scott and Abts, ISCA 2008, whose p, a, h and g the options are.
 """
@@ -73,9 +72,9 @@ class Dragonfly(Builder):
         return draft.graph()
 
     def diameter(self) -> int | None:
-        """Return 5: up, local, global, local, down.
+        """Return 5: up, local, global, local, down,
 
-        Where small groups or several cables between two may allow less, no formula is known.
+        or None if small groups or several cables may allow less.
         """
         is_usual = self.given.a > self._rounds and self._groups > 2 * self.given.h + 1
         return 5 if is_usual else None

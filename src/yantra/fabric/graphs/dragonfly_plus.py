@@ -1,6 +1,6 @@
 """Dragonfly+ (Megafly): groups of leaves and spines, and long cables between spines of groups.
 
-More paths inside a group than a dragonfly, for twice the switches.
+More paths in a group than a dragonfly, for twice the switches.
 
 Source: Shpiner et al., "Dragonfly+", HiPINEB 2017.
 """

@@ -1,10 +1,7 @@
-"""A drawing of a graph as SVG: ranks below, switches above them by their distance, cables between.
+"""A graph as SVG: ranks below, switches above by distance.
 
-Graphs without switches are drawn as points of their grid, or around a circle. A cable is as wide as
-its rate, its colour is that of its label; or, where loads are given, each direction is drawn for
-itself with the colour of its load. With loads over time the colours change as time goes by, again
-and again; what shows no movement, as a printer, has those of the whole time. What cannot be told
-apart any more is refused.
+Without switches, points of a grid or circle. Cables are as wide as their rate, coloured by label,
+or each way by load; loads over time are animated, in print the whole time.
 """
 
 from __future__ import annotations
@@ -30,8 +27,8 @@ FRAMES = 60
 """Parts of the time in which a drawing over time has colours of its own."""
 
 _STEP, _EDGE, _RADIUS = 36.0, 40.0, 7.0
-_LEGEND = 360.0  # the width of its texts
-_TURN_S = 12  # in which a drawing over time goes once through it
+_LEGEND = 360.0  # width of its texts
+_TURN_S = 12  # of an animation's cycle
 _HEAT = ((196, 200, 204), (240, 214, 96), (240, 150, 40), (214, 60, 40), (120, 0, 40))
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#666666")
 _STYLE = """text{font:11px sans-serif;fill:#222}.rank{fill:#fff;stroke:#222}
@@ -41,7 +38,6 @@ _STYLE = """text{font:11px sans-serif;fill:#222}.rank{fill:#fff;stroke:#222}
 
 
 def check_size(graph: Graph) -> None:
-    """Raise ConfigError if a graph is too large to be read."""
     cables = len(_pairs(graph, directed=False)[0])
     if graph.devices > MOST_DEVICES or cables > MOST_CABLES:
         problem = f"{graph.devices} devices and {cables} cables are too many to draw"
@@ -50,7 +46,6 @@ def check_size(graph: Graph) -> None:
 
 
 def drawing(graph: Graph, title: str, loads: Loads | None = None) -> str:
-    """Return the SVG of a graph. Raises ConfigError if it is too large to be read."""
     check_size(graph)
     points = places(graph)
     points = points - points.min(axis=0) + _EDGE
@@ -93,7 +88,6 @@ def _cables(graph: Graph) -> list[tuple[int, int, str]]:
 
 
 def places(graph: Graph) -> NDArray[np.float64]:
-    """Return where each device is drawn: across and down, in units of the picture."""
     if graph.devices > graph.ranks:
         return _rows(graph)
     grid = graph.coordinates
@@ -102,7 +96,7 @@ def places(graph: Graph) -> NDArray[np.float64]:
     sizes = grid.max(axis=0) + 1
     points = np.zeros((graph.devices, 2))
     spread = np.ones(2)
-    for at in range(grid.shape[1]):  # further dimensions repeat the first two beside them, askew
+    for at in range(grid.shape[1]):  # further dimensions repeat the first two, askew
         axis = at % 2
         points[:, axis] += grid[:, at] * spread[axis] * _STEP * 1.5
         points[:, 1 - axis] += grid[:, at] * (_STEP * 0.6 if at > 1 else 0.0)
@@ -197,7 +191,7 @@ def _over_time(loads: NDArray[np.float64]) -> str:
 
 
 def heat(load: float) -> str:
-    """Return the colour of a load: from grey over yellow and orange to dark red."""
+    """Return a load's colour, grey, yellow, orange, dark red."""
     at = min(max(load, 0.0), 1.0) * (len(_HEAT) - 1)
     low = min(int(at), len(_HEAT) - 2)
     mixed = (

@@ -1,8 +1,8 @@
 """Fat tree of switches with k ports in three tiers: edge, aggregation, core.
 
-k * k * k / 4 ranks with full bisection from one kind of switch; 5 k * k / 4 switches, and six links
-between ranks of different pods. An oversubscribed tree has that many times the ranks on each edge
-switch, and the same switches above: 2:1 with k = 32 makes 16,384 ranks.
+k * k * k / 4 ranks with full bisection from one kind of switch, 5 k * k / 4 of them; six links
+between pods. Oversubscribed, edge switches have that many times the ranks: 2:1 with k = 32 makes
+16,384.
 
 Source: Al-Fares, Loukissas and Vahdat, "A scalable, commodity data center network architecture",
 SIGCOMM 2008, section 3.
@@ -31,8 +31,8 @@ class Options(Record):
 class FatTree(Builder):
     """k pods of k / 2 edge and k / 2 aggregation switches; k * k / 4 core switches.
 
-    Rank r is on edge switch r / (k / 2), if the tree is not oversubscribed. Core switch c is linked
-    to aggregation switch c / (k / 2) of every pod.
+    Rank r is on edge switch r / (k / 2), if not oversubscribed. Core switch c is linked to
+    aggregation switch c / (k / 2) of every pod.
     """
 
     options = Section(

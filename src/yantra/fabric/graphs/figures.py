@@ -1,8 +1,4 @@
-"""Figures of a fabric: counts, ports, bisection, diameter, and its price where prices are stated.
-
-Each figure says where it comes from: a formula of the builder, or the graph itself. What would take
-minutes is left out, and says so.
-"""
+"""A fabric's figures: counts, ports, bisection, diameter, price."""
 
 from __future__ import annotations
 
@@ -22,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class Figure(NamedTuple):
-    """A number and how it was found; None where it was not."""
+    """A number and how it was found; None if not."""
 
     value: float | None
     how: str
 
 
 class LabelFigures(NamedTuple):
-    """The links of one label: how many, and their rates and latencies."""
+    """A label's links: count, rates, latencies."""
 
     label: str
     links: int
@@ -38,9 +34,9 @@ class LabelFigures(NamedTuple):
 
 
 class TierFigures(NamedTuple):
-    """The devices of one name: how many, and the fewest and most links that leave one.
+    """A tier's devices: count, fewest and most links.
 
-    `buffer_bytes` are the smallest and the largest that are said of one; None if none is.
+    `buffer_bytes`: smallest and largest stated, or None.
     """
 
     name: str
@@ -51,7 +47,7 @@ class TierFigures(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """Rates are bytes/ns one way, the price is in US dollars."""
+    """Rates are bytes/ns one way, prices US dollars."""
 
     ranks: int
     devices: int
@@ -68,10 +64,10 @@ class Figures(NamedTuple):
 def figures(
     graph: Graph, builder: Builder | None = None, prices: Mapping[str, float] | None = None
 ) -> Figures:
-    """Return the figures of a graph in which all ranks reach each other.
+    """Return figures of a connected graph.
 
-    `prices` are US dollars by the name of devices (`core`) or of a label (`rank up`), for each
-    device and each directed link of it. Raises ConfigError for a price of what is not there.
+    `prices` are US dollars by device name (`core`) or label (`rank up`), per device and directed
+    link.
     """
     rates = np.bincount(graph.links.start, graph.links.bytes_per_ns, graph.devices)[: graph.ranks]
     found = distances(graph)
@@ -96,7 +92,7 @@ def figures(
 
 
 def bisection(graph: Graph, builder: Builder | None = None) -> Figure:
-    """Return the bytes/ns across the worst cut into halves, or the best that is known of it."""
+    """Return bytes/ns across the worst halving, or the best known."""
     known = builder.bisection() if builder is not None else None
     if known is not None:
         return Figure(known, "formula")
@@ -106,7 +102,7 @@ def bisection(graph: Graph, builder: Builder | None = None) -> Figure:
         return Figure(None, f"not computed: more than {cuts.MOST_LINKS} links and no formula")
     try:
         return _least_cut(graph)
-    except UnsupportedError as error:  # of rates that are too different
+    except UnsupportedError as error:  # of too different rates
         return Figure(None, f"not computed: {error}")
 
 
@@ -162,7 +158,6 @@ def _price(graph: Graph, prices: Mapping[str, float]) -> float:
 
 
 def as_dict(figures: Figures) -> dict[str, Any]:
-    """Return the form of figures in JSON, with units in the names."""
     bisection, diameter, mean = figures.bisection, figures.diameter, figures.mean_hops
     return {
         "ranks": figures.ranks,

@@ -1,6 +1,6 @@
 """Fully connected: a cable between every two ranks.
 
-One hop between any two and nothing shared, at the price of n (n - 1) / 2 cables.
+One hop and nothing shared, for n (n - 1) / 2 cables.
 
 Source: Dally and Towles, "Principles and Practices of Interconnection Networks" (2004), chapter 1.
 """
@@ -19,8 +19,6 @@ from yantra.fabric.graphs.graph import Graph
 
 
 class Options(Record):
-    """What a fully connected fabric is told."""
-
     ranks: int
     bytes_per_ns: float
     latency_ns: float

@@ -1,10 +1,7 @@
-"""The physical graph of a fabric: devices, and directed links with their own rate and latency.
+"""The graph of a fabric: devices, and directed links with rate and latency.
 
-Columns of numpy, so that 100,000 hosts take megabytes and fractions of a second; a link is no
-object. Devices 0 to ranks - 1 are the ranks, those behind them switches and network cards. Several
-links may join the same two devices: they are cables of their own.
-
-Routes are not part of it: who goes where is the business of a routing.
+Columns of numpy: 100,000 hosts take megabytes. Devices 0 to ranks - 1 are ranks, then switches and
+network cards. Several links may join two devices.
 """
 
 from __future__ import annotations
@@ -22,27 +19,24 @@ NO_BOX = -1
 """The box of a device that is in none."""
 
 _MOST_DEVICES = 2**32 - 1
-_LONGEST_NS = 2**63 // 1000  # a run counts picoseconds in 63 bits
+_LONGEST_NS = 2**63 // 1000  # picoseconds in 63 bits
 _TOO_LATE = (
     f"from {{0}} to {{1}} has a latency above {_LONGEST_NS} ns: a run lasts at most 106 days, "
     "2^63 picoseconds"
 )
 
 
-class GraphError(Exception):
-    """What is wrong with a graph, in words."""
+class GraphError(Exception): ...
 
 
 class DeviceKind(IntEnum):
-    """What a device is; ranks come first in a graph."""
-
     RANK = 0
     SWITCH = 1
     NIC = 2
 
 
 class Tier(NamedTuple):
-    """Devices of one name that follow each other; its members are "name 0", "name 1" and so on."""
+    """Devices of one name in a row: "name 0", "name 1", ..."""
 
     name: str
     kind: DeviceKind
@@ -50,15 +44,13 @@ class Tier(NamedTuple):
 
 
 class Graph:
-    """A fabric.
+    """A fabric; arrays never change.
 
-    `tiers` name the devices in order, `names` each one where it has a name of its own. Of each
-    link: `link_from` and `link_to` (devices), `bytes_per_ns`, `latency_ns`, and `label`, an index
-    into `labels`, by which use is summed up. `boxes` says of each device which box holds it, or
-    NO_BOX. `coordinates` (devices x dimensions) are there where ranks are points of a grid, else
-    None; a switch of a row has -1 in the row's dimension. `weights` say of each link what routings
-    take the least sum of; None for 1 each. `buffers` say of each device how many bytes its ports
-    share, 0 where nothing is said; None where nothing is of any. Arrays are never changed.
+    `tiers` name devices in order, `names` those with their own. Links have `link_from`, `link_to`,
+    `bytes_per_ns`, `latency_ns`, and `label`, an index of `labels`. `boxes`: each device's box, or
+    NO_BOX. `coordinates` (devices x dimensions) of a grid, or None; a row's switch has -1 in its
+    dimension. `weights` of links for routings, None for 1. `buffers`: shared bytes of devices, 0 if
+    not stated, or None.
     """
 
     def __init__(
@@ -73,7 +65,7 @@ class Graph:
         weights: NDArray[np.float64] | None = None,
         buffers: NDArray[np.int64] | None = None,
     ) -> None:
-        """Take the parts of a graph. Raises GraphError if they are none."""
+        """Raises GraphError for parts that are no graph."""
         self.tiers = tiers
         self.ranks = sum(tier.size for tier in tiers if tier.kind is DeviceKind.RANK)
         self.devices = sum(tier.size for tier in tiers)
@@ -89,7 +81,6 @@ class Graph:
 
     @cached_property
     def kinds(self) -> NDArray[np.uint8]:
-        """The kind of each device, as a `DeviceKind`."""
         kinds = [tier.kind for tier in self.tiers]
         return np.repeat(kinds, [tier.size for tier in self.tiers]).astype(np.uint8)
 
@@ -138,7 +129,7 @@ class Graph:
             _refuse(wrong, self, "from {0} to {1} has a weight that is not above 0")
 
     def unreached(self) -> int | None:
-        """Return a rank that rank 0 cannot reach, or that cannot reach it; None if all can."""
+        """Return a rank without a way to or from rank 0, or None."""
         for start, end in ((self.links.start, self.links.end), (self.links.end, self.links.start)):
             seen = _reached(self.devices, start, end)[: self.ranks]
             if not seen.all():
@@ -147,7 +138,7 @@ class Graph:
 
 
 class Links(NamedTuple):
-    """The links of a graph as columns: from, to, bytes/ns, ns, index of the label."""
+    """Links as columns: from, to, bytes/ns, ns, label."""
 
     start: NDArray[np.uint32]
     end: NDArray[np.uint32]
@@ -157,7 +148,6 @@ class Links(NamedTuple):
 
 
 def _refuse(wrong: NDArray[np.bool_], graph: Graph, problem: str) -> None:
-    """Raise GraphError for the first link that is wrong."""
     if wrong.any():
         at = int(np.argmax(wrong))
         ends = (graph.name_of(int(graph.links[column][at])) for column in (0, 1))

@@ -1,6 +1,6 @@
-"""What meshes, tori and HyperX share: points of a grid, and the sizes of its dimensions.
+"""Grids of meshes, tori and HyperX;
 
-The first dimension varies fastest with the number of a point.
+the first dimension varies fastest.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ SIZES = Many(Whole(at_least=2))
 
 
 class Options(Record):
-    """What a mesh or a torus is told."""
-
     sizes: tuple[int, ...]
     bytes_per_ns: float
     latency_ns: float
@@ -44,20 +42,18 @@ def points(sizes: tuple[int, ...]) -> NDArray[np.int32]:
 
 
 def strides(sizes: tuple[int, ...]) -> list[int]:
-    """Return by how much the number of a point grows with each coordinate."""
     return [prod(sizes[:at]) for at in range(len(sizes))]
 
 
 def none_given(sizes: tuple[int, ...]) -> tuple[str, str] | None:
-    """Return what is wrong with sizes of a grid, and their key; None if nothing is."""
     return None if sizes else ("sizes", "expected at least one dimension, got none")
 
 
 def rows_cut(sizes: tuple[int, ...]) -> int | None:
-    """Return how many rows the worst cut into halves crosses: all along the longest dimension.
+    """Return the rows across the worst halving, along the longest dimension,
 
-    None where that is of odd size and not the only one: the cut is then no plane. Source: Leighton,
-    "Introduction to Parallel Algorithms and Architectures" (1992), 1.9.
+    None if that is odd and not the only one. Source: Leighton, "Introduction to Parallel Algorithms
+    and Architectures" (1992), 1.9.
     """
     longest = max(sizes)
     return None if longest % 2 and len(sizes) > 1 else prod(sizes) // longest

@@ -1,5 +1,4 @@
-"""The long links between groups of routers, as dragonfly and dragonfly+ have them, to the other
-groups in turn (relative arrangement).
+"""Long links between groups in turn (relative arrangement).
 
 Source: Kim, Dally, Scott and Abts, ISCA 2008; Hastings et al., CLUSTER 2015.
 """
@@ -15,15 +14,11 @@ if TYPE_CHECKING:
 
 
 def groups_of(said: int | None, ports: int) -> int:
-    """Return how many groups there are: as said, or the most that have a cable to all others.
-
-    `ports` are those of a group to other groups.
-    """
     return ports + 1 if said is None else said
 
 
 def refusal(groups: int, ports: int, words: str) -> tuple[str, str] | None:
-    """Return the key and the problem where groups have too few ports; `words` say what has them."""
+    """Return key and problem if groups have too few ports; `words` name what has them."""
     if groups <= ports + 1:
         return None
     return "g", f"expected at most {words} + 1 = {ports + 1} groups, got {groups}"
@@ -36,7 +31,7 @@ def rounds(groups: int, ports: int) -> int:
 def cables(
     routers: NDArray[np.uint32], per_router: int
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Return both ends of every cable; `routers` are groups x routers of a group.
+    """Return both ends of cables; `routers` are groups x routers.
 
     Port c of group i leads to group i + 1 + c mod (groups - 1).
     """

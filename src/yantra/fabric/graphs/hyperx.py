@@ -1,7 +1,6 @@
 """HyperX: routers on a grid, each with a cable to all others of its row in every dimension.
 
-As many hops between routers as there are dimensions, for many cables per router. With two
-dimensions it is a flattened butterfly.
+As many hops as dimensions, for many cables; with two it is a flattened butterfly.
 
 Source: Ahn et al., "HyperX: topology, routing, and packaging of efficient large-scale networks", SC
 2009, whose S (sizes), K (as the router's bandwidth) and T (ranks per router) the options are.
@@ -73,7 +72,7 @@ class HyperX(Builder):
         return draft.graph(np.concatenate([np.repeat(grid, below, axis=0), grid]))
 
     def bisection(self) -> float | None:
-        """Return the least cut across the middle of a dimension, or of the ranks' own cables.
+        """Return the least cut across a dimension, or of ranks' cables.
 
         Source: Ahn et al., section 3: with K S_i / 4 per router, all S_i even. None otherwise.
         """

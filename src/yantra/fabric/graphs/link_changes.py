@@ -1,11 +1,10 @@
-"""When links of a fabric change their rate, fail or return, from a file.
+"""When links change rate, fail or return, from a file.
 
     at_ns,from,to,bandwidth
     30000,leaf 0,spine 1,0 GB/s
     80000,leaf 0,spine 1,50 GB/s
 
-A row is for the links from one device to another, in this direction; `0 GB/s` is a link that is
-down. Rows may come in any order.
+A row is for links one way; `0 GB/s` is down. Any order.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _RATE = Quantity("bandwidth", "GB/s", at_least=0)
 
 
 class LinkChange(NamedTuple):
-    """A link, by its number, that has a rate from a time on."""
+    """A link's rate from a time on."""
 
     at_ns: float
     link: int
@@ -35,10 +34,9 @@ class LinkChange(NamedTuple):
 
 
 def read(path: str, graph: Graph) -> list[LinkChange]:
-    """Read when links change their rate: CSV with at_ns, from, to and bandwidth, which may be 0.
+    """Read changes: CSV with at_ns, from, to and bandwidth.
 
-    Devices are called as the graph calls them; all links from one to the other change. Raises
-    ConfigError with line and column.
+    All links between the two devices change. Raises ConfigError with line and column.
     """
     header, rows = table_of(path, _COLUMNS)
     devices = {graph.name_of(at): at for at in range(graph.devices)}
@@ -68,7 +66,6 @@ def read(path: str, graph: Graph) -> list[LinkChange]:
 def table_of(
     path: str, known: tuple[str, ...], optional: tuple[str, ...] = ()
 ) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
-    """Return the header of a CSV file, which is as expected, and its rows with their lines."""
     rows = csv_rows(read_text(path), path)
     header = [cell.strip() for cell in next(rows, (1, []))[1]]
     for cell in header:

@@ -1,8 +1,8 @@
-"""The load of each link of a fabric, from a table of rates over time.
+"""Links' load, from a table of rates over time.
 
     link,label,source,destination,from_ns,to_ns,bytes_per_ns,utilisation
 
-Links between the same two devices are loaded together, as names do not tell them apart.
+Links between the same devices share a load.
 """
 
 from __future__ import annotations
@@ -20,15 +20,14 @@ from yantra.fabric.graphs.link_changes import table_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_MOST = 2.0**63  # of times and rates, whose products are numbers, too
+_MOST = 2.0**63  # bound of times and rates, whose products stay finite
 _NEEDED = ("source", "destination", "from_ns", "to_ns", "bytes_per_ns")
 _OTHERS = ("link", "label", "utilisation")
 
 
 class Loads(NamedTuple):
-    """The load of each link of a graph over a time, from 0 to 1, and in each of equal parts of it.
-
-    `of_frames` is by part and then by link. What is told is known up to `end_ns`.
+    """Each link's load over a time, 0 to 1, and in equal parts (`of_frames`, by part and link), up
+    to `end_ns`.
     """
 
     whole: NDArray[np.float64]
@@ -37,9 +36,9 @@ class Loads(NamedTuple):
 
 
 def read(path: str, graph: Graph, frames: int = 0) -> Loads:
-    """Return the load of each link, 0 where the table has none, as a whole and in so many frames.
+    """Return each link's load, default 0, whole and in frames.
 
-    Raises ConfigError with the line for a device or a link that the graph does not have.
+    Raises ConfigError with the line for an unknown device or link.
     """
     header, rows = table_of(path, (*_NEEDED, *_OTHERS), optional=_OTHERS)
     devices = {graph.name_of(at): at for at in range(graph.devices)}

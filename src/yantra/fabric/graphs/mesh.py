@@ -1,6 +1,6 @@
 """Mesh of any number of dimensions: cables between neighbours, none around the ends.
 
-Short cables that are all alike, at the price of a middle that is more loaded than the rim.
+Short, equal cables, but a middle more loaded than the rim.
 
 Source: Dally and Towles, "Principles and Practices of Interconnection Networks" (2004), chapter 5.
 """
@@ -19,7 +19,7 @@ from yantra.fabric.graphs.grid import OPTIONS, none_given, points, rows_cut, str
 
 
 class Mesh(Builder):
-    """Ranks are points of a grid; a link's label is its dimension and its way."""
+    """Ranks are points of a grid; labels are dimension and way."""
 
     options = OPTIONS
     example: ClassVar = {"sizes": [4, 4], "bandwidth": "50 GB/s", "latency": "500 ns"}

@@ -1,6 +1,6 @@
 """Planes: every rank has a port into each of several equal, separate networks.
 
-Two tiers reach further, but a message that is not striped has the rate of one plane only.
+Two tiers reach further, but an unstriped message has one plane's rate.
 
 Source: Zhao et al., "Insights into DeepSeek-V3", ISCA 2025, section 5.1.
 """
@@ -20,8 +20,6 @@ from yantra.fabric.graphs.graph import Graph
 
 
 class Options(Record):
-    """What a fabric of planes is told."""
-
     planes: int
     ranks_per_leaf: int
     bytes_per_ns: float
@@ -33,7 +31,7 @@ class Options(Record):
 
 
 class MultiPlane(Builder):
-    """Each plane is a switch, or leaves and spines; rank r is on leaf r / ranks_per_leaf of all."""
+    """A plane is a switch, or leaves and spines; rank r is on leaf r / ranks_per_leaf of all."""
 
     options = Section(
         Options,
@@ -92,7 +90,7 @@ class MultiPlane(Builder):
         return draft.graph()
 
     def bisection(self) -> float:
-        """Return that of a plane times the planes: the worst cut is the same in all."""
+        """Return a plane's times the planes."""
         given = self.given
         of_one = two_tiers.bisection(
             given.leaves,

@@ -1,7 +1,6 @@
 """ASTRA-sim's notation of a product of dimensions: `R(4)_FC(8)_SW(32)`, innermost first.
 
-R or RI is a ring, FC fully connected, SW a switch; in place of these any topology of
-`yantra.fabric.topologies` may stand by its own name, as in `hypercube(8)_SW(4)`.
+R or RI is a ring, FC fully connected, SW a switch; other topologies by name: `hypercube(8)_SW(4)`.
 
 Source: Won et al., "ASTRA-sim2.0", ISPASS 2023, section IV-B.
 """
@@ -20,12 +19,10 @@ _PRODUCT = rf"{_PART}(_{_PART}){{0,19}}"
 
 
 def is_notation(text: str) -> bool:
-    """Return whether a text is such a product, whatever the names in it are."""
     return re.fullmatch(_PRODUCT, text) is not None
 
 
 def parse(text: str, where: str) -> tuple[tuple[str, int], ...]:
-    """Return name and size of each dimension. Raises ConfigError if the text is no product."""
     if not is_notation(text):
         expected = "a product of dimensions such as R(4)_FC(8)_SW(32)"
         raise ConfigError(where, f"expected {expected}, got {show(text)}")

@@ -1,11 +1,9 @@
 """Domains such as NVL72: racks in which every rank has a link to every one of many switches.
 
-Each rank's bandwidth is spread over the switches of its rack, as one link each; within a rack all
-is two links away. Several racks are joined by rails, one leaf per place of a rack.
+A rank has a link to every switch of its rack; rails join racks, a leaf per place.
 
-Source: NVIDIA, "GB200 NVL72" data sheet: 72 GPUs with 18 fifth-generation NVLinks each, 1.8 TB/s in
-both directions together, so 50 GB/s per link and direction; and NVIDIA, "NVIDIA GB200 NVL
-Multi-Node Tuning Guide": 9 switch trays of two NVSwitch chips.
+Source: NVIDIA, "GB200 NVL72" data sheet: 72 GPUs with 18 NVLinks, 1.8 TB/s both ways, 50 GB/s per
+link and direction; "NVIDIA GB200 NVL Multi-Node Tuning Guide": 9 trays of two NVSwitch chips.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ class Options(Record):
 
 
 class Nvl72(Builder):
-    """Racks of 72 ranks and 18 switches, if nothing else is said."""
+    """Racks of 72 ranks and 18 switches by default."""
 
     options = Section(
         Options,

@@ -1,4 +1,4 @@
-"""Which device of a fabric each rank of a job is: in order, by rail, by a list or at random."""
+"""Which device each rank of a job is."""
 
 from __future__ import annotations
 
@@ -14,23 +14,20 @@ if TYPE_CHECKING:
 
 
 class Placement(Protocol):
-    """What is asked for, as `yantra.scenario.types.Placement` holds it."""
+    """See `yantra.scenario.types.Placement`."""
 
     @property
     def kind(self) -> str:
         """`linear`, `by_rail`, `random` or `list`."""
 
     @property
-    def seed(self) -> int:
-        """Of the shuffle."""
+    def seed(self) -> int: ...
 
     @property
-    def devices(self) -> tuple[int, ...]:
-        """The list, the device of each rank."""
+    def devices(self) -> tuple[int, ...]: ...
 
 
 def placed(placement: Placement, ranks: int, graph: Graph, where: str) -> NDArray[np.uint32]:
-    """Return the device of each of `ranks` ranks. Raises ConfigError if they do not fit."""
     if ranks > graph.ranks:
         problem = f"has places for {graph.ranks} ranks, the cluster has {ranks}"
         raise ConfigError(f"{where}.fabric", problem)

@@ -1,6 +1,6 @@
 """A product of dimensions as one graph: each row of each dimension has links of its own.
 
-It costs memory in proportion to the links.
+Memory is proportional to links.
 
 Source: Won et al., ASTRA-sim2.0, ISPASS 2023, section IV-B.
 """
@@ -96,7 +96,7 @@ class Product(Builder):
         coordinates = [grid]
         for at, (name, size) in enumerate(self._parts):
             block = find(name)
-            # Devices of each row: its ranks, then its switches.
+            # Each row's ranks, then switches.
             rows = draft.ranks[grid[:, at] == 0][:, None]
             members: Any = rows + np.arange(size, dtype=np.uint32) * strides(sizes)[at]
             count = block.switches(size)

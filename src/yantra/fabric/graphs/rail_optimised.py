@@ -1,6 +1,6 @@
 """Rail-optimised: boxes with a switch inside; place i of every box is on the leaf of rail i.
 
-Without spines it is rail-only: only the boxes join the rails.
+Without spines it is rail-only.
 
 Source: Wang et al., "Rail-only", Hot Interconnects 2024, section 2.
 """
@@ -33,7 +33,7 @@ class Options(Record):
 
 
 class RailOptimised(Builder):
-    """Boxes in groups of `boxes_per_leaf`; each group has a leaf per rail, spines join all."""
+    """Groups of `boxes_per_leaf` boxes have a leaf per rail; spines join all."""
 
     options = Section(
         Options,

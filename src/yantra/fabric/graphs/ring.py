@@ -1,7 +1,6 @@
 """Ring: each rank has a cable to the next and to the previous one.
 
-Two cables per rank whatever their number, at the price of n / 2 hops across and a bisection of two
-cables.
+Two cables per rank, n / 2 hops and a bisection of two cables.
 
 Source: Dally and Towles, "Principles and Practices of Interconnection Networks" (2004), chapter 5.
 """

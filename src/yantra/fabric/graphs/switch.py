@@ -1,6 +1,6 @@
 """Switch: each rank has a cable to one switch.
 
-Two hops between any two and full bisection, as far as one switch has ports.
+Two hops and full bisection, as far as a switch has ports.
 
 Source: Dally and Towles, "Principles and Practices of Interconnection Networks" (2004), chapter 1.
 """

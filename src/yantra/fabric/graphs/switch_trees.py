@@ -1,7 +1,6 @@
-"""Trees of switches over ranks of a fabric, as collectives in the network run over them: those with
-the fewest levels of links, as many as share no switch.
+"""Trees of switches over ranks, for collectives in the network: fewest levels, sharing no switch.
 
-Trade-off: trees are chosen one after another, so more may exist than are found.
+Trade-off: chosen one by one, so more may exist.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ MOST_SWITCHES = 1024
 
 
 def trees_of(graph: Graph, ranks: Sequence[int] | None = None) -> tuple[Tree, ...]:
-    """Return the trees over some ranks, or all; none where no switch reaches them.
+    """Return the trees over some ranks or all, if any.
 
-    Raises UnsupportedError for a fabric with too many switches.
+    Raises UnsupportedError for too many switches.
     """
     members = frozenset(range(graph.ranks) if ranks is None else ranks)
     switches = [at for at in range(graph.ranks, graph.devices) if is_switch(graph, at)]
@@ -66,7 +65,7 @@ def _tree(graph: Graph, beside: list[list[int]], root: int, members: frozenset[i
     while level:
         following = []
         for device in level:
-            # What is behind a network card is below the switch before it.
+            # Behind a network card counts as below its switch.
             at = device if is_switch(graph, device) else above[device]
             for other in beside[device]:
                 if other in above:
@@ -91,6 +90,6 @@ def _made(
     below = (_made(graph, ranks, children, child) for child in children.get(at, ()))
     kept = tuple(one for one in below if one is not None)
     own = tuple(ranks.get(at, ()))
-    if len(kept) == 1 and not own:  # nothing to add here
+    if len(kept) == 1 and not own:  # nothing to add
         return kept[0]
     return Tree(graph.name_of(at), own, kept) if own or kept else None

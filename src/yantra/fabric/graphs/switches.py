@@ -1,10 +1,9 @@
-"""What a fabric tells collectives of its switches: trees over positions, and nodes.
+"""A fabric's switches for collectives: trees, and nodes.
 
-A node is a box that has ranks, or all ranks where the fabric has no boxes; its switches are those
-of the box to which each of its ranks has a cable both ways.
+A node is a box with ranks, or all ranks without boxes; its switches are the box's with cables to
+all its ranks.
 
-Trade-off: positions are ranks of a job, placed on devices; a node of which a job has some ranks
-alone is a smaller node.
+Trade-off: positions are a job's ranks; a part of a node is a smaller node.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class FabricSwitches:
-    """The switches of a graph, as seen from positions that are on the devices `placement`."""
+    """A graph's switches, from positions on the devices `placement`."""
 
     def __init__(self, graph: Graph, placement: Sequence[int]) -> None:
         self.graph = graph
@@ -32,9 +31,9 @@ class FabricSwitches:
         self._found: dict[tuple[int, ...], tuple[Tree, ...]] = {}
 
     def trees(self, positions: Sequence[int]) -> tuple[Tree, ...]:
-        """Return trees over some positions that share no switch; none if no switch reaches all.
+        """Return trees over positions that share no switch.
 
-        Raises UnsupportedError for a fabric with too many switches.
+        Raises UnsupportedError for too many switches.
         """
         asked = tuple(positions)
         if asked not in self._found:
@@ -59,7 +58,7 @@ class FabricSwitches:
                 inside.setdefault(int(graph.boxes[at]), []).append(at)
         nodes = []
         for box, positions in members.items():
-            # A rank that is in no box of a fabric with boxes is a node of its own.
+            # A rank in no box is a node of its own.
             alone = box == NO_BOX and len(members) > 1
             for some in [[one] for one in positions] if alone else [positions]:
                 here = {self.placement[one] for one in some}

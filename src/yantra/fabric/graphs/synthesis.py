@@ -1,8 +1,4 @@
-"""Collectives made for a graph: the best of each method, its time, and its part of the cut bound.
-
-Times are those of the plan: links alone, no hand-over and no start of a message. So the percentage
-of the bound compares schedules; a run on a network says what one takes there.
-"""
+"""Collectives made for a graph: each method's best, its time and part of the cut bound."""
 
 from __future__ import annotations
 
@@ -25,19 +21,19 @@ FEW_RANKS = 64
 """So many have trees packed in a part of a second, whatever TACOS found."""
 MOST_RANKS_OF_TREES = 128
 """Packing takes seconds for so many, and minutes for four times as many; `best` leaves it out."""
-_NEAR_THE_BOUND = 0.97  # of it; what TACOS leaves beyond is not worth seconds
+_NEAR_THE_BOUND = 0.97  # of the bound: TACOS's rest is not worth seconds
 MOST_MESSAGES = 400_000
 """Of trees, where nobody says how many pieces."""
 _MOST_OF_ALL = 1 << 23
 """Messages of an all-gather, which take a few hundred bytes each until they are proven."""
-_CHUNKS = (1, 2, 4)  # of a rank, that TACOS tries where nobody says
+_CHUNKS = (1, 2, 4)  # of a rank, tried by TACOS by default
 _MOST_CHUNKS = 1024  # of all ranks together
 
 Progress = Callable[[int, int], None]
 
 
 class Found(NamedTuple):
-    """A plan, into how many chunks it cuts what a rank starts with, and its part of the bound."""
+    """A plan, its chunks of a rank, and its part of the bound."""
 
     plan: Plan
     chunks: int
@@ -45,9 +41,9 @@ class Found(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What to make: `size_bytes` is a rank's input, or the output of an all-gather.
+    """`size_bytes` is a rank's input, or an all-gather's output.
 
-    `chunks` are those of a rank for TACOS, and the pieces of a tree; None leaves both open.
+    `chunks`: a rank's for TACOS, a tree's pieces; None leaves them open.
     """
 
     kind: Kind
@@ -59,7 +55,7 @@ class Asked(NamedTuple):
 
 
 class Synthesis(NamedTuple):
-    """What was tried, that which ends first at first, beside the cut bound in ns."""
+    """What was tried, fastest first, and the cut bound in ns."""
 
     found: tuple[Found, ...]
     bound_ns: float
@@ -70,8 +66,8 @@ def synthesize(
 ) -> Synthesis:
     """Return collectives for a graph.
 
-    Raises ConfigError for fewer than two ranks and for ranks that are not connected, and
-    UnsupportedError for other kinds and where it would take minutes.
+    Raises ConfigError for fewer than two or unconnected ranks, UnsupportedError for other kinds and
+    what takes minutes.
     """
     if asked.kind not in KINDS:
         kinds = ", ".join(KINDS)

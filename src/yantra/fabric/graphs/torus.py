@@ -1,6 +1,6 @@
 """Torus of any number of dimensions: every row of every dimension is a ring.
 
-All ranks are alike and the bisection is twice a mesh's, for cables around the ends.
+Ranks are alike and bisection is twice a mesh's, for cables around the ends.
 
 Source: Dally and Towles, "Principles and Practices of Interconnection Networks" (2004), chapter 5.
 """
@@ -19,7 +19,7 @@ from yantra.fabric.graphs.grid import OPTIONS, none_given, points, rows_cut, str
 
 
 class Torus(Builder):
-    """Ranks are points of a grid; a dimension of two is one cable, as a ring of two is."""
+    """Ranks are points of a grid; a dimension of two is one cable."""
 
     options = OPTIONS
     example: ClassVar = {"sizes": [4, 4, 4], "bandwidth": "50 GB/s", "latency": "500 ns"}
@@ -47,7 +47,7 @@ class Torus(Builder):
         return draft.graph(grid)
 
     def bisection(self) -> float | None:
-        """Return what the cables of each row that is cut carry: two, and one of a row of two."""
+        """Return the cut rows' two cables each, one in a row of two."""
         rows = rows_cut(self.given.sizes)
         cables = 1 if max(self.given.sizes) == 2 else 2
         return None if rows is None else cables * rows * self.speed.bytes_per_ns

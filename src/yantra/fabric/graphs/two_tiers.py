@@ -1,6 +1,6 @@
-"""Leaves and spines: what leaf-spine, planes and rails share.
+"""Leaves and spines of leaf-spine, planes and rails.
 
-Oversubscription is how much wider the ranks are together than the uplinks.
+Oversubscription: ranks' bandwidth over uplinks'.
 
 Source: Alizadeh and Edsall, HOTI 2013.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Uplinks(NamedTuple):
-    """The way from leaves to spines: how many spines, and each cable."""
+    """Uplinks: number of spines, and each cable."""
 
     spines: int
     speed: Speed
@@ -48,14 +48,12 @@ KEYS: Mapping[str, Entry] = {
 
 
 def said_twice(given: Any) -> tuple[str, str] | None:
-    """Return what is wrong with options of uplinks, and their key; None if nothing is."""
     if given.oversubscription is not None and given.uplink_bytes_per_ns is not None:
         return "oversubscription", "not together with uplink_bandwidth, from which it follows"
     return None
 
 
 def without_spines(given: Any) -> tuple[str, str] | None:
-    """Return the key of an option of uplinks that is said although there are none, and why not."""
     for key, (name, _, _) in KEYS.items():
         if getattr(given, name, None) is not None:
             return key, "only with spines, and there are none"
@@ -63,9 +61,9 @@ def without_spines(given: Any) -> tuple[str, str] | None:
 
 
 def uplinks_of(given: Any, below: float) -> Uplinks:
-    """Return the uplinks that options state; `below` is what a leaf takes from its ranks, bytes/ns.
+    """Return the stated uplinks; `below` is a leaf's ranks in bytes/ns.
 
-    A cable's bandwidth is stated, or all cables of a leaf carry `below` / oversubscription.
+    Without a bandwidth a leaf's cables carry `below` / oversubscription.
     """
     rate, over = given.uplink_bytes_per_ns, given.oversubscription
     if rate is None:
@@ -83,10 +81,9 @@ def add_spines(
 
 
 def bisection(leaves: int, below: int, bytes_per_ns: float, spines: int, uplink: float) -> float:
-    """Return the bytes/ns across the worst cut into halves of the ranks, one way.
+    """Return bytes/ns, one way, across the worst halving:
 
-    A cut takes half of the leaves with their uplinks, and of an odd leaf the ranks of one half; or
-    all leaves on one side, and the cables of half of the ranks.
+    half of the leaves, and half an odd one's ranks, or half of the ranks' cables.
     """
     half, whole = leaves * below // 2, leaves // 2
     return min(half * bytes_per_ns, whole * spines * uplink + (half - whole * below) * bytes_per_ns)

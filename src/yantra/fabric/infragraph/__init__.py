@@ -1,8 +1,7 @@
-"""InfraGraph: clusters described as devices, components and edges, for the package `infragraph`.
+"""InfraGraph: clusters as devices, components and edges, by the package `infragraph`.
 
-Files that end in `.infragraph.yaml` or `.infragraph.json` are read, `infragraph:NAME` is one of the
-package's own blueprints, and a graph of ours is written as such a file (`writing.py`, which needs
-no package). What a graph does not say of its links is asked for by the name of the link.
+`.infragraph.yaml` and `.infragraph.json` are read, `infragraph:NAME` is a blueprint, and our graphs
+are written without the package (`writing.py`).
 
 Source: InfraGraph 3.1.0, github.com/keysight/infragraph: its OpenAPI document.
 """
@@ -24,7 +23,7 @@ EVERY = "*"
 
 
 class LinkSpeed(Record):
-    """What is said of the links of one name beyond the file; None where nothing is."""
+    """What is said of a link name beyond the file, or None."""
 
     bytes_per_ns: float | None = None
     latency_ns: float | None = None
@@ -35,14 +34,13 @@ Said = tuple[tuple[str, LinkSpeed], ...]
 
 
 def is_infragraph(name: str) -> bool:
-    """Return whether a name is the path of an InfraGraph file, or a blueprint."""
     return name.startswith(PREFIX) or name.lower().endswith(ENDINGS)
 
 
 def read(name: str, said: Said = (), where: str | None = None) -> Graph:
-    """Return the graph of a file or of a blueprint.
+    """Return a file's or blueprint's graph.
 
-    `where` is the field that names it, at which missing speeds are asked for. Raises ConfigError.
+    `where` is for errors. Raises ConfigError.
     """
     from yantra.fabric.infragraph.reading import read
 

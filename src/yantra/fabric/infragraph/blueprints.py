@@ -1,7 +1,6 @@
-"""The blueprints of the package `infragraph` by name, each in a size to look at.
+"""The package's blueprints by name, each in one size.
 
-A device alone is one instance of it. Fabrics are put together from the package's own server and
-switch. What else a blueprint can be told, its file can hold: serialize it with the package.
+A lone device is one instance; fabrics use the package's server and switch.
 """
 
 from __future__ import annotations
@@ -70,7 +69,6 @@ BLUEPRINTS: dict[str, Callable[[], Any]] = {
 
 
 def infrastructure(name: str, where: str) -> Any:
-    """Return the Infrastructure of a blueprint. Raises ConfigError for a name that is none."""
     if name not in BLUEPRINTS:
         known = ", ".join(sorted(BLUEPRINTS))
         hint = did_you_mean(name, BLUEPRINTS)

@@ -1,7 +1,6 @@
-"""How much an InfraGraph expands to, counted before the package expands it.
+"""An InfraGraph's expanded size, counted first,
 
-A few bytes may stand for billions of components, or for an edge between any two of thousands. What
-is not well formed counts as little; the package refuses it.
+as a few bytes may stand for billions.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ _NUMBER = r"-?[0-9]{1,12}"
 
 
 def refuse_large(tree: Mapping[str, Any], name: str) -> None:
-    """Raise ConfigError for a description of more components or edges than fit."""
     devices = {str(one.get("name")): one for one in _mappings(tree.get("devices"))}
     instances = {str(one.get("name")): one for one in _mappings(tree.get("instances"))}
     nodes = edges = 0

@@ -1,8 +1,7 @@
-"""From InfraGraph to a graph: the package expands the description, this takes what it made.
+"""InfraGraph to a graph, from the package's expansion.
 
-Components of choice `xpu` are the ranks, by their annotation `rank` where all have one, else in the
-order of the file; `nic` components are network cards, all others pass bytes on as switches do. The
-ranks of one instance are in one box. An edge is a cable; its link's name is its label.
+Components `xpu` are ranks, by annotation `rank` if all have it, else in order; `nic` are cards,
+others switches. An instance's ranks are in one box. An edge is a cable, labelled by its link.
 """
 
 from __future__ import annotations
@@ -31,7 +30,6 @@ _NUMBERED = re.compile(r"(<> .*) \[[0-9]+\]$")
 
 
 def read(name: str, said: Mapping[str, LinkSpeed], where: str) -> Graph:
-    """Return the graph of a file or of a blueprint. Raises ConfigError."""
     service = _service(name)
     if name.startswith(PREFIX):
         from yantra.fabric.infragraph.blueprints import infrastructure
@@ -139,7 +137,6 @@ def _numbers(ranks: list[str], data: Mapping[str, Any], name: str) -> dict[str, 
 def _speeds(
     name: str, edges: list[Any], said: Mapping[str, LinkSpeed], where: str
 ) -> dict[str, tuple[float, float]]:
-    """Return rate and latency of the links of each name. Raises ConfigError for what is missing."""
     stated: dict[str, tuple[str, str]] = {}
     for _, _, data in edges:
         link = str(data.get("link") or "")
@@ -172,9 +169,9 @@ def _first(*values: float | None) -> float | None:
 
 
 def _read(text: str, field: Any) -> float | None:
-    """Return a speed as the package writes it, "400.0 Gbps"; None if there is none to be had.
+    """Return a package's speed, "400.0 Gbps", or None;
 
-    GT/s is no rate of bytes without the encoding, so it is asked for.
+    GT/s is no rate without its encoding.
     """
     number, _, unit = text.partition(" ")
     if unit not in _UNITS:

@@ -1,4 +1,4 @@
-"""The field `links` of a fabric from InfraGraph: speeds by the name of the link."""
+"""The field `links` of InfraGraph fabrics: speeds by link name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SPEED = Section(
 
 
 class LinkSpeeds(Field):
-    """A mapping from names of links, or `*` for the others, to bandwidth and latency."""
+    """Bandwidth and latency by link name, `*` for others."""
 
     expected = "a mapping such as {pcie: {bandwidth: 64 GB/s, latency: 300 ns}}"
 

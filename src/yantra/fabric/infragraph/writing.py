@@ -1,8 +1,7 @@
 """A graph of ours as an InfraGraph file.
 
-Every tier is a device with one component, every device of ours an instance of it, every cable an
-edge; links of the same label and speed are one link. Boxes are annotations. InfraGraph has one edge
-between two components and one speed for both its ways, so other graphs are refused.
+Tiers become devices of one component, our devices instances, cables edges; equal label and speed is
+one link. Boxes are annotations. Other edges than one per pair and speed are refused.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ _CHOICES = {DeviceKind.RANK: "xpu", DeviceKind.SWITCH: "switch", DeviceKind.NIC:
 
 
 def document(graph: Graph, name: str) -> dict[str, Any]:
-    """Return the tree of an InfraGraph file. Raises ConfigError for what it cannot hold."""
     _refuse(graph)
     tiers = [re.sub(r"[^A-Za-z0-9_]+", "_", tier.name) for tier in graph.tiers]
     firsts = np.cumsum([0, *(tier.size for tier in graph.tiers)])

@@ -3,7 +3,7 @@
 Of the stacks of that framework, all generations that share it, those of the model's kind count
 where there are any. Two things make one strange: that it is called otherwise, and that it has no
 terms of this machine in this precision. Of equals the year decides: nearest to the one behind the
-name (`Megatron-LM 2021`), else the latest.
+name (`Megatron-LM 2021`, `Megatron-Bridge 26.04`), else the latest.
 
 Trade-off: a name says nothing of versions, switches and compilers. A framework of which no stack is
 shipped is as good as none, and runs with `unknown`: the stack of a relative is further off than the
@@ -20,7 +20,7 @@ from yantra.fabric.stacks.choice import AUTO, UNKNOWN
 from yantra.fabric.stacks.find import load, names
 from yantra.fabric.stacks.types import ANY, DENSE, Stack
 
-_YEAR = re.compile(r"(.*\S)\s+((?:19|20)\d\d)")
+_YEAR = re.compile(r"(.*\S)\s+((?:19|20)\d\d|\d\d\.\d\d)")
 
 
 class Named(NamedTuple):
@@ -55,20 +55,26 @@ def nearest(
 ) -> Stack | None:
     """Return the nearest of the stacks of a framework; None where none is of it."""
     match = _YEAR.fullmatch(named.framework.strip())
-    framework, year = (match[1], int(match[2])) if match else (named.framework, None)
+    framework, when = (match[1], _date(match[2])) if match else (named.framework, None)
     wanted = _plain(framework)
     known = [one for one in stacks if one.name != UNKNOWN]
     frameworks = {one.framework for one in known if wanted in _called(one)}
     of_it = [one for one in known if one.framework in frameworks]
     of_kind = [one for one in of_it if one.kind == named.kind]
 
-    def distance(stack: Stack) -> tuple[int, int, str]:
+    def distance(stack: Stack) -> tuple[float, float, str]:
         other_name = wanted not in map(_plain, stack.names)
         other_machine = cluster is None or stack.terms(cluster, dtype)[0] == ANY
-        years = -(stack.year or 0) if year is None else abs((stack.year or 0) - year)
-        return other_name + other_machine, years, stack.name
+        date = _date(stack.release or str(stack.year or 0))
+        return other_name + other_machine, -date if when is None else abs(date - when), stack.name
 
     return min(of_kind or of_it, key=distance, default=None)
+
+
+def _date(text: str) -> float:
+    """Return the year of a year, or of a release by year and month."""
+    year, _, month = text.partition(".")
+    return 2000.0 + int(year) + int(month) / 12.0 if month else float(year)
 
 
 def _called(stack: Stack) -> set[str]:

@@ -66,6 +66,9 @@ def overview(stack: Stack) -> dict[str, Any]:
         },
         "copies": None if stack.copies is None else int(stack.copies.value),
         "host_waits": stack.host_waits is not None,
+        "memory": None
+        if stack.memory is None
+        else {key: int(number.value) for key, number in stack.memory.numbers()},
         "graphs": None if stack.graphs is None else stack.graphs.jobs,
         "sources": dict(stack.sources),
     }
@@ -88,12 +91,17 @@ def report(stack: Stack) -> str:
     if stack.copies is not None:
         copies = stack.copies
         rows.append(("  copies", copies.written, copies.basis, copies.source))
+    for key, number in () if stack.memory is None else stack.memory.numbers():
+        rows.append((f"  {key}", number.written, number.basis, number.source))
     if stack.graphs is not None:
         rows.append(("  graphs", stack.graphs.jobs, "published", stack.graphs.source))
         if (own := stack.graphs.interval) is not None:
             rows.append(("  graphs: interval", own.written, own.basis, own.source))
     if stack.host_waits is not None:
         rows.append(("  host_waits", "yes", "published", stack.host_waits))
+    if stack.attention_library:
+        known = "in place of older_attention: docs/reference/kernels.md"
+        rows.append(("  attention_library", stack.attention_library, "derived", known))
     called = ", ".join(stack.names)
     lines = [
         stack.title,

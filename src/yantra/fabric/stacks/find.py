@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from os import path as paths
 from typing import Any
@@ -21,13 +22,25 @@ from yantra.fabric.stacks.types import (
     NOTHING,
     OTHERS,
     Graphs,
+    Memory,
     PlanInterval,
     Stack,
     Terms,
 )
 
-_OPTIONAL = ("copies", "graphs", "host_waits", "framework", "names", "year", "kind")
-_OWN = frozenset({"based_on", "kernels", "collectives"})
+_OPTIONAL = (
+    "copies",
+    "graphs",
+    "host_waits",
+    "memory",
+    "framework",
+    "names",
+    "year",
+    "release",
+    "kind",
+)
+_DATED = re.compile(r"-(\d\d\.\d\d|20\d\d)")
+_OWN = frozenset({"based_on", "kernels", "collectives", "attention_library"})
 _OF_OWN = ("device", "cluster", "source")
 _FILES = NamedFiles("stack", paths.join(paths.dirname(__file__), "files"))
 
@@ -36,16 +49,33 @@ def names() -> tuple[str, ...]:
     return _FILES.names()
 
 
+def newest(name: str) -> str:
+    """Return the newest release or year of a stack named without one; other names as they are."""
+    if name in names():
+        return name
+    dated = [one for one in names() if one.startswith(name) and _DATED.fullmatch(one[len(name) :])]
+    return max(dated, default=name)
+
+
+def of_kind(name: str, is_moe: bool) -> str:
+    """Return a name without a release as that for mixtures of experts, if there is one."""
+    sibling = f"{name}-moe"
+    has_both = newest(name) != name and newest(sibling) != sibling
+    return sibling if is_moe and has_both else name
+
+
 def load(name: Path, *, where: str = "stack", folder: Path = "") -> Stack:
     """Return a built-in stack by name, or read a file of the same form by path.
 
-    A path has a `/` in it or ends in `.yaml`; a relative one starts from `folder`. `where` is the
-    field that an unknown name is reported at. Raises ConfigError.
+    A name without its release or year is that of the newest. A path has a `/` in it or ends in
+    `.yaml`; a relative one starts from `folder`. `where` is the field that an unknown name is
+    reported at. Raises ConfigError.
     """
     if name == AUTO:
         problem = "auto is the stack of a job that names its framework, and none by itself"
         raise ConfigError(where, f"{problem}; expected a name (yantra stack show), or a file")
-    path = _FILES.path_of(name, where=where, folder=folder)
+    named = newest(name) if isinstance(name, str) else name
+    path = _FILES.path_of(named, where=where, folder=folder)
     return parsed(read_text(path), path)
 
 
@@ -69,12 +99,14 @@ def parsed(text: str, path: str) -> Stack:
         framework=place.key("framework").text(top.get("framework", name)),
         names=_names(place.key("names"), top["names"]) if "names" in top else (),
         year=place.key("year").whole(top["year"]) if "year" in top else None,
+        release=place.key("release").text(top["release"]) if "release" in top else "",
         kind=place.key("kind").choice(top.get("kind", DENSE), (DENSE, MOE)),
         title=place.key("title").text(top["title"]),
         sources=tuple(sources.items()),
         copies=_copies(place.key("copies"), top["copies"]) if "copies" in top else None,
         host_waits=_host_waits(place.key("host_waits"), top.get("host_waits")),
         graphs=_graphs(place.key("graphs"), top["graphs"]) if "graphs" in top else None,
+        memory=_memory(place.key("memory"), top["memory"]) if "memory" in top else None,
         machines=tuple((key, _terms(at.key(key), machines[key])) for key in machines),
     )
 
@@ -94,6 +126,11 @@ def _graphs(place: Place, tree: Any) -> Graphs:
         source=place.key("source").source(given["source"]),
         interval=None if own is None else place.key("interval").ratio(own),
     )
+
+
+def _memory(place: Place, tree: Any) -> Memory:
+    given = place.mapping(tree, Memory.field_names, ())
+    return Memory(**{key: place.key(key).quantity(given[key], "size", "B") for key in given})
 
 
 def _host_waits(place: Place, tree: Any) -> str | None:
@@ -119,7 +156,15 @@ def _of_own(place: Place, tree: dict[str, Any]) -> Stack:
         kernels=_kernels(place.key("kernels"), given.get("kernels")) or base.kernels,
         collectives=_collectives(place.key("collectives"), given.get("collectives"))
         or base.collectives,
+        attention_library=_library(place.key("attention_library"), given.get("attention_library"))
+        or base.attention_library,
     )
+
+
+def _library(place: Place, tree: Any) -> str:
+    from yantra.compute.families.attention_libraries import LIBRARIES
+
+    return "" if tree is None else place.choice(tree, tuple(LIBRARIES))
 
 
 def _kernels(place: Place, tree: Any) -> str:
@@ -156,7 +201,9 @@ def _profile(place: Place, tree: Any) -> str:
 
 
 def _terms(place: Place, tree: Any) -> Terms:
-    given = place.mapping(tree, ("rows", "models", *FACTORS), (*OTHERS, "profile", "plans"))
+    given = place.mapping(
+        tree, ("rows", "models", *FACTORS), (*OTHERS, "profile", "plans", "measured_tp")
+    )
     read: dict[str, Number] = {}
     for key in (*FACTORS, *OTHERS):
         if key not in given:
@@ -173,6 +220,11 @@ def _terms(place: Place, tree: Any) -> Terms:
         models=place.key("models").whole(given["models"]),
         profile=_profile(place.key("profile"), given.get("profile")),
         plans=_plans(place.key("plans"), given["plans"]) if "plans" in given else (),
+        measured_tp=tuple(
+            at.whole(one) for at, one in place.key("measured_tp").items(given["measured_tp"])
+        )
+        if "measured_tp" in given
+        else (),
         **read,
     )
 

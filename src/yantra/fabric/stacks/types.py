@@ -25,7 +25,7 @@ EIGHT_BITS = ("fp8", "int8", "fp4")
 
 FACTORS = ("products", "attention", "rest")
 GIVEN = ("older_attention", "launch", "straggling", "taken")
-OTHERS = ("communication", *GIVEN, "interval")
+OTHERS = ("communication", *GIVEN, "interval", "apart")
 """The terms that a stack must state on every machine, those not fitted, and all that it may."""
 
 DENSE, MOE = "dense", "moe"
@@ -54,13 +54,15 @@ class Terms(Record):
     but known of the framework is where a fit starts: `launch`, `straggling`, `taken`, the share of
     a device that its collectives take from kernels beside them, and `older_attention`, how much
     longer attention takes with the kernels of its year than with those of the tables. `attention`
-    has that in it.
+    has that in it. `apart` is how far another model's step is from those measured, whose plans have
+    a `measured_tp`: a standard deviation of a logarithm.
     """
 
     products: Number
     attention: Number
     rest: Number
     interval: Number
+    apart: Number
     launch: Number
     communication: Number
     older_attention: Number
@@ -70,6 +72,7 @@ class Terms(Record):
     models: int
     profile: str = ""
     plans: tuple[PlanInterval, ...] = ()
+    measured_tp: tuple[int, ...] = ()
 
     def numbers(self) -> Iterator[tuple[str, Number]]:
         for key in (*FACTORS, *OTHERS):
@@ -99,6 +102,32 @@ class Graphs(Record):
         return f"graphs: {{{', '.join(parts)}}}"
 
 
+class Memory(Record):
+    """Bytes that a framework takes beside a job's tensors.
+
+    `communicator` for each that a rank is in, `workspaces` of products, `gaps` of the allocator.
+    """
+
+    communicator: Number
+    workspaces: Number
+    gaps: Number
+
+    def numbers(self) -> Iterator[tuple[str, Number]]:
+        for key in self.field_names:
+            yield f"memory.{key}", getattr(self, key)
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines of its stack's file."""
+        found = ["memory:"]
+        for key in self.field_names:
+            one = getattr(self, key)
+            basis = "" if one.basis == "published" else f", basis: {one.basis}"
+            about = f"{one.written}{basis}, source: {json.dumps(one.source)}"
+            found.append(f"  {key}: {{value: {about}}}")
+        return found
+
+
 class Stack(Record):
     """A framework and its generation: terms by machine (`hgx-h100`, `hgx-h100 fp8`, `any`).
 
@@ -106,9 +135,11 @@ class Stack(Record):
     has; see the selection `measured`. `graphs` names jobs without launches,
     `host_waits` is the source of that a host never launches ahead.
     Generations of one software have one `framework`; without it a stack is its own. `names` are
-    what jobs call this one, `year` is that of its steps, `kind` that of their models: `dense`, or
+    what jobs call this one, `year` is that of its steps, `release`
+    the framework's, where they say it, `kind` that of their models: `dense`, or
     `moe`, mixtures of experts. `chosen_by` says why it was chosen where nobody named it.
-    `kernels` (a profile) and `collectives` (a file) were measured on the user's own machine.
+    `kernels` (a profile) and `collectives` (a file) were measured on the user's own machine;
+    `attention_library` is what attention runs with there, in place of `older_attention`.
     """
 
     name: str
@@ -118,21 +149,31 @@ class Stack(Record):
     copies: Number | None = None
     graphs: Graphs | None = None
     host_waits: str | None = None
+    memory: Memory | None = None
     framework: str = ""
     names: tuple[str, ...] = ()
     year: int | None = None
+    release: str = ""
     kind: str = DENSE
     chosen_by: str = ""
     kernels: str = ""
     collectives: str = ""
+    attention_library: str = ""
+
+    @property
+    def generation(self) -> str:
+        """Return the name without the release."""
+        return self.name.removesuffix(f"-{self.release}") if self.release else self.name
 
     def terms(self, cluster: str | None = None, dtype: str | None = None) -> tuple[str, Terms]:
         """Return the terms of a machine and the key they stand at: its own, or those of `any`.
 
-        Those of products in 8 bits and fewer stand at `<cluster> fp8` where they differ.
+        Those of products in 8 bits and fewer stand at `<cluster> fp8` where they differ, and those
+        in 4 at `<cluster> fp4`.
         """
         known = dict(self.machines)
-        keys = [f"{cluster} fp8"] if dtype in EIGHT_BITS else []
+        keys = [f"{cluster} fp4"] if dtype == "fp4" else []
+        keys += [f"{cluster} fp8"] if dtype in EIGHT_BITS else []
         for key in (*keys, cluster or ANY):
             if key in known:
                 return key, known[key]
@@ -143,18 +184,19 @@ class Stack(Record):
         return self.kernels or self.terms(cluster, dtype)[1].profile or None
 
     def lines(self) -> list[str]:
-        """Return the lines of its file that say what its host and its engines do."""
+        """Return the lines of its file that say what its host, engines and memory do."""
         waits = (
             []
             if self.host_waits is None
             else [f"host_waits: {{source: {json.dumps(self.host_waits)}}}", ""]
         )
-        return waits + ([] if self.graphs is None else [self.graphs.line, ""])
+        kept = [] if self.memory is None else [*self.memory.lines, ""]
+        return waits + ([] if self.graphs is None else [self.graphs.line, ""]) + kept
 
     def _engines(self, terms: Terms) -> dict[str, Any]:
         if self.graphs is None:
             return {}
-        older = terms.older_attention.value
+        older = 0.0 if self.attention_library else terms.older_attention.value
         own = self.graphs.interval
         return (
             {"graphs": self.graphs.jobs}
@@ -165,6 +207,7 @@ class Stack(Record):
     def scenario_part(self, cluster: str | None = None, dtype: str | None = None) -> dict[str, Any]:
         """Return the mapping `stack` of a scenario file."""
         key, terms = self.terms(cluster, dtype)
+        older = terms.older_attention.value if self.attention_library else 0.0
         is_other = key == ANY and cluster is not None and self.framework != UNKNOWN
         plans = [
             {"tp": one.tp, "interval": one.interval.value}
@@ -176,7 +219,7 @@ class Stack(Record):
             + (" (of other machines)" if is_other else "")
             + (f" ({self.chosen_by})" if self.chosen_by else ""),
             "products": terms.products.value,
-            "attention": terms.attention.value,
+            "attention": terms.attention.value / (older or 1.0),
             "rest": terms.rest.value,
             "launch": units.exact(terms.launch.value, "ns"),
             **self._engines(terms),
@@ -185,4 +228,6 @@ class Stack(Record):
             **({"taken": terms.taken.value} if terms.taken.value else {}),
             "communication": terms.communication.value or 1.0,
             "interval": terms.interval.value,
+            **({"apart": terms.apart.value} if terms.apart.value else {}),
+            **({"measured_tp": list(terms.measured_tp)} if terms.measured_tp else {}),
         }

@@ -1,4 +1,4 @@
-"""Topologies: how the ranks of one dimension are linked, and where messages go."""
+"""Topologies: the links and routes of one dimension."""
 
 from __future__ import annotations
 

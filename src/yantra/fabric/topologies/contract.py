@@ -1,11 +1,9 @@
-"""The laws that every topology keeps, and its contract, which checks one.
+"""The laws of topologies, and their contract.
 
     yantra contract topology hypercube
     yantra contract topology path/to/my_topology.py
 
-Each law takes a topology and a number of ranks it supports, and returns what is wrong, in words, or
-None. They are about links and routes; how long messages take over them is the networks' part, and
-the same for every table that keeps the laws.
+Laws take a topology and a number of ranks and return what is wrong, or None.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ Law = Callable[[Block, int], str | None]
 
 
 def every_route_arrives(block: Block, n: int) -> str | None:
-    """Links join existing devices and occur once; routes follow them without circles."""
+    """Links join devices and occur once; routes follow them without circles."""
     try:
         table_of(block, n)
     except TopologyError as error:
@@ -36,7 +34,7 @@ def every_route_arrives(block: Block, n: int) -> str | None:
 
 
 def no_device_is_a_dead_end(block: Block, n: int) -> str | None:
-    """Every device has links to it and links from it, and is on the way to and from every rank."""
+    """Every device is on a way to and from every rank."""
     table = _table(block, n)
     if table is None:
         return None
@@ -73,7 +71,7 @@ def _reached(ways: dict[int, list[int]]) -> set[int]:
 
 
 def the_same_is_said_twice(block: Block, n: int) -> str | None:
-    """Links and routes depend on nothing but the number of ranks."""
+    """Links and routes depend on the number of ranks alone."""
     first, second = _table(block, n), _table(block, n)
     if first is None or second is None or first == second:
         return None
@@ -93,7 +91,7 @@ def there_and_back_are_as_far_if_it_says_so(block: Block, n: int) -> str | None:
 
 
 def the_native_form_is_the_same_network(block: Block, n: int) -> str | None:
-    """The core's own form that it names has its links and its routes."""
+    """The core's form that it names has the same links and routes."""
     table = _table(block, n)
     if table is None or block.native is None:
         return None
@@ -134,7 +132,7 @@ def violations(block: Block) -> Iterator[str]:
 
 
 def summary(block: Block) -> str:
-    """Return over which sizes the laws hold, and figures of the largest."""
+    """Return the sizes checked, and figures of the largest."""
     sizes = supported_sizes(block)
     return (
         f"every law holds over {', '.join(map(str, sizes))} ranks\n"

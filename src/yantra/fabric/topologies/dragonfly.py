@@ -2,8 +2,7 @@
 
 At most three hops between routers at any scale with few long links, at the price of one link that
 all messages between two groups share. It is balanced: a router has h ranks and at most h long
-links, a group 2 h routers, and there are at most 2 h h + 1 groups. Messages take the one link
-between their groups (minimal routing). `dragonfly2` has h = 2.
+links, a group 2 h routers, and there are at most 2 h h + 1 groups. `dragonfly2` has h = 2.
 
 Source: Kim, Dally, Scott and Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA
 2008; which router has which long link (relative arrangement): Hastings et al., "Comparing global
@@ -22,7 +21,7 @@ from yantra.fabric.topologies.topology import Block, Link
 
 
 class Dragonfly(Block):
-    """Router r is device n + r and has the ranks from r * h on; without a number h is the least."""
+    """Router r is device n + r, with ranks from r * h on; h defaults to the least."""
 
     symmetric = True
     number_means = "ranks per router"

@@ -1,4 +1,4 @@
-"""Pieces of geometry that several topologies share."""
+"""Geometry that topologies share."""
 
 from __future__ import annotations
 
@@ -19,12 +19,11 @@ def both_ways(pairs: Iterable[Link]) -> Iterator[Link]:
 
 
 def around(n: int, at: int, to: int) -> int:
-    """Return the next position on the shorter way around a ring of n, upwards if both are equal."""
+    """Return the next position the shorter way around a ring, upwards if equal."""
     upwards = (to - at) % n
     return (at - 1 if n - upwards < upwards else at + 1) % n
 
 
 @cache
 def near_square(n: int) -> int:
-    """Return the largest divisor of n that is at most its square root."""
     return next(divisor for divisor in range(isqrt(n), 0, -1) if n % divisor == 0)

@@ -1,6 +1,4 @@
-"""The table of a topology's links, and which one a message takes where. It takes time and memory in
-proportion to devices x ranks.
-"""
+"""A topology's links, and the one a message takes where. Time and memory are devices x ranks."""
 
 from __future__ import annotations
 
@@ -16,12 +14,11 @@ Step = Callable[[int, int], int | None]
 """Where a message at a device goes next to reach a rank; None if it cannot."""
 
 
-class TopologyError(Exception):
-    """What is wrong with a topology, in words."""
+class TopologyError(Exception): ...
 
 
 class Table(NamedTuple):
-    """`next_link[device * ranks + to]` is a number of `links`, or NONE where no route passes."""
+    """`next_link[device * ranks + to]` indexes `links`, or is NONE."""
 
     ranks: int
     devices: int
@@ -29,7 +26,6 @@ class Table(NamedTuple):
     next_link: array[int]
 
     def route(self, start: int, to: int) -> list[int]:
-        """Return the devices a message passes, from `start` to `to`."""
         devices = [start]
         while devices[-1] != to:
             devices.append(self.links[self.next_link[devices[-1] * self.ranks + to]][1])
@@ -40,7 +36,6 @@ class Table(NamedTuple):
 
 
 def table_of(block: Block, n: int) -> Table:
-    """Return the table of a topology over n ranks; raise TopologyError if it is not one."""
     devices, links = _links_of(block, n)
     number = {link: index for index, link in enumerate(links)}
     table = Table(n, devices, links, array("I", [NONE]) * (devices * n))
@@ -108,7 +103,7 @@ def _lay(table: Table, number: dict[Link, int], step: Step, start: int, to: int)
 
 
 def shortest_ways(n: int, devices: int, links: Sequence[Link]) -> Step:
-    """Return the steps of shortest ways by hops; of several next devices the lowest."""
+    """Return steps of shortest ways by hops; ties go to the lowest device."""
     neighbours: list[list[int]] = [[] for _ in range(devices)]
     for source, target in sorted(links):
         neighbours[source].append(target)

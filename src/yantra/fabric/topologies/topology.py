@@ -1,6 +1,6 @@
-"""What a topology is: the switches, links and routes of one dimension.
+"""A topology: switches, links and routes of a dimension.
 
-Devices are numbers: 0..n-1 are the ranks, those from n on are switches.
+Devices 0..n-1 are ranks, then switches.
 """
 
 from __future__ import annotations
@@ -18,10 +18,8 @@ Link = tuple[int, int]
 class Block(ABC):
     """One way to link n ranks.
 
-    `native` names the form the core knows by heart, which must be the same network; without one
-    the core looks links and routes up in a table. `symmetric` claims that there are as many hops
-    from a to b as from b to a. `number_means` says what the number behind a name counts
-    (`two_level_tree4`: 4 ranks per leaf); empty for a topology that takes none.
+    `native` is an equal form of the core, else it uses a table. `symmetric` claims equal hops both
+    ways. `number_means`: what a name's number counts (`two_level_tree4`: ranks per leaf), or "".
     """
 
     native: ClassVar[Literal["ring", "fully_connected", "switch"] | None] = None
@@ -36,7 +34,7 @@ class Block(ABC):
         """The number behind the name; None without."""
 
     def supports(self, n: int) -> str | None:
-        """Return None, or what it needs that n ranks are not: "needs ..., got ..."."""
+        """Return None, or "needs ..., got ..."."""
         return f"needs at least 2 ranks, got {n}" if n < 2 else None
 
     def switches(self, n: int) -> int:
@@ -48,8 +46,8 @@ class Block(ABC):
         """Return every directed link once."""
 
     def next_device(self, n: int, at: int, to: int) -> int | None:
-        """Return where a message at device `at` to rank `to` goes next.
+        """Return the next device of a message at `at` to rank `to`,
 
-        None leaves it to the shortest way by hops; of several, to the lowest next device.
+        None for the fewest hops, lowest device first.
         """
         return None

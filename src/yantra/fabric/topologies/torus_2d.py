@@ -1,8 +1,7 @@
 """Torus of two dimensions as one block: rows and columns that are rings, as near to square as n is.
 
-For collectives that treat the ranks as one group although the machine is a torus; a network of two
-`ring` dimensions is the same machine with collectives that go dimension by dimension. Messages go
-along their row first, then along the column, each the shorter way round (dimension order).
+Messages go along their row first, then along the column, each the shorter way round (dimension
+order).
 
 Source: Dally and Seitz, "Deadlock-free message routing in multiprocessor interconnection networks",
 IEEE Transactions on Computers C-36 (1987).
@@ -17,7 +16,7 @@ from yantra.fabric.topologies.topology import Block, Link
 
 
 class Torus2D(Block):
-    """Rank = row * columns + column; the number of rows is the divisor of n next below its root."""
+    """Rank = row * columns + column; rows are n's divisor next below its root."""
 
     symmetric = True
 

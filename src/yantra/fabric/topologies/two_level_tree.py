@@ -20,9 +20,9 @@ from yantra.fabric.topologies.topology import Block, Link
 
 
 class TwoLevelTree(Block):
-    """Leaf l has the ranks from l * `number` on; leaves come before spines.
+    """Leaf l has ranks from l * `number` on; leaves precede spines.
 
-    Without a number a leaf has the divisor of n next below its root.
+    By default a leaf has n's divisor next below its root.
     """
 
     symmetric = True

@@ -3,15 +3,13 @@
 A layer's pass has its sizes beside its time:
 
 | form | columns of a pass (forward, input gradient, weight gradient) | columns in all |
-|---|---|---|
-| products | time, memory, M, K, N, communication, bytes | 24 |
-| operations | operations, bytes moved, time, communication, bytes | 18 |
-| operations of a layer | the first two with the forward pass alone | 14 |
+|---|---|---| | products | time, memory, M, K, N, communication, bytes | 24 | | operations |
+operations, bytes moved, time, communication, bytes | 18 | | operations of a layer | the first two
+with the forward pass alone | 14 |
 
 The name and a reserved column come first, the update time last. A roofline replaces the recorded
 times: a product takes 2 M K N / peak, operations take operations / min(bandwidth x intensity,
-peak). Operations and bytes of the forward pass alone, or beside zeros, are the whole layer's, and
-each pass takes a third. Times are cut to whole ns, after COMET's 32-bit float.
+peak).
 
 Source: facts of the artifact dkadiyala3/comet-astrasim (commits f8c7e15, 519f0d5) and its logs;
 Kadiyala et al., arXiv 2211.16648.

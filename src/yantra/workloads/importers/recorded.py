@@ -1,46 +1,78 @@
-"""The recording of one rank as the template of all; only for jobs that communicate among
-all ranks.
-"""
+"""The recording of one rank as the template of all: groups repeat over the ranks."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import structs
 
+from yantra.base.errors import TraceError
 from yantra.chakra import Trace
+from yantra.tracing.host_time import of_trace
+from yantra.tracing.pytorch.communicators import ALL, Communicators
 from yantra.tracing.pytorch.convert import ConvertOptions, ConvertReport, convert_job
 from yantra.tracing.pytorch.sources import Recordings, naming_files
-from yantra.workloads.importers.imported import make_grid, make_workload
-from yantra.workloads.templates import Workload
+from yantra.tracing.sources import are_profiles
+from yantra.tracing.sources.linked_job import LinkedJob, is_one
+from yantra.workloads.importers.imported import VIEW
+from yantra.workloads.templates import RankClass, Workload
+from yantra.workloads.templates.grid import Grid, Group
 
 
-def one_for_all(path: str, options: ConvertOptions) -> tuple[Workload, ConvertReport]:
-    """The workload of `options.replicate` ranks, 0 for as many as recorded, and the report.
+def one_for_all(
+    paths: Sequence[str], options: ConvertOptions, host_time: float = 1.0
+) -> tuple[Workload, ConvertReport]:
+    """`paths` are one rank's: a trace, a pair, or the profile of another profiler with one device.
 
-    `path` is one rank's trace: linked, host only or device only. Raises TraceError, and
-    UnsupportedError unless all ranks communicate with all.
+    Host work takes `host_time` times what was recorded. Raises TraceError, and UnsupportedError for
+    messages that other ranks cannot have alike.
     """
-    recordings = Recordings([path])
+    recordings = _sources(paths)
     content: list[bytes] = []
-    with naming_files(recordings.by_rank):
+    with naming_files({} if isinstance(recordings, LinkedJob) else recordings.by_rank):
         job = convert_job(
             recordings.sources(),
             lambda rank, pieces: content.extend(pieces),
             structs.replace(options, template=True),
         )
-    workload = make_workload(
-        make_grid(("rank", len(job.communicators.world))),
-        {},
-        [_over_all_ranks(Trace.from_bytes(b"".join(content)))],
-        None,
-        {"recorded": path},
-        job.report.remarks,
+    grid, groups = _groups(job.communicators)
+    workload = Workload(
+        grids=[grid],
+        groups=groups,
+        classes=[RankClass(grid.name, {}, "rank")],
+        templates={"rank": of_trace(Trace.from_bytes(b"".join(content)), host_time)},
+        sections={"about": {"recorded": paths[-1]}, "notes": list(job.report.remarks)},
     )
     job.report.problems[:0] = recordings.problems()
     return workload, job.report
 
 
-def _over_all_ranks(trace: Trace) -> Trace:
-    nodes = list(trace)
-    for node in nodes:
-        node.attributes = [one for one in node.attributes if one.name != "pg_name"]
-    return Trace(nodes, trace.metadata)
+def _sources(paths: Sequence[str]) -> LinkedJob | Recordings:
+    if not are_profiles(paths):
+        return Recordings(paths)
+    if not all(is_one(path) for path in paths):
+        raise TraceError(
+            f"{paths[0]}: has no launches, so no rank of it can stand for others; convert it to "
+            "one trace a rank instead, without --replicate"
+        )
+    job = LinkedJob(paths)
+    if job.size > 1:
+        raise TraceError(
+            f"{paths[0]}: holds {job.size} ranks, and one stands for all; convert it to one trace "
+            "a rank instead, without --replicate"
+        )
+    return job
+
+
+def _groups(communicators: Communicators) -> tuple[Grid, dict[str, Group]]:
+    world = len(communicators.world)
+    views: dict[str, tuple[tuple[str, int], ...]] = {VIEW: ((ALL, world),)}
+    groups = {}
+    for id, ranks in communicators.members.items():
+        if len(ranks) < 2:
+            continue
+        name, stride = f"group{id}", ranks[1] - ranks[0]
+        beyond = world // (stride * len(ranks))
+        views[name] = ((f"{name}.in", stride), (name, len(ranks)), (f"{name}.out", beyond))
+        groups[name] = Group(name, (name,))
+    return Grid("train", 0, views), groups

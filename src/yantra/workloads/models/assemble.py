@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from yantra.workloads.models.blocks import MLA, MLP, Attention, Block, Embedding, Head, Layer, MoE
+from yantra.workloads.models.blocks.more_tokens import MoreTokens
 from yantra.workloads.models.blocks.parallel_layer import ParallelLayer
 from yantra.workloads.models.blocks.sandwich_layer import SandwichLayer
 from yantra.workloads.models.model import Model
@@ -13,35 +14,49 @@ _LAYERS: dict[str, type[Layer] | type[ParallelLayer] | type[SandwichLayer]] = {
     "parallel": ParallelLayer,
     "sandwich": SandwichLayer,
 }
+_MORE_TOKENS = "multi-token-prediction"
 _NORMS = {"RMSNorm": "rms", "LayerNorm": "layer"}
 
 
 def model_of(described: Transformer | Model) -> Model:
-    """The model of a transformer's sizes; a model is returned as it is."""
     if isinstance(described, Model):
         return described
     t = described
     norm = _NORMS[t.normalization]
+    layers = tuple(
+        _LAYERS[t.residual](
+            hidden=t.hidden_size, attention=_attention(t, at), mlp=_mlp(t, at), norm=norm
+        )
+        for at in range(t.num_layers)
+    )
+    tied = t.tie_word_embeddings or t.mtp_num_layers > 0
+    embedding = Embedding(
+        vocab=t.vocab_size, hidden=t.hidden_size, positions=t.max_position_embeddings, tied=tied
+    )
+    head = Head(vocab=t.vocab_size, hidden=t.hidden_size, norm=norm, tied=t.tie_word_embeddings)
+    tail: Block = head
+    if t.mtp_num_layers:
+        tail = MoreTokens(
+            head=head,
+            layer=layers[-1],
+            embedding=embedding.replace(positions=0),
+            modules=t.mtp_num_layers,
+            norm=norm,
+        )
     return Model(
         name=t.name,
         hidden=t.hidden_size,
-        front=Embedding(
-            vocab=t.vocab_size,
-            hidden=t.hidden_size,
-            positions=t.max_position_embeddings,
-            tied=t.tie_word_embeddings,
-        ),
-        layers=tuple(
-            _LAYERS[t.residual](
-                hidden=t.hidden_size, attention=_attention(t, at), mlp=_mlp(t, at), norm=norm
-            )
-            for at in range(t.num_layers)
-        ),
-        tail=Head(vocab=t.vocab_size, hidden=t.hidden_size, norm=norm, tied=t.tie_word_embeddings),
+        front=embedding,
+        layers=layers,
+        tail=tail,
         sequence=t.seq_length,
         source=t.source,
-        notes=t.notes,
+        notes=_notes(t),
     )
+
+
+def _notes(t: Transformer) -> tuple[str, ...]:
+    return tuple(one for one in t.notes if not (t.mtp_num_layers and _MORE_TOKENS in one))
 
 
 def _attention(t: Transformer, layer: int) -> Block:

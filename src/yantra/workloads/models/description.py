@@ -30,6 +30,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "moe_shared_expert_intermediate_size": ("shared_expert_intermediate_size",),
     "moe_router_num_groups": ("n_group",),
     "moe_router_group_topk": ("topk_group",),
+    "mtp_num_layers": ("num_nextn_predict_layers",),
     "qk_head_dim": ("qk_nope_head_dim",),
     "qk_pos_emb_head_dim": ("qk_rope_head_dim",),
 }
@@ -43,7 +44,6 @@ _NORMS = {"rms": "RMSNorm", "rmsnorm": "RMSNorm", "layer": "LayerNorm", "layerno
 
 
 def load(path: str | PathLike[str]) -> Transformer:
-    """The transformer of a YAML or JSON file, named like the file unless it gives a name."""
     tree = parse_yaml(read_text(path), str(path))
     if not isinstance(tree, dict):
         raise ConfigError(str(path), expected_got("sizes by name, such as num_layers: 32", tree))
@@ -51,10 +51,7 @@ def load(path: str | PathLike[str]) -> Transformer:
 
 
 def transformer(sizes: Mapping[str, Any], where: str, name: str) -> Transformer:
-    """The transformer of `sizes`; `where` names them in messages.
-
-    Raises ConfigError for a name that is unknown or given twice, and for an impossible size.
-    """
+    """Raises ConfigError for a name that is unknown or given twice, and for an impossible size."""
     fields, spelling = _fields(sizes, where)
     about = {"name": name, "source": where} | _patterns(fields, spelling, where)
     missing = [field for field in Transformer.field_names if _is_missing(field, about)]
@@ -68,7 +65,6 @@ def transformer(sizes: Mapping[str, Any], where: str, name: str) -> Transformer:
 
 
 def _patterns(fields: Mapping[str, Any], spelling: Mapping[str, str], where: str) -> dict[str, Any]:
-    """Megatron-LM: every n-th layer has no window (counted from 1), or experts (counted from 0)."""
     layers = fields.get("num_layers")
     found = dict(fields)
     for field, kinds in _EVERY.items():

@@ -1,7 +1,4 @@
-"""A model as its blocks, its weights and its costs.
-
-Counts come from the operator graph, built whole on one rank; there is no second formula.
-"""
+"""A model as its blocks, its weights and its costs."""
 
 from __future__ import annotations
 
@@ -79,10 +76,7 @@ class Model(Record):
         )
 
     def kv_bytes_per_token(self, dtype: str = "bf16") -> int:
-        """Bytes that one token leaves in the cache, over all layers.
-
-        Layers with a window keep only the last tokens: see `infer`.
-        """
+        """Bytes that one token leaves in the cache, over all layers."""
         return self._kept(dtype, per_sequence=False)
 
     def state_bytes_per_sequence(self) -> int:

@@ -1,8 +1,4 @@
-"""What to say where a job's number has more than the core's 63 bits.
-
-At fault is the model if its weights alone, in training, have more bytes; else its tokens. Asked
-only after a number did not fit, so jobs that fit pay nothing.
-"""
+"""What to say where a job's number has more than the core's 63 bits."""
 
 from __future__ import annotations
 
@@ -17,7 +13,6 @@ MOST_PARAMETERS = 2**63 // _STATE_BYTES
 
 
 def too_large(model: Any, where: str, problem: str) -> ConfigError:
-    """The error of a model that is too large, else that of `where` and `problem`."""
     if isinstance(model, Model):
         parameters = model.parameters()
         if parameters > MOST_PARAMETERS:

@@ -38,9 +38,9 @@ _OF_LATENT = ("q_lora_rank", "qk_head_dim", "qk_pos_emb_head_dim", "v_head_dim")
 
 
 class Transformer(Record):
-    """A causal language model; sizes are whole numbers of elements, 0 where it has none.
+    """A causal language model; sizes are in elements, 0 where it has none.
 
-    Raises ConfigError, naming model and field, for an impossible size.
+    Raises ConfigError for an impossible size.
     """
 
     name: str
@@ -113,6 +113,8 @@ class Transformer(Record):
     """qk_rope_head_dim."""
     v_head_dim: int = 0
     """Of latent attention; 0 without."""
+    mtp_num_layers: int = 0
+    """num_nextn_predict_layers: layers that predict further tokens, in training alone."""
     notes: tuple[str, ...] = ()
     """What was left out, or what a source says differently."""
 
@@ -135,6 +137,7 @@ class Transformer(Record):
             if kind == "int":
                 self._within(field, 1 if field in _REQUIRED else 0, LARGEST)
         self._within("num_layers", 1, MOST_LAYERS)
+        self._within("mtp_num_layers", 0, MOST_LAYERS)
         state = self.__dict__
         state["num_query_groups"] = self.num_query_groups or self.num_attention_heads
         if not self.kv_channels and not self.multi_latent_attention:

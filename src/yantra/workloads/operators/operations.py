@@ -1,8 +1,6 @@
 """What one rank does for one micro-batch: between the operator graph and the step.
 
 Sizes are one rank's, in whole bytes, elements and operations (a multiply-accumulate is two).
-Trade-off: an operation is one flat tuple for all kinds; a large model's stage has a few thousand,
-only read.
 """
 
 from __future__ import annotations
@@ -18,8 +16,7 @@ Domain = Literal["dense", "expert", "table"]
 class Operation(NamedTuple):
     """One computation, collective (`collective`), send or receive (`peer`).
 
-    `after` are positions in the pass whose results it needs. `unit` is its part of the model
-    (`embedding`, `layers.3`, `head`), which is sharded, prefetched and reduced together.
+    `after` are positions in the pass whose results it needs.
     """
 
     name: str
@@ -57,7 +54,6 @@ class Operation(NamedTuple):
     """Bytes of saved activations not needed after this."""
 
     def called(self, name: str, unit: str) -> Operation:
-        """The same with another name and unit; faster than `_replace`."""
         return _make(Operation, (name, self.kind, self.phase, unit, *self[_BEHIND_UNIT:]))
 
     def placed(self, phase: Phase, after: tuple[int, ...]) -> Operation:
@@ -98,13 +94,13 @@ class Weight(NamedTuple):
     """Not trained: no gradient, no optimizer state."""
     packs: bool = False
     """Formats with block scales pack it: products, except the head's and a router's."""
+    shape: int = 0
+    """Elements of one gradient, where a trained product makes it."""
 
 
 class Pass(NamedTuple):
-    """Operations in the order in which the rank issues them.
-
-    `entries` are positions that use the previous stage's tensor, `exit` the one whose result goes
-    on; None where the pass ends here.
+    """`entries` are positions that use the previous stage's tensor, `exit` the one whose result
+    goes on; None where the pass ends here.
     """
 
     operations: tuple[Operation, ...]
@@ -113,10 +109,8 @@ class Pass(NamedTuple):
 
 
 class StageWork(NamedTuple):
-    """One chunk of layers on one rank, for one micro-batch.
-
-    `input_bytes` and `output_bytes` cross to the neighbouring stages (their gradients back), 0 at
-    the ends.
+    """`input_bytes` and `output_bytes` cross to the neighbouring stages (their gradients back), 0
+    at the ends.
     """
 
     forward: Pass
@@ -124,3 +118,5 @@ class StageWork(NamedTuple):
     weights: tuple[Weight, ...]
     input_bytes: int = 0
     output_bytes: int = 0
+    waits: tuple[tuple[str, int], ...] = ()
+    """Units, with the bytes saved for their gradients that wait in the host's memory."""

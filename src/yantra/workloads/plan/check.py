@@ -14,8 +14,10 @@ from typing import Any, NamedTuple
 
 from yantra.base.errors import ConfigError
 from yantra.base.records import Record
+from yantra.workloads.operators.offloaded import offloaded_of
 from yantra.workloads.plan.limits import limits_of
 from yantra.workloads.plan.plan import Plan
+from yantra.workloads.plan.precision import SCALINGS, TRANSPOSED
 from yantra.workloads.plan.split import Unfit, is_given, shares
 from yantra.workloads.plan.words import called, difference
 from yantra.workloads.schedules.limits import counted
@@ -91,6 +93,8 @@ def _facts(model: Any) -> Facts:
 
 
 MOST_PASSES = 1 << 20
+_USUAL = Plan()
+_ALTERNATING = ("1f1b", "interleaved", "interleaved-rounds")
 _MOST_KEPT = 16
 _kept: dict[int, tuple[Any, Facts]] = {}
 _LATENTS = ("q_lora", "kv_lora", "qk_rope")
@@ -158,6 +162,11 @@ def problems(plan: Plan, facts: Facts, sequence: int) -> Iterator[Broken]:
     for field, reason in facts.limits:
         if getattr(plan, field) > 1 or getattr(plan, field) is True:
             yield Broken(field, reason)
+        elif (
+            field == "sequence_parallel" and plan.messages == "scattered" and plan.tp * plan.pp > 1
+        ):
+            yield Broken("messages", f"scattered splits a stage's last layer so: {reason}")
+    yield from _modules(plan, facts)
     yield from _tensor(plan, facts)
     yield from _sequence(plan, facts, sequence)
     yield from _context(plan, facts)
@@ -168,6 +177,9 @@ def problems(plan: Plan, facts: Facts, sequence: int) -> Iterator[Broken]:
 def plan_problems(plan: Plan) -> Iterator[Broken]:
     if plan.sequence_parallel and plan.tp == 1:
         yield Broken("sequence_parallel", "runs over the tp ranks, and tp is 1")
+    if plan.overlap_products and not plan.sequence_parallel:
+        reason = "nothing is gathered before products without sequence_parallel"
+        yield Broken("overlap_products", reason if plan.tp > 1 else "needs tp above 1")
     share = plan.micro_batch * plan.dp
     if plan.global_batch % share:
         product = f"micro-batch x dp = {plan.micro_batch} x {plan.dp} = {share}"
@@ -186,6 +198,10 @@ def plan_problems(plan: Plan) -> Iterator[Broken]:
     yield from _folding(plan)
     yield from _sharding(plan)
     yield from _recompute(plan)
+    yield from _offload(plan)
+    yield from _hidden_experts(plan)
+    yield from _exposed_gradients(plan)
+    yield from _precision(plan)
     yield from _order(plan)
     if plan.lora_rank is None and plan.lora_targets != type(plan)().lora_targets:
         yield Broken("lora_targets", "adapts nothing without lora_rank; give one, such as 8")
@@ -223,9 +239,84 @@ def _sharding(plan: Plan) -> Iterator[Broken]:
             yield Broken("prefetch", f"nothing is gathered ahead with zero = {plan.zero}; give 3")
 
 
+def _exposed_gradients(plan: Plan) -> Iterator[Broken]:
+    if plan.exposed_gradients and not plan.overlap_gradients:
+        yield Broken("exposed_gradients", "all is exposed without overlap_gradients")
+    elif plan.exposed_gradients and plan.zero > 1:
+        reason = f"shards of gradients are reduced in every pass with zero = {plan.zero}"
+        yield Broken("exposed_gradients", f"{reason}; give zero 0 or 1")
+
+
 def _recompute(plan: Plan) -> Iterator[Broken]:
     if plan.recompute == "operators" and not plan.flash_attention:
         yield Broken("flash_attention", "recompute = operators keeps what it gives; switch it on")
+    if plan.recompute_modules != _USUAL.recompute_modules and plan.recompute != "selective":
+        reason = f"are of selective recomputation, and recompute is {plan.recompute}"
+        yield Broken("recompute_modules", reason)
+    if plan.recompute != "full":
+        for field in ("recompute_layers", "recompute_method"):
+            if getattr(plan, field) != getattr(_USUAL, field):
+                reason = f"is of full recomputation, and recompute is {plan.recompute}"
+                yield Broken(field, reason)
+    elif plan.recompute_method == "block" and plan.recompute_layers is None:
+        yield Broken("recompute_layers", "block needs the number of layers; give one")
+
+
+def _offload(plan: Plan) -> Iterator[Broken]:
+    modules = offloaded_of(plan.offload_modules)
+    if plan.offload_layers is not None and not (plan.offload_activations or modules):
+        yield Broken("offload_layers", "nothing waits without offload_activations; switch it on")
+    if modules and plan.offload_activations:
+        yield Broken("offload_modules", "all wait with offload_activations; leave out one")
+    if modules and plan.recompute == "full" and plan.recompute_method == "uniform":
+        yield Broken("offload_modules", "full recomputation keeps layers' inputs alone")
+    if "attn_proj" in modules and "core_attn" not in modules:
+        reason = "core_attn needs what attn_proj saves, so that it stays; name both"
+        yield Broken("offload_modules", reason)
+
+
+def _hidden_experts(plan: Plan) -> Iterator[Broken]:
+    if plan.overlap_experts == "none":
+        if plan.exposed_experts:
+            yield Broken("exposed_experts", "hides nothing with overlap_experts = none; give 1f1b")
+        return
+    if plan.ep == 1:
+        yield Broken("overlap_experts", "experts exchange no messages with ep = 1")
+    if plan.schedule not in _ALTERNATING:
+        known = ", ".join(_ALTERNATING)
+        reason = f"pairs passes of the schedules {known}; {plan.schedule} orders them itself"
+        yield Broken("overlap_experts", reason)
+    if plan.micro_batches == 1:
+        yield Broken("overlap_experts", "hides behind other micro-batches, and the step has one")
+
+
+def _modules(plan: Plan, facts: Facts) -> Iterator[Broken]:
+    for module in plan.recompute_modules.split(","):
+        lacks = "experts" if module in ("moe", "moe_act", "shared_experts") else "latent attention"
+        if (lacks == "experts" and not facts.experts) or (
+            module == "mla_up_proj" and not facts.latents
+        ):
+            yield Broken("recompute_modules", f"{facts.name} has no {lacks} ({module})")
+
+
+def _precision(plan: Plan) -> Iterator[Broken]:
+    known = SCALINGS.get(plan.dtype, ("none",))
+    if plan.scaling not in known:
+        of = f"products in {plan.dtype} are not scaled {plan.scaling}; {plan.dtype} has"
+        yield Broken("scaling", f"{of} {', '.join(known)}")
+    if plan.narrow_weights and plan.scaling == "none":
+        yield Broken("narrow_weights", f"products in {plan.dtype} have no narrow weights")
+    if plan.transposed_weights and plan.scaling not in TRANSPOSED:
+        yield Broken("transposed_weights", f"is for {' and '.join(TRANSPOSED)} scaling alone")
+    gathers = plan.scaling == "mxfp8" and plan.narrow_weights and plan.zero in (1, 2)
+    if not (plan.reuse_gradients or gathers):
+        yield Broken("reuse_gradients", "no narrow mxfp8 weights are gathered with zero 1 or 2")
+    if plan.optimizer != "adam" and plan.exp_avg_sq_dtype != "fp32":
+        yield Broken("exp_avg_sq_dtype", f"{plan.optimizer} has no second moment")
+    if plan.offload_fraction < 1 and not plan.offload_optimizer:
+        yield Broken("offload_fraction", "offloads nothing without offload_optimizer; switch it on")
+    if plan.dtype == "fp32" and plan.master_dtype != "fp32":
+        yield Broken("master_dtype", "fp32 weights have no other copy")
 
 
 def _order(plan: Plan) -> Iterator[Broken]:

@@ -15,7 +15,6 @@ _TOKENS = 128
 
 
 def limits_of(model: Any, splits: int) -> tuple[tuple[str, str], ...]:
-    """Heads and widths are multiples of all factors of `splits`; tp is tried with the smallest."""
     tp = next((ways for ways in range(2, splits + 1) if splits % ways == 0), 2)
     tries: dict[str, tuple[dict[str, int], bool]] = {
         "tp": ({"tp": tp}, False),

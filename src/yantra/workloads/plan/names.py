@@ -51,6 +51,7 @@ _DTYPES = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16", "half": "fp
     short: short for short in ("fp32", "bf16", "fp16")
 }
 _MEGATRON, _DEEPSPEED, _HF = "Megatron-LM", "DeepSpeed", "Hugging Face"
+_NEMO = "NeMo"
 _TITAN, _VLLM, _STG, _AICB = "TorchTitan", "vLLM", "STG", "AICB"
 
 ALIASES: tuple[Alias, ...] = (
@@ -89,6 +90,8 @@ ALIASES: tuple[Alias, ...] = (
     Alias("pipeline_parallel_schedule", "schedule", _TITAN),
     Alias("selective_ac_option", "recompute", _TITAN, {"op": "operators"}),
     Alias("recompute_granularity", "recompute", _MEGATRON),
+    Alias("recompute_num_layers", "recompute_layers", _MEGATRON),
+    Alias("moe_layer_recompute", "recompute_modules", _MEGATRON, _switch("moe")),
     Alias("recompute_activations", "recompute", _MEGATRON, _switch("selective")),
     Alias("gradient_checkpointing", "recompute", _HF, _switch("full", "none")),
     Alias("activation_recompute", "recompute", _STG, _switch("full", "none")),
@@ -97,16 +100,39 @@ ALIASES: tuple[Alias, ...] = (
     Alias("fp8_format", "dtype", _MEGATRON, {"e4m3": "fp8", "hybrid": "fp8"}),
     Alias("fp4_format", "dtype", _MEGATRON, {"e2m1": "fp4"}),
     Alias("torch_dtype", "dtype", _HF, _DTYPES),
+    Alias("fp8_recipe", "scaling", _MEGATRON),
+    Alias("fp4_recipe", "scaling", _MEGATRON),
+    Alias("fp8_param_gather", "narrow_weights", _MEGATRON),
+    Alias("fp8_param", "narrow_weights", _MEGATRON),
+    Alias("fp8_params", "narrow_weights", _NEMO),
+    Alias("fp4_param_gather", "narrow_weights", _MEGATRON),
+    Alias("fp4_param", "narrow_weights", _MEGATRON),
+    Alias("reuse_grad_buf_for_mxfp8_param_ag", "reuse_gradients", _MEGATRON),
+    Alias("use_precision_aware_optimizer", "master_dtype", _MEGATRON, _switch("remainder")),
+    Alias("store_param_remainders", "master_dtype", _MEGATRON, _switch("remainder", "fp32")),
+    Alias("main_params_dtype", "master_dtype", _MEGATRON, _DTYPES),
+    Alias("main_grads_dtype", "gradient_dtype", _MEGATRON, _DTYPES),
+    Alias("optimizer_offload_fraction", "offload_fraction", _MEGATRON),
     Alias("grad_reduce_in_bf16", "gradient_dtype", _MEGATRON, _switch("bf16")),
     Alias("accumulate_allreduce_grads_in_fp32", "gradient_dtype", _MEGATRON, _switch("fp32")),
     Alias("overlap_grad_reduce", "overlap_gradients", _MEGATRON),
     Alias("overlap_param_gather", "overlap_parameters", _MEGATRON),
     Alias("overlap_p2p_communication", "overlap_p2p", _MEGATRON),
     Alias("async_tensor_model_parallel_allreduce", "overlap_tensor", _MEGATRON),
+    Alias("tp_comm_overlap", "overlap_products", _MEGATRON),
+    Alias("overlap_moe_expert_parallel_comm", "overlap_experts", _MEGATRON, _switch("1f1b")),
+    Alias(
+        "moe_token_dispatcher_type",
+        "dispatch",
+        _MEGATRON,
+        {"alltoall": "each", "flex": "once", "allgather": None},
+    ),
     Alias("scatter_gather_tensors_in_pipeline", "messages", _MEGATRON, _switch("sliced", "whole")),
     Alias("ddp_bucket_size", "bucket_elements", _MEGATRON),
     Alias("optimizer_cpu_offload", "offload_optimizer", _MEGATRON),
     Alias("cpu_offloading", "offload_activations", _MEGATRON),
+    Alias("cuda_graph_scope", "cuda_graphs", _MEGATRON),
+    Alias("cpu_offloading_num_layers", "offload_layers", _MEGATRON),
     Alias("use_flash_attn", "flash_attention", _MEGATRON),
     Alias("cross_entropy_loss_fusion", "fused_loss", _MEGATRON),
     Alias("account_for_embedding_in_pipeline_split", "embedding_as_layer", _MEGATRON),
@@ -137,6 +163,7 @@ SEQUENCE_NAMES = ("sequence", "seq", "seq_length", "sequence_length", "seq_len",
 """Names of a job's sequence length (tokens): ours, then Megatron-LM, ..., vLLM."""
 
 _REFINED: Mapping[str, tuple[Any, ...]] = {
+    "use_precision_aware_optimizer": ("fp32", "fp16"),
     "use_distributed_optimizer": (2, 3),
     "bf16": ("fp8", "fp4"),
     "fp16": ("fp8", "fp4"),

@@ -1,9 +1,7 @@
 """The possible plan nearest to an impossible one, with as many ranks.
 
 A changed field costs 1 plus the times it doubled or halved; a switch or another schedule 1.5.
-Splits over tp, cp, dp and pp are tried from the cheapest, until one alone costs more than the best
-plan; other groups of fields are chosen separately, as no rule joins two. Trade-off: only likely
-batches and chunks are tried, so an unusual plan may be nearer.
+Trade-off: only likely batches and chunks are tried, so an unusual plan may be nearer.
 """
 
 from __future__ import annotations
@@ -33,11 +31,19 @@ _OFF: Mapping[str, Any] = {
     "stage_layers": None,
     "first_stage_layers": None,
     "last_stage_layers": None,
+    "scaling": None,
+    "narrow_weights": None,
+    "transposed_weights": None,
+    "reuse_gradients": True,
+    "master_dtype": "fp32",
+    "exp_avg_sq_dtype": "fp32",
+    "offload_fraction": 1.0,
+    "offload_modules": "none",
+    "offload_layers": None,
 }
 
 
 def nearest(plan: Plan, facts: Facts, sequence: int) -> Plan | None:
-    """The nearest possible plan, or None if the search finds none."""
     best, best_cost = None, inf
     for tried, (split_cost, sizes) in enumerate(_splits(plan, facts)):
         if split_cost >= best_cost or tried == _MOST_TRIED:
@@ -131,7 +137,6 @@ def _global_batches(plan: Plan, micro_batch: int) -> Iterator[int]:
 
 
 def cost(plan: Plan, other: Plan) -> float:
-    """How far a plan is from another; what both left out costs nothing."""
     was, now = plan.given, other.given
     return sum(
         _change(getattr(plan, field), getattr(other, field))

@@ -18,24 +18,47 @@ from typing import Any, Literal, Self, get_args
 from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
 from yantra.base.records import Record
 from yantra.workloads.operators.adapters import targets_of
+from yantra.workloads.operators.cuda_graphs import scopes_of
+from yantra.workloads.operators.fusions import unfused_of
+from yantra.workloads.operators.graph.modules import modules_of
+from yantra.workloads.operators.names import NONE
+from yantra.workloads.operators.offloaded import offloaded_of
+from yantra.workloads.operators.scalings import Scaling
+from yantra.workloads.plan.precision import (
+    NARROW_WEIGHTS,
+    SCALINGS,
+    TRANSPOSED,
+    MasterDtype,
+    StateDtype,
+)
 from yantra.workloads.schedules.layout import layers_of
 from yantra.workloads.templates.grid import Grid, grid_of
 
 CpKind = Literal["p2p", "all_gather", "a2a"]
 Recompute = Literal["none", "selective", "operators", "full"]
+RecomputeMethod = Literal["uniform", "block"]
 GradientDtype = Literal["fp32", "bf16", "fp16"]
 Dtype = Literal["fp32", "bf16", "fp16", "fp8", "fp8_block", "fp4"]
 Messages = Literal["whole", "sliced", "scattered"]
+OverlapExperts = Literal["none", "1f1b"]
+Dispatch = Literal["once", "each"]
 Axis = Literal["tp", "cp", "ep", "dp", "pp"]
 
 AXES: tuple[Axis, ...] = ("tp", "cp", "ep", "dp", "pp")
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "cp_kind": ("p2p", "all_gather", "a2a"),
     "messages": get_args(Messages),
+    "overlap_experts": get_args(OverlapExperts),
+    "dispatch": get_args(Dispatch),
     "recompute": ("none", "selective", "operators", "full"),
+    "recompute_method": get_args(RecomputeMethod),
     "dtype": get_args(Dtype),
     "gradient_dtype": ("fp32", "bf16", "fp16"),
     "optimizer": ("adam", "sgd"),
+    "scaling": get_args(Scaling),
+    "master_dtype": get_args(MasterDtype),
+    "exp_avg_dtype": get_args(StateDtype),
+    "exp_avg_sq_dtype": get_args(StateDtype),
 }
 SIZES = ("tp", "cp", "pp", "vpp", "ep", "etp", "dp", "micro_batch", "prefetch", "steps")
 OPTIONAL_SIZES = (
@@ -43,6 +66,7 @@ OPTIONAL_SIZES = (
     "global_batch",
     "bucket_elements",
     "lora_rank",
+    "recompute_layers",
     "first_stage_layers",
     "last_stage_layers",
 )
@@ -53,7 +77,11 @@ SWITCHES = (
     "overlap_parameters",
     "overlap_p2p",
     "overlap_tensor",
+    "overlap_products",
     "gather_again",
+    "narrow_weights",
+    "transposed_weights",
+    "reuse_gradients",
     "offload_optimizer",
     "offload_activations",
     "flash_attention",
@@ -62,8 +90,17 @@ SWITCHES = (
     "embedding_as_layer",
     "loss_as_layer",
 )
+SHARES = ("exposed_experts", "exposed_gradients", "offload_fraction")
 DERIVED: Any = None  # left out: derived once from other fields
-_DERIVED = ("sequence_parallel", "global_batch", "schedule")
+_DERIVED = (
+    "sequence_parallel",
+    "global_batch",
+    "schedule",
+    "scaling",
+    "narrow_weights",
+    "transposed_weights",
+    "offload_activations",
+)
 _MEGATRON_BUCKET = 40_000_000
 _MEGATRON_BUCKET_PER_RANK = 1_000_000
 LARGEST = 2**40
@@ -97,20 +134,40 @@ class Plan(Record):
     steps: int = 1
     schedule: str = DERIVED
     recompute: Recompute = "none"
+    recompute_modules: str = "core_attn"
+    recompute_layers: int | None = None
+    recompute_method: RecomputeMethod = "uniform"
     dtype: Dtype = "bf16"
     gradient_dtype: GradientDtype = "fp32"
+    scaling: Scaling = DERIVED
+    narrow_weights: bool = DERIVED
+    transposed_weights: bool = DERIVED
+    reuse_gradients: bool = True
     optimizer: Literal["adam", "sgd"] = "adam"
+    master_dtype: MasterDtype = "fp32"
+    exp_avg_dtype: StateDtype = "fp32"
+    exp_avg_sq_dtype: StateDtype = "fp32"
     order: str = "-".join(AXES)
     overlap_gradients: bool = True
+    exposed_gradients: float = 0.0
     overlap_parameters: bool = True
     overlap_p2p: bool = True
     overlap_tensor: bool = True
+    overlap_products: bool = False
+    overlap_experts: OverlapExperts = "none"
+    exposed_experts: float = 0.0
+    dispatch: Dispatch = "once"
     gather_again: bool = True
     messages: Messages = "whole"
     bucket_elements: int | None = None
     offload_optimizer: bool = False
-    offload_activations: bool = False
+    offload_fraction: float = 1.0
+    offload_activations: bool = DERIVED
+    offload_modules: str = NONE
+    offload_layers: int | None = None
     flash_attention: bool = True
+    cuda_graphs: str = "none"
+    unfused_kernels: str = "none"
     dropout: bool = False
     fused_loss: bool = True
     embedding_as_layer: bool = False
@@ -130,12 +187,25 @@ class Plan(Record):
         _check_values(state)
         if state["stage_layers"] is not None:
             state["stage_layers"] = layers_of(state["stage_layers"])
+        state["cuda_graphs"] = ",".join(scopes_of(state["cuda_graphs"])) or "none"
+        state["unfused_kernels"] = ",".join(unfused_of(state["unfused_kernels"])) or "none"
+        state["recompute_modules"] = ",".join(modules_of(state["recompute_modules"]))
         if state["sequence_parallel"] is None:
             state["sequence_parallel"] = self.tp > 1
         if state["global_batch"] is None:
             state["global_batch"] = self.micro_batch * self.dp
         if state["schedule"] is None:
             state["schedule"] = "interleaved" if self.vpp > 1 else "1f1b"
+        state["offload_modules"] = ",".join(offloaded_of(state["offload_modules"])) or NONE
+        if state["offload_activations"] is None:
+            by_modules = state["offload_modules"] != NONE
+            state["offload_activations"] = self.offload_layers is not None and not by_modules
+        if state["scaling"] is None:
+            state["scaling"] = SCALINGS.get(self.dtype, ("none",))[0]
+        if state["narrow_weights"] is None:
+            state["narrow_weights"] = state["scaling"] in NARROW_WEIGHTS
+        if state["transposed_weights"] is None:
+            state["transposed_weights"] = state["scaling"] in TRANSPOSED
 
     @classmethod
     def of(cls, given: Mapping[str, Any] | None = None, **named: Any) -> Self:
@@ -225,7 +295,7 @@ def _check_values(state: Mapping[str, Any]) -> None:
         if not isinstance(state[name], bool) and not (name in _DERIVED and state[name] is None):
             raise ConfigError(name, expected_got("true or false", state[name]))
     for name, choices in CHOICES.items():
-        if state[name] not in choices:
+        if state[name] not in choices and not (name in _DERIVED and state[name] is None):
             hint = did_you_mean(str(state[name]), choices)
             one = f"one of {', '.join(choices)}"
             raise ConfigError(name, expected_got(one, state[name]) + hint)
@@ -237,6 +307,9 @@ def _check_values(state: Mapping[str, Any]) -> None:
     _check_order(state["order"])
     targets_of(state["lora_targets"])
     skew_of(state["routing"])
+    for name in SHARES:
+        if not (_is_number(state[name]) and 0 <= state[name] <= 1):
+            raise ConfigError(name, expected_got("a share of 0 to 1", state[name]))
     factor = state["capacity_factor"]
     if factor is not None and not (_is_number(factor) and 0 < factor < LARGEST):
         raise ConfigError("capacity_factor", expected_got("a number above 0", factor))

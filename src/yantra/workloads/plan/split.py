@@ -30,10 +30,6 @@ def is_given(plan: Plan) -> bool:
 
 
 def shares(plan: Plan, layers: int, devices: Sequence[int]) -> tuple[int, ...] | Unfit | None:
-    """The layers of each stage as the plan gives them, None where it does not.
-
-    `devices` has each stage's device, in the order of the forward pass.
-    """
     if not is_given(plan):
         return None
     field = "stage_layers" if plan.stage_layers is not None else _end_of(plan)

@@ -1,8 +1,4 @@
-"""The user's names for a plan's fields, and how two plans differ in these words.
-
-What is printed can be typed: names that mean one value (`use_distributed_optimizer`) become the
-field's own; those a field was computed from (`world_size`) get the other plan's number.
-"""
+"""The user's names for a plan's fields, and how two plans differ in these words."""
 
 from __future__ import annotations
 
@@ -12,13 +8,11 @@ from yantra.workloads.plan.plan import Plan
 
 
 def called(plan: Plan, field: str) -> str:
-    """What the user calls a field: the name given, or one in the style of those given."""
     spelling: Mapping[str, str] = plan.spelling
     return spelling[field] if field in spelling else _own(plan, field)
 
 
 def difference(plan: Plan, other: Plan) -> str:
-    """Fields that were left out and follow from others are not named."""
     return " ".join(_differences(plan, other))
 
 

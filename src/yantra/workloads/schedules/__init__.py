@@ -14,10 +14,7 @@ _LIST_ENDINGS = (".yaml", ".yml", ".json")
 
 
 def get(name: Named, where: str | None = None) -> Schedule:
-    """The schedule of a name such as `zb-h1`, a Python file or a list of operations.
-
-    `where` is the field for errors.
-    """
+    """`where` is the field for errors."""
     if isinstance(name, str) and name.endswith(_LIST_ENDINGS):
         from yantra.workloads.schedules.listed import Listed
 

@@ -12,11 +12,6 @@ from yantra.workloads.schedules.split_backward import SplitOrder
 def phases(
     order: SplitOrder, near: int, far: int, *, to_turn: int, passed: int, each: int
 ) -> list[Action]:
-    """The order of a device that is `to_turn` devices before its route's turn.
-
-    Chunk `near`'s micro-batches reach it first, `far`'s last; `passed` devices are before it, each
-    chunk has `each` micro-batches.
-    """
     for _ in range(2 * to_turn):
         order.forward(near)
     for _ in range(passed + 1):

@@ -1,8 +1,4 @@
-"""Proves that an order is a schedule: every pass occurs once, and nothing waits for itself.
-
-Finds the first mistake in any devices' orders: a pass that is missing, twice or misplaced, or a
-circle of devices that wait for each other.
-"""
+"""Proves that an order is a schedule: every pass occurs once, and nothing waits for itself."""
 
 from __future__ import annotations
 
@@ -25,8 +21,6 @@ _KINDS = ("F", "B", "b", "W")
 
 
 class Violation(NamedTuple):
-    """What is wrong, with which device and operation (None: one is missing)."""
-
     device: int
     position: int | None
     problem: str
@@ -37,7 +31,6 @@ class Violation(NamedTuple):
 
 
 def find_violation(orders: Orders, stages: Stages, m: int) -> Violation | None:
-    """The first mistake in the orders of m micro-batches, None if they are a schedule."""
     if len(orders) != stages.devices:
         return Violation(
             len(orders), None, f"expected the orders of {stages.devices} devices, got {len(orders)}"

@@ -1,11 +1,8 @@
 """The laws that every pipeline schedule keeps, and the contract that checks them.
 
-    yantra contract schedule zb-h1
-    yantra contract schedule path/to/my_schedule.py
-    yantra contract schedule path/to/my_list.yaml
-
-A law takes a schedule and supported numbers of devices p, micro-batches m and chunks per device v,
-and returns what is wrong, or None. Quality is no law: the command draws the schedule instead.
+yantra contract schedule zb-h1
+yantra contract schedule path/to/my_schedule.py
+yantra contract schedule path/to/my_list.yaml
 """
 
 from __future__ import annotations
@@ -35,7 +32,6 @@ Law = Callable[[Schedule, int, int, int], str | None]
 
 
 def every_chunk_is_one_stage(schedule: Schedule, p: int, m: int, v: int) -> str | None:
-    """Routes are equally long and pass every chunk of every device once; all have work."""
     stages = schedule.stages(p, v)
     places = [place for route in stages.routes for place in route]
     every = [(device, chunk) for device in range(p) for chunk in range(stages.chunks)]
@@ -49,7 +45,6 @@ def every_chunk_is_one_stage(schedule: Schedule, p: int, m: int, v: int) -> str 
 
 
 def every_pass_occurs_once_and_can_start(schedule: Schedule, p: int, m: int, v: int) -> str | None:
-    """Every device makes F, b and W of every micro-batch once, and no devices wait in a circle."""
     wrong = find_violation(schedule.orders(p, m, v), schedule.stages(p, v), m)
     return str(wrong) if wrong else None
 

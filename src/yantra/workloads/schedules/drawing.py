@@ -1,9 +1,7 @@
 """Draws an execution of a schedule as text: a row per device, time from left to right.
 
 A pass is its letter, micro-batch and chunk (if not 0), as wide as it lasts: `F3--` a forward,
-`B3.1` a backward, `b` and `W` its parts, `F4&B1` an overlapped pair, dots for idle time. Without
-room the chunk goes first, then the micro-batch. What exceeds the width is cut from the middle,
-where a schedule repeats itself.
+`B3.1` a backward, `b` and `W` its parts, `F4&B1` an overlapped pair, dots for idle time.
 """
 
 from __future__ import annotations
@@ -21,11 +19,7 @@ _LEAST_ROOM = 16
 
 
 def draw(execution: Execution, width: int = 100, unit: str = "") -> str:
-    """The drawing, at most `width` columns wide (never less than about 40).
-
-    `unit` is the durations', if any. Rows end with the idle part of the makespan and the most
-    activations (one micro-batch through one chunk) held.
-    """
+    """The drawing, at most `width` columns wide (never less than about 40)."""
     makespan = execution.makespan
     orders = tuple(tuple(span.action for span in spans) for spans in execution.spans)
     digits = len(str(len(orders) - 1))

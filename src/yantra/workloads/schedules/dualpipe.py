@@ -16,11 +16,6 @@ from yantra.workloads.schedules.stages import Stages, mirror
 
 
 class DualPipe(Schedule):
-    """Chunk 0 of device i is stage i of one half, chunk 1 stage p - 1 - i of the other.
-
-    The m micro-batches are those of both directions: the first half enters at device 0.
-    """
-
     def limits(self, p: int, m: int, v: int) -> str | None:
         if p % 2:
             nearest = f"are {p - 1} and {p + 1}" if p > 1 else "is 2"

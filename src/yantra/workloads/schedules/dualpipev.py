@@ -15,8 +15,6 @@ from yantra.workloads.schedules.stages import Stages, v_shape
 
 
 class DualPipeV(Schedule):
-    """Chunk 0 of device i is stage i, chunk 1 is stage 2p - 1 - i."""
-
     vpp = (1, 2)
 
     def limits(self, p: int, m: int, v: int) -> str | None:

@@ -1,9 +1,8 @@
 """When every pass of a schedule starts and ends, given how long passes take.
 
 A device works strictly in order. F waits for F of the stage before; B or b for its own F and the
-next stage's gradient, sent when B or b ends; W for b. Other devices' results add the latency. Whole
-numbers and fractions give exact answers. Trade-off: messages occupy nothing; networks are the
-simulator's part.
+next stage's gradient, sent when B or b ends; W for b. Other devices' results add the latency.
+Trade-off: messages occupy nothing; networks are the simulator's part.
 """
 
 from __future__ import annotations
@@ -90,8 +89,6 @@ class Execution(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What a pass makes; a whole backward pass B makes both b and W."""
-
     kind: Literal["F", "b", "W"]
     device: int
     chunk: int
@@ -174,6 +171,5 @@ def results(device: int, action: Action) -> Iterator[Result]:
 
 
 def describe(result: Result) -> str:
-    """The name of what a pass makes: `b3.1 (input gradient) of device 2`."""
     step = Step(result.kind, result.microbatch, result.chunk)
     return f"{step} ({PARTS[result.kind]}) of device {result.device}"

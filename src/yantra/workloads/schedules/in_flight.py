@@ -26,17 +26,13 @@ def peaks(orders: Orders) -> tuple[int, ...]:
 
 
 def peaks_by_chunk(orders: Orders) -> tuple[tuple[int, ...], ...]:
-    """For each device, the most micro-batches of each chunk that it holds at once.
-
-    Chunks need not peak together: for bytes, use `peak_bytes`.
-    """
+    """For each device, the most micro-batches of each chunk that it holds at once."""
     return tuple(
         tuple(map(max, zip(*held(order, _chunks(order)), strict=True))) for order in orders
     )
 
 
 def peak_bytes(order: Order, bytes_of_chunk: Sequence[int]) -> int:
-    """The most bytes of activations a device holds, given a pass's by chunk."""
     chunks = len(bytes_of_chunk)
     return max(
         (

@@ -16,8 +16,6 @@ PLUGIN_NAME = "interleaved"
 
 
 class Interleaved(Schedule):
-    """Each group of p micro-batches passes a device's chunks in turn."""
-
     vpp = None
 
     def limits(self, p: int, m: int, v: int) -> str | None:

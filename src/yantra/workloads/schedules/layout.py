@@ -4,8 +4,9 @@ A list has a number per stage. A layout has `E` for the embedding, `t` a layer, 
 the loss, `|` between stages, and `*n` repeats what precedes it: `Et*5|(t*8|)*3t*5L`. Commas and
 blanks mean nothing.
 
-Trade-off: the embedding is on the first stage and the head on the last; other layouts, and layers
-of multi-token prediction on their own stages, are refused.
+`m` are layers of multi-token prediction, which come with the head.
+
+Trade-off: the embedding is on the first stage and the head on the last; other layouts are refused.
 
 Source: Megatron-LM, `--pipeline-model-parallel-layout`
 (core/transformer/pipeline_parallel_layer_layout.py).
@@ -24,10 +25,7 @@ _REPEATED = re.compile(r"\(([^()]*)\)\*(\d+)|([^()*])\*(\d+)")
 
 
 def layers_of(value: Any, field: str = "stage_layers") -> tuple[int, ...]:
-    """Layers per stage from numbers, a text of numbers, or Megatron-LM's layout.
-
-    Raises ConfigError.
-    """
+    """Raises ConfigError."""
     if isinstance(value, str):
         if not _NUMBERS.fullmatch(value):
             return _of_layout(value, field)
@@ -42,19 +40,21 @@ def layers_of(value: Any, field: str = "stage_layers") -> tuple[int, ...]:
 def _of_layout(text: str, field: str) -> tuple[int, ...]:
     stages = _unrolled(text, field).split("|")
     for at, stage in enumerate(stages):
-        strange = set(stage) - set("EtL")
-        if "m" in strange:
-            raise ConfigError(field, f"{show(text)} places layers of multi-token prediction (m); "
-                              "they stay with the head here; leave the layout out")  # fmt: skip
+        strange = set(stage) - set("EtmL")
         if strange:
-            known = "E, t, L, | between stages, ( )*n"
+            known = "E, t, m, L, | between stages, ( )*n"
             raise ConfigError(field, f"{expected_got(known, ''.join(sorted(strange)))}")
         ends = ("E" in stage) == (at == 0) and ("L" in stage) == (at == len(stages) - 1)
-        in_order = re.fullmatch("E?t*L?", stage)
+        in_order = re.fullmatch("E?t*(m*L)?", stage)
         if not ends or not in_order:
-            problem = "E must be first on the first stage and L last on the last"
+            problem = "E must be first on the first stage, and L last on the last, after m if any"
             raise ConfigError(field, f"stage {at} of {show(text)} is {show(stage)}; {problem}")
     return tuple(stage.count("t") for stage in stages)
+
+
+def modules_of(layout: str) -> int:
+    """Layers of multi-token prediction in a layout."""
+    return _unrolled(layout, "stage_layers").count("m")
 
 
 def _unrolled(text: str, field: str) -> str:

@@ -10,7 +10,6 @@ def counted(number: int, one: str) -> str:
 
 
 def enough_microbatches(p: int, m: int, *, even: bool = False) -> str | None:
-    """What is missing to 2p micro-batches (and to an even number), if anything."""
     if m < 2 * p:
         fewer = f", or {counted(m // 2, 'device')}" if m >= 2 and not even else ""
         needed = f"needs at least 2 micro-batches per device ({2 * p}), got {m}"

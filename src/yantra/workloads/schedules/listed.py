@@ -31,8 +31,6 @@ _MOST_CHUNKS = 1000
 
 
 class Listed(Schedule):
-    """The orders of a file, for its numbers of devices and micro-batches."""
-
     def __init__(self, name: str, orders: Orders, stages: Stages, microbatches: int) -> None:
         super().__init__(name)
         self._orders = orders

@@ -58,13 +58,21 @@ class Pair(NamedTuple):
 
 
 def in_turns(forward: Sequence[Step], backward: Sequence[Step], warm_up: int) -> list[Step]:
-    """`warm_up` forward passes, then a backward for each further forward, then the rest.
-
-    There are as many of both kinds.
-    """
+    """`warm_up` forward passes, then a backward for each further forward, then the rest."""
     alternating = zip(forward[warm_up:], backward, strict=False)
     behind = backward[len(forward) - warm_up :]
     return [*forward[:warm_up], *chain.from_iterable(alternating), *behind]
+
+
+def one_more_ahead(order: Sequence[Action]) -> tuple[Action, ...]:
+    """The order with one more forward pass first, so that backward passes are beside forward ones
+    (Megatron-LM, core/pipeline_parallel/schedules.py).
+    """
+    steps = [step for action in order for step in action.steps]
+    forward = [step for step in steps if step.kind == "F"]
+    backward = [step for step in steps if step.kind != "F"]
+    ahead = next((at for at, step in enumerate(steps) if step.kind != "F"), len(forward))
+    return tuple(in_turns(forward, backward, min(ahead, len(forward))))
 
 
 Action = Step | Pair
@@ -88,10 +96,7 @@ class Schedule(ABC):
         """Its name in texts."""
 
     def requires(self, p: int, m: int, v: int = 1) -> str | None:
-        """None, or what it needs that p, m and v are not, and the nearest that is.
-
-        The text follows the schedule's name: "needs ..., got ...; the nearest ...".
-        """
+        """None, or what it needs that p, m and v are not, and the nearest that is."""
         for number, what in ((p, "device"), (m, "micro-batch"), (v, "chunk per device")):
             if number < 1:
                 return f"needs at least 1 {what}, got {number}; the nearest is 1"

@@ -8,11 +8,7 @@ from yantra.workloads.schedules.schedule import Action, Kind, Pair, Step
 
 
 class SplitOrder:
-    """The order of one device, written pass by pass.
-
-    The next forward or backward pass of a chunk is that of its next micro-batch, from
-    `first[chunk]` on.
-    """
+    """The order of one device, written pass by pass."""
 
     def __init__(self, first: tuple[int, ...] = (0,)) -> None:
         self.actions: list[Action] = []

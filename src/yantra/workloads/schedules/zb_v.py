@@ -18,8 +18,6 @@ PLUGIN_NAME = "zb-v"
 
 
 class ZBV(Schedule):
-    """Chunk 0 of device i is stage i, chunk 1 is stage 2p - 1 - i."""
-
     vpp = (1, 2)
 
     def limits(self, p: int, m: int, v: int) -> str | None:

@@ -1,7 +1,4 @@
-"""Peak bytes of activations in a forward pass.
-
-An allocator's waste and kernels' own memory are not counted.
-"""
+"""Peak bytes of activations in a forward pass."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Checks that an inference workload runs to its end on any simulator: sends match receives, and
-ranks that work strictly in order reach the end.
-"""
+"""Checks that an inference workload runs to its end on any simulator."""
 
 from __future__ import annotations
 
@@ -18,10 +16,7 @@ Key = tuple[int, int, int]
 def check_events(
     grids: Sequence[Grid], groups: Mapping[str, Group], events: Mapping[int, Sequence[Event]]
 ) -> None:
-    """Raise InternalError if the classes' ranks cannot all end.
-
-    `events` maps these ranks to their communication, in the order of the file.
-    """
+    """Raise InternalError if the classes' ranks cannot all end."""
     if _messages(grids, events, "send") != _messages(grids, events, "recv"):
         raise InternalError("inference: sends and receives do not match")
     members = _members(grids, groups, events)

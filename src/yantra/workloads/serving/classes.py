@@ -34,8 +34,7 @@ def workload_of(
 ) -> Workload:
     """The workload of one or two grids, checked to run to its end.
 
-    `timelines` are by grid and class; classes differ along `axes` and pp. `steady` has another
-    number of iterations of the one grid.
+    `timelines` are by grid and class; classes differ along `axes` and pp.
     """
     groups: dict[str, Group] = {}
     classes: list[RankClass] = []

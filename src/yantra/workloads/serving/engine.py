@@ -19,8 +19,6 @@ _KEPT = 16
 
 
 class Links(Protocol):
-    """What ties the passes of one class of ranks to another grid."""
-
     def before(self, timeline: Timeline, play: Play, block: Block) -> list[Edge]:
         """Add what a pass waits for; return its block's edges."""
 
@@ -52,7 +50,6 @@ class Engine:
         return self.stages.plan.pp - 1
 
     def timelines(self, stage: int, classes: Sequence[Links] = (Alone(),)) -> list[Timeline]:
-        """The template of each class of ranks of a stage, written pass by pass."""
         made = [Timeline() for _ in classes]
         chosen: list[dict[int, int]] = [{} for _ in classes]
         for play in self.plays:
@@ -98,10 +95,7 @@ class Engine:
         return total
 
     def peak_bytes(self, stage: int) -> int:
-        """The most bytes of activations of a pass on a stage.
-
-        Sought among the passes with the most tokens, the most rows to expand and the most logits.
-        """
+        """The most bytes of activations of a pass on a stage."""
         multiple = self.stages.plan.token_multiple
         batches = {batch_of(play.iteration, multiple) for play in self.plays}
         largest = {

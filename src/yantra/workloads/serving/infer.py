@@ -54,8 +54,7 @@ def infer(
     (one each by default), `prompt` and `context` tokens; by default sequences end with the model's
     usual length, in a mixed phase they start with half. `max_num_batched_tokens` bounds a replica's
     iteration: longer prompts come in chunks. `iterations` end by default with the prompts, or after
-    one. If `disaggregated`, `plan` is the prompts' grid, `decode_plan` the other, and keys and
-    values `transfer` by layer or at the prompt's end.
+    one.
 
     Raises ConfigError for a plan impossible for the model or a batch that replicas cannot share;
     CapacityError for more than its share of `memory_bytes` per device, or than `reserve_bytes`

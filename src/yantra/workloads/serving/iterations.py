@@ -22,10 +22,7 @@ class Request(NamedTuple):
 
 
 class Share(NamedTuple):
-    """What an iteration does for one sequence: `new` tokens after `past`.
-
-    `emits`: a token is chosen at its end.
-    """
+    """`emits`: a token is chosen at its end."""
 
     sequence: int
     new: int
@@ -44,9 +41,7 @@ def iterations_of(
     count: int | None = None,
     generates: bool = True,
 ) -> tuple[Iteration, ...]:
-    """Make `count` iterations, or until all prompts are in the cache.
-
-    `budget` is an iteration's most tokens, None for no bound. `generates`: after its prompt a
+    """`budget` is an iteration's most tokens, None for no bound. `generates`: after its prompt a
     sequence makes one token per iteration. Raises ConfigError where generating sequences leave no
     room for a waiting prompt.
     """
@@ -87,7 +82,6 @@ def _room(budget: int, generating: int, is_waiting: bool) -> int:
 
 
 def batch_of(iteration: Iteration, multiple: int = 1) -> Batch:
-    """A forward pass's batch, filled up to a multiple of `multiple` tokens."""
     groups = Counter((share.new, share.past, share.emits) for share in iteration)
     tokens = sum(share.new for share in iteration)
     return Batch(

@@ -14,11 +14,6 @@ from yantra.workloads.operators.graph.formats import WIDTHS
 
 
 class LayerCache(NamedTuple):
-    """What one layer keeps of a token, or `per_sequence`: `heads` of `head_bytes` each.
-
-    `window` is in tokens.
-    """
-
     heads: int
     head_bytes: int
     window: int | None = None
@@ -31,7 +26,6 @@ class LayerCache(NamedTuple):
         return cls(cache.heads, width, cache.window, cache.per_sequence)
 
     def rank_bytes(self, tp: int) -> int:
-        """Bytes that one of `tp` ranks keeps of a token, or of a sequence."""
         return max(self.heads // tp, 1) * self.head_bytes
 
     def heads_of(self, rank: int, tp: int) -> range:
@@ -47,7 +41,6 @@ class LayerCache(NamedTuple):
         return max(tp // self.heads, 1)
 
     def sequence_bytes(self, length: int, tp: int, block_size: int) -> int:
-        """Bytes of a sequence of `length` tokens on one rank."""
         if self.per_sequence:
             return self.rank_bytes(tp)
         held = length if self.window is None else min(length, self.window)
@@ -55,10 +48,7 @@ class LayerCache(NamedTuple):
 
 
 def layer_caches(block: Block, dtype: str, where: str = "model") -> tuple[LayerCache, ...]:
-    """What a layer keeps, in elements of `dtype`.
-
-    Raises UnsupportedError for a layer that does not generate token by token.
-    """
+    """Raises UnsupportedError for a layer that does not generate token by token."""
     kept = block.caches()
     if kept is None:
         raise UnsupportedError(

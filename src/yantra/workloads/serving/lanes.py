@@ -12,11 +12,6 @@ from yantra.workloads.serving.iterations import Iteration, Request, Share, itera
 
 
 class Play(NamedTuple):
-    """One forward pass of a replica; `number` counts turns, also those of finished lanes.
-
-    `needs` and `makes` are tokens taken from the lane's last iteration and given to the next.
-    """
-
     number: int
     lane: int
     iteration: Iteration
@@ -39,7 +34,6 @@ def plays_of(
     count: int | None = None,
     generates: bool = True,
 ) -> tuple[Play, ...]:
-    """Arguments after `lanes` are those of `iterations_of`, for each lane."""
     members = _members(requests, lanes)
 
     def rounds_of(mine: Sequence[int], count: int | None) -> tuple[Iteration, ...]:
@@ -54,11 +48,7 @@ def plays_of(
 
 
 def steady_plays(plays: Sequence[Play], lanes: int) -> tuple[int, tuple[Play, ...]]:
-    """Another number of iterations of a replica, and its passes.
-
-    Of one that generates, it and the next; of several, the first; where prompts make them differ,
-    all of them twice.
-    """
+    """Another number of iterations of a replica, and its passes."""
     rounds = [[play.iteration for play in plays if play.lane == lane] for lane in range(lanes)]
     has_prompts = any(share.is_prompt for play in plays for share in play.iteration)
     count = max(map(len, rounds))

@@ -11,10 +11,7 @@ from yantra.workloads.serving.plan import InferencePlan
 
 
 def check_plan(plan: InferencePlan, model: Any, tokens: int, where: str = "") -> None:
-    """Raise ConfigError if the plan is impossible for sequences of up to `tokens` tokens.
-
-    `where` begins the place of the error.
-    """
+    """Raise ConfigError if the plan is impossible for sequences of up to `tokens` tokens."""
     facts = facts_of(model)
     for field, reason in _problems(plan, facts, tokens):
         raise ConfigError(f"{where}{field}", f"{facts.name}: {reason}")

@@ -1,6 +1,4 @@
-"""A rank's memory, and whether the sequences fit: the cache gets what weights and the largest
-forward pass leave of `gpu_memory_utilization`, as in vLLM.
-"""
+"""A rank's memory, and whether the sequences fit, as vLLM shares it."""
 
 from __future__ import annotations
 
@@ -14,8 +12,6 @@ from yantra.workloads.serving.kv_cache import sequences_bytes, token_bytes
 
 
 class StageMemory(NamedTuple):
-    """Bytes on one rank of a stage; `sequence` is one more of the usual length."""
-
     weights: int
     activations: int
     cache: int
@@ -27,10 +23,7 @@ class StageMemory(NamedTuple):
         return self.weights + self.activations + self.cache
 
     def blocks(self, usable_bytes: int, block_size: int) -> int:
-        """How many blocks of `block_size` tokens the rest of the memory holds.
-
-        0 where tokens leave nothing, as in layers that keep only states.
-        """
+        """How many blocks of `block_size` tokens the rest of the memory holds."""
         free = usable_bytes - self.weights - self.activations
         if not self.cache_per_token:
             return 0
@@ -42,10 +35,7 @@ class StageMemory(NamedTuple):
 
 
 class Room(NamedTuple):
-    """A device's memory in bytes, and the reserve that no job gets.
-
-    An engine takes its share of the whole, at most what the reserve leaves.
-    """
+    """A device's memory in bytes, and the reserve that no job gets."""
 
     capacity: int
     reserve: int = 0
@@ -54,17 +44,14 @@ class Room(NamedTuple):
         return min(int(self.capacity * share), self.capacity - self.reserve)
 
     def words(self, share: float) -> str:
-        """Where the usable bytes come from: the share, or what the reserve leaves."""
         if self.usable(share) < int(self.capacity * share):
             return room_text(self.capacity, self.reserve)
         return f"{share:g} of {format_bytes(self.capacity)}"
 
 
 def memory_of(engine: Engine, lengths: Sequence[int], usual: int) -> tuple[StageMemory, ...]:
-    """The memory of every stage.
-
-    `lengths` are those of a replica's sequences at the end, `usual` that of those the user counts;
-    in tokens.
+    """`lengths` are those of a replica's sequences at the end, `usual` that of those the user
+    counts; in tokens.
     """
     plan, stages = engine.stages.plan, engine.stages
     found = []
@@ -85,10 +72,7 @@ def memory_of(engine: Engine, lengths: Sequence[int], usual: int) -> tuple[Stage
 def check_fit(
     memory: Sequence[StageMemory], engine: Engine, batch: int, room: Room, name: str = ""
 ) -> None:
-    """Raise CapacityError if a stage needs more than its share of a device's memory.
-
-    `batch` counts sequences of the usual length over all replicas; the error says how many fit.
-    """
+    """Raise CapacityError if a stage needs more than its share of a device's memory."""
     plan = engine.stages.plan
     usable = room.usable(plan.gpu_memory_utilization)
     worst = max(range(len(memory)), key=lambda stage: memory[stage].peak)
@@ -117,7 +101,6 @@ def check_fit(
 def room_of(
     memory: Sequence[StageMemory], engine: Engine, batch: int, room: Room
 ) -> dict[str, int]:
-    """How many blocks every stage has room for, and the batch that fits, for a manifest."""
     plan = engine.stages.plan
     usable = room.usable(plan.gpu_memory_utilization)
     rows = [one for one in memory if one.cache_per_token]

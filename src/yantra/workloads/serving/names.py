@@ -42,10 +42,7 @@ SWITCH = "enable_expert_parallel"
 
 
 def inference_plan(given: Mapping[str, Any]) -> InferencePlan:
-    """Make a plan from our names and vLLM's; None is left out.
-
-    Raises ConfigError for an unknown name, and for a field with two values.
-    """
+    """Raises ConfigError for an unknown name, and for a field with two values."""
     fields: dict[str, Any] = {}
     spelling: dict[str, str] = {}
     spread = False

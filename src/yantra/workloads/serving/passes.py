@@ -1,7 +1,4 @@
-"""A stage's forward pass as a block of nodes.
-
-Tensors go from stage to stage, chosen tokens (4 bytes each) from the last stage to the first.
-"""
+"""A stage's forward pass as a block of nodes."""
 
 from __future__ import annotations
 
@@ -19,10 +16,7 @@ _KEEPING = ("attention", "scan")
 
 
 class Ends(NamedTuple):
-    """What a pass exchanges: bytes of the tensor in and out (0: none), tokens in and out.
-
-    Tokens are messages only in a pipeline; they are taken `lanes` passes later.
-    """
+    """What a pass exchanges: bytes of the tensor in and out (0: none), tokens in and out."""
 
     tensor_in: int = 0
     tensor_out: int = 0
@@ -32,11 +26,7 @@ class Ends(NamedTuple):
 
 
 class Block(NamedTuple):
-    """An encoded pass: `first` and `last` are positions of its first and last operation.
-
-    `after_layer` maps a unit (`layers.3`) to the position after which all that it keeps is there:
-    of its attention or scan, else its last.
-    """
+    """An encoded pass: `first` and `last` are positions of its first and last operation."""
 
     segment: Segment
     items: tuple[Item, ...]

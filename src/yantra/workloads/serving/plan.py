@@ -1,7 +1,6 @@
 """How a model that serves requests is spread over its ranks.
 
-Not the training plan: most of its fields (optimizer, ZeRO, schedule, recomputation) would do
-nothing here, which misleads. Names and defaults are vLLM's where it has them (`names.py`).
+Names and defaults are vLLM's where it has them (`names.py`).
 
 Experts have the axes ep and etp. Within one tensor-parallel group (ep x etp = tp) they work on the
 tokens there; beyond it (DP attention with expert parallelism: DeepSeek-V3 technical report, 2024,
@@ -16,6 +15,7 @@ from typing import Any, Literal
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.base.records import Record
 from yantra.compute.products import NARROW, RATE_TYPES
+from yantra.workloads.operators.adapters import targets_of
 from yantra.workloads.operators.graph.formats import FORMATS, WIDTHS
 from yantra.workloads.schedules.layout import layers_of
 from yantra.workloads.templates.grid import Grid, grid_of
@@ -26,13 +26,14 @@ COMPUTE_DTYPES = ("bf16", "fp16", "fp32", "fp8", "fp8_block", "nvfp4")
 STORAGE_DTYPES = (*WIDTHS, *FORMATS)
 CACHE_DTYPES = ("bf16", "fp16", "fp32", "fp8", "int8")
 _LARGEST = 2**30
+_TARGETS = "q_proj,v_proj"
 
 
 class InferencePlan(Record):
     """Numbers of ranks, types, and how the cache is cut; sizes in ranks and tokens.
 
-    `micro_batches` are in flight, `stage_layers` each stage's. `low_latency` exchanges experts'
-    rows by kernels for few tokens. Raises ConfigError for impossible values.
+    `low_latency` exchanges experts' rows by kernels for few tokens. With `lora_rank` products of
+    `lora_targets` have adapters beside them. Raises ConfigError for impossible values.
     """
 
     tp: int = 1
@@ -50,10 +51,12 @@ class InferencePlan(Record):
     order: str = "tp-cp-ep-dp-pp"
     block_size: int = 16
     gpu_memory_utilization: float = 0.9
+    lora_rank: int | None = None
+    lora_targets: str = _TARGETS
 
     def __post_init__(self) -> None:
         state = self.__dict__
-        for name in ("tp", "pp", "dp", "ep", "etp", "micro_batches", "block_size"):
+        for name in ("tp", "pp", "dp", "ep", "etp", "micro_batches", "block_size", "lora_rank"):
             if state[name] is not None or name in ("tp", "pp", "ep", "block_size"):
                 _check_size(name, state[name])
         for name in ("sequence_parallel", "low_latency"):
@@ -70,14 +73,16 @@ class InferencePlan(Record):
         self._check_experts(state)
         if not isinstance(self.order, str):
             raise ConfigError("order", expected_got("axes such as tp-cp-ep-dp-pp", self.order))
+        targets = targets_of(self.lora_targets)
+        if self.lora_rank is None and targets != targets_of(_TARGETS):
+            raise ConfigError(
+                "lora_targets", "adapts nothing without lora_rank; give one, such as 16"
+            )
         self.grid()
 
     @classmethod
     def of(cls, given: Mapping[str, Any] | None = None, **named: Any) -> InferencePlan:
-        """Make a plan from our names or vLLM's, as flags or keywords; None is left out.
-
-        Raises ConfigError with the names given.
-        """
+        """Raises ConfigError with the names given."""
         from yantra.workloads.serving.names import inference_plan
 
         return inference_plan({**(given or {}), **named})

@@ -1,11 +1,9 @@
 """What the user asks for: a phase and its numbers -> the requests of a replica.
 
-| phase | a replica's part of `batch` is |
-|---|---|
-| prefill | prompts of `prompt` tokens, `context` of each in the cache before |
-| decode | sequences of `context` tokens that generate one token per iteration |
-| mixed | the same, and beside them `prompts` prompts in chunks |
-| disaggregated | prompts for one grid, whose sequences generate on the other |
+| phase | a replica's part of `batch` is | |---|---| | prefill | prompts of `prompt` tokens,
+`context` of each in the cache before | | decode | sequences of `context` tokens that generate one
+token per iteration | | mixed | the same, and beside them `prompts` prompts in chunks | |
+disaggregated | prompts for one grid, whose sequences generate on the other |
 """
 
 from __future__ import annotations
@@ -53,12 +51,10 @@ class Job(Record):
 
     @property
     def length(self) -> int:
-        """Tokens of a batch's sequence when it begins to generate, or at its prompt's end."""
         prompts = self.prompt if self.phase in ("prefill", "disaggregated") else 0
         return self.context + prompts
 
     def requests(self, replicas: int, where: str = "") -> list[Request]:
-        """What each of `replicas` works on; ConfigError if they cannot share equally."""
         each = _share(self.batch, replicas, f"{where}batch")
         if self.phase in ("prefill", "disaggregated"):
             return [Request(self.context, self.prompt)] * each

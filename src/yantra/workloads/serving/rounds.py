@@ -11,8 +11,6 @@ from yantra.workloads.serving.iterations import Share
 
 
 class Round(NamedTuple):
-    """One iteration of every lane: tokens of prompts, of generating sequences, and chosen ones."""
-
     prompt_tokens: int
     generating: int
     emitted: int

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from yantra.workloads.operators.adapters import targets_of
 from yantra.workloads.operators.graph import Batch, Sequences, Setting
-from yantra.workloads.operators.operations import Operation, StageWork
+from yantra.workloads.operators.operations import Operation, StageWork, Weight
 from yantra.workloads.serving.activations import peak_bytes
 from yantra.workloads.serving.kv_cache import LayerCache, layer_caches
 from yantra.workloads.serving.plan import InferencePlan
@@ -15,8 +18,6 @@ _KEPT = 16
 
 
 class Stages:
-    """The stages of a model under a plan; `groups` begin with `prefix`."""
-
     def __init__(self, model: Parts, plan: InferencePlan, prefix: str = "") -> None:
         self.model = model
         self.plan = plan
@@ -47,10 +48,30 @@ class Stages:
         return peak_bytes(self._chunk(stage, batch, tail=batch.logits > 0).graph)
 
     def weight_bytes(self, stage: int) -> int:
+        return self.chosen_bytes(stage, lambda _: True)
+
+    def weights(self, stage: int, batch: Batch) -> tuple[Weight, ...]:
+        """The weights of a stage, as its ranks hold them."""
+        return tuple(self._chunk(stage, batch, tail=True).graph.weights)
+
+    def chosen_bytes(self, stage: int, is_chosen: Callable[[str], bool]) -> int:
+        """Bytes of the weights whose names are chosen."""
         one = Batch((Sequences(1, 1),), all_logits=False, padding=self.plan.token_multiple - 1)
         weights = self._chunk(stage, one, tail=True).graph.weights
         setting = self.setting(one)
-        return sum(setting.weight_bytes(weight.elements, packs=weight.packs) for weight in weights)
+        return sum(
+            setting.weight_bytes(weight.elements, packs=weight.packs)
+            for weight in weights
+            if is_chosen(weight.name)
+        )
+
+    def adapter_bytes(self, stage: int) -> int:
+        if self.plan.lora_rank is None:
+            return 0
+        usual = InferencePlan().lora_targets
+        plan = self.plan.replace(lora_rank=None, lora_targets=usual)
+        without = Stages(self.model, plan, self.prefix)
+        return self.weight_bytes(stage) - without.weight_bytes(stage)
 
     def _chunk(self, stage: int, batch: Batch, *, tail: bool) -> Chunk:
         is_last = stage == self.plan.pp - 1
@@ -70,6 +91,8 @@ class Stages:
             weight_dtype=plan.weight_dtype,
             training=False,
             low_latency=plan.low_latency,
+            lora_rank=plan.lora_rank or 0,
+            lora_targets=targets_of(plan.lora_targets) if plan.lora_rank else (),
         )
 
     def _named(self, work: StageWork) -> StageWork:

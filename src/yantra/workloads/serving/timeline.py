@@ -1,7 +1,4 @@
-"""One rank's template: blocks one after the other, tied to what came before.
-
-Computations form one chain, each communicator's collectives another, messages none.
-"""
+"""One rank's template: blocks one after the other, tied to what came before."""
 
 from __future__ import annotations
 
@@ -16,8 +13,6 @@ from yantra.workloads.training.step.draft import Item
 
 
 class Event(NamedTuple):
-    """A collective over `group`, or a message to or from `peer` with its tag; bytes."""
-
     kind: str
     size_bytes: int
     group: str = ""
@@ -43,7 +38,6 @@ class Timeline:
         number: int,
         tag_base: int,
     ) -> int:
-        """Copy the block of pass `number`; return its first node's id."""
         ties = list(edges)
         if self._computed is not None:
             if segment.first_compute is not None:
@@ -72,7 +66,6 @@ class Timeline:
     def messages(
         self, operations: Iterable[Operation], after: Iterable[int | None], *, number: int
     ) -> list[int]:
-        """Add sends or receives, each after one earlier node or none; return their ids."""
         items = tuple(Item(key, operation) for key, operation in enumerate(operations))
         if not items:
             return []

@@ -24,18 +24,12 @@ from yantra.workloads.templates import Edge
 
 
 class Place(NamedTuple):
-    """Coordinates of a class of ranks; tp and dp are 0 where classes do not depend on them."""
-
     pp: int
     tp: int = 0
     dp: int = 0
 
 
 class Message(NamedTuple):
-    """The message waits for the attention of the layer `unit`; empty for tokens, which wait for
-    all.
-    """
-
     source: Place
     target: Place
     play: int
@@ -46,18 +40,10 @@ class Message(NamedTuple):
 
 
 class Amount(NamedTuple):
-    """What a pass leaves of some sequences: how many end, and which tokens.
-
-    `parts` are the first token, the one after the last, and the whole prompt's length.
-    """
-
     sequences: int
     parts: tuple[tuple[int, int, int], ...]
 
     def of(self, cache: LayerCache) -> int:
-        """Of how many tokens decode keeps something: with a window, those within it at the prompt's
-        end.
-        """
         if cache.per_sequence:
             return self.sequences
         if cache.window is None:
@@ -200,8 +186,6 @@ class Transfer:
 
 
 class Leaving(Alone):
-    """The messages of one class of ranks of the prefill grid."""
-
     def __init__(self, transfer: Transfer, place: Place) -> None:
         self._by_play: dict[int, list[tuple[Message, Operation]]] = {}
         for message in transfer.messages:
@@ -222,8 +206,6 @@ class Leaving(Alone):
 
 
 class Arriving(Alone):
-    """The messages of one class of ranks of the decode grid."""
-
     def __init__(self, transfer: Transfer, place: Place) -> None:
         self._by_lane: dict[int, list[Operation]] = {}
         for message in transfer.messages:

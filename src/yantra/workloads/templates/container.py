@@ -1,7 +1,6 @@
 """The container of a workload file: a ZIP archive whose bytes follow from its content.
 
-Members have one fixed time, no attributes of the machine, and are read on demand. Those of another
-number of iterations (`Workload.steady`) have their own folder.
+Members have one fixed time, no attributes of the machine, and are read on demand.
 """
 
 from __future__ import annotations
@@ -55,10 +54,7 @@ def _add(archive: ZipFile, info: Any, content: bytes, method: int) -> None:
 
 
 def read(path: str | os.PathLike[str]) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """The text of the manifest, the names of the templates and of those of `steady`.
-
-    Raises ConfigError naming the file and what it should hold.
-    """
+    """Raises ConfigError naming the file and what it should hold."""
     where = os.fspath(path)
     with _opened(path) as archive:
         found: dict[str, list[str]] = {TEMPLATES: [], STEADY: []}

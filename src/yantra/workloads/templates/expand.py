@@ -1,9 +1,7 @@
 """Templates to plain files: one .et per rank, and the groups they name.
 
-For Yantra ordering and type of products are metadata, so the trace runs as the workload does,
-whatever its slots. ASTRA-sim has one slot and no such metadata, so the ordering becomes
-dependencies, as an explicit `ordering` always does. Equal files are encoded once; each appears
-whole or not at all.
+ASTRA-sim has one slot and no such metadata, so the ordering becomes dependencies, as an explicit
+`ordering` always does. Equal files are encoded once; each appears whole or not at all.
 """
 
 from __future__ import annotations
@@ -68,7 +66,6 @@ def expand(
 
 
 def groups_text(workload: Workload) -> str:
-    """The groups as ASTRA-sim reads them: a JSON object of lists of ranks by id."""
     lines = (
         f"{json.dumps(str(number))}: {json.dumps(list(members))}"
         for number, members in workload.communicators().items()
@@ -77,7 +74,6 @@ def groups_text(workload: Workload) -> str:
 
 
 def parse_ranks(text: str, ranks: int, where: str = "ranks") -> list[int]:
-    """Read a list of ranks such as `0,7-15`, each below `ranks`."""
     read: list[int] = []
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")

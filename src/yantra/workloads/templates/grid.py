@@ -49,14 +49,11 @@ class Group(Record):
 
 
 class Axis(NamedTuple):
-    """An axis of a view: neighbours are `stride` ranks apart."""
-
     name: str
     size: int
     stride: int
 
     def coordinate(self, offset: int) -> int:
-        """The coordinate of the rank `offset` after the grid's first."""
         return offset // self.stride % self.size
 
 
@@ -115,7 +112,6 @@ class Grid(Record):
         return self.axis(self.view_of((axis,)), axis).coordinate(self._offset(rank))
 
     def rank(self, coordinates: Mapping[str, int], view: str | None = None) -> int:
-        """The rank at coordinates of a view; those not given are 0."""
         axes = {axis.name: axis for axis in self.strided(view)}
         rank = self.first_rank
         for name, at in coordinates.items():
@@ -147,7 +143,6 @@ class Grid(Record):
         return () if index is None else self.members_at(index, group)
 
     def index(self, rank: int, group: Group) -> int | None:
-        """The number of `rank`'s group among `groups_of`, None if it is in none."""
         offset = self._offset(rank)
         cuts = dict(group.where)
         index, factor = 0, 1
@@ -182,11 +177,9 @@ class Grid(Record):
         )
 
     def groups_of(self, group: Group) -> Iterator[tuple[int, ...]]:
-        """The members of every group, in the order of `index`."""
         return (self.members_at(index, group) for index in range(self.count(group)))
 
     def peer(self, rank: int, expression: str) -> int:
-        """The rank that a peer expression without a grid means, seen from `rank`."""
         peer = parse_peer(expression)
         if peer.grid not in (None, self.name):
             raise ConfigError(f"comm_peer {show(expression)}", f"names the grid '{peer.grid}'")
@@ -202,7 +195,6 @@ class Grid(Record):
         return self.first_rank + offset
 
     def members_at(self, index: int, group: Group) -> tuple[int, ...]:
-        """The members of a group by its number among `groups_of`."""
         cuts = dict(group.where)
         ranks = [self.first_rank]
         for axis in self.axes_of(group):
@@ -219,7 +211,7 @@ class Grid(Record):
         return tuple(sorted(ranks))
 
     def axes_of(self, group: Group) -> tuple[Axis, ...]:
-        """The axes of a rule's view, fastest first. Raises ConfigError if the rule does not fit."""
+        """Raises ConfigError if the rule does not fit."""
         axes = self.strided(group.view)
         known = {axis.name: axis for axis in axes}
         for name in group.axes:
@@ -234,7 +226,6 @@ class Grid(Record):
         return axes
 
     def strided(self, view: str | None = None) -> tuple[Axis, ...]:
-        """The axes of a view, fastest first; None is the first view."""
         return _strided(self._view(view))
 
     def _view(self, view: str | None) -> Axes:
@@ -263,26 +254,19 @@ class Grid(Record):
 
 
 class Step(NamedTuple):
-    """A part of a peer expression: `axis+amount`, `axis-amount` (wrapping) or `axis=amount`."""
-
     axis: str
     how: str
     amount: int
 
 
 class Peer(NamedTuple):
-    """A parsed peer expression; `grid` is None for the rank's own."""
-
     grid: str | None
     steps: tuple[Step, ...]
 
 
 @lru_cache(maxsize=4096)
 def parse_peer(expression: str) -> Peer:
-    """Read a peer expression: `pp+1`, `cp-1,tp=0`, `decode:tp=3,pp=0`.
-
-    Raises ConfigError for anything else, and for an axis named twice.
-    """
+    """Read a peer expression: `pp+1`, `cp-1,tp=0`, `decode:tp=3,pp=0`."""
     grid, colon, rest = expression.rpartition(":")
     steps = []
     for part in rest.split(","):
@@ -297,11 +281,7 @@ def parse_peer(expression: str) -> Peer:
 
 
 def peer_of(grids: Sequence[Grid], rank: int, expression: str) -> int:
-    """The rank that a peer expression means, seen from `rank`, in any of the grids.
-
-    Axes of another grid that are not named keep the coordinate of `rank`; an axis that only the
-    other grid has must be named.
-    """
+    """The rank that a peer expression means, seen from `rank`, in any of the grids."""
     peer = parse_peer(expression)
     own = grid_of_rank(grids, rank)
     other = target_of(grids, own, peer, expression)
@@ -325,7 +305,6 @@ def peer_of(grids: Sequence[Grid], rank: int, expression: str) -> int:
 
 
 def check_name(where: str, name: str) -> None:
-    """Raise ConfigError for what cannot name a grid, an axis or a group."""
     if not _NAME.fullmatch(name):
         raise ConfigError(where, f"expected a name of letters and digits, got {show(name)}")
 
@@ -352,12 +331,10 @@ def grid_of(
 ) -> Grid:
     """The grid of a Megatron plan: views `dense` and `expert`, and `sharded` with `shard`.
 
-    `order` lists axes fastest first. The dense view skips ep; the expert view skips cp and reads tp
-    as etp and dp as edp = dp * cp * tp / (ep * etp). `sharded` reads cp and dp together as `fsdp`
-    (of `shard` ranks, the fast one) and `replica`.
+    `order` lists axes fastest first.
 
     Raises ConfigError for orders that lack an axis or put a rank into different stages in the two
-    views. Without split experts such an order has no expert view, as every rank holds all.
+    views.
     """
     sizes = {"tp": tp, "cp": cp, "dp": dp, "pp": pp, "ep": ep, "etp": etp}
     for axis, size in sizes.items():
@@ -446,7 +423,6 @@ def moved(at: int, step: Step, axis: Axis, expression: str) -> int:
 
 
 def target_of(grids: Sequence[Grid], own: Grid, peer: Peer, expression: str) -> Grid:
-    """The grid that a peer expression means, seen from a rank of `own`."""
     if peer.grid is None or peer.grid == own.name:
         return own
     other = next((grid for grid in grids if grid.name == peer.grid), None)
@@ -457,7 +433,6 @@ def target_of(grids: Sequence[Grid], own: Grid, peer: Peer, expression: str) -> 
 
 
 def kept(own: Grid, axis: str, expression: str) -> Axis:
-    """The axis of `own` whose coordinate a peer in another grid keeps."""
     try:
         return own.axis(own.view_of((axis,)), axis)
     except ConfigError:

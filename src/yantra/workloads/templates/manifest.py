@@ -1,8 +1,7 @@
 """`manifest.json` of a workload file, read strictly and written from its parts.
 
 Unknown keys are skipped with a note: a newer Yantra raises `version` if they change others'
-meanings. The sections (`about`, `totals`, `memory`, `schedule`, `notes`) may hold any JSON.
-`steady`: the file also has templates of another number of iterations.
+meanings.
 """
 
 from __future__ import annotations
@@ -33,7 +32,6 @@ class Manifest(NamedTuple):
 
 
 def parse(text: str, name: str) -> Manifest:
-    """Read a manifest; `name` begins the place of every error."""
     tree, warnings = parse_json(text, name, exact_integers=True)  # FLOPs may have 80 bits
     if warnings:
         problem = warnings[0].removeprefix(f"{name}: ").partition(";")[0]

@@ -19,10 +19,7 @@ MOST_RANKS = 1 << 31
 
 
 class RankClass(Record):
-    """Ranks of a grid with selected coordinates run one template.
-
-    An unnamed axis may have any coordinate.
-    """
+    """Ranks of a grid with selected coordinates run one template."""
 
     grid: str
     """The grid that the ranks are of."""
@@ -77,7 +74,6 @@ class Layout:
         return cells[tuple(coordinates[axis] for axis in axes)]
 
     def group_id(self, rank: int, name: str) -> int | None:
-        """The id of the communicator that a group name means for a rank, None if in none."""
         group = self.groups[name]
         grid = self._by_name[group.grid]
         index = grid.index(rank, group) if rank in grid.ranks else None
@@ -187,7 +183,6 @@ def _spread(
 def check_classes(
     classes: Iterable[RankClass], grids: Iterable[Grid], known: Iterable[str]
 ) -> None:
-    """Raise ConfigError for a class of an unknown grid or template, or a template of no class."""
     names, templates = [grid.name for grid in grids], list(known)
     used = set()
     for at, one in enumerate(classes):

@@ -1,8 +1,6 @@
 """Whether a machine's devices hold what a workload says its ranks need.
 
-That is its section `memory`; without it nothing is said. The machine's own needs depend on software
-and are given: the driver's context and allocator's losses (`reserve`), and buffers per
-communicator.
+That is its section `memory`; without it nothing is said.
 """
 
 from __future__ import annotations
@@ -18,10 +16,7 @@ def lack_of_memory(
     reserve: int | None = None,
     communicator: int | None = None,
 ) -> str:
-    """Which ranks need more than `capacity` bytes, and for what; empty if none does.
-
-    Jobs cannot use `reserve` bytes, nor `communicator` bytes for each communicator of a rank.
-    """
+    """Which ranks need more than `capacity` bytes, and for what; empty if none does."""
     needs = {
         name: peak + (reserve or 0) + in_communicators(workload, name, communicator)
         for name, peak in workload.peaks().items()

@@ -1,7 +1,4 @@
-"""What a template's names mean, as sums over the axes of a grid.
-
-The core evaluates them (`native/workload/rank_rules.hpp`).
-"""
+"""What a template's names mean, as sums over the axes of a grid."""
 
 from __future__ import annotations
 
@@ -21,8 +18,7 @@ SumAxis = tuple[int, int, int, list[int]]
 class Sum(NamedTuple):
     """A number for every rank: base, the rank itself if `relative`, and a term per axis.
 
-    A coordinate is (rank - first_rank) // stride % size; sums are modulo 2^32. Without `relative`,
-    a value of NONE means no number.
+    A coordinate is (rank - first_rank) // stride % size; sums are modulo 2^32.
     """
 
     first_rank: int
@@ -42,11 +38,7 @@ class Sum(NamedTuple):
 
 
 class Family(NamedTuple):
-    """Communicators of one layout: ids, lowest ranks, and offsets of members.
-
-    `axes` are (count, step of the lowest rank, step of the id); `offsets` are (count, step, list),
-    a list replacing steps.
-    """
+    """Communicators of one layout: ids, lowest ranks, and offsets of members."""
 
     first_id: int
     base: int
@@ -55,7 +47,6 @@ class Family(NamedTuple):
 
 
 def group_rule(grid: Grid, group: Group, first_id: int) -> Sum:
-    """The id of the communicator that a rule means for each rank of its grid."""
     cuts = dict(group.where)
     axes: list[SumAxis] = []
     factor = 1
@@ -102,10 +93,7 @@ def families(grid: Grid, group: Group, first_id: int) -> Iterator[Family]:
 
 
 def peer_rule(grids: Sequence[Grid], own: Grid, expression: str) -> Sum:
-    """The rank that a peer expression means for each rank of `own`.
-
-    Raises ConfigError as `peer_of` does, for what is wrong whatever the rank.
-    """
+    """Raises ConfigError as `peer_of` does, for what is wrong whatever the rank."""
     peer = parse_peer(expression)
     other = target_of(grids, own, peer, expression)
     axes: list[SumAxis] = []

@@ -37,10 +37,7 @@ Template = Trace | TemplateBuilder | Copies | bytes
 
 
 class Steady(NamedTuple):
-    """The workload with another number of iterations, which gives the cost of one more.
-
-    See `yantra.run.steady`.
-    """
+    """The workload with another number of iterations, which gives the cost of one more."""
 
     iterations: int
     workload: Workload
@@ -52,9 +49,8 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 class Workload:
     """Which template each rank runs, and what its groups and peers mean there.
 
-    `about`, `memory`, `schedule` and `notes` are kept as JSON; `totals` are counted if not given,
-    `later` sections made on demand. `steady` are the templates of another number of iterations, and
-    that number. Raises ConfigError where parts do not fit.
+    `steady` are the templates of another number of iterations, and that number. Raises ConfigError
+    where parts do not fit.
     """
 
     def __init__(
@@ -184,7 +180,6 @@ class Workload:
         return {key: self._sections[key] for key in manifest.SECTIONS if key in self._sections}
 
     def _section(self, key: str) -> Any:
-        """A section, made now if put off; None if there is none."""
         make = self._later.get(key)
         if make is not None:
             self._sections[key] = make()
@@ -224,10 +219,7 @@ class Workload:
 
     @property
     def ordering(self) -> Ordering:
-        """The default ordering of its collectives; `serial` if not given.
-
-        An imported workload whose own order is the question says `streams`.
-        """
+        """The default ordering of its collectives; `serial` if not given."""
         ordering: Ordering = self._sections.get("ordering", "serial")
         return _known_ordering(ordering)
 
@@ -250,8 +242,14 @@ class Workload:
         return framework if isinstance(framework, str) and framework.strip() else None
 
     @property
+    def launched(self) -> float:
+        """The share of its kernels that no CUDA graph launches."""
+        share = self.about.get("launched", 1.0) if isinstance(self.about, dict) else 1.0
+        return float(share) if isinstance(share, int | float) and 0 <= share <= 1 else 1.0
+
+    @property
     def experts(self) -> int | None:
-        """Experts per token of its model, None if unknown."""
+        """Experts of a token that one message to a node may serve, None if unknown."""
         count = self.about.get("experts_per_token") if isinstance(self.about, dict) else None
         return count if is_size(count) and count else None
 
@@ -359,7 +357,7 @@ class Workload:
         """What groups and peers that a template names mean for its ranks of a grid.
 
         Ranks without a number, or that are their own peer, have no `meaning`; raises ConfigError if
-        all are so. A rule of another grid's groups gives none.
+        all are so.
         """
         self._checked(names, template)
         own = next(one for one in self.grids if one.name == grid)
@@ -406,11 +404,7 @@ class Workload:
         prefix: str = "workload",
         reader: Literal["yantra", "astra-sim"] = "yantra",
     ) -> None:
-        """Write `<prefix>.<rank>.et` of each of `ranks` (all if None), and `comm_group.json`.
-
-        For ASTRA-sim collectives wait for each other in the workload's ordering; an explicit
-        `ordering` does so for both.
-        """
+        """Write `<prefix>.<rank>.et` of each of `ranks` (all if None), and `comm_group.json`."""
         from yantra.workloads.templates.expand import expand
 
         expand(self, folder, ranks, ordering, prefix, reader=reader)
@@ -474,15 +468,11 @@ def _known_ordering(ordering: Ordering) -> Ordering:
 
 
 def load(path: str | os.PathLike[str]) -> Workload:
-    """Open a workload file; templates are read on demand.
-
-    Raises ConfigError naming the file and the place in it.
-    """
+    """Raises ConfigError naming the file and the place in it."""
     return Workload._of_file(os.fspath(path))
 
 
 def is_size(value: object) -> TypeGuard[int]:
-    """Whether a section's value is a number of bytes, operations or nodes."""
     return type(value) is int and 0 <= value < 1 << 80
 
 

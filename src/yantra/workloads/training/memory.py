@@ -70,26 +70,56 @@ def memory_of(
 ) -> StageMemory:
     """The memory of one device; devices of a step share `encodings`."""
     weights, gradients, optimizer = _fixed(job, job.chunks[device])
-    here, beyond = (0, optimizer) if job.plan.offload_optimizer else (optimizer, 0)
+    plan = job.plan
+    beyond = round(optimizer * plan.offload_fraction) if plan.offload_optimizer else 0
     program = job.programs[device]
     known = encodings or Encodings()
     peak, timeline = _dynamic(program, passes, finish, known)
+    unused = unused_gradients(job, job.chunks[device])
+    peak = peak._replace(buffers=peak.buffers + unused)
+    timeline = tuple(size + unused for size in timeline)
     offloaded = _offloaded(program, passes, known)
+    here = optimizer - beyond
     return StageMemory(weights, gradients, here, *peak, timeline, beyond, offloaded)
+
+
+def unused_gradients(job: Job, chunks: Sequence[Chunk]) -> int:
+    """Bytes of the gradients that products give out beside those that they add up: each size once.
+
+    They are persistent (`get_dummy_wgrad` of NVIDIA/TransformerEngine at d0067d0,
+    `pytorch/module/base.py`; the head likewise in NVIDIA/Megatron-LM at d98e8a6,
+    `core/tensor_parallel/layers.py`). Layers are taken to have those of the largest.
+    """
+    if job.plan.zero == 3:
+        return 0
+    layers = ends = 0
+    for chunk in chunks:
+        units: Counter[str] = Counter()
+        for weight in chunk.work.weights:
+            # The head's, which has none of its own, gives one out of a tied embedding.
+            is_head = weight.is_tied and not weight.is_frozen and chunk.forward.target is None
+            units[weight.unit] += weight.elements if is_head else weight.shape
+        for unit, size in units.items():
+            if unit.startswith("layers."):
+                layers = max(layers, size)
+            else:
+                ends += size
+    return (layers + ends) * job.sharding.weight_bytes
 
 
 def _fixed(job: Job, chunks: Sequence[Chunk]) -> tuple[int, int, int]:
     sharding = job.sharding
     buckets = [bucket for chunk in chunks for bucket in chunk.buckets]
-    weights = sum(sharding.weights(b.gathered, b.domain) for b in buckets)
+    weights = sum(sharding.kept_bytes(b.gathered, b.narrow, b.domain) for b in buckets)
     gradients = sum(sharding.gradients(b.elements, b.domain) for b in buckets)
     updated = sum(sharding.updated(b.elements, b.domain) for b in buckets)
     state = updated * sharding.state_bytes
     beside = [w for c in chunks for w in c.work.weights if w.domain == "table" or w.is_frozen]
     if job.plan.zero == 3:  # buckets hold frozen ones too
         beside = [weight for weight in beside if weight.domain == "table"]
-    weights += sum(weight.elements for weight in beside)
-    return weights * sharding.weight_bytes, gradients * sharding.gradient_bytes, state
+    whole = sharding._replace(zero=0)
+    weights += sum(whole.kept_bytes(w.elements, w.packs * w.elements, w.domain) for w in beside)
+    return weights, gradients * sharding.gradient_bytes, state
 
 
 def _dynamic(

@@ -9,7 +9,7 @@ alternating layers are all built.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -48,6 +48,7 @@ class Pattern(NamedTuple):
     weights: tuple[Weight, ...]
     input_bytes: int
     output_bytes: int
+    waits: tuple[tuple[str, int], ...] = ()
 
     def work(self, layer: int, count: int) -> StageWork:
         """The work where the chunk begins with `layer` and the run has `count` layers."""
@@ -58,7 +59,19 @@ class Pattern(NamedTuple):
             self._weights(layer, extra),
             self.input_bytes,
             self.output_bytes,
+            tuple(self._waits(layer, extra)),
         )
+
+    def _waits(self, layer: int, extra: int) -> Iterator[tuple[str, int]]:
+        third = self.first + 2
+        for unit, size in self.waits:
+            number, _ = _numbered(unit)
+            if number is None:
+                yield unit, size
+                continue
+            begins = layer + number + (extra if number > third else 0)
+            for more in range(1 + (extra if number == third else 0)):
+                yield f"layers.{begins + more}", size
 
     def _weights(self, layer: int, extra: int) -> tuple[Weight, ...]:
         third = self.first + 2
@@ -93,7 +106,12 @@ def pattern_of(work: StageWork, first: int, longer: StageWork | None = None) -> 
     layered = [number for number in numbers if number is not None]
     if forward is None or backward is None or second != third or layered != sorted(layered):
         return None
-    found = Pattern(first, forward, backward, work.weights, work.input_bytes, work.output_bytes)
+    waits = dict(work.waits)
+    if waits.get(f"layers.{first + 1}") != waits.get(f"layers.{first + 2}"):
+        return None
+    found = Pattern(
+        first, forward, backward, work.weights, work.input_bytes, work.output_bytes, work.waits
+    )
     return found if longer is None else _with_growth(found, longer)
 
 

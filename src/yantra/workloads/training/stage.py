@@ -13,15 +13,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from yantra.workloads.models.blocks import Block
 from yantra.workloads.operators.adapters import targets_of
+from yantra.workloads.operators.fusions import unfused_of
 from yantra.workloads.operators.graph import Batch, Graph, Passes, Setting, Tensor
 from yantra.workloads.operators.graph.again import Blocks
 from yantra.workloads.operators.graph.formats import WIDTHS
+from yantra.workloads.operators.graph.modules import USUAL, modules_of
 from yantra.workloads.operators.graph.operators.border import (
     before_last,
     gathered,
     message,
     scattered,
 )
+from yantra.workloads.operators.graph.pipelined import pipelined
+from yantra.workloads.operators.offloaded import offloaded_of
 from yantra.workloads.operators.operations import Pass, StageWork
 from yantra.workloads.training.repeated import BUILT, Pattern, longest_run, pattern_of
 
@@ -58,11 +62,18 @@ def setting_of(plan: Plan, sequence: int, expert_rank: int = 0) -> Setting:
         sequence_parallel=plan.sequence_parallel,
         cp_kind=plan.cp_kind,
         dtype=plan.dtype,
+        scaling=plan.scaling,
         gradient_width=int(WIDTHS[plan.gradient_dtype]),
         recompute=plan.recompute,
+        recompute_modules=modules_of(plan.recompute_modules),
+        recompute_layers=plan.recompute_layers or 0,
+        recompute_method=plan.recompute_method,
+        offload_modules=offloaded_of(plan.offload_modules),
         flash_attention=plan.flash_attention,
+        unfused_kernels=unfused_of(plan.unfused_kernels),
         dropout=plan.dropout,
         overlap_tensor=plan.overlap_tensor,
+        overlap_products=plan.overlap_products,
         gather_again=plan.gather_again,
         messages=plan.messages,
         fused_loss=plan.fused_loss,
@@ -89,6 +100,7 @@ class Chunk:
         """Build layers `layers[0]` to `layers[1] - 1`; chunks of a setting may share `blocks`."""
         self.graph = g = Graph(setting)
         first, end = layers
+        g.repeated_with = _repeated_together(setting, layers)
         self.source: Tensor | None = None
         x: Tensor | None = None
         if front:
@@ -120,14 +132,35 @@ class Chunk:
 
     def work(self) -> StageWork:
         passes = Passes(self.graph, self.source, self.result)
-        training = self.graph.setting.training
+        setting = self.graph.setting
+        both = passes.forward(), passes.backward() if setting.training else Pass(())
+        if setting.overlap_products:
+            forward, backward = (pipelined(one, setting.ways("tp")) for one in both)
+        else:
+            forward, backward = both
         return StageWork(
-            passes.forward(),
-            passes.backward() if training else Pass(()),
+            forward,
+            backward,
             tuple(self.graph.weights),
             0 if self.source is None else self.graph.bytes(self.source),
             0 if self.result is None else self.graph.bytes(self.result),
+            passes.waits(),
         )
+
+
+def _repeated_together(setting: Setting, layers: tuple[int, int]) -> dict[str, str]:
+    """Megatron-LM, `recompute_method`: so many layers at once, or only so many of a chunk."""
+    first, end = layers
+    count = setting.recompute_layers
+    if not count:
+        return {}
+    if setting.recompute_method == "block":
+        end = min(end, first + count)
+        count = 1
+    return {
+        f"layers.{number}": f"layers.{number - (number - first) % count}"
+        for number in range(first, end)
+    }
 
 
 class _AsksForRecomputationError(Exception):
@@ -190,7 +223,7 @@ def _repeated(
 ) -> StageWork | None:
     first, end = layers
     run = longest_run(model.layers[first:end])
-    if run.length <= BUILT:
+    if run.length <= BUILT or setting.recompute_layers:
         return None
     behind = first + run.first + run.length
     kept = (*model.layers[first : first + run.first + BUILT], *model.layers[behind:end])
@@ -305,7 +338,7 @@ def _pattern(
 ) -> Pattern | None:
     setting, blocks = _setting(fields, axes), _blocks(fields, axes)
     longer = None
-    if setting.recompute in ("operators", "full"):
+    if setting.recompute in ("operators", "full") or setting.recompute_modules != USUAL:
         layers = (*some.layers[:first], some.layers[first], *some.layers[first:])
         longer = some._replace(layers=layers).work(setting, blocks)
     return pattern_of(some.work(setting, blocks), first, longer)

@@ -13,12 +13,16 @@ from yantra.base.errors import ConfigError
 from yantra.chakra.passes import PassTotals
 from yantra.workloads import schedules
 from yantra.workloads.models.experts import experts_a_token
+from yantra.workloads.operators.cuda_graphs import launched, scopes_of
+from yantra.workloads.operators.names import NONE
+from yantra.workloads.operators.offloaded import offload_module, offloaded_of
 from yantra.workloads.operators.operations import StageWork
 from yantra.workloads.operators.products import Products
 from yantra.workloads.plan.check import check as check_plan
 from yantra.workloads.plan.plan import Plan, skew_of
 from yantra.workloads.plan.split import Unfit, shares
 from yantra.workloads.plan.words import called
+from yantra.workloads.schedules.schedule import one_more_ahead
 from yantra.workloads.templates import RankClass, Workload
 from yantra.workloads.templates.parts import Layout
 from yantra.workloads.training.adapters import check_adapters
@@ -101,6 +105,7 @@ def _train(
     check_plan(plan, model, tokens)
     encodings = Encodings()
     steps = steps_of(model, plan, tokens, encodings)
+    _check_modules(model, steps[0].job)
     _check_sizes(model, steps, plan, encodings)
     memory = steps[0].memory_with(encodings)
     if memory_bytes is not None:
@@ -111,7 +116,7 @@ def _train(
     for step in steps:
         check_job(step.job, grid, step.passes, step.ends, encodings)
     classes, templates = _templates(steps, encodings)
-    job, experts = steps[0].job, experts_a_token(model)
+    job, experts = steps[0].job, _sent_once(model, plan)
     used = {group for one in _drafts(steps) for group in encodings.totals.of(one).groups}
     work = _work(steps, plan.steps, Layout([grid], {}, classes), encodings)
     return Workload(
@@ -123,11 +128,44 @@ def _train(
             "about": {"kind": "training", "model": model.name, "sequence": tokens}
             | {"plan": dict(vars(plan))}
             | ({"experts_per_token": experts} if experts else {})
+            | ({"launched": _launched(job)} if plan.cuda_graphs != NONE else {})
             | work._asdict(),
             "memory": {f"stage{n}": stage.as_dict() for n, stage in enumerate(memory)},
         },
         later={"schedule": drawn_later(job, steps[0].passes, encodings)},
     )
+
+
+def _sent_once(model: TrainedModel, plan: Plan) -> int | None:
+    """How many experts of a token one message to a node may serve."""
+    experts = experts_a_token(model)
+    return 1 if experts and plan.dispatch == "each" else experts
+
+
+def _launched(job: Job) -> float:
+    """The share of kernels that no CUDA graph launches."""
+    scopes = scopes_of(job.plan.cuda_graphs)
+    works = [chunk.work for chunks in job.chunks for chunk in chunks]
+    passes = [one.operations for work in works for one in (work.forward, work.backward)]
+    every, alone = map(sum, zip(*(launched(one, scopes) for one in passes), strict=True))
+    return alone / max(every, 1)
+
+
+def _check_modules(model: TrainedModel, job: Job) -> None:
+    asked = offloaded_of(job.plan.offload_modules)
+    if not asked:
+        return
+    works = [chunk.work.forward for chunks in job.chunks for chunk in chunks]
+    there = {
+        offload_module(one.unit, name)
+        for work in works
+        for one in work.operations
+        for name in (one.name, one.name.rpartition(".")[0])
+    }
+    for module in asked:
+        if module not in there:
+            where = job.plan.spelling.get("offload_modules", "offload_modules")
+            raise ConfigError(where, f"{model.name} has no {module}; leave it out")
 
 
 def _check_sizes(
@@ -174,6 +212,8 @@ def steps_of(
     """
     schedule = schedules.get(plan.schedule)
     orders = schedule.orders(plan.pp, plan.micro_batches, plan.vpp)
+    if plan.overlap_experts != "none":
+        orders = tuple(map(one_more_ahead, orders))
     stages = schedule.stages(plan.pp, plan.vpp)
     skewed = plan.ep > 1 and skew_of(plan.routing) > 0
     return tuple(

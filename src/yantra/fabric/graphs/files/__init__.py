@@ -1,7 +1,7 @@
-"""Graphs from files: edge lists (CSV, YAML), GraphML, topology files of the ns-3 RDMA simulators.
+"""Graphs from edge lists (CSV, YAML), GraphML, ns-3's topology files,
 
-The ending of the name says which: `.csv`, `.yaml` or `.yml`, `.graphml` or `.xml`, `.txt` or
-`.topo`; `.infragraph.yaml` and `.infragraph.json` are those of the package `infragraph`.
+by ending: `.csv`, `.yaml`, `.yml`, `.graphml`, `.xml`, `.txt`, `.topo`; `.infragraph.yaml` and
+`.json` by the package `infragraph`.
 """
 
 from __future__ import annotations
@@ -31,15 +31,10 @@ ENDINGS = {
 
 
 def is_file(name: str) -> bool:
-    """Return whether a name is the path of a graph by its ending, or a blueprint of InfraGraph."""
     return is_infragraph(name) or paths.splitext(name)[1].lower() in ENDINGS
 
 
 def read(path: Path, said: Said = (), where: str | None = None) -> Graph:
-    """Return the graph in a file. Raises ConfigError with the file, and where in it.
-
-    `said` are speeds of links that an InfraGraph does not state, `where` the field that names it.
-    """
     name = str(path)
     if is_infragraph(name):
         return infragraph.read(name, said, where)

@@ -1,14 +1,12 @@
-"""Edge lists in CSV: a line per cable, with a header that says which column is which.
+"""Edge lists in CSV: a header, then a line per cable.
 
     from,to,bandwidth,latency,label,one_way
     0,leaf 0,50 GB/s,500 ns,rank,no
 
-`from`, `to`, `bandwidth` and `latency` are needed; `weight` is what routings take the least sum of,
-1 if not said; `buffer` what the ports of the switch `from` share, on one of its lines or on all.
-`box` is the box that holds the cable, so both its ends; where no line has one, a switch that joins
-nothing but ranks is in one box with them. Devices called 0, 1, 2 and so on are the ranks, all
-others switches. A line is a cable, a link each way, unless `one_way` says yes. Empty lines and
-lines that begin with # are skipped.
+The first four are needed; `weight` is for routings (1), `buffer` what ports of the switch `from`
+share; `box` holds both ends; without any, a switch that joins only ranks is in a box with them.
+Devices 0, 1, 2 ... are ranks. A line is both ways, unless `one_way`. Empty lines and # lines are
+skipped.
 """
 
 from __future__ import annotations
@@ -25,7 +23,6 @@ _ONE_WAY = {"": False, "no": False, "false": False, "yes": True, "true": True}
 
 
 def parse(text: str, name: str) -> Graph:
-    """Return the graph of an edge list. Raises ConfigError with line and column."""
     gathering = Gathering(name, finds_boxes=True)
     header: list[str] | None = None
     for line, row in csv_rows(text, name, skip_spaces=True):

@@ -1,8 +1,4 @@
-"""Devices and links as a file names them, gathered one by one until they are a graph.
-
-What files have in common: ranks are put in order, links without a label get one by the kinds of
-their ends, and what joins nothing, or stands twice, is said with its place in the file.
-"""
+"""Devices and links gathered one by one from a file."""
 
 from __future__ import annotations
 
@@ -22,7 +18,7 @@ _MOST_LABELS = 2**16
 
 
 class Traits(NamedTuple):
-    """What a file says of a link: bytes/ns, ns, the label or "", and the weight for routings."""
+    """A link's bytes/ns, ns, label or "", and weight."""
 
     bytes_per_ns: float
     latency_ns: float
@@ -31,10 +27,10 @@ class Traits(NamedTuple):
 
 
 class Gathering:
-    """What a file has named so far; `name` is the file in errors."""
+    """What a file has named; `name` is for errors."""
 
     def __init__(self, name: str, *, finds_boxes: bool = False) -> None:
-        """Begin with nothing; with `finds_boxes` ranks with switches of their own are boxes."""
+        """`finds_boxes`: ranks with their own switches are boxes."""
         self.name = name
         self._finds_boxes = finds_boxes
         self._devices: dict[str, int] = {}
@@ -51,14 +47,12 @@ class Gathering:
         self._label_of = array("i")
 
     def device(self, name: str, kind: DeviceKind = DeviceKind.SWITCH) -> int:
-        """Return the number of a device in this gathering; one that is new is of `kind`."""
         known = self._devices.setdefault(name, len(self._devices))
         if known == len(self._kinds):
             self._kinds.append(kind)
         return known
 
     def known(self, name: str) -> int | None:
-        """Return the number of a device that has been named, None if it has not."""
         return self._devices.get(name)
 
     def rank(self, device: int, rank: int, where: str) -> None:
@@ -69,7 +63,6 @@ class Gathering:
         self._kinds[device] = DeviceKind.RANK
 
     def box(self, device: int, box: str, where: str = "") -> None:
-        """Say which box holds a device. Raises ConfigError if another does."""
         number = self._box_names.setdefault(box, len(self._box_names))
         if self._boxes.setdefault(device, number) != number:
             other = list(self._box_names)[self._boxes[device]]
@@ -77,7 +70,6 @@ class Gathering:
             raise ConfigError(where or self.name, f"{problem}, so it cannot be in {show(box)} too")
 
     def buffer(self, device: int, text: str, where: str) -> None:
-        """Say how many bytes the ports of a switch share, as a text with a unit."""
         size = int(BUFFER.read(text, where, ""))
         if self._buffers.setdefault(device, size) != size:
             problem = f"the device was given a buffer of {self._buffers[device]} B before"
@@ -87,7 +79,7 @@ class Gathering:
     def link(
         self, start: int, end: int, traits: Traits, where: str, *, both_ways: bool = False
     ) -> None:
-        """Add a directed link, or two; without a label they get one by what they join."""
+        """Add a link, or both ways; default labels name what they join."""
         if start == end:
             raise ConfigError(where, "leads from a device to itself")
         if len(self._label_of) >= MOST_LINKS:
@@ -105,7 +97,6 @@ class Gathering:
             self._label_of.append(number)
 
     def graph(self) -> Graph:
-        """Return the graph. Raises ConfigError if it is none, or falls apart."""
         names = list(self._devices)
         if not self._ranks:
             self._number_the_ranks(names)
@@ -159,7 +150,6 @@ class Gathering:
     def _all_boxes(
         self, start: np.ndarray, end: np.ndarray, shown: list[str], order: list[int]
     ) -> np.ndarray:
-        """Return the box of each device. Raises ConfigError for one whose ranks nothing joins."""
         boxes = np.array([self._boxes.get(device, NO_BOX) for device in order], np.int32)
         if not self._finds_boxes:
             return boxes
@@ -199,7 +189,6 @@ class Gathering:
 
 
 def weight_of(text: str, where: str) -> float:
-    """Return the weight of a link that a file gives as text. Raises ConfigError."""
     try:
         weight = float(text)
     except ValueError:

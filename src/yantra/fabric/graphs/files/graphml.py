@@ -1,12 +1,11 @@
-"""GraphML: nodes and edges with data, as NetworkX, yEd and others write them.
+"""GraphML of NetworkX, yEd and others.
 
-Of a node `rank` (a whole number) makes it that rank, `kind: nic` a network card, `box` says which
-box holds it; all others are switches, of which `buffer` says what their ports share. Without any
-`rank`, nodes whose ids are 0, 1, 2 and so on are the ranks. Of an edge: `bandwidth` and `latency`
-with units, or numbers as `bytes_per_ns` and `latency_ns`; `label`; `weight`, what routings take the
-least sum of. An undirected edge is a cable, a link each way. Other data is for other programs.
+A node's `rank` makes it that rank, `kind: nic` a card, `box` its box, else a switch, with a
+`buffer`. Without any `rank`, ids 0, 1, 2 ... are ranks. An edge has `bandwidth` and `latency` with
+units, or `bytes_per_ns` and `latency_ns`; `label`; `weight`. Undirected edges are both ways; other
+data is ignored.
 
-A file with a document type is refused: entities can make a few bytes into gigabytes.
+Document types are refused, as entities can expand.
 
 Source: GraphML Primer, graphml.graphdrawing.org.
 """
@@ -180,5 +179,4 @@ class _Reader:
 
 
 def parse(text: str, name: str) -> Graph:
-    """Return the graph of a GraphML file. Raises ConfigError with line and data."""
     return _Reader(name).parse(text)

@@ -1,12 +1,10 @@
-"""Which devices of a graph made by hand are in one box, where its file does not say all of it.
+"""Boxes of graphs made by hand, where the file does not say.
 
-A switch that joins nothing but ranks, as inside a server, is theirs: ranks with such a switch are a
-box with it, and a box whose ranks are named takes it in. A switch that also leads elsewhere may be
-in the housing or not; only the file can say that.
+A switch that joins only ranks is in their box, named or not; one that leads elsewhere only if the
+file says so.
 
-Trade-off: a switch of all ranks says nothing of boxes, and where own switches join different sets
-of the same ranks, as rails do across servers, the smallest set is the box; where none is within the
-others there is no box.
+Trade-off: a switch of all ranks says nothing; of nested sets the smallest is the box, otherwise
+there is none.
 """
 
 from __future__ import annotations
@@ -24,8 +22,8 @@ _Boxes = NDArray[np.int32]
 def with_own_switches(
     ranks: int, start: NDArray[np.uint32], end: NDArray[np.uint32], boxes: _Boxes
 ) -> _Boxes:
-    """Devices below `ranks` are ranks, `start` and `end` are those of links; `boxes` is what the
-    file says, by device. Where it names boxes they gain switches, and no others are made.
+    """Devices below `ranks` are ranks, `start` and `end` are links' ends, `boxes` the file's, by
+    device. Named boxes gain switches, and no others are made.
     """
     joined = _own_switches(ranks, start, end)
     made = boxes.copy()
@@ -45,11 +43,11 @@ def with_own_switches(
 def parted(
     ranks: int, start: NDArray[np.uint32], end: NDArray[np.uint32], boxes: _Boxes
 ) -> tuple[int, int, int] | None:
-    """Return a box and two ranks of it that no links inside it join, or None."""
+    """Return a box and two of its ranks that no inner links join, or None."""
     inside = (boxes[start] == boxes[end]) & (boxes[start] != NO_BOX)
     group = np.arange(len(boxes))
     ends = np.stack((start[inside], end[inside])).astype(np.int64)
-    while True:  # each device takes the least number that its neighbours have
+    while True:  # the least number among neighbours
         least = group.copy()
         np.minimum.at(least, ends[0], group[ends[1]])
         np.minimum.at(least, ends[1], group[ends[0]])

@@ -1,10 +1,10 @@
-"""Topology files of HPCC's simulator and of ASTRA-sim's ns-3: numbers of nodes, then links.
+"""Topology files of HPCC's simulator and ASTRA-sim's ns-3.
 
     NODES SWITCHES LINKS
     ids of the switches
     a b RATE DELAY ERROR_RATE      (a cable, once for both ways)
 
-Rates without a unit are bits per second, delays seconds, as ns-3 reads them.
+Bare rates are bits per second, delays seconds.
 
 Source: alibaba-edu/High-Precision-Congestion-Control, simulation/scratch/third.cc.
 """
@@ -26,8 +26,6 @@ _NUMBER = r"[0-9.]+(?:[eE][+-]?[0-9]+)?"
 
 
 class Words:
-    """The words of a file one after the other, wherever its lines end."""
-
     def __init__(self, text: str, name: str) -> None:
         self._name = name
         lines = enumerate(text.split("\n"), 1)
@@ -46,7 +44,6 @@ class Words:
         return word
 
     def whole(self, field: str, most: int) -> int:
-        """Return the next word as a whole number up to `most`."""
         word = self.next(field)
         if not (word.isascii() and word.isdigit() and len(word) <= 10) or int(word) > most:
             expected = f"a whole number from 0 to {most}"
@@ -55,7 +52,6 @@ class Words:
 
 
 def parse(text: str, name: str) -> Graph:
-    """Return the graph of a topology file. Raises ConfigError with line and field."""
     from yantra.fabric.graphs.files import simai
 
     words = Words(text, name)
@@ -90,7 +86,6 @@ def switches_of(words: Words, nodes: int, count: int) -> list[int]:
 
 
 def check_linked(name: str, nodes: int, switches: set[int], linked: set[int]) -> None:
-    """Raise ConfigError if a host has no link."""
     if nodes - len(switches) > len(linked - switches):
         alone = next(node for node in range(nodes) if node not in linked and node not in switches)
         raise ConfigError(name, f"host {alone} has no link; expected one for each host")
@@ -103,11 +98,6 @@ def cable(
     switches: Sequence[int],
     labels: Mapping[int, str] | None = None,
 ) -> tuple[tuple[int, int], ...]:
-    """Read a cable; return its ends: the node, and its device in the gathering.
-
-    A host is the rank of its place among hosts. `switches` are in order; `labels` are those of
-    links of some.
-    """
     named, ends = [], []
     for field in ("from", "to"):
         node = words.whole(field, nodes - 1)

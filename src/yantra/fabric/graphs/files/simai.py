@@ -1,10 +1,10 @@
-"""Topology files of SimAI, which its generator makes: NVSwitches beside other switches.
+"""SimAI's topology files, with NVSwitches.
 
     NODES GPUS_OF_A_SERVER NVSWITCHES SWITCHES LINKS TYPE_OF_GPU
     ids of the NVSwitches, then of the switches
     a b RATE DELAY ERROR_RATE      (a cable, once for both ways)
 
-An NVSwitch is in one box with the GPUs that it joins.
+An NVSwitch shares a box with its GPUs.
 
 Source: aliyun/SimAI, inputs/topo/gen_Topo_Template.py, and its fork of ns-3, scratch/common.h.
 """
@@ -24,7 +24,6 @@ _LABEL = "NVLink"
 
 
 def parse(words: ns3.Words, name: str) -> Graph:
-    """Return the graph of a topology file, of which nothing is read yet. Raises ConfigError."""
     nodes = words.whole("nodes", _MOST_NODES)
     each = words.whole("GPUs of a server", nodes)
     inner = words.whole("NVSwitches", nodes)

@@ -11,11 +11,9 @@ Or the kind of a fabric with its options, as a scenario states it:
 
     {kind: fat_tree, k: 8, bandwidth: 50 GB/s, latency: 500 ns}
 
-Without `ranks`, devices called 0, 1, 2 and so on are the ranks. A link is a cable, a link each way,
-unless it is `one_way`. `boxes` name the ranks in one housing, and switches that lead elsewhere but
-are in it, too; those that join nothing but its ranks are. `weight` is what routings take the least
-sum of, 1 if not said; `buffers` and `weights` are those of any fabric
-(`yantra.fabric.graphs.beside`).
+Without `ranks`, devices 0, 1, 2 ... are ranks. Links are both ways unless `one_way`. `boxes` name
+ranks and switches that lead elsewhere; switches that join only its ranks follow. `weight` is for
+routings (1); `buffers` and `weights` as in `yantra.fabric.graphs.beside`.
 """
 
 from __future__ import annotations
@@ -73,7 +71,6 @@ _NAMES = Many(_Device())
 
 
 def parse(text: str, name: str) -> Graph:
-    """Return the graph of an edge list. Raises ConfigError with the place in the tree."""
     tree = parse_yaml(text, name)
     if not isinstance(tree, dict):
         raise ConfigError(name, expected_got("a mapping with `links`, or with a `kind`", tree))

@@ -21,7 +21,6 @@ def from_simai(path: str, ranks: int | None = None, schedule: str | None = None)
 
     `ranks` is needed without `all_gpus` in the file. `schedule` orders the micro-batches: `simai`,
     its loop without a pipeline, or a pipeline schedule; None is `simai` for one stage, else 1f1b.
-    Raises ConfigError, and UnsupportedError where the rows cannot give the schedule.
     """
     job = read(path)
     every = _ranks(job, ranks)

@@ -1,8 +1,6 @@
 """In which order a rank of a SimAI workload runs its rows.
 
 SimAI runs all rows forward, then all backward, with a formula for the pipeline: the order `simai`.
-Schedules with one chunk per device run micro-batches by their order, with messages between stages,
-and other rows at the end of the step, where gradients are whole.
 
 Source: facts of SimAI (Workload.cc, iterate_hybrid_parallel_Transformer_fwd_in_bckwd) and of AICB,
 whose rows of a micro-batch begin with `embedding_layer` and end before `cross_entropy1`.
@@ -23,10 +21,7 @@ Way = Literal["F", "B", "b", "W"]
 
 
 class Part(NamedTuple):
-    """Rows that a rank runs one way: forward, backward (whole, inputs only, weights only).
-
-    It receives from `before` and sends to `after`, for micro-batch `microbatch`.
-    """
+    """Rows that a rank runs one way: forward, backward (whole, inputs only, weights only)."""
 
     way: Way
     rows: tuple[Row, ...]
@@ -36,10 +31,8 @@ class Part(NamedTuple):
 
 
 def stages(job: Job, schedule: str) -> list[list[Part]]:
-    """The parts of each pipeline stage, in order.
-
-    Raises ConfigError without micro-batches or the schedule's order, UnsupportedError for schedules
-    that split a stage.
+    """Raises ConfigError without micro-batches or the schedule's order, UnsupportedError for
+    schedules that split a stage.
     """
     if schedule == SIMAI or job.is_inference:
         ways: tuple[Way, ...] = ("F",) if job.is_inference else ("F", "B")

@@ -66,7 +66,7 @@ class Row(NamedTuple):
 
 
 class Job(NamedTuple):
-    """A whole file. `ranks` is None if not given; `pp_bytes` cross stages."""
+    """`ranks` is None if not given; `pp_bytes` cross stages."""
 
     where: str
     rows: tuple[Row, ...]

@@ -4,8 +4,6 @@ Computations form a chain and wait for collectives of forward passes and input g
 weight gradients only precede later ones of their group. A row's time of processing follows its
 collectives, off the device. SimAI's sizes are the whole tensor's; Chakra's all-gather counts what
 one rank gives.
-
-Source: facts of SimAI (Workload.cc, Layer.cc).
 """
 
 from __future__ import annotations
@@ -20,10 +18,7 @@ _WORDS = {"F": "forward", "b": "input gradient", "W": "weight gradient"}
 
 
 def trace(parts: Iterable[Part], groups: Mapping[str, int], message_bytes: int) -> Trace:
-    """The trace of a rank that runs `parts`.
-
-    `groups` are the sizes of the communicators of more than one rank, by name.
-    """
+    """`groups` are the sizes of the communicators of more than one rank, by name."""
     made = _Rank(groups, message_bytes)
     for part in parts:
         made.run(part)

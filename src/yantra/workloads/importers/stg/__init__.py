@@ -1,10 +1,5 @@
 """Workloads of STG and STAGE: models as spreadsheets of symbolic tensors.
 
-    sheets.py, builtin/   modules: from spreadsheets, or in our own words
-    assembly.py           modules to the graph of one micro-batch of a model
-    weights.py, micro_batches.py, updates.py, stages.py    passes over the graph
-    resharding.py, nodes.py, units.py, emission.py         the graph to Chakra nodes
-
 Trade-off: it makes what STG makes, defects included (docs/reference/stg.md); units `yantra` have a
 simulator's operations and sizes. `yantra workload train` has none of the defects.
 

@@ -33,10 +33,7 @@ Link = tuple[str, str]
 
 
 class Part(Record):
-    """A module or a block under a name; a `*` in the name is the number of a copy.
-
-    `symbols` maps the module's symbols to the model's expressions, as in {"Din": "Dvocal"}.
-    """
+    """A module or a block under a name; a `*` in the name is the number of a copy."""
 
     name: str
     module: str = ""
@@ -58,11 +55,7 @@ class Block(Record):
 
 
 class Assembly(Record):
-    """A model: what precedes the layers, one layer, what follows.
-
-    Links name parts of the front and the tail as they are; those of layers begin with `first.` or
-    `last.`, or with `previous.` and `next.` for every pair of neighbours.
-    """
+    """A model: what precedes the layers, one layer, what follows."""
 
     front: tuple[Part, ...]
     layer: Block
@@ -79,8 +72,6 @@ class Assembly(Record):
 
 
 class Context(NamedTuple):
-    """What building needs: modules by name, and the values of symbols."""
-
     library: Library
     values: Mapping[str, int]
     replacements: Mapping[str, Expression]
@@ -88,7 +79,7 @@ class Context(NamedTuple):
 
 
 def build(assembly: Assembly, layers: int, context: Context) -> Graph:
-    """The graph of one micro-batch; raises ConfigError for links that do not fit."""
+    """Raises ConfigError for links that do not fit."""
     respec = substituting(context.replacements)
     block = _block(assembly.layer, context, assembly.source)
     if assembly.fuses_weights and assembly.trains:

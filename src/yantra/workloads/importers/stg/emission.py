@@ -1,8 +1,4 @@
-"""Steps to Chakra nodes: names, dependencies and the attributes of the chosen units.
-
-A collective names its axis, a message the stage at its other end, so a stage's ranks share one
-template.
-"""
+"""Steps to Chakra nodes: names, dependencies and the attributes of the chosen units."""
 
 from __future__ import annotations
 

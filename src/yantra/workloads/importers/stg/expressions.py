@@ -1,7 +1,4 @@
-"""Sizes as exact arithmetic over symbols: `(Head + 2*KVHead)/tp`.
-
-Trade-off: no division by a sum, which shards never need.
-"""
+"""Sizes as exact arithmetic over symbols: `(Head + 2*KVHead)/tp`."""
 
 from __future__ import annotations
 
@@ -17,8 +14,6 @@ Shape = tuple["Expression", ...]
 
 
 class Expression:
-    """One size; made only by `number`, `symbol`, `parse` and arithmetic."""
-
     __slots__ = ("symbols", "terms")
 
     def __init__(self, terms: Terms) -> None:

@@ -15,7 +15,6 @@ from yantra.workloads.importers.stg.sheets import read_module
 
 
 def sheets_of(folder: str, settings: Settings) -> Library:
-    """A model's modules from a checkout, from its spreadsheets or from one folder."""
     if not os.path.isdir(folder):
         raise ConfigError(folder, "expected the folder of spreadsheets, got no folder")
     own, attention = folder, folder

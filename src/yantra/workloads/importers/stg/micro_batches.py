@@ -14,7 +14,6 @@ from yantra.workloads.importers.stg.weights import weights_of
 
 
 def repeat(graph: Graph, count: int) -> Graph:
-    """`count` micro-batches of a graph, the sums of their gradients, and the weights."""
     pairs = weights_of(graph)
     place = {tensor: index for index, tensor in enumerate(graph)}
     shared = {weight for weight, _ in pairs}

@@ -9,8 +9,6 @@ from yantra.workloads.importers.stg.tensors import Graph
 
 
 class Module(NamedTuple):
-    """Forward and backward tensors; `source` names the block in errors."""
-
     source: str
     graph: Graph
 

@@ -1,7 +1,7 @@
 """Operations, collectives and messages of each stage's tensors, with upstream's ids.
 
-A tensor is one computation after its inputs' collectives. Computations of no operations are
-removed; as upstream, the order of removal decides the order of dependencies.
+Computations of no operations are removed; as upstream, the order of removal decides the order of
+dependencies.
 
 Source: astra-sim/stage@9ec6c02, the pass BundledConvertChakra.
 """
@@ -24,7 +24,7 @@ class Step:
     """A node before its sizes: a computation, or the movement of a tensor.
 
     `moved` is the moved tensor, or None; this is the collective at `place` of the `chain` that
-    reshards it. `peer` is a message's other stage.
+    reshards it.
     """
 
     __slots__ = ("after", "chain", "id", "is_send", "moved", "peer", "place", "tag", "tensor")
@@ -67,10 +67,8 @@ class _Steps:
 def steps_of(
     stages: Stages, axes: Sequence[str], does_nothing: Callable[[Expression], bool]
 ) -> dict[int, list[Step]]:
-    """Every stage's steps, in the order of the file.
-
-    `axes` are the symbols of spatial axes of more than one rank; `does_nothing` says which numbers
-    of operations are zero.
+    """`axes` are the symbols of spatial axes of more than one rank; `does_nothing` says which
+    numbers of operations are zero.
     """
     ids = count(1)
     matcher = _Matcher(axes)

@@ -1,11 +1,6 @@
 """One order of a rank's collectives, the same on all ranks of a group.
 
-Upstream leaves the choice to the simulator; ranks that run one at a time may then deadlock. Here
-all stages run together, step by step, the lowest id first, and keep their collectives' order, so
-all agree with one order of the job.
-
-Trade-off: computations count their operations, communication takes no time. It is an order of ids,
-not a schedule such as 1F1B.
+Trade-off: computations count their operations, communication takes no time.
 """
 
 from __future__ import annotations
@@ -20,10 +15,7 @@ Stages = Mapping[int, Sequence[Step]]
 
 
 def order(stages: Stages, operations: Callable[[Step], int]) -> dict[int, list[Step]]:
-    """Steps of each stage in an order that all can follow; raises ConfigError for a circle.
-
-    `operations` says how long a step occupies its stage; 0 for communication.
-    """
+    """`operations` says how long a step occupies its stage; 0 for communication."""
     everything = {step.id: (stage, step) for stage, steps in stages.items() for step in steps}
     parents = _parents(everything)
     missing = {id: len(waited) for id, waited in parents.items()}

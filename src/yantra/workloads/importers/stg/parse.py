@@ -1,8 +1,4 @@
-"""Text of sizes to expressions: numbers, symbols, `+ - * / **` and brackets.
-
-A mistake is a ValueError with what was expected and where in the text; the reader of sheets adds
-file, row and column.
-"""
+"""Text of sizes to expressions: numbers, symbols, `+ - * / **` and brackets."""
 
 from __future__ import annotations
 

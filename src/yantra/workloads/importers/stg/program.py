@@ -18,8 +18,6 @@ from yantra.workloads.importers.stg.updates import updates
 
 
 class Program(NamedTuple):
-    """Steps by stage, in the order of the stages' ranks; all but `settings` is derived."""
-
     settings: Settings
     values: Values
     stages: dict[int, list[Step]]

@@ -43,10 +43,8 @@ class Collective(NamedTuple):
 def collectives(
     have: tuple[Shape, Shape], need: tuple[Shape, Shape], axes: Sequence[str], where: str = ""
 ) -> tuple[Collective, ...]:
-    """The collectives between two shardings, each given as (shape, hidden).
-
-    `axes` are the symbols of axes with more than one rank. Raises ConfigError, naming `where`, if
-    whole tensors should become partial sums.
+    """`axes` are the symbols of axes with more than one rank. Raises ConfigError, naming `where`,
+    if whole tensors should become partial sums.
     """
     steps = []
     for axis in axes:

@@ -21,9 +21,7 @@ INFERENCE_TYPES = ("prefilling", "decoding")
 
 
 class Settings(Record):
-    """Flags of STG's `main.py` (and `main_adv.py` for inference), with its defaults.
-
-    `sp` is context parallelism (the symbol cp). `batch` and `micro_batch` are over all ranks,
+    """`sp` is context parallelism (the symbol cp). `batch` and `micro_batch` are over all ranks,
     before dividing by `dp`; None is one micro-batch.
     """
 

@@ -1,8 +1,5 @@
 """Reads one module: a CSV table of tensors and a JSON file of its inputs and outputs.
 
-A row is one tensor with its operation. Mistakes have file, row and column; rows count from 2, as in
-a spreadsheet.
-
 Source: astra-sim/stage@9ec6c02, `sharding_spreadsheets`; the columns are in docs/reference/stg.md.
 """
 

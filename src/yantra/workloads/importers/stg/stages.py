@@ -17,8 +17,6 @@ StageOf = Callable[[int | str], int]
 
 
 class Message(NamedTuple):
-    """A tensor that one stage sends and another receives, as its shadow."""
-
     tensor: Tensor
     sender: int
     shadow: Tensor
@@ -33,7 +31,6 @@ class Stages(NamedTuple):
 
 
 def equal_slices(layers: int, pp: int, tail: int) -> StageOf:
-    """Contiguous slices; the front is on stage 0, the tail on stage `tail`."""
     if layers < pp:
         problem = f"expected at least one layer for each of the {pp} stages, got {layers} layers"
         raise ConfigError("num_stacks", problem)
@@ -49,10 +46,7 @@ def equal_slices(layers: int, pp: int, tail: int) -> StageOf:
 
 
 def slices_of(length: int, layers: int, pp: int) -> StageOf:
-    """The inference models' slices of `length`, around and around the stages.
-
-    The front counts as part of the first slice, the tail as two layers after the last.
-    """
+    """The inference models' slices of `length`, around and around the stages."""
     if length < 1:
         raise ConfigError("layer_each_stage", f"expected at least 1, got {length}")
 

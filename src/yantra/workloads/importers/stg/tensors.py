@@ -3,8 +3,7 @@
 A `Spec` (operator and inputs' shards) is shared by copies of a block, so shapes are computed once;
 a `Tensor` is a place of the graph.
 
-A shape has one rank's sizes (`Batch/dp`). *Hidden* sizes were summed over; a parallel symbol in
-them (`Dff/tp`) means partial sums over that axis.
+A shape has one rank's sizes (`Batch/dp`).
 """
 
 from __future__ import annotations
@@ -51,10 +50,8 @@ class Spec(NamedTuple):
 
 
 class Tensor:
-    """One tensor and the operation that makes it.
-
-    `unit` is a layer's number, `front` or `tail`; `micro_batch` None is shared by all. `backward`:
-    of the backward pass.
+    """`unit` is a layer's number, `front` or `tail`; `micro_batch` None is shared by all.
+    `backward`: of the backward pass.
     """
 
     __slots__ = (
@@ -122,7 +119,6 @@ def copied(
 
 
 def relink(graph: Iterable[Tensor], twins: Mapping[Tensor, Tensor]) -> None:
-    """Redirect links from the keys of `twins` to their values."""
     for tensor in graph:
         if tensor.x1 is not None:
             tensor.x1 = twins.get(tensor.x1, tensor.x1)

@@ -10,7 +10,6 @@ from yantra.workloads.importers.stg.tensors import Graph, Spec, Tensor
 
 
 def updates(graph: Graph) -> Graph:
-    """The updated weights of a graph whose last weight gradients are their sums."""
     gradients = {tensor.gradient_of: tensor for tensor in graph if tensor.gradient_of is not None}
     made: Graph = []
     for weight in graph:

@@ -1,8 +1,5 @@
 """A block's weights as one flat vector, as in FSDP and data-parallel buckets.
 
-It is gathered once per pass, weights are views of it, and gradients end in one reduced vector. With
-the symbol `fsdp` at 1 only an all-reduce remains.
-
 Source: astra-sim/stage@9ec6c02, the pass FSDPWeightGradManager.
 """
 

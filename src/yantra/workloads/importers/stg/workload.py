@@ -43,7 +43,6 @@ def _workload(program: Program) -> Workload:
     names = [f"stage{place}" for place in range(len(program.stages))]
     sections = {
         "about": {"source": "stg", **_flags(settings)},
-        # Units `stg` are for upstream's order; its own says nothing about collectives.
         "ordering": "streams" if settings.units == "stg" else "serial",
         "notes": _notes(settings),
     }

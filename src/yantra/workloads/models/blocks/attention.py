@@ -95,9 +95,6 @@ class Attention(Block):
         )  # fmt: skip
 
     def _kv_heads(self, g: Graph) -> int:
-        """With more ranks than heads, each has a copy of one; not in training: gradients would be
-        added.
-        """
         tp = g.setting.ways("tp")
         if self.kv_heads % tp == 0:
             return self.kv_heads

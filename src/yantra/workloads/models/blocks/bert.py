@@ -15,8 +15,6 @@ from yantra.workloads.operators.graph.operators.loss import cross_entropy
 
 
 class PostNormLayer(Block):
-    """Layer of width `hidden` with norms after the residual sums."""
-
     hidden: int
     attention: Block
     mlp: Block
@@ -36,8 +34,6 @@ class PostNormLayer(Block):
 
 
 class MaskedHead(Block):
-    """Predicts `masked_percent` of the tokens, and one of two classes per sequence."""
-
     vocab: int
     hidden: int
     masked_percent: int = 15

@@ -18,7 +18,7 @@ class Block(Record):
     """Base of all blocks."""
 
     def build(self, g: Graph, x: Tensor | None) -> Tensor | None:
-        """Add the operators from `x` to the result; None is a model's end."""
+        """Add the operators from `x` to the result; None: a model's end."""
         raise NotImplementedError
 
     def input_sizes(self, g: Graph) -> dict[str, int]:

@@ -1,7 +1,4 @@
-"""What a block keeps of a sequence while tokens are generated: rows per token, or a state.
-
-`fixed_bytes` do not have the plan's cache type.
-"""
+"""What a block keeps of a sequence while tokens are generated: rows per token, or a state."""
 
 from __future__ import annotations
 

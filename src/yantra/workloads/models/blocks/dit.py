@@ -108,8 +108,6 @@ class DiTLayer(Block):
 
 
 class DiTHead(Block):
-    """A product of each patch with `outputs` columns: noise and its variance."""
-
     hidden: int
     outputs: int
 

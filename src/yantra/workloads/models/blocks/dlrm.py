@@ -1,10 +1,8 @@
 """A recommendation model: tables of categories, an MLP of numbers, crosses of both, an MLP on top.
 
 Expert parallelism splits the tables, all else is copied; two all-to-alls exchange indices and rows.
-Columns of all tables are dealt out evenly: whole tables where the ranks divide their number, else
-parts (TorchRec's table-wise and column-wise sharding). A rank's weights are the mean over ranks, as
-tables differ in rows. Rows are updated at lookup, by no optimizer; its state, a number per row
-(row-wise Adagrad), is left out. A sample is a sequence of one token.
+A rank's weights are the mean over ranks, as tables differ in rows. Rows are updated at lookup, by
+no optimizer; its state, a number per row (row-wise Adagrad), is left out.
 
 Sources: Naumov et al., DLRM, 2019 (arXiv 1906.00091); Wang et al., "DCN V2", 2021 (arXiv
 2008.13535), section 3 (low-rank crosses).
@@ -85,9 +83,6 @@ class Features(Block):
             )  # fmt: skip
 
     def _lookup(self, g: Graph, samples: int, columns: int) -> Tensor:
-        """Indices go to the ranks with a part of the table; copies exchange changes before rows are
-        updated.
-        """
         ways, w, tables = g.setting.ways("ep"), g.setting.width, len(self.rows)
         out = g.tensor("pooled", {"tokens": samples, "feature": columns})
         with g.scope("pooled"):
@@ -140,8 +135,6 @@ class Cross(Block):
 
 
 class Click(Block):
-    """An MLP of the widths `top` over `features` crossed features, and one number for a click."""
-
     features: int
     top: tuple[int, ...]
 

@@ -27,7 +27,8 @@ class Embedding(Block):
     def build(self, g: Graph, x: Tensor | None) -> Tensor:
         tokens = g.setting.batch.tokens
         rows = padded(self.vocab, g.setting.ways("tp"))
-        out = lookup(g, "word", rows, self.hidden, tokens=tokens, tied=self.tied)
+        again = self.tied and any(weight.is_tied for weight in g.weights)
+        out = lookup(g, "word", rows, self.hidden, tokens=tokens, tied=self.tied, again=again)
         if self.positions or self.types:
             tables = {"position": self.positions * self.hidden, "type": self.types * self.hidden}
             out = elementwise(

@@ -1,9 +1,5 @@
 """A linear-attention mixer with the gated delta rule.
 
-One product in, a short convolution, the rule, a gated norm of each head, a product out. A key head
-serves several value heads; tensor parallelism splits heads. States and the convolution's last
-inputs are kept.
-
 Sources: Yang, Kautz and Hatamizadeh, "Gated Delta Networks", ICLR 2025 (arXiv 2412.06464);
 Qwen3-Next, 2025.
 """
@@ -26,11 +22,7 @@ CHUNK = 64
 
 
 class GatedDelta(Block):
-    """`heads` of values, `value_dim` wide, and `kv_heads` of queries and keys, `key_dim` wide.
-
-    `modules` are the product's, for adapters: `pairs` (Qwen3-Next), `each` (Qwen3.5), or `others`,
-    with queries, keys and values as one tensor and no adapters.
-    """
+    """`heads` of values, `value_dim` wide, and `kv_heads` of queries and keys, `key_dim` wide."""
 
     heads: int
     kv_heads: int

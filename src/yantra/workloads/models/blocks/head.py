@@ -1,11 +1,11 @@
 """The end of a language model: last norm, product with the vocabulary, loss.
 
-Tensor parallelism splits the vocabulary and the loss (Shoeybi et al., 2019). Without training the
-head runs for the tokens that continue a sequence, and every rank gathers their logits and takes the
-best token (vLLM's logits processor).
+Tensor parallelism splits the vocabulary and the loss (Shoeybi et al., 2019).
 """
 
 from __future__ import annotations
+
+from typing import Literal
 
 from yantra.workloads.models.blocks.block import Block
 from yantra.workloads.models.blocks.embedding import padded
@@ -36,10 +36,13 @@ class Head(Block):
                 sizes={"tokens": g.setting.batch.logits, "hidden": self.hidden},
             )  # fmt: skip
         exists = self.tied and any(weight.is_tied for weight in g.weights)
+        self.loss(g, x, "none" if exists else "tied" if self.tied else "own")
+
+    def loss(self, g: Graph, x: Tensor, weight: Literal["own", "tied", "none"]) -> None:
+        """Add the product with the vocabulary, and the loss or the next tokens."""
         (logits,) = linear(
             g, x, "logits", {"vocab": padded(self.vocab, g.setting.ways("tp"))},
-            split="out", bias=self.bias, precise=True,
-            weight="none" if exists else "tied" if self.tied else "own",
+            split="out", bias=self.bias, precise=True, weight=weight,
         )  # fmt: skip
         if g.setting.training:
             cross_entropy(g, logits)

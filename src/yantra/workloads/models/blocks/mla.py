@@ -4,9 +4,7 @@ Products down are split by columns and gathered; under sequence parallelism each
 own tokens, and only latent rows are gathered. Products up are split by heads. (DeepSeek-V2, 2024,
 section 2.1; the split is Megatron Core's.)
 
-The cache holds the latent row and the keys' rotary part. For inference every rank compresses all
-tokens, as vLLM does; see `mla_cached.py`. With an index (`sparse_index.py`) a query attends to the
-tokens it scores highest.
+With an index (`sparse_index.py`) a query attends to the tokens it scores highest.
 """
 
 from __future__ import annotations

@@ -2,12 +2,9 @@
 
 Sequences with one new token use the absorbed form: queries are multiplied into the latent space and
 results out of it, so cached rows are one key-value head of width kv_lora + qk_rope for all heads: 2
-(2 kv_lora + qk_rope) operations per head and pair. Others expand keys and values, cached ones again
-for every chunk. As in vLLM, a batch may hold both.
+(2 kv_lora + qk_rope) operations per head and pair. As in vLLM, a batch may hold both.
 
-Queries that choose their keys always use the absorbed form, as each needs other rows; a decoded
-token reads its chosen rows, a prompt's chunk every row once. Every tensor-parallel rank keeps and
-reads all cached rows.
+Every tensor-parallel rank keeps and reads all cached rows.
 
 Sources: DeepSeek-AI, DeepSeek-V2, 2024 (arXiv 2405.04434), section 2.1.2 and appendix C; vLLM,
 `v1/attention/backends/mla/common.py` and `flashmla_sparse.py` (2025).
@@ -28,10 +25,6 @@ if TYPE_CHECKING:
 
 
 def cached_attention(g: Graph, block: MLA, q: Tensor, latent: Tensor, key_rope: Tensor) -> Tensor:
-    """Add cache, products up and cores; return the context of all tokens.
-
-    `latent` and `key_rope` are whole on every rank of tp, `q` is split by heads.
-    """
     key_rope = elementwise(g, "k_rope", [key_rope], flops=3, kind="rope")
     store(g, (latent, key_rope))
     prefills, decodes = g.setting.batch.prefills(), g.setting.batch.decodes()

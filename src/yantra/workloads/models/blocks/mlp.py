@@ -10,8 +10,6 @@ from yantra.workloads.operators.graph.operators.linear import Split, linear
 
 
 class MLP(Block):
-    """`intermediate` columns; a gated block has two products up in one."""
-
     intermediate: int
     gated: bool = True
     bias: bool = False
@@ -32,15 +30,15 @@ class MLP(Block):
             if self.gated:
                 sizes = {"gate": self.intermediate, "up": self.intermediate}
                 gate, up = linear(g, x, "gate_up", sizes, split=columns, bias=self.bias)
-                active = swiglu(g, gate, up)
+                active = swiglu(g, gate, up, biased=self.bias)
             else:
                 (up,) = linear(g, x, "up", {"up": self.intermediate}, split=columns, bias=self.bias)
-                active = elementwise(g, "gelu", [up], flops=8, saves=(0,))
+                active = elementwise(g, "gelu", [up], flops=8, saves=(0,), biased=self.bias)
             (out,) = linear(g, active, "down", {"hidden": hidden}, split=rows, bias=self.bias)
         return out
 
 
-def swiglu(g: Graph, gate: Tensor, up: Tensor) -> Tensor:
+def swiglu(g: Graph, gate: Tensor, up: Tensor, *, biased: bool = False) -> Tensor:
     return elementwise(
-        g, "swiglu", [up, gate], flops=5, saves=(0, 1), placement=up.placement.dual()
+        g, "swiglu", [up, gate], flops=5, saves=(0, 1), placement=up.placement.dual(), biased=biased
     )

@@ -1,14 +1,11 @@
 """A mixture of experts: a router sends every token to `top_k` of `experts` feed-forward blocks.
 
-Tokens are permuted by expert and exchanged over `ep`; `etp` may split experts too. Shared experts
-see every token and are split like a dense block. Expert weights have replicas of their own (domain
-`expert`). (Shazeer et al., 2017; GShard, 2020; DeepSeekMoE, 2024; parallel folding: Liu et al.,
-2025.) Routing is balanced, or `zipf:a` gives expert e the share 1 / (e + 1)^a.
+Tokens are permuted by expert and exchanged over `ep`; `etp` may split experts too. Expert weights
+have replicas of their own (domain `expert`). (Shazeer et al., 2017; GShard, 2020; DeepSeekMoE,
+2024; parallel folding: Liu et al., 2025.) Routing is balanced, or `zipf:a` gives expert e the share
+1 / (e + 1)^a.
 
-Inference without sequence parallelism has all tokens on every tensor-parallel rank, so experts
-within that group need no exchange: one all-reduce adds the results. Experts spread further get a
-rank's share of the tokens, gathered afterwards (vLLM: `use_sequence_parallel_moe`), with whole
-shared experts. Experts in rows of another width: NVIDIA, Nemotron 3, 2025 (LatentMoE).
+Experts in rows of another width: NVIDIA, Nemotron 3, 2025 (LatentMoE).
 
 Low-latency kernels (DeepEP, 2025: `low_latency_dispatch`) send a token to each expert as 16 bytes,
 the row in FP8 and an fp32 scale per 128 elements, add up 16-bit results, and need no permutations.
@@ -159,9 +156,9 @@ class MoE(Block):
                 product="gate_up" if self.gated else "up",
             )  # fmt: skip
             active = (
-                swiglu(g, *made)
+                swiglu(g, *made, biased=self.bias)
                 if self.gated
-                else elementwise(g, "gelu", [made[0]], flops=8, saves=(0,))
+                else elementwise(g, "gelu", [made[0]], flops=8, saves=(0,), biased=self.bias)
             )
             (done,) = linear(
                 g, active, "down", {"hidden": hidden},
@@ -170,7 +167,6 @@ class MoE(Block):
         return done
 
     def _sizes(self, setting: Setting) -> tuple[tuple[str, int], ...]:
-        """With experts on several ranks, a rank's rows include the skew between ranks."""
         skew = skew_of(setting.routing) if setting.ways("ep") == 1 else 0.0
         return (
             ("inner", self.intermediate // setting.ways("etp")),
@@ -217,10 +213,7 @@ def low_latency_bytes(hidden: int) -> int:
 
 
 def expert_rows(setting: Setting, slots: int, experts: int) -> tuple[int, int]:
-    """Rows that reach this rank's experts, and the most that reach any rank's.
-
-    Every rank of the group sends `slots` rows; all arrive (largest remainders).
-    """
+    """Rows that reach this rank's experts, and the most that reach any rank's."""
     ep = setting.ways("ep")
     total = slots * ep
     if setting.routing == "uniform" or ep == 1:

@@ -35,8 +35,6 @@ def _maps(g: Graph, size: int, channels: int) -> dict[str, int]:
 
 
 class Stem(Block):
-    """A 7 x 7 convolution and a 3 x 3 pooling, each with stride 2, of `image` x `image` pixels."""
-
     image: int
     channels: int
     colours: int = 3
@@ -84,8 +82,6 @@ class Bottleneck(Block):
 
 
 class Pooled(Block):
-    """The mean of each of `channels` maps of `size` x `size`, and a product with `classes`."""
-
     channels: int
     size: int
     classes: int

@@ -1,5 +1,5 @@
 """The index of sparse attention: small heads score every pair, 2 x heads x width operations each,
-and a query takes the best. Keys are cached in FP8 with an fp32 scale per 128 elements.
+and a query takes the best.
 
 Sources: DeepSeek-V3.2, 2025 (arXiv 2512.02556), section 2.1; DeepGEMM's `fp8_mqa_logits`;
 MiniMax-M3, 2026.
@@ -26,7 +26,6 @@ class SparseIndex(Record):
     weighted: bool = True
 
     def add(self, g: Graph, x: Tensor, queries: Tensor) -> None:
-        """Add the index of the tokens `x` with compressed `queries`."""
         with g.scope("index"):
             (q,) = linear(g, queries, "q", {"index_q": self.index_heads * self.width})
             (k,) = linear(g, x, "k", {"index_k": self.width})

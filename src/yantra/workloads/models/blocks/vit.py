@@ -13,8 +13,6 @@ from yantra.workloads.operators.graph.operators.loss import cross_entropy
 
 
 class PatchEmbedding(Block):
-    """`patches` patches of an image, each `pixels` numbers, after one trained token."""
-
     patches: int
     pixels: int
     hidden: int
@@ -36,8 +34,6 @@ class PatchEmbedding(Block):
 
 
 class Classifier(Block):
-    """A norm, and a product of each image's first token with `classes` columns."""
-
     hidden: int
     classes: int
     norm: str = "layer"

@@ -54,8 +54,8 @@ def load(path: str | PathLike[str]) -> Described:
 def from_config(config: Mapping[str, Any], where: str = "config", name: str = "") -> Described:
     """What a config's keys describe; `where` names it in messages.
 
-    Without `name` the model is called as the config's origin, or its type. Raises ConfigError for a
-    model_type not covered, a missing, unknown or wrong key, and what cannot be built.
+    Raises ConfigError for a model_type not covered, a missing, unknown or wrong key, and what
+    cannot be built.
     """
     kind = config.get("model_type")
     if not isinstance(kind, str):

@@ -1,7 +1,6 @@
 """A Hugging Face `config.json`, read key by key: each is used, known to cost nothing, or refused.
 
-Readers of a key say what it must be, so a wrong value is reported at its key and a misspelt key
-with the likely one. A key that nobody reads may change the model and is refused.
+A key that nobody reads may change the model and is refused.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from yantra.workloads.models.transformer import LARGEST, MOST_LAYERS, Transforme
 REQUIRED: Final = object()
 _USUAL_LENGTH = 4096
 
-# Any config may have these if the model is what it seems.
 _MUST_BE: dict[str, tuple[Any, ...]] = {
     "add_cross_attention": (False,),
     "cross_attention_hidden_size": (None,),
@@ -24,7 +22,6 @@ _MUST_BE: dict[str, tuple[Any, ...]] = {
     "pruned_heads": ({}, None),
     "tie_encoder_decoder": (False,),
 }
-# Families that do not read these may have them if they are off.
 _OFF: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("attention_bias", "mlp_bias", "qkv_bias", "use_bias", "bias"), (False,)),
     **dict.fromkeys(("use_sliding_window", "use_qk_norm", "attn_output_gate"), (False,)),
@@ -97,7 +94,6 @@ class Config:
         return tuple(value)
 
     def must_be(self, key: str, *values: Any, because: str) -> None:
-        """Refuse a key unless it is absent or has one of these values."""
         if self._take((key,), values[0]) not in values:
             shown = " or ".join(show(value) for value in values)
             raise self.wrong(key, f"{expected_got(shown, self._keys[key])}: {because}")
@@ -149,7 +145,6 @@ class Config:
                 )
 
     def _note_more_tokens(self) -> None:
-        # Modules that predict more tokens are left out, whatever their sizes are called.
         keys = [key for key in self._keys if key in _MORE_TOKENS or key.startswith("mtp_")]
         counts = [self._keys[key] for key in keys if key in _MORE_TOKENS]
         if any(type(count) is int and count > 0 for count in counts):

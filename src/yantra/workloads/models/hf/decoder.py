@@ -37,10 +37,6 @@ def window(config: Config) -> dict[str, Any]:
 
 
 def windows(config: Config, layers: int, types: tuple[str, ...]) -> dict[str, Any]:
-    """The window of attention and the layers that have it.
-
-    `types` gives it per layer where the key `layer_types` does not.
-    """
     width = config.count("sliding_window", default=0)
     given = config.words("layer_types") or types
     if len(given) != layers or not set(given) <= _TYPES.keys():

@@ -17,7 +17,6 @@ def read(config: Config) -> Transformer:
 
 
 def sizes(config: Config, in_groups: bool) -> dict[str, Any]:
-    """Sizes of V2 and V3; `in_groups`: groups limit the choice of experts."""
     heads, layers = config.size("num_attention_heads"), config.layers("num_hidden_layers")
     config.must_be("num_key_value_heads", heads, because="every head has its keys and values")
     config.must_be("attention_bias", False, because="its projections have no biases")

@@ -16,7 +16,6 @@ def read(config: Config) -> Model:
 
 
 def indexed(config: Config, sizes: parts.Sizes, indexers: tuple[str, ...]) -> Model:
-    """A model of latent attention, each layer with its own index or an earlier one's."""
     index = SparseIndex(
         index_heads=config.size("index_n_heads"), width=config.size("index_head_dim")
     )

@@ -17,10 +17,6 @@ def read(config: Config) -> Model:
 
 
 def patterned(config: Config, layers: int) -> tuple[int | None, ...]:
-    """The window of every layer: `LLLG`, or every n-th layer, sees everything.
-
-    The last layer does too.
-    """
     pattern = config.value("sliding_window_pattern", 4)
     if not config.has("sliding_window") or not pattern:
         config.skip("layer_types")

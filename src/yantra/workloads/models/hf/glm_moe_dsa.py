@@ -10,11 +10,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Read a `glm_moe_dsa` config, without multi-token prediction.
-
-    Layers may use an earlier layer's choice: `indexer_types`, a pattern of F and S, or every n-th
-    layer has its own.
-    """
+    """Read a `glm_moe_dsa` config, without multi-token prediction."""
     sizes = decoder.sizes(config)
     return indexed(config, sizes, _indexers(config, sizes["num_layers"]))
 

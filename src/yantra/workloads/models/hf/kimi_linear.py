@@ -10,7 +10,6 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Read a `kimi_linear` config, whose `linear_attn_config` numbers layers from 1."""
     refuse(config)
     sizes = decoder.sizes(config)
     layers = sizes["num_layers"]

@@ -11,7 +11,6 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Read a `laguna` config, where `num_attention_heads_per_layer` has each layer's heads."""
     sizes = decoder.sizes(config)
     layers, bias = sizes["num_layers"], config.flag("attention_bias", False)
     heads = config.numbers("num_attention_heads_per_layer")

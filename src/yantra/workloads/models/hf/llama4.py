@@ -9,11 +9,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Read the language model of a `llama4` config.
-
-    Layers without rotary positions see everything, the others their chunk; norms of queries and
-    keys go with positions.
-    """
+    """Read the language model of a `llama4` config."""
     sizes = decoder.sizes(config)
     layers = sizes["num_layers"]
     interval = config.size("no_rope_layer_interval", default=4)

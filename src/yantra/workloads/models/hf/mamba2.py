@@ -47,7 +47,6 @@ def read(config: Config) -> Model:
 
 
 def mixer(config: Config, hidden: int, *, gated_norm: bool = True) -> Mamba2:
-    """The mixer of models that also have attention; its keys begin with `mamba_`."""
     heads = config.size("mamba_n_heads", default=128)
     inner = config.size("mamba_d_ssm", default=config.size("mamba_expand", default=2) * hidden)
     width = config.value("mamba_d_head", "auto")

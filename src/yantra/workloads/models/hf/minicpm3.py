@@ -8,7 +8,6 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Read a `minicpm3` config; values are as wide as its heads would be."""
     sizes = decoder.sizes(config, tied=True)
     config.skip("scale_emb", "scale_depth", "dim_model_base", "mlp_bias")
     width = max(sizes["hidden_size"] // sizes["num_attention_heads"], 1)

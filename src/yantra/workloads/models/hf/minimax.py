@@ -9,7 +9,6 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Read a `minimax` config; `attn_type_list` has 0 for linear attention, 1 for full."""
     sizes = decoder.sizes(config)
     layers = sizes["num_layers"]
     width = sizes["kv_channels"] or sizes["hidden_size"] // sizes["num_attention_heads"]

@@ -10,10 +10,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Read the language model of a `minimax_m3` config.
-
-    Sizes of the index are keys of their own, or within `sparse_attention_config`.
-    """
+    """Read the language model of a `minimax_m3` config."""
     dense = config.count("dense_intermediate_size", default=0)
     sizes = decoder.sizes(config)
     layers = sizes["num_layers"]

@@ -16,10 +16,7 @@ _WORDS |= {parts.FULL: parts.FULL, "mlp": "mlp", "moe": "moe"}
 
 
 def read(config: Config) -> Model:
-    """Read a `nemotron_h` config, without multi-token prediction.
-
-    Feed-forward has no gates. Experts may work in rows of another width.
-    """
+    """Read a `nemotron_h` config, without multi-token prediction."""
     pattern = config.value("hybrid_override_pattern", "")
     config.skip("num_hidden_layers")
     words = config.words("layers_block_type", "layer_types")

@@ -62,7 +62,6 @@ def _attention(
 
 
 def _mlp(config: Config, sizes: parts.Sizes, given: Any, where: str, bias: bool) -> Block | None:
-    """Two thirds of `ffn_mult` hidden sizes, up to a multiple of 256."""
     about = given if isinstance(given, dict) else {}
     if about.get("no_op"):
         return None

@@ -1,6 +1,4 @@
-"""The language model within a config of a model that also sees or hears; its towers are left out
-with a note.
-"""
+"""The language model within a config of a model that also sees or hears."""
 
 from __future__ import annotations
 
@@ -23,7 +21,6 @@ class Language(NamedTuple):
 
 
 def language_of(config: Mapping[str, Any], where: str) -> Language:
-    """The language model of a config; a plain config is returned as it is."""
     found = next((key for key in _INSIDE if config.get(key) is not None), None)
     if found is None:
         return _beside(config)

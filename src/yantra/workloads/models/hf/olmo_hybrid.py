@@ -11,10 +11,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Read an `olmo_hybrid` config.
-
-    Layers of attention normalise their parts' results, the others their inputs.
-    """
+    """Read an `olmo_hybrid` config."""
     sizes = decoder.sizes(config)
     hidden, heads = sizes["hidden_size"], sizes["num_attention_heads"]
     bias = config.flag("attention_bias", False)

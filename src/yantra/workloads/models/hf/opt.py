@@ -9,7 +9,7 @@ _ROWS_BEFORE_THE_FIRST = 2
 
 
 def read(config: Config) -> Transformer:
-    """Read an `opt` config; opt-350m is built differently and refused."""
+    """opt-350m is built differently and refused."""
     hidden = config.size("hidden_size", "d_model")
     length = config.size("max_position_embeddings")
     config.must_be("do_layer_norm_before", True, because="norms after the residual sum")

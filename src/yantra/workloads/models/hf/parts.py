@@ -1,8 +1,4 @@
-"""Blocks of decoders from a config's keys: attention, feed-forward, experts, and the model.
-
-Impossible sizes (heads that do not divide, more experts a token than there are) are reported at
-their keys, as blocks take anything.
-"""
+"""Blocks of decoders from a config's keys: attention, feed-forward, experts, and the model."""
 
 from __future__ import annotations
 
@@ -52,7 +48,6 @@ def decoder(
     norm: str = "rms",
     **about: Any,
 ) -> Model:
-    """A model whose layers have these attentions and feed-forwards, numbered from 0."""
     hidden = sizes["hidden_size"]
     layers = [
         layer(hidden=hidden, attention=attention(at), mlp=mlp(at), norm=norm, **about)
@@ -114,7 +109,6 @@ def routed(config: Config, sizes: Sizes, **about: Any) -> MoE:
 
 
 def has_experts(config: Config, layers: int, *, first_dense: int = 0) -> tuple[bool, ...]:
-    """Which layers have experts: `mlp_layer_types`, `moe_layer_freq`, or all but the first."""
     dense = config.count("first_k_dense_replace", "num_dense_layers", default=first_dense)
     given = config.words("mlp_layer_types")
     if given:
@@ -138,10 +132,6 @@ def has_experts(config: Config, layers: int, *, first_dense: int = 0) -> tuple[b
 def kinds(
     config: Config, layers: int, usual: Callable[[int], str], known: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Every layer's kind: `layer_types`, or the usual one.
-
-    `known` maps a config's words to those of this package.
-    """
     given = config.words("layer_types", "layers_block_type")
     if not given:
         return tuple(usual(at) for at in range(layers))
@@ -172,7 +162,6 @@ def dense(config: Config, sizes: Sizes, **about: Any) -> MLP:
 
 
 def latent(config: Config, sizes: Sizes, **about: Any) -> MLA:
-    """Latent attention of the usual keys; each head has its own keys, made of one row."""
     heads = sizes["num_attention_heads"]
     config.must_be("num_key_value_heads", heads, because="every head has its keys and values")
     config.must_be("attention_bias", False, because="its projections have no biases")
@@ -191,7 +180,6 @@ def latent(config: Config, sizes: Sizes, **about: Any) -> MLA:
 def sparse_decoder(
     config: Config, sizes: Sizes, attention: Callable[[int], Block], mixture: Block, **about: Any
 ) -> Model:
-    """A model of the usual keys: experts in some layers, the others dense."""
     sparse = has_experts(config, sizes["num_layers"], **about)
     plain = dense(config, sizes)
     return decoder(config, sizes, attention, lambda at: mixture if sparse[at] else plain)

@@ -17,7 +17,6 @@ def read(config: Config) -> Transformer:
 
 
 def windows(config: Config, layers: int) -> dict[str, Any]:
-    """The window, which holds from layer `max_window_layers` on if it is used."""
     first = config.count("max_window_layers", default=28)
     if not config.flag("use_sliding_window", False):
         config.skip("sliding_window", "layer_types")

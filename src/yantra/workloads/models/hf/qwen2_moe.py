@@ -28,7 +28,6 @@ def read(config: Config) -> Model:
 
 
 def mixtures(config: Config, sizes: parts.Sizes) -> Callable[[int], Block]:
-    """The feed-forward of each layer, with experts as in `qwen3_moe`."""
     step, plain = config.size("decoder_sparse_step", default=1), config.numbers("mlp_only_layers")
     shared = config.count("shared_expert_intermediate_size", default=0)
     mixture = parts.routed(config, sizes, shared_width=shared, shared_gate=shared > 0)

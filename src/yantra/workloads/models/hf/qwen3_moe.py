@@ -8,11 +8,7 @@ from yantra.workloads.models.transformer import Transformer
 
 
 def read(config: Config) -> Transformer:
-    """Read a `qwen3_moe` config.
-
-    A layer, counted from 1, has experts if its number is a multiple of `decoder_sparse_step` and
-    `mlp_only_layers`, which counts from 0, does not name it.
-    """
+    """Read a `qwen3_moe` config."""
     sizes = qwen3.sizes(config)
     if not config.has("head_dim"):
         # unlike in dense models, it follows from the other sizes

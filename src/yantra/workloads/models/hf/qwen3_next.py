@@ -25,7 +25,6 @@ def hybrid(
     mlp: Callable[[int], Block],
     modules: Literal["pairs", "each"] = "pairs",
 ) -> Model:
-    """A model of gated attention and the gated delta rule with this feed-forward."""
     interval = config.size("full_attention_interval", default=4)
     usual = parts.every(interval, parts.FULL, parts.LINEAR)
     words = {parts.FULL: parts.FULL, parts.LINEAR: parts.LINEAR}

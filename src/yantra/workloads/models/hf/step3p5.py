@@ -9,10 +9,7 @@ from yantra.workloads.models.model import Model
 
 
 def read(config: Config) -> Model:
-    """Read a `step3p5` config, without multi-token prediction.
-
-    Layers with windows may have more heads: `attention_other_setting`.
-    """
+    """Read a `step3p5` config, without multi-token prediction."""
     sizes = decoder.sizes(config, kv=config.size("num_attention_groups", default=8))
     layers, bias = sizes["num_layers"], config.flag("attention_bias", False)
     config.skip("query_pre_attn_scalar", "swiglu_limits", "swiglu_limits_shared", "mlp_bias")

@@ -29,9 +29,7 @@ class Job(NamedTuple):
 
 
 def load(path: str | PathLike[str], more: Sequence[str] = ()) -> Job:
-    """The job of a shell script, or of a file with a list of arguments.
-
-    `more` arguments follow, such as `["--vocab-size", "50257"]` for a tokenizer; the last of a
+    """`more` arguments follow, such as `["--vocab-size", "50257"]` for a tokenizer; the last of a
     repeated one counts.
     """
     return from_text(read_text(path), str(path), Path(path).stem, more)
@@ -40,9 +38,8 @@ def load(path: str | PathLike[str], more: Sequence[str] = ()) -> Job:
 def from_text(
     text: str, where: str = "arguments", name: str = "megatron", more: Sequence[str] = ()
 ) -> Job:
-    """The job of a script or of a line of arguments; `where` names it in messages.
-
-    Raises ConfigError for what is unknown, not covered, missing, wrong, or not decided by the text.
+    """Raises ConfigError for what is unknown, not covered, missing, wrong, or not decided by the
+    text.
     """
     note_time(text, where, "a script", 0.8)
     launcher, program = training_arguments(text, where)

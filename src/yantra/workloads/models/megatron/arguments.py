@@ -1,7 +1,5 @@
 """Megatron-LM's arguments by subject: the model, the plan, or neither.
 
-Trade-off: free ones are known by their beginnings (`--adam-*`), so a misspelt one passes.
-
 Source: `megatron/training/arguments.py`.
 """
 
@@ -52,6 +50,8 @@ MODEL = {
 }
 
 PLAN = {
+    "account-for-embedding-in-pipeline-split": FLAG,
+    "account-for-loss-in-pipeline-split": FLAG,
     "accumulate-allreduce-grads-in-fp32": FLAG,
     "bf16": FLAG,
     "context-parallel-size": NUMBER,
@@ -74,6 +74,7 @@ PLAN = {
     "num-virtual-stages-per-pipeline-rank": NUMBER,
     "optimizer": WORD,
     "optimizer-cpu-offload": FLAG,
+    "overlap-moe-expert-parallel-comm": FLAG,
     "pipeline-model-parallel-layout": WORD,
     "pipeline-model-parallel-size": NUMBER,
     "recompute-activations": FLAG,
@@ -87,16 +88,30 @@ PLAN = {
 PLAN_TOGETHER = {
     "attention-backend": WORD,
     "attention-dropout": REAL,
+    "cuda-graph-impl": WORD,
+    "cuda-graph-scope": WORDS,
     "data-parallel-sharding-strategy": WORD,
+    "enable-cuda-graph": FLAG,
+    "external-cuda-graph": FLAG,
+    "fine-grained-activation-offloading": FLAG,
     "hidden-dropout": REAL,
     "megatron-fsdp-grad-comm-dtype": WORD,
+    "moe-permute-fusion": FLAG,
+    "moe-router-fusion": FLAG,
+    "no-bias-dropout-fusion": FLAG,
+    "no-bias-gelu-fusion": FLAG,
+    "no-bias-swiglu-fusion": FLAG,
+    "no-masked-softmax-fusion": FLAG,
+    "no-rope-fusion": FLAG,
     "num-layers-per-virtual-pipeline-stage": NUMBER,
+    "offload-modules": WORDS,
     "overlap-grad-reduce": FLAG,
     "overlap-param-gather": FLAG,
     "recompute-method": WORD,
     "recompute-modules": WORDS,
     "recompute-num-layers": NUMBER,
     "sequence-parallel": FLAG,
+    "tp-comm-overlap": FLAG,
     "use-flash-attn": FLAG,
     "use-megatron-fsdp": FLAG,
     "use-tp-pp-dp-mapping": FLAG,
@@ -115,20 +130,17 @@ NOT_MODELLED = {
     "ddp-average-in-collective": "the division by the number of replicas costs nothing",
     "exp-avg-dtype": _STATE,
     "exp-avg-sq-dtype": _STATE,
-    "delay-wgrad-compute": "weight gradients are delayed by schedules that say so, such as zb-h1",
+    "delay-wgrad-compute": "any computation hides messages to experts; zb-h1 delays these",
     "high-priority-a2a-comm-stream": "communicators have no priorities",
     "main-grads-dtype": _STATE,
     "main-params-dtype": _STATE,
     "megatron-fsdp-main-grads-dtype": _STATE,
     "megatron-fsdp-main-params-dtype": _STATE,
-    "moe-enable-deepep": "experts are exchanged by all-to-all",
-    "moe-flex-dispatcher-backend": "experts are exchanged by all-to-all",
+    "moe-enable-deepep": "the stack says how fast expert messages are",
+    "moe-flex-dispatcher-backend": "the stack says how fast expert messages are",
     "moe-shared-expert-overlap": "dependencies alone decide what overlaps",
-    "moe-token-dispatcher-type": "experts are exchanged by all-to-all",
-    "overlap-moe-expert-parallel-comm": "micro-batches overlap in schedules that say so",
     "rampup-batch-size": "the step is one of the full batch",
     "step-batch-size-schedule": "the step is one of the full batch",
-    "tp-comm-overlap": "a collective and the product it belongs to do not overlap",
     "use-precision-aware-optimizer": _STATE,
     "use-nccl-ub": "collectives need no copies",
 }

@@ -1,7 +1,6 @@
 """Which branch of a shell script's conditions is taken, if known.
 
-Comparisons: `[ "$A" = x ]`, `[[ $A == x ]]`, `!=`, `-eq`, `-ne`, `-gt`, `-ge`, `-lt`, `-le`, `-z`,
-`-n`, joined by `&&` or `||`. All else, and loops, are unknown.
+All else, and loops, are unknown.
 """
 
 from __future__ import annotations
@@ -48,10 +47,6 @@ class Branches:
         return f"line {lines[-1]} makes it depend on a condition" if lines else ""
 
     def enter(self, words: list[str], line: int, doubt: str) -> int:
-        """Follow control words; return how many of a command's first words are.
-
-        `doubt` is what the command's words depend on.
-        """
         at = 0
         while at < len(words):
             first, rest = words[at], words[at + 1 :]

@@ -48,10 +48,8 @@ class Given(NamedTuple):
 
 
 def read(words: Iterable[Word], where: str) -> Given:
-    """Read arguments; `where` names the list in messages.
-
-    Raises ConfigError for an unknown or uncovered argument, and a missing, wrong or doubtful value.
-    The last of a repeated argument counts, as in Megatron-LM.
+    """Raises ConfigError for an unknown or uncovered argument, and a missing, wrong or doubtful
+    value.
     """
     values: dict[str, Any] = {}
     ignored: dict[str, None] = {}
@@ -79,10 +77,6 @@ def read(words: Iterable[Word], where: str) -> Given:
 
 
 def launched(words: Iterable[Word], where: str) -> dict[str, int]:
-    """The arguments of `torchrun` that give the number of processes.
-
-    One node by default, as in torchrun.
-    """
     found: dict[str, int] = {}
     named = set()
     for name, behind, doubt in _arguments(words, where):

@@ -1,8 +1,4 @@
-"""Megatron-LM's arguments that change no weight, operation or byte of a training step.
-
-Trade-off: most are known by how they begin (`adam-*`), so a misspelt one passes; none of these 600
-changes a workload.
-"""
+"""Megatron-LM's arguments that change no weight, operation or byte of a training step."""
 
 from __future__ import annotations
 
@@ -30,7 +26,7 @@ num-layers-at-* onnx-safe openai-gelu output-logit-dtype qk-clip* seed softmax-s
 squared-relu test-mode tp-only-amax-red use-cpu-initialization use-mup
 """
 _ROTATING = """
-beta-* mrope-section no-rope-freq no-rope-fusion no-yarn-* original-max-position-embeddings rope-*
+beta-* mrope-section no-rope-freq no-yarn-* original-max-position-embeddings rope-*
 rotary-* use-flashinfer-fused-rope use-rope-scaling yarn-*
 """
 _READING = """
@@ -71,17 +67,18 @@ refit-method retriever-* return-log-probs rl-* skip-prompt-* swin-* titles-data-
 use-inference-* use-legacy-static-engine use-one-sent-docs vision-*
 """
 _KERNELS = """
-apply-rope-fusion bias-* create-all-gather-group cross-entropy-* cuda-graph-* ddp-pad-*
+apply-rope-fusion bias-* create-all-gather-group cross-entropy-* cuda-graph-modules
+cuda-graph-retain-* cuda-graph-share-* cuda-graph-use-* cuda-graph-warmup-* ddp-pad-*
 ddp-reduce-scatter-* deallocate-pipeline-outputs disable-align-* disable-batch-p2p-*
 disable-jit-fuser disable-mamba-* disable-symmetric-registration disable-tp-comm-*
-empty-unused-memory-level enable-cuda-graph external-cuda-graph flash-attention-version
+empty-unused-memory-level flash-attention-version
 fp8-param fp8-param-gather fsdp-double-buffer fsdp-manual-registration fused-*
 gradient-accumulation-fusion high-priority-stream-groups init-model-with-meta-device
 keep-fp8-transpose-cache masked-softmax-fusion megatron-fsdp-version memory-efficient-layer-norm
 mla-down-proj-fusion moe-deepep-* moe-flex-dispatcher-num-sms moe-grouped-gemm moe-hybridep-*
-moe-mlp-glu-* moe-ncclep-* moe-permute-* moe-router-fusion moe-router-padding-*
+moe-mlp-glu-* moe-ncclep-* moe-permute-fusion-* moe-router-padding-*
 moe-shared-expert-glu-* moe-single-* moe-use-grouped-tensor nccl-communicator-config-path no-align-*
-no-batch-p2p-* no-bias-* no-cuda-graph-* no-gradient-* no-masked-softmax-fusion
+no-batch-p2p-* no-cuda-graph-* no-gradient-*
 no-persist-layer-norm no-pin-* no-tp-comm-* overlap-cpu-optimizer-* persist-layer-norm sharp-*
 suggested-communication-unit-size te-* tp-comm-atomic-* tp-comm-bootstrap-backend tp-comm-overlap-*
 transformer-impl use-fused-* use-grouped-* use-mcore-models use-sharp use-te-*

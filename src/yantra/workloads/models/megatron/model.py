@@ -1,8 +1,4 @@
-"""The model that Megatron-LM builds from its arguments.
-
-Defaults are those of `megatron/training/arguments.py`, `core_transformer_config_from_args` and
-`gpt_layer_specs.py`: learned positions, LayerNorm and biases.
-"""
+"""The model that Megatron-LM builds from its arguments."""
 
 from __future__ import annotations
 
@@ -34,6 +30,7 @@ def model(given: Given, name: str) -> Transformer:
         "mlp_bias": bias,
         "qk_layernorm": given.flag("qk-layernorm"),
         "tie_word_embeddings": not given.flag("untie-embeddings-and-output-weights"),
+        "mtp_num_layers": given.number("mtp-num-layers"),
     } | _positions(given)
     if sizes["normalization"] not in ("LayerNorm", "RMSNorm"):
         raise given.wrong(
@@ -41,11 +38,8 @@ def model(given: Given, name: str) -> Transformer:
         )
     sizes |= _latent(given, bias) if given.flag("multi-latent-attention") else _heads(given, sizes)
     sizes |= _window(given, layers) | _experts(given, layers, bias)
-    notes = given.notes
-    if given.number("mtp-num-layers"):
-        notes = (*notes, "without the layers that predict more tokens (--mtp-num-layers)")
     try:
-        return Transformer(name=name, source=given.where, notes=notes, **sizes)
+        return Transformer(name=name, source=given.where, notes=given.notes, **sizes)
     except ConfigError as error:
         field = error.where.removeprefix(f"{name}.")
         raise given.wrong(field.replace("_", "-"), error.problem) from None
@@ -62,7 +56,6 @@ def _is_gated(given: Given) -> bool:
 
 
 def _intermediate(given: Given, hidden: int) -> int:
-    # Megatron's default: 4 h, for SwiGLU two thirds of it in steps of 64
     return 8 * hidden // 192 * 64 if given.flag("swiglu") else 4 * hidden
 
 
@@ -128,7 +121,6 @@ def _latent(given: Given, bias: bool) -> dict[str, Any]:
 
 
 def _window(given: Given, layers: int) -> dict[str, Any]:
-    """The window: Megatron gives the keys before and after a query."""
     if not given.flag("window-size"):
         return {}
     text = given.values["window-size"]

@@ -1,17 +1,14 @@
-"""What Megatron-LM's arguments say about the plan, in its own names.
-
-Megatron-LM's defaults are written out where the plan's differ: no overlap, no split sequence, fp32,
-dropout, and experts split like all else.
-"""
+"""What Megatron-LM's arguments say about the plan, in its own names."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from yantra.base.errors import expected_got
 from yantra.workloads.models.megatron.arguments import PLAN
 from yantra.workloads.models.megatron.given import Given
-from yantra.workloads.schedules.layout import layers_of
+from yantra.workloads.schedules.layout import layers_of, modules_of
 
 _DROPOUT = 0.1  # default of hidden and attention dropout
 
@@ -41,7 +38,45 @@ def plan(given: Given, launch: dict[str, int]) -> dict[str, Any]:
         fields.setdefault("expert_tensor_parallel_size", tensor)
     if len(launch) == 2:
         fields["world_size"] = launch["nnodes"] * launch["nproc-per-node"]
+    if given.flag("tp-comm-overlap") and fields["sequence_parallel"]:
+        fields["overlap_products"] = True
+    if graphs := _graphs(given):
+        fields["cuda_graphs"] = graphs
+    if given.flag("fine-grained-activation-offloading"):
+        if not given.flag("offload-modules"):
+            problem = "names no modules; give --offload-modules"
+            raise given.wrong("fine-grained-activation-offloading", problem)
+        fields["offload_modules"] = given.values["offload-modules"]
+    if unfused := tuple(_unfused(given)):
+        fields["unfused_kernels"] = unfused
     return fields | _virtual_stages(given) | _recompute(given)
+
+
+def _unfused(given: Given) -> Iterator[str]:
+    """Those of experts are fused where asked, the others unless asked."""
+    activation = "swiglu" if given.flag("swiglu") else "gelu"
+    for switch, kernel in (
+        ("no-rope-fusion", "rope"),
+        (f"no-bias-{activation}-fusion", "bias_activation"),
+        ("no-bias-dropout-fusion", "bias_dropout_add"),
+        ("no-masked-softmax-fusion", "softmax_masks"),
+    ):
+        if given.flag(switch):
+            yield kernel
+    for kernel in ("router", "permute") if given.flag("num-experts") else ():
+        if not given.flag(f"moe-{kernel}-fusion"):
+            yield kernel
+
+
+def _graphs(given: Given) -> tuple[str, ...]:
+    scope = tuple(given.values.get("cuda-graph-scope", ()))
+    switches = given.flag("enable-cuda-graph") or given.flag("external-cuda-graph")
+    kind = given.values.get("cuda-graph-impl", "local" if switches else "none")
+    if kind == "full_iteration" or (kind != "none" and "full_iteration" in scope):
+        return ("full_iteration",)
+    if kind == "none":
+        return ()
+    return tuple(one for one in scope if one != "full") or ("attn", "mlp", "moe")
 
 
 def _virtual_stages(given: Given) -> dict[str, Any]:
@@ -53,6 +88,10 @@ def _virtual_stages(given: Given) -> dict[str, Any]:
         if devices < 1 or len(counts) % devices:
             raise given.wrong(layout, f"{len(counts)} stages are no multiple of {devices} devices")
         stages = len(counts) // devices
+        modules, placed = given.number("mtp-num-layers"), modules_of(given.values[layout])
+        if modules != placed:
+            problem = f"has {placed} layers m, and --mtp-num-layers is {modules}"
+            raise given.wrong(layout, problem)
     name = "num-layers-per-virtual-pipeline-stage"
     if given.flag(name) and not given.flag(layout):
         chunk = given.number(name) * given.number("pipeline-model-parallel-size", 1)
@@ -66,13 +105,15 @@ def _virtual_stages(given: Given) -> dict[str, Any]:
 
 
 def _recompute(given: Given) -> dict[str, Any]:
-    modules = given.values.get("recompute-modules", ("core_attn",))
-    if modules != ("core_attn",):
-        problem = f"{expected_got('core_attn', ' '.join(modules))}: only attention is selective"
-        raise given.wrong("recompute-modules", problem)
-    method = given.values.get("recompute-method", "uniform")
-    if given.number("recompute-num-layers", 1) != 1 or method != "uniform":
-        raise given.wrong(
-            "recompute-method", "expected uniform with --recompute-num-layers 1: every layer alone"
-        )
-    return {}
+    kind = given.values.get("recompute-granularity")
+    if kind == "selective":
+        return {"recompute_modules": given.values.get("recompute-modules", ("core_attn",))}
+    if kind != "full":
+        return {}
+    method = given.values.get("recompute-method")
+    if method not in ("uniform", "block"):
+        raise given.wrong("recompute-method", expected_got("uniform or block", method or ""))
+    layers = given.number("recompute-num-layers", 1)
+    if (method, layers) == ("uniform", 1):
+        return {}
+    return {"recompute_layers": layers, "recompute_method": method}

@@ -2,9 +2,7 @@
 
 Nothing is executed. Read are assignments of words and lists (`A=1`, `A=(--x 1)`, `A+=(...)`), their
 use (`$A`, `${A}`, `${A[@]}`, `${A:-1}`), quotes, comments, continued lines, `if` with comparisons,
-and the command that runs a Python program. Words that depend on anything else carry the doubt,
-which matters only if they do. Quoted words are split at spaces too, as lists of quoted options
-need.
+and the command that runs a Python program.
 """
 
 from __future__ import annotations
@@ -46,10 +44,6 @@ class Word(NamedTuple):
 
 
 def training_arguments(text: str, where: str) -> tuple[list[Word], list[Word]]:
-    """A text that begins with an argument is the program's list.
-
-    Raises ConfigError unless exactly one program runs; `where` is for messages.
-    """
     script = _Script()
     script.read(text)
     if not script.variables and script.commands and script.commands[0][0].text.startswith("--"):

@@ -42,7 +42,6 @@ def names() -> tuple[str, ...]:
 
 
 def get(name: str, where: str = "model") -> Entry:
-    """The model of a name; `where` is the field for errors."""
     known = _known()
     if name in known:
         return known[name]
@@ -80,8 +79,6 @@ def _sizes(name: str) -> list[str]:
 
 
 def _alike(name: str, known: Mapping[str, Entry]) -> list[str]:
-    # Equal but for case and dashes, or Hugging Face ids, which the source of a model has before
-    # `config.json`. Tuned copies (`-Instruct`) have the same sizes and are the same model.
     wanted = {_key(name), _key(_TUNED.sub("", name))}
     return [model for model, entry in known.items() if wanted & _keys(model, entry.source)]
 

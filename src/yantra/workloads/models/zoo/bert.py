@@ -1,8 +1,7 @@
 """BERT: encoders with norms after the residual sums, trained on masked words and sentence pairs.
 
-Source: Devlin et al., "BERT: pre-training of deep bidirectional transformers for language
-understanding", 2018 (arXiv 1810.04805), section 3, and the published `config.json` of
-google-bert/bert-{base,large}-uncased.
+Source: Devlin et al., "BERT", 2018 (arXiv 1810.04805), section 3, and the published `config.json`
+files.
 """
 
 from __future__ import annotations

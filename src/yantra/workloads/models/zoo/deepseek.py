@@ -1,8 +1,7 @@
 """DeepSeek-V2 and V3: latent attention, many small experts, some shared, the first layers dense.
 
-Sources: DeepSeek-AI, "DeepSeek-V2", 2024 (arXiv 2405.04434), section 3.1.2 and appendix B;
-"DeepSeek-V3 technical report", 2024 (arXiv 2412.19437), section 4.2; and the published
-`config.json` of deepseek-ai/DeepSeek-V2, DeepSeek-V2-Lite and DeepSeek-V3.
+Sources: DeepSeek-AI, 2024 (arXiv 2405.04434, section 3.1.2 and appendix B; arXiv 2412.19437,
+section 4.2), and the published `config.json` files.
 """
 
 from __future__ import annotations

@@ -1,9 +1,6 @@
 """DiT-XL/2: a diffusion transformer for images of 256 x 256 pixels.
 
-It sees latents of 32 x 32 x 4 in patches of 2 x 2.
-
-Source: Peebles and Xie, "Scalable diffusion models with transformers", 2023 (arXiv 2212.09748),
-tables 1 and 4, and the code of facebookresearch/DiT.
+Source: Peebles and Xie, 2023 (arXiv 2212.09748), tables 1 and 4; facebookresearch/DiT.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """GPT: dense decoders with learned positions, biases and LayerNorm, from 1.3 B to 1 T parameters.
 
-Sources: Brown et al., "Language models are few-shot learners", 2020 (arXiv 2005.14165), table 2.1;
-Smith et al., Megatron-Turing NLG 530B, 2022 (arXiv 2201.11990); Narayanan et al., "Efficient
-large-scale language model training on GPU clusters using Megatron-LM", SC 2021, table 1;
-Korthikanti et al., "Reducing activation recomputation in large transformer models", 2022
-(arXiv 2205.05198), table 3, whose 530B and 1T have the vocabulary padded to 51,200.
+Sources: Brown et al., 2020 (arXiv 2005.14165), table 2.1; Smith et al., 2022 (arXiv 2201.11990);
+Narayanan et al., SC 2021, table 1; Korthikanti et al., 2022 (arXiv 2205.05198), table 3, whose 530B
+and 1T have the vocabulary padded to 51,200.
 """
 
 from __future__ import annotations

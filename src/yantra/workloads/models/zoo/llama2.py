@@ -1,7 +1,6 @@
 """Llama 2: dense decoders, the largest with grouped-query attention.
 
-Source: Touvron et al., "Llama 2: open foundation and fine-tuned chat models", 2023
-(arXiv 2307.09288), table 1 and the published `config.json` of meta-llama/Llama-2-{7,13,70}b-hf.
+Source: Touvron et al., 2023 (arXiv 2307.09288), table 1, and the published `config.json` files.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Llama 3 and 3.1: dense decoders with grouped-query attention and a vocabulary of 128 k.
 
-Source: Grattafiori et al., "The Llama 3 herd of models", 2024 (arXiv 2407.21783), table 3 and
-section 3.2 (pre-training at 8192 tokens), and the published `config.json` files.
+Source: Grattafiori et al., 2024 (arXiv 2407.21783), table 3 and section 3.2, and the published
+`config.json` files.
 """
 
 from __future__ import annotations

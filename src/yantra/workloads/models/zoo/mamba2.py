@@ -1,8 +1,7 @@
 """Mamba-2: state-space models without attention.
 
-Source: Dao and Gu, "Transformers are SSMs", 2024 (arXiv 2405.21060), table 10 and section 9.2, and
-the published config of state-spaces/mamba2-2.7b; its defaults are those of state-spaces/mamba:
-128 states, heads of 64 channels, one group, an inner width of twice the hidden size.
+Source: Dao and Gu, 2024 (arXiv 2405.21060), table 10 and section 9.2; state-spaces/mamba and its
+published config.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Mixtral.
 
-Source: Jiang et al., "Mixtral of experts", 2024 (arXiv 2401.04088), table 1, and the published
-`config.json` of mistralai/Mixtral-8x7B-v0.1 and mistralai/Mixtral-8x22B-Instruct-v0.1.
+Source: Jiang et al., 2024 (arXiv 2401.04088), table 1, and the published `config.json` files.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Qwen3: decoders with a norm over each head of queries and keys, dense and with 128 experts.
 
-Source: Yang et al., "Qwen3 technical report", 2025 (arXiv 2505.09388), tables 1 and 2 and section
-3.2 (pre-training at 4096 tokens), and the published `config.json` of Qwen/Qwen3-*.
+Source: Yang et al., 2025 (arXiv 2505.09388), tables 1 and 2 and section 3.2, and the published
+`config.json` files.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """ResNet-50 for images of 224 x 224 pixels.
 
-Source: He et al., "Deep residual learning for image recognition", 2016 (arXiv 1512.03385), table 1;
-the stride lies on the 3 x 3 convolutions, as in torchvision and MLPerf's reference.
+Source: He et al., 2016 (arXiv 1512.03385), table 1; torchvision for the stride.
 """
 
 from __future__ import annotations

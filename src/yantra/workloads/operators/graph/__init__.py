@@ -1,13 +1,4 @@
-"""The operator graph of a chunk of layers: placements, costs, collectives, gradients.
-
-| file | pass |
-|---|---|
-| `tensor.py`, `batch.py` | what operators speak of |
-| `graph.py`, `operators/` | a block's operators, each with costs on one rank |
-| `reshard.py` | two placements -> collectives |
-| `saved.py` | what the forward pass keeps |
-| `emit.py`, `passes.py` | operators -> forward and backward pass |
-"""
+"""The operator graph of a chunk of layers: placements, costs, collectives, gradients."""
 
 from yantra.workloads.operators.graph.batch import Batch, Reach, Sequences
 from yantra.workloads.operators.graph.graph import Gradient, Graph, Operator, Setting, Use

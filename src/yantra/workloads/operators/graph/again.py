@@ -46,7 +46,6 @@ class Blocks:
         self._known: dict[Any, _Built | None] = {}
 
     def build(self, g: Graph, block: Buildable, given: Tensor | None) -> Tensor | None:
-        """Add a block that begins a unit; return its result."""
         if given is None:
             return block.build(g, given)
         key = (block, g.setting.sequence_parallel, *given[2:])  # without number and name

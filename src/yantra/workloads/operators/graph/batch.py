@@ -50,11 +50,7 @@ class Sequences(NamedTuple):
         return self.number * pairs
 
     def cached(self, reach: Reach) -> int:
-        """Cached tokens that the new ones see.
-
-        A window of w tokens, including the query, reaches w - 1 tokens before the first; of a
-        chunk, those already there.
-        """
+        """Cached tokens that the new ones see."""
         if reach.window is None:
             return self.number * self.past
         if reach.chunked:
@@ -76,10 +72,8 @@ EVERYTHING = Reach()
 
 
 class Batch(NamedTuple):
-    """What one replica works on at once.
-
-    `all_logits`: the head runs on every new token (training), else on an emitting sequence's last.
-    `padding` tokens fill up equal shares.
+    """`all_logits`: the head runs on every new token (training), else on an emitting sequence's
+    last. `padding` tokens fill up equal shares.
     """
 
     groups: tuple[Sequences, ...]
@@ -133,8 +127,7 @@ class Batch(NamedTuple):
     def ring_pairs(self, reach: Reach, steps: int) -> tuple[int, ...]:
         """Pairs of one of `steps` ranks in each step of ring attention.
 
-        A rank holds chunks i and 2c-1-i of 2c, which balances ranks (zig-zag): u = s / 2c; 2 u^2 +
-        u pairs with its own keys, 2 u^2 with any other rank's.
+        Zig-zag, chunks of u tokens: 2 u^2 + u pairs with its own keys, 2 u^2 with any other rank's.
         """
         total = self.pairs(reach)
         if reach != EVERYTHING or self.causality != "exact" or steps == 1:

@@ -1,4 +1,4 @@
-"""Turns operators into operations, with the collectives that placements need."""
+"""Turns operators into operations, with the collectives of placements."""
 
 from __future__ import annotations
 
@@ -19,10 +19,8 @@ EXTERNAL = -1
 
 
 class Emitter:
-    """Collects the operations of one pass.
-
-    `values` maps what exists to its maker's position: None for an earlier pass's, EXTERNAL for
-    another stage's. Those for weight gradients are apart, as other phases must not wait for them.
+    """`values` maps what exists to its maker's position: None for an earlier pass's, EXTERNAL for
+    another stage's.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -37,10 +35,7 @@ class Emitter:
         self._overlaps_sums = graph.setting.overlap_tensor
 
     def append(self, operation: Operation) -> int:
-        """Add an operation; a collective that waits for nothing starts after the last compute.
-
-        Else it would run at the start of the step and hold its result until needed.
-        """
+        """Add an operation; a collective that waits for nothing starts after the last compute."""
         if operation.collective is not None and not operation.after:
             compute = self._last_compute(of_weights=operation.phase == "wgrad")
             if compute is not None:

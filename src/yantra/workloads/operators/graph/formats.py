@@ -1,18 +1,16 @@
 """Bytes of stored weights: types of one width, and formats with scales for blocks of weights.
 
-| format | bits | a scale for each | scale | stays in 16 bits |
-|---|---|---|---|---|
-| `int4` (AWQ, GPTQ) | 4 | 128 weights of a column | 16 bits, and a zero point of 4 | embedding, head, router, norms, biases |
-| `fp8_block` (DeepSeek-V3) | 8 | block of 128 x 128 | 32 bits | the same |
-| `nvfp4` (Blackwell) | 4 | 16 weights of a row | 8 bits | the same |
+| format | bits | a scale for each | scale | stays in 16 bits | |---|---|---|---|---| | `int4` (AWQ,
+GPTQ) | 4 | 128 weights of a column | 16 bits, and a zero point of 4 | embedding, head, router,
+norms, biases | | `fp8_block` (DeepSeek-V3) | 8 | block of 128 x 128 | 32 bits | the same | |
+`nvfp4` (Blackwell) | 4 | 16 weights of a row | 8 bits | the same |
 
-Types of one width (`fp8`, `int8`, `fp4`) have no scales. Trade-off: scales are counted in
-proportion; a matrix not divisible by 128 has a few more.
+Trade-off: scales are counted in proportion; a matrix not divisible by 128 has a few more.
 
 Sources: Lin et al., "AWQ", MLSys 2024 (groups of 128); AutoGPTQ's `qweight`, `qzeros` and `scales`;
 DeepSeek-V3 technical report, section 3.3.2, and its checkpoint's `weight_block_size` [128, 128];
 NVIDIA, Transformer Engine user guide (2025), "NVFP4".
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -40,7 +38,6 @@ FORMATS: Mapping[str, Format] = {
 
 
 def stored_bytes(elements: int, kind: str, *, packs: bool) -> int:
-    """Bytes of weights of a type or format; 16 bits each unless it `packs` them."""
     form = FORMATS.get(kind)
     if form is None:
         return ceil(elements * WIDTHS[kind])

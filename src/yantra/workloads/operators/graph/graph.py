@@ -1,8 +1,7 @@
 """The operator graph of one chunk of layers, for one micro-batch on one rank.
 
 Parallelism is a property of placements, not of blocks: where they differ, `passes.py` inserts the
-collectives of `reshard.py`. Trade-off: costs hold for one setting; another is another graph. A
-layer's graph takes well under a millisecond.
+collectives of `reshard.py`. Trade-off: costs hold for one setting; another is another graph.
 """
 
 from __future__ import annotations
@@ -30,6 +29,8 @@ class Setting(NamedTuple):
     sequence_parallel: bool = False
     cp_kind: Literal["p2p", "all_gather", "a2a"] = "p2p"
     dtype: str = "bf16"
+    scaling: str = "none"
+    """How products in few bits are scaled; see `operators/scalings.py`."""
     gradient_width: int = 4
     cache_dtype: str = "bf16"
     weight_dtype: str | None = None
@@ -38,11 +39,22 @@ class Setting(NamedTuple):
     """Experts exchange rows by kernels for few tokens (see `blocks/moe.py`)."""
     training: bool = True
     recompute: Recompute = "none"
+    recompute_modules: tuple[str, ...] = ("core_attn",)
+    """What selective recomputation repeats; see `modules.py`."""
+    recompute_layers: int = 0
+    """Of full recomputation: layers repeated together, or how many alone; 0: each alone."""
+    recompute_method: Literal["uniform", "block"] = "uniform"
+    offload_modules: tuple[str, ...] = ()
+    """Whose saved tensors may wait in the host's memory; see `operators/offloaded.py`."""
     flash_attention: bool = True
     fused_loss: bool = True
+    unfused_kernels: tuple[str, ...] = ()
+    """Kernels that run as several; see `operators/fusions.py`."""
     dropout: bool = False
     overlap_tensor: bool = True
     """Weight gradients are computed while input gradients are summed over tp."""
+    overlap_products: bool = False
+    """Products begin with parts of what is gathered over tp; see `pipelined.py`."""
     gather_again: bool = True
     """The backward pass repeats the forward pass's gathers."""
     messages: Literal["whole", "sliced", "scattered"] = "whole"
@@ -63,10 +75,7 @@ class Setting(NamedTuple):
 
     @property
     def precise_dtype(self) -> str:
-        """The type of attention, router and head, never 8 bits or less.
-
-        As in Transformer Engine and DeepSeek-V3 (2024), section 3.3.1.
-        """
+        """The type of attention, router and head, never 8 bits or less."""
         return self.dtype if self.dtype in ("fp32", "tf32", "fp16") else "bf16"
 
     def weight_bytes(self, elements: int, *, packs: bool = False) -> int:
@@ -111,8 +120,7 @@ class Operator(NamedTuple):
     """One operator, whose `program` is what one rank does.
 
     `after` are positions in the program; operations after nothing wait for the inputs, receives for
-    nothing. `keeps` are bytes saved for its gradient (masks, statistics). Selective recomputation
-    repeats a `region`, recomputation by operators the outputs `again`, by `again_program`.
+    nothing. `keeps` are bytes saved for its gradient (masks, statistics).
     """
 
     name: str
@@ -144,8 +152,6 @@ class _Scope(AbstractContextManager[None]):
 
 
 class Graph:
-    """Collects operators in the order in which a rank runs them."""
-
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
         self.operators: list[Operator] = []
@@ -155,12 +161,13 @@ class Graph:
         self._scope: list[str] = []
         self._prefix = ""
         self._outside: list[str] = []
+        self.repeated_with: dict[str, str] = {}
+        """The part with which each unit is repeated, where layers are not repeated alone."""
         self._products: dict[str, int] = {}
         self.in_adapter = False
 
     @contextmanager
     def unit(self, name: str) -> Iterator[None]:
-        """Operators and weights added inside belong to the unit `name` (`layers.3`)."""
         before = self._unit, self._prefix
         self._unit = name
         self._prefix = "".join([f"{part}." for part in (name, *self._scope) if part])
@@ -197,13 +204,11 @@ class Graph:
         return Placement(tuple(shards))
 
     def split(self, placement: Placement, dimension: str, axis: str) -> Placement:
-        """`placement` with `axis` sharding `dimension`, if it has more than one rank."""
         if self.setting.ways(axis) == 1:
             return placement
         return placement.sharding(dimension, axis)
 
     def partial(self, placement: Placement, *axes: str) -> Placement:
-        """`placement` with partial sums over those of `axes` with more than one rank."""
         return placement.adding({axis for axis in axes if self.setting.ways(axis) > 1})
 
     def local(self, tensor: Tensor, placement: Placement | None = None) -> int:
@@ -253,12 +258,14 @@ class Graph:
         partial_over: tuple[str, ...] = (),
         is_tied: bool = False,
         packs: bool = False,
+        copies: int = 0,
     ) -> None:
         """Add a weight of `elements`, split evenly over `ways` ranks; trained unless frozen."""
         path = self.path(name)
         local = local_size(elements, ways, path)
-        told = (path, self._unit, local, domain, partial_over, is_tied, self.is_frozen, packs)
-        self.weights.append(Weight(*told))
+        shape = local // copies if copies and not self.is_frozen else 0
+        kind = (domain, partial_over, is_tied, self.is_frozen, packs)
+        self.weights.append(Weight(path, self._unit, local, *kind, shape))
 
     def add(
         self,
@@ -273,7 +280,6 @@ class Graph:
         again: tuple[int, ...] | None = None,
         again_program: tuple[Operation, ...] = (),
     ) -> None:
-        """Add an operator; its operations may leave name and unit empty."""
         path = self.path(name)
         again_program = self._named(again_program, path)
         if self.is_frozen:
@@ -289,10 +295,7 @@ class Graph:
         self.operators.append(Operator(*shown, again, again_program))
 
     def every_second(self, products: int) -> tuple[int, ...]:
-        """Every second of a unit's products, continuing those so far.
-
-        Recomputation by operators repeats these and keeps the others.
-        """
+        """Every second of a unit's products, continuing those so far."""
         before = self._products.get(self._unit, 0)
         self._products[self._unit] = before + products
         return tuple(at for at in range(products) if (before + at) % 2)

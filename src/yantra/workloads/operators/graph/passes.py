@@ -2,18 +2,19 @@
 
 The backward pass walks the operators in reverse. Gradients of a tensor used several times are added
 as soon as the last of a placement is there, then brought to the tensor's dual placement: partial
-sums are reduced once. (GSPMD, section 3.5, for the placements; Megatron-LM for the order: gradient
-of the input, its reduction, gradient of the weight.)
+sums are reduced once.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from yantra.workloads.operators.graph.emit import EXTERNAL, Emitter, Key
 from yantra.workloads.operators.graph.graph import Gradient, Graph, Operator, Use
 from yantra.workloads.operators.graph.saved import (
     Saved,
+    is_dropped,
     is_repeated,
     kept_outputs,
     made_again,
@@ -24,11 +25,6 @@ from yantra.workloads.operators.operations import Operation, Pass, Phase
 
 
 class Passes:
-    """Makes both passes from the `source` tensor of the previous stage to the `result`.
-
-    Either is None at the ends of the model.
-    """
-
     def __init__(self, graph: Graph, source: Tensor | None, result: Tensor | None) -> None:
         self.graph = graph
         self.source = source
@@ -57,6 +53,9 @@ class Passes:
     def backward(self) -> Pass:
         return Backward(self).run()
 
+    def waits(self) -> tuple[tuple[str, int], ...]:
+        return tuple(self.saved.waiting().items())
+
 
 class Backward:
     """Walks the operators in reverse; use once."""
@@ -73,13 +72,17 @@ class Backward:
             self.emitter.provide(self.saved.tensors[key], None, key[1])
         self.by_operators = self.graph.setting.recompute == "operators"
         self.parts: dict[str, list[Operator]] = {}
+        self.dropped: dict[int, str] = {}
         self.pending: Counter[Key] = Counter()
         self.contributions: dict[Key, list[int | None]] = {}
         self.summed: dict[int, list[int | None]] = {}
         self.last_use: dict[Key, int] = {}
         for operator in self.graph.operators:
             if is_repeated(self.graph, operator):
-                self.parts.setdefault(part_of(self.graph, operator), []).append(operator)
+                part = part_of(self.graph, operator)
+                self.parts.setdefault(part, []).append(operator)
+                if is_dropped(self.graph, operator):
+                    self.dropped |= {out.number: part for out in operator.outputs}
             for gradient in operator.gradients:
                 for at, placement in gradient.gives:
                     self.pending[operator.inputs[at].tensor.number, placement] += 1
@@ -88,6 +91,8 @@ class Backward:
         if self.result is not None:
             self.summed[self.result.number] = [EXTERNAL]
         for operator in reversed(self.graph.operators):
+            for gradient in operator.gradients if self.dropped else ():
+                self._make_dropped(gradient.needs)
             if is_repeated(self.graph, operator) or self.by_operators:
                 self._repeat(self.parts.pop(part_of(self.graph, operator), []))
             self._gradients(operator)
@@ -100,8 +105,15 @@ class Backward:
         entries = tuple(sorted(self.emitter.entries))
         return Pass(tuple(self.emitter.operations), entries, exit)
 
+    def _make_dropped(self, uses: Sequence[Use]) -> None:
+        parts = [self.dropped.get(use.tensor.number, "") for use in uses]
+        for part in parts:
+            self._repeat(self.parts.pop(part, []))
+
     def _repeat(self, operators: list[Operator]) -> None:
         operations = self.emitter.operations
+        for operator in operators if self.dropped else ():
+            self._make_dropped(operator.inputs)
         if self.by_operators:
             operators = self._up_to_the_last_needed(operators)
         for operator in operators:

@@ -38,10 +38,7 @@ _ORDER = (
 def moves(
     source: Placement, target: Placement, total_bytes: int, axes: Mapping[str, int]
 ) -> tuple[Move, ...]:
-    """The collectives that bring a tensor of `total_bytes` from `source` to `target`.
-
-    `axes` gives the ranks of every axis; those of one rank move nothing.
-    """
+    """`axes` gives the ranks of every axis; those of one rank move nothing."""
     if source == target:
         return ()
     kinds = {axis: _kind(source, target, axis) for axis, size in axes.items() if size > 1}

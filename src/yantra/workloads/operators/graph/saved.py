@@ -2,14 +2,8 @@
 
 A tensor is kept once, as it was made where the needed placement is a gather away (the backward pass
 gathers again: Korthikanti et al., 2022, section 4.2.2), else in the needed placement. Recomputation
-drops the inside of a unit (full) or of the attention core (selective). By operators it keeps inside
-a unit the results of attention, every second product and reduce-scatters.
-
-Inputs of products in fewer than 16 bits are kept in that type, beside the tensor if another
-gradient reads it; repeated products make them again; scales are not counted. Transformer Engine's
-linear layers likewise save the quantised input, in one of its two layouts (NVIDIA/TransformerEngine
-at 0004dbd, `transformer_engine/pytorch/module/linear.py`, `saved_inputmat`; since 2025
-`update_usage(rowwise_usage=False, columnwise_usage=True)`).
+drops the inside of a unit (full) or of modules (selective). By operators it keeps inside a unit the
+results of attention, every second product and reduce-scatters.
 
 Source of recomputation by operators: torchtitan's selective checkpointing with the option `op`
 (Liang et al., "TorchTitan", ICLR 2025, section 2.2.1;
@@ -24,11 +18,14 @@ from math import ceil
 from yantra.chakra import CollectiveType
 from yantra.workloads.operators.graph.emit import Key
 from yantra.workloads.operators.graph.graph import Graph, Operator, Use
+from yantra.workloads.operators.graph.modules import DROPPED, module_of
 from yantra.workloads.operators.graph.operators.attention import CORE
 from yantra.workloads.operators.graph.tensor import Placement, Tensor
+from yantra.workloads.operators.offloaded import offload_module
+from yantra.workloads.operators.scalings import RECIPES
 
-REPEATED_UNITS = "layers."
-"""Full recomputation repeats units of this prefix, not embedding and head."""
+REPEATED_UNITS = ("layers.", "mtp.")
+"""Full recomputation repeats units of these prefixes, not embedding and head."""
 
 
 def stored(use: Use, gathers_again: bool = True) -> Placement:
@@ -42,7 +39,9 @@ def stored(use: Use, gathers_again: bool = True) -> Placement:
 def is_repeated(graph: Graph, operator: Operator) -> bool:
     recompute = graph.setting.recompute
     if recompute == "selective":
-        return operator.region == CORE
+        return bool(_module(graph, operator))
+    if recompute == "full" and graph.setting.recompute_layers:
+        return operator.unit in graph.repeated_with
     if recompute == "none" or not operator.unit.startswith(REPEATED_UNITS):
         return False
     return recompute == "full" or (operator.region != CORE and operator.again != ())
@@ -66,17 +65,21 @@ def kept_outputs(graph: Graph, operator: Operator) -> tuple[Tensor, ...]:
 
 
 def part_of(graph: Graph, operator: Operator) -> str:
-    """The part repeated as a whole with this operator; empty if it is not repeated."""
-    selective = graph.setting.recompute == "selective"
-    return f"{operator.unit}.{operator.region}" if selective else operator.unit
+    if graph.setting.recompute == "selective":
+        return f"{operator.unit}.{_module(graph, operator)}"
+    return graph.repeated_with.get(operator.unit, operator.unit)
+
+
+def is_dropped(graph: Graph, operator: Operator) -> bool:
+    return graph.setting.recompute == "selective" and _module(graph, operator) in DROPPED
+
+
+def _module(graph: Graph, operator: Operator) -> str:
+    return module_of(operator, graph.setting.recompute_modules)
 
 
 class Saved:
-    """Items kept by the forward pass: `sizes` in bytes by tensor and placement.
-
-    Repeated parts make those `inside` again, so the forward pass drops them. A tensor that
-    gradients read in several widths is kept in each.
-    """
+    """Items kept by the forward pass: `sizes` in bytes by tensor and placement."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -84,6 +87,7 @@ class Saved:
         self.inside: dict[Key, int] = {}
         self.tensors: dict[Key, Tensor] = {}
         self._widths: dict[Key, set[float]] = {}
+        self._users: dict[Key, list[Operator]] = {}
         if not graph.setting.training:
             return
         makers = {out.number: operator for operator in graph.operators for out in operator.outputs}
@@ -97,6 +101,23 @@ class Saved:
         for key in self.sizes:
             self.inside.pop(key, None)
 
+    def waiting(self) -> dict[str, int]:
+        """Bytes that may wait in the host's memory, by the last unit that saves them."""
+        chosen = self.graph.setting.offload_modules
+        found: dict[str, int] = {}
+
+        def is_chosen(operator: Operator) -> bool:
+            return offload_module(operator.unit, operator.name) in chosen
+
+        for key, users in self._users.items() if chosen else ():
+            if key in self.sizes and all(map(is_chosen, users)):
+                last = users[-1].unit
+                found[last] = found.get(last, 0) + self.sizes[key]
+        for one in self.graph.operators if chosen else ():
+            if one.keeps and is_chosen(one) and not is_repeated(self.graph, one):
+                found[one.unit] = found.get(one.unit, 0) + one.keeps
+        return found
+
     def _uses(self, operator: Operator) -> Iterable[tuple[Use, bool, float | None]]:
         repeated = is_repeated(self.graph, operator)
         for gradient in operator.gradients:
@@ -109,7 +130,9 @@ class Saved:
     def _bytes(self, key: Key, tensor: Tensor, width: float | None) -> int:
         widths = self._widths.setdefault(key, set())
         widths.add(tensor.width if width is None else width)
-        return ceil(self.graph.local(tensor, key[1]) * sum(widths))
+        recipe = RECIPES.get(self.graph.setting.scaling)
+        keeps_twice = recipe is not None and recipe.keeps_twice
+        return ceil(self.graph.local(tensor, key[1]) * (sum if keeps_twice else max)(widths))
 
     def _keep(
         self,
@@ -119,17 +142,17 @@ class Saved:
         by_gradient: bool,
         width: float | None,
     ) -> None:
-        together = (
-            maker is not None
-            and use.tensor in made_again(self.graph, maker)
-            and part_of(self.graph, maker) == part_of(self.graph, user)
-            and not self._keeps_scattered(use)
-        )
-        if together and not by_gradient:
-            return
+        is_again = maker is not None and use.tensor in made_again(self.graph, maker)
+        together = False
+        if is_again and maker is not None and not self._keeps_scattered(use):
+            together = part_of(self.graph, maker) == part_of(self.graph, user)
+            if together and not by_gradient:
+                return
+            together = together or is_dropped(self.graph, maker)
         placement = stored(use, self.graph.setting.gather_again)
         key = (use.tensor.number, placement)
         self.tensors[key] = use.tensor
+        self._users.setdefault(key, []).append(user)
         (self.inside if together else self.sizes)[key] = self._bytes(key, use.tensor, width)
 
     def _keeps_scattered(self, use: Use) -> bool:

@@ -53,8 +53,6 @@ REPLICATED = Placement()
 
 
 class Tensor(NamedTuple):
-    """One activation; `number` is unique in a graph, `width` is bytes per element."""
-
     number: int
     name: str
     sizes: tuple[tuple[str, int], ...]
@@ -75,7 +73,6 @@ class Tensor(NamedTuple):
 
 
 def local_size(size: int, ways: int, what: str) -> int:
-    """One rank's share of `size`; uneven plans are refused before."""
     if size % ways:
         raise InternalError(f"{what}: {size} is not divisible by {ways}")
     return size // ways

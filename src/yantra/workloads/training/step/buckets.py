@@ -27,13 +27,15 @@ HEAD = "head"
 class Bucket(NamedTuple):
     """Weights of one domain: their units, in reverse order of use, and elements.
 
-    `elements` are trained; `frozen` ones are gathered with them where weights are sharded.
+    `elements` are trained; `frozen` ones are gathered with them where weights are sharded. Of all,
+    `narrow` are of products in few bits.
     """
 
     domain: Domain
     units: tuple[str, ...]
     elements: int
     frozen: int = 0
+    narrow: int = 0
 
     @property
     def gathered(self) -> int:
@@ -82,6 +84,7 @@ def _by_unit(domain: Domain, ordered: Sequence[Weight]) -> list[Bucket]:
     has_head = any(weight.unit == HEAD for weight in ordered)
     elements: dict[tuple[str, ...], int] = {}
     frozen: dict[tuple[str, ...], int] = {}
+    narrow: dict[tuple[str, ...], int] = {}
     for weight in ordered:
         # An embedding that this chunk's head uses too must be there for both.
         is_shared = weight.is_tied and has_head and weight.unit != HEAD
@@ -89,19 +92,24 @@ def _by_unit(domain: Domain, ordered: Sequence[Weight]) -> list[Bucket]:
         trained = 0 if weight.is_frozen else weight.elements
         elements[units] = elements.get(units, 0) + trained
         frozen[units] = frozen.get(units, 0) + weight.elements - trained
-    return [Bucket(domain, units, count, frozen[units]) for units, count in elements.items()]
+        narrow[units] = narrow.get(units, 0) + weight.packs * weight.elements
+    return [
+        Bucket(domain, units, count, frozen[units], narrow[units])
+        for units, count in elements.items()
+    ]
 
 
 def _by_size(domain: Domain, ordered: Sequence[Weight], limit: int | None) -> list[Bucket]:
     made = []
     units: dict[str, None] = {}
-    elements = 0
+    elements = narrow = 0
     for weight in ordered:
         units[weight.unit] = None
         elements += weight.elements
+        narrow += weight.packs * weight.elements
         if limit is not None and elements >= limit:
-            made.append(Bucket(domain, tuple(units), elements))
-            units, elements = {}, 0
+            made.append(Bucket(domain, tuple(units), elements, narrow=narrow))
+            units, elements, narrow = {}, 0, 0
     if units:
-        made.append(Bucket(domain, tuple(units), elements))
+        made.append(Bucket(domain, tuple(units), elements, narrow=narrow))
     return made

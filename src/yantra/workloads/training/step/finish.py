@@ -23,7 +23,7 @@ from yantra.workloads.training.step.draft import LOAD, STORE, Draft, Wait
 from yantra.workloads.training.step.gather import gather_operation, gathers
 from yantra.workloads.training.step.optimizer import norm_operation, update_operation
 from yantra.workloads.training.step.passes import Chunk, Drafted
-from yantra.workloads.training.step.reduce import reductions, sum_of_copies
+from yantra.workloads.training.step.reduce import cut, reductions, sum_of_copies
 from yantra.workloads.training.step.sharding import Sharding
 
 SCALAR_BYTES = 4
@@ -43,6 +43,11 @@ def draft_finish(
         for chunk in chunks:
             for bucket in chunk.buckets:
                 reduced += _chain(draft, reductions(bucket, sharding, over_copies=True))
+    elif plan.exposed_gradients:
+        for bucket in (one for chunk in chunks for one in chunk.buckets):
+            whole = reductions(bucket, sharding, over_copies=True)
+            late = (cut(one, plan.exposed_gradients, late=True) for one in whole)
+            reduced += _chain(draft, late)
     if "mirror" in groups:
         for chunk in chunks:
             for bucket in chunk.buckets:
@@ -108,14 +113,13 @@ def _update(
         for bucket in chunk.buckets:
             elements = sharding.updated(bucket.elements, bucket.domain)
             updates = []
-            for piece in _pieces(elements, plan):
+            away = round(elements * plan.offload_fraction) if plan.offload_optimizer else 0
+            if away < elements:
+                here = update_operation(elements - away, bucket.name, plan, sharding)
+                updates.append(draft.put_last(here, Wait(norm)))
+            for piece in _pieces(away, plan):
                 operation = update_operation(piece, bucket.name, plan, sharding)
-                if plan.offload_optimizer:
-                    updates.append(
-                        _update_offloaded(draft, operation, piece, sharding, norm, stores)
-                    )
-                else:
-                    updates.append(draft.put_last(operation, Wait(norm)))
+                updates.append(_update_offloaded(draft, operation, piece, sharding, norm, stores))
             is_sharded = sharding.zero in (1, 2) and gathers(bucket, sharding)
             if is_sharded and not plan.overlap_parameters:
                 gather = gather_operation(bucket, sharding, "optimizer")
@@ -124,8 +128,8 @@ def _update(
 
 
 def _pieces(elements: int, plan: Plan) -> Iterator[int]:
-    # With offload, the state of two pieces is on the device.
-    most = plan.bucket_size if plan.offload_optimizer else elements
+    # The state of two pieces is on the device.
+    most = plan.bucket_size
     if elements > most * _MOST_PIECES:
         problem = f"{most} elements at a time move the optimizer's state of {elements} in more than"
         least = -(-elements // _MOST_PIECES)

@@ -31,7 +31,7 @@ def gather_operation(bucket: Bucket, sharding: Sharding, phase: Phase) -> Operat
         bucket.units[-1],
         collective=CollectiveType.ALL_GATHER,
         group=sharding.sync(bucket.domain).group,
-        size_bytes=sharding.shard(bucket.gathered, bucket.domain) * sharding.weight_bytes,
+        size_bytes=sharding.sent_bytes(bucket.gathered, bucket.narrow, bucket.domain),
     )
 
 
@@ -54,7 +54,7 @@ def add_gathers(
             for opening in span.opening:
                 draft.wait(opening, Wait(key))
         if sharding.zero == 3:
-            size = sharding.padded(bucket.gathered, bucket.domain) * sharding.weight_bytes
+            size = sharding.gathered_bytes(bucket.gathered, bucket.narrow, bucket.domain)
             draft.hold(key, size)
 
 
@@ -64,7 +64,7 @@ def release_gathered(draft: Draft, buckets: Sequence[Bucket], sharding: Sharding
     for bucket in buckets:
         used = [spans[unit] for unit in bucket.units if unit in spans]
         if used and gathers(bucket, sharding):
-            size = sharding.padded(bucket.gathered, bucket.domain) * sharding.weight_bytes
+            size = sharding.gathered_bytes(bucket.gathered, bucket.narrow, bucket.domain)
             draft.release(max(span.last for span in used), size)
 
 

@@ -23,20 +23,33 @@ class Stored(NamedTuple):
     size_bytes: int
 
 
-def stores_of(operations: Sequence[Operation]) -> dict[str, Stored]:
-    """What a forward pass stores, by unit."""
+def stores_of(
+    operations: Sequence[Operation],
+    layers: int | None = None,
+    chosen: Mapping[str, int] | None = None,
+) -> dict[str, Stored]:
+    """What a forward pass stores, by unit: all that it saves, or the `chosen` bytes.
+
+    If given, only of its first `layers`.
+    """
     sizes: dict[str, int] = {}
     for operation in operations:
         sizes[operation.unit] = sizes.get(operation.unit, 0) + operation.saves - operation.frees
+    if chosen is not None:
+        sizes = {unit: chosen.get(unit, 0) for unit in sizes}
     units = [unit for unit in Draft(operations).spans() if sizes[unit] > 0]
+    if layers is not None:
+        units = [unit for unit in units if unit.startswith("layers.")][:layers]
     return {unit: Stored(len(operations) + n, sizes[unit]) for n, unit in enumerate(units)}
 
 
-def add_stores(draft: Draft, ahead: int) -> None:
+def add_stores(
+    draft: Draft, ahead: int, layers: int | None = None, chosen: Mapping[str, int] | None = None
+) -> None:
     """Store what each unit saves; call before other additions, see `stores_of`."""
     spans = draft.spans()
     order: list[int] = []
-    for unit, (_, size) in stores_of(draft.operations).items():
+    for unit, (_, size) in stores_of(draft.operations, layers, chosen).items():
         keys = [key for key in draft.keys if draft.operations[key].unit == unit]
         saving = [Wait(key) for key in keys if _saves_a_message(draft.operations[key])]
         operation = Operation(

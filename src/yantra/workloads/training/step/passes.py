@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from yantra.chakra.playing import Moved
+from yantra.workloads.operators.names import NONE
 from yantra.workloads.operators.operations import Operation, Pass, Phase, StageWork
 from yantra.workloads.plan.plan import Plan
 from yantra.workloads.training.step.buckets import Bucket
 from yantra.workloads.training.step.draft import Draft, Item, Part, Stretch, Wait, items_of
 from yantra.workloads.training.step.gather import add_gathers, release_gathered
+from yantra.workloads.training.step.hiding import hideable, without_waiting
 from yantra.workloads.training.step.offload import add_loads, add_stores, stores_of
 from yantra.workloads.training.step.reduce import Reducing, add_reductions
 from yantra.workloads.training.step.sharding import Sharding
@@ -57,7 +59,7 @@ class PassKey(NamedTuple):
     """Which pass it is: passes of equal keys differ only in the micro-batch.
 
     `gathers` weights; `reshards` frees gathered weights; `last`: no later pass adds to the chunk's
-    gradients.
+    gradients; `hides` its messages to experts behind other passes.
     """
 
     kind: str
@@ -65,6 +67,7 @@ class PassKey(NamedTuple):
     gathers: bool = False
     reshards: bool = False
     last: bool = False
+    hides: bool = False
 
 
 class Drafted:
@@ -158,23 +161,34 @@ def ahead_of(plan: Plan) -> int:
     return plan.prefetch if plan.zero == 3 else 1
 
 
+def _offloads(plan: Plan) -> bool:
+    return plan.offload_activations or plan.offload_modules != NONE
+
+
+def _chosen(chunk: Chunk, plan: Plan) -> dict[str, int] | None:
+    return None if plan.offload_activations else dict(chunk.work.waits)
+
+
 def _forward(chunk: Chunk, key: PassKey, plan: Plan, sharding: Sharding) -> Drafted:
     work = chunk.work.forward
-    draft = Draft(_tagged(work.operations, chunk.first_tag))
-    if plan.offload_activations:
-        add_stores(draft, plan.prefetch)
+    hidden = hideable(work) if key.hides else ()
+    draft = Draft(_tagged(without_waiting(work.operations, hidden), chunk.first_tag))
+    if _offloads(plan):
+        add_stores(draft, plan.prefetch, plan.offload_layers, _chosen(chunk, plan))
     _receive(draft, work, chunk.forward, plan, "forward")
     if key.gathers:
         add_gathers(draft, chunk.buckets, sharding, "forward", ahead_of(plan))
     if key.reshards:
         release_gathered(draft, chunk.buckets, sharding)
-    blocking = _send(draft, work, chunk.forward, plan, "forward")
+    blocking = _send(draft, work, chunk.forward, plan, "forward", hidden)
     return Drafted(draft.parts(), blocking)
 
 
 def _backward(chunk: Chunk, key: PassKey, plan: Plan, sharding: Sharding) -> Drafted:
     work = chunk.work.backward
-    operations = _tagged(work.operations, chunk.first_tag + chunk.tags)
+    hidden = hideable(work) if key.hides else ()
+    operations = without_waiting(work.operations, hidden)
+    operations = _tagged(operations, chunk.first_tag + chunk.tags)
     keys = None
     if key.kind != "B":
         keys = [number for number, one in enumerate(operations) if one.phase != "wgrad"]
@@ -184,14 +198,16 @@ def _backward(chunk: Chunk, key: PassKey, plan: Plan, sharding: Sharding) -> Dra
         end = Wait(len(chunk.work.forward.operations) - 1, source="forward")
         for root in list(draft.roots()):
             draft.wait(root, end)
-    if plan.offload_activations:
-        add_loads(draft, stores_of(chunk.work.forward.operations), plan.prefetch)
+    if _offloads(plan):
+        made = chunk.work.forward.operations
+        stored = stores_of(made, plan.offload_layers, _chosen(chunk, plan))
+        add_loads(draft, stored, plan.prefetch)
     if key.gathers:
         add_gathers(draft, chunk.buckets, sharding, "dgrad", ahead_of(plan))
     if key.reshards:
         release_gathered(draft, chunk.buckets, sharding)
     blocking = _reduce(draft, chunk, key, plan, sharding) if key.kind == "B" else ()
-    blocking += _send(draft, work, chunk.backward, plan, "dgrad")
+    blocking += _send(draft, work, chunk.backward, plan, "dgrad", hidden)
     return Drafted(draft.parts(), blocking)
 
 
@@ -209,7 +225,7 @@ def _reduce(
 ) -> tuple[int, ...]:
     if sharding.zero <= 1 and not (key.last and plan.overlap_gradients):
         return ()
-    how = Reducing(over_copies=key.last, overlaps=plan.overlap_gradients)
+    how = Reducing(key.last, plan.overlap_gradients, plan.exposed_gradients)
     return add_reductions(draft, chunk.buckets, sharding, how)
 
 
@@ -239,14 +255,16 @@ def _start_messages(draft: Draft) -> None:
             draft.start(root)
 
 
-def _send(draft: Draft, work: Pass, ends: Ends, plan: Plan, phase: Phase) -> tuple[int, ...]:
+def _send(
+    draft: Draft, work: Pass, ends: Ends, plan: Plan, phase: Phase, hidden: Sequence[int] = ()
+) -> tuple[int, ...]:
     target = ends.target
     if not isinstance(target, Message):
         return ()
     operation = Operation(
         "send", "send", phase, "", size_bytes=target.size_bytes, peer=target.peer, tag=target.tag
     )
-    waits = () if work.exit is None else (Wait(work.exit),)
+    waits = [Wait(at) for at in (work.exit, *hidden) if at is not None]
     key = draft.put_last(operation, *waits, at_end=True)
     return () if plan.overlap_p2p else (key,)
 

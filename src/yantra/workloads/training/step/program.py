@@ -68,10 +68,14 @@ class Programs:
     def __init__(self, plan: Plan, chunks: int) -> None:
         self._plan = plan
         self._chunks = chunks
-        self._keys: dict[tuple[str, int, bool, bool, bool], PassKey] = {}
+        self._keys: dict[tuple[Any, ...], PassKey] = {}
         self._usual: dict[int, Action] = {}  # by id of an action that the orders keep
 
     def of(self, order: Order) -> tuple[Action, ...]:
+        program = self._program(order)
+        return program if self._plan.overlap_experts == "none" else self._hiding(program)
+
+    def _program(self, order: Order) -> tuple[Action, ...]:
         last = _numbers(order, "BW", self._chunks, backwards=True)
         if self._plan.zero == 3:
             return self._sharded(order, last)
@@ -84,6 +88,20 @@ class Programs:
         for number in {*first.values(), *last.values()}:
             program[number] = self._plays(order[number], first, last, number)
         return tuple(program)
+
+    def _hiding(self, program: tuple[Action, ...]) -> tuple[Action, ...]:
+        """The same, hiding messages where forward and backward passes alternate."""
+        kinds = [action[0].key.kind for action in program]
+        first = kinds.index("B") - 1
+        end = len(kinds) - kinds[::-1].index("F") + 1
+        share = self._plan.exposed_experts
+        made: list[Action] = list(program)
+        for at in range(max(first, 0), end):
+            ((key, microbatch),) = program[at]
+            if int((microbatch + 1) * share) == int(microbatch * share):
+                key = self._key(*key._replace(hides=True))
+                made[at] = (_make(Play, (key, microbatch)),)
+        return tuple(made)
 
     def _plays(
         self, action: Step | Pair, first: dict[int, int], last: dict[int, int], number: int

@@ -18,10 +18,14 @@ from yantra.workloads.training.step.sharding import Sharding
 
 
 class Reducing(NamedTuple):
-    """How a pass reduces: `over_copies` also sums shards over their copies."""
+    """How a pass reduces: `over_copies` also sums shards over their copies.
+
+    It leaves the share `exposed` of each bucket to the end of the step.
+    """
 
     over_copies: bool
     overlaps: bool
+    exposed: float = 0.0
 
 
 def reductions(bucket: Bucket, sharding: Sharding, *, over_copies: bool) -> Iterator[Operation]:
@@ -48,6 +52,12 @@ def sum_of_copies(bucket: Bucket, sharding: Sharding, group: str) -> Operation:
     return _reduction(bucket, f"sum over {group}", CollectiveType.ALL_REDUCE, group, size)
 
 
+def cut(operation: Operation, exposed: float, *, late: bool) -> Operation:
+    """The part of a reduction that is left to the end of the step, or the rest."""
+    early = operation.size_bytes - round(operation.size_bytes * exposed)
+    return operation._replace(size_bytes=operation.size_bytes - early if late else early)
+
+
 def add_reductions(
     draft: Draft, buckets: Sequence[Bucket], sharding: Sharding, how: Reducing
 ) -> tuple[int, ...]:
@@ -61,6 +71,7 @@ def add_reductions(
         at = ready if how.overlaps or sharding.zero == 3 else draft.last_compute()
         key: int | None = None
         for operation in reductions(bucket, sharding, over_copies=how.over_copies):
+            operation = cut(operation, how.exposed, late=False) if how.exposed else operation
             key = _put(draft, operation, at, ready if key is None else key)
         if key is None:
             continue

@@ -10,11 +10,13 @@ section 3.2.2; Liu et al., "MoE Parallel Folding", arXiv 2504.14960 (experts ove
 
 from __future__ import annotations
 
+from math import ceil
 from typing import NamedTuple
 
 from yantra.base.errors import UnsupportedError
 from yantra.workloads.operators.operations import Domain
 from yantra.workloads.plan.plan import Plan
+from yantra.workloads.plan.precision import Narrow, narrow_of, state_bytes
 
 
 class Sync(NamedTuple):
@@ -32,7 +34,8 @@ class Sync(NamedTuple):
 class Sharding(NamedTuple):
     """The state of one training job: `zero`, the domains' groups, and bytes per element.
 
-    `mirrored`: the pipeline holds two copies of every stage.
+    `narrow` weights, those of products in few bits, have bytes of their own; `mirrored`: the
+    pipeline holds two copies of every stage.
     """
 
     zero: int
@@ -42,6 +45,7 @@ class Sharding(NamedTuple):
     gradient_bytes: int
     state_bytes: int
     mirrored: bool
+    narrow: Narrow | None = None
 
     def sync(self, domain: Domain) -> Sync:
         return self.dense if domain == "dense" else self.expert
@@ -61,6 +65,29 @@ class Sharding(NamedTuple):
     def weights(self, elements: int, domain: Domain) -> int:
         return self.shard(elements, domain) if self.zero == 3 else elements
 
+    def kept_bytes(self, elements: int, narrow: int, domain: Domain) -> int:
+        """Persistent bytes of weights, of which some are `narrow`."""
+        size = self.weights(elements, domain) * self.weight_bytes
+        if self.narrow is None:
+            return size
+        each = self.narrow.sharded if self.zero == 3 else self.narrow.kept
+        return size + ceil(self.weights(narrow, domain) * (each - self.weight_bytes))
+
+    def sent_bytes(self, elements: int, narrow: int, domain: Domain) -> int:
+        """Bytes of one rank's shard of weights in an all-gather."""
+        size = self.shard(elements, domain) * self.weight_bytes
+        if self.narrow is None:
+            return size
+        return size + ceil(self.shard(narrow, domain) * (self.narrow.sent - self.weight_bytes))
+
+    def gathered_bytes(self, elements: int, narrow: int, domain: Domain) -> int:
+        """Bytes of sharded weights while they are whole."""
+        size = self.padded(elements, domain) * self.weight_bytes
+        if self.narrow is None:
+            return size
+        more = self.narrow.gathered - self.weight_bytes
+        return size + ceil(self.padded(narrow, domain) * more)
+
 
 def sharding_of(plan: Plan, *, has_experts: bool = False, mirrored: bool = False) -> Sharding:
     """How a plan shards; `mirrored` where a pipeline holds two copies of every stage."""
@@ -73,16 +100,13 @@ def sharding_of(plan: Plan, *, has_experts: bool = False, mirrored: bool = False
                 f"dense weights are sharded over dp x cp = {replicas} and experts over edp"
             )
         dense = Sync("fsdp", plan.shard, repeats=True)
-    # fp8 and fp4 weights have 16 bits, or 8 and the transposed copy that Hopper's products need
-    # (NVIDIA/TransformerEngine, pull request 2514: "Hopper only supports TN GEMMs for FP8").
-    weight = 4 if plan.dtype == "fp32" else 2
-    moments = 8 if plan.optimizer == "adam" else 4
     return Sharding(
         zero=plan.zero,
         dense=dense,
         expert=Sync("edp", plan.edp),
-        weight_bytes=weight,
+        weight_bytes=4 if plan.dtype == "fp32" else 2,
         gradient_bytes=4 if plan.gradient_dtype == "fp32" else 2,
-        state_bytes=moments + (0 if weight == 4 else 4),  # 16-bit weights have an fp32 copy
+        state_bytes=state_bytes(plan),
         mirrored=mirrored,
+        narrow=narrow_of(plan),
     )

@@ -20,7 +20,6 @@ def norm(form: Form) -> Module:
 
 
 def residual(form: Form) -> Module:
-    """The sum of a branch and its skip; the gradient goes both ways."""
     shard = f"{form.tokens}, Dmodel"
     sketch = Sketch("residual")
     branch, past = sketch.take("x1", shard), sketch.take("x2", shard)

@@ -1,7 +1,4 @@
-"""Attention with heads over tp, keys and values gathered over cp.
-
-The core counts three operations per output element forward, six for each gradient.
-"""
+"""Attention with heads over tp, keys and values gathered over cp."""
 
 from __future__ import annotations
 
@@ -16,7 +13,6 @@ _EVERY_HEAD_WHOLE = "Batch/dp, Seq, Dmodel/Head, Head/tp"
 
 
 def projections(form: Form) -> Module:
-    """Around the core: x -> q, k, v, and its result -> o."""
     kv = form.kv_heads
     kv_shard = f"{GATHERED}, Dmodel/Head, {kv}/tp"
     whole = f"{GATHERED}, Dmodel"

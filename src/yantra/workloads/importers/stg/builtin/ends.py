@@ -1,9 +1,4 @@
-"""Embedding, head and loss.
-
-The embedding is a product with one-hot rows, the head the same with other sizes; weights are whole
-if the sequence is split, else rows over tp. The loss counts five operations per element of the
-hidden size, forward and backward.
-"""
+"""Embedding, head and loss."""
 
 from __future__ import annotations
 
@@ -13,7 +8,6 @@ from yantra.workloads.importers.stg.module import Module
 
 
 def embedding(form: Form) -> Module:
-    """x of Din symbols per token times a weight of Din x Dout."""
     rows = "Din" if form.splits_sequence else "Din/tp"
     sketch = Sketch("embedding")
     x = sketch.take("x", f"{form.tokens}, {rows}")

@@ -19,7 +19,6 @@ _EXPERT_SEQUENCE = "Seq*KExperts/(cp*tp*ep*Experts)"
 
 
 def routing(form: Form) -> Module:
-    """The router, the exchange of tokens before and after the experts, and the weighted sum."""
     sketch = Sketch("routing")
     x = sketch.take("x", f"{_TOKENS}, Dmodel")
     weight = sketch.weight("wrouter", f"{_SPLIT}, KExperts")

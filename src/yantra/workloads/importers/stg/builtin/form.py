@@ -6,9 +6,7 @@ from yantra.base.records import Record
 
 
 class Form(Record):
-    """How a model is built and sharded.
-
-    `splits_sequence` shards tokens over tp outside of products that need them whole, with
+    """`splits_sequence` shards tokens over tp outside of products that need them whole, with
     all-gather and reduce-scatter instead of all-reduce. `shards_weights` is for the inference
     models; others shard layers as a whole.
     """

@@ -14,7 +14,6 @@ _W_HEADS = f"Dmodel, {_HEADS}"
 
 
 def embedding(form: Form, sequence: str) -> Module:
-    """x of Din symbols per token times a weight of Din x Dout."""
     sketch = Sketch("embedding")
     x = sketch.take("x", f"Batch/dp, {sequence}/sp, Din/tp")
     rows = "Din/(dp*sp)" if form.shards_weights else "Din"
@@ -40,7 +39,6 @@ def feed_forward(form: Form, sequence: str) -> Module:
 
 
 def prefill_attention(form: Form) -> Module:
-    """A prompt's attention to itself: queries gathered over sp, keys and values in place."""
     sketch = Sketch("attention of a prompt")
     x, weights = _inputs(sketch, "Seq", "Dmodel/dp, Dmodel/(Head*sp), Head/tp", form)
     q, k, v = _projected(sketch, x, weights, "Seq", ("q", "k", "v"))

@@ -19,8 +19,7 @@ from yantra.workloads.importers.stg.tensors import WHOLE, Graph, Spec, Tensor
 class Sketch:
     """Collects tensors in order; every method that adds one returns it.
 
-    Inputs are read as they are sharded unless `reads` says otherwise. What follows `backward()` is
-    in the backward pass.
+    Inputs are read as they are sharded unless `reads` says otherwise.
     """
 
     def __init__(self, name: str) -> None:
@@ -45,7 +44,6 @@ class Sketch:
     def reshard(
         self, name: str, x: Tensor, shard: str = "", gradient_of: Tensor | None = None
     ) -> Tensor:
-        """Add the same tensor in another sharding, or whole where it was partial sums."""
         spec = Spec(operators.IDENTITY, _shape(x, shard), where=self._name)
         return self._add(Tensor(name, spec, x), gradient_of)
 
@@ -100,7 +98,6 @@ class Sketch:
         reads: str = "",
         gradient_of: Tensor | None = None,
     ) -> Tensor:
-        """Add a part of a tensor, or a larger one made of it (and of another)."""
         second = None if joined is None else _shape(joined)
         spec = Spec(
             operators.SLICE,
@@ -128,7 +125,6 @@ class Sketch:
         return self._add(Tensor(name, spec, x), None)
 
     def concatenate(self, name: str, a: Tensor, b: Tensor, axis: int, reads: str) -> Tensor:
-        """Join two tensors along an axis; the second is read as `reads`."""
         shapes = _shape(a), WHOLE, parse_shape(reads), WHOLE
         spec = Spec(operators.CONCATENATE, *shapes, axis=axis, where=self._name)
         return self._add(Tensor(name, spec, a, b), None)

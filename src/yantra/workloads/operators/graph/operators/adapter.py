@@ -1,12 +1,9 @@
 """Low-rank adapters beside frozen products: y = x W + (x A) B.
 
 A maps the input to `rank` columns, B these to the output. Beside a product split by columns B is
-split; by rows A is, its small result summed. Collectives are `rank` columns wide. Each expert has
-its own A and B, as in PEFT.
+split; by rows A is, its small result summed. Collectives are `rank` columns wide.
 
-Weights without an adapter have no gradients; activations' go back to the first layer, as with
-gradient checkpointing (PEFT's `enable_input_require_grads`). The factor alpha / rank costs an
-operation per element; adapters' dropout is not counted.
+The factor alpha / rank costs an operation per element; adapters' dropout is not counted.
 
 Source: Hu et al., "LoRA", ICLR 2022, section 4.1; the split as in vLLM and Megatron-Bridge
 (`peft/lora.py`).

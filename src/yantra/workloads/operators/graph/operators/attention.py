@@ -1,11 +1,9 @@
 """The attention core: softmax(Q K^T) V over the heads of one rank.
 
-| part | counted as |
-|---|---|
-| forward | 2 (d_qk + d_v) operations per head and pair of tokens |
-| backward | twice that, and once more Q K^T where the fused kernel recomputes it |
-| fused (FlashAttention, Dao et al., 2022) | reads Q, K, V, writes O, keeps a number per row |
-| unfused | scores, softmax, dropout and context are kernels; scores go through memory |
+| part | counted as | |---|---| | forward | 2 (d_qk + d_v) operations per head and pair of tokens |
+| backward | twice that, and once more Q K^T where the fused kernel recomputes it | | fused
+(FlashAttention, Dao et al., 2022) | reads Q, K, V, writes O, keeps a number per row | | unfused |
+scores, softmax, dropout and context are kernels; scores go through memory |
 
 Context parallelism: `p2p` (Liu et al., Ring Attention, 2023), `all_gather` (Llama 3, section
 3.3.2), `a2a` (Jacobs et al., DeepSpeed Ulysses, 2023).
@@ -13,10 +11,11 @@ Context parallelism: `p2p` (Liu et al., Ring Attention, 2023), `all_gather` (Lla
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import prod
 from typing import NamedTuple
 
-from yantra.workloads.operators.graph.batch import Batch, Reach, Sequences
+from yantra.workloads.operators.graph.batch import EVERYTHING, Batch, Reach, Sequences
 from yantra.workloads.operators.graph.graph import Gradient, Graph, Use
 from yantra.workloads.operators.graph.operators.elementwise import elementwise, settle
 from yantra.workloads.operators.graph.tensor import Placement, Tensor
@@ -27,10 +26,8 @@ CORE = "attention_core"
 
 
 class Heads(NamedTuple):
-    """Head counts and widths of one attention: `kv` heads of keys and values.
-
-    `chunked`: a query sees its chunk of `window` tokens, not the last `window`. `chosen`: it sees
-    `window` tokens anywhere.
+    """`chunked`: a query sees its chunk of `window` tokens, not the last `window`. `chosen`: it
+    sees `window` tokens anywhere.
     """
 
     query: int
@@ -76,7 +73,6 @@ def _flops(
 ) -> tuple[int, int]:
     ways = prod(g.setting.ways(axis) for _, axis in placement.shards)
     batch = g.setting.batch if part is None else part
-    # Uneven only where a window meets sharded tokens: the largest share counts.
     pairs = -(-heads.query * batch.pairs(heads.reach) // ways)
     return 2 * heads.qk_width * pairs, 2 * (heads.qk_width + heads.v_width) * pairs
 
@@ -84,7 +80,6 @@ def _flops(
 def _sizes(
     g: Graph, q: Placement, k: Placement, heads: Heads, part: Batch | None = None
 ) -> tuple[tuple[str, int], ...]:
-    """Sequences of different lengths count by their mean."""
     batch = g.setting.batch if part is None else part
     number = max(batch.sequences, 1)
     return (
@@ -158,10 +153,6 @@ def _fused(g: Graph, q: Tensor, k: Tensor, v: Tensor, heads: Heads) -> Tensor:
 def _apart(
     g: Graph, whole: Operation, uses: tuple[Use, ...], out: Tensor, heads: Heads
 ) -> tuple[Operation, ...]:
-    """Kernels of decoding sequences and of each kind of prompts, where a batch has both.
-
-    A mean of both would be many short prompts, which no engine runs.
-    """
     batch = g.setting.batch
     decodes, prompts = batch.decodes(), batch.prefills()
     if g.setting.training or not (decodes.groups and prompts.groups):
@@ -184,7 +175,6 @@ def _apart(
 
 
 def _kinds_of(prompts: Batch) -> list[tuple[str, tuple[Sequences, ...]]]:
-    """Chunks of prompts that have equal sizes, with a name for each kind."""
     kinds: dict[tuple[int, int], list[Sequences]] = {}
     for group in prompts.groups:
         kinds.setdefault((group.new, group.past), []).append(group)
@@ -197,7 +187,6 @@ def _gathered(g: Graph, use: Use) -> tuple[str, ...]:
 
 
 def store(g: Graph, kept: tuple[Tensor, ...]) -> None:
-    """Add the kernel that writes new rows into the cache, in the cache's type."""
     batch = g.setting.batch
     elements = sum(g.local(tensor) for tensor in kept)
     write = Operation(
@@ -209,7 +198,6 @@ def store(g: Graph, kept: tuple[Tensor, ...]) -> None:
 
 
 def _cache_bytes(g: Graph, k: Tensor, v: Tensor, heads: Heads, part: Batch | None = None) -> int:
-    # Tokens of a chunk choose different ones, so together they read all.
     batch = g.setting.batch if part is None else part
     rows = batch.cached(heads.reach)
     if heads.chosen:
@@ -276,46 +264,54 @@ def _ring(g: Graph, q: Tensor, k: Tensor, v: Tensor, heads: Heads) -> Tensor:
     pairs = g.setting.batch.ring_pairs(heads.reach, steps)
     local_heads = heads.query // g.setting.ways("tp")
     keeps = _statistics(g, out, heads)
-    forward, backward = [], []
     message = g.bytes(k) + g.bytes(v)
-    sizes = _sizes(g, placement, uses[1].placement, heads)
     rows = g.bytes(q) + g.bytes(out)
-    for step in range(steps):
+    forward, backward = [], []
+    for step, sizes in enumerate(_sizes_of_steps(g, uses, heads, steps)):
         scores = 2 * heads.qk_width * local_heads * pairs[step]
         core = scores + 2 * heads.v_width * local_heads * pairs[step]
-        forward.append(
-            Operation(
-                f"step{step}",
-                "attention",
-                "forward",
-                "",
-                tensor_flops=core,
-                bytes_read=rows + message,
-                bytes_written=g.bytes(out) + keeps,
-                dtype=g.setting.precise_dtype,
-                sizes=sizes,
-            )
-        )
-        backward.append(
-            Operation(
-                f"dgrad.step{step}",
-                "attention",
-                "dgrad",
-                "",
-                tensor_flops=2 * core + scores,
-                repeated_flops=scores,
-                bytes_read=2 * rows + message + keeps,
-                bytes_written=g.bytes(q) + message,
-                dtype=g.setting.precise_dtype,
-                sizes=sizes,
-            )
-        )
+        whole = Operation(
+            f"step{step}", "attention", "forward", "",
+            tensor_flops=core, bytes_read=rows + message, bytes_written=g.bytes(out) + keeps,
+            dtype=g.setting.precise_dtype, sizes=sizes,
+        )  # fmt: skip
+        again = whole._replace(
+            name=f"dgrad.step{step}", phase="dgrad", tensor_flops=2 * core + scores,
+            repeated_flops=scores, bytes_read=2 * rows + message + keeps,
+            bytes_written=g.bytes(q) + message,
+        )  # fmt: skip
+        forward.append(whole)
+        backward.append(again)
     gives = tuple((at, use.placement) for at, use in enumerate(uses))
     needs = (*uses, Use(out, placement))
-    gradient = Gradient(_backward_ring(backward, message), (0,), needs, gives)
-    program = _forward_ring(forward, message)
+    added = _sum("dgrad.add", "dgrad", g.bytes(q) * _part(heads) // 4 + message, q.width)
+    gradient = Gradient(_backward_ring(backward, message, added), (0,), needs, gives)
+    parts = g.bytes(out) * (4 + (steps - 1) * _part(heads)) // 4
+    program = _forward_ring(forward, message, _sum("combine", "forward", parts, q.width))
     g.add("core", uses, (out,), program, (gradient,), keeps=keeps, region=CORE)
     return out
+
+
+def _part(heads: Heads) -> int:
+    return 3 if heads.reach == EVERYTHING else 4
+
+
+def _sizes_of_steps(
+    g: Graph, uses: tuple[Use, Use, Use], heads: Heads, steps: int
+) -> Iterator[tuple[tuple[str, int], ...]]:
+    own = _sizes(g, uses[0].placement, uses[1].placement, heads)
+    yield own
+    zigzag = heads.reach == EVERYTHING and g.setting.batch.causality == "exact"
+    half = max(dict(own)["queries"] // 2, 1)
+    others = tuple((name, half if name == "queries" else size) for name, size in own)
+    yield from [others if zigzag else own] * (steps - 1)
+
+
+def _sum(name: str, phase: Phase, size: int, width: int) -> Operation:
+    return Operation(
+        name, "elementwise", phase, "",
+        vector_flops=2 * size // width, bytes_read=2 * size, bytes_written=size,
+    )  # fmt: skip
 
 
 def _message(
@@ -325,7 +321,9 @@ def _message(
     return Operation(name, kind, phase, "", after, size_bytes=size, peer=peer, tag=tag)
 
 
-def _forward_ring(steps: list[Operation], message: int) -> tuple[Operation, ...]:
+def _forward_ring(
+    steps: list[Operation], message: int, combine: Operation
+) -> tuple[Operation, ...]:
     program: list[Operation] = []
     arrived: tuple[int, ...] = ()
     computed: tuple[int, ...] = ()
@@ -337,10 +335,11 @@ def _forward_ring(steps: list[Operation], message: int) -> tuple[Operation, ...]
             arrived = (len(program) - 1,)
         computed = (len(program),)
         program.append(step._replace(after=waits))
+    program.append(combine._replace(after=computed))
     return tuple(program)
 
 
-def _backward_ring(steps: list[Operation], message: int) -> tuple[Operation, ...]:
+def _backward_ring(steps: list[Operation], message: int, added: Operation) -> tuple[Operation, ...]:
     program: list[Operation] = []
     arrived: tuple[int, ...] = ()
     computed: tuple[int, ...] = ()
@@ -354,11 +353,12 @@ def _backward_ring(steps: list[Operation], message: int) -> tuple[Operation, ...
             arrived = (len(program) - 1,)
         if at > 0:
             tag = 2 * at - 1
-            program.append(
-                _message(f"send{last + at}", "dgrad", "cp+1", message, tag, (*computed, *sums))
-            )
+            program.append(_message(f"send{last + at}", "dgrad", "cp+1", message, tag, computed))
             program.append(_message(f"recv{last + at}", "dgrad", "cp-1", message, tag))
             sums = (len(program) - 1,)
         computed = (len(program),)
-        program.append(step._replace(after=(*waits, *sums) if at == last else waits))
+        program.append(step._replace(after=waits))
+        if at > 0:
+            program.append(added._replace(name=f"{added.name}{at}", after=(*computed, *sums)))
+            computed = (len(program) - 1,)
     return tuple(program)

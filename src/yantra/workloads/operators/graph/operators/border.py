@@ -2,7 +2,7 @@
 
 Sliced: ranks send one tp-th of a whole tensor, and the next stage gathers, so that links between
 stages carry each byte once. Scattered: a stage's last layer works as with sequence parallelism, so
-its result is in parts. Both pay with collectives over tp, whose links are faster.
+its result is in parts.
 
 Sources: Narayanan et al., "Efficient large-scale language model training on GPU clusters using
 Megatron-LM", SC 2021, section 4.1 (sliced); Isaev et al., "Calculon", SC 2023 (scattered, there
@@ -36,7 +36,6 @@ def scattered(g: Graph, x: Tensor) -> Tensor:
 
 @contextmanager
 def before_last(g: Graph, x: Tensor | None) -> Iterator[Tensor | None]:
-    """Give a stage's last layer its input, in parts where it works on parts."""
     whole = g.setting
     if whole.messages == "scattered" and x is not None:
         x = scattered(g, x)

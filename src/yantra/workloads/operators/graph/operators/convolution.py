@@ -29,10 +29,6 @@ def convolution(
     bias: bool = False,
     is_first: bool = False,
 ) -> Tensor:
-    """Convolve to `channels` maps of `size` x `size` with a square window.
-
-    `is_first`: the input is data, without gradient.
-    """
     refuse_splits(g)
     count, pixels = x.size("images"), x.size("pixels")
     sizes = {"images": count, "pixels": size * size, "channels": channels}
@@ -66,7 +62,6 @@ def convolution(
 
 
 def refuse_splits(g: Graph) -> None:
-    """Raise ConfigError where one picture would be split over ranks."""
     for axis in ("tp", "cp"):
         if g.setting.ways(axis) > 1:
             raise ConfigError(axis, "convolutions are split over data alone; expected 1")

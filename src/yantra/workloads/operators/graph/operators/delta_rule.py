@@ -2,17 +2,13 @@
 
 Each head has a state of d_k x d_v numbers. Per head and chunk of q tokens:
 
-| part | operations |
-|---|---|
-| k k^T, and q k^T | 2 x 2 q^2 d_k |
-| the inverse of a unit triangular q x q matrix | 2 q^3 / 3 |
-| it times the keys and times the values | 2 q^2 (d_k + d_v) |
-| what the state holds for the keys, and gives for the queries | 2 x 2 q d_k d_v |
-| what the masked q k^T takes of the new values | 2 q^2 d_v |
-| what the chunk adds to the state | 2 q d_k d_v |
+| part | operations | |---|---| | k k^T, and q k^T | 2 x 2 q^2 d_k | | the inverse of a unit
+triangular q x q matrix | 2 q^3 / 3 | | it times the keys and times the values | 2 q^2 (d_k + d_v) |
+| what the state holds for the keys, and gives for the queries | 2 x 2 q d_k d_v | | what the masked
+q k^T takes of the new values | 2 q^2 d_v | | what the chunk adds to the state | 2 q d_k d_v |
 
-One token takes little more than 6 d_k d_v. Masked halves are computed, as in the kernels. The
-backward pass repeats all but what makes the output: states between chunks are not kept.
+One token takes little more than 6 d_k d_v. The backward pass repeats all but what makes the output:
+states between chunks are not kept.
 
 Sources: Yang, Kautz and Hatamizadeh, "Gated Delta Networks", ICLR 2025 (arXiv 2412.06464), section
 3.3; Yang et al., "Parallelizing linear transformers with the delta rule", 2024, section 3.2; Kimi

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from yantra.workloads.operators.fusions import Kernel, Step, chain_of
 from yantra.workloads.operators.graph.graph import Gradient, Graph, Use
 from yantra.workloads.operators.graph.tensor import Placement, Tensor
 from yantra.workloads.operators.operations import Operation
@@ -33,23 +34,21 @@ def elementwise(
     region: str = "",
     weights: Mapping[str, int] | None = None,
     state_bytes: int = 0,
+    biased: bool = False,
 ) -> Tensor:
     """Add an operator over `inputs`, whole where `placement` (the first's) says so.
 
     `flops` are per output element. The gradient reads the inputs `saves` (`saves_output`: the
     output) and `keeps_per_element` bytes (a mask); for `costless_gradient` inputs it is the
     output's. `weights` are trained vectors, whole on every rank. `state_bytes` are read and written
-    too.
+    too. `biased`: the inputs lack a bias, which a fused kernel adds.
     """
     first = inputs[0]
     where = first.placement.dual() if placement is None else placement
     out = g.tensor(name, sizes or dict(first.sizes), where, first.width)
     uses = tuple(Use(tensor, _within(where, tensor, out)) for tensor in inputs)
     count = g.local(out)
-    for weight, elements in (weights or {}).items():
-        seen = ("tp",) if any(axis == "tp" for _, axis in where.shards) else ()
-        with g.scope(name):
-            g.weight(weight, elements, partial_over=seen)
+    _add_weights(g, name, weights or {}, where)
     read = sum(g.bytes(use.tensor, use.placement) for use in uses)
     keeps = count * keeps_per_element if g.setting.training else 0
     rows = count // g.local_dimension(out, out.sizes[-1][0], where) if kind in _BY_ROWS else 0
@@ -60,7 +59,10 @@ def elementwise(
     )  # fmt: skip
     taken = [at for at in range(len(uses)) if at not in costless_gradient]
     again = tuple(uses[at] for at in saves) + ((Use(out, where),) if saves_output else ())
-    gradients = []
+    mask, width = keeps / max(g.bytes(out), 1), 4 // first.width
+    kernel = Kernel(kind, name, flops, len(inputs), width, biased, mask)
+    chain = chain_of(kernel, g.setting.unfused_kernels)
+    unit, gradients = _unit(g, kind, uses, out), []
     if taken:
         cost = Operation(
             "dgrad", kind, "dgrad", "",
@@ -68,18 +70,51 @@ def elementwise(
             bytes_read=g.bytes(out) + keeps + sum(g.bytes(*use) for use in again),
             bytes_written=sum(g.bytes(*uses[at]) for at in taken), sizes=(("m", rows),),
         )  # fmt: skip
-        gives = tuple((at, uses[at].placement) for at in taken)
-        gradients.append(Gradient((cost,), (0,), again, gives))
+        back = _apart(cost, chain.backward, unit)
+        gradients.append(Gradient(back, (0,), again, _gives(uses, taken)))
     if costless_gradient:
-        gives = tuple((at, uses[at].placement) for at in costless_gradient)
-        gradients.append(Gradient((), (0,), (), gives))
-    g.add(name, uses, (out,), (program,), tuple(gradients), keeps=keeps, region=region)
+        gradients.append(Gradient((), (0,), (), _gives(uses, costless_gradient)))
+    forward, kept = _apart(program, chain.forward, unit), keeps + round(chain.keeps * unit[0])
+    g.add(name, uses, (out,), forward, tuple(gradients), keeps=kept, region=region)
     return out
 
 
+def _gives(uses: Sequence[Use], which: Sequence[int]) -> tuple[tuple[int, Placement], ...]:
+    return tuple((at, uses[at].placement) for at in which)
+
+
+def _add_weights(g: Graph, name: str, weights: Mapping[str, int], where: Placement) -> None:
+    for weight, elements in weights.items():
+        seen = ("tp",) if any(axis == "tp" for _, axis in where.shards) else ()
+        with g.scope(name):
+            g.weight(weight, elements, partial_over=seen)
+
+
+def _unit(g: Graph, kind: str, uses: tuple[Use, ...], out: Tensor) -> tuple[int, int]:
+    given, made = g.bytes(*uses[0]), g.bytes(out)
+    is_of_input = kind == "routing" or (kind == "permute" and len(uses) > 1)
+    return (given, made) if is_of_input else (made, given)
+
+
+def _apart(
+    fused: Operation, steps: tuple[Step, ...], sizes: tuple[int, int]
+) -> tuple[Operation, ...]:
+    if not steps:
+        return (fused,)
+    unit, other = sizes
+    first, more = divmod(fused.vector_flops, len(steps))
+    return tuple(
+        Operation(
+            f"{fused.name}.{step.name}" if fused.name else step.name, "elementwise", fused.phase,
+            "", (at - 1,) if at else (),
+            vector_flops=first + (more if not at else 0), bytes_read=round(step.reads * unit),
+            bytes_written=round(step.writes * unit + step.other * other), sizes=(("m", 0),),
+        )
+        for at, step in enumerate(steps)
+    )  # fmt: skip
+
+
 def _within(where: Placement, tensor: Tensor, out: Tensor) -> Placement:
-    # An input with dimensions of its own (gate and up side by side, tokens that become rows of
-    # experts) keeps its placement.
     if {name for name, _ in out.sizes} <= {name for name, _ in tensor.sizes}:
         return where
     return tensor.placement.dual()
@@ -101,30 +136,26 @@ def norm(g: Graph, x: Tensor, name: str, kind: str, *, bias: bool | None = None)
     )  # fmt: skip
 
 
-def residual(g: Graph, name: str, branch: Tensor, skip: Tensor) -> Tensor:
+def residual(g: Graph, name: str, branch: Tensor, skip: Tensor, *, biased: bool = False) -> Tensor:
     """Add a branch to its stream, after dropout where the setting has it."""
     dropout = g.setting.dropout and g.setting.training
     return elementwise(
         g, name, [branch, skip], flops=3 if dropout else 1, kind="residual",
         placement=skip.placement, keeps_per_element=1 if dropout else 0,
-        backward_flops=1, costless_gradient=(1,) if dropout else (0, 1),
+        backward_flops=1, costless_gradient=(1,) if dropout else (0, 1), biased=biased,
     )  # fmt: skip
 
 
 def view(
     g: Graph, inputs: Sequence[Tensor], name: str, sizes: Mapping[str, int], where: Placement
 ) -> Tensor:
-    """Reshape tensors at no cost.
-
-    Only for graphs without training, as it has no gradient.
-    """
+    """Only for graphs without training, as it has no gradient."""
     out = g.tensor(name, sizes, where, inputs[0].width)
     g.add(name, tuple(Use(tensor, tensor.placement) for tensor in inputs), (out,), ())
     return out
 
 
 def settle(g: Graph, x: Tensor, name: str, placement: Placement) -> Tensor:
-    """Bring a tensor to a placement here, at the cost of the collectives alone."""
     if x.placement == placement:
         return x
     out = g.tensor(name, dict(x.sizes), placement, x.width)

@@ -24,7 +24,7 @@ def exchange(
     """Exchange the rows of `x` over `axis`; `rows` arrive, by default as many as left.
 
     The collective has the size of the busiest rank, which all wait for: `busiest` rows, if more
-    than this rank's. `row_bytes` is a row's size on the wire, by default as in memory.
+    than this rank's.
     """
     if g.setting.ways(axis) == 1:
         return x

@@ -1,9 +1,7 @@
 """A matrix product with a trained weight, split over tensor parallelism or not.
 
 `out` splits the weight by columns: whole input, part of the output, so the input's gradient is a
-partial sum. `in` splits by rows: part of the input, partial sums. (Shoeybi et al., Megatron-LM,
-2019, section 3.) Collectives follow, also for the saved input that the weight's gradient needs
-(Korthikanti et al., 2022, section 4.2.2).
+partial sum. `in` splits by rows: part of the input, partial sums.
 
 Costs: 2 m n k operations; w (mk + kn + mn) bytes; the weight's gradient has the gradients' width.
 At most as many experts' weights are read as there are rows.
@@ -14,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from yantra.compute.products import NARROW, RATE_TYPES
+from yantra.compute.products import RATE_TYPES
 from yantra.workloads.operators.graph.formats import WIDTHS
 from yantra.workloads.operators.graph.graph import Gradient, Graph, Use
 from yantra.workloads.operators.graph.tensor import Placement, Tensor
 from yantra.workloads.operators.operations import Domain, Operation
+from yantra.workloads.operators.scalings import RECIPES
 
 Split = Literal["out", "in"] | None
 
@@ -43,9 +42,8 @@ def linear(
     """Multiply the last dimension of `x` by a weight; return one tensor per entry of `outputs`.
 
     `outputs` maps last dimensions to sizes, all from one product. `copies` (experts) share the rows
-    evenly. A `tied` weight is also in another stage; `none` was added before. `is_first`: the input
-    is data, without gradient. `precise`: never 8 bits or less. `sizes` are for models of compute,
-    `product` for adapters if not `name`.
+    evenly. `is_first`: the input is data, without gradient. `precise`: never 8 bits or less.
+    `sizes` are for models of compute, `product` for adapters if not `name`.
     """
     feature, k = x.sizes[-1]
     needed = _needed(g, x, feature, split, axis)
@@ -61,7 +59,7 @@ def linear(
             seen = (axis,) if split is None and needed.dimension_of(axis) else ()
             g.weight(
                 "weight", count, ways=ways, domain=domain, partial_over=seen,
-                is_tied=weight == "tied", packs=not precise,
+                is_tied=weight == "tied", packs=not precise, copies=copies,
             )  # fmt: skip
         if bias:
             _add_bias(g, copies * sum(outputs.values()), split, ways, domain)
@@ -70,7 +68,8 @@ def linear(
     forward, dgrad, wgrad = _programs(g, shape, copies, bias, dtype, sizes, packs=not precise)
     wanted = g.partial(needed, axis) if split == "out" else needed
     of_all = tuple(range(len(made)))
-    narrow = WIDTHS[RATE_TYPES.get(dtype, dtype)] if dtype in NARROW else None
+    recipe = None if precise else RECIPES.get(g.setting.scaling)
+    narrow = None if recipe is None else recipe.saved
     of_weight = Gradient((wgrad,), of_all, needs=(Use(x, needed),), kept_width=narrow)
     of_input = () if is_first else (Gradient((dgrad,), of_all, gives=((0, wanted),)),)
     gradients = (*of_input, of_weight)

@@ -1,8 +1,7 @@
 """Linear attention with a decay per head, in chunks (lightning attention).
 
 Each head has a state of d x d numbers. Per head and chunk of q tokens: q k^T and its masked product
-with the values, 2 x 2 q^2 d; what the state gives and what the chunk adds to it, 2 x 2 q d^2. The
-backward pass repeats the latter: states between chunks are not kept.
+with the values, 2 x 2 q^2 d; what the state gives and what the chunk adds to it, 2 x 2 q d^2.
 
 Sources: Qin et al., "Lightning Attention-2", 2024 (arXiv 2401.04658), section 3; MiniMax-01, 2025
 (arXiv 2501.08313), section 2.2.

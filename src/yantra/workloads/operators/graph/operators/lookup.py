@@ -19,19 +19,20 @@ def lookup(
     tokens: int,
     split: bool = True,
     tied: bool = False,
+    again: bool = False,
     feature: str = "hidden",
     placement: Placement | None = None,
 ) -> Tensor:
     """Look up `tokens` rows of `width` elements in a table of `rows`.
 
-    `tied`: the head uses the table too. `placement` is that of the tokens; by default over cp
-    alone, so that a split table sees all tokens of the tensor-parallel group.
+    `tied`: the head uses the table too; `again`: it was added before.
     """
     cp = g.split(REPLICATED, "tokens", "cp") if placement is None else placement
     ways = g.setting.ways("tp") if split else 1
     out = g.tensor(name, {"tokens": tokens, feature: width}, g.partial(cp, "tp") if split else cp)
-    with g.scope(name):
-        g.weight("weight", rows * width, ways=ways, is_tied=tied)
+    if not again:
+        with g.scope(name):
+            g.weight("weight", rows * width, ways=ways, is_tied=tied)
     size = g.bytes(out)
     forward = Operation("", "gather", "forward", "", bytes_read=size, bytes_written=size)
     backward = Operation(

@@ -15,7 +15,6 @@ _FP32 = 4
 
 
 def cross_entropy(g: Graph, logits: Tensor, name: str = "loss") -> None:
-    """End the model with the loss of `logits`, whose last dimension may be split over tp."""
     where = logits.placement.dual()
     vocabulary = logits.sizes[-1][0]
     elements = g.local(logits, where)

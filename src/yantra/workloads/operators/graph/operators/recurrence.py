@@ -1,8 +1,4 @@
-"""A recurrence along the sequence in chunks: what scans and linear attention share.
-
-The kernel reads inputs and states and writes results and states, in fp32; one new token is a chunk
-of one. The backward pass takes twice the operations and repeats those whose results are not kept.
-"""
+"""A recurrence along the sequence in chunks: what scans and linear attention share."""
 
 from __future__ import annotations
 
@@ -19,10 +15,7 @@ STATE_BYTES = 4
 
 
 class Cost(NamedTuple):
-    """Operations of a chunk over all heads; `vector` ones are not on matrix units.
-
-    The backward pass repeats `again` of `tensor`.
-    """
+    """Operations of a chunk over all heads; `vector` ones are not on matrix units."""
 
     tensor: int
     again: int = 0
@@ -46,11 +39,7 @@ def recurrence(
     chunk: int,
     cost: Callable[[int], Cost],
 ) -> Tensor:
-    """Add the kernel `name`; `inputs` are split like the first, over heads.
-
-    Over all heads the result is `width` wide and a sequence's state has `state` elements; `cost`
-    gives the operations of a chunk of tokens.
-    """
+    """Add the kernel `name`; `inputs` are split like the first, over heads."""
     if g.setting.ways("cp") > 1:
         raise ConfigError(
             "cp", f"a {name.replace('_', ' ')} is not split along the sequence; expected 1"

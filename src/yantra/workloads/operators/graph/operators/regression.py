@@ -8,7 +8,6 @@ from yantra.workloads.operators.operations import Operation
 
 
 def pointwise_loss(g: Graph, x: Tensor, *, flops: int, name: str = "loss") -> None:
-    """End the model with a loss of `flops` operations per output; the gradient takes as many."""
     where = x.placement.dual()
     size, count = g.bytes(x, where), g.local(x, where)
     use = Use(x, where)

@@ -11,7 +11,6 @@ TOKEN_BYTES = 4
 
 
 def sample(g: Graph, logits: Tensor) -> None:
-    """End an inference graph with one token per row of whole `logits`."""
     rows = logits.elements() // logits.sizes[-1][1]
     choose = Operation(
         "", "sampling", "forward", "", vector_flops=g.local(logits),

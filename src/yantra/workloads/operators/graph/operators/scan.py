@@ -22,8 +22,6 @@ from yantra.workloads.operators.graph.tensor import Tensor
 
 
 class States(NamedTuple):
-    """`heads` of `head_dim` channels with `state` states, `groups` of b and c."""
-
     heads: int
     head_dim: int
     state: int
@@ -42,7 +40,6 @@ class States(NamedTuple):
 
 
 def scan(g: Graph, xbc: Tensor, dt: Tensor, sizes: States) -> Tensor:
-    """Add the scan of `xbc`, adjacent channels of x, b and c, with time steps `dt`."""
     return recurrence(
         g, "scan", (xbc, dt),
         width=sizes.channels, state=sizes.channels * sizes.state, chunk=sizes.chunk,

@@ -12,7 +12,6 @@ _ACTIVATION = 5  # SiLU
 def short_convolution(
     g: Graph, x: Tensor, name: str, window: int, *, bias: bool = False, activated: bool = True
 ) -> Tensor:
-    """Convolve the channels of `x`, split over tp like them."""
     feature, channels = x.sizes[-1]
     ways = g.setting.ways("tp") if x.placement.dimension_of("tp") == feature else 1
     g.weight(f"{name}.weight", window * channels, ways=ways)

@@ -18,7 +18,6 @@ def parts(g: Graph, x: Tensor, sizes: Mapping[str, Mapping[str, int]]) -> tuple[
 
 
 def joined(g: Graph, inputs: Sequence[Tensor], name: str, sizes: Mapping[str, int]) -> Tensor:
-    """The tensor of `sizes` that the inputs are parts of."""
     where = inputs[0].placement.dual()
     out = g.tensor(name, sizes, where, inputs[0].width)
     uses = tuple(Use(tensor, where) for tensor in inputs)

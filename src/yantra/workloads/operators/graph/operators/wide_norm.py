@@ -13,7 +13,6 @@ from yantra.workloads.operators.operations import Operation
 
 
 def wide_norm(g: Graph, x: Tensor, name: str) -> Tensor:
-    """Normalise over the last dimension; it and the weight may be split over tp."""
     feature, size = x.sizes[-1]
     where = x.placement.dual()
     ways = g.setting.ways("tp") if where.dimension_of("tp") == feature else 1
