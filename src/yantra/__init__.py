@@ -5,8 +5,7 @@
     result = yantra.simulate("step.yaml")
     print(result.summary())
 
-The public names are loaded on first use, so that every command starts fast; their types are in
-`__init__.pyi`.
+Public names are loaded on first use; their types are in `__init__.pyi`.
 """
 
 __version__ = "0.1.0"

@@ -1,8 +1,6 @@
-"""The command `yantra`, also as `python -m yantra`.
+"""The command `yantra`, also `python -m yantra`.
 
-It imports nothing before it can answer Ctrl-C: the command line takes some 50 ms to import, and an
-interruption within them is one like any other. What comes earlier, the start of the interpreter, is
-not ours.
+It handles Ctrl-C before importing the command line, which takes some 50 ms.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
 
 _INTERRUPTED = 130
 _STDERR = 2
-_OBJECTS_PER_COLLECTION = 50_000  # Python's 700 are a dozen searches of what imports leave
+_OBJECTS_PER_COLLECTION = 50_000  # Python's 700 cost a dozen searches during imports
 _SAID = "error: interrupted\n"
 _ONE_THREAD = "OPENBLAS_NUM_THREADS", "1"
 """Of numpy's matrices, unless the user says another number: ours are so small that threads wait for
@@ -26,7 +24,7 @@ each other longer than they work, a third of a small run's processor time."""
 
 
 def main() -> int:
-    """Run the command line of this process and return its exit status."""
+    """Run this process's command line; return the exit status."""
     gc.set_threshold(_OBJECTS_PER_COLLECTION)
     os.environ.setdefault(*_ONE_THREAD)
     try:
@@ -35,7 +33,7 @@ def main() -> int:
         from yantra.cli import main
 
         status = main()
-        gc.freeze()  # the end of the interpreter looks for no more cycles: a tenth of a small run
+        gc.freeze()  # no search for cycles at exit saves a tenth of a small run
         return status
     except KeyboardInterrupt:
         sys.stderr.write(_SAID)
@@ -43,7 +41,7 @@ def main() -> int:
 
 
 def _open_closed_streams() -> None:
-    """Let nothing become of what is written to a stream that whoever started us has closed."""
+    """Discard what is written to a stream that our parent closed."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  (it stays open)
@@ -55,7 +53,7 @@ def _take_interruptions() -> None:
 
 
 def _interrupted(_signal: int, frame: FrameType | None) -> None:
-    """End the command; at once while a native module begins, which aborts on any exception."""
+    """End the command; at once during a native import, which aborts on exceptions."""
     while frame:
         if type(frame.f_locals.get("self")).__name__ == "ExtensionFileLoader":
             os.write(_STDERR, _SAID.encode())
@@ -65,7 +63,7 @@ def _interrupted(_signal: int, frame: FrameType | None) -> None:
 
 
 def _leave_current_folder() -> None:
-    """Import nothing from the current folder, which `python -m` puts first: it may be anybody's."""
+    """Drop the current folder, which `python -m` puts first, from imports."""
     if sys.path and sys.path[0] == os.getcwd() and not getattr(sys.flags, "safe_path", False):
         del sys.path[0]
 

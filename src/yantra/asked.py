@@ -4,9 +4,8 @@
     said.time_s, said.interval_s, said.mfu
     yantra.plan("llama3-70b", ranks=64, cluster="hgx-h100", global_batch=128).best.plan
 
-The scenario is that of `yantra run` on the same job, and the search that of `yantra plan`, so the
-answers are the same to the bit. Trade-off: what people ask first; all else is in
-`Prediction.result` and `Plans.answer`.
+Answers equal those of `yantra run` and `yantra plan` to the bit. Trade-off: common questions; all
+else is in `Prediction.result` and `Plans.answer`.
 """
 
 from __future__ import annotations
@@ -27,10 +26,9 @@ if TYPE_CHECKING:
 
 
 class Prediction:
-    """What is predicted of a job; None where the job or the cluster does not state what it takes.
+    """What is predicted of a job; None if job or cluster does not state what it takes.
 
-    In a notebook it shows itself; `to_pandas` and `plot` have it as a frame and a figure, and
-    `result` has tables, plots, reports and exports.
+    Shows itself in notebooks; `result` has tables, plots, reports and exports.
     """
 
     def __init__(self, result: Result) -> None:
@@ -39,17 +37,17 @@ class Prediction:
 
     @property
     def figures(self) -> Figures:
-        """All figures, by name."""
+        """See `Result.figures`."""
         return self.result.figures
 
     @property
     def time_s(self) -> float:
-        """The time of a step, or of the run where it is no step, in s."""
+        """The time of a step, or of the run, in s."""
         return (self.figures.step_time_ns or self.result.makespan_ns) / 1e9
 
     @property
     def interval_s(self) -> tuple[float, float] | None:
-        """The times between which 90 of 100 such jobs are, in s; None where nothing says it."""
+        """The 90 % interval of the time in s, or None."""
         low, high = self.figures.time_low_ns, self.figures.time_high_ns
         return None if low is None or high is None else (low / 1e9, high / 1e9)
 
@@ -60,7 +58,7 @@ class Prediction:
 
     @property
     def mfu(self) -> float | None:
-        """Model FLOPs over those of the dense peak, 0 to 1."""
+        """Model FLOPs over dense peak, 0 to 1."""
         return self.figures.mfu
 
     @property
@@ -70,12 +68,12 @@ class Prediction:
 
     @property
     def memory_bytes(self) -> int | None:
-        """What the fullest rank needs, in bytes."""
+        """The fullest rank's need, in bytes."""
         return self.figures.memory_need_bytes
 
     @property
     def cost_usd(self) -> float | None:
-        """What all devices cost for the run, in USD."""
+        """The cost of all devices for the run, in USD."""
         return self.figures.cost_usd
 
     @property
@@ -84,14 +82,14 @@ class Prediction:
         return str(self.result.bound_by.text)
 
     def why(self) -> Explanation:
-        """Return what takes the time, and what each cause costs; it runs the job without each."""
+        """Return what takes the time, and each cause's cost, by runs without it."""
         from yantra.explain import explain
 
         return explain(self.result)
 
     @property
     def table(self) -> Table:
-        """One row: the figures above by name, times in ns, what is not known missing."""
+        """One row: the figures by name, times in ns."""
         from yantra.result import Table
 
         of = self.figures
@@ -110,13 +108,13 @@ class Prediction:
         return Table("prediction", 1, columns)
 
     def to_pandas(self) -> Any:
-        """Return the row of `table` as a `pandas.DataFrame`; needs pandas."""
+        """Return `table` as a `pandas.DataFrame`."""
         return self.table.to_pandas()
 
     def plot(self) -> Any:
-        """Return a figure of matplotlib: the time, with its 90 % interval.
+        """Return a matplotlib figure: the time with its 90 % interval.
 
-        Needs `pip install 'yantra[plots]'`. `result.plot` has other figures.
+        Needs `pip install 'yantra[plots]'`. See also `result.plot`.
         """
         from yantra.export.intervals import bars
 
@@ -142,11 +140,11 @@ def predict(
     sequence: int | None = None,
     **plan: Any,
 ) -> Prediction:
-    """Predict a training step of a model, by name or file, on so many ranks of a cluster.
+    """Predict a training step of a model, by name or file, on a cluster.
 
-    `plan` has fields of a plan as `yantra workload train` takes them (tp, pp, global_batch, ...);
-    what is left of the ranks are replicas. `stack` says at which speeds, `sequence` how many tokens
-    a sequence has. Raises ConfigError for what does not fit, and CapacityError for memory.
+    `plan` has fields as `yantra workload train` (tp, pp, global_batch, ...); remaining ranks are
+    replicas. `stack` says at which speeds, `sequence` is in tokens. Raises ConfigError for what
+    does not fit, CapacityError for memory.
     """
     workload: dict[str, Any] = {"model": str(model), "plan": plan | {"ranks": ranks}}
     if sequence is not None:
@@ -163,10 +161,7 @@ def _text(value: str | None) -> Column:
 
 
 class Plans:
-    """The best plans of a search, the fastest first; in a notebook they show themselves.
-
-    `to_pandas` and `plot` have them as a frame and a figure.
-    """
+    """The best plans of a search, fastest first."""
 
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
@@ -174,7 +169,7 @@ class Plans:
 
     @property
     def plans(self) -> tuple[Ranked, ...]:
-        """The plans with time, interval and chance to win, memory and cost."""
+        """The plans with time, interval, chance to win, memory and cost."""
         return self.answer.ranked
 
     @property
@@ -184,17 +179,17 @@ class Plans:
 
     @property
     def table(self) -> Table:
-        """A row for each plan: times in ns with their interval, figures, and the plan's fields."""
+        """A row per plan: times in ns with intervals, figures, fields."""
         from yantra.explore.answers.views import table
 
         return table(self.answer)
 
     def to_pandas(self) -> Any:
-        """Return the rows of `table` as a `pandas.DataFrame`; needs pandas."""
+        """Return `table` as a `pandas.DataFrame`."""
         return self.table.to_pandas()
 
     def plot(self) -> Any:
-        """Return a figure of matplotlib: the time of each plan, with its 90 % interval.
+        """Return a matplotlib figure: each plan's time with its 90 % interval.
 
         Needs `pip install 'yantra[plots]'`.
         """
@@ -225,14 +220,13 @@ def plan(
     power_w: float | None = None,
     **choices: Any,
 ) -> Plans:
-    """Return the best plans of a training job on so many ranks of a cluster.
+    """Return the best plans of a training job on a cluster.
 
-    In place of `ranks` a budget in USD/h or a power in W says how many they may be.
+    A budget in USD/h or a power in W may replace `ranks`.
 
-    `choices` bound the search as the options of `yantra plan` do: each field of a plan with the
-    values that it may have (`tp=(4, 8)`, `schedule=("1f1b",)`), `sequence`, `dtype`. `stack` says
-    at which speeds.
-    Raises ConfigError where no plan is legal, and CapacityError where none fits.
+    `choices` bound the search as options of `yantra plan`: allowed values by field (`tp=(4, 8)`,
+    `schedule=("1f1b",)`), `sequence`, `dtype`. `stack` says at which speeds. Raises ConfigError if
+    no plan is legal, CapacityError if none fits.
     """
     from yantra.base.errors import ConfigError
     from yantra.explore.answers.best import best_plans
@@ -243,14 +237,17 @@ def plan(
     from yantra.explore.closed_form.space import PlanSpace
     from yantra.fabric.clusters import load
     from yantra.fabric.stacks.choice import DEFAULT
+    from yantra.fabric.stacks.find import of_kind
     from yantra.workloads.models.catalogue import find
+    from yantra.workloads.models.experts import experts_of
 
     chosen = stack or DEFAULT
     check_stack(chosen, "stack")
     others = {name: choices.pop(name) for name in REFINED if name in choices}
     space = PlanSpace(ranks=1 if ranks is None else ranks, global_batch=global_batch, **choices)
     described, machine = find(str(model)), load(cluster)
-    shared = Shared(described, space.sequence, space.adapters)
+    chosen = of_kind(chosen, experts_of(described) is not None)
+    shared = Shared(described, space.sequence, space.held)
     is_bounded = budget_usd_per_h is not None or power_w is not None
     if is_bounded == (ranks is not None):
         raise ConfigError("ranks", "give ranks, or in their place a budget, a power or both")

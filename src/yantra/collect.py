@@ -1,4 +1,4 @@
-"""`yantra.collect` and `python -m yantra.collect`: the short name of `yantra.tracing.collect`."""
+"""`yantra.collect`: short for `yantra.tracing.collect`."""
 
 from __future__ import annotations
 

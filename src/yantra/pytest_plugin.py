@@ -1,13 +1,12 @@
-"""The fixture `predicted_step` for pytest: a test fails when a predicted step gets slower.
+"""The pytest fixture `predicted_step`: a test fails when a predicted step gets slower.
 
     def test_step(predicted_step):
         predicted_step("step.yaml", at_most={"memory_need_bytes": "70 GiB"}, at_least={"mfu": 0.4})
 
-Times are compared with those in a file that is kept with the tests, `yantra-baseline.json`;
-`pytest --yantra-update` writes it. Predictions are the same on every machine: no margin is needed.
+Times are compared with the tests' `yantra-baseline.json`; `pytest --yantra-update` writes it.
+Predictions are equal on every machine, so no margin is needed.
 
-Trade-off: pytest imports this file in every environment that has Yantra, so what it needs is
-imported when the fixture is used.
+Trade-off: pytest imports this file wherever Yantra is, so it imports on use.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _KEY = pytest.StashKey["Baseline"]()
 
 
 class Baseline:
-    """The file of the numbers that steps had when they were last accepted."""
+    """The file of accepted numbers by step."""
 
     def __init__(self, path: Path, updating: bool) -> None:
         self.path = path
@@ -37,17 +36,15 @@ class Baseline:
         self._new: dict[str, dict[str, float]] = {}
 
     def of(self, key: str) -> dict[str, float] | None:
-        """Return the numbers of a step, or None."""
         if self._steps is None:
             self._steps = self._read()
         return self._steps.get(key)
 
     def put(self, key: str, numbers: dict[str, float]) -> None:
-        """Keep the numbers of a step for `write`."""
         self._new[key] = numbers
 
     def write(self) -> None:
-        """Write what was put, beside the other steps of the file; nothing if nothing was put."""
+        """Write the new numbers, if any, beside the file's others."""
         if not self._new:
             return
         from yantra.base.output import write_text
@@ -73,7 +70,6 @@ class Baseline:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option and the setting."""
     group = parser.getgroup("yantra")
     group.addoption(
         "--yantra-update",
@@ -96,14 +92,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Write the baseline, if it is asked for."""
+    """Write the baseline, if asked for."""
     baseline = config.stash.get(_KEY, None)
     if baseline is not None and baseline.updating:
         baseline.write()
 
 
 class PredictedStep:
-    """What the fixture gives: call it with a scenario; it fails the test or returns the result."""
+    """The fixture: call it with a scenario; it fails the test or returns the result."""
 
     def __init__(self, node: str, baseline: Baseline) -> None:
         self._node = node
@@ -120,12 +116,11 @@ class PredictedStep:
         at_most: Mapping[str, float | str] | None = None,
         at_least: Mapping[str, float | str] | None = None,
     ) -> Result:
-        """Run a scenario, or the file of one, and compare it.
+        """Run a scenario or its file, and compare.
 
-        `cluster` and `settings` are those of `yantra.scenario.load`. The step fails if it takes
-        more than 1 + `slower` times its baseline, or if a number is beyond a limit. Numbers are
-        those of `yantra.result.metrics`; a limit may be a text with its unit. `name` distinguishes
-        several steps of one test.
+        `cluster` and `settings` as in `yantra.scenario.load`. Fails beyond 1 + `slower` times the
+        baseline, or beyond a limit. Numbers are those of `yantra.result.metrics`; limits may be
+        texts with units. `name` distinguishes a test's steps.
         """
         __tracebackhide__ = True
         from yantra.base.errors import YantraError
@@ -137,7 +132,7 @@ class PredictedStep:
                 problems.insert(0, result.what_ran.text)
         except YantraError as error:
             problems = [str(error)]
-        if problems:  # outside the handler, where pytest would show the error once more
+        if problems:  # outside the handler, where pytest would repeat the error
             pytest.fail("\n".join(problems), pytrace=False)
         return result
 
@@ -254,7 +249,7 @@ def _told(name: str, numbers: dict[str, float]) -> str:
 
 
 def _changes(before: dict[str, float], now: dict[str, float]) -> list[str]:
-    """Return the parts that changed by a thousandth of the time or more, the largest first."""
+    """Return the parts that changed by a thousandth or more, largest first."""
     shares = [name for name in now if name.endswith("_share") and name in before]
     spent = {
         name: now[name] * now["makespan_ns"] - before[name] * before["makespan_ns"]

@@ -51,10 +51,8 @@ def from_files(
 ) -> tuple[Scenario, list[str]]:
     """Read the files of one ASTRA-sim run; return the scenario and the warnings.
 
-    `workload` is the prefix of the traces (`<prefix>.<rank>.et`). `groups` is None, or a path; one
-    that contains `empty` means none. Relative paths start from `directory`. A `logical_topology`
-    means the ns-3 front end, whatever `network_backend` says. Raises ConfigError, or
-    UnsupportedError for what no model covers.
+    `groups` is None, or a path; one that contains `empty` means none. Relative paths start from
+    `directory`. Raises ConfigError, or UnsupportedError for what no model covers.
     """
     _check_options(num_queues_per_dim, injection_scale, network_backend, scheduling_keys)
     folder = fspath(directory)

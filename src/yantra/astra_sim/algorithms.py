@@ -1,6 +1,4 @@
-"""The collective implementations of a system file: a YAML file of trace prefixes per node id goes
-before a trace prefix per collective, and that before a list of names per dimension.
-"""
+"""The collective implementations of a system file."""
 
 from __future__ import annotations
 
@@ -34,7 +32,6 @@ class AlgorithmTable(Record):
 
 
 def read_algorithms(keys: Keys, dimensions: int, directory: str) -> AlgorithmTable:
-    """Read all implementation keys; paths are relative to `directory`."""
     by_type: dict[str, Algorithms] = {}
     for collective in COLLECTIVE_TYPES:
         key = f"{collective.replace('_', '-')}-implementation"

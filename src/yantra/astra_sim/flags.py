@@ -1,6 +1,5 @@
-"""The command line of ASTRA-sim's analytical binaries, or of its ns-3 front end, as in cxxopts 3.0.
-
-Only the standard library is imported, to start fast.
+"""The command line of ASTRA-sim's analytical binaries, or of its ns-3 front end, as in
+cxxopts 3.0.
 """
 
 from __future__ import annotations
@@ -94,7 +93,6 @@ def parse(arguments: Sequence[str], backend: NetworkBackend = "congestion-unawar
 
 
 def help_text(program: str) -> str:
-    """The text of `--help`."""
     from textwrap import wrap
 
     gap = " " * (max(len(option) for option in OPTIONS) + 6)

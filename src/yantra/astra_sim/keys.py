@@ -1,7 +1,6 @@
 """Typed access to ASTRA-sim's JSON files, with nlohmann::json 3.10's conversions to C++ types.
 
-How a key is read, its default and its bounds are in `yantra.scenario.astra_sim_keys`. An `int` or
-`float` takes any number or truth value (fractions are cut off), a `double` or unsigned
+An `int` or `float` takes any number or truth value (fractions are cut off), a `double` or unsigned
 64-bit integer numbers only. What C++ leaves undefined, such as overflow, is an error.
 """
 
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
 
 
 class Keys:
-    """The keys of one file; collects warnings about what is unknown, converted or ignored."""
-
     def __init__(self, path: Path, known: Sequence[Key]) -> None:
         self.name = str(path)
         tree, self.warnings = parse_json(read_text(path), self.name)
@@ -51,7 +48,6 @@ class Keys:
         return value
 
     def choice(self, key: str) -> str:
-        """A required text that is one of the key's names."""
         names = list(self.known[key].names)
         value = self.tree.get(key)
         if isinstance(value, str) and value in names:
@@ -128,7 +124,6 @@ class Keys:
 
 
 def unknown(key: str, known: Sequence[Key]) -> str:
-    """What to say of a key that ASTRA-sim does not read."""
     hint = did_you_mean(key, [of.name for of in known if not of.is_of_1_0])
     return f"unknown key, ignored as ASTRA-sim does{hint}"
 

@@ -1,7 +1,4 @@
-"""ASTRA-sim's remote memory file (JSON).
-
-A GB/s is 10^9 bytes/s, unlike in the network file; bandwidth 0 or absent charges nothing.
-"""
+"""A GB/s is 10^9 bytes/s, unlike in the network file; bandwidth 0 or absent charges nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +9,6 @@ from yantra.scenario.types import RemoteMemory
 
 
 def read_memory(path: Path, ranks: int) -> tuple[RemoteMemory, list[str]]:
-    """Read a memory file for a cluster of `ranks`; also return the warnings."""
     keys = Keys(path, MEMORY)
     if "memory-type" in keys:
         kind = MEMORIES[keys.choice("memory-type")]

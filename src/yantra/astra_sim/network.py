@@ -1,8 +1,8 @@
 """ASTRA-sim's analytical network file (YAML) -> Topology.
 
-Four lists of equal length, one entry per dimension, innermost first. A GB/s is 2^30 bytes per 10^9
-ns, computed in doubles in the order written here. As in yaml-cpp, integers may be octal (`010`) or
-hexadecimal (`0x10`), and the first of repeated keys or documents counts.
+A GB/s is 2^30 bytes per 10^9 ns, computed in doubles in the order written here. As in yaml-cpp,
+integers may be octal (`010`) or hexadecimal (`0x10`), and the first of repeated keys or documents
+counts.
 """
 
 from __future__ import annotations
@@ -58,7 +58,6 @@ def _refuse_version_one(tree: dict[str, Any], name: str) -> None:
 
 
 def written(columns: Mapping[str, Sequence[str]]) -> str:
-    """The text of a network file: an entry of each list per dimension."""
     return "".join(f"{key}: [ {', '.join(columns[key])} ]\n" for key in LISTS)
 
 

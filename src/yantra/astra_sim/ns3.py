@@ -126,7 +126,6 @@ class Ns3(NamedTuple):
 
 
 def read_ns3(config: str, logical: str) -> Ns3:
-    """Read a network configuration and a logical topology. Raises ConfigError, UnsupportedError."""
     warnings: list[str] = []
     values, maps = _read_config(config, warnings)
     _check_modelled(values, config, warnings)
@@ -360,7 +359,6 @@ def _of_scheme(values: dict[str, Any]) -> dict[str, float]:
 
 
 def _marks(maps: dict[str, dict[int, float]], graph: Graph, config: str) -> dict[str, Any]:
-    """kmin, kmax and pmax by rate; the file's thresholds are in 1,000 bytes."""
     links = graph.links
     of_switches = links.bytes_per_ns[links.start >= graph.ranks]
     for key, given in maps.items():
@@ -381,7 +379,6 @@ def _marks(maps: dict[str, dict[int, float]], graph: Graph, config: str) -> dict
 
 
 def _largest(graph: Graph, payload: int) -> tuple[int, int]:
-    """The largest round trip (ns) and window (bytes) of all pairs of hosts, by `FirstWays`."""
     if graph.ranks > _MOST_HOSTS_OF_ALL_PAIRS:
         raise UnsupportedError(
             f"GLOBAL_T 1 and CC_MODE 10 look at all pairs of at most {_MOST_HOSTS_OF_ALL_PAIRS} "
@@ -397,15 +394,11 @@ def _largest(graph: Graph, payload: int) -> tuple[int, int]:
 
 
 class Pair(NamedTuple):
-    """Two hosts: base round trip in ns, and narrowest link in bit/s."""
-
     rtt_ns: int
     bits_per_s: int
 
 
 class FirstWays:
-    """The first shortest way that a search from a host finds, as in the fork."""
-
     def __init__(self, graph: Graph, payload: int) -> None:
         """`payload` is the bytes of a packet that a round trip sends over each link."""
         links = graph.links

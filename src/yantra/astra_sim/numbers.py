@@ -52,7 +52,6 @@ def read_rate(text: str, where: str) -> float:
 
 
 def read_beginning(text: str, where: str) -> tuple[float, str]:
-    """Read a text's leading number, as a C++ stream does; return also the rest."""
     import re
 
     found = re.match(r"\s*([+-]?[0-9]*\.?[0-9]*(?:[eE][+-]?[0-9]*)?)", text, re.ASCII)
@@ -64,7 +63,6 @@ def read_beginning(text: str, where: str) -> tuple[float, str]:
 
 
 def as_stoi(text: str) -> int | None:
-    """A text's leading integer, as C++'s `stoi`; None if there is none."""
     digits = text.lstrip(" \t\n\v\f\r")
     sign = digits[:1] if digits[:1] in ("+", "-") else ""
     end = len(sign)

@@ -1,7 +1,7 @@
 """Errors about a scenario that came from ASTRA-sim's files, at the keys of these files.
 
-Later checks know only fields of a scenario. The table of keys says which key gives a field; a field
-that no key gives alone is placed at the file of its section.
+The table of keys says which key gives a field; a field that no key gives alone is placed at the
+file of its section.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ _ENTRY = re.compile(r"(cluster\.topology)(\[\d+\])")
 
 
 def in_files(error: ConfigError, files: Mapping[str, str]) -> ConfigError:
-    """An error that names the file and its key; `files` are by kind, as in `FILES`."""
     place = _place(error.where, files)
     return error if place is None else type(error)(place, error.problem)
 

@@ -33,8 +33,6 @@ _INTER_KEY = "inter-dimension-scheduling"
 
 
 class System(Record):
-    """What a system file says, in the parts of a Scenario."""
-
     collectives: Collectives
     device: Device
     replay_only: bool
@@ -55,7 +53,6 @@ class SystemOptions(Record):
 
 
 def read_system(path: Path, options: SystemOptions) -> tuple[System, list[str]]:
-    """Read a system file for a network of `options.dimensions`; also return the warnings."""
     try:
         keys = Keys(path, SYSTEM)
     except ConfigError:

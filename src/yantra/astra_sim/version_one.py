@@ -1,7 +1,4 @@
-"""Files of ASTRA-sim 1.0, known by their form, and what to write in their place for ASTRA-sim 2.
-
-Source: the branch ASTRA-sim-1.0 and the scripts of its tutorials.
-"""
+"""Files of ASTRA-sim 1.0, known by their form, and what to write in their place for ASTRA-sim 2."""
 
 from __future__ import annotations
 
@@ -33,7 +30,6 @@ class Given(Record):
 
 
 def network(tree: Any) -> str | None:
-    """What a 1.0 network file is for ASTRA-sim 2; `tree` has scalars as text or as JSON."""
     if not isinstance(tree, dict) or ("topology" in tree and "npus_count" in tree):
         return None
     if any(key in tree for key in _OF_GARNET):
@@ -95,7 +91,6 @@ def _as_json(key: str, value: str) -> Any:
 
 
 def workload(path: str) -> str | None:
-    """How to run the text workload at a path, or None."""
     try:
         first = read_text(path).split(maxsplit=1)
     except ConfigError:
@@ -109,7 +104,6 @@ def workload(path: str) -> str | None:
 
 
 def found(given: Given) -> list[str]:
-    """What to say of each file that is of 1.0."""
     texts: list[tuple[str, str | None]] = []
     for path, look in ((given.network, _network_at), (given.system, _system_at)):
         try:

@@ -1,1 +1,1 @@
-"""What every part uses: errors, units, records, plug-ins by name, fields, files and texts."""
+"""What every part uses: errors, units, records, plug-ins, fields, files and texts."""

@@ -1,7 +1,6 @@
-"""Calls of the core on all cores, with their results in order.
+"""Calls of the core on all cores, results in order.
 
-The core releases the interpreter's lock, so threads are enough. Trade-off: a thread pays from tens
-of microseconds a call; smaller calls run here.
+Threads suffice, as the core releases the interpreter's lock.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
     class Stop(Protocol):
-        """What ends calls of the threads that hear it, once it is said."""
+        """Ends the calls of threads that watch it."""
 
         def hear(self) -> None: ...
         def say(self) -> None: ...
@@ -29,10 +28,9 @@ def in_order(
     is_large: Callable[[Item], bool],
     stop: Stop,
 ) -> Iterator[Answer]:
-    """Yield `call(item)` of each item, in order; from the first large one on, several at once.
+    """Yield `call(item)` of each item in order; from the first large one on, several at once.
 
-    What a call raises is raised at its place, and so is what `items` raises. Items are asked for
-    ahead, two for each core. `stop` is the caller's, as new.
+    Items are taken ahead, two a core; `stop` is the caller's, new.
     """
     at_once = 0
     pool: ThreadPoolExecutor | None = None

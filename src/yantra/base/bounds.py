@@ -1,10 +1,8 @@
-"""What a reader may take of a file: one function says it for every format.
+"""What a reader may take of a file, for every format: unpacked size, values, nesting, length of a
+number or cell.
 
-`of` says how much a file of a size may unpack to, how many values it may hold, how deep they may
-nest, and how long a number or a cell may be.
-
-Trade-off: text so regular that it packs to less than a two-hundredth is refused as a bomb is; the
-message says to unpack it first. Source: a deflated byte stands for at most 1032 (RFC 1951).
+Trade-off: text that packs to less than a two-hundredth is refused as a bomb; the message says to
+unpack it. Source: a deflated byte stands for at most 1032 (RFC 1951).
 """
 
 from __future__ import annotations
@@ -42,8 +40,6 @@ SLOW_TEXT = 2_000_000
 
 
 class Bounds:
-    """What a reader may take of a file of some size."""
-
     depth = DEPTH
     """Lists and mappings inside each other."""
     depth_of_json = DEPTH_OF_JSON
@@ -65,5 +61,4 @@ class Bounds:
 
 
 def of(size: int) -> Bounds:
-    """Return what a reader may take of a file of so many bytes."""
     return Bounds(size)

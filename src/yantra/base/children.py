@@ -1,7 +1,6 @@
-"""Child processes that end with the process that asked for them, even where that is killed.
+"""Child processes that end with their parent, even a killed one.
 
-Trade-off: a child looks for its parent five times a second. Linux can send a signal instead, but
-does so when the thread that started the child ends.
+Trade-off: a child polls five times a second, as Linux's signal comes when the starting thread ends.
 """
 
 from __future__ import annotations
@@ -14,8 +13,6 @@ _SLICE_S = 0.2
 
 
 def end_with(parent: int) -> None:
-    """End this process when `parent` is no longer its parent."""
-
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(_SLICE_S)

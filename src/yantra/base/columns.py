@@ -1,7 +1,6 @@
-"""Columns that go to plug-ins and come back: whole numbers with a sign, durations that can run.
+"""Columns exchanged with plug-ins: signed integers, durations.
 
-Trade-off: whole numbers end at 2**63 - 1, half of what a trace can hold, so that differences may be
-negative.
+Trade-off: up to 2**63 - 1, half of what a trace can hold, so that differences may be negative.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ class Wrong(NamedTuple):
 
 
 def signed(column: Any, what: str) -> NDArray[np.int64]:
-    """Return whole numbers from 0 up as int64; TraceError if `what` is above 2**63 - 1."""
+    """Return numbers from 0 as int64; TraceError if `what` is above 2**63 - 1."""
     import numpy as np
 
     numbers = np.asarray(column, np.uint64)
@@ -36,10 +35,7 @@ def signed(column: Any, what: str) -> NDArray[np.int64]:
 
 
 def not_a_duration(ns: NDArray[np.float64], name: str = "it") -> Wrong | None:
-    """Return the first row that is no duration: negative, not finite, or longer than can be.
-
-    `name` is what the text calls the duration.
-    """
+    """Return the first row that is negative, not finite, or longer than can be."""
     import numpy as np
 
     wrong = ~np.isfinite(ns) | (ns < 0)

@@ -1,7 +1,7 @@
-"""Contracts of plug-ins: laws that each of a kind keeps, checked by one command for all kinds.
+"""Contracts: laws that every plug-in of a kind keeps, checked by one command.
 
-A law takes a plug-in and an example, and returns what is wrong, in words, or None. A plug-in that
-raises breaks the law that asked it.
+A law takes a plug-in and an example and returns what is wrong, or None. An exception breaks the
+law.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ from yantra.base.plugin_files import what_was_raised
 
 
 class Contract(NamedTuple):
-    """The contract of a kind of plug-in, ready for a command line.
+    """The contract of a kind, for a command line.
 
-    `find` returns the plug-in of a name or a file, `violations` yields what is wrong with it,
-    `summary` says what was checked. `about` and `argument` are its help, `module` is run by
-    `python -m`.
+    `find` returns a plug-in by name or file, `violations` what is wrong, `summary` what was
+    checked; `about` and `argument` are help, `module` is run by `python -m`.
     """
 
     kind: str
@@ -40,7 +39,7 @@ class Contract(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """The first law that is broken, and by which example; empty if all hold. Else what holds."""
+    """The first broken law and its example; empty if all hold."""
 
     broken: str
     """The first law that is broken, and by which example; empty if all hold."""
@@ -49,7 +48,7 @@ class Verdict(NamedTuple):
 
 
 def check(contract: Contract, name: str) -> Verdict:
-    """Check a plug-in by its name or file. Raises ConfigError for one that cannot be read."""
+    """Check a plug-in by name or file. Raises ConfigError if it cannot be read."""
     plugin = contract.find(name)
     try:
         broken = next(contract.violations(plugin), None)
@@ -61,7 +60,7 @@ def check(contract: Contract, name: str) -> Verdict:
 
 
 def asked(law: Callable[..., str | None], *example: Any) -> str | None:
-    """Return what a law says of an example; an exception of the plug-in breaks the law."""
+    """Return what a law says; an exception breaks it."""
     try:
         return law(*example)
     except YantraError:
@@ -73,7 +72,7 @@ def asked(law: Callable[..., str | None], *example: Any) -> str | None:
 def first_broken(
     laws: Iterable[Callable[..., str | None]], label: str, *example: Any
 ) -> str | None:
-    """Return the first law that an example breaks, as `label: law: what is wrong`; else None."""
+    """Return the first broken law, as `label: law: what is wrong`, or None."""
     for law in laws:
         wrong = asked(law, *example)
         if wrong:
@@ -82,7 +81,7 @@ def first_broken(
 
 
 def main(contract: Contract, arguments: Sequence[str] | None = None) -> int:
-    """Check the plug-in that a command line names; return the exit status."""
+    """Check a plug-in from a command line; return its exit status."""
     parser = argparse.ArgumentParser(
         prog=f"python -m {contract.module}", description=contract.about
     )

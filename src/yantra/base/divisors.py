@@ -1,4 +1,4 @@
-"""Divisors of whole numbers: over how many parts something divides evenly."""
+"""Divisors of integers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from functools import lru_cache
 
 @lru_cache(maxsize=4096)
 def divisors(number: int) -> tuple[int, ...]:
-    """Return the divisors in ascending order, from the prime factors."""
     found, left, prime = [1], number, 2
     while left > 1:
         if prime * prime > left:

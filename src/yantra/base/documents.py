@@ -1,7 +1,7 @@
-"""Text of JSON and YAML files to plain trees, with the place of every syntax error.
+"""JSON and YAML text to plain trees, with the place of every syntax error.
 
-YAML is read strictly: a repeated key is an error, and a plain scalar is a number or a truth value
-only in JSON's spelling (`no`, `1:30` and `010` are text).
+YAML is strict: repeated keys are errors, and plain scalars are numbers or truth values only in
+JSON's spelling (`no`, `1:30`, `010` are text).
 """
 
 from __future__ import annotations
@@ -26,22 +26,21 @@ Path = str | PathLike[str]
 RESULT_FORMAT = "yantra-result"
 """What the member `format` of a result says, by which it is known."""
 
-_SEALED = "# sealed by Yantra"  # the last line of YAML that Yantra wrote
+_SEALED = "# sealed by Yantra"  # the last line of sealed YAML
 _GZIP = b"\x1f\x8b"
 _JSON_NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?"
-# A backslash, a whole pair, or the half that is wrong; the first that fits counts.
+# A backslash, a whole pair, or the wrong half, in this order.
 _HALF_A_PAIR = r"\\\\|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(\\u[dD][89a-fA-F]..)"
 _BYTE_OF_A_PATH = r"\\u[dD][cC][89a-fA-F][0-9a-fA-F]"
 _SHOWN = 3
-_ZEROS = "0" * 19  # an integer of fewer digits has at most 64 bits
+_ZEROS = "0" * 19  # fewer digits fit 64 bits
 _DIGITS = str.maketrans("123456789", "000000000")
 _JSON_WORDS = {"true": True, "false": False, "null": None, "": None, "~": None}
 
 
 def read_text(path: Path, *, keep_mark: bool = False) -> str:
-    """Return the text of a UTF-8 file, without its byte-order mark unless that is kept.
-
-    A file packed with gzip is unpacked, whatever its name.
+    """Return the text of a UTF-8 file, unpacked from gzip, by default without its byte-order
+    mark.
     """
     try:
         content = read_regular(path)
@@ -62,12 +61,11 @@ def read_text(path: Path, *, keep_mark: bool = False) -> str:
 def parse_json(
     text: str, name: str, *, exact_integers: bool = False, constants: bool = False
 ) -> tuple[Any, list[str]]:
-    """Return the first JSON value of a text, and warnings: repeated keys, text after the value.
+    """Return a text's first JSON value, and warnings of repeated keys and of text after it.
 
-    `name` is the file the errors name. Of a repeated key the last value counts, and what follows
-    the value is not read: so does nlohmann::json 3.10 behind `stream >> json`. With
-    `exact_integers` an integer of more than 64 bits stays one; else it becomes a float, as there.
-    With `constants`, `Infinity` and `NaN` are numbers, as Python writes them.
+    `name` is the file the errors name. The last of repeated keys counts and the rest is unread, as
+    in nlohmann::json 3.10 after `stream >> json`. `exact_integers` keeps integers above 64 bits,
+    which else become floats, as there. `constants` takes `Infinity` and `NaN`.
     """
     warnings: list[str] = []
 
@@ -127,10 +125,6 @@ def _check_digits(digits: str, name: str) -> None:
 
 
 def _check_escapes(text: str, name: str, *, of_paths: bool = False) -> None:
-    """Refuse half of a surrogate pair: Python reads it, but no file can have it.
-
-    With `of_paths` those stay that Python has for bytes of file names that are not UTF-8.
-    """
     if "\\ud" not in text and "\\uD" not in text:
         return
     for found in re.finditer(_HALF_A_PAIR, text):
@@ -141,10 +135,9 @@ def _check_escapes(text: str, name: str, *, of_paths: bool = False) -> None:
 
 
 def parse_own_json(text: str, name: str) -> dict[str, Any]:
-    """Return the object in the text of a JSON file that Yantra wrote; `name` is for errors.
+    """Return the object of a JSON file that Yantra wrote; `name` is for errors.
 
-    Several times faster than `parse_json`, which reads what others write: results are large. Raises
-    ConfigError where the text is not as its seal says.
+    Raises ConfigError if the seal is broken.
     """
 
     def constant(word: str) -> None:
@@ -177,7 +170,6 @@ def _check_seal(tree: dict[str, Any], text: str, name: str) -> None:
 
 
 def note_no_seal(tree: dict[str, Any], name: str) -> None:
-    """Note that a file of JSON, which was read by `parse_own_json`, has no seal, if it has none."""
     from yantra.base.seals import MEMBER
 
     if MEMBER not in tree:
@@ -188,7 +180,6 @@ def note_no_seal(tree: dict[str, Any], name: str) -> None:
 
 
 def note_unknown(names: Sequence[str], where: str) -> None:
-    """Note members that are left out because nothing here knows them, if there are any."""
     if not names:
         return
     shown = ", ".join(name if name.isprintable() else show(name) for name in names[:_SHOWN])
@@ -197,11 +188,10 @@ def note_unknown(names: Sequence[str], where: str) -> None:
 
 
 def json_value(data: str | bytes) -> Any:
-    """Return the JSON value that a piece of a file is, as Python's reader takes it.
+    """Return a JSON value as Python's reader takes it:
 
-    So NaN is one, and the last value of a repeated key counts; half of a surrogate pair, which no
-    text can hold, is the replacement character. Raises ValueError, also for what is nested too
-    deeply or has a number of too many digits.
+    NaN is one, the last of repeated keys counts, half a surrogate pair becomes the replacement
+    character. Raises ValueError, also for nesting or digits beyond the bounds.
     """
     if is_too_deep(data):
         raise ValueError("nested too deeply")
@@ -220,10 +210,9 @@ def _of_whole_pairs(data: str | bytes) -> str | bytes:
 
 
 def parse_yaml(text: str, name: str, scalars_as_text: bool = False) -> Any:
-    """Return the tree of the one YAML document in a text; None if there is none.
+    """Return the tree of the one YAML document in a text, or None.
 
-    With `scalars_as_text` every scalar stays as written, for readers with number rules of their
-    own. Keys always stay text. There is a note where Yantra wrote the text and it was edited since.
+    `scalars_as_text` keeps every scalar as written; keys always are. Notes edits of a sealed text.
     """
     if _SEALED in text:
         _note_edits(text, name)
@@ -240,25 +229,20 @@ def _note_edits(text: str, name: str) -> None:
 
 
 def parse_lenient_yaml(text: str, name: str, *, last_counts: bool) -> tuple[Any, list[str]]:
-    """Return the tree of the first YAML document of a text, scalars as text, and warnings.
-
-    Of a key given twice the first value counts, or the last: yaml-cpp keeps both, and which of them
-    ASTRA-sim sees depends on how it looks. What follows the first document is not read.
-    """
+    """Return the tree of the first YAML document, scalars as text, and warnings."""
     note_time(text, name, "YAML", 1.0)
     lenient = _Lenient(last_counts)
     return _parse_any_yaml(text, name, str, lenient), lenient.warnings
 
 
 class _Lenient:
-    """What a reader warns of where it goes on, and which value of a key given twice counts."""
+    """A lenient reader's warnings, and which repeated key counts."""
 
     def __init__(self, last_counts: bool) -> None:
         self.last_counts = last_counts
         self.warnings: list[str] = []
 
     def warn(self, error: ConfigError, what_counts: str) -> None:
-        """Warn of what is an error elsewhere."""
         self.warnings.append(f"{error}; the {what_counts} counts, as in ASTRA-sim")
 
 
@@ -280,15 +264,14 @@ def _parse_any_yaml(
 
 
 def is_plain_text(text: str) -> bool:
-    """Return whether `parse_yaml` reads a plain scalar of this spelling as text."""
+    """Return whether `parse_yaml` reads this plain scalar as text."""
     return isinstance(_plain_scalar(text), str)
 
 
 class _Tree:
-    """Builds one document from parser events.
+    """Builds a document from parser events, as PyYAML's composer recurses in C without limit.
 
-    PyYAML's own composer recurses in C without a limit. A shared anchor is built once, and what all
-    aliases stand for is bounded, so that the cost is that of the text.
+    Shared anchors are built once and aliases bounded, so cost is linear in the text.
     """
 
     def __init__(
@@ -308,7 +291,6 @@ class _Tree:
         self._values = 0
 
     def document(self) -> Any:
-        """Return the tree of the only document, None if there is none."""
         tree, documents = None, 0
         for event in self._events:
             if _kind(event) == "DocumentStart":
@@ -341,7 +323,6 @@ class _Tree:
         return value
 
     def _alias(self, event: Any) -> Any:
-        """Return what an alias stands for, which readers of the tree walk again."""
         if event.anchor not in self._anchors:
             raise self._error(event, f"the anchor '{event.anchor}' is not defined before")
         value, values = self._anchors[event.anchor]
@@ -362,7 +343,6 @@ class _Tree:
         return tree
 
     def _is_replaced(self, key: Any) -> bool:
-        """Return whether the value of a key that was there before is replaced by this one."""
         error = self._error(key, f"the key {show(key.value)} is given twice")
         if self._lenient is None:
             raise error
@@ -391,7 +371,7 @@ def _plain_scalar(text: str) -> Any:
 
 
 def _number(text: str, name: str) -> int | float:
-    """Read a JSON number as 64-bit readers do: an integer beyond 64 bits becomes a float."""
+    """Read a JSON number; an integer beyond 64 bits becomes a float."""
     if text.lstrip("-").isdigit() and len(text) <= 20:
         whole = int(text)
         if -(2**63) <= whole < 2**64:

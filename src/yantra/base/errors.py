@@ -1,7 +1,6 @@
-"""The families of errors Yantra raises, and how their texts are put together.
+"""The families of errors, and their texts.
 
-A family decides the exit status of a command: the user's input (2), the model's answer (3), our own
-fault (70).
+The family decides the exit status: user input (2), the model's answer (3), our fault (70).
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ _LONGEST_SHOWN = 60
 
 
 class YantraError(Exception):
-    """Root of every error that Yantra raises on purpose."""
+    """Root of all errors raised on purpose."""
 
     exit_code = 70
     """Exit status of a command that ends with the error."""
 
 
 class ConfigError(YantraError):
-    """The scenario or a file of it is wrong; `where` names the field, `problem` says why."""
+    """The scenario or a file of it is wrong; `where` names the field, `problem` the fault."""
 
     exit_code = 2
     """2: the user's input is wrong."""
@@ -40,14 +39,14 @@ class ConfigError(YantraError):
 
 
 class CapacityError(ConfigError):
-    """What is asked for needs more memory than the devices have: an answer of the model."""
+    """The model's answer: more memory is needed than devices have."""
 
     exit_code = 3
     """3: the model's answer is that it cannot be done."""
 
 
 class TraceError(YantraError):
-    """An execution trace cannot be read or contradicts itself."""
+    """A trace cannot be read or contradicts itself."""
 
     exit_code = 2
     """2: the user's input is wrong."""
@@ -61,7 +60,7 @@ class DeadlockError(YantraError):
 
 
 class UnsupportedError(YantraError):
-    """The question is well formed, but no model here can answer it."""
+    """No model here answers this well-formed question."""
 
     exit_code = 3
     """3: no model here can answer."""
@@ -75,9 +74,9 @@ class InternalError(YantraError):
 
 
 def internal_error(error: Exception) -> YantraError:
-    """Return what to say of an exception that was not raised on purpose.
+    """Return the text for an exception not raised on purpose.
 
-    One that came out of the code of a plug-in is a mistake of its file.
+    One from a plug-in is its file's mistake.
     """
     from yantra.base.memory import is_short, out_of_memory
 
@@ -101,7 +100,7 @@ def internal_error(error: Exception) -> YantraError:
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:
-    """Return `; did you mean 'bandwidth'?` for the closest candidate, or nothing."""
+    """Return `; did you mean 'bandwidth'?` for the closest candidate, or ""."""
     from difflib import get_close_matches
 
     by_key: dict[str, str] = {}
@@ -114,18 +113,18 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
 
 
 def hint(name: str, known: Iterable[str]) -> str:
-    """Return what to write instead of an unknown name: the closest, or one of all."""
+    """Return what to write instead of an unknown name: the closest, or all."""
     several = tuple(known)
     return did_you_mean(name, several) or f"; expected one of {', '.join(several)}"
 
 
 def expected_got(expected: str, got: object) -> str:
-    """Return `expected X, got Y` with Y as it would stand in a JSON file, shortened."""
+    """Return `expected X, got Y`, Y as in JSON, shortened."""
     return f"expected {expected}, got {show(got)}"
 
 
 def show(value: object) -> str:
-    """Write a value of an input file as JSON does, cut to one short line."""
+    """Write an input value as JSON, cut to a short line."""
     import json
 
     text = ""
@@ -140,7 +139,7 @@ def show(value: object) -> str:
 
 
 def as_json(error: YantraError) -> dict[str, object]:
-    """Return the form an error takes in the output of `--json`."""
+    """The form of `--json`."""
     form: dict[str, object] = {
         "error": type(error).__name__,
         "exit_code": error.exit_code,

@@ -1,10 +1,9 @@
-"""Doubles as nlohmann::json writes them: the digits of Grisu2, in its layout.
+"""Doubles as nlohmann::json writes them, by Grisu2.
 
-They read back as the same double and are not always the nearest: 0.0010271072387695313 where Python
-writes ...312. Trade-off: 20 us a number, so results are kept.
+They read back equal but are not always the shortest: 0.0010271072387695313 for Python's ...312.
 
-Source: Loitsch, "Printing Floating-Point Numbers Quickly and Accurately with Integers", PLDI 2010,
-with the library's choice of powers of ten (every eighth) and of the exponents -60 to -32.
+Source: Loitsch, "Printing Floating-Point Numbers Quickly and Accurately with Integers", PLDI 2010;
+the library's every eighth power of ten, and exponents -60 to -32.
 """
 
 from __future__ import annotations
@@ -17,11 +16,10 @@ _ALPHA = -60
 _WORD = 64
 _FRACTION_BITS = 52
 _BIAS = 1075
-_SMALL, _LARGE = -4, 15  # the decimal point's places without an exponent
+_SMALL, _LARGE = -4, 15  # decimal point places without an exponent
 
 
 def written(value: float) -> str:
-    """Return the text of a finite double."""
     if value == 0:
         return str(value)
     return _written(value) if value > 0 else "-" + _written(-value)
@@ -42,7 +40,6 @@ def _written(value: float) -> str:
 
 
 def _digits(value: float) -> tuple[str, int]:
-    """Return decimal digits of a positive double, and the power of ten of the last."""
     (bits,) = unpack("<Q", pack("<d", value))
     biased, fraction = divmod(bits, 1 << _FRACTION_BITS)
     mantissa = fraction + (1 << _FRACTION_BITS) if biased else fraction
@@ -69,7 +66,6 @@ def _product(a: int, b: int) -> int:
 
 @lru_cache
 def _power_for(exponent: int) -> tuple[int, int, int]:
-    """Return a power of ten, and it as a word and a power of two, for numbers of an exponent."""
     wanted = _ALPHA - exponent - 1
     quotient = abs(wanted) * 78913 >> 18  # times log10(2), towards zero
     least = quotient + 1 if wanted > 0 else -quotient
@@ -86,7 +82,7 @@ def _power_for(exponent: int) -> tuple[int, int, int]:
 
 
 def _generated(top: int, bottom: int, near: int, exponent: int, power: int) -> tuple[str, int]:
-    """Return the fewest digits between two bounds, then as near to the number as they allow."""
+    """Return the fewest digits between two bounds, then as near as they allow."""
     delta, distance = top - bottom, top - near
     one = 1 << -exponent
     whole, rest = top >> -exponent, top & (one - 1)

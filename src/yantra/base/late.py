@@ -1,7 +1,6 @@
-"""The names of a package that are imported from its files when somebody first asks for them.
+"""Names of a package that are imported on first use.
 
-Importing all takes longer than a short command's work. Trade-off: such a package lists its names
-twice, for type checkers and by file.
+Importing all takes longer than a short command.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 def late(
     package: str, names: Mapping[str, str]
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Return `__getattr__` and `__dir__` of a package; `names` are those of each file, in words."""
+    """Return a package's `__getattr__` and `__dir__`; `names` are each file's, in words."""
     homes = {name: file for file, several in names.items() for name in several.split()}
     module = sys.modules[package]
 

@@ -1,8 +1,7 @@
-"""How much memory a command may take, and what to say when that is not enough.
+"""How much memory a command may take, and the message when it is too little.
 
-On Linux the kernel enforces the limit (RLIMIT_DATA): an allocation beyond it fails and the command
-ends with a sentence. Elsewhere only the estimate before a run is compared with it. Trade-off: it
-counts the whole process, all threads of a sweep together.
+Linux enforces it (RLIMIT_DATA): an allocation beyond it ends the command with a sentence. Elsewhere
+only the estimate before a run is compared.
 """
 
 from __future__ import annotations
@@ -26,26 +25,25 @@ _CGROUP = "/sys/fs/cgroup/memory.{}"
 
 
 class Limit:
-    """The most bytes that the process may take; `is_given` says that the user gave it."""
+    """The most bytes of the process; `is_given`: by the user."""
 
     def __init__(self, bytes: int, is_given: bool) -> None:
         self.bytes = bytes
         self.is_given = is_given
 
     def describe(self) -> str:
-        """Return the limit in words."""
         if self.is_given:
             return f"the limit of {format_size(self.bytes)}"
         return f"{format_size(self.bytes)}, {SHARE:.0%} of the memory that is free"
 
 
 _in_force: list[Limit] = []
-_last: list[Limit] = []  # stays when the limit is lifted, for the error
+_last: list[Limit] = []  # kept for the error when the limit is lifted
 _needs: list[Callable[[], str]] = []
 
 
 def free_bytes() -> int:
-    """Return the memory that is free: of the machine, or of the control group if that has less."""
+    """Return free memory: the machine's or the control group's, if less."""
     try:
         with open("/proc/meminfo", "rb") as file:
             free = next(int(line.split()[1]) * 1024 for line in file if b"MemAvailable" in line)
@@ -55,17 +53,15 @@ def free_bytes() -> int:
 
 
 def limit() -> Limit:
-    """Return the limit in force, or the one that would be where nobody set one."""
     return _in_force[-1] if _in_force else Limit(_used_bytes() + int(SHARE * free_bytes()), False)
 
 
 def left_bytes() -> int:
-    """Return what the process may still take."""
     return max(min(free_bytes(), limit().bytes - _used_bytes()), 0)
 
 
 def read_limit(text: str, where: str = WHERE) -> int:
-    """Return the bytes that a text says, such as `8GiB`. Raises ConfigError."""
+    """Return the bytes of a text such as `8GiB`. Raises ConfigError."""
     size = parse(text, "size", "B", where)
     if size < 1:
         raise ConfigError(where, f"must be at least 1 B; got {text}")
@@ -73,10 +69,7 @@ def read_limit(text: str, where: str = WHERE) -> int:
 
 
 class limited:  # noqa: N801  # said as `with limited(...)`
-    """Keeps the process below `most` bytes, or below a share of what is free.
-
-    Raises ConfigError where the process has taken more already.
-    """
+    """Keeps the process below `most` bytes, or a share of what is free."""
 
     def __init__(self, most: int | None = None) -> None:
         self._most = most
@@ -101,22 +94,18 @@ class limited:  # noqa: N801  # said as `with limited(...)`
 
 
 def is_limited() -> bool:
-    """Return whether a limit is in force."""
     return bool(_in_force)
 
 
 def is_short() -> bool:
-    """Return whether the process has taken most of what it may."""
     return bool(_last) and _used_bytes() > SHARE * _last[0].bytes
 
 
 def note(need: Callable[[], str]) -> None:
-    """Remember what is about to take memory, for the error if there is too little."""
     _needs[:] = [need]
 
 
 def out_of_memory() -> str:
-    """Return what to say of an allocation that failed: in a run, or for what a file holds."""
     allowed = _last[0].describe() if _last else "the memory that is free"
     more = f"allow more with {WHERE}"
     if _needs:
@@ -150,7 +139,6 @@ def _restore(before: tuple[int, int]) -> None:
 
 
 def _used_bytes() -> int:
-    """Return the data of this process as the kernel counts it; 0 if it does not say."""
     try:
         with open("/proc/self/status", "rb") as file:
             return next(int(line.split()[1]) * 1024 for line in file if line.startswith(b"VmData:"))

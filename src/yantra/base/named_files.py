@@ -1,4 +1,4 @@
-"""Files of a folder that have names, such as clusters and stacks, beside a user's own by path."""
+"""Files of a folder by name, such as clusters and stacks, beside a user's by path."""
 
 from __future__ import annotations
 
@@ -15,15 +15,14 @@ _SETTLED_NS = 2_000_000_000
 
 
 class NamedFiles:
-    """The YAML files of a folder; `kind` is what messages call one ("cluster")."""
+    """The YAML files of a folder; `kind` is for messages ("cluster")."""
 
     def __init__(self, kind: str, folder: str) -> None:
         self._kind = kind
         self._folder = folder
-        self._listed: tuple[int, tuple[str, ...]] = (-1, ())  # when the folder changed last; names
+        self._listed: tuple[int, tuple[str, ...]] = (-1, ())  # the folder's last change; names
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of the files, sorted."""
         changed_at = os.stat(self._folder).st_mtime_ns
         if changed_at == self._listed[0]:
             return self._listed[1]
@@ -34,15 +33,10 @@ class NamedFiles:
         return names
 
     def path(self, name: str) -> str:
-        """Return the file of a name that is one of `names()`."""
         return paths.join(self._folder, name + ENDING)
 
     def path_of(self, name: Path, *, where: str, folder: Path = "") -> str:
-        """Return the file of a name, or of a path, which has a `/` in it or ends in `.yaml`.
-
-        A relative path starts from `folder`. `where` is the field that an unknown name is reported
-        at. Raises ConfigError.
-        """
+        """Return the file of a name, or of a path (with a `/`, or ending in `.yaml`)."""
         text = os.fspath(name)
         known = self.names()
         if text in known:

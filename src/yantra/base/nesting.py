@@ -1,7 +1,7 @@
-"""How deep the lists and objects of a JSON text are inside each other, before anything reads it.
+"""How deep a JSON text nests, before anything reads it,
 
-Recursive readers end at depths that differ between interpreters. Trade-off: what is no JSON, such
-as a backslash outside a text, is left to the parser.
+as recursive readers' limits differ between interpreters. Trade-off: what is no JSON is left to the
+parser.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from itertools import accumulate
 from yantra.base import bounds
 
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
-_STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")  # as signed bytes: one level in, one out
+_STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")  # signed bytes: one level in, one out
 _PIECE = 1 << 18
 _TEXT = r'"[^"\\]*(?:\\.[^"\\]*)*"'
 
 
 def is_too_deep(text: str | bytes) -> bool:
-    """Return whether a JSON text has more levels than a reader takes; texts in it do not count."""
+    """Return whether a JSON text nests too deeply; brackets in strings do not count."""
     most = bounds.of(len(text)).depth_of_json
     depth = 0
     for brackets in _brackets(text):
@@ -31,7 +31,6 @@ def is_too_deep(text: str | bytes) -> bool:
 
 
 def too_deep_at(text: str) -> int | None:
-    """Return where the first bracket is that opens one level too many; None if none does."""
     if not is_too_deep(text):
         return None
     import re
@@ -45,7 +44,6 @@ def too_deep_at(text: str) -> int | None:
 
 
 def _brackets(text: str | bytes) -> Iterator[bytes]:
-    """Yield the brackets outside of texts, piece by piece, each as the step that it is."""
     inside, escape = False, b""
     for at in range(0, len(text), _PIECE):
         piece = text[at : at + _PIECE]

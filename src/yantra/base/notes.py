@@ -1,7 +1,4 @@
-"""What a reader says of a file that it reads all the same: `note`.
-
-In Python it is a warning of the category `Note`; a command prints each text once.
-"""
+"""Notes on files that are read all the same: `note`."""
 
 from __future__ import annotations
 
@@ -12,14 +9,14 @@ if TYPE_CHECKING:
 
 
 class Note(UserWarning):
-    """Something that the user should know of a file that was read."""
+    """Something worth knowing of a file that was read."""
 
 
 _receivers: list[Callable[[str], object]] = []
 
 
 def note(text: str) -> None:
-    """Tell the user something about a file that is read all the same."""
+    """Note something about a file that is read all the same."""
     if _receivers:
         _receivers[-1](text)
         return
@@ -29,7 +26,6 @@ def note(text: str) -> None:
 
 
 def note_time(text: str, name: str, what: str, s_per_mb: float) -> None:
-    """Note how long reading a text takes, if it takes long; `name` is its file."""
     from yantra.base.bounds import SLOW_TEXT
 
     mega = len(text) / 1e6
@@ -38,7 +34,7 @@ def note_time(text: str, name: str, what: str, s_per_mb: float) -> None:
 
 
 class notes_to:  # noqa: N801  # said as `with notes_to(...)`
-    """Gives notes to a function in place of Python's warnings, each text once."""
+    """Gives notes to a function in place of Python's warnings, each once."""
 
     def __init__(self, receiver: Callable[[str], object]) -> None:
         self._receiver = receiver

@@ -1,10 +1,10 @@
-"""Writing files so that nobody ever sees half of one.
+"""Writes files so that nobody sees half of one.
 
-The content goes to a new file in the same folder, which then takes the name in one step; a pipe or
-/dev/null is written to as it is. The new file is locked while it is written, so that the next
-writer can remove what a killed process left.
+The content goes to a new file in the same folder, renamed at the end; pipes and /dev/null are
+written directly. The new file is locked, so that the next writer can remove what a killed process
+left.
 
-Trade-off: the disk is waited for only where that is asked for (`is_durable`).
+Trade-off: it waits for the disk only with `is_durable`.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ Path = str | os.PathLike[str]
 HALVES = "backslashreplace"
 """What becomes of half a character, which a file name may have: `\\udcff`, also JSON's escape."""
 
-_MODE = 0o666  # less what the user's mask takes away, as of any new file
+_MODE = 0o666  # less the user's mask
 _ENDING = ".tmp"
 _UNFINISHED = re.compile(r"(.+)\.[0-9a-f]{8}\.tmp", re.DOTALL)
 _being_written: set[str] = set()
-_left_behind: dict[str, dict[str, list[str]]] = {}  # by folder, by the file that was written
+_left_behind: dict[str, dict[str, list[str]]] = {}  # by folder, by final file
 
 
 def partial_name(path: Path) -> str:
-    """Return the name for what an interrupted command wrote: `fct.partial.csv` of `fct.csv`."""
+    """Return the name of an interrupted write: `fct.partial.csv` of `fct.csv`."""
     folder, name = os.path.split(os.fspath(path))
     stem, dot, ending = name.partition(".")
     return os.path.join(folder, f"{stem}.partial{dot}{ending}")
@@ -42,11 +42,9 @@ def partial_name(path: Path) -> str:
 def whole_file(
     path: Path, *, keeps_partial: bool = False, is_durable: bool = False
 ) -> Iterator[str]:
-    """Yield the name to write to; `path` gets what was written there when the block ends well.
+    """Yield the name to write to; `path` gets the content when the block ends well.
 
-    With `keeps_partial` what was written when the block is interrupted is kept as `partial_name`;
-    with `is_durable` the file is on the disk when this ends. Raises ConfigError when the file
-    cannot be written; the block may raise what it likes.
+    Raises ConfigError if it cannot be written.
     """
     where = os.fspath(path)
     if "\0" in where:
@@ -77,24 +75,22 @@ def whole_file(
 
 
 def remove_unfinished() -> None:
-    """Remove what this process has begun to write; what a command calls that was interrupted."""
     for name in tuple(_being_written):
         _remove(name)
 
 
 def _new_file(where: str) -> tuple[str, int]:
-    """Make a new file beside the one to be written; return its name and its descriptor, locked."""
     while True:
         name = f"{where}.{os.urandom(4).hex()}{_ENDING}"
-        _being_written.add(name)  # first: an interruption may come right after it is there
+        _being_written.add(name)  # first: an interruption may follow at once
         try:
             lock = os.open(name, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, _MODE)
         except OSError:
             _being_written.discard(name)
             raise
-        with suppress(OSError):  # there are file systems without locks
+        with suppress(OSError):  # some file systems have no locks
             fcntl.flock(lock, fcntl.LOCK_EX)
-        # Before it was locked, another process could take it for a leftover.
+        # Before the lock another process could take it for a leftover.
         if os.fstat(lock).st_nlink:
             return name, lock
         _being_written.discard(name)
@@ -102,7 +98,6 @@ def _new_file(where: str) -> tuple[str, int]:
 
 
 def _remove(unfinished: str) -> None:
-    """Remove a file of ours unless it has taken its name; anything else stays."""
     if unfinished in _being_written:
         with suppress(FileNotFoundError):
             os.remove(unfinished)
@@ -110,7 +105,6 @@ def _remove(unfinished: str) -> None:
 
 
 def _sync(path: str) -> None:
-    """Wait until a file, or the names in a folder, are on the disk."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -119,9 +113,9 @@ def _sync(path: str) -> None:
 
 
 def remove_leftovers(files: Iterable[Path]) -> None:
-    """Remove what killed processes left when they wrote these files; nothing that is being written.
+    """Remove what killed processes left of these files, unless it is being written.
 
-    On a file system without locks everything stays.
+    Without locks everything stays.
     """
     _left_behind.clear()
     for file in files:
@@ -129,7 +123,6 @@ def remove_leftovers(files: Iterable[Path]) -> None:
 
 
 def _remove_left_behind(file: str) -> None:
-    """Remove what killed processes left of one file; its folder is listed once in a process."""
     folder, name = os.path.split(os.path.abspath(file))
     if folder not in _left_behind:
         _left_behind[folder] = _leftovers(folder)
@@ -157,7 +150,6 @@ def _remove_unless_written(file: str) -> None:
 
 
 def _try_lock(file: int) -> bool:
-    """Lock an open file; return False if another process has it, or if there are no locks."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -167,10 +159,9 @@ def _try_lock(file: int) -> bool:
 
 @contextmanager
 def whole_bytes(path: Path, level: int = 6, *, keeps_partial: bool = False) -> Iterator[IO[bytes]]:
-    """Yield a file for bytes; `path` gets what was written there when the block ends well.
+    """Yield a file for bytes; `path` gets them when the block ends well.
 
-    Packed with gzip at `level` where `path` ends in `.gz`; equal content gives equal bytes. Else as
-    `whole_file`, and raises as it does.
+    Packs with gzip at `level` if `path` ends in `.gz`, reproducibly.
     """
     with whole_file(path, keeps_partial=keeps_partial) as name, open(name, "wb") as file:
         if not os.fspath(path).endswith(".gz"):
@@ -184,13 +175,12 @@ def whole_bytes(path: Path, level: int = 6, *, keeps_partial: bool = False) -> I
 
 @contextmanager
 def whole_text(path: Path) -> Iterator[IO[str]]:
-    """Yield a file for text, UTF-8, whose ends of lines are kept; else as `whole_bytes`."""
+    """As `whole_bytes`, for UTF-8 text with its line ends."""
     with whole_bytes(path) as file, TextIOWrapper(file, "utf-8", HALVES, newline="") as text:
         yield text
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and those above it, unless it is there."""
     try:
         os.makedirs(path, exist_ok=True)
     except OSError as error:
@@ -198,12 +188,11 @@ def make_folder(path: Path) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file, UTF-8, whole or not at all."""
+    """Write a UTF-8 file, whole or not at all."""
     with whole_file(path) as name, open(name, "wb") as file:
         file.write(text.encode(errors=HALVES))
 
 
 def make_executable(path: Path) -> None:
-    """Let a file that was written be run as a program, by whoever may read it."""
     mode = os.stat(path).st_mode
     os.chmod(path, mode | (mode & 0o444) >> 2)

@@ -1,7 +1,6 @@
-"""Plug-ins in files of the user: how they are named.
+"""How users' plug-in files are named:
 
-A name that ends in `.py` is the path of such a file; `file.py:4` gives the plug-in a number, as the
-4 of `two_level_tree4` does. `plugin_modules.py` loads them.
+by a path ending in `.py`; `file.py:4` gives a number, as the 4 of `two_level_tree4`.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__))) + os.sep
 
 
 def split_path(name: str) -> tuple[str, str] | None:
-    """Return the path that a name is and what follows behind a colon, None if it is no path."""
+    """Return a name's path, None for no path, and what follows the colon."""
     if ".py" not in name:
         return None
     import re
@@ -32,7 +31,7 @@ def split_path(name: str) -> tuple[str, str] | None:
 
 
 def name_in(path: str) -> str:
-    """Return the name of a file's plug-in: what its line PLUGIN_NAME says, or the file's name."""
+    """Return a file's plug-in name: its PLUGIN_NAME, else the file's."""
     from pathlib import Path
 
     try:
@@ -43,7 +42,7 @@ def name_in(path: str) -> str:
 
 
 def name_said(source: str) -> str | None:
-    """Return the name that a file's line PLUGIN_NAME gives its plug-in, None if it has no line."""
+    """Return the name of a PLUGIN_NAME line, or None."""
     if "\nPLUGIN_NAME" not in f"\n{source}":
         return None
     import re
@@ -53,10 +52,7 @@ def name_said(source: str) -> str | None:
 
 
 def file_of_class(plugin: type[Any]) -> str | None:
-    """Return the file that gives a class as its PLUGIN, None if none does.
-
-    A program that is being run is not such a file: to load it would run it once more.
-    """
+    """Return the file that gives a class as PLUGIN, or None."""
     module = sys.modules.get(plugin.__module__)
     if module is None or plugin.__module__ == "__main__":
         return None
@@ -65,12 +61,11 @@ def file_of_class(plugin: type[Any]) -> str | None:
 
 
 def wrong(path: str, problem: str, where: str | None) -> ConfigError:
-    """Return the error of a file, at the field that names it if there is one."""
     return ConfigError(where, f"{path}: {problem}") if where else ConfigError(path, problem)
 
 
 def what_was_raised(error: BaseException) -> str:
-    """Return an exception of a plug-in in a line, with the last line of its own that was run."""
+    """Return a plug-in's exception in a line, with its own last line run."""
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     if isinstance(error, SyntaxError):
         return said  # names the file and the line itself

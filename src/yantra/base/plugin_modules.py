@@ -1,7 +1,7 @@
-"""Loads plug-ins in files of the user: once, and what is wrong with one is said in a line.
+"""Loads users' plug-in files once, with errors in a line.
 
-Trade-off: the text is compiled here and not imported, so no stale bytecode is used and two files of
-one name do not clash. It cannot import the files beside it.
+Trade-off: compiled and not imported, so no stale bytecode and no clash of names; it cannot import
+files beside it.
 """
 
 from __future__ import annotations
@@ -17,16 +17,11 @@ from yantra.base.errors import YantraError
 from yantra.base.plugin_files import wrong
 from yantra.base.regular import read_regular
 
-_lock = RLock()  # sweeps load files in several threads
+_lock = RLock()  # sweeps load in several threads
 _loaded: dict[str, tuple[bytes, ModuleType]] = {}
 
 
 def load(path: str, where: str | None = None) -> ModuleType:
-    """Return the module of a file; `where` is the field that errors are reported at.
-
-    Raises ConfigError if there is no such file, if it may not run (`trust.py`), or if it raises
-    when it is run.
-    """
     file = os.path.realpath(path)
     try:
         source = read_regular(file)
@@ -45,7 +40,6 @@ def load(path: str, where: str | None = None) -> ModuleType:
 
 
 def raised_in(error: BaseException) -> str | None:
-    """Return the path of the last loaded file that an exception came through, None for none."""
     from traceback import walk_tb
 
     files = [frame.f_code.co_filename for frame, _ in walk_tb(error.__traceback__)]
@@ -71,7 +65,7 @@ def _run(source: bytes, file: str, path: str, where: str | None) -> ModuleType:
 
 
 def _at_line(error: BaseException, file: str) -> str:
-    """Return an exception in a line, with the line of this file: that is what the user can mend."""
+    """Return an exception in a line, at this file's line."""
     from traceback import extract_tb
 
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -1,6 +1,6 @@
-"""Text of files as a terminal may show it, and as a spreadsheet may hold it.
+"""Text of files that is safe in a terminal and a spreadsheet.
 
-Source: ECMA-48 for control characters; Unicode Standard Annex 9 for those that turn text round;
+Source: ECMA-48 for control characters; Unicode Standard Annex 9 for direction;
 https://owasp.org/www-community/attacks/CSV_Injection for cells.
 """
 
@@ -21,17 +21,15 @@ _MARK = "'"
 
 
 def printable(text: str) -> str:
-    """Return a text with what a terminal would obey written as escapes: `\\x1b`, `\\u009b`.
+    """Return a text with control characters escaped: `\x1b`, `\u009b`.
 
-    Line breaks and tabs stay. The escapes above ASCII are also those of JSON, which has the others
-    itself, so JSON stays JSON. As it comes back unchanged, text may be escaped twice.
+    Line breaks and tabs stay. Escapes above ASCII are JSON's own, so JSON stays JSON, and escaping
+    twice changes nothing.
     """
     return text.translate(_escapes)
 
 
 class _Escapes(dict[int, int | str]):
-    """What is written for a character, found when it is first met."""
-
     def __missing__(self, code: int) -> int | str:
         shown: int | str = code
         if code < 0x20 and chr(code) not in _KEPT:
@@ -46,19 +44,17 @@ _escapes = _Escapes()
 
 
 class Printable:
-    """A stream of text that shows what a terminal would obey; all else is the stream's own."""
+    """A text stream that escapes control characters."""
 
     def __init__(self, stream: TextIO) -> None:
-        self.rich_proxied_file = stream  # for rich, which writes what a terminal shall obey
+        self.rich_proxied_file = stream  # rich writes control characters on purpose
         """The stream itself."""
 
     def write(self, text: str) -> int:
-        """Write a text."""
         self.rich_proxied_file.write(printable(text))
         return len(text)
 
     def writelines(self, texts: Iterable[str]) -> None:
-        """Write texts one after the other."""
         for text in texts:
             self.write(text)
 
@@ -67,13 +63,12 @@ class Printable:
 
 
 def cell(text: str) -> str:
-    """Return the text of a cell of CSV: a spreadsheet runs what begins like a formula, so not so.
+    """Return a CSV cell that a spreadsheet does not run:
 
-    A leading apostrophe says "text" to it; `cell_text` takes it away.
+    a leading apostrophe marks text; `cell_text` removes it.
     """
     return _MARK + text if text.startswith(_FORMULA) else text
 
 
 def cell_text(text: str) -> str:
-    """Return the text that a cell stands for."""
     return text[1:] if text.startswith(_MARK) and text[1:].startswith(_FORMULA) else text

@@ -1,4 +1,4 @@
-"""PyTorch, imported where it is needed and refused where it is too old for what is needed."""
+"""PyTorch, imported on use and refused if too old."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _INSTALL = "pip install 'yantra[torch]' installs it"
 
 
 def torch_for(what: str) -> Any:
-    """Return the module `torch`; raise ConfigError naming `what` needs it, if it will not do."""
+    """Return `torch`, or raise ConfigError naming `what` needs it."""
     try:
         import torch
     except ImportError as error:

@@ -1,11 +1,10 @@
-"""Named plug-ins: one file each, found without importing the others.
+"""Plug-ins by name: one file each, found without importing the others.
 
-A built-in plug-in `ring` is the file `ring.py` of a package, with a line `PLUGIN = <object>`. Where
-the name cannot be a file's (`1f1b`), a line `PLUGIN_NAME = "1f1b"` gives it. A third-party plug-in
-is an entry point of the group, or the path of such a file.
+The built-in `ring` is `ring.py` of a package, with a line `PLUGIN = <object>`; `PLUGIN_NAME =
+"1f1b"` gives a name that no file can have. Third parties use an entry point of the group, or a
+path.
 
-Trade-off: the files are searched for those lines as text, so listing names imports nothing. A
-built-in is found before any entry point of its name.
+Trade-off: files are searched for those lines as text, so listing imports nothing.
 """
 
 from __future__ import annotations
@@ -29,36 +28,36 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _PLUGIN = "PLUGIN"
-_GROUPS = "yantra."  # what the names of all groups of entry points begin with
+_GROUPS = "yantra."  # prefix of all entry point groups
 
 
 _registries: dict[str, Registry[Any]] = {}
 
 
 def plugged_files() -> tuple[tuple[str, str], ...]:
-    """Return the files that were plugged in, each with the package of its registry, sorted."""
+    """Return the plugged files, each with its registry's package, sorted."""
     known = _registries.items()
     return tuple(sorted((package, file) for package, one in known for file in one.plugged))
 
 
 def plug_in_files(files: Iterable[tuple[str, str]]) -> None:
-    """Plug in the files that `plugged_files` of another process returned. Raises ConfigError."""
+    """Plug in what another process's `plugged_files` returned. Raises ConfigError."""
     for package, file in files:
         import_module(package)
         _registries[package].plug_in(file)
 
 
 def installed_plugins() -> tuple[tuple[str, str], ...]:
-    """Return name and version of the installed packages that bring plug-ins, sorted."""
+    """Return name and version of installed packages with plug-ins, sorted."""
     return _packages(tuple(sys.path))
 
 
 class Registry(Generic[T]):
-    """The plug-ins of one kind, by name.
+    """The plug-ins of a kind, by name.
 
-    `kind` is what messages call them ("collective algorithm"), `package` the folder of the
-    built-ins ("yantra.collectives"), `entry_point_group` the group third parties register under.
-    With `base`, a plug-in is a class derived from it; "module.Class" is imported when it is needed.
+    `kind` is for messages ("collective algorithm"), `package` the built-ins'
+    ("yantra.collectives"), `entry_point_group` third parties'. With `base`, a plug-in is a class
+    derived from it; "module.Class" is imported on use.
     """
 
     def __init__(
@@ -77,7 +76,7 @@ class Registry(Generic[T]):
 
     @cached_property
     def expected(self) -> str:
-        """What messages expect where a plug-in is given."""
+        """What messages expect."""
         from yantra.base.text import article
 
         base = self._base
@@ -85,7 +84,7 @@ class Registry(Generic[T]):
         return f"{article(name)} {name} class" if name else f"{article(self.kind)} {self.kind}"
 
     def fits(self, plugin: object) -> bool:
-        """Return whether an object is a plug-in of this kind."""
+        """Whether an object is of this kind."""
         base = self._base
         if isinstance(base, str):
             module, _, name = base.rpartition(".")
@@ -93,7 +92,7 @@ class Registry(Generic[T]):
         return base is None or (isinstance(plugin, type) and issubclass(plugin, base))
 
     def names(self) -> tuple[str, ...]:
-        """Return every name, sorted; two plug-ins of one name are a ConfigError."""
+        """Return every name, sorted; ConfigError for duplicates."""
         origins = {
             name: f"the built-in {self.package}.{module}" for name, module in self._built_in.items()
         }
@@ -108,9 +107,9 @@ class Registry(Generic[T]):
         return tuple(sorted({*origins, *self._plugged}))
 
     def get(self, name: Named, where: str | None = None) -> T:
-        """Return the plug-in of a name, of a file or of a class.
+        """Return the plug-in of a name, file or class.
 
-        `where` is the field that an unknown name is reported at. Raises ConfigError.
+        `where` is for errors. Raises ConfigError.
         """
         known = self._imported.get(name)
         if known is not None:
@@ -140,7 +139,7 @@ class Registry(Generic[T]):
         )
 
     def of_file(self, path: str, where: str | None = None) -> T:
-        """Return the plug-in that a file ends with, wherever the file is. Raises ConfigError."""
+        """Return the plug-in of any file. Raises ConfigError."""
         from yantra.base.plugin_modules import load
 
         module = load(path, where)
@@ -152,9 +151,9 @@ class Registry(Generic[T]):
         return plugin
 
     def split(self, name: str) -> tuple[str, str]:
-        """Return a name, and the number behind it: of `tree4` and of `./tree.py:4` it is "4".
+        """Return a name and the number after it: "4" of `tree4` and `./tree.py:4`,
 
-        The number is empty where there is none, and where the whole is a name.
+        "" if there is none or the whole is a name.
         """
         if name in self._imported:
             return name, ""
@@ -167,14 +166,14 @@ class Registry(Generic[T]):
         return base, name[len(base) :]
 
     def shown(self, name: Named) -> str:
-        """Return what texts call a plug-in: its name, that of its file, or that of the class."""
+        """Return a plug-in's name in texts."""
         if isinstance(name, type):
             return self._built_in_name(name) or name.__name__
         path = plugin_files.split_path(name)
         return name if path is None else plugin_files.name_in(path[0]) + path[1]
 
     def file_of(self, name: Named) -> str | None:
-        """Return the user's file that gives a plug-in, None if no file does."""
+        """Return the user's file of a plug-in, or None."""
         if isinstance(name, type):
             in_package = self._built_in_name(name) is not None
             return None if in_package else plugin_files.file_of_class(name)
@@ -184,9 +183,9 @@ class Registry(Generic[T]):
         return path[0] if path is not None else self._plugged.get(self.split(name)[0])
 
     def written(self, name: Named) -> str | None:
-        """Return the text that gives the same plug-in in another process, by its path if it must.
+        """Return the text of a plug-in for another process,
 
-        None for a class that is in no file.
+        None for a class in no file.
         """
         file = self.file_of(name)
         if isinstance(name, type):
@@ -197,9 +196,9 @@ class Registry(Generic[T]):
         return f"{file}:{number}" if number else file
 
     def plug_in(self, path: str) -> bool:
-        """Register the plug-in of a file under its name; return False if the file already is.
+        """Register a file's plug-in; False if it already is.
 
-        Raises ConfigError if the name is taken, saying by what.
+        Raises ConfigError if the name is taken, by what.
         """
         self.of_file(path)
         name = plugin_files.name_in(path)
@@ -217,15 +216,15 @@ class Registry(Generic[T]):
 
     @property
     def plugged(self) -> tuple[str, ...]:
-        """The files that `plug_in` registered."""
+        """The files of `plug_in`."""
         return tuple(self._plugged.values())
 
     def unplug(self, path: str) -> None:
-        """Forget what `plug_in` registered for a file."""
+        """Undo `plug_in`."""
         self._plugged = {name: file for name, file in self._plugged.items() if file != path}
 
     def origin_of(self, name: str) -> str:
-        """Return what gives a name, in words; empty if it is free."""
+        """Return what gives a name, in words; "" if it is free."""
         if name in self._plugged:
             return self._plugged[name]
         module = self._module_of(name)
@@ -234,7 +233,6 @@ class Registry(Generic[T]):
         return next((_origin(point) for point in self._entry_points().select(name=name)), "")
 
     def _checked(self, plugin: Any, place: str, prefix: str = "", expected: str = "") -> Any:
-        """Return a plug-in if it is one of this kind, and whole."""
         if not self.fits(plugin):
             is_class = isinstance(plugin, type)
             given = f"the class {plugin.__name__}" if is_class else show(plugin)
@@ -258,9 +256,9 @@ class Registry(Generic[T]):
         return _installed(tuple(sys.path), self.entry_point_group)
 
     def _module_of(self, name: str) -> str | None:
-        """Return the module of a built-in, None if the name is none's.
+        """Return a built-in's module, or None;
 
-        Most are in the file of their name; the others are found by a search of all files.
+        if its file has another name, all are searched.
         """
         if "_built_in" not in self.__dict__ and name.isidentifier():
             for folder in self._folders:
@@ -277,7 +275,6 @@ class Registry(Generic[T]):
 
     @cached_property
     def _built_in(self) -> dict[str, str]:
-        """The module of every built-in, by the name of the plug-in."""
         modules = {}
         for folder in self._folders:
             for file in os.listdir(folder):
@@ -289,7 +286,7 @@ class Registry(Generic[T]):
 
 
 def _name_given(path: str, module: str) -> str | None:
-    """Return the name of the plug-in that a file gives, None if there is no file or it has none."""
+    """Return the name a file's plug-in has, or None."""
     try:
         text = read_regular(path).decode()
     except OSError:
@@ -298,14 +295,13 @@ def _name_given(path: str, module: str) -> str | None:
 
 
 def _gives_plugin(source: str) -> bool:
-    """Return whether a line of a source begins with the word PLUGIN."""
     _, *behind = f"\n{source}".split(f"\n{_PLUGIN}")
     return any(not (rest[:1].isalnum() or rest[:1] == "_") for rest in behind)
 
 
 @cache
 def _installed(path: tuple[str, ...], group: str) -> EntryPoints:
-    """Return what the packages on a path register. Reading them takes longer than a compile."""
+    """Return what packages on a path register; kept, as reading is slower than a compile."""
     from importlib.metadata import entry_points
 
     return entry_points(group=group)

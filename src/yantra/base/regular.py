@@ -1,6 +1,6 @@
-"""Reads whole regular files, of a size that is known before and fits the memory.
+"""Reads regular files whose size is known first.
 
-Trade-off: no input comes from a pipe, such as `<(...)` of a shell.
+Trade-off: no pipes, such as a shell's `<(...)`.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ last: list[tuple[str | os.PathLike[str], int]] = []
 
 
 class NotRegularError(OSError):
-    """The path names no regular file; `strerror` says what it names."""
+    """No regular file; `strerror` says what it is."""
 
 
 def open_regular(path: str | os.PathLike[str]) -> BufferedReader:
-    """Open a regular file for reading. Raises OSError, whose `strerror` says why not."""
+    """Open a regular file. Raises OSError, whose `strerror` says why not."""
     return os.fdopen(_open(path)[0], "rb")
 
 
 def sha256_of(path: str, name: str = "") -> str:
-    """Return the SHA-256 of a regular file, in hex.
+    """Return a regular file's SHA-256 in hex.
 
-    Raises ConfigError, which calls it `name`, where it cannot be read.
+    Raises ConfigError with `name` if it cannot be read.
     """
     import hashlib
 
@@ -53,11 +53,7 @@ def sha256_of(path: str, name: str = "") -> str:
 
 
 def read_regular(path: str | os.PathLike[str]) -> bytes:
-    """Return the content of a regular file, as long as it is when it is opened.
-
-    A job of thousands of ranks reads as many small files, so this asks the system as little as can
-    be: open, look, read and close.
-    """
+    """Return a regular file's content, as long as when opened."""
     descriptor, size = _open(path)
     try:
         content = os.read(descriptor, size)
@@ -72,14 +68,14 @@ def read_regular(path: str | os.PathLike[str]) -> bytes:
 
 
 def _open(path: str | os.PathLike[str]) -> tuple[int, int]:
-    """Return the descriptor of a regular file and its size in bytes.
+    """Return a regular file's descriptor and size.
 
-    It opens without waiting, as a pipe would for its other end, and looks at what it has opened.
+    Does not wait, as opening a pipe would.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        if error.errno == errno.ENXIO:  # a socket, or a device that is not there
+        if error.errno == errno.ENXIO:  # a socket, or a missing device
             _refuse(os.stat(path).st_mode, path)
         raise
     status = os.fstat(descriptor)

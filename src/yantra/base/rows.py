@@ -1,4 +1,4 @@
-"""Rows of CSV (RFC 4180), each with its line; what is no CSV is an error of the file."""
+"""Rows of CSV (RFC 4180) with line numbers."""
 
 from __future__ import annotations
 
@@ -22,11 +22,10 @@ def csv_rows(
     skip_spaces: bool = False,
     s_per_mb: float = 1.0,
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield the cells of each row of a text with the line that it ends on, empty rows too.
+    """Yield each row's cells and the line it ends on, empty rows too.
 
-    Raises ConfigError, with the line in the file `name`, for what is no CSV and for a cell that is
-    longer than one may be. With `strict` a quote is an error where none may be. `s_per_mb` is what
-    the reader takes for a megabyte, which is told where it is long.
+    Raises ConfigError with file `name` and line for invalid CSV and too long cells. `strict`
+    refuses misplaced quotes.
     """
     note_time(text, name, "CSV", s_per_mb)
     most = bounds.of(len(text)).field
@@ -49,10 +48,7 @@ def csv_rows(
 def csv_mappings(
     text: str, name: str, s_per_mb: float = 1.0
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield each row by the names in the first one, with its line; empty rows are passed over.
-
-    Raises ConfigError as `csv_rows` does, and for a row of more or fewer values than names.
-    """
+    """Yield each row by the first row's names, with its line; skips empty rows."""
     rows = csv_rows(text, name, s_per_mb=s_per_mb)
     _, header = next(rows, (0, []))
     for line, row in rows:

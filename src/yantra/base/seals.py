@@ -1,11 +1,11 @@
-"""Length and digest at the end of what Yantra writes and reads again: damage is noticed.
+"""Length and digest that end files Yantra reads again, to notice damage.
 
     a line of a journal   {..., "sealed": {"bytes": 120, "sha256": "ab12..."}}
     a JSON file           the same member, as its last
     a YAML file           # sealed by Yantra: sha256 ab12... of the 120 bytes above
 
-The digest is of the UTF-8 bytes before it, with `\\n` as ends of lines. A journal puts a key before
-its lines, so that those of another are noticed. Trade-off: who edits a file can seal it again.
+The digest is of the UTF-8 bytes before it, line ends ` `, in a journal after a key, so that
+another's lines are noticed.
 """
 
 from __future__ import annotations
@@ -26,13 +26,11 @@ _MOST_DIGITS = 18
 
 
 def seal_line(line: str, key: str = "") -> str:
-    """Return a JSON object of one line, sealed; `key` is that of its journal."""
     body = line[:-1]
     return f"{body}, {_member(len(_bytes(body)), _digest(key, body))}}}"
 
 
 def seal_pieces(pieces: Iterable[str]) -> Iterator[str]:
-    """Yield the text of a JSON object, sealed; its last piece ends in `\\n}\\n`."""
     digest, length, last = sha256(), 0, ""
     for piece in pieces:
         content = _bytes(last)
@@ -48,12 +46,10 @@ def seal_pieces(pieces: Iterable[str]) -> Iterator[str]:
 
 
 def seal_yaml(text: str) -> str:
-    """Return the text of a YAML file with a last line that seals what is above it."""
     return f"{text}{_IN_YAML}{_digest('', text)} of the {len(_bytes(text))} bytes above\n"
 
 
 def state_of_json(text: str, key: str = "") -> State:
-    """Return what the seal of a JSON object says, a file or the line of a journal with a key."""
     at = text.rfind(_IN_JSON)
     body = text[:at].rstrip(" \n").removesuffix(",") if at >= 0 else ""
     length, comma, digest = text[at + len(_IN_JSON) :].partition(', "sha256": "')
@@ -64,7 +60,6 @@ def state_of_json(text: str, key: str = "") -> State:
 
 
 def state_of_yaml(text: str) -> State:
-    """Return what the last line of a YAML file says of the text above it."""
     at = text.rfind(_IN_YAML)
     if at < 0 or (at and text[at - 1] != "\n"):
         return "unsealed"
@@ -88,4 +83,4 @@ def _digest(key: str, body: str) -> str:
 
 
 def _bytes(text: str) -> bytes:
-    return text.encode(errors="backslashreplace")  # as files are written
+    return text.encode(errors="backslashreplace")  # as written

@@ -1,4 +1,4 @@
-"""Tables of plain text for reports: columns as wide as they need, numbers to the right."""
+"""Tables of plain text, numbers aligned right."""
 
 from __future__ import annotations
 
@@ -12,19 +12,17 @@ _NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 class Grid(NamedTuple):
-    """A table of texts; all but the first column are numbers, so they are aligned right."""
+    """A table of texts; all but the first column are numbers."""
 
     head: tuple[str, ...]
     rows: list[tuple[str, ...]]
 
 
 def as_text(grid: Grid) -> str:
-    """Return a grid as plain text, its columns aligned."""
     return "\n".join(table(grid.head, grid.rows))
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
-    """Return the lines of a table; the first `left` columns are texts, aligned left."""
     head, rows = _shown(head), [_shown(row) for row in rows]
     widths = [max(len(row[at]) for row in (head, *rows)) for at in range(len(head))]
     return [
@@ -41,7 +39,7 @@ def _shown(row: Sequence[str]) -> Sequence[str]:
 
 
 def filled(text: str, width: int = 80) -> str:
-    """Return a text in lines of at most `width` columns; a number stays with its unit."""
+    """Return a text in lines up to `width`; a number keeps its unit."""
     import re
     from textwrap import wrap
 
@@ -50,13 +48,13 @@ def filled(text: str, width: int = 80) -> str:
 
 
 def count(number: int, noun: str, nouns: str = "", *, commas: bool = False) -> str:
-    """Return `1 node`, `2 nodes`; `nouns` is a plural without an s, `commas` part thousands."""
+    """Return `1 node`, `2 nodes`; `nouns` is an irregular plural, `commas` part thousands."""
     said = f"{number:,}" if commas else f"{number}"
     return f"{said} {noun if number == 1 else nouns or f'{noun}s'}"
 
 
 def rank_list(ranks: Sequence[int], most: int = 6) -> str:
-    """Return `0-7`, `0, 2, 4` or, where that is long, the first ones and how many there are."""
+    """Return `0-7`, `0, 2, 4`, or the first ones and the number."""
     if len(ranks) > 2 and ranks == tuple(range(ranks[0], ranks[0] + len(ranks))):
         return f"{ranks[0]}-{ranks[-1]}"
     shown = ", ".join(map(str, ranks[:most]))
@@ -64,12 +62,11 @@ def rank_list(ranks: Sequence[int], most: int = 6) -> str:
 
 
 def shortened(text: str, width: int) -> str:
-    """Return a text cut to a width, its end replaced by dots."""
     return text if len(text) <= width else text[: width - 3] + "..."
 
 
 def format_bytes(size_bytes: int) -> str:
-    """Return a size to compare with others: binary units, at most two decimals."""
+    """Return a size to compare: binary units, up to two decimals."""
     for power, prefix in (
         (60, "EiB"),
         (50, "PiB"),
@@ -84,11 +81,9 @@ def format_bytes(size_bytes: int) -> str:
 
 
 def room_text(capacity: int, reserve: int) -> str:
-    """Write a memory, and what of it is kept from jobs if anything is; both in bytes."""
     kept = f" less {format_bytes(reserve)} reserved" if reserve else ""
     return format_bytes(capacity) + kept
 
 
 def article(noun: str) -> str:
-    """Return `a` or `an`, as it stands before a noun."""
     return "an" if noun[:1].lower() in ("a", "e", "i", "o") else "a"

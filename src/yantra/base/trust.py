@@ -1,7 +1,7 @@
-"""Which code may run: what the user has named, and what the user trusts.
+"""Which code may run: what the user names or trusts.
 
-Code that a file names runs if the user named it too, by an option or in Python, or has trusted it
-as it is now (`trusted.py`). A server runs only what is named to it. Trade-off: this is no sandbox.
+Code that a file names runs if the user named it, by option or in Python, or trusts its present
+content (`trusted.py`). A server runs only what is named to it. Trade-off: this is no sandbox.
 """
 
 from __future__ import annotations
@@ -16,16 +16,14 @@ from yantra.base.plugin_files import split_path
 if TYPE_CHECKING:
     from types import TracebackType
 
-_PLAIN = "-_./~+:@%^,="  # what a shell takes as it is, beside letters and digits
+_PLAIN = "-_./~+:@%^,="  # what a shell takes unquoted, beside letters and digits
 
 
 class NotTrustedError(ConfigError):
-    """Code was not run, as only a file names it; the message says what lets it run."""
+    """Code was not run, as only a file names it; says what lets it run."""
 
 
 class _State:
-    """What may run in this process."""
-
     def __init__(self) -> None:
         self.files: frozenset[str] = frozenset()
         self.programs: frozenset[tuple[str, ...]] = frozenset()
@@ -38,7 +36,7 @@ _state = _State()
 
 
 class _Read(threading.local):
-    """The file that this thread reads, None for none; a text of no file has an empty name."""
+    """The file this thread reads, None for none, "" for text in no file."""
 
     file: str | None = None
 
@@ -47,7 +45,7 @@ _read = _Read()
 
 
 class Reading:
-    """While a block runs, what asks for code is asked by `file`, "" for a text in no file."""
+    """Within the block, requests for code come from `file`, "" for text in no file."""
 
     def __init__(self, file: str) -> None:
         self._file = file
@@ -65,10 +63,7 @@ class Reading:
 
 
 class Command:
-    """While a block runs, nothing runs but what is allowed in it, was before it, or is trusted.
-
-    Without `asks_store`, as in a server, not even what the user trusts.
-    """
+    """Within the block, only what it allows, was allowed before, or is trusted runs."""
 
     def __init__(self, *, asks_store: bool = True) -> None:
         self._asks_store = asks_store
@@ -91,47 +86,43 @@ class Command:
 
 
 def state() -> tuple[Any, ...]:
-    """Return what another process needs to allow the same; it can be pickled."""
+    """Return what another process needs to allow the same, picklable."""
     return tuple(vars(_state).items())
 
 
 def take(of_another: tuple[Any, ...]) -> None:
-    """Allow what `state` of another process says, and ask where that one would."""
+    """Adopt another process's `state`."""
     vars(_state).update(of_another)
 
 
 def files() -> tuple[str, ...]:
-    """Return the real paths of the files whose code the user let run in this process."""
+    """Return the real paths of allowed files."""
     return tuple(sorted(_state.files))
 
 
 def close_store() -> None:
-    """Ask about what the user trusts, too: a server runs what it was started with, and no more."""
+    """Ignore the user's store: a server runs what it was started with."""
     _state.is_command, _state.asks_store = True, False
 
 
 def say_option() -> None:
-    """Note that this command has the option `--plugin`, for what errors advise."""
+    """Note that this command has `--plugin`, for advice in errors."""
     _state.has_option = True
 
 
 def allow(*files: str) -> None:
-    """Let the code of these files run in this process: the user has named them.
-
-    A Python file may be named as plug-ins are, with a number or a name behind a colon. A program
-    may then be started with arguments that are no files.
-    """
+    """Let code of these files run, as the user named them."""
     real = (paths.realpath((split_path(file) or (file,))[0]) for file in files)
     _state.files = _state.files.union(real)
 
 
 def allow_program(command: tuple[str, ...]) -> None:
-    """Let a program run with these arguments: the user has named it."""
+    """Let a program run with these arguments, as the user named it."""
     _state.programs = _state.programs.union((_whole(command),))
 
 
 def allow_typed(text: str) -> None:
-    """Allow the Python files that the value of an option names: alone, in a list, behind a `=`."""
+    """Allow the Python files in an option's value: alone, listed, after `=`."""
     if ".py" in text:
         parts = text.replace("=", ",").split(",")
         named = (text, text.partition("=")[0], text.partition("=")[2], *map(str.strip, parts))
@@ -139,7 +130,7 @@ def allow_typed(text: str) -> None:
 
 
 def allow_set(value: Any, folder: str) -> None:
-    """Allow what the plain tree of a setting names; relative paths start from `folder`."""
+    """Allow what a setting's tree names; paths are relative to `folder`."""
     from yantra.base.fields.command import command_of
 
     if isinstance(value, dict):
@@ -158,19 +149,16 @@ def allow_set(value: Any, folder: str) -> None:
 
 
 def require(name: str, where: str | None) -> None:
-    """Raise ConfigError, at `where`, if a plug-in is named by a path whose code may not run."""
+    """Raise ConfigError at `where` for a plug-in path whose code may not run."""
     if ".py" not in name or not _asks() or (path := split_path(name)) is None:
         return
     file = paths.realpath(path[0])
-    if file not in _state.files and paths.isfile(file):  # else loading it says what is wrong
+    if file not in _state.files and paths.isfile(file):  # else loading says what is wrong
         _ask(path[0], file, None, where)
 
 
 def require_source(path: str, file: str, source: bytes, where: str | None) -> None:
-    """Raise ConfigError if what was read of a file, whose real path is `file`, may not run.
-
-    What a Python program names by hand may from then on be named by files, too.
-    """
+    """Raise ConfigError if the content read of a file, real path `file`, may not run."""
     if file in _state.files:
         return
     if _asks():
@@ -180,7 +168,7 @@ def require_source(path: str, file: str, source: bytes, where: str | None) -> No
 
 
 def require_program(command: tuple[str, ...], where: str) -> None:
-    """Raise ConfigError, at `where`, if a program that a file names may not be started so."""
+    """Raise ConfigError at `where` if a file may not start this program."""
     if not _asks() or _is_allowed(command):
         return
     shown = " ".join(quoted(word) for word in command)
@@ -228,7 +216,6 @@ def _whole(command: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _ask(path: str, file: str, source: bytes | None, where: str | None) -> None:
-    """Raise ConfigError if the user does not trust a file with this content."""
     problem = "is not trusted"
     if _state.asks_store:
         from yantra.base.trusted import Trusted
@@ -244,7 +231,6 @@ def _ask(path: str, file: str, source: bytes | None, where: str | None) -> None:
 
 
 def _advice(path: str) -> str:
-    """Return what lets the code of a file run."""
     option = f"--plugin {quoted(path)}" if _state.has_option else ""
     typed = f"type: yantra trust {quoted(path)}"
     if not _state.asks_store:
@@ -260,7 +246,7 @@ def _shown(path: str) -> str:
 
 
 def quoted(word: str) -> str:
-    """Return a word as a shell takes it."""
+    """Quote a word for a shell."""
     if word and all(sign.isalnum() or sign in _PLAIN for sign in word):
         return word
     from shlex import quote

@@ -1,10 +1,8 @@
-"""What the user trusts, as it was then: folders and files, with the digest of each file in them.
+"""What the user trusts: folders and files, with digests.
 
-It is kept in `$XDG_CONFIG_HOME/yantra/trusted.json` or `~/.config/yantra/trusted.json`. Of a folder
-those files count that are code or may name some: `.py`, executables, `.yaml`, `.yml`, `.json`. A
-file that has changed, or is new, is not trusted.
-
-Trade-off: what code reads or imports from elsewhere is not looked at.
+Kept in `$XDG_CONFIG_HOME/yantra/trusted.json` or `~/.config/yantra/trusted.json`. Of a folder, code
+and files that may name some: `.py`, executables, `.yaml`, `.yml`, `.json`. Changed or new files are
+not trusted.
 """
 
 from __future__ import annotations
@@ -29,7 +27,6 @@ _SKIPPED = ("__pycache__", ".git")
 
 
 def place() -> str:
-    """Return the file that has what the user trusts."""
     home = os.environ.get("XDG_CONFIG_HOME")
     if not home or not paths.isabs(home):
         home = paths.expanduser("~/.config")
@@ -37,7 +34,7 @@ def place() -> str:
 
 
 class Trusted:
-    """Digests of files, by their path within a folder or file, by its whole path."""
+    """Digests by path within a folder or file, by whole path."""
 
     def __init__(self, entries: dict[str, dict[str, str]]) -> None:
         self.entries = entries
@@ -45,7 +42,6 @@ class Trusted:
 
     @classmethod
     def read(cls) -> Trusted:
-        """Read what the user trusts; nothing where there is no file. Raises ConfigError."""
         where = place()
         if not paths.exists(where):
             return cls({})
@@ -57,7 +53,6 @@ class Trusted:
         return cls(entries)
 
     def write(self) -> None:
-        """Keep it. Raises ConfigError if it cannot be written."""
         from yantra.base.output import make_folder, write_text
 
         where = place()
@@ -66,7 +61,6 @@ class Trusted:
         write_text(where, json.dumps(form, indent=1) + "\n")
 
     def add(self, path: str) -> list[str]:
-        """Trust a folder or a file as it is now; return the files. Raises ConfigError."""
         whole = paths.realpath(path)
         if not paths.exists(whole):
             raise ConfigError(path, "no such file or folder")
@@ -83,11 +77,9 @@ class Trusted:
         return [paths.join(path, name) for name in found]
 
     def remove(self, path: str) -> bool:
-        """Trust a folder or a file no longer; return whether it was trusted."""
         return self.entries.pop(paths.realpath(path), None) is not None
 
     def changed(self, entry: str) -> list[str]:
-        """Return the files of a trusted folder, or the file, that are not as they were."""
         files = {paths.join(entry, name) if name else entry: digest
                  for name, digest in self.entries[entry].items()}  # fmt: skip
         return [
@@ -97,10 +89,6 @@ class Trusted:
         ]
 
     def why_not(self, file: str, source: bytes | None = None) -> str:
-        """Return why a file, given by its real path, may not run; "" if it is trusted.
-
-        With `source` that is what it has been found to hold.
-        """
         known = [digest for _, digest in self._said_of(file)]
         if not known:
             return "is not trusted"
@@ -110,10 +98,10 @@ class Trusted:
     def refusal_of_program(
         self, command: tuple[str, ...], named_by: str | None
     ) -> tuple[str, str] | None:
-        """Return why the file `named_by` may not start a program, and what to trust; else None.
+        """Return why `named_by` may not start a program, and what to trust, or None.
 
-        It may if that file is trusted, or the program is and its arguments are no files; what is
-        code of the command must be as it was when it was trusted.
+        It may if that file is trusted, or if the program is and no argument is a file; trusted code
+        must be unchanged.
         """
         program, *words = command
         files = [program] if "/" in program else []
@@ -137,7 +125,6 @@ class Trusted:
         return (f"{named_by} {problem}", paths.dirname(named_by) or ".") if problem else None
 
     def _said_of(self, file: str) -> Iterator[tuple[str, str]]:
-        """Yield the entries that have a file, and the digest that each has of it."""
         for entry, files in self.entries.items():
             if file == entry:
                 name = ""
@@ -149,7 +136,6 @@ class Trusted:
                 yield entry, files[name]
 
     def _new_code(self, entry: str) -> str:
-        """Return what code of a trusted folder is not as it was; "" if all is."""
         if not paths.isdir(entry):
             return ""
         known = self.entries[entry]
@@ -169,7 +155,6 @@ def _are_entries(tree: Any) -> TypeGuard[dict[str, dict[str, str]]]:
 
 
 def _files(folder: str, path: str) -> Iterator[str]:
-    """Yield the files of a folder that are code or may name some, sorted; `path` is for errors."""
     count = 0
     for at, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in _SKIPPED)

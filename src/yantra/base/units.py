@@ -1,9 +1,8 @@
-"""Quantities with units at the edge of Yantra: text to number, number to text.
+"""Quantities with units: text to number and back.
 
-Inside, a quantity is a bare number whose name ends in its unit (`latency_ns`). Decimal prefixes are
-powers of 1000, binary ones (`Ki`, `Mi`, ...) powers of 1024; `b` is a bit and `B` a byte. Values
-are exact ratios until one correctly rounded division. Symbols follow the SI brochure (9th edition)
-and IEC 80000-13.
+Inside, a number's name ends in its unit (`latency_ns`). Decimal prefixes are powers of 1000, binary
+(`Ki`, `Mi`) of 1024; `b` is a bit, `B` a byte. Values are exact ratios until one rounded division.
+Symbols: SI brochure (9th edition), IEC 80000-13.
 """
 
 from __future__ import annotations
@@ -94,14 +93,14 @@ _ENDINGS: Final[tuple[tuple[str, Kind, str], ...]] = (
 )
 _QUANTITY: Final = r"([+-]?)([0-9]+)?(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,4}))?\s*(.*)"
 _LARGEST_EXPONENT: Final = 400
-_LONGEST_PLAIN: Final = 16  # digits before a number is written with an exponent
+_LONGEST_PLAIN: Final = 16  # digits before an exponent is used
 _PREFIXED: Final = ("B", "B/s", "FLOP/s", "Hz")
 _FIVE_DIGITS = 10_000
 _ROUNDS_UP: Final = 0.9999995  # above this share of a unit the smaller one would print 1000.000
 
 
 def read_seconds(text: str, where: str) -> float:
-    """Return the seconds of a limit, such as `60 s`. Raises ConfigError at `where`."""
+    """Return the seconds of a limit such as `60 s`. Raises ConfigError at `where`."""
     seconds = parse(text, "time", "s", where)
     if not 0 < seconds < float("inf"):
         raise ConfigError(where, f"must be above 0; got {text}")
@@ -109,10 +108,9 @@ def read_seconds(text: str, where: str) -> float:
 
 
 def parse(text: object, kind: Kind, to: str, where: str = "quantity") -> float:
-    """Read a quantity such as `"400 Gb/s"` and return it in the unit `to` of the same dimension.
+    """Return a quantity such as `"400 Gb/s"` in unit `to`, as the nearest float.
 
-    `where` is the field named in the error. A number without a unit is an error, as is a unit of
-    another dimension. The result is the float nearest to the exact value.
+    `where` is for errors. A missing unit or another dimension is an error.
     """
     if not isinstance(text, str):
         raise ConfigError(where, _no_unit(text, kind))
@@ -140,7 +138,7 @@ def parse(text: object, kind: Kind, to: str, where: str = "quantity") -> float:
 
 
 def of_name(name: str) -> tuple[Kind, str]:
-    """Return the kind and the unit of a number by the ending of its name: `latency_ns`."""
+    """Return a name's kind and unit: `latency_ns`."""
     for ending, kind, unit in _ENDINGS:
         if name.endswith(ending):
             return kind, unit
@@ -148,12 +146,12 @@ def of_name(name: str) -> tuple[Kind, str]:
 
 
 def expected(kind: Kind) -> str:
-    """Return how errors call a quantity: `a time such as "500 ns"`."""
+    """Return a quantity's name in errors: `a time such as "500 ns"`."""
     return f'a {_spoken(kind)} such as "{_EXAMPLE[kind]}"'
 
 
 def pattern(kind: Kind, *, not_negative: bool = False, not_zero: bool = False) -> str:
-    """Return the regular expression (ECMA 262) of the quantities of a kind."""
+    """Return the regular expression (ECMA 262) of a kind's quantities."""
     names = "|".join(sorted({*_UNITS[kind], *_aliases(kind)}))
     sign = r"\+?" if not_negative else "[+-]?"
     number = r"([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?"
@@ -162,10 +160,7 @@ def pattern(kind: Kind, *, not_negative: bool = False, not_zero: bool = False) -
 
 
 def exact(value: float, unit: str) -> str:
-    """Write a number so that `parse` with the same unit gives back the same float.
-
-    A unit without a prefix gets the decimal prefix that keeps the number short.
-    """
+    """Write a number that `parse` reads back as the same float."""
     from decimal import Decimal
 
     prefix, factor = "", 1
@@ -178,7 +173,7 @@ def exact(value: float, unit: str) -> str:
 
 
 def format_time(value_ns: float) -> str:
-    """Write a time for people: `500 ns`, `117.780 us`, `2.500 s`; three decimals above 1 us."""
+    """Write a time: `500 ns`, `117.780 us`, `2.500 s`; three decimals above 1 us."""
     for unit, ns in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
         if abs(value_ns) >= ns * _ROUNDS_UP:
             return f"{value_ns / ns:.3f} {unit}"
@@ -186,10 +181,7 @@ def format_time(value_ns: float) -> str:
 
 
 def format_size(size_bytes: int) -> str:
-    """Write a size for people: `1 MiB`, `1 GB`, `1.500 KiB`; whole decimal units stay decimal.
-
-    Whole units of more than four digits say less than three decimals of the next.
-    """
+    """Write a size: `1 MiB`, `1 GB`, `1.500 KiB`; whole decimal units stay decimal."""
     magnitude = abs(size_bytes)
     for names in (_BINARY, _DECIMAL):
         for prefix, factor in reversed(names.items()):
@@ -203,12 +195,12 @@ def format_size(size_bytes: int) -> str:
 
 
 def format_bandwidth(value_bytes_per_s: float) -> str:
-    """Write a bandwidth for people in decimal units of bytes: `50 GB/s`, `53.687 GB/s`."""
+    """Write a bandwidth: `50 GB/s`, `53.687 GB/s`."""
     return _decimal(value_bytes_per_s, "B/s")
 
 
 def format_flops(value_flops: float) -> str:
-    """Write a rate of floating-point operations for people: `234 TFLOP/s`."""
+    """Write a compute rate: `234 TFLOP/s`."""
     return _decimal(value_flops, "FLOP/s")
 
 
@@ -240,7 +232,7 @@ def _ratio(unit: str, kind: Kind, where: str) -> tuple[int, int]:
 
 
 def _unit_hint(unit: str, kind: Kind) -> str:
-    """Name every unit that differs only in case, for `gbps` may be bits or bytes."""
+    """Name units that differ in case alone: `gbps` may be bits or bytes."""
     same_letters = [known for known in _UNITS[kind] if known.lower() == unit.lower()]
     if len(same_letters) > 1:
         choice = " or ".join(f"'{known}'" for known in same_letters)

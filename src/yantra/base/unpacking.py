@@ -1,6 +1,6 @@
-"""Unpacks gzip, zlib and members of ZIP archives, to no more than the bounds of their file.
+"""Unpacks gzip, zlib and ZIP members within their file's bounds;
 
-The size that a file states is not believed. Source: RFC 1950 to 1952; PKWARE, APPNOTE.TXT 6.3.10.
+stated sizes are not believed. Source: RFC 1950 to 1952; PKWARE, APPNOTE.TXT 6.3.10.
 """
 
 from __future__ import annotations
@@ -18,19 +18,16 @@ if TYPE_CHECKING:
     from zipfile import ZipFile, ZipInfo
 
 GZIP = b"\x1f\x8b"
-_AS_GZIP, _AS_ZLIB = 31, 15  # how zlib calls them
-_TAIL = 4  # bytes at the end of a member of gzip: its length, modulo 2^32
+_AS_GZIP, _AS_ZLIB = 31, 15  # zlib's window codes
+_TAIL = 4  # bytes of a gzip member's length, modulo 2^32
 _BLOCK, _IN = 1 << 20, 1 << 16
 
 
 def unpack_gzip(data: bytes, where: str) -> bytes:
-    """Return what the gzip in `data` unpacks to, of all its members; `where` is its file.
-
-    Raises ConfigError where that is more than it may be, cut off or damaged.
-    """
+    """Return what gzip `data` unpacks to, all members; `where` is its file."""
     most = bounds.of(len(data)).unpacked
     said = int.from_bytes(data[-_TAIL:], "little")
-    if said > most:  # or cut off, where nothing says how long it is
+    if said > most:  # or cut off, without a length
         from io import BytesIO
 
         Unpacked(BytesIO(data), where, len(data)).count()
@@ -59,7 +56,6 @@ def unpack_gzip(data: bytes, where: str) -> bytes:
 
 
 def _more(unpacker: zlib._Decompress, data: bytes, most: int, where: str) -> bytes:
-    """Return what follows, at most so many bytes."""
     try:
         return unpacker.decompress(data, most)
     except zlib.error as error:
@@ -71,11 +67,7 @@ def _damaged(where: str, error: Exception) -> ConfigError:
 
 
 class Unpacked:
-    """A gzip file that is open, read from its beginning and within its bounds.
-
-    `file` is the packed one, `size` its bytes and `where` its name, for errors. Faster than
-    `gzip.GzipFile`, which reads by 8 KiB.
-    """
+    """An open gzip file, read sequentially within its bounds."""
 
     def __init__(self, file: IO[bytes], where: str, size: int) -> None:
         self._file = file
@@ -86,7 +78,6 @@ class Unpacked:
 
     @classmethod
     def of(cls, file: IO[bytes], where: str) -> Unpacked:
-        """Return one of an open file, counted where it says that it is too long."""
         size = os.fstat(file.fileno()).st_size
         file.seek(-min(_TAIL, size), os.SEEK_END)
         said = int.from_bytes(file.read(_TAIL), "little")
@@ -99,10 +90,7 @@ class Unpacked:
         return made
 
     def count(self) -> None:
-        """Look whether it is too long, as it says, and go back. Raises ConfigError.
-
-        It is believed as soon as what was read so far packs as well as it says.
-        """
+        """Check the stated length, and go back. Raises ConfigError."""
         while self.read(_BLOCK):
             packed = self._read - len(self._left)
             if self._taken > max(bounds.ALWAYS, bounds.PER_BYTE * packed):
@@ -110,7 +98,6 @@ class Unpacked:
         self.seek(0)
 
     def read(self, size: int = -1) -> bytes:
-        """Return at most `size` bytes, all that are left if it is below 0. Raises ConfigError."""
         if size < 0:
             return b"".join(iter(lambda: self.read(_BLOCK), b""))
         piece = self._piece(size)
@@ -120,7 +107,6 @@ class Unpacked:
         return piece
 
     def seek(self, to: Literal[0]) -> None:
-        """Go back to the beginning, the only place there is to go to."""
         self._file.seek(to)
         self._begin()
 
@@ -128,7 +114,7 @@ class Unpacked:
         self._taken = self._read = 0  # bytes, unpacked and packed
         self._left = b""  # of what was read, packed
         self._unpacker = zlib.decompressobj(_AS_GZIP)
-        self._is_inside = False  # a member has begun and not ended
+        self._is_inside = False  # in a member
 
     def _piece(self, size: int) -> bytes:
         while True:
@@ -151,7 +137,6 @@ class Unpacked:
 
 
 def unpack_numbers(data: bytes) -> bytes:
-    """Return what zlib's data of a column unpack to. Raises ValueError, also for too many."""
     most = bounds.of(len(data)).numbers
     unpacker = zlib.decompressobj(_AS_ZLIB)
     try:
@@ -165,19 +150,18 @@ def unpack_numbers(data: bytes) -> bytes:
 
 
 def check_members(archive: ZipFile, where: str, size: int) -> None:
-    """Raise ConfigError if an archive of `size` bytes says that its members are too large."""
     most = bounds.of(size).unpacked
     if sum(info.file_size for info in archive.infolist()) > most:
         _refuse_bomb(where, size, most)
 
 
 def read_member(archive: ZipFile, info: ZipInfo) -> bytes:
-    """Return the content of a member: no more than it says, which `check_members` looks at.
+    """Return a member's content, at most its stated size, which `check_members` checks.
 
-    Raises what `zipfile` does of what is damaged.
+    Raises as `zipfile`.
     """
     with archive.open(info) as file:
-        return file.read(info.file_size + 1)  # and not all, which unpacks before it counts
+        return file.read(info.file_size + 1)  # reading all would unpack before counting
 
 
 def _tell(where: str, size: int, most: int) -> None:

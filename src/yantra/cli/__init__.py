@@ -1,8 +1,8 @@
 """The command line: `yantra <command>`.
 
-What a command line asks for decides what is imported: `--version` needs nothing, `astra-sim` no
-click, no numpy and no rich. Exit status: 0, 2 for a mistake in the input, 3 where the model has no
-answer (deadlock, unsupported), 70 for a bug in Yantra, 130 when interrupted.
+Only what a line needs is imported: `--version` needs nothing, `astra-sim` no click, numpy or rich.
+Exit status: 0; 2 for a mistake in the input; 3 if the model has no answer; 70 for a bug; 130 when
+interrupted.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _JSON = frozenset({"--json", "--json=true", "--json=1"})
-COMPLETING = "_YANTRA_COMPLETE"  # set by a shell that asks what may follow
-_is_json = False  # whether errors and warnings are, of the command that this process runs
+COMPLETING = "_YANTRA_COMPLETE"  # set by a shell's completion
+_is_json = False  # whether this process's errors and warnings are JSON
 _INTERRUPTED = 130
 _TERMINATED = 143
-_BROKEN_PIPE = 141  # what a shell reports for a program that SIGPIPE ended
+_BROKEN_PIPE = 141  # what a shell reports after SIGPIPE
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command line and return its exit status."""
+    """Run a command line; return its exit status."""
     if COMPLETING in os.environ:
         from yantra.cli.complete import answer
 
@@ -38,10 +38,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def guarded(command: Callable[[], int], json: bool) -> int:
-    """Run a command; turn every exception into a message and an exit status.
+    """Run a command; exceptions become messages and exit statuses.
 
-    With `json`, errors and warnings are JSON objects, one on a line. No code runs but what the
-    command line names or the user trusts.
+    `json` makes errors and warnings JSON objects, one a line. No code runs but what the line names
+    or the user trusts.
     """
     global _is_json
     _is_json = json
@@ -87,7 +87,6 @@ def _run(arguments: list[str]) -> int:
 
 
 def warn(texts: Sequence[str]) -> None:
-    """Write warnings to standard error, as the errors of the command."""
     if _is_json:
         from json import dumps
 
@@ -98,14 +97,14 @@ def warn(texts: Sequence[str]) -> None:
 
 
 class _TerminatedError(KeyboardInterrupt):
-    """SIGTERM: the command ends as if interrupted, so that no half-written file is left."""
+    """SIGTERM, handled as an interruption."""
 
 
 def _end_on_sigterm() -> None:
     def end(_signal: int, _frame: object) -> None:
         raise _TerminatedError
 
-    # A handler that is not the default is somebody's own, as is a process that runs us in a thread.
+    # Others' handlers stay, as in processes that run us in a thread.
     try:
         if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
             signal.signal(signal.SIGTERM, end)
@@ -138,15 +137,14 @@ def _report(error: YantraError, json: bool) -> int:
 
 
 def _stopped(stop: KeyboardInterrupt) -> int:
-    """Leave no half-written file, and tell; another Ctrl-C does not stop that."""
     try:
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    except ValueError:  # in a thread, which Ctrl-C does not reach
+    except ValueError:  # not in a thread, which Ctrl-C does not reach
         before = None
     try:
         if output := sys.modules.get("yantra.base.output"):
             output.remove_unfinished()
-        if stop.args:  # how far a run was
+        if stop.args:  # the run's progress
             warn([str(stop.args[0])])
         if isinstance(stop, _TerminatedError):
             return _tell("terminated", _TERMINATED)
@@ -157,7 +155,6 @@ def _stopped(stop: KeyboardInterrupt) -> int:
 
 
 def _tell(what: str, status: int) -> int:
-    """Tell what ended a command; return its exit status."""
     if _is_json:
         from json import dumps
 
@@ -176,9 +173,9 @@ def _trace_if_asked() -> None:
 
 
 def _is_of_stdout(error: OSError) -> bool:
-    """Return whether a failed write was one to standard output.
+    """Return whether a failed write was to standard output:
 
-    What fails for a file has the file's name, or became a ConfigError where the file was written.
+    errors of files have names, or became ConfigErrors.
     """
     import errno
 
@@ -187,5 +184,4 @@ def _is_of_stdout(error: OSError) -> bool:
 
 
 def _silence_stdout() -> None:
-    """Let the interpreter's last flush of standard output go nowhere."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

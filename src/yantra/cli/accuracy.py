@@ -37,10 +37,9 @@ from yantra.cli.command import WithExamples, json_option
 def command(last: bool, every: int, data: str | None, as_json: bool) -> int:
     """Predict 902 measured training steps and say how far off we are; takes minutes.
 
-    By data set: the mean error with measured kernels alone, with factors fitted to other models
-    of the same framework, and with factors of other frameworks; how many lie within the 90 %
-    interval; whether plans are ranked in the right order; and how far off peak memory is. Then what
-    the default gives, stack unknown made without the framework of each step.
+    By data set: errors with measured kernels alone, with factors of other models, and of other
+    frameworks; the share within the 90 % interval; the ranking of plans; peak memory. Then the
+    default, stack unknown, without each step's framework.
     """
     from yantra.accuracy import default
     from yantra.accuracy.memory import peaks

@@ -35,7 +35,6 @@ EXAMPLES = (
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the command; `arguments` are those after its name."""
     flags = parse(arguments)
     if flags.help:
         sys.stdout.write(help_text())
@@ -65,7 +64,6 @@ def _main(flags: Flags) -> int:
 
 
 def help_text() -> str:
-    """Return the text of `--help`."""
     from textwrap import indent
 
     examples = indent("\n".join(EXAMPLES), "  ")
@@ -73,7 +71,7 @@ def help_text() -> str:
 
 
 def scenario_of(flags: Flags) -> tuple[Scenario, list[str]]:
-    """Return the scenario a command line asks for, and the warnings."""
+    """Return a command line's scenario, and warnings."""
     scenario, warnings = from_flags(flags)
     if flags.logging_configuration != "empty":
         warnings.append(
@@ -103,7 +101,7 @@ def _run(scenario: Scenario, flags: Flags, warnings: list[str]) -> int:
     model = compile(scenario)
     if not flags.json:
         warn(model.warnings)
-    # The log tells which rank finishes first within a tick, which a folded run does not know.
+    # The log tells which rank finishes first in a tick, which folding does not know.
     result = _simulate(model, "require" if flags.fold == "require" else "off", flags)
     if not flags.json:
         warn(result.run_warnings)
@@ -132,7 +130,6 @@ def _run(scenario: Scenario, flags: Flags, warnings: list[str]) -> int:
 
 
 def _simulate(model: Model, fold: Fold, flags: Flags) -> Result:
-    """Run, and record what a report or a timeline shows beyond the tables."""
     if not (flags.report or flags.trace):
         from yantra.run.simulate import run
 
@@ -143,7 +140,6 @@ def _simulate(model: Model, fold: Fold, flags: Flags) -> Result:
 
 
 def _write_files(result: Result, flags: Flags) -> None:
-    """Write what Yantra's own options ask for."""
     if flags.csv:
         result.to_csv(flags.csv, flags.table)
     if flags.report:

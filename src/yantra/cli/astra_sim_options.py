@@ -1,6 +1,6 @@
-"""What click knows of `yantra astra-sim`: its options, to complete and to document them.
+"""click's options of `yantra astra-sim`, for completion and docs;
 
-The command reads its line itself, as ASTRA-sim does, and starts without click.
+the command reads its line itself, without click.
 """
 
 from __future__ import annotations
@@ -17,16 +17,13 @@ from yantra.cli.complete import quirks
 
 class _AstraSim(WithExamples):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Leave the line as it is."""
         ctx.args = list(args)
         return ctx.args
 
     def invoke(self, ctx: click.Context) -> int:
-        """Run the command."""
         return astra_sim.main(ctx.args)
 
     def get_help(self, ctx: click.Context) -> str:
-        """Return the command's own help."""
         return astra_sim.help_text().rstrip("\n")
 
 

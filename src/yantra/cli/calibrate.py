@@ -1,4 +1,4 @@
-"""`yantra calibrate`: files of your own machines and frameworks from what you measured."""
+"""`yantra calibrate`: files of your machines and frameworks from measurements."""
 
 from __future__ import annotations
 
@@ -86,12 +86,10 @@ def command(
 ) -> int:
     """Make a stack of measured steps, a profile of kernels, or a file of measured collectives.
 
-    Without an option or with --stack, FILE has steps: the named stacks are ranked on them, and the
-    nearest one is moved to them, as far as they agree. With --device, the kernels of FILE correct
-    the tables of measured kernels. With --cluster, FILE has the times of nccl-tests or rccl-tests:
-    for a named cluster the new file is a copy of it with these times, else a file of collectives
-    alone. With --model and --cluster, FILE has requests that an engine served, with their times:
-    the new file is an engine with that host and those kernels, for yantra serve --engine.
+    Without an option or with --stack, FILE has steps: named stacks are ranked, and the nearest is
+    moved to them. --device: its kernels correct the tables. --cluster: it has times of nccl-tests
+    or rccl-tests, for a copy of a named cluster or a file of collectives. --model and --cluster: it
+    has requests with times, for an engine (yantra serve --engine).
     """
     if model is not None:
         from yantra.cli import calibrate_requests
@@ -161,7 +159,6 @@ def _steps(file: str, named: str | None, output: str | None, as_json: bool) -> i
 
 
 def _start(named: str | None) -> tuple[Stack | None, str]:
-    """Return the stack that a user says to start from, None for the nearest, and the new name."""
     from os import path as paths
 
     from yantra.base.named_files import ENDING
@@ -181,7 +178,6 @@ def _why(found: Sequence[Rank]) -> str:
 
 
 def _move(one: Moved) -> dict[str, Any]:
-    """Return a move for JSON: what the factors are multiplied by."""
     names = ("products", "attention", "rest")
     times = {name: exp(move) for name, move in zip(names, one.moves, strict=True)}
     return times | {"scatter": one.scatter, "weight": one.weight, "interval": one.interval}
@@ -253,13 +249,11 @@ def _nccl(file: str, cluster: str, path: str, as_json: bool) -> int:
 
 
 def _form(one: Curve) -> dict[str, Any]:
-    """Return a fit for JSON."""
     fit = one.fit._asdict() | {"terms": [term._asdict() for term in one.fit.terms]}
     return {"collective": one.collective, "where": one.where, "runs": one.runs} | fit
 
 
 def _runs(runs: Sequence[tuple[int, str]]) -> str:
-    """Return in words which algorithm and protocol runs up to which size."""
     from yantra.base.units import format_size
 
     ends = [*(start for start, _ in runs[1:]), 0]

@@ -9,7 +9,6 @@ import sys
 def make(
     file: str, model: str, cluster: str, settings: tuple[str, ...], output: str, *, as_json: bool
 ) -> int:
-    """Fit what a log says of the engine that served it, and write that as a file of an engine."""
     from yantra.base.output import write_text
     from yantra.cli.serve import read_fields
     from yantra.serving.fit import fitted

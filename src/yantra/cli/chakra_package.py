@@ -1,7 +1,7 @@
-"""Whose Python package `chakra` is active: upstream's, or the drop-in of `distributions/chakra`.
+"""Whose package `chakra` is active: upstream's, or the drop-in of `distributions/chakra`.
 
-Both may be installed. Then the drop-in comes last on the path, and its modules refuse to be
-imported, so that a program never works with classes of both. Looking costs a few ms a module.
+With both installed the drop-in is last on the path and refuses to be imported, so classes never
+mix.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MESSAGES = ("chakra.schema.protobuf.et_def_pb2", "chakra.et_def.et_def_pb2")
 
 
 class Active(NamedTuple):
-    """The package that is imported, in words; `rival` is the other one if it is installed, too."""
+    """The imported package in words; `rival` is the other, if installed."""
 
     whose: Literal["drop-in", "upstream", "nobody"]
     found: str
@@ -31,10 +31,6 @@ class Active(NamedTuple):
 
 
 def stay_behind_upstream(module: str) -> None:
-    """Refuse to be the module of this name where upstream's package is installed.
-
-    Raises ImportError; a module that is run as a program ends with status 2.
-    """
     rival = upstream()
     if not rival:
         return
@@ -46,13 +42,12 @@ def stay_behind_upstream(module: str) -> None:
 
 
 def choice() -> str:
-    """Say how to have only one of the two."""
     name = next((name for name in UPSTREAM if _version(name)), UPSTREAM[0])
     return f"to choose, pip uninstall {name} or pip uninstall {DROP_IN}"
 
 
 def upstream() -> str:
-    """Name upstream's package if it is there, installed or on the path, else return nothing."""
+    """Name upstream's package if it is installed or on the path."""
     for name in UPSTREAM:
         if version := _version(name):
             return f"upstream's {name} {version}"
@@ -65,7 +60,6 @@ def upstream() -> str:
 
 
 def active() -> Active:
-    """Look at what `import chakra` would find; only empty packages are imported for that."""
     file = next(filter(None, map(_file, MESSAGES)), None)
     if file is None:
         return Active("nobody", "", "")
@@ -84,7 +78,6 @@ def _version(distribution: str) -> str:
 
 
 def _folders() -> list[Path]:
-    """Return the folders that make up the package; it has several where it has no `__init__`."""
     spec = find_spec("chakra")
     return [Path(folder) for folder in (spec and spec.submodule_search_locations) or ()]
 

@@ -1,7 +1,6 @@
-"""What every command of click has in common: `--memory-limit`, `--json`, `--set`, examples.
+"""What click's commands share: `--memory-limit`, `--json`, `--set`, examples.
 
-An example is a command line as it is typed, `\\` and a line break included. The tests run each.
-The help of `yantra` describes the options that most commands have; theirs only names them.
+Examples are typed lines, which the tests run; `yantra --help` describes common options.
 """
 
 from __future__ import annotations
@@ -26,11 +25,10 @@ COMMON = {
 
 
 class WithExamples(click.Command):
-    """A command whose help ends with the section "Examples", and that takes `--memory-limit`.
+    """A command with examples in its help, and `--memory-limit`.
 
-    `seldom`: names of its options that help leaves to `--set NAME=VALUE`. `limited`: it keeps to
-    nine tenths of the free memory where the option is not given. That is not for a command that
-    starts a GPU, whose driver reserves far more than it takes.
+    `seldom`: options that help leaves to `--set NAME=VALUE`. `limited`: nine tenths of free memory
+    by default; not with a GPU, whose driver reserves more.
     """
 
     def __init__(
@@ -53,9 +51,9 @@ class WithExamples(click.Command):
             self.params.append(self.seldom.option)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the arguments; code that an option names, or an argument, may run.
+        """Read the arguments; code that they name may run,
 
-        Not that of a list of files to read, which may come from a shell that lists a folder.
+        except in lists of files, which a shell may have made.
         """
         if self.seldom and not ctx.resilient_parsing:
             args = self.seldom.spelled_out(args, ctx)
@@ -68,7 +66,7 @@ class WithExamples(click.Command):
                 is_named = (
                     isinstance(parameter, click.Option)
                     or parameter.nargs == 1
-                    or parameter.type is click.STRING  # names of models, of fabrics
+                    or parameter.type is click.STRING  # names of models, fabrics
                 )
                 for text in value if isinstance(value, list | tuple) else (value,):
                     if is_named and isinstance(text, str):
@@ -76,24 +74,20 @@ class WithExamples(click.Command):
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write what this command alone has, then the names of what most commands have."""
         super().format_options(ctx, formatter)
         self.format_common(formatter)
 
     def format_common(self, formatter: click.HelpFormatter) -> None:
-        """Write the names of the options that `yantra --help` describes."""
         if common := common_options(self):
             formatter.write_paragraph()
             formatter.write_text(f"Also {', '.join(common)}: see yantra --help.")
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples, not wrapped, then the epilog."""
         write_examples(self.examples, formatter)
         super().format_epilog(ctx, formatter)
 
 
 def common_options(command: click.Command) -> list[str]:
-    """Return those of `COMMON` that a command has and its help does not describe."""
     hidden = {
         name
         for one in command.params
@@ -106,7 +100,6 @@ def common_options(command: click.Command) -> list[str]:
 
 
 def write_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> None:
-    """Write the section, if there are any."""
     if not examples:
         return
     with formatter.section("Examples"):
@@ -120,7 +113,6 @@ json_option = click.option("--json", "as_json", is_flag=True, hidden=True)
 
 
 def print_json(form: object) -> None:
-    """Print a value as JSON, indented by one space."""
     from json import dumps
 
     sys.stdout.write(dumps(form, ensure_ascii=False, indent=1) + "\n")

@@ -40,9 +40,8 @@ def command(
 ) -> int:
     """Show what changed from A to B: results in JSON, or files that yantra run takes.
 
-    By how much, in which kinds, phases and nodes of the critical path, and what differs in the
-    scenarios. The parts of the critical path add up to the change. With MORE files each is
-    compared with A, and all are side by side.
+    By how much, in which kinds, phases and nodes of the critical path, which add up, and what
+    differs in the scenarios. MORE files are compared with A, side by side.
     """
     from yantra.explain import compare, side_by_side
     from yantra.scenario import Case

@@ -1,7 +1,6 @@
-"""What click complains of, in the words of all other errors: what came, what was expected.
+"""click's complaints in the words of all other errors.
 
-Words that other tools use are known here, so that `--gpus` finds `--ranks`; click knows only what
-is spelled alike.
+Other tools' words are known: `--gpus` finds `--ranks`.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ _OPTION_WORDS: Mapping[str, tuple[str, ...]] = {
 
 
 def meant_command(word: str, known: Iterable[str]) -> str:
-    """Return `; did you mean 'run'?` for a word that is no command, or nothing."""
+    """Return `; did you mean 'run'?` for an unknown command, or ""."""
     named = tuple(known)
     other = _COMMAND_WORDS.get(word)
     if other and other.partition(" ")[0] in named:
@@ -59,7 +58,6 @@ def meant_command(word: str, known: Iterable[str]) -> str:
 
 
 def problem_of(error: click.UsageError) -> str:
-    """Return what is wrong with a command line."""
     if isinstance(error, click.NoSuchOption):
         known = () if error.ctx is None else _options(error.ctx)
         return f"no option is named '{error.option_name}'{_meant_option(error.option_name, known)}"
@@ -121,7 +119,6 @@ def _meant_option(name: str, known: Iterable[str]) -> str:
 
 
 def _options(context: click.Context) -> list[str]:
-    """Return the options of a command that its help shows, then those it hides."""
     params = context.command.get_params(context)
     options = [one for one in params if isinstance(one, click.Option)]
     options.sort(key=lambda option: option.hidden)

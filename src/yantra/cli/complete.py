@@ -1,8 +1,6 @@
-"""What a shell offers at `<TAB>`: click knows commands, options and files; names come from here.
+"""What a shell offers at `<TAB>` beyond click: names.
 
-A shell runs `yantra` with `_YANTRA_COMPLETE` in its environment and reads what it may offer. Each
-function below offers the names of one kind of thing; what has a file's form as well, as models and
-clusters have, offers files, too. Nothing is imported but what knows the names.
+The shell runs `yantra` with `_YANTRA_COMPLETE` set.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ Offer = Callable[[click.Context, click.Parameter, str], Any]
 
 
 class _Bash(BashComplete):
-    """Bash hands `--option=val` over as three words; click takes `--option val`."""
+    """Bash splits `--option=val` in three words."""
 
     def get_completion_args(self) -> tuple[list[str], str]:
         args, begun = super().get_completion_args()
@@ -31,7 +29,7 @@ class _Bash(BashComplete):
 
 
 def answer(variable: str) -> int:
-    """Print what a shell asks for; a line that nobody understands is offered nothing."""
+    """Print what a shell asks for; nothing for an unknown line."""
     from yantra.cli.group import yantra
 
     add_completion_class(_Bash)
@@ -44,15 +42,13 @@ def answer(variable: str) -> int:
 def _offer(names: Callable[[], Iterable[str]], *, files: bool = False) -> Offer:
     def offer(_context: click.Context, _parameter: click.Parameter, begun: str) -> Any:
         items = [CompletionItem(name) for name in names() if name.startswith(begun)]
-        # Bash forgets what stands before a file.
+        # Bash forgets what precedes a file.
         return [CompletionItem(begun, type="file"), *items] if files else items
 
     return offer
 
 
 def _offer_list(names: Callable[[], Iterable[str]]) -> Offer:
-    """Complete the last of several names with commas between them."""
-
     def offer(_context: click.Context, _parameter: click.Parameter, begun: str) -> Any:
         before, comma, last = begun.rpartition(",")
         return [
@@ -75,9 +71,10 @@ def _devices() -> Iterable[str]:
 
 
 def _clusters() -> Iterable[str]:
+    from yantra.collectives import sites
     from yantra.fabric import clusters
 
-    return clusters.names()
+    return (*clusters.names(), *sites.names())
 
 
 def _fabrics() -> Iterable[str]:

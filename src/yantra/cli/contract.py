@@ -52,7 +52,6 @@ def command(kind: str, plugin: str, as_json: bool) -> int:
 
 
 def _contract_of(kind: str) -> Contract:
-    """Return the contract of a kind; of a cluster, too, which is a file of numbers."""
     if kind == "cluster":
         from yantra.kinds.cluster_laws import CONTRACT
 
@@ -67,5 +66,4 @@ def _contract_of(kind: str) -> Contract:
 
 
 def names() -> tuple[str, ...]:
-    """Return every kind that has a contract."""
     return (*kinds.names(), "cluster", *OF_THE_CORE)

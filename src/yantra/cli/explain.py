@@ -44,8 +44,8 @@ def command(
 ) -> int:
     """Say what bounds the run of FILE, a result in JSON or a file that yantra run takes.
 
-    The critical path by kind and phase, and what the run would gain at most if a cause of time were
-    gone. A result is run again for that, once recorded and once without each cause.
+    The critical path by kind and phase, and what removing each cause would gain, by runs without
+    it.
     """
     if advice and no_runs:
         raise click.UsageError("--advice needs runs, which --no-runs forbids; give one of the two")

@@ -1,4 +1,4 @@
-"""What commands on a fabric take alike: the fabric, its options, collectives and sizes on it."""
+"""Options of commands on a fabric."""
 
 from __future__ import annotations
 
@@ -28,12 +28,10 @@ size_option = click.option("--size", default="1 GiB", show_default=True, help=SI
 
 
 def sizes_option(default: str) -> Callable[[Callable[..., Any]], Any]:
-    """Return the option `--sizes`, for `sizes_of`."""
     return click.option("--sizes", default=default, show_default=True, help=SIZE_IS)
 
 
 def split(text: str, where: str) -> list[str]:
-    """Return what commas separate; `where` is the option that a mistake is reported at."""
     parts = [part.strip() for part in text.split(",")]
     if not all(parts):
         raise click.UsageError(f"{where}: expected values separated by commas, got {text!r}")
@@ -41,12 +39,10 @@ def split(text: str, where: str) -> list[str]:
 
 
 def sizes_of(text: str) -> tuple[int, ...]:
-    """Return the whole bytes of each of `--sizes`."""
     return tuple(size_of(part, "--sizes") for part in split(text, "--sizes"))
 
 
 def size_of(text: str, option: str = "--size") -> int:
-    """Return whole bytes, at least one; `option` is what a mistake is reported at."""
     from yantra.base.units import parse
 
     size_bytes = int(parse(text, "size", "B", option))

@@ -1,4 +1,4 @@
-"""What every command that takes a file to run has in common: `--set`, `--cluster`, `--stack`."""
+"""Options of commands that take a file: `--set`, `--cluster`, `--stack`."""
 
 from __future__ import annotations
 
@@ -50,8 +50,6 @@ _NOW = {
 
 
 def answered(*names: str) -> Callable[[F], F]:
-    """Return a decorator: a command says what stands in place of options that it had."""
-
     def refuse(_context: click.Context, option: click.Parameter, value: str | None) -> None:
         if value is not None:
             raise click.UsageError(f"{option.opts[0]} is now {_NOW[option.opts[0]]}")
@@ -67,14 +65,12 @@ def answered(*names: str) -> Callable[[F], F]:
 def case_of(
     file: str, cluster: str | None, settings: tuple[str, ...], stack: str | None = None
 ) -> Case:
-    """Return a file with its cluster and its settings. Raises ConfigError."""
     from yantra.scenario import Case
 
     return Case(file, cluster, read_settings(settings, stack))
 
 
 def read_settings(texts: tuple[str, ...], stack: str | None = None) -> dict[str, Any]:
-    """Return the plain trees that `--set` and `--stack` give, by path; cheap without any."""
     chosen = {} if stack is None else {"stack": stack}
     if not texts:
         return chosen

@@ -1,4 +1,4 @@
-"""The commands that go through click, each imported only when it is called."""
+"""click's commands, imported when called."""
 
 from __future__ import annotations
 
@@ -35,9 +35,11 @@ COMMANDS = {
     "accuracy": "Say how far predictions are from published measurements.",
     "calibrate": "Make a stack or the profile of a machine from what you measured.",
     "microbench": "Measure kernels on this machine's GPU, for calibrate.",
+    "trace": "Ask a recorded job where its time went, and what would change it.",
     "chakra": "Link, convert and look at execution traces.",
     "astra-sim": "Run ASTRA-sim's inputs and print ASTRA-sim's lines.",
     "serve": "Serve requests on engines: what users wait for, why, and what it costs.",
+    "rl": "Say how long a step of post-training by reinforcement takes.",
     "service": "Serve the API of ASTRA-sim Service over gRPC.",
     "new": "Write a starting point for a plug-in: a topology, an algorithm, a model.",
     "contract": "Check a plug-in against the laws of its kind.",
@@ -56,34 +58,31 @@ EXAMPLES = (
 
 
 class Commands(WithExamples, click.Group):
-    """A command group that knows names and one-line helps without importing a command.
+    """A group with names and helps, without importing commands.
 
-    `package` holds one module per command of `known`, each with its `command`. `was` has older
-    names of commands, which still work, and `moved` what answers the question of one that is gone.
+    `package` has a module per command of `known`. `was` are older names, `moved` answers removed
+    ones; `seldom_called` are named without their help.
     """
 
     known: ClassVar[Mapping[str, str]] = COMMANDS
     was: ClassVar[Mapping[str, str]] = {}
     moved: ClassVar[Mapping[str, str]] = {}
+    seldom_called: ClassVar[frozenset[str]] = frozenset()
     package = "yantra.cli"
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in the order of the help."""
         return list(self.known)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command."""
         if cmd_name not in self.known:
             return None
         return self.imported(cmd_name)
 
     def imported(self, name: str) -> click.Command:
-        """Import the command `name`, one of `known`."""
         command: click.Command = import_module(f"{self.package}.{name}").command
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Find the command of the arguments, or say which one was probably meant."""
         if args and args[0] in self.was:
             args = [self.was[args[0]], *args[1:]]
         if args and args[0] in self.moved:
@@ -95,13 +94,16 @@ class Commands(WithExamples, click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(self.known.items()))
+            shown = [item for item in self.known.items() if item[0] not in self.seldom_called]
+            formatter.write_dl(shown)
+        if self.seldom_called:
+            formatter.write_paragraph()
+            formatter.write_text(f"Also {', '.join(sorted(self.seldom_called))}.")
 
 
 class _Yantra(Commands):
-    """All commands. `astra-sim` reads its options itself; click only knows of them."""
+    """All commands. `astra-sim` reads its own options."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_commands(ctx, formatter)
@@ -123,9 +125,9 @@ def yantra() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command line through click; its complaints become errors like all others.
+    """Run a line through click; complaints become our errors.
 
-    Not through `Group.main`, which answers a closed pipe itself.
+    Not `Group.main`, which handles closed pipes itself.
     """
     try:
         with (
@@ -149,7 +151,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _command_of(error: click.UsageError, arguments: Sequence[str]) -> str:
-    """Return the command whose help is meant; click's parser forgets it at an option's value."""
+    """Return the command whose help is meant, which click's parser forgets."""
     if error.ctx:
         return error.ctx.command_path
     return f"yantra {arguments[0]}" if arguments and arguments[0] in COMMANDS else "yantra"

@@ -1,8 +1,4 @@
-"""Looks at an installation: what is there, whether it works, and what to do where it does not.
-
-The core is tried by a simulation whose end is known to the tick. What is optional is only looked
-for, as importing it takes seconds; what is always needed is imported.
-"""
+"""Checks an installation: what works, and what to do."""
 
 from __future__ import annotations
 
@@ -44,7 +40,7 @@ _LEAST_MEMORY_BYTES = 1 << 30
 
 
 class Check(NamedTuple):
-    """One thing that was looked at: `absent` is fine without, `bad` needs what `advice` says."""
+    """A check: `absent` is fine, `bad` needs `advice`."""
 
     name: str
     state: State
@@ -53,7 +49,6 @@ class Check(NamedTuple):
 
 
 def examine() -> list[Check]:
-    """Look at everything; nothing is raised, and nothing is left behind."""
     return [
         _python(),
         _yantra(),
@@ -71,12 +66,10 @@ def examine() -> list[Check]:
 
 
 def is_fine(checks: list[Check]) -> bool:
-    """Return whether nothing is bad."""
     return all(check.state != "bad" for check in checks)
 
 
 def lines(checks: list[Check]) -> Iterator[str]:
-    """Yield the checks for people, then what to do."""
     width = max(len(check.name) for check in checks)
     for check in checks:
         yield f"{check.state:6}  {check.name:{width}}  {check.found}"
@@ -87,7 +80,6 @@ def lines(checks: list[Check]) -> Iterator[str]:
 
 
 def _guarded(name: str, check: Callable[[], Check]) -> Check:
-    """Turn whatever a broken installation raises into a check that is bad."""
     try:
         return check()
     except Exception as error:
@@ -123,7 +115,6 @@ def _numbers(version: str) -> list[int]:
 
 
 def _core() -> Check:
-    """Run the all-reduce of ASTRA-sim's tutorial."""
     from yantra.demo import all_reduce
     from yantra.run.simulate import simulate
 
@@ -154,7 +145,6 @@ def _program(name: str) -> Check:
 
 
 def _chakra() -> Check:
-    """Tell whose package `chakra` is active; imports that would be refused are wrong."""
     from yantra.cli import chakra_package
 
     found = chakra_package.active()
@@ -171,7 +161,6 @@ def _chakra() -> Check:
 
 
 def _chakra_commands() -> Check:
-    """Tell whose commands `chakra_converter` and others are: the last installed wins."""
     from shutil import which
 
     found = which("chakra_converter")
@@ -183,7 +172,6 @@ def _chakra_commands() -> Check:
 
 
 def _temporary() -> Check:
-    """Write a file where temporary files go; Yantra keeps no cache."""
     from shutil import disk_usage
     from tempfile import NamedTemporaryFile, gettempdir
 
@@ -217,7 +205,6 @@ def _cores() -> Check:
 
 
 def _memory() -> Check:
-    """Tell the memory that is free; where the system does not say, that is no fault."""
     values: dict[str, Any] = {}
     try:
         with open("/proc/meminfo", encoding="ascii") as file:

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM in commands that keep what they have: none may come in the midst of a row."""
+"""Ctrl-C and SIGTERM in commands that keep rows: never within one."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _ENDS = (signal.SIGINT, signal.SIGTERM)
 
 @contextmanager
 def held() -> Iterator[None]:
-    """Let an interruption that comes in the block take effect at its end.
+    """Delay interruptions to the block's end.
 
-    Only the main thread can be interrupted, so in others there is nothing to hold.
+    Only the main thread gets them.
     """
     came: list[tuple[int, FrameType | None]] = []
     before: dict[int, Any] = {}

@@ -1,4 +1,4 @@
-"""The flags of commands that read a text workload: how its loop is read, how often it runs."""
+"""Flags of text workloads: how the loop is read, how often it runs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,6 @@ passes_option = click.option(
 
 
 def loop_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the flags of ASTRA-sim 1.0's loops to a command, in this order."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command

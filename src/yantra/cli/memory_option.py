@@ -8,8 +8,6 @@ import click
 
 
 def memory_option(*, by_default: bool) -> click.Option:
-    """Return the option; `by_default`: nine tenths of the free memory where nobody gives it."""
-
     def limit(context: click.Context, _parameter: click.Parameter, text: str | None) -> None:
         if not context.resilient_parsing and (by_default or text is not None):
             from yantra.base.memory import limited, read_limit

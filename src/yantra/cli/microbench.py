@@ -19,8 +19,8 @@ _ELSEWHERE = "or write the script with --write-script FILE and run it on a machi
     limited=False,
     examples=[
         "yantra microbench -o node.csv",
-        "yantra microbench --write-script microbench.py",
         "yantra microbench --write-script microbench.py --json",
+        "yantra microbench --device cpu -o cpu.csv --seconds 10",
         "yantra calibrate node.csv --device my-gpu -o my-gpu.yaml",
     ],
 )
@@ -38,8 +38,17 @@ _ELSEWHERE = "or write the script with --write-script FILE and run it on a machi
     show_default=True,
     help="Stop measuring after this many seconds.",
 )
+@click.option(
+    "--device",
+    type=click.Choice(("cuda", "cpu")),
+    default="cuda",
+    show_default=True,
+    help="cpu measures a few small kernels of this CPU, to try the way.",
+)
 @json_option
-def command(output: str | None, script: str | None, seconds: float, as_json: bool) -> int:
+def command(
+    output: str | None, script: str | None, seconds: float, device: str, as_json: bool
+) -> int:
     """Measure kernels on this machine's GPU with PyTorch, in two minutes.
 
     Matrix products by shape and type, attention, experts, kernels bound by memory, an empty
@@ -62,7 +71,7 @@ def command(output: str | None, script: str | None, seconds: float, as_json: boo
     if isdir(output):
         raise ConfigError(output, "cannot be written: Is a directory")
     with whole_file(output) as path:  # what cannot be written is told before two minutes of work
-        lines = _measured(seconds)
+        lines = _measured(seconds, device)
         with open(path, "w", encoding="utf-8") as file:
             file.write("\n".join(lines) + "\n")
     kernels = sum(not line.startswith("#") for line in lines) - 1
@@ -72,18 +81,20 @@ def command(output: str | None, script: str | None, seconds: float, as_json: boo
     return _say({"file": output, "kernels": kernels}, said, as_json)
 
 
-def _measured(seconds: float) -> list[str]:
+def _measured(seconds: float, device: str) -> list[str]:
     """Return the lines of a file. Raises ConfigError without PyTorch or a GPU."""
-    from yantra.accuracy.microbench_script import Bench, cases, measured
+    from yantra.accuracy.microbench_script import Bench, cases, cases_of_cpu, measured
     from yantra.base.pytorch import torch_for
 
     try:
         torch = torch_for("yantra microbench")
     except ConfigError as error:
         raise ConfigError(error.where, f"{error.problem}, {_ELSEWHERE}") from None
+    if device == "cpu":
+        return list(measured(Bench(torch, device), cases_of_cpu(), seconds))
     if not torch.cuda.is_available():
         problem = f"PyTorch {torch.__version__} finds no GPU here; install a build for CUDA or ROCm"
-        raise ConfigError("yantra microbench", f"{problem}, {_ELSEWHERE}")
+        raise ConfigError("yantra microbench", f"{problem}, try --device cpu, {_ELSEWHERE}")
     return list(measured(Bench(torch), cases(), seconds))
 
 

@@ -36,7 +36,6 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 @click.option("-o", "--output", type=click.Path(), help="The file to write, in place of NAME.py.")
 @json_option
 def command(kind: str, name: str, output: str | None, as_json: bool) -> int:
-    """Write the file, and say what to type next."""
     chosen = get(kind, "KIND")
     path = output or f"{name.replace('-', '_')}.py"
     _check(chosen, name, path)
@@ -61,7 +60,6 @@ def command(kind: str, name: str, output: str | None, as_json: bool) -> int:
 
 
 def _trust(path: str) -> None:
-    """Trust what was written, as it is; a configuration that cannot be written is no mistake."""
     from yantra.base.trusted import Trusted
 
     try:
@@ -88,7 +86,6 @@ def _check(kind: Kind, name: str, path: str) -> None:
 
 
 def _text(kind: Kind, name: str, path: str) -> str:
-    """Return the text, with a line for the name where it is not the file's."""
     text = kind.text(name)
     if kind.is_program or paths.splitext(paths.basename(path))[0] == name:
         return text

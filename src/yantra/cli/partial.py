@@ -1,7 +1,6 @@
-"""What an interrupted run keeps: a partial result on standard output, and in `NAME.partial.ENDING`.
+"""What an interrupted run keeps: a partial result, and `NAME.partial.ENDING`.
 
-Files that only a whole run has are not written, and that is told. Another Ctrl-C while they are
-written takes effect behind the last of them.
+Files of whole runs are named as not written.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Files(NamedTuple):
-    """The files that were asked for; `others` have forms that only a whole run has."""
+    """The files asked for; `others` need whole runs."""
 
     output: str | None
     csv: str | None
@@ -29,13 +28,12 @@ class Files(NamedTuple):
 
 
 def keep(stop: KeyboardInterrupt, files: Files, as_json: bool) -> None:
-    """Print and write what a run had come to; nothing if it had not begun."""
     from yantra.cli.interruption import held
 
     if len(stop.args) < 2:
         return
     partial: Partial = stop.args[1]
-    stop.args = ()  # what it says is in the summary
+    stop.args = ()  # the summary says it
     with held():
         warn(list(_written(partial, files)))
         if as_json:
@@ -48,7 +46,6 @@ def keep(stop: KeyboardInterrupt, files: Files, as_json: bool) -> None:
 
 
 def _written(partial: Partial, files: Files) -> Iterator[str]:
-    """Write the files; yield a sentence for each."""
     from yantra.base.output import partial_name, write_text
     from yantra.export.partial import as_json
 

@@ -1,4 +1,4 @@
-"""`yantra plan`: the best ways to split a training job over a cluster, and why others lose."""
+"""`yantra plan`: the best splits of a training job over a cluster."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
-from yantra.base.whole_numbers import is_whole, whole
+from yantra.base.whole_numbers import is_whole
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.complete import clusters as cluster_names
 from yantra.cli.file_options import stack_option
@@ -31,8 +31,26 @@ _CHOICES = ("tp", "cp", "ep", "etp", "pp", "vpp", "zero", "micro-batch")
 _SWITCHES = ("sequence-parallel", "overlap", "embedding-as-layer", "loss-as-layer")
 _NAMES = ("gradient-dtype", "recompute", "cp-kind")
 _DTYPE = f"{MEANINGS['dtype'][0].upper()}{MEANINGS['dtype'][1:]}: {', '.join(CHOICES['dtype'])}."
-_ADAPTERS = ("lora_rank", "lora_targets")
-_FIELDS = tuple(name.replace("-", "_") for name in (*_CHOICES, *_NAMES, *_SWITCHES, *_ADAPTERS))
+_HELD: dict[str, Any] = {
+    "lora_rank": click.IntRange(min=1),
+    "lora_targets": str,
+    "overlap_experts": click.Choice(CHOICES["overlap_experts"]),
+    "exposed_experts": float,
+    "dispatch": click.Choice(CHOICES["dispatch"]),
+    "recompute_modules": str,
+    "cuda_graphs": str,
+    "unfused_kernels": str,
+    "overlap_products": bool,
+    "exposed_gradients": float,
+    "scaling": click.Choice(CHOICES["scaling"]),
+    "narrow_weights": bool,
+    "transposed_weights": bool,
+    "reuse_gradients": bool,
+    "master_dtype": click.Choice(CHOICES["master_dtype"]),
+    "exp_avg_dtype": click.Choice(CHOICES["exp_avg_dtype"]),
+    "exp_avg_sq_dtype": click.Choice(CHOICES["exp_avg_sq_dtype"]),
+}
+_FIELDS = tuple(name.replace("-", "_") for name in (*_CHOICES, *_NAMES, *_SWITCHES, *_HELD))
 
 
 def _flag(name: str) -> str:
@@ -40,9 +58,7 @@ def _flag(name: str) -> str:
 
 
 def _choices(command: Any) -> Any:
-    """Add a flag, which `--allow` stands for, for each field of plans that has a closed form."""
-    for name in reversed(_ADAPTERS):
-        kind: Any = click.IntRange(min=1) if name == "lora_rank" else str
+    for name, kind in reversed(_HELD.items()):
         command = click.option(_flag(name), name, type=kind, hidden=True)(command)
     for name in reversed((*_CHOICES, *_NAMES, *_SWITCHES)):
         command = click.option(f"--{name}", hidden=True)(command)
@@ -52,7 +68,6 @@ def _choices(command: Any) -> Any:
 def _allowed(
     context: click.Context, _option: click.Parameter, texts: tuple[str, ...]
 ) -> dict[str, str]:
-    """Return the fields that `--allow` names; the flag of a field, if it has one, says the same."""
     found: dict[str, str] = {}
     for text in texts:
         name, _, values = text.partition("=")
@@ -141,14 +156,16 @@ def command(
 ) -> int:
     """Judge every legal plan of a training job by closed forms, and simulate the best.
 
-    Each plan is a split over tensors, context, experts, pipeline and replicas, with ZeRO, a
-    micro-batch and recomputation. Differences to the best plan are given by cause and add up.
+    Plans split tensors, context, experts, pipeline and replicas, with ZeRO, micro-batch and
+    recomputation. Differences by cause add up.
     """
     from yantra.base.text import count
     from yantra.explore.answers.runner import Shared
     from yantra.explore.answers.sensitivity import sensitivities
     from yantra.explore.closed_form.on_stack import check_stack
+    from yantra.fabric.stacks.find import of_kind
     from yantra.workloads.models.catalogue import find
+    from yantra.workloads.models.experts import experts_of
 
     if output is not None and not output.endswith((".html", ".json")):
         raise ConfigError("--output", expected_got("a name that ends in .html or .json", output))
@@ -156,6 +173,7 @@ def command(
     check_stack(stack, "--stack")
     machines = [_priced(name, price) for name in names]
     described = find(model)
+    stack = of_kind(stack, experts_of(described) is not None)
     limits = _limits(ranks, budget, power)
     others = _others(_moved(allow, chosen))
     if others and not refine:
@@ -164,7 +182,7 @@ def command(
     given = {"dtype": dtype, "ranks": 1 if ranks is None else ranks, "sequence": seq}
     space = _space(_fields(chosen, allow) | given | {"global_batch": global_batch}, machines)
     more = {"top": top, "refined": refine, "others": others}
-    shared = Shared(described, seq, space.adapters)
+    shared = Shared(described, seq, space.held)
     spaces, answers = _searched(described, machines, space, limits, shared, stack, more)
     rates = [
         sensitivities(described, one, of, stack=stack)
@@ -178,15 +196,14 @@ def command(
 
 
 def _fields(chosen: dict[str, Any], allow: Collection[str]) -> dict[str, Any]:
-    """Return the fields of a space that were given. Raises ConfigError at what gave one."""
-    adapters = {name: value for name in _ADAPTERS if (value := chosen.pop(name)) is not None}
-    if "lora_targets" in adapters and "lora_rank" not in adapters:
+    held = {name: value for name in _HELD if (value := chosen.pop(name)) is not None}
+    if "lora_targets" in held and "lora_rank" not in held:
         raise ConfigError("--lora-targets", "adapts nothing without --lora-rank; give one")
     return {
         name: _values(name, text, f"--allow {name}" if name in allow else _flag(name))
         for name, text in chosen.items()
         if text is not None
-    } | adapters
+    } | held
 
 
 def _searched(
@@ -198,7 +215,6 @@ def _searched(
     stack: str,
     more: dict[str, Any],
 ) -> tuple[list[PlanSpace], list[Answer]]:
-    """Search on each cluster, with the ranks that the limits allow if there are any."""
     from yantra.cli.progress import progress
     from yantra.explore.answers.best import best_plans
     from yantra.explore.answers.sizes import sized
@@ -225,7 +241,6 @@ def _tell(
     *,
     as_json: bool,
 ) -> None:
-    """Write and print the answers, and what faster parts would gain where that was asked."""
     from json import dumps
 
     from yantra.base.output import write_text
@@ -253,7 +268,6 @@ def _of(dtype: str) -> str:
 
 
 def _space(given: dict[str, Any], machines: Sequence[Cluster]) -> PlanSpace:
-    """Return the space of plans. Raises ConfigError at the flag that is wrong."""
     from yantra.explore.closed_form.on_stack import check_rates
     from yantra.explore.closed_form.space import PlanSpace
 
@@ -267,8 +281,6 @@ def _space(given: dict[str, Any], machines: Sequence[Cluster]) -> PlanSpace:
 
 
 def _note(report: Tell | None, done: int, clusters: int) -> Callable[[str], None]:
-    """Return what is told where a search is: how many clusters are done, and what is at work."""
-
     def tell(note: str) -> None:
         if report is not None:
             report(done, clusters, note)
@@ -277,7 +289,6 @@ def _note(report: Tell | None, done: int, clusters: int) -> Callable[[str], None
 
 
 def _limits(ranks: int | None, budget: str | None, power: str | None) -> dict[str, float]:
-    """Return what bounds the number of devices, empty where it is given. Raises ConfigError."""
     from yantra.base import units
 
     if (ranks is None) == (budget is None and power is None):
@@ -291,22 +302,20 @@ def _limits(ranks: int | None, budget: str | None, power: str | None) -> dict[st
 
 
 def _moved(allow: dict[str, str], chosen: dict[str, Any]) -> dict[str, str]:
-    """Move what `--allow` says of fields that have a flag into `chosen`; return the rest."""
     for name in chosen.keys() & allow.keys():
         if chosen[name] is not None:
             problem = f"{name} is given by {_flag(name)}, too; give one of the two"
             raise ConfigError("--allow", problem)
         chosen[name] = allow[name]
-    if (rank := chosen["lora_rank"]) is not None:
-        size = whole(str(rank))
-        if not size:
-            raise ConfigError("--allow", f"lora_rank: {expected_got('a whole number', rank)}")
-        chosen["lora_rank"] = size
+    for name in _HELD.keys() & allow.keys():
+        try:
+            chosen[name] = click.types.convert_type(_HELD[name]).convert(allow[name], None, None)
+        except click.BadParameter as error:
+            raise ConfigError("--allow", f"{name}: {error.message}") from None
     return {name: text for name, text in allow.items() if name not in chosen}
 
 
 def _others(allow: dict[str, str]) -> dict[str, tuple[Any, ...]]:
-    """Return the values of the fields that plans are refined by. Raises ConfigError."""
     from yantra.explore.answers.refine import REFINED, read_choice
 
     for name in allow.keys() - REFINED:

@@ -52,8 +52,8 @@ def command(
 ) -> None:
     """Draw how busy links are, the bandwidth of collectives by size, or when ranks do what.
 
-    FILE is what yantra run takes. A result in JSON is drawn as it is; with --set it is run again.
-    Needs matplotlib: pip install 'yantra[plots]'.
+    FILE is what yantra run takes. A result is drawn as it is, with --set run again. Needs
+    matplotlib: pip install 'yantra[plots]'.
     """
     from yantra.result.forms import exporter
 
@@ -67,7 +67,6 @@ def command(
 
 
 def _result(case: Case) -> Any:
-    """Return the result of a case, or the one that its file holds."""
     from yantra.run.simulate import simulate
     from yantra.scenario.recognise import recognise
     from yantra.scenario.text import of_known, placing

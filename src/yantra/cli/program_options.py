@@ -1,4 +1,4 @@
-"""The options of commands on networks that say which program the network `external` is."""
+"""Options that name the program of the network `external`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 
 def program_options(command: Any) -> Any:
-    """Add --command and --external, which arrive as `program` and `external`."""
     command = click.option(
         "--external",
         multiple=True,
@@ -28,14 +27,12 @@ def program_options(command: Any) -> Any:
 
 
 def refuse(option: str, network: str, level: Level, what: str = "") -> NoReturn:
-    """Raise ConfigError for an option that goes with another network."""
     from yantra.base.errors import ConfigError
 
     raise ConfigError(option, f"{what}goes with the network {network}; this is {level.name}")
 
 
 def program_of(level: Level, program: str | None, options: tuple[str, ...]) -> Options | None:
-    """Return the program of the network external; ConfigError for one where none is asked."""
     import shlex
 
     from yantra.base.errors import ConfigError, expected_got

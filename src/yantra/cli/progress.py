@@ -1,8 +1,6 @@
-"""How far long work is: a bar with the time left, on a terminal only.
+"""Progress of long work: a bar with the time left, on a terminal.
 
-It appears once the work has taken half a second, so that short work leaves the screen alone and
-never imports what draws, and it goes when the work ends or is interrupted. In a pipe, a file or on
-a terminal that cannot move its cursor (`TERM=dumb`) there is none.
+Not in pipes, files, or with `TERM=dumb`.
 """
 
 from __future__ import annotations
@@ -19,24 +17,20 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
 APPEARS_AFTER_S = 0.5
-_SPEED_OF_LAST_S = 600  # work may slow down and speed up: the estimate is that of all of it
+_SPEED_OF_LAST_S = 600  # of all work, as its speed varies
 
 
 class Tell(Protocol):
-    """Called now and then with how much is done, and of how much; None if nobody knows.
-
-    A note stands behind what is done.
-    """
+    """Called with what is done, of how much (None: unknown), and a note."""
 
     def __call__(self, done: float, total: int | None, note: str = "", /) -> None: ...
 
 
 @contextmanager
 def progress(what: str, counted: bool = False) -> Iterator[Tell | None]:
-    """Yield what to call with the progress of `what`, or None where nothing shows it.
+    """Yield what to call with progress, or None if nothing shows it.
 
-    `counted` shows `3/8` and not a percentage. Lines that are printed to a terminal while the bar
-    stands appear above it.
+    `counted` shows `3/8`; other output appears above.
     """
     if not can_redraw(sys.stderr):
         yield None
@@ -53,7 +47,7 @@ def progress(what: str, counted: bool = False) -> Iterator[Tell | None]:
 
 
 class _Bar:
-    """A bar that may not be there yet; told by the thread that works, shown by a timer's."""
+    """A bar, told by the worker, shown by a timer."""
 
     def __init__(self, what: str, counted: bool) -> None:
         self._what = what
@@ -65,14 +59,12 @@ class _Bar:
         self._is_over = False
 
     def tell(self, done: float, total: int | None, note: str = "", /) -> None:
-        """Note how much is done."""
         self._at = (done, total, note)
         if self._drawn is not None:
             text = self._described(note)
             self._drawn.update(self._task, completed=done, total=total, description=text)
 
     def show(self) -> None:
-        """Draw the bar, unless the work is over."""
         with self._lock:
             if not self._is_over:
                 done, total, note = self._at
@@ -85,7 +77,6 @@ class _Bar:
         return f"{self._what} ({note})" if note else self._what
 
     def end(self) -> None:
-        """Take the bar away."""
         with self._lock:
             self._is_over = True
             if self._drawn is not None:

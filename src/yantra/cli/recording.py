@@ -1,8 +1,6 @@
-"""Whether `yantra run` records: as asked, or where what it writes shows the critical path.
+"""Whether `yantra run` records: as asked, or if its output shows the critical path.
 
-A recorded run keeps the cause of every event, at most 48 bytes of each. What a run needs is known
-when it has run, so where nobody asked, the recording may grow to a bound; beyond it the run is done
-again without, and that is told.
+An event takes up to 48 bytes; beyond a bound, unless asked for, the run is repeated without.
 """
 
 from __future__ import annotations
@@ -38,11 +36,6 @@ def run(
     progress: Progress | None,
     fold: Fold | None,
 ) -> Result:
-    """Run a model, recorded as `wanted`; if that is not said, as what is written `needs` it.
-
-    `needs` is what `yantra.run.simulate.run` takes: no, as far as memory goes, or up to so many
-    bytes. Where that is too little, the run is done without and that is told on stderr.
-    """
     from yantra.base.errors import UnsupportedError
     from yantra.base.units import format_size
     from yantra.run.simulate import run as simulated

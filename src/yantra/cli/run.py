@@ -18,7 +18,10 @@ from yantra.cli.file_options import (
     set_option,
     stack_option,
 )
+from yantra.cli.opened import one_file
 from yantra.cli.plugin_option import option as plugin_option
+from yantra.cli.recorded_on import differences
+from yantra.cli.show import show
 from yantra.export.json import json_pieces
 from yantra.result.table_names import ALL_TABLES, RECORDED_TABLES
 
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from yantra.compile import Model
     from yantra.result import Result
     from yantra.scenario import Scenario
+    from yantra.scenario.settings import Settings
     from yantra.scenario.types import Fold
 
 _KINDS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
@@ -36,7 +40,6 @@ _AND_OF_PACKETS = ("packet_ports", "packet_slowdowns")
 
 
 def _form_and_file(text: str) -> tuple[str, str]:
-    """Return the two parts of FORM=FILE; a form that is not known is told before the run."""
     from yantra.result.forms import exporter
 
     form, _, path = text.partition("=")
@@ -66,6 +69,10 @@ def _form_and_file(text: str) -> tuple[str, str]:
         "yantra run step.yw --cluster hgx-h100",
         "yantra run 'step.{rank}.et' --cluster hgx-h100 \\\n"
         "    --set cluster.device.compute=recorded",
+        "yantra run 'rank{rank}.json.gz' --cluster mi300x --from h100-sxm",
+        "yantra run host.0.json device.0.json --cluster mi300x --step 1",
+        "yantra run rank0.json.gz --cluster mi300x --host-time x0.8",
+        "yantra run report.sqlite --cluster hgx-h100",
         "yantra run step.yaml --set 'cluster.topology[0].bandwidth=x2'",
         "yantra run step.yaml --report report.html",
         "yantra run step.yaml --trace run.pftrace",
@@ -74,10 +81,12 @@ def _form_and_file(text: str) -> tuple[str, str]:
         "yantra run tenants.yaml",
     ],
     epilog="FILE is a scenario, a result (which runs again), or what runs on a --cluster: a "
-    "workload (.yw), traces ('step.{rank}.et') or a training job; or a list of jobs on one "
-    "cluster. Its content decides which. Many scenarios, on all cores: yantra sweep.",
+    "workload (.yw), traces ('step.{rank}.et'), a training job or a recording (of PyTorch, with "
+    "its host traces, JAX, Nsight Systems, rocprofv3, MPI, GOAL), also of one rank a file; or a "
+    "list of jobs on one cluster. Its content decides which. Many scenarios, on all cores: yantra "
+    "sweep.",
 )
-@click.argument("file", type=click.Path(), required=False)
+@click.argument("files", type=click.Path(), nargs=-1, metavar="[FILE]...")
 @click.option("--workload", type=click.Path(), help="A workload file (.yw), in place of FILE.")
 @cluster_option
 @set_option
@@ -98,6 +107,19 @@ def _form_and_file(text: str) -> tuple[str, str]:
 @click.option("--chunks", type=int, hidden=True)
 @stack_option
 @answered("--speeds", "--profile", "--collectives", "--dtype")
+@click.option(
+    "--from",
+    "source",
+    metavar="GPU",
+    help="GPU that a recorded job ran on; its kernels are carried to the cluster's.",
+)
+@click.option("--step", type=click.IntRange(0), help="Of a recording: this step alone.")
+@click.option(
+    "--host-time",
+    metavar="FACTOR",
+    help="Of a recording: host work takes this many times as long, such as x0.8; by default as "
+    "recorded.",
+)
 @click.option("--ignore-memory", is_flag=True, help="Also run what does not fit into memory.")
 @click.option(
     "--fold",
@@ -141,7 +163,7 @@ def _form_and_file(text: str) -> tuple[str, str]:
 def command(
     context: click.Context,
     /,
-    file: str | None,
+    files: tuple[str, ...],
     workload: str | None,
     fold: Fold | None,
     record: bool | None,
@@ -160,8 +182,8 @@ def command(
     **options: Any,
 ) -> int:
     """Run FILE and show where the time of its ranks goes."""
-    from yantra.cli.show import show
-
+    file = one_file(files, options.pop("step"), options.pop("host_time"), options["cluster"])
+    warn(differences(files, options["source"], "--from", "its kernels are taken for those of"))
     if file is not None and workload is None and _is_list_of_jobs(file):
         return _run_jobs(context, file, options, as_json=as_json, output=output, html=html)
     timeline_options.check(trace, trace_ranks, trace_messages)
@@ -187,7 +209,7 @@ def command(
     if not as_json:
         warn(result.run_warnings)
     if html:
-        result.to_report(html)  # first: it weighs causes, and what follows says the same
+        result.to_report(html)  # first: it weighs causes, which the rest repeats
     _write(result, output, csv, parquet, table, exports)
     if trace:
         timeline_options.write(result, trace, trace_ranks, trace_messages)
@@ -201,7 +223,6 @@ def command(
 
 
 def _recorded(model: Model, table: str, record: bool | None) -> bool | None:
-    """Return whether to record a run whose `table` is written: as asked, or where it must."""
     _warn_of_no_links(model, table)
     return True if table in RECORDED_TABLES and record is None else record
 
@@ -214,7 +235,6 @@ def _simulated(
     fold: Fold | None,
     hot_links: int | None,
 ) -> Result:
-    """Run a model, recorded as far as what is shown needs it; `keep` what an interruption left."""
     from yantra.cli.progress import progress
 
     if hot_links is not None:
@@ -240,7 +260,6 @@ def _write(
     table: str,
     exports: list[tuple[str, str]],
 ) -> None:
-    """Write the files that are asked for; `table` is that of `csv` and `parquet`."""
     from yantra.export import local_memory_trace
 
     if output:
@@ -271,6 +290,8 @@ def _run_jobs(context: click.Context, file: str, options: dict[str, Any], **give
     from yantra.cli import together
 
     settings = read_settings(options["settings"], options["stack"])
+    if options.pop("source") is not None:
+        raise click.UsageError("--from goes with a recorded job, not with a list of jobs")
     ignored = options["ignore_memory"]
     return together.command(context, file, settings, ignore_memory=ignored, **given)
 
@@ -278,7 +299,6 @@ def _run_jobs(context: click.Context, file: str, options: dict[str, Any], **give
 def _model(
     context: click.Context, file: str | None, workload: str | None, options: dict[str, Any]
 ) -> Model:
-    """Compile what is asked for. A plan that cannot fit, a warning from Python, is refused here."""
     from yantra.compile import compile
     from yantra.scenario.text import placed
 
@@ -296,7 +316,6 @@ def _model(
 
 
 def _check_links(model: Model, record: bool | None, fold: Fold | None) -> None:
-    """Refuse --hot-links where no links are kept, or not the messages of all ranks."""
     if record is False:
         raise click.UsageError("--hot-links needs a recorded run; leave out --no-record")
     if fold == "require":
@@ -319,7 +338,6 @@ def _warn_of_no_links(model: Model, table: str) -> None:
 
 
 def _warn_of_changes(file: str | None) -> None:
-    """Of a result that runs again, tell of files that are no longer those it was made from."""
     from yantra.scenario.origin import changed_inputs
 
     if file is not None:
@@ -327,7 +345,6 @@ def _warn_of_changes(file: str | None) -> None:
 
 
 def _explain(model: Model, result: Result, fold: Fold | None) -> None:
-    """Tell on stderr, so that stdout stays what it is without."""
     from yantra.run import fold as folding
 
     is_off = (fold or model.scenario.fold) == "off"
@@ -338,12 +355,13 @@ def _explain(model: Model, result: Result, fold: Fold | None) -> None:
 def _scenario(
     context: click.Context, file: str | None, workload: str | None, options: dict[str, Any]
 ) -> Scenario:
-    """Return the scenario of the file, or of a workload and the options that go with it."""
     from yantra.scenario.recognise import Known, recognise, workload_of
     from yantra.scenario.text import of_known
 
     cluster, stack = options.pop("cluster"), options.pop("stack")
-    settings = read_settings(options.pop("settings"), stack)
+    settings = _carried(
+        read_settings(options.pop("settings"), stack), options.pop("source"), cluster
+    )
     if file is None and (workload is None or cluster is None):
         lacking = "--cluster" if workload else "--workload" if cluster else ""
         missing = f"; {lacking} is missing" if lacking else ""
@@ -365,6 +383,24 @@ def _scenario(
     return on_cluster(
         workload_of(known), cluster, algorithms=algorithms, settings=settings, **options
     )
+
+
+def _carried(settings: Settings, source: str | None, cluster: str | None) -> Settings:
+    """With the compute model that carries recordings from `--from`."""
+    if source is None:
+        return settings
+    if cluster is None:
+        raise click.UsageError("--from goes with --cluster, which names where kernels go")
+    from yantra.compute.retarget.gpus import gpu_named
+
+    gpu_named(source, "--from")
+    given = [name for name in settings if name.startswith(_COMPUTE)]
+    if given:
+        raise click.UsageError(f"--from chooses the compute model; leave out --set {given[0]}")
+    return {**settings, _COMPUTE: {"kind": "retargeted", "options": {"from": source}}}
+
+
+_COMPUTE = "cluster.device.compute"
 
 
 def _is_given(context: click.Context, name: str) -> bool:

@@ -19,8 +19,8 @@ from yantra.cli.command import WithExamples, print_json
 def command(of: str, output: str | None) -> None:
     """Print the JSON Schema (draft 2020-12) of scenario files, or of results as -o writes them.
 
-    An editor that knows it completes keys and names, and marks what is wrong. With the YAML
-    language server, a scenario file names the schema in its first line, which -o prints:
+    Editors then complete keys and names. With the YAML language server, a scenario's first line
+    names it, as -o prints:
 
     # yaml-language-server: $schema=scenario.schema.json
     """

@@ -1,7 +1,6 @@
-"""`--set NAME=VALUE` of a command: its options that few people need, under one name.
+"""A command's `--set NAME=VALUE`: options few need.
 
-Each is an option of its own too, which the help does not list: `--set cp_kind=a2a` is
-`--cp-kind a2a`. `--set help` prints what they are.
+Each also is a hidden option: `--set cp_kind=a2a` is `--cp-kind a2a`. `--set help` describes them.
 """
 
 from __future__ import annotations
@@ -17,10 +16,9 @@ _SWITCH = {"true": True, "false": False, "1": True, "0": False}
 
 
 class Seldom:
-    """The options of `names` among `params`, which become hidden, and the option that sets them.
+    """Hides the `names` among `params` behind one option;
 
-    Where a command has a `--set` of its own, as those on a fabric do, that sets these names, too;
-    any other is left to the command.
+    a command's own `--set` takes these too.
     """
 
     def __init__(self, params: Sequence[click.Parameter], names: Sequence[str]) -> None:
@@ -47,9 +45,9 @@ class Seldom:
         )
 
     def spelled_out(self, args: Sequence[str], context: click.Context) -> list[str]:
-        """Return the arguments with `--set NAME=VALUE` as the option that it stands for.
+        """Return the arguments with `--set NAME=VALUE` spelled out.
 
-        Raises click.UsageError for a name that the command does not know.
+        Raises click.UsageError for an unknown name.
         """
         made: list[str] = []
         rest = iter(args)
@@ -94,7 +92,6 @@ class Seldom:
         click.echo(formatter.getvalue(), nl=False)
 
     def about(self, name: str) -> str:
-        """Return what an option is for, with its choices."""
         option = self.options[name]
         kind = option.type
         choices = f" {', '.join(map(str, kind.choices))}." if isinstance(kind, click.Choice) else ""

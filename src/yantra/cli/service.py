@@ -50,8 +50,8 @@ def command(
 ) -> int:
     """Serve the API of ASTRA-sim Service over gRPC, so that its clients run unchanged.
 
-    The backends ns3 and htsim run on networks of Yantra, and say in their log how these differ. It
-    runs no code that an upload names, whatever you trust.
+    Backends ns3 and htsim run on Yantra's networks, with differences in the log. No code of an
+    upload runs.
     """
     from yantra.base.memory import read_limit
     from yantra.base.trust import close_store
@@ -99,7 +99,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _token(path: str | None) -> str | None:
-    """Return the token, which no command line holds, as those can be seen by others."""
+    """Return the token, kept off command lines, which others can see."""
     where, text = f"${TOKEN}", os.environ.get(TOKEN)
     if path is not None:
         from yantra.base.documents import read_text

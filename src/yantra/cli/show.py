@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 
 def show(result: Result) -> None:
-    """Print the summary of a result."""
     if not is_styled(sys.stdout):
         sys.stdout.write(result.summary() + "\n")
         return

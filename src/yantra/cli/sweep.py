@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _HEADS = ("tokens/s", "MFU", "USD/Mtoken", "kWh/Mtoken")
 _FIGURES = ("tokens_per_s", "mfu", "usd_per_million_tokens", "kwh_per_million_tokens")
-_WIDTHS = (9, 15, 13, 7, 10, 10)  # of the columns of numbers
+_WIDTHS = (9, 15, 13, 7, 10, 10)  # of the number columns
 _BOUND_WIDTH = 16
 
 
@@ -92,9 +92,8 @@ def command(
     """Run SCENARIOS side by side and print a line for each, in their order.
 
     They are files that yantra run takes. With --set each runs once for every combination of values.
-    A scenario that fails is reported on stderr and does not stop the others; the exit status is
-    then the highest of all runs. If interrupted, the command prints what is done, and
-    --resume continues from there.
+    Failures are reported on stderr; the exit status is the highest. An interrupted sweep prints
+    what is done; --resume continues.
     """
     from yantra.cli.progress import progress
     from yantra.run.sweep import sweep
@@ -137,7 +136,7 @@ def _write_local_memory(result: Result) -> None:
 
 
 class _Row(NamedTuple):
-    """A line of a sweep: a file, and what is set, as it was typed."""
+    """A file and its settings, as typed."""
 
     file: str
     settings: tuple[str, ...]
@@ -149,7 +148,6 @@ class _Row(NamedTuple):
 
 
 def _cases(files: tuple[str, ...], cluster: str | None, settings: tuple[str, ...]) -> list[_Row]:
-    """Return every combination of a file and values."""
     from yantra.scenario import Case
     from yantra.scenario.settings import grid, value_of
 
@@ -164,7 +162,7 @@ def _cases(files: tuple[str, ...], cluster: str | None, settings: tuple[str, ...
 
 
 class _Sheet:
-    """The lines of a sweep. They appear in order; those that are done and wait are kept."""
+    """A sweep's lines, in order."""
 
     def __init__(self, rows: Sequence[_Row], as_json: bool, folder: str | None) -> None:
         from yantra.run.sweep import result_files
@@ -178,12 +176,10 @@ class _Sheet:
         self._width = max(len(name) for name in ("scenario", *names))
 
     def begin(self) -> None:
-        """Print the head."""
         if not self._as_json:
             self._line("scenario", "ranks", "makespan", *_HEADS, "bound by", "what ran")
 
     def found(self, number: int, why: str) -> None:
-        """Note that a result was there; tell why it is made again, if it is."""
         from yantra.cli import warn
 
         if why:
@@ -193,7 +189,6 @@ class _Sheet:
             self._skipped.add(number)
 
     def counting_skipped(self, report: Tell | None) -> Tell | None:
-        """Return what tells the progress with the number of those that were skipped."""
         if report is None:
             return None
 
@@ -203,7 +198,7 @@ class _Sheet:
         return tell
 
     def keep(self, number: int, result: Result | StoredResult) -> dict[str, Any]:
-        """Return the row of a result; called by the thread that ran it."""
+        """Return a result's row, in the thread that ran it."""
         what_ran = result.what_ran
         assert what_ran is not None  # this version wrote it
         row = {
@@ -225,7 +220,6 @@ class _Sheet:
         return row
 
     def print(self, number: int, row: dict[str, Any] | YantraError) -> None:
-        """Print the line of a scenario; its warnings or its error go to stderr."""
         from json import dumps
 
         from yantra.base.errors import as_json
@@ -254,7 +248,6 @@ class _Sheet:
                 self._line(name, *("-" for _ in _WIDTHS), "failed", "-")
 
     def print_rest(self) -> None:
-        """Print what is done and had to wait for a line before it, and how many were skipped."""
         for number in sorted(self._done):
             self.print(number, self._done[number])
         if self._skipped and not self._as_json:
@@ -270,7 +263,6 @@ class _Sheet:
 
 
 def _quoted(figures: Mapping[str, Any]) -> list[str]:
-    """Return what `_HEADS` names, a dash where it is not known."""
     from yantra.result.figures import count_text, share_text
 
     def per_million(each: float) -> str:

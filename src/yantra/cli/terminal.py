@@ -1,4 +1,4 @@
-"""What a stream can show: decided in one place, by what it is and by its environment.
+"""What a stream can show.
 
 | | rules and bold | colours | bars |
 |---|---|---|---|
@@ -8,7 +8,7 @@
 | `FORCE_COLOR` set and not empty | yes, in a pipe too | yes | as without |
 | `TERM` is `dumb` or `unknown` | no | no | no |
 
-`NO_COLOR` is that of https://no-color.org; rich, which draws, obeys it and `FORCE_COLOR`.
+`NO_COLOR`: https://no-color.org; rich obeys both.
 """
 
 from __future__ import annotations
@@ -20,12 +20,10 @@ _CANNOT_DRAW = ("dumb", "unknown")
 
 
 def is_styled(stream: TextIO) -> bool:
-    """Return whether a stream takes rules, bold text and colours."""
     return (stream.isatty() or bool(os.environ.get("FORCE_COLOR"))) and not _is_dumb()
 
 
 def can_redraw(stream: TextIO) -> bool:
-    """Return whether a stream is a terminal on which what was written can be written over."""
     return stream.isatty() and not _is_dumb()
 
 

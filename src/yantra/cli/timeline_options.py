@@ -1,4 +1,4 @@
-"""`--trace` and what goes with it: the run as a timeline for Perfetto or chrome://tracing."""
+"""`--trace` and its options."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ _FORMS = {"pftrace": "perfetto", "perfetto-trace": "perfetto", "json": "chrome"}
 
 
 def options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options to a command."""
     import click
 
     added = (
@@ -43,7 +42,6 @@ def options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def check(path: str | None, ranks: str | None, messages: int | None) -> None:
-    """Raise an error, before anything runs, for options that cannot be done as they are."""
     import click
 
     if path:
@@ -54,7 +52,6 @@ def check(path: str | None, ranks: str | None, messages: int | None) -> None:
 
 
 def form_of(path: str) -> str:
-    """Return the form that a file name asks for, perfetto or chrome. Raises ConfigError."""
     form = _FORMS.get(path.removesuffix(".gz").rpartition(".")[2])
     if form is None:
         names = "a name that ends in .pftrace or .json (and .gz)"
@@ -63,7 +60,6 @@ def form_of(path: str) -> str:
 
 
 def write(result: Result, path: str, ranks: str | None, messages: int | None) -> None:
-    """Write the timeline, and tell on stderr what it leaves out."""
     export = result.to_perfetto if form_of(path) == "perfetto" else result.to_chrome
     more: dict[str, Any] = {} if messages is None else {"messages": messages}
     warn([f"{path}: {note}" for note in export(path, ranks=ranks, where="--trace-ranks", **more)])

@@ -1,4 +1,4 @@
-"""What `yantra run` prints of several jobs on one cluster."""
+"""`yantra run` of several jobs on one cluster."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from yantra.scenario.settings import Settings
 if TYPE_CHECKING:
     from yantra.run.together import Together
 
-_ALLOWED = ("file", "settings", "as_json", "ignore_memory", "plugin", "output", "html")
+_ALLOWED = ("files", "settings", "as_json", "ignore_memory", "plugin", "output", "html")
 
 
 def command(
@@ -27,7 +27,7 @@ def command(
     output: str | None = None,
     html: str | None = None,
 ) -> int:
-    """Run the jobs of a file and print what they do to each other."""
+    """Run a file's jobs and print their effect on each other."""
     from yantra.run.together import simulate
     from yantra.scenario.jobs import load
     from yantra.scenario.text import placing

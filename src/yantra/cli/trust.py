@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 def command(paths: tuple[str, ...], as_list: bool, forget: bool, as_json: bool) -> int:
     """Let the code in FOLDER run, as it is now, when a scenario, study or result names it.
 
-    Its digests are kept in your configuration ($XDG_CONFIG_HOME/yantra/trusted.json); a file that
-    has changed or is new is asked about again. In a folder those files count that are code (.py, or
-    executable) or may name a program to start (.yaml, .json).
+    Digests are in your configuration ($XDG_CONFIG_HOME/yantra/trusted.json); changed or new files
+    are asked about again. Files that are code (.py, executables) or may name a program (.yaml,
+    .json) count.
     """
     from yantra.base.trusted import Trusted
 
@@ -59,14 +59,12 @@ def command(paths: tuple[str, ...], as_list: bool, forget: bool, as_json: bool) 
 
 
 def _forget(trusted: Trusted, path: str) -> list[str]:
-    """Forget a folder or a file. Raises ConfigError for one that is not trusted."""
     if not trusted.remove(path):
         raise ConfigError(path, "is not trusted by itself; yantra trust --list shows what is")
     return []
 
 
 def _list(trusted: Trusted, as_json: bool) -> int:
-    """Print every folder and file that is trusted, and what of it is not as it was."""
     changed = {entry: trusted.changed(entry) for entry in trusted.entries}
     if as_json:
         print_json({entry: {"changed": files} for entry, files in changed.items()})

@@ -1,4 +1,4 @@
-"""Errors that name what is wrong as it was typed: `--seq` and not `sequence`, and its file."""
+"""Errors in the user's words: `--seq`, not `sequence`, and the file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from yantra.base.errors import ConfigError, TraceError
 
 @contextmanager
 def as_typed(flags: Mapping[str, str]) -> Iterator[None]:
-    """Let errors of the block name the flag in the place of the field that it gave."""
+    """Within the block, errors name the flag of a field."""
     try:
         yield
     except ConfigError as error:
@@ -20,7 +20,7 @@ def as_typed(flags: Mapping[str, str]) -> Iterator[None]:
 
 @contextmanager
 def of_file(path: str | None) -> Iterator[None]:
-    """Let errors of the block that know no file name this one, if there is one."""
+    """Within the block, errors without a file name this one."""
     try:
         yield
     except (ConfigError, TraceError) as error:

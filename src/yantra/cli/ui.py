@@ -1,4 +1,4 @@
-"""`yantra ui`: a page on which model, plan and cluster are controls."""
+"""`yantra ui`: a page with model, plan and cluster as controls."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 def _offered(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say what the page offers beside what is known by name."""
     for kind, complete in (("stack", stacks), ("cluster", clusters), ("model", models)):
         command = click.option(
             f"--{kind}",
@@ -78,9 +77,8 @@ def command(
 ) -> None:
     """Serve a page with model, plan and cluster as controls; changing one runs the step.
 
-    It listens on the loopback address, for this machine only. It runs no code of files but that
-    of --plugin and --model, whatever you trust, and opens no file that you do not name here. Stop
-    on the page, or leaving it, ends a run; Ctrl-C ends all.
+    It listens on the loopback address. It runs only code of --plugin and --model, and opens only
+    files named here. Stop, or leaving the page, ends a run.
     """
     from yantra.base.errors import ConfigError
     from yantra.base.memory import read_limit
@@ -116,7 +114,6 @@ _ENDS = (signal.SIGINT, signal.SIGTERM)
 
 @contextmanager
 def _until_stopped() -> Iterator[None]:
-    """Let SIGTERM end the block as Ctrl-C does."""
     before = {number: signal.getsignal(number) for number in _ENDS}
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -129,7 +126,6 @@ def _until_stopped() -> Iterator[None]:
 def _checked(
     models: tuple[str, ...], clusters: tuple[str, ...], stacks: tuple[str, ...]
 ) -> Offered:
-    """Return what the page offers first. Raises ConfigError for what cannot be read."""
     from yantra.explore.closed_form.on_stack import check_stack
     from yantra.fabric.clusters import load
     from yantra.fabric.infragraph import is_infragraph

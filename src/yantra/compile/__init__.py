@@ -1,6 +1,6 @@
-"""Compiles a Scenario into a Model; finds every user mistake, its place and remedy.
+"""Compiles a Scenario into a Model; finds every mistake, its place and remedy.
 
-A Model never changes, so runs may share it. Equal traces are decoded and lowered once.
+Equal traces are decoded and lowered once.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _RUN_QUIRKS = {
 
 
 class Disturbances(NamedTuple):
-    """What happens to links and ranks beside the job."""
+    """What disturbs a run."""
 
     failures: Failures
     """Of links and ranks, as stated and drawn."""
@@ -82,7 +82,7 @@ class Disturbances(NamedTuple):
 
 
 class Model:
-    """A compiled scenario; run it with `yantra.run.simulate.run`."""
+    """A compiled scenario."""
 
     def __init__(
         self,
@@ -150,12 +150,12 @@ class Model:
 
     @property
     def groups(self) -> Sequence[tuple[int, tuple[int, ...]]]:
-        """The workload's communicator groups."""
+        """Ids and ranks, ascending."""
         return self.graphs.groups
 
     @property
     def ranks(self) -> int:
-        """Number of ranks."""
+        """Ranks of the cluster."""
         return self.scenario.topology.ranks
 
     @property
@@ -243,6 +243,8 @@ def compile(
         from yantra.compile.recorded import tell
 
         graphs.warnings += tell(scenario, graphs)
+        if scenario.semantics == "yantra":
+            _begin_as_recorded(scenario, graphs)
     graphs.by_device(scenario.devices)
     if arrivals is not None:
         if isinstance(graphs, TemplateGraphs):
@@ -256,6 +258,15 @@ def compile(
 
         graphs.warnings += other_type(scenario, graphs)
     return _compile(scenario, quirks, graphs, NOTHING, tuned=tuned)
+
+
+def _begin_as_recorded(scenario: Scenario, graphs: Graphs) -> None:
+    from yantra.compile.begins import begins_of
+
+    begins = begins_of(scenario, graphs)
+    if begins is not None:
+        graphs.begins_ns = begins.ns
+        graphs.warnings += [begins.said] if begins.said else []
 
 
 def _for_model(scenario: Scenario) -> Scenario:
@@ -297,7 +308,7 @@ def compile_like(model: Model, scenario: Scenario) -> Model:
 def compile_until(model: Model, until_ns: float) -> Model:
     """The model with failures by rate drawn at least until a time.
 
-    Earlier draws stay. Jobs that may arrive are compiled again.
+    Earlier draws stay.
     """
     return _compile(model.scenario, model.quirks, model.graphs, model.without, until_ns)
 
@@ -353,6 +364,8 @@ def _compile(
         builder.match_by_tag()
     if Quirk.PHASES_AS_READY in quirks:
         builder.share_queue_sets()
+    if any(graphs.begins_ns):
+        builder.set_begins([ns * scale.ticks_per_ns for ns in graphs.begins_ns])
     native = builder.build()
     work = check_sizes(native, graphs)
     graphs.warnings += planner.warnings

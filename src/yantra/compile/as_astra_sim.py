@@ -36,7 +36,6 @@ def spelled(graphs: Iterable[_core.Graph], groups: Iterable[str]) -> dict[str, s
 
 
 def told(scenario: Scenario, quirks: frozenset[Quirk], graphs: Graphs) -> list[str]:
-    """Warnings about what is not read as written."""
     warnings = []
     if scenario.semantics != "yantra" and graphs.groups:
         names = [str(group) for group, _ in graphs.groups]

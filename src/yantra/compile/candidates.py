@@ -58,7 +58,6 @@ class InNodes(NamedTuple):
 
     @property
     def words(self) -> str:
-        """In words."""
         sizes = sorted({len(node) for node in self.nodes})
         members = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
         rails = sizes[0]
@@ -126,10 +125,7 @@ def _levels(scenario: Scenario, layout: Layout) -> tuple[Along, ...]:
 
 
 def _fitting(kind: Kind, names: tuple[Named, ...], along: Along, dimension: Dimension) -> Named:
-    """The dimension's algorithm, or one for fewer of its ranks.
-
-    log2 steps where all pairs are equally near, else a ring's.
-    """
+    """The dimension's algorithm, or one for fewer of its ranks."""
     from yantra.collectives import find
 
     name, where = names[along.dimension], f"collectives.{kind.value}[{along.dimension}]"
@@ -162,7 +158,6 @@ def _staged(scenario: Scenario, layout: Layout, kind: Kind) -> InNodes | None:
 
 
 def nodes_of(layout: Layout, inner: int) -> in_nodes.Nodes:
-    """Positions of each node, places that all nodes have first."""
     by_node: dict[int, dict[int, int]] = {}
     for position, offset in enumerate(layout.offsets()):
         node, place = divmod((layout.residue or 0) + offset, inner)

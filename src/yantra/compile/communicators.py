@@ -57,7 +57,6 @@ class Layout(NamedTuple):
 
     @property
     def is_listed(self) -> bool:
-        """Whether a list gives the members and their order."""
         return len(self.axes) == 1 and bool(self.axes[0][2])
 
 
@@ -75,11 +74,7 @@ class Communicators:
         *,
         by_node: bool = False,
     ) -> None:
-        """Begin with all ranks; `sizes` of the dimensions.
-
-        `by_node`: separate layouts for groups placed differently in nodes (the innermost
-        dimension).
-        """
+        """Begin with all ranks; `sizes` of the dimensions."""
         self._builder = builder
         self._ranks = ranks
         self._sizes = tuple(sizes) or (ranks,)
@@ -94,7 +89,6 @@ class Communicators:
         self.by_name = {"": world, "0": world}
 
     def add_groups(self, groups: Iterable[tuple[int, Sequence[int]]]) -> None:
-        """Add groups by ascending id."""
         known = self._known
         for group, members in groups:
             base = min(members)
@@ -187,7 +181,6 @@ class Communicators:
         return True
 
     def _splits(self, layout: Layout, residues: set[int]) -> list[tuple[int, _core.LayoutId]]:
-        """Layouts by the lowest rank's place in its node, where that matters."""
         if not self._by_node or layout.size == 1 or layout.spans_all:
             return []
         coordinates = self._coordinates(layout)
@@ -212,11 +205,9 @@ class Communicators:
         return found
 
     def tags_may_collide(self) -> bool:
-        """Whether upstream's tags of two communicators can collide."""
         return (self.last_id + 1) * _STREAMS_PER_GROUP > _TAGS
 
     def find(self, name: str) -> _core.CommunicatorId | None:
-        """The communicator of a `pg_name`, or None."""
         if name in self.by_name:
             return self.by_name[name]
         try:
@@ -225,7 +216,6 @@ class Communicators:
             return None
 
     def set_slots(self, resources: Resources) -> None:
-        """Set a rank's slots and which each kind of node occupies."""
         width = self._builder.number_queue_sets()
         shared = [resources.cpu_slots or 1, resources.compute_streams or 1]
         at_once = resources.sends_at_once

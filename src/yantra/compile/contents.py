@@ -1,7 +1,6 @@
 """Finds files of equal content without keeping large ones.
 
-The core hashes them (native/trace/known_files.hpp). Files of equal hash are read again and
-compared, unless kept: small ones that were unpacked or inspected here.
+The core hashes them (native/trace/known_files.hpp).
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ class Contents:
         """The core's, for files it reads itself."""
 
     def number(self, content: bytes, path: str) -> tuple[int, bool]:
-        """A content's number, and whether it is new."""
         hashed = _core.content_hash(content)
         for number, where, kept in self.files.alike(hashed):
             if content == (self._load(os.fsdecode(where)) if kept is None else kept):

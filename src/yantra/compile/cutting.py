@@ -1,4 +1,4 @@
-"""Into how many chunks a collective is cut: the best by its closed form.
+"""Into how many chunks a collective is cut: best by closed form.
 
 With c chunks of S bytes in all, phase i takes a_i + b_i S / c from its first to its last rank and
 keeps a rank's queue for u_i + v_i S / c. Queue q is busy c times for its phases, between the first
@@ -11,9 +11,9 @@ for max((u_i + v_i S / c) / L, p_i S / c), and the first ends no sooner than (L 
 half of the others preceding it on average. On one level of a symmetric algorithm one chunk is best,
 as more repeat latencies. Where orders turn from chunk to chunk, the few chunks are played.
 
-Trade-off: other waiting for messages (windows, barriers, rates shared in a fabric) is ignored, so
-this gives chunks, not times. Source: the pipelined collectives of Barnett et al. (SHPCC 1994),
-section 4; for levels Cho et al., "BlueConnect", MLSys 2019.
+Trade-off: other waits for messages (windows, barriers, shared rates) are ignored, so this gives
+chunks, not times. Source: the pipelined collectives of Barnett et al. (SHPCC 1994), section 4; for
+levels Cho et al., "BlueConnect", MLSys 2019.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SYMMETRIC = (1, 2, 4, 8, 16, 32)
 """Chunks where all members do the same: each costs events."""
 CHAINED = (*SYMMETRIC, 32, 64, 128, 256)
 """Chunks of what goes from member to member: each adds an overlapping hop."""
-_TURNS = (1, 2, 4, 8)  # chunks of each order
+_TURNS = (1, 2, 4, 8)
 _GAIN = 0.999  # least saving of more chunks or another plan: what laws of runs allow
 _LANES_GAIN = 1.05  # chunks sharing a port: each message is an event
 _SIZES = tuple(1 << exponent for exponent in range(41))
@@ -62,7 +62,7 @@ class Cost(NamedTuple):
 
 
 class Way(NamedTuple):
-    """A level's crossing: ns to hand-over, ns of hand-over alone, rate.
+    """A level's crossing: ns to hand-over, ns of hand-over, rate.
 
     `by_peer`: a link of `bytes_per_ns` per peer. `back_ns`: extra for a message that closes a ring
     along a line.
@@ -105,10 +105,7 @@ class Phase(NamedTuple):
     shares: bool = False
 
     def at(self, size: float, chunks: int) -> Taken:
-        """What `chunks` of `size` bytes take.
-
-        Those sharing the first's port come in sequence: half are behind it on average.
-        """
+        """What `chunks` of `size` bytes take."""
         first = self.first_ns + self.first_per_byte * size
         each = self.each_ns + self.each_per_byte * size
         port = self.port_per_byte * size
@@ -137,7 +134,6 @@ class Cut(NamedTuple):
 
 
 def crossed(dimension: Dimension, delay_ns: float) -> Way:
-    """A message along a dimension, handed over in `delay_ns`."""
     kind = topologies.shown(dimension.kind)
     hops = 2 if kind == "switch" else 1
     latency = hops * dimension.latency_ns + delay_ns
@@ -146,7 +142,6 @@ def crossed(dimension: Dimension, delay_ns: float) -> Way:
 
 
 def phase(cost: Cost, way: Way, queue: int, share: float, *, alike: bool) -> Phase:
-    """A phase of `share` of the bytes; `alike`: all ranks wait."""
     busiest = cost.link if way.by_peer else cost.port
     first = cost.steps * way.latency_ns + cost.laps * way.back_ns
     per_byte = share * max(cost.path, busiest) / way.bytes_per_ns
@@ -218,9 +213,7 @@ _MOST_KNOWN = 4096
 def cuts(candidates: tuple[Candidate, ...]) -> tuple[Cut, ...]:
     """Which candidate runs in how many chunks, by size.
 
-    The first takes fewer unless others gain; more lanes must gain more. A choice that is best at
-    two sizes is taken for all between; otherwise the change is located, as half the bytes' best may
-    be much worse.
+    The first takes fewer unless others gain; more lanes must gain more.
     """
     if candidates not in _known:
         if len(_known) == _MOST_KNOWN:
@@ -277,7 +270,6 @@ def _weight(orders: Sequence[Sequence[Phase]]) -> float:
 
 @cache
 def cost_of(program: Program) -> Cost:
-    """A program's cost, messages only."""
     if isinstance(program, ExchangeProgram):
         return _cost_of_exchange(program)
     return _cost_of_graph(program)
@@ -321,7 +313,6 @@ def _cost_of_graph(program: GraphProgram) -> Cost:
 
 
 def _in_turn(program: GraphProgram) -> float:
-    """Largest share a position sends in messages that wait for each other."""
     most = 0.0
     for ops in program.ops:
         sent: list[float] = []
@@ -377,7 +368,6 @@ def _longest(program: GraphProgram) -> tuple[int, float, int]:
 
 
 def _in_circles(sent: set[tuple[int, int]]) -> set[int]:
-    """Positions whose messages come, via others, from themselves."""
     while True:
         both = {src for src, _ in sent} & {dst for _, dst in sent}
         left = {(src, dst) for src, dst in sent if src in both and dst in both}
@@ -399,7 +389,7 @@ def visits(kind: Kind, levels: int, *, hierarchical: bool, turns: int) -> list[t
     """Levels a chunk visits, and what it does there.
 
     From the innermost, or the outermost where data grows or spreads from a root, offset by its
-    turn. As `Planner` in native/collective/runtime.
+    turn.
     """
     order = list(range(levels))
     if kind in (Kind.ALL_GATHER, Kind.GATHER, Kind.BROADCAST):

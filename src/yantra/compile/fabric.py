@@ -108,7 +108,6 @@ def _changed(graph: Graph, without: Without, slower: float) -> Graph:
 
 
 def graph_of_scenario(scenario: Scenario) -> Graph:
-    """The scenario's graph. Raises ConfigError."""
     where = "cluster.fabric"
     assert scenario.fabric is not None
     graph = _graph_of(beside.own_of(scenario.fabric), scenario, where)
@@ -124,7 +123,6 @@ def _graph_of(fabric: Plugin, scenario: Scenario, where: str) -> Graph:
 
 
 def native(graph: Graph) -> _core.FabricGraph:
-    """The core's graph. Raises ConfigError for what it does not take."""
     links = graph.links
     count = len(links.start)
     return _core.FabricGraph(
@@ -146,7 +144,6 @@ def native(graph: Graph) -> _core.FabricGraph:
 
 
 def links_between(graph: Graph, routing: str, source: int, destination: int) -> list[int]:
-    """Links a message crosses between devices, by routing."""
     return [int(link) for link in _core.Router(native(graph), routing).path(source, destination)]
 
 
@@ -165,8 +162,7 @@ def _of_dimensions(scenario: Scenario, network: str) -> Plugin:
 
 def _routing_of_dimensions(scenario: Scenario) -> str:
     # Blocks route dimension by dimension, the same for all ranks: on a ring the shorter way,
-    # upwards on a tie. A hash would draw ties by rank number, and times depend on it. A table of
-    # links fixes no way: its cheapest ones are drawn.
+    # upwards on a tie. A hash would draw ties by rank number, and times depend on it.
     kinds = {one.kind for one in scenario.topology.dimensions}
     return "dimension_ordered" if kinds <= _BY_COORDINATES else routings.DEFAULT
 

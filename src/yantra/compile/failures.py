@@ -148,7 +148,6 @@ class _Finder:
         self.names |= {str(rank): rank for rank in range(graph.ranks)}
 
     def devices(self, name: str, where: str) -> list[int]:
-        """A device, or all of a tier."""
         if name in self.names:
             return [self.names[name]]
         first = 0
@@ -182,7 +181,6 @@ class _Finder:
         return Part(f"port of rank {rank} to {to}", device, tuple(found.tolist()))
 
     def cables(self, ends: tuple[str, ...], where: str) -> list[Part]:
-        """Cables between two names; a pair's links are one."""
         graph, links = self.graph, self.graph.links
         ones, others = (self.devices(end, f"{where}[{at}]") for at, end in enumerate(ends))
         there = np.isin(links.start, ones) & np.isin(links.end, others)
@@ -207,7 +205,6 @@ class _Finder:
 def _link_changes(
     on: OnFabric, failures: Failures, ticks_per_ns: int, slower: float
 ) -> list[_core.LinkChange]:
-    """Rates over time: given ones times the least share kept."""
     spans: dict[int, list[tuple[int, int | None, float]]] = {}
     for event in failures.events:
         until = None if event.until_ns == inf else round(event.until_ns * ticks_per_ns)
@@ -234,7 +231,6 @@ def _link_changes(
 def _rates(
     own: float, stated: list[tuple[int, float]], spans: list[tuple[int, int | None, float]]
 ) -> list[tuple[int, float]]:
-    """A link's rates by time, in ticks."""
     moments: list[tuple[int, str, float]] = [(tick, "rate", rate) for tick, rate in stated]
     for begins, until, keeps in spans:
         moments.append((begins, "begins", keeps))
@@ -260,7 +256,6 @@ def _rates(
 
 
 def _slow_spells(failures: Failures, ticks_per_ns: int) -> list[_core.SlowSpell]:
-    """Disjoint spells by rank; factors of overlapping ones multiply."""
     by_rank: dict[int, list[FailureEvent]] = {}
     for event in failures.events:
         if event.part.rank >= 0:

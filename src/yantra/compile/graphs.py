@@ -1,7 +1,6 @@
 """From traces to dependency graphs, once per distinct content.
 
-A million ranks of one trace cost one decode, and reading the files. Large files are decoded on all
-cores while others are read.
+A million ranks of one trace cost one decode, and reading the files.
 """
 
 from __future__ import annotations
@@ -41,7 +40,8 @@ class Graphs:
     `groups`: ids and ranks of communicators, ascending. `kernels`: graphs distinguish kernels;
     `launches`: the host's, included as nodes. With several devices, `device_of` has each distinct
     graph's, `device_of_rank` each rank's: 0 for the most common, else 1 + its place. `arriving`:
-    jobs that may arrive, by name: ranks and graphs.
+    jobs that may arrive, by name: ranks and graphs. `begins_ns`: when ranks begin; none: at once.
+    `kept`: the share of kernel time of a recording that another machine's model does not know.
     """
 
     def __init__(
@@ -62,6 +62,8 @@ class Graphs:
         self.device_of: list[int] = []
         self.device_of_rank: Sequence[int] = []
         self.arriving: dict[str, list[tuple[int, _core.Graph]]] = {}
+        self.begins_ns: list[int] = []
+        self.kept = 0.0
 
     def column(self) -> array[int] | memoryview[int]:
         """`by_rank` for the core, 32 bits each."""
@@ -75,11 +77,9 @@ class Graphs:
         return column
 
     def of(self, rank: int) -> _core.Graph:
-        """A rank's graph."""
         return self.distinct[self.by_rank[rank]]
 
     def device(self, rank: int) -> int:
-        """A rank's device, as in `device_of_rank`."""
         return self.device_of_rank[rank] if self.device_of_rank else 0
 
     def counted(self, device: int | None = None) -> Iterator[tuple[_core.Graph, int, str]]:
@@ -99,7 +99,6 @@ class Graphs:
                     yield graph, 1, arriving_at(name, rank)
 
     def group_names(self, rank: int) -> Sequence[str]:
-        """Groups that a rank's graph refers to by place."""
         return self.of(rank).pg_names
 
     def collectives(self) -> list[_core.UsedCollective]:
@@ -107,7 +106,6 @@ class Graphs:
         return _core.used_collectives(self.with_arriving())
 
     def with_arriving(self) -> list[_core.Graph]:
-        """Distinct graphs, and those of jobs that may arrive."""
         arriving = [graph for job in self.arriving.values() for _, graph in job]
         return [*self.distinct, *arriving]
 
@@ -132,7 +130,6 @@ class Graphs:
     def add_arriving(
         self, jobs: Mapping[str, Mapping[int, Trace]], ranks: int, quirks: frozenset[Quirk]
     ) -> None:
-        """Add jobs that may arrive. Raises ConfigError, or TraceError."""
         merge = Quirk.DUPLICATE_IDS_MERGE in quirks
         for name, traces in jobs.items():
             for rank in traces:
@@ -150,21 +147,18 @@ class Graphs:
     def made_of(
         self, trace: Trace, where: str, *, merge_duplicates: bool, serial: bool = False
     ) -> _core.Graph:
-        """The graph of a trace in memory. Raises TraceError."""
         native = _core.with_collectives_in_order(trace.native) if serial else trace.native
         return graph_of(
             native, where, merge_duplicates, kernels=self.kernels, launches=self.launches
         )
 
     def add(self, graph: _core.Graph, where: str, quirks: frozenset[Quirk]) -> None:
-        """Add a graph and its warnings; TraceError for its first error."""
         self.warnings.extend(check(graph, where, quirks))
         self.distinct.append(graph)
         self.sources.append(where)
 
 
 def arriving_at(name: str, rank: int) -> str:
-    """Where an arriving job's graph is from, in words."""
     return f"job '{name}', trace of rank {rank}"
 
 
@@ -178,7 +172,7 @@ def load_graphs(
     one_slot: bool = False,
     launches: _core.Launches | None = None,
 ) -> Graphs:
-    """Load a graph per rank. Raises TraceError with file, node and fault.
+    """Load a graph per rank.
 
     `tensors` keeps tensor lists for local memory tracking, `kernels` what compute models need.
     `one_slot`: one communication at a time per rank, which templates, and traces that say so,
@@ -252,10 +246,7 @@ def _usual(
     ranks: int,
     kernels: bool | None,
 ) -> Iterator[tuple[_core.Graph, str]]:
-    """Distinct graphs of small usual files, with paths; number all.
-
-    Up to the first unusual one; none if `kernels` is None.
-    """
+    """Distinct graphs of small usual files, with paths; number all."""
     prefix = os.fsencode(workload.prefix)
     while kernels is not None and len(by_rank) < ranks:
         first = len(by_rank)
@@ -275,10 +266,7 @@ def _others(
     ranks: int,
     kernels: bool | None,
 ) -> Iterator[tuple[bytes | _core.Graph, str]]:
-    """Distinct contents of other files, with paths; number all.
-
-    Usual ones behind them come as graphs.
-    """
+    """Distinct contents of other files, with paths; number all."""
     while len(by_rank) < ranks:
         path = workload.path(len(by_rank))
         content = _load(path, workload, ranks)
@@ -292,7 +280,6 @@ def _others(
 
 
 def _alike(workload: ChakraFiles, first: int, ranks: int, content: bytes) -> int:
-    """Number of consecutive ranks with files of this content."""
     if len(content) > SMALL:
         return 0  # hashing is cheaper than keeping it
     end, some = first, 8
@@ -359,7 +346,6 @@ def read(
     serial: bool = False,
     launches: _core.Launches | None = None,
 ) -> _core.Graph:
-    """Decode and resolve a trace file for a run; see `read_graph`."""
     merge = Quirk.DUPLICATE_IDS_MERGE in quirks
     return read_graph(
         content,
@@ -373,7 +359,6 @@ def read(
 
 
 def check(graph: _core.Graph, where: str, quirks: frozenset[Quirk]) -> list[str]:
-    """A graph's warnings; TraceError for its first error."""
     found = graph.diagnostics
     if not found:
         return []

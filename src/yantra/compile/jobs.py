@@ -29,7 +29,6 @@ def lower_jobs(
     kernels: KernelTimes,
     order: StartOrder,
 ) -> None:
-    """Lower distinct graphs and give ranks their jobs."""
     options.name_groups(communicators.by_name)
     kernels.tell(options, 0)
     distinct, sources = graphs.distinct, graphs.sources
@@ -70,7 +69,6 @@ def lower_arriving(
     kernels: KernelTimes,
     order: StartOrder,
 ) -> Arriving:
-    """Lower jobs that may arrive, with the others' `options`."""
     arriving: Arriving = {}
     for name, job in graphs.arriving.items():
         ranks, jobs = [], []
@@ -95,7 +93,6 @@ def lower_templates(
     kernels: KernelTimes,
     order: StartOrder,
 ) -> None:
-    """Lower a template once for all ranks with the same slots."""
     slots = builder.slots
     jobs = []
     kernels.tell(options, 0)
@@ -130,7 +127,6 @@ def lowering(
     planner: Planner,
     without: Without,
 ) -> _core.LowerOptions:
-    """How nodes become operations, apart from names."""
     options = _core.LowerOptions(scale)
     for node_class in free_classes(without):
         options.takes_no_time(node_class)

@@ -1,7 +1,4 @@
-"""Kernel times: a compute model is asked once per device, for all distinct kernels.
-
-The core's own (`native`) are computed while lowering.
-"""
+"""Kernel times: a compute model is asked once per device, for all distinct kernels."""
 
 from __future__ import annotations
 
@@ -56,17 +53,13 @@ _RATES = frozenset(("peak", "memory_bandwidth"))
 
 
 def asks_a_model(scenario: Scenario) -> bool:
-    """Whether a model is asked for kernels, or the core computes them."""
     slower = slowdown_of(scenario).changes_kernels
     asked_for = (slower or native_of(device) is None for device in scenario.all_devices())
     return not scenario.replay_only and any(asked_for)
 
 
 def native_of(device: Device) -> str | None:
-    """The core's form of a device's kernels, None for a model.
-
-    The core takes no options: models with some are asked.
-    """
+    """The core's form of a device's kernels, None for a model."""
     own = None if isinstance(device.compute, Plugin) and device.compute.options else device.compute
     return None if own is None else _form_of(device)
 
@@ -89,7 +82,8 @@ class KernelTimes:
     ) -> None:
         self._known = known
         self._devices = scenario.all_devices()
-        self._slower = slowdown_of(scenario)
+        workload = getattr(graphs, "workload", None)
+        self._slower = slowdown_of(scenario).launching(getattr(workload, "launched", 1.0))
         self._without = without
         self._tables: dict[int, _core.KernelTable] = {}
         timed = []
@@ -135,6 +129,14 @@ class KernelTimes:
         return self._slower.of(kernels, answered) if is_longer else answered
 
 
+def needs_of(device: Device) -> frozenset[str]:
+    """What the model of a device's kernels must know of each: flops, bytes."""
+    form = native_of(device)
+    if form is not None:
+        return frozenset(("flops", "bytes")) if form == "roofline" else frozenset()
+    return frozenset(computes.model_of(device.compute, WHERE).needs)
+
+
 def has_roofs(device: Device) -> bool:
     """Whether kernels have a part by peak and one by bandwidth."""
     return computes.models.get(kind_of(device.compute), WHERE).splits_by_rates
@@ -156,7 +158,6 @@ def roofline_of(
 
 
 def kernels_of(table: _core.KernelTable) -> Kernels:
-    """A table's rows as numpy columns."""
     import numpy as np
 
     from yantra.base.columns import signed

@@ -1,7 +1,4 @@
-"""What each rank's host launches and how long it takes, by the scenario's `host`.
-
-Launches are host nodes (native/trace/launches.hpp), seen by slots, folding, timelines and what-ifs.
-"""
+"""What each rank's host launches and how long it takes, by the scenario's `host`."""
 
 from __future__ import annotations
 

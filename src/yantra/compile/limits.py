@@ -1,7 +1,7 @@
 """The range of a run's clock, and times and rates beyond it.
 
 A tick is 1 ps, or 1 ns with ASTRA-sim's; a run counts 2^63. Rates have a lower bound so that bytes
-over them stay finite. What only a run finds ends it with the moment (`yantra.run.late`).
+over them stay finite.
 """
 
 from __future__ import annotations
@@ -31,14 +31,12 @@ def longest_ns(ticks_per_ns: int) -> int:
 
 
 def how_long(ticks_per_ns: int) -> str:
-    """The longest run, in words."""
     days = longest_ns(ticks_per_ns) // _NS_PER_DAY
     unit = "picoseconds" if ticks_per_ns > 1 else "nanoseconds"
     return f"{days} days, 2^63 {unit}" if days < 1000 else f"{days // 365} years, 2^63 {unit}"
 
 
 def check_limits(scenario: Scenario, ticks_per_ns: int) -> None:
-    """Raise ConfigError for the first time or rate beyond the range."""
     most = longest_ns(ticks_per_ns)
     for where, ns in _times(scenario):
         if ns > most:
@@ -73,7 +71,6 @@ def check_sizes(native: _core.Model, graphs: Graphs) -> _core.Work:
 
 
 def check_rate(where: str, per_s: float, unit: str = "B/s") -> None:
-    """Raise ConfigError for a rate above 0 and below the slowest."""
     if 0 < per_s < SLOWEST:
         raise ConfigError(where, f"must be at least {SLOWEST:g} {unit}; got {per_s:g} {unit}")
 

@@ -1,8 +1,4 @@
-"""Remote memory: what the core gets, and what Python models say.
-
-The core's models (`native`) go by kind, latency and bandwidth. Others are asked once for all
-distinct accesses.
-"""
+"""Remote memory: what the core gets, and what Python models say."""
 
 from __future__ import annotations
 
@@ -31,7 +27,6 @@ _LEVELS = {
 
 
 def set_memory(builder: _core.ModelBuilder, scenario: Scenario, without: Without) -> None:
-    """Set who shares the memory and, where it decides, its speed."""
     memory = scenario.memory
     model = _class_of(memory)
     is_free = "remote_memory" in without
@@ -71,7 +66,6 @@ def set_memory(builder: _core.ModelBuilder, scenario: Scenario, without: Without
 def tell_accesses(
     options: _core.LowerOptions, scenario: Scenario, graphs: Graphs, scale: _core.TimeScale
 ) -> None:
-    """Give accesses the times of a Python model."""
     memory = scenario.memory
     native = _class_of(memory).native
     options.remote_memory = native != "none"
@@ -117,7 +111,6 @@ def _tell_in_order(
 
 
 def _offloaded(graphs: Graphs) -> dict[str, int]:
-    """What the most offloading stage keeps outside its devices, by name."""
     from yantra.compile.templates import TemplateGraphs
 
     if not isinstance(graphs, TemplateGraphs):
@@ -128,7 +121,6 @@ def _offloaded(graphs: Graphs) -> dict[str, int]:
 
 
 def _pipeline_of(scenario: Scenario) -> Pipeline | None:
-    """Hops that accesses share, checked; None without."""
     memory = scenario.memory
     if _class_of(memory).native is not None:
         return None
@@ -144,7 +136,6 @@ def _class_of(memory: RemoteMemory) -> type[MemoryModel]:
 
 
 def accesses_of(table: _core.AccessTable) -> Accesses:
-    """A table's rows as numpy columns."""
     import numpy as np
 
     from yantra.base.columns import signed

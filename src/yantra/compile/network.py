@@ -1,7 +1,4 @@
-"""A scenario's topology and network for the core.
-
-Dimensions are its blocks, or tables of links; a network is one of its levels, or Python's.
-"""
+"""A scenario's topology and network for the core."""
 
 from __future__ import annotations
 
@@ -80,7 +77,6 @@ def set_network(
 
 
 def needs_fabric(scenario: Scenario) -> bool:
-    """Whether the network runs only over graphs."""
     return networks.level_of(scenario.network).has("needs_fabric")
 
 
@@ -100,8 +96,5 @@ def _table(block: Block, dimension: ScenarioDimension, where: str) -> _core.Bloc
 
 
 def _gib_per_s(bytes_per_ns: float) -> float:
-    """The unit of ASTRA-sim's files, whose ratios decide ties of Themis.
-
-    15 digits, a double's, undo two roundings since the file.
-    """
+    """The unit of ASTRA-sim's files, whose ratios decide ties of Themis."""
     return float(f"{bytes_per_ns * 1e9 / 2**30:.15g}")

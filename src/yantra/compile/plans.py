@@ -1,7 +1,4 @@
-"""A scenario's collectives as plans of the core: levels, members, programs.
-
-Only for what the workload uses: an impossible algorithm does no harm until needed.
-"""
+"""A scenario's collectives as plans of the core: levels, members, programs."""
 
 from __future__ import annotations
 
@@ -82,11 +79,6 @@ class _LevelPrograms(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """A level's members in the grid, and its queues.
-
-    `coordinates` of members along the dimension from the first; empty for all.
-    """
-
     size: int
     stride: int
     index_stride: int
@@ -203,12 +195,10 @@ class Planner:
 
     @property
     def planned(self) -> Planned:
-        """What `plan` came to."""
         known = tuple(self.rests_on), self.charged, self.uncharged
         return Planned(*known, tuple(self.chosen), self.has_switches)
 
     def plan(self, used: Mapping[_core.LayoutId, set[Kind]]) -> None:
-        """Plan all communicators; `used`: kinds by layout."""
         for layout in self.communicators.layouts:
             for kind in sorted(used.get(layout.id, ()), key=KINDS.index):
                 by_size = self._by_size(layout, kind)
@@ -345,7 +335,6 @@ class Planner:
     def _cost(
         self, name: Named, kind: Kind, n: int, ring_kind: RingKind
     ) -> tuple[Cost, bool, float] | None:
-        """The program's cost, whether all wait for all, and its factor on the data."""
         from yantra.compile.candidates import ROOTED
         from yantra.compile.cutting import cost_of, shape_of
 
@@ -417,7 +406,6 @@ class Planner:
         )
 
     def kinds_of_graphs(self, graphs: Graphs) -> dict[_core.LayoutId, set[Kind]]:
-        """Kinds of collectives in graphs, by layout."""
         of_layouts, others = self.builder.used_in_layouts(
             graphs.with_arriving(), self.communicators.by_name
         )
@@ -433,7 +421,6 @@ class Planner:
         return used
 
     def kinds_of_templates(self, assignment: _core.Assignment) -> dict[_core.LayoutId, set[Kind]]:
-        """The same for templates with assigned ranks."""
         known = len(_OF_COMM_TYPE)
         return {
             layout.id: {_OF_COMM_TYPE[at] for at in assignment.comm_types(layout.id) if at < known}
@@ -545,10 +532,7 @@ class Planner:
     def _charges(
         self, layout: Layout, kind: Kind, chosen: Timed, local: int
     ) -> list[tuple[int, list[_core.Charge]]]:
-        """What a collective of known time puts on links, by size.
-
-        Nothing unless the algorithm is known for every size: a part would mislead.
-        """
+        """What a collective of known time puts on links, by size."""
         from yantra.collectives.charges import charges, knows
 
         ran = [(size, name.partition(" ")[0]) for size, name in chosen.runs]
@@ -582,11 +566,13 @@ class Planner:
         )  # fmt: skip
         if found is not None:
             where = "to other nodes" if found.over_nodes else "in its node"
-            self.warnings.append(
+            said = (
                 f"{kind.value} of {format_size(found.size_bytes)} over {layout.size} ranks: its "
                 f"measured time is so short that a rank's links {where} carry "
                 f"{found.times:.3g} times what they can (from {chosen.basis}); the time is kept"
             )
+            if said not in self.warnings:
+                self.warnings.append(said)
 
     def _counts(self, layout: Layout, kind: Kind, chosen: Choices) -> Counts | None:
         """What pairs exchange in an all-to-all; None if equal."""
@@ -770,10 +756,7 @@ class Planner:
     def _flat_plan(
         self, kind: Kind, names: tuple[Named, ...], layout: Layout, dimension: int
     ) -> _core.PlanId:
-        """A ring of its members.
-
-        Shared by groups of equal size, unless a counter makes them take turns.
-        """
+        """A ring of its members."""
         key = (kind, names, layout.size, dimension)
         if key in self._flat:
             return self._flat[key]
@@ -949,7 +932,6 @@ def _is_own(name: Named) -> bool:
 
 @cache  # a dozen per compile
 def native_kind(kind: Kind) -> _core.CollectiveKind:
-    """The core's kind of collective."""
     return _core.CollectiveKind[kind.name]
 
 

@@ -9,7 +9,6 @@ _SHOWN = 5
 
 
 def refuse(problems: list[_core.Problem], graph: _core.Graph, source: str) -> None:
-    """Raise TraceError for the first few problems, UnsupportedError if no trace is wrong."""
     if not problems:
         return
     lines = [

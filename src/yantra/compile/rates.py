@@ -1,7 +1,7 @@
 """Kernel rates for the type of a workload's products.
 
 Files and commands take them with the workload (`yantra.scenario.named`); Python's clusters carry
-all types' (`Machine.rates`), chosen here. Otherwise somebody chose the rates, and the run says so.
+all types' (`Machine.rates`), chosen here.
 """
 
 from __future__ import annotations
@@ -63,7 +63,6 @@ def _compute(device: Device, dtype: str, rates: dict[str, float]) -> Any:
 
 
 def other_type(scenario: Scenario, graphs: Graphs) -> list[str]:
-    """Warn where products run in another type than the workload states."""
     machine = scenario.machine
     if not machine.dtype:
         return []

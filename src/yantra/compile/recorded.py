@@ -1,15 +1,15 @@
-"""Warns where semantics misreads recorded traces: serialised streams, delays.
-
-Only for traces that say they order all threads and streams, as recordings do; others mean the
-slots.
-"""
+"""Warns where semantics misreads recorded traces: serialised streams, delays."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from yantra.base.text import count
+from yantra.chakra.schema import NodeType
 from yantra.compile.graphs import Graphs
+from yantra.compile.kernels import needs_of
 from yantra.scenario import Scenario
 from yantra.tracing.recorded import (
     MANY_DELAYS,
@@ -21,6 +21,7 @@ from yantra.tracing.recorded import (
     unsized,
 )
 
+_SHOWN = 0.01
 _REMEDY = (
     '`"replay-only": 1` in the system file (`replay_only: true` in a scenario) takes everything as '
     "recorded, collectives too; `semantics: yantra` without slots in `resources` keeps what "
@@ -29,7 +30,6 @@ _REMEDY = (
 
 
 def tell(scenario: Scenario, graphs: Graphs) -> list[str]:
-    """Warnings on recorded traces' distinct graphs, each kind once."""
     slots = _slots(scenario)
     found = [
         (source, recorded(graph, slots))
@@ -41,12 +41,45 @@ def tell(scenario: Scenario, graphs: Graphs) -> list[str]:
     told = list(_warnings(found, why, takes_recorded=takes_recorded))
     told += _communication(graphs, "communication" if scenario.semantics == "yantra" else "compute")
     if found and scenario.machine.name:
-        what = "kernels and host work keep" if takes_recorded else "host work keeps"
+        graphs.kept = 1.0 if takes_recorded else _kept(scenario, graphs)
         told.append(
-            f"{found[0][0]}{_others(found)}: {what} the recorded time, that of the machine "
-            f"it was recorded on, not of {scenario.machine.name}"
+            f"{found[0][0]}{_others(found)}: {_keeps(graphs.kept, takes_recorded)} the recorded "
+            f"time, that of the machine it was recorded on, not of {scenario.machine.name}"
         )
     return told
+
+
+def _keeps(kept: float, takes_recorded: bool) -> str:
+    if takes_recorded:
+        return "kernels and host work keep"
+    if not kept:
+        return "host work keeps"
+    share = f"{100 * kept:.0f}" if kept >= _SHOWN else "less than 1"
+    return f"host work, and kernels without FLOPs or bytes ({share} % of kernel time), keep"
+
+
+def _kept(scenario: Scenario, graphs: Graphs) -> float:
+    """The share of recorded kernel time that no model is asked for (workload/kernels.cpp)."""
+    if scenario.replay_only:
+        return 1.0
+    needs = needs_of(scenario.device)
+    kept = of_all = 0
+    for graph, ranks, _ in graphs.counted():
+        if not graph.complete_order:
+            continue
+        kinds, durations = np.asarray(graph.type), np.asarray(graph.duration_micros)
+        here = kinds == NodeType.COMP
+        if len(graph.is_cpu_op.value):
+            here &= np.asarray(graph.is_cpu_op.value) == 0
+        lacks = np.zeros(len(kinds), dtype=bool)
+        for name, column in (("flops", graph.num_ops), ("bytes", graph.tensor_size)):
+            if name in needs:
+                lacks |= np.asarray(column.kind) == 0 if len(column.kind) else True
+        for node in np.flatnonzero(here & (durations > 0)).tolist():
+            if graph.name(node) != "delay" and not graph.communicates(node):
+                of_all += ranks * int(durations[node])
+                kept += ranks * int(durations[node]) * bool(lacks[node])
+    return kept / of_all if of_all else 0.0
 
 
 def _communication(graphs: Graphs, counts_as: str) -> list[str]:

@@ -1,8 +1,7 @@
 """Causes of time that a model may be compiled without, each exactly.
 
 Bytes over infinite bandwidth are 0 ps, so the rest stays exact and nothing overflows. What decides
-without taking time (Themis's weights, orders, slots, which nodes exist) stays. Only `Model.without`
-says what was removed.
+without taking time (Themis's weights, orders, slots, which nodes exist) stays.
 
 This is architecture research's limit study: idealise one resource, run again (Wall, "Limits of
 instruction-level parallelism", ASPLOS 1991).
@@ -31,6 +30,7 @@ Cause = Literal[
     "memory_bandwidth",
     "remote_memory",
     "host",
+    "unexplained",
 ]
 """bandwidth: the bytes of messages. latency: their hops. contention: messages that wait for links
 (else each carries all at once, as in the formula). hand_overs: endpoint delays, or the shared bus
@@ -38,6 +38,7 @@ with its charge for reductions. reductions: local ones of collectives, and compu
 collectives given by traces; of the bus its delay per 100 bytes. compute: all kernels. peak:
 arithmetic under the roofline. memory_bandwidth: the device's, under the roofline and in reductions.
 remote_memory: its latency and bytes. host: operations of the CPU.
+unexplained: delays of recordings, which only a verdict removes.
 """
 
 Without = frozenset[str]
@@ -45,21 +46,21 @@ Without = frozenset[str]
 NOTHING: Without = frozenset()
 CAUSES: tuple[Cause, ...] = get_args(Cause)
 _NODE_CLASSES = {
-    "compute": _core.NodeClass.GPU,
-    "host": _core.NodeClass.CPU,
-    "communication": _core.NodeClass.COMMUNICATION,
-    "remote_memory": _core.NodeClass.MEMORY,
+    _core.NodeClass.GPU: "compute",
+    _core.NodeClass.CPU: "host",
+    _core.NodeClass.COMMUNICATION: "communication",
+    _core.NodeClass.MEMORY: "remote_memory",
+    _core.NodeClass.UNEXPLAINED_DEVICE: "unexplained",
+    _core.NodeClass.UNEXPLAINED_HOST: "unexplained",
 }
 """Durations that a cause removes, or two together."""
 
 
 def bandwidth_of_dimension(at: int) -> str:
-    """The cause: bytes on the links of a dimension, or label."""
     return f"bandwidth of dimension {at}"
 
 
 def checked(causes: Iterable[str], dimensions: int) -> Without:
-    """The causes; ConfigError for one neither in CAUSES nor a dimension's bandwidth."""
     chosen = frozenset(causes)
     known = {*CAUSES, *map(bandwidth_of_dimension, range(dimensions))}
     for cause in sorted(chosen - known):
@@ -74,7 +75,6 @@ def bandwidth_of(at: int, dimension: Dimension, without: Without) -> float:
 
 
 def latency_of(dimension: Dimension, without: Without) -> float:
-    """Latency of a hop in ns."""
     return 0.0 if "latency" in without else dimension.latency_ns
 
 
@@ -102,10 +102,6 @@ def memory_rate(scenario: Scenario, without: Without) -> float:
 
 
 def free_classes(without: Without) -> list[_core.NodeClass]:
-    """Classes of nodes whose durations take no time.
-
-    Communication has durations where all nodes replay recorded ones; hops and bytes are not
-    separable, so only both go.
-    """
+    """Classes of nodes whose durations take no time."""
     named = {*without} | ({"communication"} if {"bandwidth", "latency"} <= without else set())
-    return [node_class for name, node_class in _NODE_CLASSES.items() if name in named]
+    return [node_class for node_class, name in _NODE_CLASSES.items() if name in named]

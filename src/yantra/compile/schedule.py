@@ -22,7 +22,6 @@ _LONGEST = 2**62  # ps, the longest
 
 
 def collective_order(scenario: Scenario) -> str:
-    """The scheduler's order of collectives, or `collectives.priority`."""
     if class_of(scenario.scheduler).orders_collectives:
         return "explicit"
     return scenario.collectives.priority
@@ -40,7 +39,6 @@ class StartOrder:
             self._ps_per_tick = 1000 // ticks_per_ns
 
     def of(self, job: _core.Job, graph: _core.Graph) -> _core.Job:
-        """The job in the scheduler's order. Raises ConfigError."""
         if self._scheduler is None or not len(job):
             return job
         from yantra.schedulers.answers import ask

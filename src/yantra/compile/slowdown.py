@@ -1,15 +1,10 @@
-"""A stack's effect on times: factors, launches, stragglers.
+"""A stack's effect on times: factors, launches, stragglers (sources: docs/reference/accuracy.md).
 
-Sources: docs/reference/accuracy.md. Without a stack every factor is 1, at no cost.
-
-A host launches kernels one after the other and runs ahead of its device, so all kernels together
-take D, or what their launches do, H, if that is longer; where both are near each other neither is
-always ahead, and it is (D^4 + H^4)^(1/4), or the sum of the longer of each if that is less. The
-shortest kernels take as much longer as is missing, and the others their own time. Trade-off: the
-sums are of a whole job, as if its kernels came in any order on any rank; that launches hide behind
-collectives, too, is left out, and so is the optimizer, whose kernels are few. A host that `waits`
-for its device in every layer is never ahead: then it is the sum of the longer of each. The
-exponent, of 4, 8 and none, is the one of least error over vTrain's steps.
+A host runs ahead of its device, so all kernels together take D, or their launches H if longer; near
+each other (D^4 + H^4)^(1/4), or the sum of the longer of each if that is less. The shortest kernels
+take the difference. Trade-off: the sums are over a whole job; launches that hide behind
+collectives, and the optimizer's few kernels, are left out. A host that `waits` every layer takes
+the sum of the longer of each.
 """
 
 from __future__ import annotations
@@ -39,24 +34,21 @@ STRAGGLING_FROM = 64
 
 
 def class_of(op_class: str) -> str:
-    """The factor of a class of operators."""
     if op_class in PRODUCTS:
         return "products"
     return "attention" if op_class in ATTENTION else "rest"
 
 
 def is_inference(kernels: Kernels) -> bool:
-    """Whether a job's kernels are those of inference: none is of a phase of training."""
     return not any(name in TRAINS for name in kernels.phases)
 
 
 class Slowdown(NamedTuple):
-    """Factors of products, attention, other kernels (`rest`) and communication; time of a launch.
+    """Factors of products, attention, `rest` and communication; launch time.
 
-    Stragglers are in all of them, and `rest` is in the time of a launch: equal factors make all of
-    a run as much longer. With `graphs` only jobs that train have launches, and attention that takes
-    `older` times as long: engines of inference replay CUDA graphs of the kernels of the tables.
-    `taken` is the share of a device's units that its collectives take from kernels beside them.
+    Stragglers are in all; `rest` is in the launch time. With `graphs` only training has launches
+    and `older` attention: inference replays CUDA graphs. `taken` is collectives' share of units
+    beside kernels.
     """
 
     products: float = 1.0
@@ -71,11 +63,13 @@ class Slowdown(NamedTuple):
 
     @property
     def changes_kernels(self) -> bool:
-        """Whether kernel times change."""
         return self._replace(communication=1.0, taken=0.0) != Slowdown()
 
+    def launching(self, share: float) -> Slowdown:
+        """The same where CUDA graphs launch all kernels but a share."""
+        return self._replace(launch_ns=self.launch_ns * share)
+
     def factor(self, op_class: str) -> float:
-        """The factor of a class's kernels."""
         return float(getattr(self, class_of(op_class)))
 
     def of(self, kernels: Kernels, estimates: Estimates) -> Estimates:
@@ -103,21 +97,21 @@ class Slowdown(NamedTuple):
 
 
 def least_times(ns: Any, count: Any, launch_ns: float) -> Any:
-    """Return the least time of a kernel in each job, with which its launches count.
+    """Return each job's least kernel time, for its launches,
 
-    `ns` are times of kernels (kernels, jobs), of each of which a job has `count`.
+    from times `ns` (kernels, jobs) and each kernel's `count`.
     """
     import numpy as np
 
     order = np.argsort(ns, axis=0)
     count = np.take_along_axis(count[:, None] * (ns > 0), order, axis=0)
     ns = np.take_along_axis(ns, order, axis=0)
-    # Running sums add in one order, however many jobs there are; `sum` does not, to the bit.
+    # Running sums add in one order for any number of jobs; `sum` does not, to the bit.
     summed, shorter = (ns * count).cumsum(axis=0), count.cumsum(axis=0)
     device, host = summed[-1], launch_ns * shorter[-1]
     wanted = (device**SHARP + host**SHARP) ** (1.0 / SHARP)
     wanted = np.minimum(wanted, (np.maximum(ns, launch_ns) * count).cumsum(axis=0)[-1])
-    missing = wanted - device + summed  # of those so short, which would be made longer
+    missing = wanted - device + summed  # needed by the shorter ones
     least = np.where(shorter > 0, missing / np.maximum(shorter, 1), np.inf)
     after = np.concatenate([ns[1:], np.full((1, ns.shape[1]), np.inf)])
     return least[np.argmax(least <= after, axis=0), np.arange(ns.shape[1])]
@@ -127,15 +121,14 @@ NONE = Slowdown()
 
 
 def slowdown_of(scenario: Scenario) -> Slowdown:
-    """What the scenario's stack does; nothing without one."""
-    # The least time of a kernel would count a launching host twice.
+    # The least kernel time would count a launching host twice.
     return slowdown_on(scenario.stack, scenario.topology, hosted=scenario.host is not None)
 
 
 def slowdown_on(stack: Stack | None, topology: Topology, *, hosted: bool = False) -> Slowdown:
     """What a stack does on a network; `hosted`: a host launches.
 
-    No framework speeds a link up, so messages and collectives take no less.
+    Nothing gets faster than its link.
     """
     if stack is None:
         return NONE

@@ -1,7 +1,6 @@
 """Templates as graphs: each decoded once for any number of ranks.
 
-A rule gives the meaning of a template's groups and peers for a rank. Results equal those of
-expanded traces to the bit.
+Results equal those of expanded traces to the bit.
 """
 
 from __future__ import annotations
@@ -45,12 +44,10 @@ class TemplateGraphs(Graphs):
         self.rules = [self.rules[at] for at in graphs]
 
     def group_names(self, rank: int) -> Sequence[str]:
-        """Names of the groups that a rank's graph refers to by place."""
         groups, _ = self.rules[self.by_rank[rank]]
         return [str(rule.of(rank)) for rule in groups]
 
     def table(self, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Groups and peers named in a rank's graph, in order."""
         meaning = self.workload.meaning(rank, names_of(self.of(rank)))
         return tuple(meaning.groups.values()), tuple(meaning.peers.values())
 
@@ -144,7 +141,6 @@ def load_templates(
 
 
 def names_of(graph: _core.Graph) -> Names:
-    """Groups and peers a template names."""
     from yantra.chakra.relative import Names
 
     return Names(tuple(graph.pg_names), tuple(graph.peer_names))

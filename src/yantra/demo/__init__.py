@@ -1,4 +1,4 @@
-"""The examples of `yantra demo`: two that ASTRA-sim's tutorial publishes, two of our own."""
+"""The examples of `yantra demo`: two of ASTRA-sim's tutorial, two of our own."""
 
 from __future__ import annotations
 
@@ -24,8 +24,6 @@ _RANKS = 8
 
 
 class Example(Record):
-    """A scenario, what it shows, and the finish of every rank that ASTRA-sim reports, if any."""
-
     title: str
     about: str
     scenario: Scenario
@@ -33,12 +31,10 @@ class Example(Record):
 
 
 def examples() -> list[Example]:
-    """Return the examples in the order in which they are shown."""
     return [all_reduce(), three_nodes(), training_step(), known_model()]
 
 
 def all_reduce() -> Example:
-    """ASTRA-sim's tutorial all-reduce."""
     trace = TraceBuilder(first_id=1)
     trace.collective(CollectiveType.ALL_REDUCE, _MIB)
     return Example(
@@ -50,7 +46,6 @@ def all_reduce() -> Example:
 
 
 def three_nodes() -> Example:
-    """The graph of three nodes that ASTRA-sim's tutorial builds by hand (HOTI 2024, demo 1-2)."""
     trace = TraceBuilder(first_id=1)
     first = trace.collective(CollectiveType.ALL_REDUCE, _MIB)
     trace.collective(CollectiveType.ALL_GATHER, 2 * _MIB, after=first)
@@ -64,12 +59,7 @@ def three_nodes() -> Example:
 
 
 def training_step() -> Example:
-    """A step of a transformer, split by tensors within a node and by data over the nodes.
-
-    24 layers of 12 h^2 weights with h = 4096 in 2 bytes each, 2048 tokens per replica, split over 4
-    ranks that compute 250 TFLOP/s each: 2 x 12 h^2 x 2048 / 4 operations for each of the three
-    computations of a layer; two sums of 2048 x h activations; 12 h^2 / 4 weights to sum.
-    """
+    """A transformer step, split by tensors within a node and by data over nodes."""
     micros = 2 * 12 * 4096**2 * 2048 // 4 // 250_000_000
     layer = Layer(
         forward_micros=micros,
@@ -101,7 +91,6 @@ def training_step() -> Example:
 
 
 def known_model() -> Example:
-    """A step of a model known by its name, on a cluster known by its name."""
     plan = Plan(tp=8, pp=4, dp=2, global_batch=32, zero=1, recompute="selective")
     return Example(
         title="A training step of Llama 3 70B on 64 H100 GPUs",
@@ -115,10 +104,7 @@ def known_model() -> Example:
 
 
 def _tutorial(trace: Trace) -> Scenario:
-    """Put a trace on the tutorial's cluster, with ASTRA-sim's semantics.
-
-    ASTRA-sim's link bandwidth of 50 GB/s is 50 x 2^30 bytes per second, its memory's is decimal.
-    """
+    """Put a trace on the tutorial's cluster, with ASTRA-sim's semantics."""
     ring = Dimension(kind="ring", size=_RANKS, bytes_per_ns=50 * 1073741824 / 1e9, latency_ns=500.0)
     return Scenario(
         workload=Traces(traces=(trace,) * _RANKS),

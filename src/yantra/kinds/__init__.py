@@ -22,15 +22,12 @@ kinds: Registry[type[Kind]] = Registry("kind of plug-in", "yantra.kinds", "yantr
 
 
 def get(name: str, where: str | None = None) -> Kind:
-    """A kind by its name; `where` is the field of errors."""
+    """The kind of a name. Raises ConfigError."""
     return kinds.get(name, where)()
 
 
 def of_file(path: str) -> Kind:
-    """The kind of a file's plug-in, by its class.
-
-    Raises ConfigError if it cannot be read, or its PLUGIN is of no kind.
-    """
+    """The kind of a file's plug-in, by its class."""
     module = plugin_modules.load(path)
     known = {name: kind for name in kinds.names() if not (kind := get(name)).is_program}
     if hasattr(module, "PLUGIN"):
@@ -44,10 +41,6 @@ def of_file(path: str) -> Kind:
 
 
 def _registry_of(path: str) -> Registry[Any]:
-    """The registry of a file's plug-in: its kind's, or that of traffic, which has no kind.
-
-    Raises ConfigError as `of_file` does.
-    """
     plugin = getattr(plugin_modules.load(path), "PLUGIN", None)
     if plugin is not None:
         from yantra.network.traffic import generators
@@ -59,10 +52,7 @@ def _registry_of(path: str) -> Registry[Any]:
 
 @contextmanager
 def plugged_in(files: Sequence[str]) -> Iterator[None]:
-    """Register the plug-ins of files while the block runs.
-
-    Raises ConfigError for a file without one, and for a taken name, saying by what.
-    """
+    """Register the plug-ins of files while the block runs."""
     with ExitStack() as stack:
         for path in files:
             registry = _registry_of(path)

@@ -55,7 +55,6 @@ def every_collective_runs_no_faster_than_its_links(cluster: Cluster, ranks: int)
 
 
 def violations(cluster: Cluster) -> Iterator[str]:
-    """What is wrong with a cluster, for every law and number of ranks."""
     yield from doubts(cluster)
     tried = ranks_of(cluster)
     if not tried:

@@ -68,17 +68,14 @@ class Case(NamedTuple):
 
     @property
     def kv_tokens(self) -> int:
-        """The room for KV."""
         return self.blocks * self.block_size
 
     @property
     def longest(self) -> int:
-        """The most tokens of a request."""
         return max(prompt + output for _, prompt, output, *_ in self.requests)
 
     @property
     def is_roomy(self) -> bool:
-        """Whether all requests fit at once."""
         whole = sum(-(-(row[1] + row[2]) // self.block_size) + 1 for row in self.requests)
         return whole * 2 < self.blocks
 
@@ -132,7 +129,6 @@ class Served:
 def serve(
     engine: Named, case: Case, given: Mapping[str, Any] | None = None, most_logged: int = 1 << 30
 ) -> Served:
-    """Serve a case with the options of an engine as they fit it, and those given."""
     kind = batching.kind_of(engine)
     sizes = {
         option.name: getattr(case, SIZES[option.name])
@@ -278,7 +274,6 @@ def violations(kind: Named) -> Iterator[str]:
 
 
 def summary(kind: Named) -> str:
-    """What was checked, and how long a case takes with it and with vLLM's engine."""
     case = max(CASES, key=lambda case: len(case.requests))
     took, others = (int(serve(of, case)["finish"].max()) / 1e9 for of in (kind, "vllm"))
     held = f"every law holds for {len(CASES)} sets of random requests"
@@ -286,7 +281,6 @@ def summary(kind: Named) -> str:
 
 
 def known(name: str) -> Named:
-    """An engine's name or path, as it is. Raises ConfigError for others."""
     batching.kind_of(name, name)
     return name
 

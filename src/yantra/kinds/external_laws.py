@@ -148,7 +148,7 @@ def a_message_alone_takes_its_latency_and_its_bytes(case: Case) -> str | None:
 
 
 def more_bytes_arrive_no_earlier(case: Case) -> str | None:
-    """A message of more bytes between the same ranks arrives no earlier."""
+    """More bytes between the same ranks arrive no earlier."""
     posts = [(0, to, size) for to in range(1, case.ranks) for size in SIZES]
     took = case.apart(posts)
     for at in range(0, len(posts), len(SIZES)):

@@ -1,8 +1,4 @@
-"""What a kind of plug-in is: where it is registered, how it begins.
-
-A new kind is one file here, with a class of the four parts below. Its laws are beside its plug-ins,
-for tests and third parties.
-"""
+"""What a kind of plug-in is: where it is registered, how it begins."""
 
 from __future__ import annotations
 
@@ -35,11 +31,11 @@ class Kind(ABC):
 
     @abstractmethod
     def registry(self) -> Registry[Any]:
-        """Where plug-ins of this kind are known by name."""
+        """Its plug-ins."""
 
     @abstractmethod
     def contract(self) -> Contract:
-        """The laws that every plug-in of this kind keeps."""
+        """Its laws."""
 
     @abstractmethod
     def use(self, file: str) -> Use:

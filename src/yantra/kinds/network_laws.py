@@ -117,7 +117,6 @@ class Case:
         return self.topology.dimensions[dimension].bytes_per_ns
 
     def alone_ns(self, post: Post) -> float:
-        """A message's time by its bytes and, if charged, latency."""
         source, destination, size = post
         links = self.links(source, destination)
         latency = sum(latency for _, latency in links) if self.level.has("charges_latency") else 0.0
@@ -315,7 +314,7 @@ def a_message_alone_takes_its_latency_and_its_bytes(case: Case) -> str | None:
 
 
 def more_bytes_arrive_no_earlier(case: Case) -> str | None:
-    """A message of more bytes between the same ranks arrives no earlier."""
+    """More bytes between the same ranks arrive no earlier."""
     for destination in range(1, case.topology.ranks):
         times = [case.arrivals([(0, destination, size)])[0] for size in SIZES]
         if times != sorted(times):
@@ -421,7 +420,6 @@ def summary(kind: PluginChoice) -> str:
 
 
 def known(name: str) -> Kind:
-    """A network's name or path, as it is. Raises ConfigError for others."""
     find(name)
     return name
 

@@ -199,7 +199,6 @@ def violations(kind: Named) -> Iterator[str]:
 
 
 def summary(kind: Named) -> str:
-    """What was checked, and a step's time in this order and by id."""
     case = CASES[3]
     took, in_order = (case.run(of).makespan_ns / 1000 for of in (kind, "in_order"))
     held = f"every law holds for {', '.join(map(str, CASES))}"
@@ -207,7 +206,6 @@ def summary(kind: Named) -> str:
 
 
 def known(name: str) -> Named:
-    """A scheduler's name or path, as it is. Raises ConfigError for others."""
     schedulers.get(name, name)
     return name
 

@@ -101,7 +101,6 @@ def names() -> tuple[str, ...]:
 
 
 def find(kind: Named, where: str = "network") -> Level:
-    """The network of a name, a file's path or a class. Raises ConfigError at `where`."""
     if isinstance(kind, type):
         return _in_python(networks.get(kind, where))
     known = _native(ALIASES.get(kind, kind))
@@ -160,7 +159,6 @@ def native_options(choice: PluginChoice) -> dict[str, float]:
 def maker(
     choice: PluginChoice, fabric: Fabric, ticks_per_ns: int
 ) -> Callable[[_core.NetworkPort], Any]:
-    """What makes a network in Python for each run. Raises ConfigError for its options."""
     from yantra.network.model import Bridge
 
     level = level_of(choice)

@@ -51,7 +51,6 @@ class External(NetworkModel):
 
     @classmethod
     def check_options(cls, options: Options, where: str = "network.options.command") -> None:
-        """Raises ConfigError at `where` for a missing or forbidden program."""
         found(options.command[0], where)
 
     @classmethod
@@ -72,7 +71,6 @@ class External(NetworkModel):
         self._turn = 0
 
     def send(self, message: Message) -> None:
-        """Keep a message until the present moment is over; then the program hears of it."""
         if not self._program.has_unsaid:
             self._wake(self._now)
         number = self._program.send(

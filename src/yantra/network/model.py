@@ -116,7 +116,6 @@ class NetworkModel:
         return cls.needs_fabric
 
     def __init__(self, fabric: Fabric, options: Any) -> None:
-        """Keep what the network runs over, and its options as the record of `self.options`."""
         self.fabric = fabric
         self.given = options
 
@@ -155,8 +154,6 @@ class NetworkModel:
 
 
 class Bridge:
-    """Between a network in Python, which counts ns, and the core, which counts ticks."""
-
     def __init__(self, port: _core.NetworkPort, network: NetworkModel, ticks_per_ns: int) -> None:
         self.port = port
         self._network = network
@@ -177,7 +174,6 @@ class Bridge:
             self._network.send(message)
 
     def wakes(self, token: int) -> None:
-        """Called by the core when `wake_at` said."""
         with self._explained():
             self._network.woken(self._tokens.pop(token))
 
@@ -185,11 +181,9 @@ class Bridge:
         self._network.closes()
 
     def arrive(self, message: Message, at_ns: float, departed_ns: float) -> None:
-        """See `NetworkModel.arrive`."""
         self.port.arrives(message.number, self._ticks(at_ns), self._ticks(departed_ns))
 
     def wake_at(self, at_ns: float, token: Any) -> None:
-        """See `NetworkModel.wake_at`."""
         self.wake_at_tick(self._ticks(at_ns), token)
 
     def wake_at_tick(self, tick: int, token: Any) -> None:

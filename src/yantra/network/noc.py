@@ -60,12 +60,6 @@ class Load(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """Latency against load: that of an empty network, points, and saturation.
-
-    `stable` is the largest stable load found, `unstable` the smallest other; both are 1 where all
-    loads are stable.
-    """
-
     zero_load_latency: float
     points: tuple[Point, ...]
     stable: float

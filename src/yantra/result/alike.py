@@ -22,11 +22,7 @@ class Use(NamedTuple):
 
 
 class Alike(NamedTuple):
-    """Rows that occur `times` times, first in part `first` of the table.
-
-    Columns that differ by name alone among ranks are places, decoded by `uses` (by column and
-    place).
-    """
+    """Rows that occur `times` times, first in part `first` of the table."""
 
     times: int
     first: int

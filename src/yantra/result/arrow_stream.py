@@ -19,7 +19,6 @@ _Column = tuple[int, int, list[bytes | None]]
 
 
 def capsule(table: Columns) -> Any:
-    """A capsule `arrow_array_stream` of a table's rows."""
     kinds = [table.kind(column) for column in table.columns]
     parts = table.parts()
     texts = _Texts()

@@ -8,7 +8,7 @@ so:
     dimensions   the share of the run that their links are busy (fabric: the busiest for all);
                  the rest of exposed communication is latency
     bubble       of a pipeline: removals above shrink it in proportion
-    memory, host their exposed parts
+    memory, host, unexplained their exposed parts
     waiting      exact without a run (`yantra.result.waits`)
 """
 
@@ -33,8 +33,9 @@ _REMEDY = "more micro-batches or virtual stages shorten it (yantra explain --adv
 class Bound(NamedTuple):
     """What bounds a run.
 
-    `kind` is compute, memory_bandwidth, network, latency, reductions, memory (remote), host, bubble
-    (of a pipeline), waiting (for other ranks), uneven (work) or none.
+    `kind` is compute, memory_bandwidth, network, latency, reductions, memory (remote), host,
+    unexplained (time of a recording), bubble (of a pipeline), waiting (for other ranks), uneven
+    (work) or none.
     """
 
     kind: str
@@ -55,7 +56,7 @@ class Gain(NamedTuple):
     """What removing a cause gains: kind, name in texts, what is removed, ticks.
 
     `holds_others`: it contains all others of its kind, and competes unless one of them alone gains
-    as much. Without a kind it never competes.
+    as much.
     """
 
     kind: str
@@ -134,6 +135,12 @@ def estimated(model: Model, outcome: _core.Outcome, uses: list[DimensionUse]) ->
         ),
         Gain("memory", "remote memory", "free remote memory", parts["exposed_memory"]),
         Gain("host", "host work", "host work that takes no time", parts["exposed_host"]),
+        Gain(
+            "unexplained",
+            "time that the recording does not explain",
+            "all that the recording does not explain gone",
+            parts["unexplained_device"] + parts["unexplained_host"],
+        ),
     ]
     found = waits(model, outcome)
     if is_pipeline(model):

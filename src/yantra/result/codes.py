@@ -12,7 +12,6 @@ COLLECTIVE_KINDS = tuple(kind.name.lower() for kind in CollectiveType)
 
 
 def nanoseconds(ticks: int, ticks_per_ns: int) -> int | float | None:
-    """A time of the core in ns, whole where it is; None for NEVER."""
     if ticks == NEVER:
         return None
     whole, rest = divmod(ticks, ticks_per_ns)

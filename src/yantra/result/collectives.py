@@ -21,10 +21,7 @@ _KINDS = (*COLLECTIVE_KINDS, "unknown")
 
 
 class Block(NamedTuple):
-    """The collectives of ranks that share a run, in columns of 64-bit numbers.
-
-    `group` counts the group names of the rank's trace from 1, 0 for none.
-    """
+    """The collectives of ranks that share a run, in columns of 64-bit numbers."""
 
     id: array[int]
     kind: array[int]
@@ -83,7 +80,6 @@ def collective_table(model: Model, outcome: _core.Outcome) -> Table:
 
 
 def by_collective(model: Model, outcome: _core.Outcome, ticks: Callable[[int], Any]) -> Gathered:
-    """A column of times; `ticks` are of a rank's completed collectives."""
     runs = runs_of(model, outcome)
     begins = _begins(_blocks(model, outcome), runs)
     return Gathered(begins, ticks, lambda some: Ticks(some, model.ticks_per_ns), alike=runs)

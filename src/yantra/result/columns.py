@@ -2,7 +2,6 @@
 
 A column is a list, an array of 64-bit numbers (`Ticks`, `Coded`, `Reals`, whole ones), or
 `Gathered` from one per rank. Its parts, some ten thousand rows, become lists, numpy arrays or text.
-Trade-off: arrays of the standard library, to write CSV and JSON without numpy.
 """
 
 from __future__ import annotations
@@ -50,14 +49,11 @@ class Columns(Protocol):
     """Named columns that can be read in parts, as a `Table`."""
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the columns."""
+    def columns(self) -> tuple[str, ...]: ...
 
-    def kind(self, column: str) -> Kind:
-        """Return what a column holds."""
+    def kind(self, column: str) -> Kind: ...
 
-    def parts(self) -> Iterator[list[Part]]:
-        """Parts of all columns, some thousand rows each."""
+    def parts(self) -> Iterator[list[Part]]: ...
 
 
 class Gathered:
@@ -84,7 +80,6 @@ class Gathered:
         self.meaning = meaning
 
     def part(self, start: int, stop: int) -> Part:
-        """Rows `start` to `stop`."""
         numbers = array("Q")
         at = bisect_right(self.begins, start) - 1
         while start < stop:
@@ -119,7 +114,6 @@ def numbered(begins: Sequence[int]) -> Gathered:
 
 
 def part_of(column: Any, start: int, stop: int) -> Part:
-    """Rows `start` to `stop` of a column."""
     if isinstance(column, list):
         return column[start:stop]
     if isinstance(column, Ticks):
@@ -165,10 +159,7 @@ def as_array(part: Any, kind: str) -> Any:
 
 
 def as_cells(part: Part, texts: Callable[[Sequence[str]], int]) -> _core.Cells:
-    """A part for the core's table writer.
-
-    `texts` gives the number under which the writer keeps texts of codes.
-    """
+    """A part for the core's table writer."""
     if isinstance(part, list):
         return _core.Cells.given(["" if value is None else str(value) for value in part])
     if isinstance(part, Ticks):

@@ -28,6 +28,10 @@ KIND_TEXTS: Mapping[str, str] = {
     "reduction": "local reductions",
     "waiting": "waiting for a slot or queue",
     "other": "other",
+    "unexplained_device": "unexplained time of the device",
+    "unexplained_host": "unexplained time of the host",
+    "begin": "a rank's later begin",
+    "communication": "communication as recorded",
     "mixed": "mixed",
 }
 """Kinds in texts and pictures."""
@@ -154,7 +158,6 @@ class CriticalPath:
 
 
 def steps_of(model: Model, columns: _core.Steps, first: int = 0) -> Iterator[Step]:
-    """The core's columns as `Step`s, from the `first` on."""
     per_ns = model.ticks_per_ns
     ticks: int | None = None
     until: float = 0

@@ -80,7 +80,6 @@ class Disturbed(NamedTuple):
 
     @classmethod
     def of_dict(cls, form: dict[str, Any], makespan_ns: float) -> Disturbed:
-        """The inverse of `as_dict`."""
         known = {name: form[name] for name in cls._fields if name in form}
         known["failures"] = tuple(known.get("failures", ()))
         return cls(**(known | {"makespan_ns": makespan_ns}))

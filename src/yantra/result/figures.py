@@ -1,21 +1,16 @@
 """The figures that a run is quoted by: tokens per second, MFU, memory headroom, bubble, cost.
 
-* MFU, model FLOPs utilisation: model FLOPs / (time x devices x peak), without recomputation
-  (Chowdhery et al., "PaLM", 2022, appendix B; here without causally masked pairs). HFU, hardware
-  FLOPs utilisation: all matrix products that run (Korthikanti et al., "Reducing activation
-  recomputation", MLSys 2023).
+* MFU: model FLOPs / (time x devices x peak), without recomputation and causally masked pairs
+  (Chowdhery et al., "PaLM", 2022, appendix B). HFU: all matrix products that run (Korthikanti et
+  al., "Reducing activation recomputation", MLSys 2023).
 * The peak is the data sheet's dense rate of the dtype; of an unnamed cluster, the scenario's.
 * TTFT, time to first token, is a prefill of all prompts. TPOT, time per output token, is one more
   iteration of a decode: (T(n) - T(k)) / (n - k) for times T of n and k iterations
   (`yantra.run.steady`); filling and draining the pipeline is separate, not in tokens/s, MFU and a
   token's cost.
 * A pipeline's bubble is the mean share of a step without kernel, memory operation or collective of
-  the device's own stage: GPipe's idle time (Huang et al., 2019), (p - 1) / (m + p - 1) for equal
-  stages. Narayanan et al. (SC 2021) divide by the rest of the step: (p - 1) / m.
+  the device's own stage: (p - 1) / (m + p - 1) for equal stages (Huang et al., "GPipe", 2019).
 * Headroom is a device's memory less the peak of the rank that needs most.
-
-What neither workload nor cluster states is None: plain traces have no tokens, a network described
-in place no price.
 """
 
 from __future__ import annotations
@@ -31,6 +26,7 @@ from yantra.base.units import exact, format_time
 from yantra.compile import Model
 from yantra.compile.templates import TemplateGraphs
 from yantra.result.bound import union_length
+from yantra.result.carried import carried_of
 from yantra.result.tables import NEVER, NODE_TYPES, nanoseconds
 from yantra.result.what_ran import about_of, plan_of, whole
 from yantra.scenario.types import Machine
@@ -43,16 +39,21 @@ _COLLECTIVE = NODE_TYPES.index("COMM_COLL")
 
 
 class Interval(NamedTuple):
-    """Shares of a run's time that hold in 90 of 100 cases, and what that rests on."""
+    """Shares of a run's time that hold in 90 of 100 cases, and what that rests on.
+
+    `away` is how far the nearest measured step is: a standard deviation of a logarithm.
+    """
 
     low: float
     high: float
     rests_on: str
+    away: float | None = None
 
 
 class Figures(NamedTuple):
     """The figures; None where the workload or the cluster does not state what they need.
 
+    `carried`: recorded kernels on another GPU, by class; `not_there`: their libraries it lacks.
     `tokens` are of training's steps (`steps`, None for one), a prefill's prompts, or a decode's
     sequences. `fill_drain_ns` is a decode's time beyond `tpot_ns` an iteration; `iteration_ns` the
     mean with it, if inseparable.
@@ -88,24 +89,25 @@ class Figures(NamedTuple):
     power_w: float | None = None
     time_low_ns: float | None = None
     time_high_ns: float | None = None
+    away: float | None = None
     rests_on: str | None = None
+    carried: list[dict[str, Any]] | None = None
+    not_there: list[str] | None = None
 
-    def within(self, interval: Interval) -> Figures:
+    def within(self, interval: Interval, run_ns: float | None = None) -> Figures:
         """The figures with the 90 % interval of the time, from which others' follow.
 
-        A run that is no step has `rests_on` alone.
+        `run_ns`: of a recording carried to another GPU, whose time is that of the run.
         """
-        time = _time_of(self)
+        time = _time_of(self) or (run_ns if self.carried else None)
         if time is None:
             return self._replace(rests_on=interval.rests_on)
         low, high = time * interval.low, time * interval.high
-        return self._replace(time_low_ns=low, time_high_ns=high, rests_on=interval.rests_on)
+        told = self._replace(time_low_ns=low, time_high_ns=high, rests_on=interval.rests_on)
+        return told._replace(away=interval.away)
 
     def resting_on(self, basis: str, *, has_terms: bool) -> Figures:
-        """The figures with what a time without an interval rests on.
-
-        A run that is no step has it if its stack has terms.
-        """
+        """The figures with what a time without an interval rests on."""
         is_told = has_terms or _time_of(self) is not None
         return self._replace(rests_on=basis) if is_told else self
 
@@ -130,7 +132,7 @@ def figures(model: Model, outcome: _core.Outcome, steady_ns: float | None = None
             found["tokens_per_s_per_device"] = times["tokens_per_s"] / model.ranks
         if (whole(plan_of(about), "pp") or 1) > 1 and about.get("kind") == "training":
             found["bubble"] = _bubble(model, outcome)
-    return Figures(**found)
+    return Figures(**found, **carried_of(model))
 
 
 def _times(about: Mapping[str, Any], time_ns: float, steady_ns: float | None) -> dict[str, Any]:
@@ -292,8 +294,25 @@ def _lines(of: Figures) -> Iterator[tuple[str, str]]:
         yield "energy", f"{of.energy_kwh:.4g} kWh{more} at {of.power_w:g} W"
     elif of.tokens is not None:
         yield "energy", "no power known: set cluster.machine.power"
+    yield from _carried_lines(of)
     if of.rests_on is not None:
         yield "rests on", of.rests_on
+
+
+def _carried_lines(of: Figures) -> Iterator[tuple[str, str]]:
+    if not of.carried:
+        return
+    if _time_of(of) is None and of.time_low_ns is not None:
+        yield "the run", _interval_text(of.time_low_ns, of.time_high_ns).strip(" ()")
+    for row in of.carried:
+        name = "kernels" if row["op_class"] == "all" else row["op_class"]
+        there, here = format_time(row["recorded_ns"]), format_time(row["ns"])
+        within = (
+            "" if row["low_ns"] == row["high_ns"] else _interval_text(row["low_ns"], row["high_ns"])
+        )
+        yield name, f"{there} -> {here}{within}"
+    if of.not_there:
+        yield "not here", f"{', '.join(of.not_there)}; taken as kernels of their class"
 
 
 def _time_of(of: Figures) -> float | None:
@@ -333,7 +352,6 @@ def _memory_text(of: Figures) -> str:
 
 
 def share_text(share: float) -> str:
-    """A share of 1 in per cent."""
     return f"{100 * share:.1f} %"
 
 

@@ -1,8 +1,4 @@
-"""The forms in which results leave Yantra, by name; `yantra.export` has them.
-
-A result imports no form, so forms may use all of Yantra. Trade-off: options of a form are checked
-when it is used.
-"""
+"""The forms in which results leave Yantra, by name; `yantra.export` has them."""
 
 from __future__ import annotations
 
@@ -19,5 +15,4 @@ forms: Registry[type[Any]] = Registry(
 
 
 def exporter(form: str) -> Any:
-    """The exporter of a name or file. Raises ConfigError for an unknown name."""
     return forms.get(form)()

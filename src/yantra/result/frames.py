@@ -1,8 +1,7 @@
 """Table -> pyarrow, pandas and polars.
 
 Whole numbers are int64, ids uint64, times and shares float64, texts string. A missing value is
-null; in pandas NaN among reals, NA among whole ones, whose columns become Int64 or UInt64. Parts
-become record batches, so only the frame is whole in memory. Only `to_arrow` needs pyarrow.
+null; in pandas NaN among reals, NA among whole ones, whose columns become Int64 or UInt64.
 """
 
 from __future__ import annotations
@@ -26,11 +25,9 @@ _WITH_GAPS: dict[Kind, str] = {"whole": "Int64", "id": "UInt64"}
 class WholeColumns(Columns, Protocol):
     """Columns that can also be had whole, as a `Table`."""
 
-    def values(self, column: str) -> list[Any]:
-        """A column as a list."""
+    def values(self, column: str) -> list[Any]: ...
 
-    def __getitem__(self, column: str) -> Any:
-        """A column as a numpy array."""
+    def __getitem__(self, column: str) -> Any: ...
 
 
 def needed(package: str, what: str, extra: str = "") -> Any:
@@ -46,13 +43,11 @@ def needed(package: str, what: str, extra: str = "") -> Any:
 
 
 def to_arrow(table: Columns, what: str = "to_arrow") -> Any:
-    """A `pyarrow.Table`."""
     pyarrow = needed("pyarrow", what, "tables")
     return pyarrow.Table.from_batches(list(batches(table, pyarrow)), schema_of(table, pyarrow))
 
 
 def to_pandas(table: WholeColumns) -> Any:
-    """A `pandas.DataFrame`."""
     pandas = needed("pandas", "to_pandas")
     return pandas.DataFrame({column: _series(table, column, pandas) for column in table.columns})
 
@@ -67,7 +62,6 @@ def _series(table: WholeColumns, column: str, pandas: Any) -> Any:
 
 
 def to_polars(table: WholeColumns) -> Any:
-    """A `polars.DataFrame`."""
     return needed("polars", "to_polars").DataFrame(table)
 
 

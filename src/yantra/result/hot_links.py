@@ -26,10 +26,7 @@ class Share(NamedTuple):
 
 
 class HotLink(NamedTuple):
-    """A link, what it carried, that over what it could have, and its largest flows.
-
-    `flows` counts all that crossed it.
-    """
+    """A link, what it carried, that over what it could have, and its largest flows."""
 
     name: LinkName
     bytes: int

@@ -1,7 +1,6 @@
 """Pieces of HTML for notebooks: tables, and bars of stacked parts.
 
-The report's colours, readable on light and dark; the rest is the page's. All texts are escaped, as
-names come from traces. Long tables are cut, and say so.
+All texts are escaped, as names come from traces.
 """
 
 from __future__ import annotations

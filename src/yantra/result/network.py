@@ -122,7 +122,6 @@ def _label_uses(
 
 
 def capacities(model: Model, uses: list[DimensionUse]) -> list[float]:
-    """Most bytes/ns of each dimension's or label's links."""
     if model.fabric is not None:
         return [model.fabric.label_bytes_per_ns(use.dimension) for use in uses]
     dimensions = model.scenario.topology.dimensions
@@ -130,7 +129,6 @@ def capacities(model: Model, uses: list[DimensionUse]) -> list[float]:
 
 
 def link_rates(model: Model, links: list[_core.LinkRecord]) -> list[float]:
-    """What each link can carry, in bytes/ns."""
     dimensions = model.scenario.topology.dimensions
     return [link.bytes_per_ns or dimensions[link.dimension].bytes_per_ns for link in links]
 

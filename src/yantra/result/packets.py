@@ -29,18 +29,15 @@ class Packets:
     """The tables of a run; empty without a packet network."""
 
     def __init__(self, seen: _core.SeenPackets | None, name_of: Callable[[int], LinkName]) -> None:
-        """`seen` is None for other networks; `name_of` names a link by number."""
         self._seen = seen
         self._name_of = name_of
 
     @cached_property
     def names(self) -> list[LinkName]:
-        """Names of the links of `ports`."""
         return [self._name_of(link) for link in self._numbers.tolist()]
 
     @property
     def numbers(self) -> list[int]:
-        """Links of `ports` by the fabric's number."""
         numbers: list[int] = self._numbers.tolist()
         return numbers
 
@@ -94,7 +91,7 @@ class Packets:
     def rates(self) -> Table:
         """A row for each message and sample of its sender's rate and window.
 
-        A message without rows has its link's rate throughout. `window_bytes` is 0 for none.
+        A message without rows has its link's rate throughout.
         """
         series = self._columns("rates", "message")
         sent = series["message"]
@@ -133,10 +130,7 @@ class Packets:
 
     @cached_property
     def slowdowns(self) -> Table:
-        """Percentiles of slowdown and completion time from each power of ten, and of all.
-
-        `from_bytes` is missing in the row of all messages.
-        """
+        """Percentiles of slowdown and completion time from each power of ten, and of all."""
         through = np.flatnonzero(~np.isnan(self._fct_ns))
         fct_ns = self._fct_ns[through]
         slowdowns = slowdown(fct_ns, self._messages["alone_ns"][through])
@@ -156,7 +150,6 @@ class Packets:
         return Table("packet_slowdowns", len(rows), columns)
 
     def summary(self) -> dict[str, Any] | None:
-        """Counts of the whole run by name; None on another network."""
         if self._seen is None:
             return None
         totals, counts = self._seen.totals, self._columns("counts")

@@ -26,11 +26,7 @@ _WIDTH = 80
 
 
 class Partial:
-    """What had happened until `until_ns`; in the core's `outcome` the rest is `never`.
-
-    `nodes_done` is over all ranks that ran: of a folded run one of each class, for `not_run`
-    others.
-    """
+    """What had happened until `until_ns`; in the core's `outcome` the rest is `never`."""
 
     def __init__(
         self, model: Model, outcome: _core.Outcome, until_ticks: int, nodes_done: int
@@ -174,7 +170,6 @@ class Partial:
         return "\n\n".join([head, as_text(ranks) + told, as_text(links)])
 
     def as_dict(self) -> dict[str, Any]:
-        """The JSON form, marked by `partial`; times in ns."""
         return {
             "partial": True,
             "until_ns": self.until_ns,

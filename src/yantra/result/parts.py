@@ -39,6 +39,22 @@ ALL = (
         "exposed_memory", "exposed memory", "memory", "exposed remote memory", "#9a5fb0", "memory"
     ),
     Part("exposed_host", "exposed host", "host", "exposed host work", "#2a9076", "host"),
+    Part(
+        "unexplained_device",
+        "unexplained (device)",
+        "unexpl dev",
+        "device time that nothing recorded explains",
+        "#7d6b5d",
+        "unexplained",
+    ),
+    Part(
+        "unexplained_host",
+        "unexplained (host)",
+        "unexpl host",
+        "host time that nothing recorded explains",
+        "#b09c8c",
+        "unexplained-host",
+    ),
     Part("waiting", "waiting", "waiting", "waiting for other ranks", "#b39b45", "waiting"),
     Part("idle", "idle", "idle", "idle time", "#a0a0a0", "idle", always=True),
 )
@@ -55,7 +71,6 @@ def text_of(name: str) -> str:
 
 
 def styles() -> str:
-    """Return the rules of CSS that colour what has a part's name as its class."""
     return "\n".join(
         f".{part.name} {{ fill: var(--{part.theme}); background: var(--{part.theme}); }}"
         for part in ALL

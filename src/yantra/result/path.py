@@ -39,8 +39,8 @@ class _Sums:
 def path_form(steps: Sequence[Step], phase_of: PhaseOf, most: int = MOST_STEPS) -> dict[str, Any]:
     """The member `critical_path` of the JSON form.
 
-    Paths with phases have `by_phase`. `crossings` counts continuations at another rank's node,
-    without hops inside a collective, which a folded run does not see whole.
+    `crossings` counts continuations at another rank's node, without hops inside a collective, which
+    a folded run does not see whole.
     """
     parts: dict[tuple[int | None, int | None, str, str], int] = {}
     crossings = 0

@@ -1,7 +1,6 @@
 """The phase of a node: the attribute `phase` of its trace.
 
-Yantra's traces have it (forward, dgrad, wgrad, recompute, optimizer); others may. Runs do not read
-it, so a trace is read again when first asked for.
+Yantra's traces have it (forward, dgrad, wgrad, recompute, optimizer); others may.
 """
 
 from __future__ import annotations

@@ -186,7 +186,7 @@ class Result:
 
     @cached_property
     def packets(self) -> Packets:
-        """Queues, rates, messages and slowdowns of packets; see `yantra.result.packets`."""
+        """Packets; see `yantra.result.packets`."""
         from yantra.result.link_load import link_name
         from yantra.result.packets import Packets
 
@@ -206,7 +206,7 @@ class Result:
     def bound_by(self) -> Bound:
         """The cause whose removal gains most, by runs where they cost little, else estimated.
 
-        See `yantra.run.verdict`. Also estimated for a run that took work meanwhile.
+        Also estimated for a run that took work meanwhile.
         """
         from yantra.result.bound import largest
 
@@ -221,8 +221,6 @@ class Result:
     def weigh(self) -> None:
         """Find `gains` and `bound_by` by runs even of some seconds, as a report does; longer ones
         change nothing.
-
-        Nor does it where all communication's gain is known.
         """
         is_whole = self.gains is not None and any(not gain.kind for gain in self.gains)
         if not is_whole and self._further is not None:
@@ -246,7 +244,7 @@ class Result:
         steady_ns = self._further.steady_ns(self) if self._further else None
         found = figures(self.model, self.outcome, steady_ns)
         if self.interval is not None:
-            return found.within(self.interval)
+            return found.within(self.interval, self.makespan_ns)
         if self._further is None:
             return found
         from yantra.fabric.stacks.choice import WITHOUT_TERMS
@@ -267,8 +265,7 @@ class Result:
     def disturbed(self) -> Disturbed | None:
         """What disturbed the run at what cost; None if nothing did.
 
-        See `yantra.run.disturbed`. Runs the model without failures and background, unless the
-        scenario says not to.
+        Runs the model without failures and background, unless the scenario says not to.
         """
         return self._further.disturbed(self) if self._further else None
 
@@ -333,11 +330,7 @@ class Result:
         self.export("json", path, tables=tables)
 
     def to_report(self, path: Path) -> None:
-        """Write one HTML file that shows where the time goes; opens offline in any browser.
-
-        A recorded run also shows the critical path, what collectives waited for, and bandwidth over
-        time.
-        """
+        """Write one HTML file that shows where the time goes; opens offline in any browser."""
         self.export("html", path)
 
     def to_csv(self, path: Path, table: str = "ranks") -> None:

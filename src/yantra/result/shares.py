@@ -28,5 +28,4 @@ def tenths(parts: Sequence[float]) -> list[int]:
 
 
 def percent(tenth: int) -> str:
-    """Tenths of a per cent in words: `12.3 %`."""
     return f"{tenth / 10:.1f} %"

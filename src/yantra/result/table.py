@@ -1,8 +1,6 @@
 """`Table`: named columns of equal length, each computed when it is first asked for.
 
-`values` gives lists, so that text and JSON need no numpy; indexing gives a kept array. `to_pandas`,
-`to_polars` and `to_arrow` make data frames. Large tables are written from parts
-(`yantra.result.columns`), without an object for each value.
+Large tables are written from parts (`yantra.result.columns`), without an object for each value.
 """
 
 from __future__ import annotations
@@ -98,11 +96,11 @@ class Table:
         exporter("csv").write_table(self, path)
 
     def to_parquet(self, path: Path) -> None:
-        """Write the table as Parquet; needs `pip install 'yantra[tables]'`."""
+        """Write Parquet; needs `pip install 'yantra[tables]'`."""
         exporter("parquet").write_table(self, path)
 
     def to_feather(self, path: Path) -> None:
-        """Write the table as Feather, a file of Arrow; needs `pip install 'yantra[tables]'`."""
+        """Write Feather; needs `pip install 'yantra[tables]'`."""
         exporter("feather").write_table(self, path)
 
     def to_arrow(self) -> Any:

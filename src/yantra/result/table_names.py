@@ -30,7 +30,6 @@ ALL_TABLES = TABLES + RECORDED_TABLES + PACKET_TABLES
 
 
 def check_table_name(name: str) -> None:
-    """Raises ConfigError for an unknown table name."""
     if name not in ALL_TABLES:
         hint = did_you_mean(name, ALL_TABLES)
         raise ConfigError("table", f"no table is named '{name}'{hint}")

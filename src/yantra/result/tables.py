@@ -38,7 +38,7 @@ def per_rank(model: Model, outcome: _core.Outcome, of: Callable[[int], _Value]) 
 def rank_table(model: Model, outcome: _core.Outcome) -> Table:
     """One row per rank: its finish, and where the time up to it went.
 
-    The six parts add up to the finish. A moment counts for the first of PARTS under way:
+    The parts add up to the finish. A moment counts for the first of PARTS under way:
     communication is exposed where the device computes nothing. A posted receive waits until the
     first byte leaves. `communication_ns` has all communication, exposed or not.
     """
@@ -104,13 +104,11 @@ def node_table(model: Model, outcome: _core.Outcome) -> Table:
 
 
 def node_begins(model: Model) -> array[int]:
-    """The row of the nodes table at which each rank begins, and the number of rows."""
     lengths = [len(graph) for graph in model.graphs.distinct]
     return array("Q", accumulate((lengths[at] for at in model.graphs.by_rank), initial=0))
 
 
 def node_times(model: Model, outcome: _core.Outcome, ticks: memoryview[int]) -> Gathered:
-    """Ticks by place in the outcome as a column of the nodes table."""
     lengths = [len(graph) for graph in model.graphs.distinct]
     by_rank, first_node = model.graphs.by_rank, outcome.first_node
 
@@ -127,15 +125,12 @@ def node_times(model: Model, outcome: _core.Outcome, ticks: memoryview[int]) -> 
 
 
 def runs_of(model: Model, outcome: _core.Outcome) -> list[int]:
-    """A number for each rank, equal for ranks that share a trace and a run."""
     pairs = list(zip(model.graphs.by_rank, outcome.first_node, strict=False))
     places = {pair: at for at, pair in enumerate(dict.fromkeys(pairs))}
     return [places[pair] for pair in pairs]
 
 
 class Names:
-    """Distinct names, by place in `texts`."""
-
     def __init__(self) -> None:
         self.texts: list[str] = []
         self._places: dict[str, int] = {}

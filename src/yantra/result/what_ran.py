@@ -41,7 +41,6 @@ class WhatRan(NamedTuple):
 
     @property
     def clauses(self) -> tuple[str, ...]:
-        """All of it: the job, if the workload says it, then the machine."""
         where = f"on {self.cluster}" if self.cluster else self.topology
         ranks = count(self.ranks, "rank")
         job = [" ".join(filter(None, (self.model, self.job))), self.plan, self.load, self.dtype]
@@ -64,7 +63,6 @@ class WhatRan(NamedTuple):
         return f"{job} on {where}" if job else where
 
     def as_dict(self) -> dict[str, Any]:
-        """The known names for JSON, and `text`."""
         known = {name: value for name, value in self._asdict().items() if value is not None}
         return known | {"text": self.text}
 
@@ -113,7 +111,6 @@ def plan_of(about: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def whole(of: Mapping[str, Any], name: str) -> int | None:
-    """A number above 0 that a workload file states; else None."""
     value = of.get(name)
     return value if type(value) is int and value > 0 else None
 

@@ -1,4 +1,4 @@
-"""The scenario: its types, and its YAML form read and written on demand."""
+"""The scenario: its types and YAML form."""
 
 from __future__ import annotations
 
@@ -81,12 +81,11 @@ def cluster_parts(
     stack: str | None = None,
     semantics: str = "yantra",
 ) -> dict[str, Any]:
-    """Return `topology`, `device`, `memory`, `collectives` and `stack` of a named cluster.
+    """Return `topology`, `device`, `memory`, `collectives` and `stack` of a named cluster,
 
-    They are fields of a `Scenario`: `Scenario(workload=..., **cluster_parts("hgx-h100", 64))`. A
-    cluster is given by name, by the path of its file, or as `yantra.clusters.load` returns it. A
-    `stack` says at which speeds, as in a scenario file. Without a `dtype` products run in the type
-    that the workload states; one that is given comes before it. Raises ConfigError.
+    fields of a `Scenario`: `Scenario(workload=..., **cluster_parts("hgx-h100", 64))`. The cluster
+    is a name, a path, or what `yantra.clusters.load` returns. `stack` is as in a scenario file.
+    `dtype` overrides the workload's type of products. Raises ConfigError.
     """
     from yantra.scenario.named import cluster_parts
 
@@ -96,12 +95,12 @@ def cluster_parts(
 def load(
     path: Path, *, cluster: str | None = None, settings: Mapping[str, Any] | None = None
 ) -> Scenario:
-    """Read a scenario file, or the scenario that a result (JSON) carries.
+    """Read a scenario file, or a result's scenario (JSON).
 
-    With a `cluster`, a name or the path of its file, `path` names what runs on it: a workload
-    (`.yw`), a pattern of traces (`step.{rank}.et`) or a training job. Relative paths in a file are
-    resolved against its folder. `settings` change single fields, as `--set` does: `{"network":
-    "ideal", "cluster.topology[0].bandwidth": "x2"}`. Raises ConfigError.
+    With a `cluster`, by name or path, `path` is a workload (`.yw`), a pattern of traces
+    (`step.{rank}.et`) or a training job. Relative paths start from the file's folder. `settings`
+    change fields as `--set` does: `{"network": "ideal", "cluster.topology[0].bandwidth": "x2"}`.
+    Raises ConfigError.
     """
     from yantra.scenario.text import load
 
@@ -109,28 +108,28 @@ def load(
 
 
 def loads(text: str, folder: Path = "", name: str = "scenario") -> Scenario:
-    """Read a scenario from text; relative paths in it are resolved against `folder`."""
+    """Read a scenario from text, with paths relative to `folder`."""
     from yantra.scenario.text import loads
 
     return loads(text, folder, name)
 
 
 def to_yaml(scenario: Scenario, folder: Path = "") -> str:
-    """Write a scenario as YAML that `loads` reads back, with the same folder, as an equal one."""
+    """Write a scenario as YAML that `loads` reads back as equal."""
     from yantra.scenario.text import to_yaml
 
     return to_yaml(scenario, folder)
 
 
 def dump(scenario: Scenario, path: Path) -> None:
-    """Write a scenario file; the file appears whole or not at all."""
+    """Write a scenario file, whole or not at all."""
     from yantra.scenario.text import dump
 
     dump(scenario, path)
 
 
 def json_schema() -> dict[str, object]:
-    """Return the JSON Schema (draft 2020-12) of scenario files, for editors."""
+    """Return the JSON Schema (draft 2020-12) of scenario files."""
     from yantra.scenario.text import json_schema
 
     return json_schema()

@@ -1,7 +1,6 @@
-"""The keys of ASTRA-sim's files: how each is read, and which field of a scenario it gives.
+"""The keys of ASTRA-sim's files: how each is read, and its field in a scenario.
 
-What reads the files, checks them, suggests names, recognises them, places errors and describes them
-takes it from here. Trade-off: what several keys decide together is in `yantra.astra_sim`.
+Trade-off: what several keys decide together is in `yantra.astra_sim`.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 
 
 class Key(NamedTuple):
-    """A key of a file. `names`: its choices, each as a scenario has it."""
+    """A key of a file; `names` are its choices, as a scenario has them."""
 
     name: str
     reads: Reads
@@ -134,7 +133,6 @@ LISTS = tuple(key.name for key in NETWORK)
 
 
 def file_with(tree: Mapping[Any, Any]) -> str | None:
-    """Which file has such keys; None if none of them is ASTRA-sim's alone."""
     for kind, keys in FILES.items():
         marks = {key.name for key in keys if key.marks}
         if not tree.keys().isdisjoint(marks | {name.replace("_", "-") for name in marks}):

@@ -1,11 +1,11 @@
-"""The field `background`: traffic of nobody's job that shares the network with one.
+"""The field `background`: others' traffic on the network.
 
     background: {kind: incast, size: 1 MB, receiver: 3, at: 50 us}
     background:
     - {kind: poisson, load: 0.3, bandwidth: 50 GB/s, duration: 1 ms, hosts: 8-15, seed: 7}
     - {kind: file, path: flows.csv}
 
-A generator's options are beside its kind; what all kinds have comes after them.
+A generator's options are beside its kind, then those of all kinds.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ OF_ALL = Section(
 
 
 class BackgroundField(Field):
-    """A kind of traffic with its options, or a list of such; held as a tuple."""
+    """One or more kinds of traffic with options, held as a tuple."""
 
     expected = "traffic such as {kind: incast, size: 1 MB}, or a list of such"
 
@@ -82,7 +82,7 @@ class BackgroundField(Field):
         return written
 
     def put(self, tree: Any, path: tuple[str, ...], value: Any, where: str, folder: str) -> Any:
-        """Set a field of the only generator, or, with a number, of one in the list."""
+        """Set a field of the only generator, or of one by number."""
         if not path:
             return value
         items = tree if isinstance(tree, list) else [] if tree is None else [tree]
@@ -153,7 +153,6 @@ def _check_turns(one: BackgroundTraffic, where: str) -> None:
 
 
 def options_of(kind: Named, where: str = "background.kind") -> Section:
-    """Return what describes the options of a kind. Raises ConfigError for one that is not known."""
     if kind == FILE:
         return _FILE
     section: Section = _generators().get(kind, where).options
@@ -161,7 +160,6 @@ def options_of(kind: Named, where: str = "background.kind") -> Section:
 
 
 def record_of(one: BackgroundTraffic, where: str) -> Any:
-    """Return the options of a kind as its record. Raises ConfigError for what is missing."""
     section = options_of(one.kind, f"{where}.kind")
     try:
         record = section.record(**dict(one.options))

@@ -1,9 +1,6 @@
-"""What must hold for a scenario: each field by itself, and what relates several.
+"""What must hold for a scenario, beyond single fields, which `layout.py` checks.
 
-`layout.py` says all of a single field: type, names, range. This file has what relates fields.
-Errors name a field as a scenario file does (`cluster.topology[1].size`), wherever the scenario came
-from. What only the traces can say (which collectives occur, whether memory is accessed) and which
-collective algorithms exist is found by `compile`.
+Errors name fields as files do (`cluster.topology[1].size`), wherever the scenario is from.
 """
 
 from __future__ import annotations
@@ -31,7 +28,6 @@ if TYPE_CHECKING:
 
 
 def check(scenario: Scenario) -> None:
-    """Raise ConfigError for the first wrong field."""
     IN_SCENARIO.check_fields(scenario, "")
     IN_CLUSTER.check_fields(scenario, "cluster")
     is_alone = scenario.topology.ranks == 1 and len(scenario.topology.dimensions) == 1
@@ -75,7 +71,6 @@ def _fabric(scenario: Scenario) -> None:
 
 
 def _own_semantics(where: str, semantics: str) -> None:
-    """Refuse what ASTRA-sim does not have under its semantics."""
     if semantics != "yantra":
         raise ConfigError(where, f"only with semantics yantra; got {semantics}")
 
@@ -96,7 +91,7 @@ def _failures(scenario: Scenario) -> None:
             raise ConfigError(f"cluster.failures[{at}]", problem)
 
 
-_LONE = ("switch", "ring", "fully_connected")  # what the core has a formula for, also for one rank
+_LONE = ("switch", "ring", "fully_connected")  # what the core has a formula for, also with one rank
 
 
 def _stack(scenario: Scenario) -> None:
@@ -172,7 +167,7 @@ def _counts(scenario: Scenario) -> None:
     if bool(given.file) == bool(given.routing):
         raise ConfigError(where, "expected a file or a routing, and not both")
     if given.file:
-        load(given.file)  # so that a mistake is found though no collective needs it
+        load(given.file)  # finds mistakes even if no collective needs it
     if given.routing:
         exponent_of(given.routing, f"{where}.routing")
         if not given.experts:
@@ -196,7 +191,7 @@ def _interference(scenario: Scenario) -> None:
 
     where = "collectives.interference"
     _own_semantics(where, scenario.semantics)
-    together = given.sms + (all_to_all_sms(scenario.collectives) or 0)  # both may be under way
+    together = given.sms + (all_to_all_sms(scenario.collectives) or 0)  # both may run at once
     if together >= given.of:
         problem = f"expected fewer than the {given.of} units that the device has, got {together}"
         raise ConfigError(f"{where}.sms", problem)
@@ -334,7 +329,7 @@ _INTEGERS = {int}
 
 
 def are_groups(groups: Sequence[Any], ranks: int) -> bool:
-    """Return whether `check_members` would take each of some groups, in a third of its time."""
+    """Return whether `check_members` would take each group, in a third of its time."""
     if not {*map(type, groups)}.issubset(_MEMBERS) or not all(groups):
         return False
     listed = [member for group in groups for member in group]
@@ -345,7 +340,7 @@ def are_groups(groups: Sequence[Any], ranks: int) -> bool:
 
 
 def check_members(members: Any, ranks: int, where: str) -> tuple[int, ...]:
-    """Return the ranks of one group, in order, if each exists and stands once."""
+    """Return a group's ranks in order, checked to exist once."""
     if not isinstance(members, _MEMBERS) or not members:
         raise ConfigError(where, expected_got("a list of ranks", members))
     if set(map(type, members)) != _INTEGERS:

@@ -1,4 +1,4 @@
-"""What may disturb a run: parts of a cluster that fail or are slow, and background traffic."""
+"""What disturbs a run: parts that fail or slow down, and background traffic."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from yantra.base.records import Record
 
 
 class Failure(Record):
-    """Something that fails, or is slower for a while; times in ns from the start of the run.
+    """Something that fails or slows down; times in ns from the run's start.
 
-    One of these: `switch`, a device of the fabric or all of a tier by its name, with all its links;
-    `nic`, all links of some ranks, or those to the device `to`; `link`, the cables between two
-    devices, or of all of two tiers; `ranks`, which compute `slower` times as slow. It begins at
-    `at_ns`, or again and again with `mean_ns` of use between failures on average, for each part of
-    its own. It lasts `for_ns`, to the end where that is None. It comes `times` times, every
-    `every_ns`. Links keep a share of their rate: 0 is down.
+    One of: `switch`, a device of the fabric or a tier, with all its links; `nic`, links of some
+    ranks, all or those to the device `to`; `link`, cables between two devices or tiers; `ranks`,
+    which compute `slower` times as slow. It begins at `at_ns`, or repeatedly, with `mean_ns` of use
+    between failures of each part. It lasts `for_ns`, None to the end, `times` times, every
+    `every_ns`. Links keep a share of their rate, 0 if down.
     """
 
     switch: str | None = None
@@ -35,12 +34,11 @@ class Failure(Record):
 
 
 class BackgroundTraffic(Record):
-    """Flows of a generator of `yantra.network.traffic`, or of a file, that share the network.
+    """Flows of a generator of `yantra.network.traffic`, or of a file, on the network.
 
-    `options` are (field, value) pairs of the generator's own record; those of the kind `file` are
-    ("path", ...). They are between `hosts`, all if None, numbered as in that list; those of the
-    fabric where there is one, else the ranks. They begin at `at_ns`, `times` times every
-    `every_ns`, each time with the next seed.
+    `options` are (field, value) pairs of the generator's record; for `file` ("path", ...). They are
+    between `hosts`, numbered as in that list; None: all of the fabric, else all ranks. They begin
+    at `at_ns`, `times` times every `every_ns`, with increasing seeds.
     """
 
     kind: Named

@@ -6,9 +6,8 @@
 
     fabric: {kind: pod.infragraph.yaml, links: {pcie: {bandwidth: 64 GB/s, latency: 300 ns}}}
 
-A kind's options are beside it. A notation alone takes bandwidth and latency of the dimensions of
-`cluster.topology`, which must be as many. `weights` and `buffers` may be beside any of them
-(`yantra.fabric.graphs.beside`).
+Options are beside the kind. A notation takes bandwidth and latency of as many dimensions of
+`cluster.topology`. `weights` and `buffers` go with any (`yantra.fabric.graphs.beside`).
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class FabricField(Field):
-    """A builder with its options, the path of a graph, or a notation; held as a `Plugin`."""
+    """A builder with options, a graph's path, or a notation; held as a `Plugin`."""
 
     expected = "a kind of fabric with its options, the path of a graph, or a product of dimensions"
 
@@ -200,9 +199,9 @@ def is_plain(kind: str) -> bool:
 
 
 class RoutingField(Field):
-    """A routing over a fabric: a name, or a mapping with kind and options.
+    """A routing over a fabric: a name, or a kind with options,
 
-    The field of `yantra.network.routings`, which is imported where a scenario has a routing.
+    a field of `yantra.network.routings`, imported on use.
     """
 
     expected = "the name of a routing, or {kind, options}"

@@ -23,7 +23,7 @@ _LARGEST_SEED = 2**63 - 1
 
 
 class RateField(Field):
-    """How often something fails: `1 per 1000 h`. Held as the mean time between failures, in ns."""
+    """A failure rate, `1 per 1000 h`, held as mean ns between failures."""
 
     expected = "a rate such as 1 per 1000 h"
     _time = Quantity("time", "ns", above=0)
@@ -52,7 +52,7 @@ class RateField(Field):
 
 
 class EndsField(Field):
-    """Two devices, or two names of tiers, that cables join."""
+    """Two devices, or tiers, that cables join."""
 
     expected = "two devices, such as [leaf 0, spine 1]"
     _name = Text()
@@ -81,7 +81,7 @@ class EndsField(Field):
 
 
 class FailureSection(Section):
-    """A failure, whose keys must go together."""
+    """A failure, whose keys go together."""
 
     def read(self, tree: Any, where: str, folder: str) -> Any:
         failure = super().read(tree, where, folder)

@@ -1,4 +1,4 @@
-"""The fields that only a scenario has: topologies, algorithms, groups of ranks."""
+"""Fields that only scenarios have: topologies, algorithms, groups of ranks."""
 
 from __future__ import annotations
 
@@ -17,24 +17,22 @@ from yantra.scenario.types import Algorithms, Custom, Topology
 
 _SPANS = "[0-9]{1,9}(-[0-9]{1,9})?(,[0-9]{1,9}(-[0-9]{1,9})?)*"
 _MOST_RANKS = 10_000_000
-_LAST_GROUP = 2**42  # the streams of groups are numbered in 64 bits, a million for each
+_LAST_GROUP = 2**42  # group stream numbers are 64 bits, a million each
 
 
 def check_ranks(ranks: Iterable[int], count: int, where: str) -> None:
-    """Raise ConfigError for the first rank that a cluster of `count` does not have."""
     for rank in ranks:
         if rank >= count:
             raise ConfigError(where, f"expected ranks from 0 to {count - 1}, got {rank}")
 
 
 def check_repeats(every_ns: float | None, times: int, where: str) -> None:
-    """Raise ConfigError where only one of `every` and `times` is given."""
     if (every_ns is None) != (times == 1):
         raise ConfigError(where, "expected every and times together, or neither")
 
 
 class PluginName(Text):
-    """The name or file of a plug-in of `registry`, or, in Python, a class."""
+    """A plug-in's name or file or, in Python, class."""
 
     @property
     def registry(self) -> Registry[Any]:
@@ -54,7 +52,7 @@ class PluginName(Text):
 
 
 class TopologyName(PluginName):
-    """The name or file of a topology; `check.py` looks it up."""
+    """A topology's name or file; `check.py` looks it up."""
 
     expected = "the name of a topology"
 
@@ -79,7 +77,7 @@ class TopologyName(PluginName):
 
 
 class AlgorithmName(PluginName):
-    """The name or file of a collective algorithm; `compile` looks names up."""
+    """An algorithm's name or file; `compile` looks it up."""
 
     @property
     def registry(self) -> Registry[Any]:
@@ -95,7 +93,7 @@ def _is_spans(text: str) -> bool:
 
 
 class Ranks(Field):
-    """Ranks as a text of numbers and spans such as `0-7,12`, or as a list; held in order."""
+    """Ranks as text such as `0-7,12`, or a list; held in order."""
 
     expected = "ranks such as 0-7,12, or a list of ranks"
 
@@ -137,7 +135,7 @@ class Ranks(Field):
 
 
 class Dimensions(Many):
-    """The list of the dimensions of a topology, innermost first."""
+    """A topology's dimensions, innermost first."""
 
     expected = "a list with one mapping per dimension"
 
@@ -166,7 +164,7 @@ class Dimensions(Many):
 
 
 class AlgorithmList(Many):
-    """One algorithm name per dimension, or `{custom: prefix}` for a collective given by traces."""
+    """An algorithm per dimension, or `{custom: prefix}` for traces."""
 
     expected = "a list of algorithm names, one per dimension, or {custom: ...}"
 
@@ -202,9 +200,9 @@ class AlgorithmList(Many):
 
 
 class GroupTable(Numbered):
-    """Communicator groups, in place or in a JSON or YAML file of their own.
+    """Communicator groups, in place or in a JSON or YAML file.
 
-    Whether the members are ranks of the cluster `check.py` says.
+    `check.py` checks the members.
     """
 
     expected = "a mapping of group id to ranks, or the path of a file with one"

@@ -1,8 +1,7 @@
-"""Which framework a workload of a scenario names: what `stack: auto` goes by.
+"""The framework that a workload names, for `stack: auto`:
 
-A workload file says it in `about`, a step by its field `framework`, the arguments it was read from
-or the words of its plan, traces in the metadata of the first. Trade-off: it is looked up in the
-plain tree of a scenario, before the cluster is known; only where `auto` asks for it.
+a workload file in `about`, a step in `framework`, its arguments or its plan's words, traces in the
+first one's metadata.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from yantra.fabric.stacks import NOBODY, Named, stack_for
 from yantra.fabric.stacks.choice import AUTO
+from yantra.fabric.stacks.find import of_kind
 from yantra.fabric.stacks.types import DENSE, MOE
 from yantra.scenario.training import STEP, templates_of
 
@@ -25,12 +25,17 @@ if TYPE_CHECKING:
 def stack_of_job(
     workload: Any, folder: str, cluster: str | None = None, dtype: str | None = None
 ) -> Stack:
-    """Return the stack of the framework that a workload names, on a machine; else `unknown`."""
     return stack_for(named_by(workload, folder), cluster, dtype)
 
 
+def for_job(stack: str, workload: Any, folder: str) -> str:
+    """Return a stack's name, without a release that of the job's kind."""
+    if of_kind(stack, is_moe=True) == stack:
+        return stack
+    return of_kind(stack, named_by(workload, folder).kind == MOE)
+
+
 def named_by(workload: Any, folder: str) -> Named:
-    """Return what a workload says of its framework. What is wrong with it others say."""
     if not isinstance(workload, dict):
         return NOBODY
     if "model" in workload:
@@ -56,7 +61,6 @@ def _said(workload: Workload, where: str) -> Named:
 
 
 def with_auto(tree: Mapping[str, Any], folder: str) -> Mapping[str, Any]:
-    """Return a scenario on a cluster without a name, with the terms of the stack of its job."""
     if tree.get("stack") != AUTO:
         return tree
     stack = stack_of_job(tree.get("workload"), folder)

@@ -1,4 +1,4 @@
-"""Trade-off: one number for all all-to-alls of a job, whatever their group."""
+"""Units that all-to-alls take. Trade-off: one number for all groups."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ if TYPE_CHECKING:
 
 
 def all_to_all_sms(collectives: Collectives) -> int | None:
-    """Return the units that all-to-alls take; None for as many as others."""
     given = collectives.interference
     if given is None or given.all_to_all_sms is not None or collectives.selection is None:
         return None if given is None else given.all_to_all_sms

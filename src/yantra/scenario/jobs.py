@@ -1,13 +1,12 @@
-"""Several jobs on one cluster: the file that `yantra run tenants.yaml` reads.
+"""Several jobs on one cluster: the file of `yantra run tenants.yaml`.
 
     jobs: [a.yaml, {scenario: step.yw, ranks: 8-15, at: 5 us}]
     cluster: pod.yaml
     network: flow
 
-It is a scenario file with `jobs` in place of `workload`. A run has one network, one setting of
-collectives and one of resources. So each such key is that of this file, or, where this file has
-none, what all jobs have in common; jobs that differ are refused by the name of the key. What a job
-says of its own cluster counts only for its number of ranks.
+A scenario file with `jobs` in place of `workload`. A run has one network, one setting of
+collectives and of resources: this file's, or what all jobs share; differing jobs are refused by
+key. A job's own cluster only counts its ranks.
 """
 
 from __future__ import annotations
@@ -50,9 +49,9 @@ class Job(Record):
 
 
 class Jobs(Record):
-    """Jobs on one cluster. `shared` is a scenario whose workload counts for nothing.
+    """Jobs on one cluster; the workload of `shared` is ignored.
 
-    `warnings` are texts for the user.
+    `warnings` are for the user.
     """
 
     shared: Scenario
@@ -88,9 +87,9 @@ class _Read(Record):
 
 
 def load(path: Path, settings: Settings | None = None) -> Jobs:
-    """Read a file of jobs, with `settings` for single fields of the scenario they share.
+    """Read a file of jobs; `settings` change the shared scenario.
 
-    Raises ConfigError, with the file and the field.
+    Raises ConfigError with file and field.
     """
     name = os.fspath(path)
     tree = parse_yaml(read_text(path), name)
@@ -243,8 +242,8 @@ def _least_ranks(read: list[_Read]) -> int:
 
 
 def _typed(cluster: Any, read: list[_Read]) -> Any:
-    """Devices know one type and what kernels say of themselves: of jobs in a narrow type and in 16
-    bits the products of each run in their own. Other types together are refused.
+    """Devices know one type and what kernels say: narrow and 16-bit jobs each run products in their
+    own. Other mixtures are refused.
     """
     if not isinstance(cluster, dict) or "name" not in cluster or cluster.get("dtype") is not None:
         return cluster
@@ -259,7 +258,7 @@ def _typed(cluster: Any, read: list[_Read]) -> Any:
 
 
 def _cluster(tree: Any, ranks: int, folder: str) -> Any:
-    """A named cluster has as many ranks as the jobs need, unless it says how many."""
+    """A named cluster has the ranks that jobs need, unless given."""
     from yantra.fabric.infragraph import is_infragraph
 
     if isinstance(tree, str):

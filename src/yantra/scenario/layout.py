@@ -1,10 +1,7 @@
 """The layout of a scenario file: which key holds which field of a Scenario.
 
-The file nests what the types keep flat (`cluster` holds topology, device and memory), and gives
-files where the types hold their parts. This table is all there is to say about one field: its key,
-its kind with unit and range, and what it means. Reader, checks, JSON Schema and reference page
-follow from it. The mapping of a named cluster, which is replaced before a scenario is read, is in
-`named_layout.py`.
+Each field's key, kind, unit, range and meaning is here alone; reader, checks, JSON Schema and
+reference page follow.
 """
 
 from __future__ import annotations
@@ -44,8 +41,6 @@ from yantra.schedulers import FIELD as SCHEDULER
 
 
 class Cluster(Record):
-    """The mapping `cluster`."""
-
     topology: types.Topology
     device: types.Device = types.Device()
     devices: tuple[types.DeviceOf, ...] = ()
@@ -63,7 +58,7 @@ _OF_A_NAMED_ONE = ("name", "ranks", "dtype", "speeds", "profile", "collectives")
 
 
 class ClusterSection(Section):
-    """The mapping `cluster`, or a name in its place; `named.py` replaces names before reading."""
+    """The mapping `cluster`, or a name, replaced by `named.py` first."""
 
     expected = "the name of a cluster (yantra cluster show), or a mapping"
 
@@ -120,7 +115,7 @@ def _step() -> Section:
 
 
 class WorkloadSection(Section):
-    """The mapping `workload`: traces and groups, a workload file that holds both, or a model."""
+    """The mapping `workload`: traces and groups, a workload file, or a model."""
 
     expected = "a mapping such as {templates: step.yw}"
 
@@ -236,7 +231,7 @@ DEVICE_OF = Section(
 
 
 class MemorySection(Section):
-    """The mapping `cluster.memory`: the options of the kind stand beside it."""
+    """The mapping `cluster.memory`, with the kind's options."""
 
     def put(self, tree: Any, path: tuple[str, ...], value: Any, where: str, folder: str) -> Any:
         if path[:1] != ("options",):
@@ -522,7 +517,7 @@ def _terms_of(stack: str, where: str, folder: str) -> dict[str, Any]:
 
 
 class StackSection(Section):
-    """The mapping `stack`, or a name in its place: a file of `yantra.fabric.stacks`."""
+    """The mapping `stack`, or a name of `yantra.fabric.stacks`."""
 
     def read(self, tree: Any, where: str, folder: str) -> Any:
         if isinstance(tree, str):
@@ -603,6 +598,12 @@ STACK = StackSection(
             "half of the 90 % interval of a step's time, as a logarithm; 0 for none",
         ),
         "plans": ("plans", Many(_PLAN_INTERVAL), "intervals of plans of some shape"),
+        "apart": (
+            "apart",
+            Number(at_least=0),
+            "how far a step is from the nearest measured one: a standard deviation, as a logarithm",
+        ),
+        "measured_tp": ("measured_tp", Many(Whole(at_least=1)), "tensor parallelism of those"),
     },
 )
 DOCUMENT = Section(

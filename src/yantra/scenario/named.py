@@ -1,7 +1,6 @@
-"""Named clusters in scenarios: `cluster: hgx-h100` becomes the cluster's parts.
+"""Named clusters: `cluster: hgx-h100` becomes its parts,
 
-The name is replaced in the plain tree before the file is read, so every error of a part has its
-usual place.
+in the plain tree before reading, so errors keep their places.
 """
 
 from __future__ import annotations
@@ -29,7 +28,8 @@ from yantra.fabric.stacks.choice import (
     Speeds,
     speeds_of,
 )
-from yantra.scenario.frameworks import stack_of_job, with_auto
+from yantra.fabric.stacks.reserve import machine_parts
+from yantra.scenario.frameworks import for_job, stack_of_job, with_auto
 from yantra.scenario.layout import CLUSTER, COLLECTIVES, STACK, WORKLOAD
 from yantra.scenario.named_layout import LEVELS, NAMED, NamedCluster
 from yantra.scenario.training import STEP, plan_of, ranks_of
@@ -53,7 +53,6 @@ _MORE = (
 def cluster_parts(
     cluster: Cluster | Path, ranks: int, dtype: str | None, stack: str | None, semantics: str
 ) -> dict[str, Any]:
-    """Return the fields of a Scenario; see `yantra.scenario.cluster_parts`."""
     stack = stack or (DEFAULT if semantics == "yantra" else ROOFLINE)
     speeds = speeds_of(stack)
     if semantics != "yantra":
@@ -73,9 +72,9 @@ def parts_at(
     stack: Stack | None = None,
     profile: str | None = None,
 ) -> dict[str, Any]:
-    """Return the fields of a Scenario at some speeds; without a `stack` they have no terms.
+    """Return a Scenario's fields at some speeds, without terms if no `stack`.
 
-    A `profile` goes before that of the stack.
+    `profile` overrides the stack's.
     """
     machine = cluster if isinstance(cluster, Cluster) else clusters.load(cluster)
     if stack is None and profile is None:
@@ -124,9 +123,6 @@ def _with_rates(
 def _usual_parts(
     machine: Cluster, ranks: int, dtype: str | None, speeds: Speeds, semantics: str
 ) -> dict[str, Any]:
-    """Return the fields where no file of the user's has a part in them, kept for searches that ask
-    for one cluster again and again.
-    """
     parts = machine.scenario_parts(ranks, dtype, speeds=speeds, semantics=semantics)
     if dtype is not None:
         with_products(parts, dtype, speeds)
@@ -146,12 +142,11 @@ Later = Mapping[tuple[str, ...], Any]
 def expanded(
     tree: Any, folder: str, later: Later | None = None
 ) -> tuple[Any, tuple[str, ...], Cluster | None]:
-    """Return the tree of a scenario file with a named cluster replaced by its parts.
+    """Return a scenario's tree with the named cluster replaced,
 
-    And the name of the level that each dimension is of, and the cluster. Without a name the tree
-    comes back as it is. Relative paths start from `folder`. What the file says of the levels, the
-    device, the memory and the collectives goes before what the cluster says. Of what is set `later`
-    only the choice of a compute model and of collectives counts here: no stack has those.
+    the level of each dimension, and the cluster. Relative paths start from `folder`. The file's
+    levels, device, memory and collectives override the cluster's. Of settings made `later`, only
+    compute model and collectives count: no stack has them.
     """
     cluster = tree.get("cluster") if isinstance(tree, dict) else None
     where = "cluster.name" if isinstance(cluster, dict) else "cluster"
@@ -165,6 +160,8 @@ def expanded(
         {key: value for key, value in cluster.items() if key not in given}, "cluster", folder
     )
     machine = clusters.load(named.name, where=where, folder=folder)
+    if named.site is not None:
+        machine = clusters.at_site(machine, named.site, "cluster.site", folder)
     stated = dtype_of_workload(tree.get("workload"), folder)
     is_override = None not in (named.dtype, stated) and named.dtype != stated
     named = named.replace(dtype=named.dtype or _known(stated, machine))
@@ -202,7 +199,7 @@ _NOW = {
 
 
 def refuse_old(cluster: Mapping[str, Any]) -> None:
-    """Raise ConfigError for a key of `cluster` that a stack has taken over, with what says it."""
+    """Raise ConfigError for a key of `cluster` that moved to stacks."""
     for key, now in _NOW.items():
         if key in cluster:
             said = cluster[key]
@@ -212,7 +209,6 @@ def refuse_old(cluster: Mapping[str, Any]) -> None:
 
 
 def _known(dtype: str | None, machine: Cluster) -> str | None:
-    """Raise ConfigError where the machine has no rate of it, as another would be a guess."""
     known = [name for name, _ in machine.peak]
     if dtype is not None and dtype not in known:
         choose = f"choose one for them with cluster.dtype (--set cluster.dtype={machine.dtype})"
@@ -245,14 +241,17 @@ def _stack(
         return speeds_of(choice), {"name": choice}, None
     if choice == AUTO:
         return "measured", None, stack_of_job(tree.get("workload"), folder, cluster, dtype)
-    return "measured", None, _loaded(choice, folder)
+    return "measured", None, _loaded(for_job(choice, tree.get("workload"), folder), folder)
 
 
 _MESSAGES = " (collectives as messages)"
 
 
 def _sends_messages(tree: dict[str, Any], collectives: Any, later: Later) -> bool:
-    chosen = bool(collectives) or any(place[0] == "collectives" for place in later)
+    options = ("collectives", "selection", "options")
+    chosen = bool(collectives) or any(
+        place[0] == "collectives" and place[:3] != options for place in later
+    )
     return chosen or tree.get("network", "analytical") != "analytical"
 
 
@@ -264,7 +263,7 @@ def _without_interval(terms: dict[str, Any]) -> dict[str, Any]:
 def _terms(
     stack: Stack, machine: Cluster, dtype: str | None, parts: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The terms of the mixture follow from the GPU: a user's file of a known one has the same."""
+    """The mixture's terms follow from the GPU, also for a user's file of a known one."""
     name = like(machine) if stack.framework == UNKNOWN else machine.name
     terms = stack.scenario_part(name, dtype)
     collectives = parts.get("collectives", {})
@@ -292,13 +291,16 @@ def with_measured(
     dtype: str | None,
     profile: str | None = None,
 ) -> None:
-    """Let kernels, copies to the host and collectives be those that go with a stack.
+    """Take the stack's kernels, host copies, memory and collectives.
 
-    A `profile` that is there already stays.
+    A `profile` already there stays.
     """
     found = stack.profile(machine.name, dtype) if profile is None else None
     if found:
         with_profile(parts, found)
+    parts["machine"] |= machine_parts(machine, stack)
+    if stack.attention_library:
+        parts["device"]["compute"]["options"]["attention"] = stack.attention_library
     if stack.collectives:
         if "collectives" not in parts:
             problem = f"{stack.name}: its collectives go only with the network of a named cluster"
@@ -311,16 +313,15 @@ def with_measured(
 
 
 def with_products(parts: dict[str, Any], dtype: str, speeds: Speeds) -> None:
-    """Let products run in a type that somebody chose, whatever the trace has them in.
+    """Run products in a chosen type, whatever the trace has.
 
-    The roofline does so by its rate; measured kernels have types of their own.
+    The roofline takes its rate; measured kernels have types of their own.
     """
     if speeds == "measured":
         parts["device"]["compute"]["options"]["products"] = dtype
 
 
 def with_profile(parts: dict[str, Any], profile: str) -> None:
-    """Let the kernels of a device, and its copies to the host, be those of a profile."""
     from yantra.compute import profiles
 
     parts["device"]["compute"]["options"]["profile"] = profile
@@ -361,11 +362,10 @@ def _by_type(tree: dict[str, Any]) -> bool:
 
 
 def call_changed(described: dict[str, Any], places: Sequence[tuple[str, ...]], own: Any) -> None:
-    """Let the machine of a cluster be called changed if another device, memory or network is given.
+    """Call a cluster's machine changed if its device, memory or network is.
 
-    `described` has the parts of the cluster, `places` are what was changed in them, such as
-    `("device", "peak")`, and `own` is what the user says of the machine. A peak that was given to
-    the device is also what the device is stated to reach.
+    `described` are the cluster's parts, `places` the changes, such as `("device", "peak")`, `own`
+    the user's words on the machine.
     """
     stated = described["machine"]
     own = own if isinstance(own, dict) else {}
@@ -395,9 +395,9 @@ def _changed(part: Any, given: dict[str, Any], key: str, folder: str) -> Any:
 
 
 def with_compute_options(device: Any, machine: Cluster) -> Any:
-    """Return a device whose compute model has the options that the cluster's file gives it.
+    """Return a device whose compute model has the cluster's options.
 
-    What the scenario says of an option goes before; so the name of a model alone will do.
+    The scenario's options override them.
     """
     compute = device.get("compute") if isinstance(device, dict) else None
     chosen = compute if isinstance(compute, dict) else {"kind": compute}
@@ -420,9 +420,9 @@ def _levels(
 
 
 def dimensions_of(name: str, levels: tuple[str, ...]) -> list[int]:
-    """Return the dimensions that are of a level, by its name or the first word of it.
+    """Return a level's dimensions, by its name or first word.
 
-    `levels` has the level of each dimension: a torus has several. Raises ConfigError.
+    Raises ConfigError.
     """
     found = [at for at, level in enumerate(levels) if name in (level, level.split(" ")[0])]
     if not found:
@@ -433,9 +433,9 @@ def dimensions_of(name: str, levels: tuple[str, ...]) -> list[int]:
 
 
 def dtype_of_workload(workload: Any, folder: str) -> str | None:
-    """Return the type of products that a workload states; None where it states none.
+    """Return a workload's stated type of products, or None;
 
-    Traces do in the metadata of the first. What is wrong with a workload others say.
+    traces state it in the first one's metadata.
     """
     if not isinstance(workload, dict):
         return None
@@ -459,7 +459,7 @@ def dtype_of_workload(workload: Any, folder: str) -> str | None:
 
 
 def ranks_of_workload(workload: Any, folder: str) -> int:
-    """Return how many ranks a workload has: those of its file, or trace files counted from 0."""
+    """Return a workload's ranks: its file's, or trace files counted from 0."""
     if isinstance(workload, dict) and "model" in workload:
         return ranks_of(STEP.read(workload, "workload", folder))
     templates = workload.get("templates") if isinstance(workload, dict) else None
@@ -469,7 +469,7 @@ def ranks_of_workload(workload: Any, folder: str) -> int:
         return load(paths.join(folder, templates)).ranks
     traces = workload.get("traces") if isinstance(workload, dict) else None
     if not isinstance(traces, str) or "{rank}" not in traces:
-        WORKLOAD.read(workload, "workload", folder)  # what is wrong with it comes first
+        WORKLOAD.read(workload, "workload", folder)  # its own mistakes come first
         raise ConfigError("cluster.ranks", "missing; expected a whole number")
     ranks = 0
     while paths.exists(paths.join(folder, traces.replace("{rank}", str(ranks)))):

@@ -1,6 +1,4 @@
-"""The layout of `cluster` where it names a cluster of `yantra.clusters` and says what differs;
-`named.py` replaces it by the parts of the cluster.
-"""
+"""The layout of a named `cluster` and what differs from it, replaced by `named.py`."""
 
 from __future__ import annotations
 
@@ -14,11 +12,12 @@ from yantra.scenario.layout import DEVICE, DEVICE_OF, DIMENSION, FABRIC, MACHINE
 
 
 class NamedCluster(Record):
-    """The mapping `cluster` with a `name`: a cluster of `yantra.clusters`, and what differs."""
+    """The mapping `cluster` with a `name`."""
 
     name: str
     ranks: int | None = None
     dtype: str | None = None
+    site: str | None = None
     topology: types.Topology | None = None
     device: types.Device = types.Device()
     devices: tuple[types.DeviceOf, ...] = ()
@@ -33,7 +32,7 @@ class NamedCluster(Record):
 
 
 class LevelChanges(Dimensions):
-    """In a named cluster: all dimensions, or the keys of some that differ, by level."""
+    """A named cluster's dimensions, or changed keys by level."""
 
     expected = "a list with one mapping per dimension, or {NVLink: {bandwidth: x2}}"
 
@@ -57,6 +56,7 @@ NAMED = Section(
             Text(),
             "type of products; by default the workload's own, else the machine's usual one",
         ),
+        "site": ("site", Text(), "the fabric between its nodes, such as aws-p5, or its file"),
         "topology": (
             "topology",
             LEVELS,

@@ -1,8 +1,6 @@
 """A workload on a named cluster: the scenario of `yantra run X.yw --cluster NAME`.
 
-It is the scenario file that one would write for it, read as any other, so every mistake is named at
-the key it would have there. What the file need not say is checked first: whether the memory of the
-devices holds what the workload says its ranks need.
+Checked first: whether memory holds what the workload says its ranks need.
 """
 
 from __future__ import annotations
@@ -37,13 +35,11 @@ def on_cluster(
     stack: str | None = None,
     settings: Settings | None = None,
 ) -> Scenario:
-    """Return the scenario of a workload on a cluster, by name or by the path of its file.
+    """Return a workload's scenario on a cluster, by name or path.
 
-    `workload` is that mapping of a scenario file, or the path of a workload file; paths start from
-    the current folder.
-    `algorithms` names, per collective, one algorithm for all dimensions or one for each, in place
-    of those of the cluster. `settings` change single fields last. Raises ConfigError where ranks or
-    memory do not fit.
+    `workload` is a scenario's mapping or a path, relative to the current folder. `algorithms`
+    override the cluster's: per collective one for all dimensions, or one each. `settings` come
+    last. Raises ConfigError if ranks or memory do not fit.
     """
 
     def with_collectives(tree: dict[str, Any]) -> dict[str, Any]:
@@ -56,7 +52,7 @@ def on_cluster(
             chosen["chunks"] = chunks
         return tree | {"collectives": tree.get("collectives", {}) | chosen} if chosen else tree
 
-    given = settings or {}
+    given = _with_compute(workload, settings or {})
     keys = [*(algorithms or {}), *([] if chunks is None else ["chunks"])]
     tree = {
         "workload": {"templates": workload} if isinstance(workload, str) else workload,
@@ -76,8 +72,21 @@ def on_cluster(
     return scenario
 
 
+def _with_compute(workload: Mapping[str, Any] | str, given: Settings) -> Settings:
+    """Settings that keep the durations of a schedule that states nothing else (GOAL)."""
+    from yantra.chakra.heads import COMPUTE, stated_in
+
+    traces = None if isinstance(workload, str) else workload.get("traces")
+    if not isinstance(traces, str) or any(name.startswith(_COMPUTE) for name in given):
+        return given
+    says = stated_in(traces.replace("{rank}", "0")).get(COMPUTE)
+    return {**given, _COMPUTE: "recorded"} if says == "recorded" else given
+
+
+_COMPUTE = "cluster.device.compute"
+
+
 def _cluster(name: str, settings: Settings) -> dict[str, Any]:
-    """Return the mapping `cluster` of a name or a file. A name nobody knows is a ConfigError."""
     from yantra.fabric.infragraph import is_infragraph
 
     if not is_infragraph(name):

@@ -1,6 +1,6 @@
-"""A workload on a cluster of InfraGraph: `yantra run X.yw --cluster pod.infragraph.yaml`.
+"""A workload on InfraGraph: `yantra run X.yw --cluster pod.infragraph.yaml`.
 
-Collectives go by the ranks of a box and by the boxes, as two switches.
+Collectives treat the ranks of a box, and the boxes, as two switches.
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ _FABRIC = "cluster.fabric."
 
 
 def cluster_tree(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the mapping `cluster` of a description by the path of its file, or of a blueprint.
+    """Return the mapping `cluster` of a description's path or a blueprint.
 
-    `settings` are those of the command, which are set later; what they say of `cluster.fabric` is
-    needed to read it. Raises ConfigError.
+    Raises ConfigError.
     """
     from yantra.fabric.graphs import files
 

@@ -1,8 +1,4 @@
-"""One collective over all ranks: the smallest job that says what a network does.
-
-The job is a workload of one template, as `yantra workload` would write it, and goes to its cluster
-as any workload does. So algorithms, chunks and speeds are those of the cluster.
-"""
+"""One collective over all ranks: the smallest job."""
 
 from __future__ import annotations
 
@@ -33,11 +29,11 @@ def collective_on(
     settings: Settings | None = None,
     **chosen: Any,
 ) -> Scenario:
-    """Return the scenario of a collective of all ranks of a cluster, by name or file.
+    """Return the scenario of a collective of a cluster, by name or file.
 
-    `size_bytes` are the collective's as nccl-tests count them, `ranks` by default those of one
-    innermost domain, or all of an InfraGraph; `chosen` is more of what `on_cluster` takes. Raises
-    ConfigError where the cluster has no such number, and where none is said and it has no domain.
+    `size_bytes` is as in nccl-tests; `ranks` default to an innermost domain, or all of an
+    InfraGraph; `chosen` goes to `on_cluster`. Raises ConfigError if the cluster has no such number,
+    or no domain to default to.
     """
     if ranks is None:
         ranks = _ranks_of(cluster, settings or {})
@@ -51,7 +47,7 @@ def collective_on(
 
 
 def of_all_ranks(kind: CollectiveType, size_bytes: int, ranks: int) -> Workload:
-    """Return one collective of all ranks; `size_bytes` is what a trace says of it."""
+    """Return a collective of all ranks; `size_bytes` as in a trace."""
     name = kind.name.lower()
     trace = TraceBuilder()
     trace.collective(kind, size_bytes, name=name.replace("_", "-"), group="all")

@@ -1,7 +1,4 @@
-"""Where a result comes from: its scenario as a plain tree, and the digests of the files it names.
-
-A scenario with traces that were only in memory cannot be run again.
-"""
+"""A result's origin: its scenario as a tree, and digests of named files."""
 
 from __future__ import annotations
 
@@ -36,7 +33,6 @@ from yantra.scenario.types import (
 
 
 def tree_of(scenario: Scenario, folder: Path = "") -> dict[str, Any]:
-    """Return the tree of a scenario file, as JSON holds it; relative paths start from `folder`."""
     workload = scenario.workload
     if not isinstance(workload, Traces | Templates):
         return DOCUMENT.write(document_of(scenario), os.fspath(folder))
@@ -51,7 +47,7 @@ def tree_of(scenario: Scenario, folder: Path = "") -> dict[str, Any]:
 
 
 def digests(scenario: Scenario, folder: Path = "") -> dict[str, str]:
-    """Return the SHA-256 of each file that a scenario names, by its path from `folder`."""
+    """Return the SHA-256 of each named file, by path from `folder`."""
     start = os.fspath(folder)
     return {
         paths.relpath(file, start) if start and not paths.isabs(file) else file: sha256_of(file)
@@ -60,11 +56,10 @@ def digests(scenario: Scenario, folder: Path = "") -> dict[str, str]:
 
 
 def digest_of(scenario: Scenario, tree: dict[str, Any], inputs: Mapping[str, str]) -> str | None:
-    """Return the SHA-256 of everything that decides the result of a scenario.
+    """Return the SHA-256 of everything that decides a scenario's result:
 
-    `tree` and `inputs` are what `tree_of` and `digests` return for it. Beyond them it is Yantra's
-    version, what is only in memory, the files that were plugged in, and the versions of installed
-    packages with plug-ins. None for a class that is in no file: nothing tells whether it changed.
+    `tree` (`tree_of`), `inputs` (`digests`), Yantra's version, what is in memory, plugged files,
+    and versions of plug-in packages. None for a class in no file, whose changes cannot be seen.
     """
     if any(place != "workload" for place, _ in marks(tree)):
         return None
@@ -81,7 +76,6 @@ def digest_of(scenario: Scenario, tree: dict[str, Any], inputs: Mapping[str, str
 
 
 def changed(inputs: dict[str, str], folder: Path = "") -> list[str]:
-    """Return what is not as a result says it was, one text per file that changed or is gone."""
     problems = []
     for name, digest in inputs.items():
         file = paths.join(folder, name)
@@ -93,19 +87,18 @@ def changed(inputs: dict[str, str], folder: Path = "") -> list[str]:
 
 
 def changed_inputs(path: Path) -> list[str]:
-    """Return what `changed` says of the files that a result names, if the file is a result."""
     if not paths.isfile(path):
         return []
     try:
         text = read_text(path)
     except ConfigError:
-        return []  # no result; who reads it says what is wrong with it
+        return []  # no result; its reader says what is wrong
     inputs = parse_own_json(text, os.fspath(path)).get("inputs") if is_result(text) else None
     return changed(inputs, paths.dirname(path)) if isinstance(inputs, dict) else []
 
 
 def files_of(scenario: Scenario) -> Iterator[str]:
-    """Yield the paths of the files that a scenario names and a run of it reads."""
+    """Yield the files that a scenario names and a run reads."""
     workload = scenario.workload
     if isinstance(workload, WorkloadFile):
         yield workload.path
@@ -122,14 +115,12 @@ def files_of(scenario: Scenario) -> Iterator[str]:
 
 
 def is_result(text: str) -> bool:
-    """Return whether the text of a file is that of a result, or of what was one."""
     return text.lstrip()[:1] == "{" and f'"{RESULT_FORMAT}"' in text
 
 
 def scenario_of_result(
     text: str, name: str, folder: Path = "", settings: Mapping[str, Any] | None = None
 ) -> Scenario:
-    """Return the scenario that the text of a result carries; `name` is its file, for errors."""
     from yantra.scenario.settings import with_settings
 
     form = parse_own_json(text, name)

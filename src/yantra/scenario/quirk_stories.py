@@ -1,6 +1,6 @@
-"""The stories of the quirks: what upstream does, what Yantra does without, and why.
+"""The quirks' stories: what upstream does, what Yantra does without, and why.
 
-The reference page docs/concepts/quirks.md is this table. No run reads it.
+docs/concepts/quirks.md is this table.
 
 Source: behaviour of ASTRA-sim 2 (master of 2026-03), measured on its binaries.
 """
@@ -13,8 +13,6 @@ from yantra.scenario.quirks import Quirk
 
 
 class Story(NamedTuple):
-    """What upstream does, what Yantra does without the quirk, and why."""
-
     upstream: str
     yantra: str
     why: str

@@ -1,4 +1,4 @@
-"""The quirks: every oddity of ASTRA-sim 2 that changes a result, by name.
+"""Every oddity of ASTRA-sim 2 that changes a result, by name.
 
 `astra-sim@mlsys26` is a branch.
 
@@ -13,9 +13,9 @@ from yantra.base.errors import ConfigError, did_you_mean
 
 
 class Quirk(StrEnum):
-    """Names as written in scenarios and on the command line."""
+    """Names as in scenarios and on the command line."""
 
-    __hash__ = str.__hash__  # Enum's own is a call of Python, for every look at a set of quirks
+    __hash__ = str.__hash__  # Enum's own is a Python call per look-up
 
     WHOLE_NANOSECONDS = "whole-nanoseconds"
     LOWEST_DIMENSION_ONLY = "lowest-dimension-only"
@@ -68,7 +68,7 @@ OF_SEMANTICS: dict[str, frozenset[Quirk]] = {
 
 
 def parse(names: frozenset[str], where: str) -> frozenset[Quirk]:
-    """Return the quirks of these names; an unknown name is a ConfigError at `where`."""
+    """Return the quirks of names, or ConfigError at `where`."""
     known = [quirk.value for quirk in Quirk]
     for name in sorted(names):
         if name not in known:

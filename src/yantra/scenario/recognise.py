@@ -1,6 +1,4 @@
-"""What kind of file a user names, recognised by its content; only a pattern of traces is recognised
-by its name, which holds `{rank}`.
-"""
+"""Recognises a file by its content; a pattern of traces by `{rank}` in its name."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ from yantra.base.trust import Reading
 from yantra.scenario.astra_sim_keys import file_with
 from yantra.scenario.origin import is_result
 
-Kind = Literal["scenario", "result", "workload", "traces", "job", "jobs"]
+Kind = Literal["scenario", "result", "workload", "traces", "recording", "job", "jobs"]
 
 _ZIP = b"PK\x03\x04"
 _LOOP_WORDS = ("DATA", "MODEL", "MICRO", "HYBRID_", "TRANSFORMER", "DISTRIBUTED_INFERENCE")
@@ -24,13 +22,14 @@ _CALLED = {
     "result": "a result, which holds its own cluster",
     "workload": "a workload",
     "traces": "a workload",
+    "recording": "a recording",
     "job": "a training job",
     "jobs": "a list of jobs on one cluster (yantra run)",
 }
 
 
 class Known(NamedTuple):
-    """A file and what it is; `text` and `tree` are its content, where it was read."""
+    """A file and what it is; `text` and `tree` if read."""
 
     kind: Kind
     name: str
@@ -39,7 +38,7 @@ class Known(NamedTuple):
 
     @property
     def needs_cluster(self) -> bool:
-        return self.kind in ("workload", "traces", "job")
+        return self.kind in ("workload", "traces", "recording", "job")
 
     @property
     def called(self) -> str:
@@ -47,9 +46,12 @@ class Known(NamedTuple):
 
 
 def recognise(path: Path) -> Known:
-    """Return what a file is. Raises ConfigError for one that cannot be run, saying what it is."""
     name = os.fspath(path)
+    if _is_recording(name):
+        return Known("recording", name)
     if "{rank}" in name:
+        if not name.endswith((".et", ".et.gz")):
+            raise ConfigError(name, "neither recordings nor Chakra traces, which end in .{rank}.et")
         return Known("traces", name)
     if _begins_with(name, _ZIP):
         return Known("workload", name)
@@ -63,10 +65,9 @@ def recognise(path: Path) -> Known:
         return Known("result", name, text)
     if text.lstrip()[:1] == "<":
         raise ConfigError(name, "HTML, as reports are; expected the scenario or the result (-o)")
-    if profiler := _profiler(text.encode()):
+    if profiler := _profiler(text.encode(), name):
         raise ConfigError(name, profiler)
     tree = parse_yaml(text, name)
-    _refuse_recordings(tree, name)
     return Known(_kind_of(tree, name), name, text, tree)
 
 
@@ -93,37 +94,34 @@ def _kind_of(tree: Any, name: str) -> Kind:
     return "scenario" if tree.keys().isdisjoint(("model", "plan")) else "job"
 
 
-def _profiler(data: bytes) -> str:
+def _is_recording(name: str) -> bool:
+    from yantra.scenario.recordings import is_recording
+
+    return is_recording(name)
+
+
+def _profiler(data: bytes, name: str) -> str:
     from yantra.chakra.other_formats import recognised
 
-    return recognised(data)
-
-
-def _refuse_recordings(tree: Any, name: str) -> None:
-    """Raise ConfigError for a recording, which must become a workload before it runs."""
-    is_list = isinstance(tree, list) and any(isinstance(one, dict) and "ph" in one for one in tree)
-    is_kineto = isinstance(tree, dict) and "traceEvents" in tree
-    if is_list or is_kineto or (isinstance(tree, dict) and {"schema", "nodes"} <= tree.keys()):
-        raise ConfigError(name, _recording(name))
-
-
-def _recording(name: str) -> str:
-    command = f"yantra chakra convert pytorch {name} -o job"
-    return f"a recording of PyTorch; make it a trace first: {command}"
+    return recognised(data, name)
 
 
 def _binary(name: str) -> str:
     from yantra.chakra import files
+    from yantra.chakra.other_formats import found_in
 
-    data = files.load(name)
-    if profiler := _profiler(data):
-        return profiler
-    if b'"traceEvents"' in data:  # names in it may be no text
-        return _recording(name)
+    if found := found_in(name):
+        return found.sentence(name)
+    files.load(name)
     stem, _, ending = name.rpartition(".")
     start, _, rank = stem.rpartition(".")
     if ending == "et" and rank.isdigit():
-        return f"a trace of one rank; name those of all ranks: '{start}.{{rank}}.et'"
+        from yantra.chakra.rank_files import only_some
+
+        pattern = f"{start}.{{rank}}.et"
+        more = only_some(pattern)
+        told = f"a trace of one rank; name those of all ranks: '{pattern}'"
+        return f"{told}; {more}" if more else told
     return "neither a scenario, a result nor a workload (.yw): not UTF-8 text"
 
 
@@ -132,18 +130,24 @@ def _begins_with(name: str, mark: bytes) -> bool:
         with open_regular(name) as file:
             return file.read(len(mark)) == mark
     except (OSError, ValueError):
-        return False  # reading it as text says what is wrong
+        return False  # the text reader says what is wrong
 
 
 def workload_of(known: Known) -> dict[str, Any]:
-    """Return the mapping `workload` of a scenario that runs the file, from the current folder."""
+    """The mapping `workload` of a scenario; a recording is converted to what it names."""
+    if known.kind == "recording":
+        from yantra.scenario.recordings import opened
+
+        made = opened([known.name])
+        return workload_of(Known("traces" if "{rank}" in made else "workload", made))
     if known.kind == "workload":
         return {"templates": known.name}
     if known.kind == "traces":
+        from yantra.tracing.pytorch.files import groups_name
         from yantra.workloads.templates.expand import GROUPS
 
-        groups = paths.join(paths.dirname(known.name), GROUPS)
-        beside = {"groups": groups} if paths.isfile(groups) else {}
+        names = groups_name(known.name), paths.join(paths.dirname(known.name), GROUPS)
+        beside = next(({"groups": name} for name in names if paths.isfile(name)), {})
         return {"traces": known.name} | beside
     from yantra.scenario.training import STEP, step_of_job
 

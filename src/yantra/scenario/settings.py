@@ -1,9 +1,7 @@
-"""Single fields of a scenario set from outside: `--set cluster.topology.NVLink.bandwidth=x2`.
+"""Single fields set from outside: `--set cluster.topology.NVLink.bandwidth=x2`.
 
-A setting changes the plain tree before it is read, so it is what editing the file would be: the
-same reader checks it and errors name the same places. What a named cluster stands for has to be
-known before a part of it can change. So settings that say which cluster, how many ranks and what
-runs come before the name is replaced, and those of its parts after.
+Settings of cluster name, ranks and workload apply before the name is replaced, those of its parts
+after.
 """
 
 from __future__ import annotations
@@ -33,7 +31,6 @@ _OPENS, _CLOSES = "[{", "]}"
 
 
 def parsed(texts: Iterable[str]) -> dict[str, Any]:
-    """Return the settings of texts such as `collectives.chunks=4`. Raises ConfigError."""
     settings: dict[str, Any] = {}
     for text in texts:
         path, value = _split(text)
@@ -44,9 +41,9 @@ def parsed(texts: Iterable[str]) -> dict[str, Any]:
 
 
 def grid(texts: Iterable[str]) -> list[dict[str, str]]:
-    """Return every combination of the values, in order; `a=1,2` gives a both. Raises ConfigError.
+    """Return every combination of values, in order; `a=1,2` gives two. Raises ConfigError.
 
-    Commas within brackets or quotes are part of a value.
+    Commas in brackets or quotes belong to a value.
     """
     choices: dict[str, list[str]] = {}
     for text in texts:
@@ -69,11 +66,10 @@ def with_settings(
     between: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
     chosen: Iterable[str] = (),
 ) -> Any:
-    """Return the tree of a scenario file with named clusters replaced, and fields set.
+    """Return a scenario's tree with named clusters replaced and fields set.
 
-    `between` changes the tree when the cluster is known and its parts are not yet set: the keys
-    `chosen` of `collectives`. Raises ConfigError for a path that leads nowhere, and where a
-    relative value has no present one.
+    `between` changes it in between: the keys `chosen` of `collectives`. Raises ConfigError for a
+    path that leads nowhere, and a relative value without a present one.
     """
     steps = {path: _steps(path) for path in settings}
     for value in settings.values():  # whoever sets a field names what it holds

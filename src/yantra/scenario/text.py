@@ -1,4 +1,4 @@
-"""Scenario files: YAML to Scenario and back, and their JSON Schema."""
+"""Scenario files: YAML to Scenario and back, and JSON Schema."""
 
 from __future__ import annotations
 
@@ -25,14 +25,12 @@ from yantra.scenario.types import Scenario
 def load(
     path: Path, cluster: str | None = None, settings: Mapping[str, Any] | None = None
 ) -> Scenario:
-    """Read a scenario file, the scenario of a result, or what runs on `cluster`."""
     return of_known(recognise(path), cluster, settings)
 
 
 def of_known(
     known: Known, cluster: str | None = None, settings: Mapping[str, Any] | None = None
 ) -> Scenario:
-    """Return the scenario of a file that was recognised, with `settings` for single fields."""
     if known.needs_cluster:
         if cluster is None:
             problem = f"{known.called}, which does not name a cluster; add --cluster hgx-h100 or "
@@ -50,12 +48,11 @@ def of_known(
             return _of_tree(known.tree, folder, known.name, settings)
     except ConfigError as error:
         if paths.isfile(error.where.partition(":")[0]) or error.where.startswith("--"):
-            raise  # it names this file, or one that the scenario names
+            raise  # already names a file
         raise type(error)(f"{known.name}: {error.where}", error.problem) from None
 
 
 def placed(error: ConfigError, file: str | None) -> ConfigError:
-    """Return an error about a field of a scenario with the file that the field is in."""
     if file is None or error.where.partition(".")[0].partition("[")[0] not in DOCUMENT.entries:
         return error
     return type(error)(f"{file}: {error.where}", error.problem)
@@ -63,7 +60,7 @@ def placed(error: ConfigError, file: str | None) -> ConfigError:
 
 @contextmanager
 def placing(file: str | None) -> Iterator[None]:
-    """Let errors of the block about a field of a scenario name the file, as `placed` does."""
+    """Within the block, errors name the file as `placed` does."""
     try:
         yield
     except ConfigError as error:
@@ -71,7 +68,6 @@ def placing(file: str | None) -> Iterator[None]:
 
 
 def loads(text: str, folder: Path = "", name: str = "scenario") -> Scenario:
-    """Read a scenario from text; relative paths in it start from `folder`."""
     with Reading(""):
         return _of_tree(parse_yaml(text, name), os.fspath(folder), name)
 
@@ -99,18 +95,16 @@ def _check_topology(tree: Any) -> None:
 
 
 def to_yaml(scenario: Scenario, folder: Path = "") -> str:
-    """Write a scenario as text whose relative paths start from `folder`."""
     tree = DOCUMENT.write(document_of(scenario), os.fspath(folder))
     refuse_marks(tree)
     return tree_text(tree)
 
 
 def tree_text(tree: dict[str, Any]) -> str:
-    """Write the plain tree of a scenario file, or a part of one, as YAML."""
     import yaml
 
     class Dumper(yaml.SafeDumper):
-        """Quotes what would not read back as the same text."""
+        """Quotes what would not read back equal."""
 
     def text(dumper: Any, value: str) -> Any:
         style = None if value.isprintable() and is_plain_text(value) else '"'

@@ -1,10 +1,10 @@
-"""The field `tier_networks`: which tiers of the network go by another network than `network`.
+"""The field `tier_networks`: tiers that go by another network.
 
     network: packet
     tier_networks: {box: analytical}
 
-A tier is the links of one label of the fabric, or of all labels that begin with its name (`box` is
-`box up` and `box down`); without a fabric it is the number of a dimension.
+A tier is a fabric's links of a label, or of all labels that begin so (`box`: `box up`, `box down`);
+without a fabric, a dimension's number.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TierNetwork = Literal["analytical"]
 
 
 class TierField(Field):
-    """Names of tiers with the network of each; held as sorted pairs."""
+    """Tiers with their networks, held as sorted pairs."""
 
     expected = "tiers with their network, such as {box: analytical}"
     _name = Text()

@@ -1,10 +1,6 @@
-"""A training step in a scenario: `workload: {model: llama3-70b, plan: {tp: 8}, sequence: 8192}`.
+"""A training step in a scenario: `workload: {model: llama3-70b, plan: {tp: 8}, sequence: 8192}`,
 
-What a job file says may stand in the scenario itself. The step is made when it is compiled, as
-`yantra workload train` makes it, and held in memory; so a scenario stays the text that it is.
-
-Trade-off: the last few steps are kept, so that the parts of a result that read the traces again do
-not make them anew.
+with all that a job file says. It is made on compilation, as by `yantra workload train`, in memory.
 """
 
 from __future__ import annotations
@@ -27,13 +23,13 @@ if TYPE_CHECKING:
     from yantra.workloads.templates import Workload
 
 _STEPS_KEPT = 4
-_SOURCES = ("name", "hf_config", "megatron_args", "file")
+_SOURCES = ("name", "hf_config", "megatron_args", "bridge_config", "file")
 _ENDINGS = (".yaml", ".yml", ".json", ".py")
 _PLAN_NAMES = "the fields of a plan (docs/reference/plans.md)"
 
 
 class PlanField(Field):
-    """The fields of a plan, by any name that job files know; held as pairs."""
+    """A plan's fields, by any name of job files; held as pairs."""
 
     expected = "a mapping of fields of a plan, such as {tp: 8, dp: 4}"
 
@@ -95,7 +91,7 @@ class PlanField(Field):
 
 
 class ModelField(Field):
-    """A model: its name or file, or a mapping of one of them and of sizes; held as pairs."""
+    """A model: name, file, or a mapping with sizes; held as pairs."""
 
     expected = "the name of a model, the path of its file, or a mapping with its sizes"
 
@@ -149,7 +145,7 @@ STEP = Section(
 
 
 def step_of_job(tree: Any, name: str) -> TrainingStep:
-    """Paths in the file start from `name`, its own path."""
+    """Paths start from `name`, the file's own."""
     from yantra.workloads import job_file
 
     request = job_file.request_of(tree, name, paths.dirname(name))
@@ -163,17 +159,14 @@ def step_of_job(tree: Any, name: str) -> TrainingStep:
 
 
 def ranks_of(step: TrainingStep) -> int:
-    """Return how many ranks a step has. Raises ConfigError."""
     return plan_of(step).ranks
 
 
 def plan_of(step: TrainingStep) -> Plan:
-    """Return the plan of a step. Raises ConfigError."""
     return _job(step).plan
 
 
 def files_of_step(step: TrainingStep) -> Iterator[str]:
-    """Yield the files of the model and of the schedule, if they are in files."""
     for kind, value in step.model:
         if kind in _SOURCES and kind != "name":
             yield value.partition(".py:")[0] + ".py" if ".py:" in value else value
@@ -183,7 +176,6 @@ def files_of_step(step: TrainingStep) -> Iterator[str]:
 
 
 def templates_of(workload: WorkloadFile | Templates | TrainingStep) -> Workload:
-    """Return the templates of a workload, read or made. Raises ConfigError."""
     from yantra.workloads.templates import load
 
     if isinstance(workload, WorkloadFile):
@@ -196,9 +188,9 @@ def templates_of(workload: WorkloadFile | Templates | TrainingStep) -> Workload:
 
 
 def stated_dtype(workload: types.Workload) -> str | None:
-    """Return the type of products that a workload states, None where it states none.
+    """Return a workload's stated type of products, or None;
 
-    Traces do in the metadata of the first.
+    traces state it in the first one's metadata.
     """
     if isinstance(workload, WorkloadFile | Templates | TrainingStep):
         return templates_of(workload).dtype
@@ -211,9 +203,9 @@ def stated_dtype(workload: types.Workload) -> str | None:
 
 
 def stated_experts(workload: types.Workload) -> int | None:
-    """Return to how many experts a token of a workload's model goes, None where it does not say.
+    """Return a model's stated experts per token, or None;
 
-    Traces do in the metadata of the first.
+    traces state it in the first one's metadata.
     """
     if isinstance(workload, WorkloadFile | Templates | TrainingStep):
         return templates_of(workload).experts

@@ -1,13 +1,12 @@
-"""The scenario: the whole question Yantra answers, as values that never change.
+"""The scenario: the whole question, as immutable values.
 
-Every part is frozen, hashable and printable, so a scenario is a key of a cache and a line of a log.
-Numbers are in the unit their name ends in; one may be given as a text, `latency_ns="500 ns"`.
-A `Scenario` checks itself when it is made (`check.py`), so one that exists is consistent.
+Numbers are in their name's unit, or a text: `latency_ns="500 ns"`. A `Scenario` checks itself
+(`check.py`).
 """
 
 from __future__ import annotations
 
-from math import prod
+from math import hypot, log2, prod
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from yantra.base.documents import Path
@@ -38,9 +37,9 @@ Groups = tuple[tuple[int, tuple[int, ...]], ...]
 
 
 class Dimension(Record):
-    """One dimension of the network; `bytes_per_ns` per link and direction, `latency_ns` per hop.
+    """A dimension; `bytes_per_ns` per link and direction, `latency_ns` per hop.
 
-    `kind` is a topology (`yantra.topologies`): its name, the path of its file, or its class.
+    `kind` is a topology (`yantra.topologies`): name, path, or class.
     """
 
     kind: Named
@@ -57,16 +56,15 @@ class Topology(Record):
 
     @property
     def ranks(self) -> int:
-        """The number of ranks: the product of the sizes."""
+        """Ranks of all dimensions."""
         return prod(dimension.size for dimension in self.dimensions)
 
 
 class Device(Record):
-    """What computes; `compute` names a model of `yantra.compute`.
+    """What computes; `compute` is a model of `yantra.compute`.
 
-    Built in are the durations that were recorded, and the roofline of `peak_flops` and memory
-    bandwidth. With `share_bandwidth` kernels, local reductions and copies of a rank that run at the
-    same time share the memory's bandwidth max-min fairly; without, each has it to itself.
+    With `share_bandwidth`, a rank's concurrent kernels, reductions and copies share memory
+    bandwidth max-min fairly.
     """
 
     peak_flops: Amount[float] = amount(0.0)
@@ -80,14 +78,13 @@ CHANGED = " (changed)"
 
 
 class Machine(Record):
-    """What a machine is called and what its data sheet states; no time depends on it.
+    """A machine's name and data sheet, which affect no time.
 
-    The figures of a result follow from it: MFU from the dense `peak_flops` of `dtype`, headroom
-    from `memory_bytes`, cost from `price_usd_per_h` and energy from `power_w`, each of one device.
-    Jobs cannot use `reserve_bytes` of the memory, nor `communicator_bytes` for each communicator of
-    a rank. None means not stated. `rates` are those of every type, as (type, dense peak, rate of
-    the device): where there are any, products run at those of the type that the workload states, in
-    place of `dtype`. No file has them: it is of one workload.
+    A result's MFU follows from the dense `peak_flops` of `dtype`, headroom from `memory_bytes`,
+    cost from `price_usd_per_h`, energy from `power_w`, each of a device. Jobs cannot use
+    `reserve_bytes`, nor `communicator_bytes` for each of a rank's communicators. None means not
+    stated. `rates` are (type, dense peak, device rate) of every type; if any, the workload's type
+    overrides `dtype`; no file has them.
     """
 
     name: str | None = None
@@ -102,7 +99,6 @@ class Machine(Record):
 
     @property
     def room(self) -> tuple[int | None, str | None, int | None, int | None]:
-        """What `lack_of_memory` asks: memory, name, reserve, bytes of each communicator."""
         return self.memory_bytes, self.name, self.reserve_bytes, self.communicator_bytes
 
 
@@ -114,9 +110,9 @@ class DeviceOf(Record):
 
 
 class RemoteMemory(Record):
-    """Memory beyond the device; `kind` names a model of `yantra.memory`.
+    """Memory beyond the device; `kind` is a model of `yantra.memory`.
 
-    `ranks_per_node` and `nodes` only where the ranks of a node share one.
+    `ranks_per_node` and `nodes` are for shared ones.
     """
 
     kind: PluginChoice = "none"
@@ -136,9 +132,9 @@ class SharedBus(Record):
 
 
 class Counts(Record):
-    """What pairs of an all-to-all exchange, where it is unequal: a file, or a routing to experts.
+    """What pairs of an unequal all-to-all exchange: a file, or a routing to experts.
 
-    `ranks` is the size of the groups that it is for, 0 for any; a file determines it itself.
+    `ranks` is its group size, 0 for any; a file states its own.
     """
 
     file: str | None = None
@@ -148,7 +144,7 @@ class Counts(Record):
 
 
 class Protocol(Record):
-    """How messages of collectives are on the wire; `step_ns` None for the protocol's own.
+    """The wire protocol of collectives; `step_ns` None for its own.
 
     See `yantra.collectives.protocols`.
     """
@@ -158,11 +154,11 @@ class Protocol(Record):
 
 
 class Interference(Record):
-    """What collectives take from a device as long as its rank is in one.
+    """What collectives take from their rank's device:
 
-    `sms` of its `of` units, and `memory_bytes_per_s` of what its kernels, reductions and copies
-    share; see `yantra.compute.interference`. All-to-alls take `all_to_all_sms`; without it what the
-    selection says that they run on, as `deepep` does, else as many as others.
+    `sms` of its `of` units, `memory_bytes_per_s` of the shared bandwidth; see
+    `yantra.compute.interference`. All-to-alls take `all_to_all_sms`, by default what their
+    selection says (`deepep`), or as others.
     """
 
     sms: int
@@ -172,10 +168,9 @@ class Interference(Record):
 
 
 class Custom(Record):
-    """A collective given by execution traces, one per position: `<prefix>.<position>.et`.
+    """A collective given by traces, one per position: `<prefix>.<position>.et`.
 
-    `instead_of` are the algorithms that ASTRA-sim's files name beside it. None of them runs, but
-    ASTRA-sim's log names their rings.
+    `instead_of` are algorithms ASTRA-sim's files name beside it, for its log alone.
     """
 
     prefix: str
@@ -187,15 +182,13 @@ Algorithms = tuple[Named, ...] | Custom | None
 
 
 class Collectives(Record):
-    """Which algorithm runs each collective, in how many chunks, and in which order.
+    """Each collective's algorithm, chunks and order.
 
-    `custom_per_node` holds (node id, trace prefix) pairs, which come before the algorithm of the
-    type. Without `chunks` the planner cuts each into as many as its closed form likes best; under
-    ASTRA-sim's semantics that is one. `active_chunks` counts per dimension over all its queues. A
-    `serial` reduction begins when its message has arrived and takes its time of the memory; an
-    `overlapped` one proceeds while the message arrives and ends with it. A `selection` chooses
-    algorithms by size and group; it comes before the names of the types, which stay for what it
-    leaves open.
+    `custom_per_node` are (node id, trace prefix) pairs, which override the type's algorithm. By
+    default the planner's closed form chooses `chunks`, one under ASTRA-sim's semantics.
+    `active_chunks` counts per dimension, over all its queues. A `serial` reduction starts after its
+    message, taking memory time; an `overlapped` one ends with it. A `selection` chooses by size and
+    group, before the types' names.
     """
 
     all_reduce: Algorithms = None
@@ -221,7 +214,7 @@ class Collectives(Record):
     protocol: Protocol | None = None
 
     def by_type(self) -> dict[str, Algorithms]:
-        """Return the algorithms of the four collectives by their name."""
+        """Algorithms by collective."""
         return {name: getattr(self, name) for name in COLLECTIVE_TYPES}
 
 
@@ -232,12 +225,11 @@ COLLECTIVE_TYPES = ("all_reduce", "reduce_scatter", "all_gather", "all_to_all")
 class Resources(Record):
     """How many operations a rank runs at once.
 
-    `one_slot`: collectives, sends and memory operations of a rank share one slot, and
-    `copy_engines` is 0. `per_communicator`: one collective or send per communicator at a time, and
-    memory operations run on the copy engines. `cpu_slots` and `compute_streams` are 1 where None,
-    but do not hold back traces that order their threads and streams themselves (`complete_order`
-    in their metadata). A slot of communication takes `sends_at_once`, which no file sets: it is for
-    lists of flows, of which a rank has many under way.
+    `one_slot`: collectives, sends and memory operations share a slot, `copy_engines` is 0.
+    `per_communicator`: one collective or send per communicator, memory operations on copy engines.
+    `cpu_slots` and `compute_streams`, 1 if None, do not hold back traces with their own order
+    (`complete_order` in metadata). `sends_at_once` per communication slot is for lists of flows; no
+    file sets it.
     """
 
     cpu_slots: int | None = None
@@ -261,12 +253,12 @@ class ChakraFiles(Record):
     groups: Groups = ()
 
     def path(self, rank: int) -> str:
-        """Return the file of one rank."""
+        """A rank's file."""
         return f"{self.prefix}.{rank}.et"
 
 
 class Traces(Record):
-    """Chakra traces already in memory (`yantra.chakra.Trace`), one per rank."""
+    """Chakra traces in memory (`yantra.chakra.Trace`), one per rank."""
 
     traces: tuple[Any, ...]
     """A `yantra.chakra.Trace` for each rank."""
@@ -275,17 +267,17 @@ class Traces(Record):
 
 
 class WorkloadFile(Record):
-    """A workload file (`.yw`): templates, and what they mean for each rank."""
+    """A workload file (`.yw`): templates and their meaning by rank."""
 
     path: str
     """The path of the file."""
 
 
 class TrainingStep(Record):
-    """One training step, made as `yantra workload train` makes it; see `yantra.scenario.training`.
+    """A training step; see `yantra.scenario.training`.
 
-    `model` holds pairs: ("name", "llama3-70b") or another source, then sizes that differ. `plan`
-    holds (field, value) pairs, `sequence` the tokens of a sequence; None for the model's own.
+    `model` are pairs: ("name", "llama3-70b") or another source, then changed sizes. `plan` are
+    (field, value) pairs; `sequence` in tokens, None for the model's.
     """
 
     model: tuple[tuple[str, Any], ...]
@@ -299,7 +291,7 @@ class TrainingStep(Record):
 
 
 class Templates(Record):
-    """A workload already in memory (`yantra.workloads.templates.Workload`)."""
+    """A workload in memory (`yantra.workloads.templates.Workload`)."""
 
     workload: Any
     """A `yantra.workloads.templates.Workload`."""
@@ -309,9 +301,9 @@ Workload = ChakraFiles | Traces | WorkloadFile | Templates | TrainingStep
 
 
 class Case(NamedTuple):
-    """A file to run, the cluster that it runs on if it names none, and what is set.
+    """A file to run, its cluster if it names none, and settings:
 
-    The settings are plain trees of values by the path of their field, as `--set` gives them.
+    trees by path, as `--set` has them.
     """
 
     path: Path
@@ -322,10 +314,13 @@ class Case(NamedTuple):
     """Values by the path of their field."""
 
 
-class PlanInterval(Record):
-    """Half of the 90 % interval of plans of some tensor parallelism, and micro-batch unless None.
+DOUBLED_TP = 0.04
+"""The standard deviation that twice the tensor parallelism adds to `apart`; an estimate."""
 
-    The interval is of the logarithm of a step's time.
+
+class PlanInterval(Record):
+    """Half the 90 % interval, of a step time's logarithm, of plans with some tp and micro-batch
+    (None: any).
     """
 
     tp: int
@@ -334,9 +329,9 @@ class PlanInterval(Record):
 
 
 class Placement(Record):
-    """Rank r is device r (`linear`); or one of a shuffle by `seed` (`random`), or of `devices`.
+    """Rank r is device r (`linear`), or of a shuffle by `seed` (`random`), or of `devices`.
 
-    `by_rail` numbers ranks along the rails: first place 0 of every box, then place 1, and so on.
+    `by_rail` takes place 0 of every box first, then place 1, ...
     """
 
     kind: PlacementKind = "linear"
@@ -348,11 +343,10 @@ class Placement(Record):
 
 
 class Host(Record):
-    """The thread of a rank that launches kernels, collectives, messages and copies in their order.
+    """A rank's thread that launches kernels, collectives, messages and copies in order.
 
-    Nothing starts before it is launched, and a launch takes `launch_ns`; None stands for the launch
-    of the stack. `graphs` says what is a CUDA graph, which is launched at once: nothing, each
-    forward or backward pass of a chunk and micro-batch, or all that a rank does.
+    A launch takes `launch_ns`, None for the stack's, and starts the work. `graphs` are CUDA graphs,
+    launched at once: none, passes of a chunk and micro-batch, or all of a rank.
     """
 
     launch_ns: Amount[int] | None = None
@@ -360,20 +354,18 @@ class Host(Record):
 
 
 class Stack(Record):
-    """How much longer software and a machine take than the measured kernels and collectives.
+    """How much software and machine slow down measured kernels and collectives.
 
-    `products` multiplies the times of matrix products, `attention` those of attention, `rest` those
-    of other kernels, messages and collectives, and `communication` those of the last two once more.
-    All kernels together take no less than their launches, `launch_ns` times `rest` each, so equal
-    factors make a run as much longer; with `graphs: inference` that is so in jobs that train alone,
-    as those of inference replay CUDA graphs, and have attention without the part `older_attention`
-    of its factor. Where `host_waits` for the device in every layer, each kernel takes no less than
-    its launch. All of it grows by `straggling` with each doubling of the nodes beyond 64, as the
-    slowest of them counts. Collectives take the share `taken` of the SMs of a device from kernels
-    beside them, as `Interference` has it. `interval` is half of the 90 % interval of the logarithm
-    of a step's time; 0 where none is known. `graphs_interval` is that of an iteration of jobs of
-    `graphs`, where it is not 0. `plans` have their own: the one that says the most of a plan
-    counts.
+    Factors: `products`, `attention`, `rest` (other kernels, messages, collectives), and
+    `communication` on top for the last two. All kernels take at least their launches, `launch_ns`
+    times `rest` each; with `graphs: inference` only in training, as inference replays CUDA graphs,
+    and has attention without `older_attention`. If the host `host_waits` every layer, each kernel
+    takes at least its launch. `straggling` slows everything per doubling of nodes beyond 64.
+    Collectives take the share `taken` of SMs from concurrent kernels. `interval` is half the 90 %
+    interval of a step time's logarithm, 0 if unknown; `graphs_interval`, if not 0, that of an
+    iteration with `graphs`; `plans` have their own, the most specific counts. `apart` is how far a
+    step is from the nearest measured one, of a tp of `measured_tp`: a standard deviation of the
+    logarithm of its time.
     """
 
     name: str | None = None
@@ -390,38 +382,41 @@ class Stack(Record):
     taken: float = 0.0
     interval: float = 0.0
     plans: tuple[PlanInterval, ...] = ()
+    apart: float = 0.0
+    measured_tp: tuple[int, ...] = ()
 
     def interval_of(self, tp: int | None, micro_batch: int | None) -> float:
-        """Return the interval of a plan: that of its micro-batch, else of its tp, else any."""
+        """Return a plan's interval: of its micro-batch, else its tp, else any, wider far away."""
         of_tp = [one for one in self.plans if one.tp == tp]
         for wanted in (micro_batch, None):
             for one in of_tp:
                 if one.micro_batch == wanted:
                     return one.interval
-        return self.interval
+        return self.interval * (self.distance(tp) / self.apart if self.apart else 1.0)
+
+    def distance(self, tp: int | None) -> float:
+        """Return how far the nearest measured step is; 0 if unknown."""
+        if not (tp and self.measured_tp and self.apart):
+            return self.apart
+        return hypot(self.apart, DOUBLED_TP * min(abs(log2(tp / one)) for one in self.measured_tp))
 
 
 class Scenario(Record):
     """A workload on a cluster under policies.
 
-    `scheduler` names who says which of a rank's ready nodes starts first (`yantra.schedulers`).
-    `quirks` names the oddities of ASTRA-sim that are on; None stands for those of `semantics`.
-    `device` is that of every rank that none of `devices` names; what reductions take of the memory
-    follows from it alone. `machine` has its name and its data sheet. `replay_only` lets
-    every node take its recorded duration. `trace_nodes` logs the issue and the completion of each
-    node; `track_local_memory` follows tensors and writes `<local_memory_trace>.<rank>.json`. `fold`
-    lets one rank stand for all that do the same at the same times, which changes no result. A
-    `stack` makes everything slower by what was measured of a framework. The `fabric` is the
-    physical network that messages cross: a kind of `yantra.fabric.graphs` with its options, the
-    path of a graph, or ASTRA-sim's notation of a product. Collectives still go by `topology`.
-    `routing` says which way messages go over it, `placement` which of its devices each rank is.
-    `link_changes` is a file that says when links fail, return or change their rate, `failures` what
-    fails and which ranks are slow; ways avoid a link that is down, and use one that is back,
-    `reroute_delay_ns` later. Links of some tiers go by another network: `tier_networks` are pairs
-    of a label, or the number of a dimension, and its name. The `background` is traffic of no job.
-    With `run_undisturbed` a disturbed run is made again undisturbed, to show what that cost.
-    With a `host` nothing starts before the host of its rank has launched it, in place of the least
-    time of a kernel that the stack has.
+    `scheduler` (`yantra.schedulers`) orders a rank's ready nodes. `quirks` are ASTRA-sim's
+    oddities; None: those of `semantics`. `device` is that of ranks not in `devices`, and decides
+    what reductions take. `replay_only` gives every node its recorded duration. `trace_nodes` logs
+    nodes; `track_local_memory` follows tensors and writes `<local_memory_trace>.<rank>.json`.
+    `fold` lets a rank stand for identical ones, which changes no result. `stack` slows everything
+    by a framework's measurements. `fabric` is the physical network: a kind of
+    `yantra.fabric.graphs` with options, a graph's path, or ASTRA-sim's notation. Collectives still
+    follow `topology`. `routing` is over it, `placement` maps ranks to devices. `link_changes` is a
+    file of link rates over time, `failures` what fails or slows; routes react `reroute_delay_ns`
+    later. `tier_networks` are (label or dimension, network) pairs for tiers that go by another
+    network. `background` is traffic of no job. `run_undisturbed` also runs without disturbances,
+    for comparison. With a `host` nothing starts before its launch, instead of the stack's least
+    kernel time.
     """
 
     workload: Workload
@@ -454,16 +449,16 @@ class Scenario(Record):
     host: Host | None = None
 
     def all_devices(self) -> tuple[Device, ...]:
-        """Return the device of most ranks, then those of `devices`."""
+        """Return the main device, then those of `devices`."""
         return (self.device, *(part.device for part in self.devices))
 
     @property
     def is_disturbed(self) -> bool:
-        """Whether something fails, or others use the network."""
+        """Whether something fails or others use the network."""
         return bool(self.failures or self.link_changes is not None or self.background)
 
     def device_of(self, rank: int) -> Device:
-        """Return the device of a rank."""
+        """A rank's device."""
         return next((part.device for part in self.devices if rank in part.ranks), self.device)
 
     def __post_init__(self) -> None:

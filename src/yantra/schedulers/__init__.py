@@ -15,10 +15,8 @@ FIELD = PluginField(schedulers)
 
 
 def scheduler_of(choice: PluginChoice) -> Scheduler:
-    """The scheduler that a scenario chooses, with its options."""
     return made(schedulers, choice, "scheduler")
 
 
 def class_of(choice: PluginChoice) -> type[Scheduler]:
-    """The class of the scheduler that a scenario chooses."""
     return schedulers.get(kind_of(choice), "scheduler")

@@ -2,10 +2,9 @@
 
 A rank starts a node when its predecessors have ended and a slot is free: that of the highest
 priority, then the lowest id (list scheduling: Adam, Chandy and Dickson, "A comparison of list
-schedules for parallel processing systems", CACM 1974). It is asked once for each distinct job, at
-compilation. Trade-off: it cannot react to a run. It sees one rank: ranks of a group with different
-priorities may start its collectives in different orders and wait for each other; ranks with equal
-jobs never do.
+schedules for parallel processing systems", CACM 1974). It sees one rank: ranks of a group with
+different priorities may start its collectives in different orders and wait for each other; ranks
+with equal jobs never do.
 """
 
 from __future__ import annotations
@@ -46,7 +45,6 @@ class Nodes(Record):
     slots: tuple[int, ...]
 
     def __len__(self) -> int:
-        """The number of nodes."""
         return len(self.id)
 
     def describe(self, row: int) -> str:
@@ -54,10 +52,7 @@ class Nodes(Record):
         return f"node {self.id[row]} ({KINDS[self.kind[row]]}, {self.ps[row]} ps)"
 
     def children_first(self) -> list[int]:
-        """The rows with all children of a node before it.
-
-        Without nodes on cycles, which never start, and what waits for them.
-        """
+        """The rows with all children of a node before it."""
         import numpy as np
 
         begin, child = self.child_begin.tolist(), self.child.tolist()
@@ -71,7 +66,6 @@ class Nodes(Record):
         return order[::-1]
 
     def longest_to_end(self) -> Wholes:
-        """Each node's longest path from its start to the job's end, in picoseconds."""
         import numpy as np
 
         begin, child = self.child_begin.tolist(), self.child.tolist()

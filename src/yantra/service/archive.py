@@ -33,10 +33,7 @@ class ArchiveLimits(NamedTuple):
 
 
 def unpack(data: bytes, folder: str, limits: ArchiveLimits) -> list[str]:
-    """Unpack into an empty folder; return paths inside it.
-
-    Raises ConfigError with the entry; some files may remain.
-    """
+    """Unpack into an empty folder; return paths inside it."""
     archive = _opened(data, limits)
     entries = archive.infolist()
     names = _checked(entries, len(data), limits)

@@ -1,7 +1,5 @@
 """A graph as dimensions for analytical networks: up to three rings or full meshes, or switches in
 and between boxes.
-
-Trade-off: anything else is refused, not approximated.
 """
 
 from __future__ import annotations
@@ -62,7 +60,6 @@ def first_of_boxes(graph: Graph) -> tuple[int, ...]:
 
 
 def shapes_of(graph: Graph, name: str) -> list[Shape]:
-    """A graph's dimensions. Raises UnsupportedError if it has none."""
     links, ranks = graph.links, graph.ranks
     direct = (links.start < ranks) & (links.end < ranks)
     if not direct.any():

@@ -49,7 +49,6 @@ class _Cable(NamedTuple):
 
 
 def write_links(path: str) -> str:
-    """Write htsim's topology as a list of cables beside it; return its path."""
     written = os.path.join(os.path.dirname(path), LINKS)
     with open(written, "w", encoding="utf-8") as file:
         file.write("from,to,bandwidth,latency,label\n")
@@ -61,7 +60,6 @@ def write_links(path: str) -> str:
 
 
 def cables(text: str, name: str) -> Iterator[_Cable]:
-    """Yield a fat tree's cables. Raises ConfigError."""
     whole, tiers = _read(text, name)
     nodes, count = whole.number("nodes"), whole.number("tiers")
     if count not in (2, 3):

@@ -21,7 +21,6 @@ _RATES = ("gigabits_per_second", "gigabytes_per_second")  # GT/s is no rate with
 
 
 def files(backend: str, network: Mapping[str, Any], given: Mapping[str, Any], where: str) -> Files:
-    """A backend's files over an infrastructure. Raises ConfigError."""
     infrastructure = given.get("infrastructure")
     if not infrastructure:
         raise ConfigError("infragraph.infrastructure", "missing; the topology infragraph needs it")

@@ -1,8 +1,7 @@
 """ASTRA-sim Service's messages, versions 1.1.0 to 1.4.0.
 
 `name:type` by number; `=7` before a name sets the number, `*` means repeated, names in braces are
-an enum from 1 (0: unspecified). Versions differ only in annotations, here bytes for
-`infragraph.py`.
+an enum from 1 (0: unspecified).
 
 Trade-off: our table, because the service's .proto is unpublished.
 
@@ -172,7 +171,6 @@ MESSAGES: wire.Messages = {name: _message(text) for name, text in _TABLE.items()
 
 
 def decode(data: bytes, message: str) -> dict[str, Any]:
-    """Fields of an API message. Raises WireError."""
     return wire.decode(data, message, MESSAGES)
 
 

@@ -54,7 +54,6 @@ def analytical(dimensions: Sequence[Mapping[str, Any]], where: str) -> Files:
 
 
 def ns3(network: Mapping[str, Any], topology: str, name: str, dimensions: Sequence[int]) -> Files:
-    """ns-3's files over a topology file."""
     texts = {
         NS3_NETWORK: _ns3_network(network.get("network", {})),
         name: topology,

@@ -1,7 +1,5 @@
 """ASTRA-sim's ns-3 configuration as the packet network's options.
 
-Marks, rates and timers are its preset's, with a warning where they count.
-
 Source: github.com/alibaba-edu/High-Precision-Congestion-Control, simulation/scratch/third.cc.
 """
 
@@ -18,7 +16,6 @@ _MIB = 1 << 20
 
 
 def read(path: str) -> tuple[Plugin, list[str]]:
-    """The network, and warnings. Raises ConfigError."""
     name = os.path.basename(path)
     rows = (line.split() for line in read_text(path).splitlines())
     given = {row[0]: row[1:] for row in rows if row}

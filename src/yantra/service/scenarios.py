@@ -42,7 +42,6 @@ Options = Mapping[str, str]
 
 
 def read(backend: str, options: Options) -> tuple[Scenario, list[str]]:
-    """The scenario, and warnings. Raises ConfigError."""
     if backend in _ANALYTICAL:
         scenario, warnings = _analytical(_ANALYTICAL[backend], options)
     else:

@@ -3,12 +3,8 @@
 Errors have the API's message `Error` as JSON in their details, where clients look. With a token,
 calls need the metadata `authorization: Bearer TOKEN`.
 
-Idle clients cost no thread. A call ends within `_LONGEST_S`, an idle stream after `_IDLE_S`, an
-incomplete upload or configuration after `_UPLOAD_S`. gRPC would wait for a request before calling
-anybody, so every method is a stream of one, the same on the wire. Pings find dead clients. Slow
-work (unpack, pack, configure) has its own threads.
-
-Trade-off: a late call is answered, but its thread works to the end.
+A call ends within `_LONGEST_S`, an idle stream after `_IDLE_S`, an incomplete upload after
+`_UPLOAD_S`; pings find dead clients.
 """
 
 from __future__ import annotations

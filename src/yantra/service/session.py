@@ -1,7 +1,4 @@
-"""What the API does: one upload, configuration and run at a time, for all clients.
-
-`_changing` may be held for seconds, `_lock` only for looks and renames.
-"""
+"""What the API does: one upload, configuration and run at a time, for all clients."""
 
 from __future__ import annotations
 
@@ -149,7 +146,6 @@ class Session:
         return [_described(name, file) for name, file in opened]
 
     def result(self, name: str) -> IO[bytes]:
-        """A file of the last run, open. Raises MissingError."""
         with self._lock:
             names = sorted(entry.name for entry in os.scandir(self._results) if entry.is_file())
             if name not in names:

@@ -1,8 +1,7 @@
 """Protocol buffers to a dictionary of field names, and back.
 
-grpcio does not bring protobuf, and the API has few messages. Fields present were sent; unknown ones
-are skipped, as in proto3. Enums are names. 32-bit floats are the shortest decimal, as in protobuf's
-JSON: 0.005, not 0.004999999888.
+Fields present were sent; unknown ones are skipped, as in proto3. Enums are names. 32-bit floats are
+the shortest decimal, as in protobuf's JSON: 0.005, not 0.004999999888.
 
 Source: protobuf.dev/programming-guides/encoding.
 """
@@ -40,12 +39,10 @@ Messages = Mapping[str, Mapping[int, Field]]
 
 
 def decode(data: bytes, message: str, messages: Messages) -> dict[str, Any]:
-    """Fields sent. Raises WireError."""
     return _decode(data, message, messages, {}, message, _DEEPEST)
 
 
 def encode(values: Mapping[str, Any], message: str, messages: Messages) -> bytes:
-    """A message's bytes. Raises WireError for an unknown field."""
     by_name = {field.name: field for field in messages[message].values()}
     out = bytearray()
     for name, value in values.items():

@@ -40,7 +40,6 @@ class Worker:
             self._process.stdin.close()
 
     def wait(self, seconds: float) -> int | None:
-        """Exit status, or None while running."""
         try:
             return self._process.wait(seconds)
         except subprocess.TimeoutExpired:

@@ -1,10 +1,4 @@
-"""Serving: requests that arrive, engines that batch them, and what their users wait for.
-
-    said = yantra.serve("llama3-70b", "hgx-h100", "azure-conversation.csv.gz", tp=4, replicas=2)
-    said.ttft.at(99.0), said.goodput([yantra.serving.Objective("ttft", 99.0, 0.5)])
-
-Trade-off: an engine is its scheduler and its blocks of KV, with times for whole iterations.
-"""
+"""Serving: requests that arrive, engines that batch them, and what their users wait for."""
 
 from __future__ import annotations
 

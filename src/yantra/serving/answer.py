@@ -63,10 +63,11 @@ class Served(NamedTuple):
         return spread(self.ran.e2e_s)
 
     def interval(self, measure: str, percentile: float | None = None) -> tuple[float, float] | None:
-        """Return the 90 % interval of a percentile (None: mean) of a measure, in s, if any."""
+        """The 90 % interval of a percentile (None: mean) of a measure, in s, if any."""
         if self.ends is None:
             return None
-        found = [_of(ran, measure, percentile) for ran in self.ends]
+        # Shorter iterations can make some wait longer, as batches form otherwise.
+        found = [_of(ran, measure, percentile) for ran in (self.ran, *self.ends)]
         return min(found), max(found)
 
     @property
@@ -115,7 +116,7 @@ class Served(NamedTuple):
 
     @property
     def energy_j(self) -> float | None:
-        """What all devices draw, by the power law of bytes and operations; None without one."""
+        """What all devices draw, by bytes and operations; None without a power law."""
         pools = self.fleet.pools
         if any(getattr(pool.cost, "power_w", None) is None for pool in pools):
             return None
@@ -188,7 +189,7 @@ class Served(NamedTuple):
         return "; ".join(dict.fromkeys(texts))
 
     def sampled(self) -> Ran:
-        """Return the run with samples of its load; it runs again if it had none."""
+        """The run with samples of its load; it runs again if it had none."""
         if len(self.ran.column("sample_time")):
             return self.ran
         return self.fleet.run(self.question.requests, samples=True)
@@ -201,14 +202,11 @@ class Served(NamedTuple):
         return table(self)
 
     def to_pandas(self) -> Any:
-        """Return the rows of `table` as a `pandas.DataFrame`; needs pandas."""
+        """The rows of `table` as a `pandas.DataFrame`."""
         return self.table.to_pandas()
 
     def plot(self, objectives: Sequence[Objective] = ()) -> Any:
-        """Return a figure of matplotlib: the share of requests within each time, by measure.
-
-        Needs `pip install 'yantra[plots]'`.
-        """
+        """A figure of matplotlib: the share of requests within each time, by measure."""
         from yantra.serving.views import figure
 
         return figure(self, objectives)
@@ -222,7 +220,7 @@ class Served(NamedTuple):
     def to_trace(self, path: Path) -> list[str]:
         """Write a timeline (`.pftrace`, `.json`; with `.gz`); return what it leaves out.
 
-        The fleet runs again, as the answer keeps no iterations. Raises ConfigError for other names.
+        Raises ConfigError for other names.
         """
         from yantra.serving.trace import write_trace
 

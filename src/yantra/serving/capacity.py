@@ -1,8 +1,7 @@
 """The highest rate of arrivals at which a fleet keeps its promises.
 
-Bisection over a factor of the same arrivals, to 1 %: equal questions have equal answers. Schedulers
-need not be monotone, so rates a little below the answer are tried too, and one that breaks a
-promise is told. (DistServe's search, Zhong et al., OSDI 2024.)
+Bisection over a factor of the same arrivals, to 1 %: equal questions have equal answers.
+(DistServe's search, Zhong et al., OSDI 2024.)
 """
 
 from __future__ import annotations
@@ -32,7 +31,6 @@ class Capacity(NamedTuple):
     breaks_at: tuple[float, ...]
 
     def words(self) -> str:
-        """Say the rate, and lower ones that break a promise."""
         said = (
             f"{self.requests_per_s:.4g} requests/s is the most that keeps every promise, to 1 %: "
             f"{self.factor:.4g} x what was asked, found in {self.runs} runs"
@@ -67,7 +65,6 @@ def capacity(fleet: Fleet, requests: Requests, objectives: Sequence[Objective]) 
 
 
 def keeps(ran: Ran | None, objectives: Sequence[Objective]) -> bool:
-    """Whether a run keeps every promise and the queue does not grow."""
     if ran is None or is_overloaded(ran):
         return False
     return all(one.value(ran) <= one.seconds for one in objectives)

@@ -1,8 +1,7 @@
 """States of a run, simulated on the fabric: how far the closed form of an iteration is off there.
 
 States are iterations of the run itself, evenly over its time: those that only decode, with their
-mean context, and the prompts of others. Each is a workload of `infer` on the cluster, folded, with
-the stack alone, and the closed form beside it is that of the same stack, without an engine's host.
+mean context, and the prompts of others.
 """
 
 from __future__ import annotations
@@ -26,8 +25,6 @@ _MOST_LOGGED = 200_000
 
 
 class State(NamedTuple):
-    """An iteration of `sequences` that decode, or of one prompt of `tokens` (0: none)."""
-
     sequences: int
     context: int
     tokens: int
@@ -48,12 +45,11 @@ class Checked(NamedTuple):
 
     @property
     def off(self) -> float:
-        """How far the closed form is off, as a share."""
         return self.closed_form / self.simulated - 1
 
 
 def checked(served: Served, count: int) -> tuple[Checked, ...]:
-    """Return `count` states of a run of one pool. Raises ConfigError without a model."""
+    """Raises ConfigError without a model."""
     from yantra.serving.iteration import Predictor
 
     question = served.question

@@ -1,6 +1,5 @@
-"""What the pictures of a served trace show: shares of requests within a time, and load over time.
-
-A curve of shares keeps at most some hundred points, each exact; between two it shows the lower.
+"""What the pictures of a served trace show: shares of requests within a time, and load
+over time.
 """
 
 from __future__ import annotations
@@ -36,7 +35,6 @@ class Curve(NamedTuple):
 
 
 def within(values_s: np.ndarray, name: str = "requests", whole: int = 0) -> Curve:
-    """Return which share of `whole` requests, by default all, has at most so much of a measure."""
     ranked = np.sort(values_s)
     size = len(ranked)
     at = np.unique(np.linspace(0, size - 1, min(size, _MOST_POINTS)).astype(np.int64))
@@ -47,7 +45,6 @@ def within(values_s: np.ndarray, name: str = "requests", whole: int = 0) -> Curv
 
 
 def load(ran: Ran, fleet: Fleet, measure: str) -> list[Curve]:
-    """Return a measure of `LOAD` over time, by replica; of more than a few, their sum by pool."""
     begin = ran.column("arrival").min()
     times = np.rint((ran.column("sample_time") - begin) / (PS / 1e9)).astype(np.int64)
     values, replicas = ran.column(f"sample_{measure}"), ran.column("sample_replica")
@@ -67,7 +64,6 @@ def load(ran: Ran, fleet: Fleet, measure: str) -> list[Curve]:
 
 
 def replica_names(fleet: Fleet) -> list[str]:
-    """Return what each replica is called, in the order of the core."""
     roles = [pool.role for pool in fleet.pools for _ in range(pool.replicas)]
     return [
         f"replica {at}" + ("" if role == "both" else f", {role}") for at, role in enumerate(roles)
@@ -75,7 +71,6 @@ def replica_names(fleet: Fleet) -> list[str]:
 
 
 def kv_room(fleet: Fleet) -> int | None:
-    """Return the tokens of KV that the largest replica has room for; None if none is bounded."""
     rooms = [_room_of(pool) for pool in fleet.pools]
     return max(rooms) if rooms and all(rooms) else None
 
@@ -94,7 +89,6 @@ def _pool_name(pool: Pool) -> str:
 
 
 def _before(values: np.ndarray, replicas: np.ndarray) -> np.ndarray:
-    """Return the value of the same replica's sample before, 0 for the first."""
     order = np.argsort(replicas, kind="stable")
     same = np.append(False, replicas[order][1:] == replicas[order][:-1])
     before = np.zeros_like(values)
@@ -103,7 +97,6 @@ def _before(values: np.ndarray, replicas: np.ndarray) -> np.ndarray:
 
 
 def _changes(name: str, times: np.ndarray, values: np.ndarray) -> Curve:
-    """Return the last value of each instant, and of those only what changes."""
     if not len(times):
         return Curve(name, np.zeros(1, np.int64), np.zeros(1, np.int64))
     last = np.append(times[1:] != times[:-1], True)

@@ -2,7 +2,7 @@
 
 With independent acceptance a, j of k drafts are right with probability a^j (1 - a), and all with
 a^k, so an iteration emits (1 - a^(k + 1)) / (1 - a) tokens in the mean (Leviathan, Kalman and
-Matias, ICML 2023, equation 1). Draws are seeded by the request, so routing changes none.
+Matias, ICML 2023, equation 1).
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ CYCLE = 64
 
 
 def accepted(requests: int, drafts: int, acceptance: float, seed: int) -> np.ndarray:
-    """Return `CYCLE` numbers of accepted drafts for each request, 0 to `drafts`."""
     draws = np.random.Generator(np.random.PCG64(seed)).random((requests, CYCLE))
     if acceptance >= 1:
         return np.full((requests, CYCLE), drafts)
@@ -25,7 +24,6 @@ def accepted(requests: int, drafts: int, acceptance: float, seed: int) -> np.nda
 
 
 def mean_emitted(drafts: int, acceptance: float) -> float:
-    """Return the mean tokens of an iteration of one sequence, by the closed form."""
     if acceptance >= 1:
         return drafts + 1.0
     return (1 - acceptance ** (drafts + 1)) / (1 - acceptance)

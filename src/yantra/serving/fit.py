@@ -1,10 +1,7 @@
 """What a log of requests says of an engine's host and of two kinds of kernels on a machine.
 
 Three factors: of what the host adds, and by which products and attention take longer than the
-tables say. They are those for which the simulated log,
-with its own arrivals and lengths, is nearest to the measured one: least mean of |ln(simulated /
-measured)| over times to first tokens, times a token and whole times, by a simplex (Nelder and
-Mead, 1965). Trade-off: factors are pulled to 1.
+tables say. Trade-off: factors are pulled to 1.
 """
 
 from __future__ import annotations
@@ -33,8 +30,6 @@ _QUANTILES = np.linspace(0.05, 0.95, 19)
 
 
 class Terms(NamedTuple):
-    """Factors of an engine's host, of products and of attention."""
-
     host: float = 1.0
     products: float = 1.0
     attention: float = 1.0
@@ -59,10 +54,7 @@ class Fitted(NamedTuple):
 def fitted(
     fleet: Fleet, requests: Requests, measured: Mapping[str, np.ndarray], used: int | None = None
 ) -> Fitted:
-    """Fit terms to the first `used` requests of a log; all arrivals are simulated.
-
-    Raises ConfigError for a log without times.
-    """
+    """Raises ConfigError for a log without times."""
     known = {name: measured[name] for name in MEASURES if name in measured}
     if not known or all(np.isnan(values[:used]).all() for values in known.values()):
         raise ConfigError(
@@ -81,7 +73,6 @@ def fitted(
 
 
 def run(fleet: Fleet, requests: Requests, terms: Terms) -> Ran | None:
-    """Return the run of a fleet with terms; None where it can never end."""
     pools = tuple(replace(pool, cost=terms.cost(pool.cost)) for pool in fleet.pools)
     try:
         return replace(fleet, pools=pools).run(requests)
@@ -90,7 +81,6 @@ def run(fleet: Fleet, requests: Requests, terms: Terms) -> Ran | None:
 
 
 def distance(ran: Ran | None, measured: Mapping[str, np.ndarray], used: int | None) -> float:
-    """Return how far a run is off what was measured: mean of |ln ratio| of quantiles and means."""
     if ran is None:
         return log(1e6)
     found = []

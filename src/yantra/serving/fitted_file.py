@@ -17,7 +17,6 @@ _TWO_LOGS = 0.1
 
 
 def text_of(asked: Asked, fit: Fitted, question: Question, file: str, requests: int) -> str:
-    """Return the YAML of an engine based on the one that a pool has, moved by a fit."""
     based = load(asked.host or "vllm")
     host, terms = based.host, fit.terms
     name = question.model.name

@@ -1,8 +1,5 @@
 """A fleet: pools of replicas, what an iteration takes on each, and who takes a request.
 
-    pool = Pool("vllm", {"num_blocks": 4096}, Linear(5e-3, 20e-6, 1e-7))
-    ran = Fleet((pool,)).run(requests)
-
 Trade-off: times are whole ps, so equal runs are equal to the bit, and a run ends after 106 days.
 """
 
@@ -16,16 +13,23 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from yantra import _core
-from yantra.base.errors import ConfigError, DeadlockError, did_you_mean, expected_got
+from yantra.base.errors import (
+    ConfigError,
+    DeadlockError,
+    UnsupportedError,
+    did_you_mean,
+    expected_got,
+)
 from yantra.base.text import count
 from yantra.serving import batching
+from yantra.serving.groups import Groups
+from yantra.serving.requests.types import Requests
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from yantra.base.plugin_files import Named
     from yantra.serving.links import Line, Links
-    from yantra.serving.requests import Requests
     from yantra.serving.scaling import Scaling
 
 Role = Literal["both", "prefill", "decode"]
@@ -50,14 +54,12 @@ class Linear(NamedTuple):
     """s for each token whose KV it reads."""
 
     def core(self, factor: float = 1.0) -> Any:
-        """Return it as the core has it, `factor` times as long."""
+        """It as the core has it, `factor` times as long."""
         return _core.linear_cost(*(round(value * factor * PS) for value in self))
 
 
 @dataclass(frozen=True)
 class Pool:
-    """Equal replicas. `cost` has `core(factor)`; `lanes` engines of a replica step together."""
-
     engine: Named
     options: Mapping[str, float]
     cost: Any
@@ -113,14 +115,59 @@ class Fleet:
         _check_times(requests)
         for pool in self.pools:
             _check_sizes(requests, pool)
-        core = _core.Fleet(
+        core = self._made(
             core_requests(requests, self._accepted(requests)),
+            factor,
+            most_logged=most_logged,
+            samples=samples,
+        )
+        ran = Ran(core.run(), requests)
+        if ran.core.finished < len(requests):
+            raise DeadlockError(_stuck(ran, requests))
+        return ran
+
+    def stream(
+        self, pieces: Iterable[Requests], places: int, *, factor: float = 1.0
+    ) -> Iterator[Any]:
+        """Serve requests piece by piece; yield what ended since the last time.
+
+        At most `places` are under way or still in caches. Raises FullError beyond.
+        """
+        _check_routing(self.routing)
+        if any(batching.kind_of(pool.engine).plugin for pool in self.pools):
+            raise UnsupportedError("stream: engines in Python see requests by number; leave it out")
+        if any(pool.options.get("num_speculative_tokens") for pool in self.pools):
+            raise UnsupportedError("num_speculative_tokens: drafts do not stream; leave either out")
+        source = _core.ServingStream(places)
+        empty = core_requests(Requests.of([], [], []))
+        core = self._made(empty, factor, stream=source)
+        for one in pieces:
+            _check_times(one)
+            for pool in self.pools:
+                _check_sizes(one, pool)
+            source.feed(core_requests(one))
+            yield _drained(core, source, places)
+        source.close()
+        yield _drained(core, source, places)
+
+    def _made(
+        self,
+        asked: Any,
+        factor: float,
+        *,
+        stream: Any = None,
+        most_logged: int = 0,
+        samples: bool = False,
+    ) -> Any:
+        core = _core.Fleet(
+            asked,
             bytes_per_token=0 if self.line is None else self.line.bytes_per_token,
             layers=1 if self.line is None else self.line.layers,
             most_under_way=self.most_under_way,
             most_logged=most_logged,
             samples=samples,
             pool_blocks=self.pool_blocks,
+            stream=stream,
         )
         for pool in self.pools:
             cost = pool.cost.core(factor)
@@ -145,13 +192,9 @@ class Fleet:
                 pool.scaling.give(core, pool.role)
         if self.line is not None:
             self.line.give(core, self.pools)
-        ran = Ran(core.run(), requests)
-        if ran.core.finished < len(requests):
-            raise DeadlockError(_stuck(ran, requests))
-        return ran
+        return core
 
     def _accepted(self, requests: Requests) -> Sequence[Sequence[int]]:
-        """Return accepted drafts of each request, in a circle; nothing where none are checked."""
         drafts = int(max(pool.options.get("num_speculative_tokens", 0) for pool in self.pools))
         if not drafts or self.acceptance is None:
             return ()
@@ -166,6 +209,17 @@ class Fleet:
             len(requests), drafts, self.acceptance, self.seed
         ).tolist()
         return found
+
+
+class FullError(Exception):
+    """More requests are under way than there are places."""
+
+
+def _drained(core: Any, source: Any, places: int) -> Any:
+    ran = core.run()
+    if source.is_full:
+        raise FullError(places)
+    return ran
 
 
 @dataclass(frozen=True)
@@ -195,19 +249,16 @@ class Ran:
 
     @cached_property
     def tpot_s(self) -> np.ndarray:
-        """(last - first token) / (output - 1) of requests with more than one token."""
         many = self.requests.output > 1
         took = self._between("finish", "first_token")[many]
         return np.asarray(took / (self.requests.output[many] - 1))
 
     @cached_property
     def queue_s(self) -> np.ndarray:
-        """Time from arrival to the first iteration that works on it."""
         return self._between("start", "arrival")
 
     @cached_property
     def gaps_s(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return each gap between two tokens of a request, and how often it was."""
         names = ("gap_first", "gap_growth", "gap_count", "gap_sequences")
         first, growth, many, sequences = (self.column(name) for name in names)
         begin = np.cumsum(many) - many
@@ -222,7 +273,6 @@ class Ran:
 
     @property
     def behind_s(self) -> np.ndarray:
-        """By request and obstacle of `OBSTACLES`, while it had not started."""
         return self.column("behind").reshape(len(self.requests), -1) / PS
 
     @property
@@ -235,7 +285,6 @@ class Ran:
 
 
 def core_requests(requests: Requests, accepted: Sequence[Sequence[int]] = ()) -> Any:
-    """Return requests as the core has them; `accepted` drafts are by request, in a circle."""
     begin = np.cumsum([0, *map(len, accepted)]) if accepted else np.zeros(0, np.int64)
     flat = np.array([one for row in accepted for one in row], np.int64)
     return _core.serving_requests(
@@ -245,6 +294,7 @@ def core_requests(requests: Requests, accepted: Sequence[Sequence[int]] = ()) ->
         limit=_whole(requests.limit),
         priority=_whole(requests.priority),
         user=_whole(requests.user),
+        adapter=_whole(requests.adapter),
         session=_whole(requests.session),
         after=_whole(requests.after),
         delay_ps=_whole(requests.delay_ns * 1000),
@@ -279,7 +329,6 @@ def _check_times(requests: Requests) -> None:
 
 
 def _check_sizes(requests: Requests, pool: Pool) -> None:
-    """Raise ConfigError for the first request whose KV no engine of a pool can hold."""
     from yantra.serving.pools import options_of
 
     known = options_of(pool.engine)
@@ -288,6 +337,9 @@ def _check_sizes(requests: Requests, pool: Pool) -> None:
         return
     room = size.get("kv_tokens", size.get("num_blocks", 0) * size.get("block_size", 1))
     whole = requests.prompt + (1 if pool.role == "prefill" else requests.output) - 1
+    if "full_groups" in pool.options:
+        groups = Groups.of(pool.options, int(size["block_size"]))
+        whole = groups.blocks(whole) * groups.block_size
     if whole.max() > room:
         at = int(np.argmax(whole > room))
         prompt, output = int(requests.prompt[at]), int(requests.output[at])

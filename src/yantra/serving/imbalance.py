@@ -1,9 +1,7 @@
 """How much longer experts take than if all had equal work: a factor, or a law of popularity.
 
-Ranks wait for the one with most rows, so the factor is its load by the mean. `zipf:0.6` gives the
-expert of rank r the popularity r^-0.6 and deals experts out to ranks by what they hold so far, the
-most popular first, as expert-parallel load balancers do (DeepSeek's EPLB). A histogram of rows by
-expert does the same with measured loads.
+`zipf:0.6` gives the expert of rank r the popularity r^-0.6 and deals experts out to ranks by what
+they hold so far, the most popular first, as expert-parallel load balancers do (DeepSeek's EPLB).
 """
 
 from __future__ import annotations
@@ -33,7 +31,6 @@ def imbalance_of(text: str, experts: int, ranks: int, where: str = "imbalance") 
 
 
 def of_loads(loads: Sequence[float], ranks: int) -> float:
-    """Return the load of the fullest rank by the mean, experts dealt out as balancers do."""
     if ranks <= 1 or not loads:
         return 1.0
     each = -(-len(loads) // ranks)

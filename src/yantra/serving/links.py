@@ -1,10 +1,8 @@
 """What KV goes over from one engine to another: one line, or the links of a cluster.
 
-Replicas stand on the devices one after the other. Within a domain of the innermost level KV takes
-that level's links, else those of the outermost level that leave the devices of both. All parts of a
-sequence's KV go at once, each device's over its own links, cut anew where parallelism differs.
-Trade-off: between two domains only the links at the devices are shared, so a fabric with less
-in its middle than at its edge is faster here than it is.
+Within a domain of the innermost level KV takes that level's links, else those of the outermost
+level that leave the devices of both. Trade-off: between two domains only the links at the devices
+are shared, so a fabric with less in its middle than at its edge is faster here than it is.
 """
 
 from __future__ import annotations
@@ -23,8 +21,6 @@ _NS = 1e9
 
 
 class Line(NamedTuple):
-    """One after the other goes over one line; `layers` are sent one by one, 1 is the whole."""
-
     bytes_per_token: int
     bytes_per_s: float
     latency_s: float = 0.0
@@ -36,8 +32,6 @@ class Line(NamedTuple):
 
 
 class Links(NamedTuple):
-    """Links of a cluster, shared at max-min fair rates; `scale` times their bandwidth."""
-
     bytes_per_token: int
     cluster: Cluster
     layers: int = 1
@@ -66,7 +60,6 @@ class Links(NamedTuple):
 
 
 def _places(pools: Sequence[Pool]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first device and the number of devices of each target."""
     begin, sizes, at = [], [], 0
     for pool in pools:
         each = pool.devices // pool.lanes

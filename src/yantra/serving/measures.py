@@ -1,8 +1,8 @@
 """What users of a service feel: times to tokens, percentiles, and whether promises are kept.
 
 TTFT = first token - arrival, with the queue; TPOT = (last - first) / (output - 1), not of one
-token; ITL = each gap; E2E = last token - arrival. A percentile is the nearest rank upward. Goodput
-= requests per second that keep all objectives (Zhong et al., "DistServe", OSDI 2024).
+token; ITL = each gap; E2E = last token - arrival. Goodput = requests per second that keep all
+objectives (Zhong et al., "DistServe", OSDI 2024).
 """
 
 from __future__ import annotations
@@ -40,7 +40,6 @@ class Spread(NamedTuple):
 
 
 def nearest_rank(values: np.ndarray, percentile: float, weights: np.ndarray | None = None) -> float:
-    """Return the smallest value that at least `percentile` % of all, by weight, do not exceed."""
     if not len(values):
         return float("nan")
     if weights is None:
@@ -102,7 +101,6 @@ def column(ran: Ran, measure: str) -> np.ndarray:
 
 
 def kept(ran: Ran, objectives: Sequence[Objective]) -> np.ndarray:
-    """Return whether each request keeps every objective; one token has no TPOT to break."""
     good = np.ones(len(ran.requests), bool)
     for objective in objectives:
         values = column(ran, objective.measure)

@@ -1,7 +1,4 @@
-"""A user's own log beside its prediction, and what more replicas, seats, KV and speed would do.
-
-What-ifs run with the terms of the log (`fit.py`).
-"""
+"""A user's own log beside its prediction, and what more replicas, seats, KV and speed would do."""
 
 from __future__ import annotations
 
@@ -26,8 +23,6 @@ _KV = ("num_blocks", "kv_tokens")
 
 
 class Row(NamedTuple):
-    """A measure, in s: as measured, as predicted, and with the terms of the log."""
-
     name: str
     measured: float
     predicted: float
@@ -35,8 +30,6 @@ class Row(NamedTuple):
 
 
 class OwnLog(NamedTuple):
-    """What a log says of a prediction; None where there are too few requests to fit."""
-
     rows: tuple[Row, ...]
     fit: Fitted | None
     what_ifs: tuple[tuple[str, float, float], ...]
@@ -46,10 +39,7 @@ class OwnLog(NamedTuple):
 def judged(
     fleet: Fleet, requests: Requests, measured: Mapping[str, np.ndarray], best: Ran
 ) -> OwnLog:
-    """Return the log beside its prediction `best`, and what-ifs.
-
-    Raises ConfigError for a log without times.
-    """
+    """Raises ConfigError for a log without times."""
     fit = fitted(fleet, requests, measured) if len(requests) >= _FEWEST else None
     terms = Terms() if fit is None else fit.terms
     own = run(fleet, requests, terms) or best
@@ -65,7 +55,6 @@ def judged(
 
 
 def lines(log: OwnLog) -> Iterator[str]:
-    """Yield how far the prediction is off, what explains it, and the what-ifs."""
     head = ("your run", "measured", "predicted", "off", "with your terms", "off")
     yield from table(head, [_row(row) for row in log.rows])
     if log.fit is not None:
@@ -90,7 +79,6 @@ def _said(seconds: float) -> str:
 
 
 def _columns(name: str, values: np.ndarray, *runs: Ran) -> tuple[np.ndarray, ...]:
-    """Return what was measured and what each run has, of requests that have both."""
     keep = ~np.isnan(values)
     found = []
     for ran in runs:
@@ -128,7 +116,6 @@ def _what_ifs(fleet: Fleet, requests: Requests, terms: Terms) -> Iterator[tuple[
 
 
 def _doubled(pool: Pool, names: tuple[str, ...]) -> Pool:
-    """Return a pool with twice of what one of the options says."""
     known = options_of(pool.engine)
     for name in names:
         if name in known:

@@ -1,7 +1,5 @@
-"""The page of a served trace: what users wait for, how many in time, why, and the load behind it.
-
-One file without network (`export/report/shell.py`). Its numbers are those of `Served`; load over
-time is sampled once an iteration, thinned where a run has more than 65,536 of them.
+"""The page of a served trace: what users wait for, how many in time, why, and the load
+behind it.
 """
 
 from __future__ import annotations
@@ -56,7 +54,6 @@ _SCRIPTS = ("tooltip.js", "chart.js", "ready.js", "serve.js")
 
 
 def write_page(served: Served, path: Path, objectives: Sequence[Objective] = ()) -> None:
-    """Write the page; a file appears whole or not at all. Raises ConfigError if it cannot."""
     write_text(path, page(served, objectives))
 
 

@@ -16,6 +16,7 @@ from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.base.plugin_files import Named
 from yantra.base.units import parse
 from yantra.serving import batching
+from yantra.serving.apart import USUAL, Apart
 from yantra.serving.scaling import Scaling
 from yantra.serving.tiers import split
 from yantra.workloads.serving.plan import InferencePlan
@@ -48,15 +49,14 @@ class Asked(NamedTuple):
     """`mtp`: a layer of the model makes a draft; `ngram`: it costs nothing."""
     host: str = ""
     """The file, or its name, of an engine's host and kernels; empty: those of its scheduler."""
+    apart: Apart | None = None
+    """Of attention and feed-forward layers on devices of their own."""
     imbalance: str = ""
     """How much longer experts take, or the law of their popularity."""
 
 
 def pool_of(text: str, engine: str, common: dict[str, Any], where: str) -> Asked:
-    """Read a pool; `common` are fields and options that it does not say itself.
-
-    Raises ConfigError at `where` for what neither plans nor the engine have.
-    """
+    """Raises ConfigError at `where` for what neither plans nor the engine have."""
     match = _POOL.fullmatch(text)
     if match is None:
         raise ConfigError(where, expected_got("a pool such as '3x tp=4'", text))
@@ -71,7 +71,6 @@ def pool_of(text: str, engine: str, common: dict[str, Any], where: str) -> Asked
 
 
 def asked(replicas: int, engine: str, given: dict[str, Any], where: str) -> Asked:
-    """Return the pool of so many replicas with fields of a plan and options of an engine."""
     if replicas < 1:
         raise ConfigError(where, expected_got("at least one replica", replicas))
     given = dict(given)
@@ -87,6 +86,7 @@ def asked(replicas: int, engine: str, given: dict[str, Any], where: str) -> Aske
     known = options_of(engine, where)
     plan = {name: _value(given.pop(name)) for name in tuple(given) if name in _PLAN}
     options = {name: _option(name, value, known, where) for name, value in given.items()}
+    _check_policy(options, known, where)
     fail_s = None if fail is None else _seconds(fail, where)
     made = InferencePlan.of(plan)
     return Asked(
@@ -94,8 +94,22 @@ def asked(replicas: int, engine: str, given: dict[str, Any], where: str) -> Aske
     )
 
 
+def _check_policy(options: Mapping[str, float], known: Mapping[str, Any], where: str) -> None:
+    policies = known.get("schedule_policy", (0, 0, "", []))[3]
+    chosen = int(options.get("schedule_policy", 0))
+    if (
+        policies
+        and policies[chosen] == "shortest-prefill-first"
+        and not options.get("radix_cache", 1)
+    ):
+        raise ConfigError(
+            f"{where}: schedule_policy",
+            "shortest-prefill-first needs the tree of known prefixes, as in SGLang; "
+            "set radix_cache=on, or another policy",
+        )
+
+
 def _engine(name: str, where: str) -> tuple[str, str]:
-    """Return the scheduler that a name is, and the file of its host, if it is that of one."""
     from yantra.serving import engines
 
     if name in engines.names() or name.endswith((".yaml", ".yml")):
@@ -104,7 +118,6 @@ def _engine(name: str, where: str) -> tuple[str, str]:
 
 
 def _more(given: dict[str, Any], where: str) -> dict[str, Any]:
-    """Take acceptance, draft and imbalance out of the fields of a pool."""
     found: dict[str, Any] = {}
     if "acceptance" in given:
         text = given.pop("acceptance")
@@ -116,9 +129,23 @@ def _more(given: dict[str, Any], where: str) -> dict[str, Any]:
         found["draft"] = str(given.pop("draft"))
         if found["draft"] not in ("mtp", "ngram"):
             raise ConfigError(f"{where}: draft", expected_got("mtp or ngram", found["draft"]))
+    if "ffn_devices" in given:
+        found["apart"] = _apart(given, where)
     if "imbalance" in given:
         found["imbalance"] = str(given.pop("imbalance"))
     return found
+
+
+def _apart(given: dict[str, Any], where: str) -> Apart:
+    sizes = {}
+    for name, fallback in (("ffn_devices", 0), ("micro_batches", USUAL)):
+        value = _value(given.pop(name, fallback))
+        if not isinstance(value, int) or value < 1:
+            raise ConfigError(
+                f"{where}: {name}", expected_got("a whole number of at least 1", value)
+            )
+        sizes[name] = value
+    return Apart(sizes["ffn_devices"], sizes["micro_batches"])
 
 
 def _seconds(value: Any, where: str) -> float:
@@ -128,7 +155,7 @@ def _seconds(value: Any, where: str) -> float:
 def options_of(
     engine: Named, where: str = "engine"
 ) -> dict[str, tuple[float, float, str, list[str]]]:
-    """Return default, least, meaning and choices of an engine's options. Raises ConfigError."""
+    """Raises ConfigError."""
     kind = batching.kind_of(engine, where)
     return {
         option.name: (option.default, option.least, option.help, list(option.choices))

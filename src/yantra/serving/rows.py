@@ -14,17 +14,17 @@ from yantra.base.output import whole_file, write_text
 from yantra.serving.fleet import OBSTACLES, PHASES, PS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from yantra.base.documents import Path
     from yantra.serving.answer import Served
 
 _TIMES = ("arrival", "start", "first_token", "second_token", "moved", "finish")
 _COUNTS = ("restarts", "cached", "recomputed", "target")
+_AT_ONCE = 1 << 16
 
 
 def columns(served: Served) -> dict[str, np.ndarray]:
-    """Return the columns by name; times in s by the clock of the requests, NaN for never."""
     found = _in_ps(served)
     return {
         name: np.where(column < 0, np.nan, column / PS) if name.endswith("_s") else column
@@ -33,20 +33,25 @@ def columns(served: Served) -> dict[str, np.ndarray]:
 
 
 def _in_ps(served: Served) -> dict[str, np.ndarray]:
-    """Return the columns, those of times in ps and -1 for never."""
-    ran = served.ran
-    size = len(ran.requests)
-    found: dict[str, np.ndarray] = {
-        "request": np.arange(size),
-        "prompt": ran.requests.prompt,
-        "output": ran.requests.output,
+    asked = served.ran.requests
+    return named(np.arange(len(asked)), asked.prompt, asked.output, served.ran.column)
+
+
+def named(
+    request: Any, prompt: Any, output: Any, column: Callable[[str], Any]
+) -> dict[str, np.ndarray]:
+    """The columns of rows by name, times in ps."""
+    size = len(request)
+    found = {
+        name: np.asarray(of)
+        for name, of in (("request", request), ("prompt", prompt), ("output", output))
     }
-    found |= {f"{name}_s": ran.column(name) for name in _TIMES}
-    spent = ran.column("spent").reshape(size, -1)[:, 1:]
-    behind = ran.column("behind").reshape(size, -1)
+    found |= {f"{name}_s": np.asarray(column(name)) for name in _TIMES}
+    spent = np.asarray(column("spent")).reshape(size, len(PHASES) + 1)[:, 1:]
+    behind = np.asarray(column("behind")).reshape(size, len(OBSTACLES))
     found |= {f"{phase}_s": spent[:, at] for at, phase in enumerate(PHASES)}
     found |= {f"behind_{obstacle}_s": behind[:, at] for at, obstacle in enumerate(OBSTACLES)}
-    return found | {name: ran.column(name) for name in _COUNTS}
+    return found | {name: np.asarray(column(name)) for name in _COUNTS}
 
 
 def write_all(served: Served, path: Path, more: Mapping[str, Any]) -> None:
@@ -54,34 +59,48 @@ def write_all(served: Served, path: Path, more: Mapping[str, Any]) -> None:
 
     Raises ConfigError if it cannot.
     """
+    write_rows(served, rows_in(path))
+    write_answer(served, path, more)
+
+
+def rows_in(path: Path) -> str:
+    """The file of rows, in a folder that is there then. Raises ConfigError if it cannot be."""
     where = os.fspath(path)
     if not where.endswith(os.sep) and not os.path.isdir(where):
-        write_rows(served, where)
-        return
+        return where
     try:
         os.makedirs(where, exist_ok=True)
     except OSError as error:
         raise ConfigError(where, f"cannot be written: {error.strerror or error}") from None
-    write_rows(served, os.path.join(where, "requests.csv"))
-    answer = dumps(served.as_dict() | dict(more), indent=1)
-    write_text(os.path.join(where, "answer.json"), answer + "\n")
+    return os.path.join(where, "requests.csv")
+
+
+def write_answer(served: Served, path: Path, more: Mapping[str, Any]) -> None:
+    """Write the answer as JSON, if `path` is a folder."""
+    if os.path.isdir(path):
+        answer = dumps(served.as_dict() | dict(more), indent=1)
+        write_text(os.path.join(path, "answer.json"), answer + "\n")
 
 
 def write_rows(served: Served, path: Path) -> None:
-    """Write the rows; a file appears whole or not at all. Raises ConfigError if it cannot."""
     found = _in_ps(served)
-    listed = [
-        _seconds(column) if name.endswith("_s") else column.tolist()
-        for name, column in found.items()
-    ]
     with whole_file(path) as name, open(name, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(found)
-        writer.writerows(zip(*listed, strict=True))
+        for begin in range(0, len(served.ran.requests), _AT_ONCE):
+            some = {key: column[begin : begin + _AT_ONCE] for key, column in found.items()}
+            writer.writerows(zip(*listed(some), strict=True))
 
 
-def _seconds(column: np.ndarray) -> list[str]:
-    """Return times exactly, as decimals; nothing for never."""
+def listed(found: Mapping[str, np.ndarray]) -> list[list[Any]]:
+    """The same as they are written, times in s."""
+    return [
+        _seconds(column) if name.endswith("_s") else column.tolist()
+        for name, column in found.items()
+    ]
+
+
+def _seconds(column: np.ndarray) -> list[Any]:
     whole, rest = np.divmod(column, 10**12)
     return [
         "" if one < 0 else f"{one}.{part:012d}".rstrip("0").rstrip(".")

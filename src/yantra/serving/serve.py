@@ -1,8 +1,5 @@
 """`serve`: requests on replicas of an engine on a cluster, and what their users wait for.
 
-    said = yantra.serve("llama3-70b", "hgx-h100", "azure-conversation.csv.gz", tp=4, replicas=2)
-    said.ttft.at(99.0), said.interval("ttft", 99.0), said.goodput(...)
-
 An interval is that of the iterations: the fleet runs again with all of them as short, and as long,
 as 90 of 100 are. Trade-off: errors of one machine go one way, so the ends are wider than errors of
 single iterations would make them.
@@ -14,22 +11,28 @@ from math import exp, inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from yantra.base.errors import ConfigError, UnsupportedError
+from yantra.serving import batching
 from yantra.serving.answer import Served
+from yantra.serving.apart import check_sides, feed_forward_bytes, plan_of, tables_apart
 from yantra.serving.blocks import Room, bytes_per_token, room_of
 from yantra.serving.fleet import Fleet, Linear, Pool
 from yantra.serving.imbalance import imbalance_of
 from yantra.serving.links import Line, Links
 from yantra.serving.pools import BUDGETS, SEATS, Asked, asked, options_of, pool_of
 from yantra.serving.tiers import tier_options
+from yantra.workloads.serving.stages import Stages
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from yantra.base.documents import Path
     from yantra.fabric.clusters.types import Cluster
     from yantra.serving.capacity import Capacity
     from yantra.serving.engines import Engine
+    from yantra.serving.groups import Groups
     from yantra.serving.measures import Objective
     from yantra.serving.requests import Requests
+    from yantra.workloads.serving.plan import InferencePlan
 
 __all__ = ["serve"]
 _MOST_TOKENS, _MOST_SEQUENCES = 16_384, 1_024
@@ -75,6 +78,8 @@ def serve(
     seed: int = 1,
     intervals: bool = True,
     samples: bool = False,
+    stream: bool = False,
+    rows: Path | None = None,
     **fields: Any,
 ) -> Served:
     """Serve requests: a file, a rule such as `poisson:rate=10/s,count=1000`, or `Requests`.
@@ -83,7 +88,8 @@ def serve(
     and `decode` are pools such as `3x tp=4`, in place of `replicas`. `rate_x` times the rate of
     arrivals; no more than `concurrency` requests are under way, if it is given. `cost` gives the
     time of an iteration in place of a model and a cluster. KV moves over the cluster's links, or at
-    `transfer_bytes_per_s`, whole or `layerwise`; with a `cost` it has `kv_bytes_per_token`.
+    `transfer_bytes_per_s`, whole or `layerwise`; with a `cost` it has `kv_bytes_per_token`. As a
+    `stream` requests are read piece by piece, and written to `rows` as they end.
 
     Raises ConfigError for what does not fit together, CapacityError where no KV fits, and
     DeadlockError for requests that can never end.
@@ -94,17 +100,25 @@ def serve(
         raise ConfigError(
             "requests", "nothing is asked; give a file, or a rule such as 'poisson:rate=10/s'"
         )
-    asked_for = requests if isinstance(requests, Requests) else load(requests)
     pools = _pools(engine, replicas, prefill, decode, fields)
-    question = Question(
-        asked_for.scaled(rate_x), pools, *_known(model, cluster, cost), stack, cost, routing,
-        transfer_bytes_per_s, transfer_latency_s, kv_bytes_per_token, layerwise, concurrency, seed,
-    )  # fmt: skip
-    return answered(question, intervals=intervals, samples=samples)
+    known = _known(model, cluster, cost)
+
+    def ask(asked_for: Requests) -> Question:
+        return Question(
+            asked_for, pools, *known, stack, cost, routing, transfer_bytes_per_s,
+            transfer_latency_s, kv_bytes_per_token, layerwise, concurrency, seed,
+        )  # fmt: skip
+
+    if stream:
+        from yantra.serving.requests.pieces import Pieces
+        from yantra.serving.stream import streamed
+
+        return streamed(Pieces(requests, rate_x=rate_x), ask, rows, intervals=intervals)
+    asked_for = requests if isinstance(requests, Requests) else load(requests)
+    return answered(ask(asked_for.scaled(rate_x)), intervals=intervals, samples=samples)
 
 
 def answered(question: Question, *, intervals: bool = True, samples: bool = False) -> Served:
-    """Run the fleet of a question, and again at both ends of its interval."""
     fleet, rooms = fleet_of(question)
     return ran_on(question, fleet, rooms, intervals=intervals, samples=samples)
 
@@ -144,7 +158,6 @@ def at_most(served: Served, objectives: Sequence[Objective]) -> tuple[Served, Ca
 
 
 def fleet_of(question: Question) -> tuple[Fleet, tuple[Room | None, ...]]:
-    """Return the fleet of a question, and the room for KV of each pool."""
     pools, rooms, shared = [], [], 0
     for role, pool in question.pools:
         made, room, pool_blocks = _pool(question, role, pool)
@@ -208,8 +221,16 @@ def _pool(question: Question, role: str, pool: Asked) -> tuple[Pool, Room | None
     cost: Any = question.cost
     if cost is None:
         assert question.cluster is not None
+        if pool.apart is not None:
+            _check_apart(question, role, pool)
         tokens = _first((*BUDGETS, "chunk_size"), options, known, _MOST_TOKENS)
-        room = room_of(question.model, question.cluster, plan, min(tokens, _longest(question)))
+        room = room_of(
+            question.model, question.cluster, plan, min(tokens, _longest(question)),
+            grouped="full_groups" in known, adapters=_adapters(options, known, pool),
+            elsewhere=0 if pool.apart is None else feed_forward_bytes(question.model, plan),
+        )  # fmt: skip
+        if room.groups is not None:
+            options |= _grouped(room.groups, pool)
         cost = _measured(question, pool, tokens, _first(SEATS, options, known, _MOST_SEQUENCES))
         if "num_blocks" in known:
             options.setdefault("num_blocks", float(room.blocks))
@@ -221,12 +242,38 @@ def _pool(question: Question, role: str, pool: Asked) -> tuple[Pool, Room | None
         raise ConfigError(
             next(iter(pool.tiers)), "needs a model and a cluster, whose KV has a size"
         )
+    elif pool.apart is not None:
+        raise ConfigError("ffn_devices", "needs a model and a cluster, whose layers take time")
+    others = 0 if pool.apart is None else pool.apart.devices
+    fails = () if pool.fail_s is None else (pool.fail_s,)
     made = Pool(
         pool.engine, options, cost, pool.replicas, role,  # type: ignore[arg-type]
-        plan.dp, plan.pp, plan.ranks, _starts(pool), () if pool.fail_s is None else (pool.fail_s,),
-        pool.scaling,
+        plan.dp, plan.pp, plan.ranks + others, _starts(pool), fails, pool.scaling,
     )  # fmt: skip
     return made, room, shared
+
+
+def _adapters(options: Mapping[str, float], known: Mapping[str, Any], pool: Asked) -> int:
+    if pool.plan.lora_rank is None:
+        return 1
+    if "max_loras" not in known:
+        raise UnsupportedError(f"lora_rank: {pool.engine} has no adapters here; vllm has")
+    return int(options.get("max_loras", known["max_loras"][0]))
+
+
+def _grouped(groups: Groups, pool: Asked) -> dict[str, float]:
+    found = groups.options() | {"block_size": float(groups.block_size)}
+    if groups.states:
+        if pool.options.get("enable_prefix_caching"):
+            raise UnsupportedError(
+                "enable_prefix_caching: states at the ends of prompts are not kept; leave it out"
+            )
+        found["enable_prefix_caching"] = 0.0
+    if pool.tiers:
+        raise UnsupportedError(
+            f"{next(iter(pool.tiers))}: tiers of KV take models of which all layers keep all tokens"
+        )
+    return found
 
 
 def _starts(pool: Asked) -> tuple[float, ...]:
@@ -244,7 +291,6 @@ def _add_tiers(
     cluster: Any,
     cost: Any,
 ) -> int:
-    """Add what tiers are to the options of an engine; return the blocks of the shared pool."""
     if "host_blocks" not in known:
         raise UnsupportedError(
             f"{next(iter(pool.tiers))}: {pool.engine} has no tiers of KV here; vllm has"
@@ -276,19 +322,22 @@ def _measured(question: Question, pool: Asked, tokens: int, seats: int) -> Any:
     from yantra.serving.speeds import Measured
 
     plan = pool.plan
-    if plan.pp > 1 and (pool.engine != "vllm" or plan.dp > 1):
-        raise UnsupportedError(
-            "pp: several batches under way in a pipeline are simulated for vllm with dp=1 alone; "
-            "take pp=1 and more tp"
-        )
+    if plan.pp > 1:
+        _check_pipeline(pool)
     name, host = _host_of(pool)
     predictor = Predictor(question.model, question.cluster, plan, stack=question.stack, engine=name)
     context = int((question.requests.prompt + question.requests.output).max())
     tables = predictor.tables(max(tokens, 2), max(seats, 2), max(context, 2))
+    if pool.apart is not None:
+        far = plan_of(question.model, plan, pool.apart.devices)
+        beyond = Predictor(question.model, question.cluster, far, stack=question.stack, engine=name)
+        tables = tables_apart(predictor, beyond, tables, pool.apart)
     made = Measured(tables, predictor.interval, "")
     if pool.imbalance:
         experts, ranks = _experts(question.model), plan.ep * plan.etp
         made = made.with_experts(imbalance_of(pool.imbalance, experts, ranks))
+    if (adapters := _adapters(pool.options, options_of(pool.engine), pool)) > 1:
+        made = made.with_adapters(adapters, *_adapter(question, plan))
     drafts = pool.options.get("num_speculative_tokens", 0)
     if drafts and pool.draft == "mtp":
         made = made.with_layers(drafts / len(question.model.layers))
@@ -298,8 +347,41 @@ def _measured(question: Question, pool: Asked, tokens: int, seats: int) -> Any:
     return made._replace(rests_on=rests_on, power_w=predictor.power_w)
 
 
+def _check_pipeline(pool: Asked) -> None:
+    kinds = [batching.kind_of(name) for name in batching.names()]
+    known = ", ".join(kind.name for kind in kinds if kind.has_pipelines)
+    if not batching.kind_of(pool.engine).has_pipelines:
+        raise UnsupportedError(
+            f"pp: {pool.engine} has no pipeline, in which several batches are under way; "
+            f"take pp=1 and more tp, or one of {known}"
+        )
+    _, _, _, policies = options_of(pool.engine).get("capacity_scheduler_policy", (0, 0, "", []))
+    chosen = int(pool.options.get("capacity_scheduler_policy", 0))
+    if policies and policies[chosen] == "MAX_UTILIZATION":
+        raise UnsupportedError(
+            "capacity_scheduler_policy: MAX_UTILIZATION pauses requests that are in flight in a "
+            "pipeline, which is not simulated; take GUARANTEED_NO_EVICT, or pp=1"
+        )
+
+
+def _check_apart(question: Question, role: str, pool: Asked) -> None:
+    if role != "decode":
+        raise UnsupportedError(
+            "ffn_devices: attention is apart in pools of decode alone; say it in --decode"
+        )
+    assert question.cluster is not None
+    assert pool.apart is not None
+    check_sides(question.model, question.cluster, pool.plan, pool.apart)
+
+
+def _adapter(question: Question, plan: InferencePlan) -> tuple[int, float]:
+    assert question.cluster is not None
+    stages = Stages(question.model, plan)
+    size = max(stages.adapter_bytes(stage) for stage in range(plan.pp))
+    return size, float(question.cluster.memory_bandwidth.value)
+
+
 def _host_of(pool: Asked) -> tuple[str, Engine]:
-    """Return whose host and kernels a pool has: what it names, or those of its scheduler."""
     from yantra.serving import engines
 
     if pool.host:
@@ -319,7 +401,6 @@ def _experts(model: Any) -> int:
 
 
 def line_of(question: Question) -> Line | Links:
-    """Return what KV goes over: the cluster's links, or a line of the rate that is given."""
     rate = question.transfer_bytes_per_s
     if question.model is None or question.cluster is None:
         return Line(question.kv_bytes_per_token, rate or _AT_ONCE, question.transfer_latency_s)

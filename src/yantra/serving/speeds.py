@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 
 class Measured(NamedTuple):
-    """Tables of the closed form; `interval` is the half-width of 90 % of iterations, a log."""
-
     tables: Tables
     interval: float
     rests_on: str
@@ -26,7 +24,6 @@ class Measured(NamedTuple):
     """Of a device; None where its cluster states none."""
 
     def core(self, factor: float = 1.0) -> Any:
-        """Return it as the core has it, `factor` times as long."""
         of = self.tables
         others = (
             of.host_ns_per_iteration * factor,
@@ -48,34 +45,31 @@ class Measured(NamedTuple):
         )
 
     def with_experts(self, factor: float) -> Measured:
-        """Return it with experts that take `factor` times as long, as the fullest rank does."""
         of = self.tables
         more = of.dense_parts[of.parts.index("experts")] * (factor - 1)
         return self._replace(tables=replace(of, dense_ns=of.dense_ns + more))
 
     def with_layers(self, share: float) -> Measured:
-        """Return it with `share` more layers in an iteration, such as those that make drafts."""
         of = self.tables
         more = {name: getattr(of, name) * (1 + share) for name in ("dense_ns", "decode_ns")}
         return self._replace(tables=replace(of, **more))
 
-    def joules(self, operations: float, heavy_ns: float, seconds: float) -> float:
-        """Return the energy of a device that is there so long and works so much.
+    def with_adapters(self, most: int, size: int, rate: float) -> Measured:
+        of = self.tables
+        more = (np.minimum(of.dense_tokens, most) - 1) * (size / rate * 1e9)
+        return self._replace(tables=replace(of, dense_ns=of.dense_ns + more))
 
-        By `yantra.serving.iteration.energy`; 0 without a power.
-        """
+    def joules(self, operations: float, heavy_ns: float, seconds: float) -> float:
         return joules(self.power_w or 0.0, seconds, heavy_ns / 1e9, operations)
 
 
 def _heavy(of: Tables, name: str) -> np.ndarray:
-    """Return the time of kernels that read weights or keys."""
     parts = getattr(of, f"{name}_parts")
     rows = [of.parts.index(part) for part in ("products", "attention", "experts")]
     return np.asarray(parts[rows].sum(axis=0))
 
 
 def _four(table: Callable[[str], np.ndarray]) -> tuple[Any, Any, Any, Any]:
-    """Return the four tables that `table` gives by name, as the core has them."""
     dense, decode, prefill, emit = map(table, ("dense", "decode", "prefill", "emit"))
     return _flat(dense), _flat(decode), _flat(prefill), _flat(emit)
 

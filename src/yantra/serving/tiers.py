@@ -33,10 +33,7 @@ class TierOptions(NamedTuple):
 def tier_options(
     given: Mapping[str, str], room: Room, cluster: Cluster, ranks: int, token_s: float
 ) -> TierOptions:
-    """Return the options that tiers stand for; `token_s` is what a token takes to work out.
-
-    Raises ConfigError for what is no size, or a disk or pool without a rate.
-    """
+    """Raises ConfigError for what is no size, or a disk or pool without a rate."""
     options: dict[str, float] = {}
     pool = 0
     for name, text in given.items():

@@ -37,7 +37,7 @@ _PS_PER_NS = 1000
 
 
 def write_trace(served: Served, path: Path) -> list[str]:
-    """Write the timeline; return what it leaves out. Raises ConfigError for the name of no form."""
+    """Raises ConfigError for the name of no form."""
     name = os.fspath(path)
     kind = _WRITERS.get(name.removesuffix(".gz").rpartition(".")[2])
     if kind is None:
@@ -79,7 +79,6 @@ def _write_replicas(ran: Ran, fleet: Fleet, sink: Sink) -> None:
 def _write_iterations(
     ran: Ran, mine: np.ndarray, names: list[str], process: int, title: str, sink: Sink
 ) -> None:
-    """Write a lane's iterations; those of a pipeline overlap, so they have a track each."""
     text = sink.writer.text
     begin, end = ran.column("log_begin")[mine], ran.column("log_end")[mine]
     counts = dict(zip(("prompts", "decoding", "tokens"), _contents(ran), strict=True))
@@ -100,13 +99,11 @@ def _write_iterations(
 
 
 def _rows(begin: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """Return rows in which slices, in ps, do not overlap."""
     found = _core.rows_of(np.zeros(len(begin), np.uint64), _whole(begin), _whole(end))
     return np.asarray(found.row).astype(np.int64)
 
 
 def _contents(ran: Ran) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return prompts (or pieces), sequences that decode and tokens, by logged iteration."""
     first, decodes = ran.column("log_first"), ran.column("item_decodes")
     decoding = np.diff(np.append(0, np.cumsum(decodes))[first])
     tokens = np.diff(np.append(0, np.cumsum(ran.column("item_tokens")))[first])
@@ -114,7 +111,6 @@ def _contents(ran: Ran) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _names(ran: Ran) -> list[str]:
-    """Return what each logged iteration does: `prefill 2 + decode 35 (2,083 tokens)`."""
     return [
         f"decode {decoding}" if not prompts and tokens == decoding
         else f"prefill {prompts} ({tokens:,} tokens)" if not decoding
@@ -176,7 +172,6 @@ _STRETCHES = ("queued", "prefill", "KV moves", "decode")
 
 
 def _stretches(ran: Ran) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return request, place in `_STRETCHES`, start and end, in ps, of what lasts at all."""
     names = ("arrival", "start", "first_token", "moved", "finish")
     arrival, start, first, moved, finish = (ran.column(name) for name in names)
     moved = np.where(moved < 0, first, moved)
@@ -208,7 +203,6 @@ def _slices(
 
 
 def _ns(ran: Ran, ps: np.ndarray) -> np.ndarray:
-    """Return ns from the first arrival, rounded down, which keeps order and nesting."""
     return np.ascontiguousarray((ps - int(ran.column("arrival").min())) // _PS_PER_NS, np.uint64)
 
 

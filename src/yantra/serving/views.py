@@ -35,7 +35,6 @@ _INCHES = (8.0, 4.5)
 
 
 def table(served: Served) -> Table:
-    """Return a row for each request; times in s from the first arrival, missing for never."""
     found = columns(served)
     return Table(
         "requests", len(served.ran.requests), {name: _column(of) for name, of in found.items()}
@@ -49,7 +48,6 @@ def _column(values: np.ndarray) -> Column:
 
 
 def html(served: Served) -> str:
-    """Return percentiles as a table of HTML, where time went as a bar, and the rest in words."""
     head = ("", "mean", *(f"p{p:g}" for p in PERCENTILES), "most")
     rows = []
     for name, words in (*_SHOWN.items(), ("itl", "ITL")):
@@ -65,10 +63,7 @@ def html(served: Served) -> str:
 
 
 def figure(served: Served, objectives: Sequence[Objective] = ()) -> Any:
-    """Return a figure of matplotlib: which share of requests has each measure within a time.
-
-    Raises UnsupportedError without matplotlib.
-    """
+    """Raises UnsupportedError without matplotlib."""
     from yantra.result.frames import needed
 
     figures = needed("matplotlib.figure", "plot", "plots")

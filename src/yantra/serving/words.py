@@ -32,7 +32,6 @@ OVERLOADED = (
 
 
 def lines(served: Served, objectives: Sequence[Objective] = ()) -> Iterator[str]:
-    """Yield what was served, times with their interval, where time went, cost, what it rests on."""
     yield title(served)
     if served.is_overloaded:
         yield OVERLOADED
@@ -142,7 +141,6 @@ def _memory(served: Served) -> Iterator[str]:
 
 
 def _given(pool: Pool, room: Room) -> str:
-    """Return the tokens of KV that were asked for, where they are not those that fit."""
     options = pool.options
     asked = options.get("kv_tokens", options.get("num_blocks", 0) * options.get("block_size", 1))
     if not asked or asked == room.tokens:

@@ -1,7 +1,4 @@
-"""What the page asks for: a run, its report, or a plan search.
-
-Times are bit-equal to `yantra run`, `yantra.predict` and `yantra plan`.
-"""
+"""What the page asks for: a run, its report, or a plan search."""
 
 from __future__ import annotations
 
@@ -34,12 +31,10 @@ _NOT_FIELDS = ("dp", "global_batch", "dtype", "schedule")
 
 
 def run(form: Mapping[str, str]) -> Result:
-    """Run a training step. Raises ConfigError, CapacityError."""
     return simulate(question.scenario(form))
 
 
 def recorded(result: Result) -> Result:
-    """The run recorded, for its critical path; unchanged where that is too much."""
     try:
         return rerun(result.model, record=_MOST_RECORDED)
     except UnsupportedError:

@@ -18,7 +18,6 @@ _OTHERS = ("s5", "s6", "s8", "s9")
 
 
 def memory(workload: Workload | None, machine: Machine) -> Html:
-    """A bar per stage: what it holds, against what a device has and keeps."""
     peaks = {} if workload is None else workload.peaks()
     if workload is None or not peaks:
         return element("p", "The workload does not say what it needs.", class_="note")

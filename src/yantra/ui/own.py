@@ -61,7 +61,6 @@ def _file(control: str, text: str, folder: str) -> str:
 
 
 def without_folder(text: str, folder: str) -> str:
-    """A message with bare names for files in `folder`."""
     if folder not in text:
         return text
     return re.sub(re.escape(os.path.join(folder, "")) + "[0-9a-f]{16}/", "", text)

@@ -33,10 +33,6 @@ _PLACES = {
 
 
 def scenario(form: Mapping[str, str]) -> Scenario:
-    """Scenario of a form with names or files for model and cluster.
-
-    Raises ConfigError for mistakes, CapacityError for what exceeds memory.
-    """
     price = price_of(form)
     return on_cluster(
         workload(form),
@@ -97,10 +93,7 @@ def _value(name: str, text: str) -> Any:
 
 
 def price_of(form: Mapping[str, str]) -> str | None:
-    """Price of a device per hour as text, None: the cluster's.
-
-    Only a price: setting a scenario field may name code.
-    """
+    """Price of a device per hour as text, None: the cluster's."""
     text = form["price"].strip()
     if not text:
         return None

@@ -81,11 +81,9 @@ class Server(ThreadingHTTPServer):
         return self.workers.ask("plan", form, client)
 
     def copy(self, asked: Any) -> Answer:
-        """Text of a model or cluster to change. Raises ConfigError."""
         return Answer(200, {"text": own.copied(asked, self.offered)})
 
     def report(self, number: int, client: socket.socket) -> Answer | None:
-        """A run's report, None if no longer kept."""
         form = self._forms.get(number)
         return None if form is None else self.workers.ask("report", form, client)
 

@@ -1,7 +1,4 @@
-"""Each pipeline stage over time, drawn from the run; blank is the bubble.
-
-Trade-off: gaps below a point are drawn over, and steps of very many nodes not drawn.
-"""
+"""Each pipeline stage over time, drawn from the run; blank is the bubble."""
 
 from __future__ import annotations
 
@@ -149,7 +146,6 @@ def _what(kind: str, batch: Any, chunk: Any) -> str:
 
 
 def idle(run: Run, one: RankClass) -> float:
-    """Share of the run in which a class does nothing for its stage."""
     work = _work(run, one)
     start, end = merged(work.start[work.is_own], work.end[work.is_own], 0)
     return 1 - float((end - start).sum()) / (run.makespan or 1)
@@ -179,7 +175,6 @@ def _work(run: Run, one: RankClass) -> _Work:
 
 
 def merged(start: Any, end: Any, gap: float) -> tuple[Any, Any]:
-    """Union of spans in order; gaps up to `gap` are closed."""
     if not len(start):
         return start, end
     order = np.argsort(start, kind="stable")

@@ -1,7 +1,4 @@
-"""Keeps the processes of `worker.py`.
-
-Trade-off: its caches are lost and starting takes a second, so one is kept ready.
-"""
+"""Keeps the processes of `worker.py`."""
 
 from __future__ import annotations
 
@@ -160,10 +157,6 @@ class Process:
         return self._process.poll() is None
 
     def ask(self, question: dict[str, Any], client: socket.socket, seconds: float) -> Answer:
-        """Its answer; it is ended if that is late.
-
-        Raises GoneError where the client leaves, or all is ended.
-        """
         try:
             return self._asked(question, client, seconds)
         except ValueError:  # whoever ended it closed its pipes

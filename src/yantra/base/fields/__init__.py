@@ -1,8 +1,4 @@
-"""Kinds of fields: how a value is read, checked, written and described, said once per field.
-
-The reader of files, the checks of Python values, the JSON Schema and the reference pages all follow
-from a table of fields (`Section`).
-"""
+"""Kinds of fields: how a value is read, checked, written and described."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A command: a program and what it is given, each a text of its own. No shell reads it."""
+"""A program and its arguments, each its own text. No shell reads it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def command_of(words: Sequence[str], folder: str) -> tuple[str, ...]:
-    """Return a program and its arguments; a program with a `/` starts from `folder`."""
+    """Return a program and its arguments; a program with a `/` is relative to `folder`."""
     program, *arguments = words
     if folder and "/" in program:
         program = paths.normpath(paths.join(folder, program))
@@ -24,10 +24,10 @@ def command_of(words: Sequence[str], folder: str) -> tuple[str, ...]:
 
 
 class Command(Many):
-    """A program and its arguments, held as a tuple; a program with a `/` is the path of a file.
+    """A program and its arguments, held as a tuple; with a `/` the program is a path.
 
-    A relative path starts from the folder of the scenario. A text alone is a program without
-    arguments. One that a file names has to be trusted (`yantra.base.trust`).
+    Paths are relative to the scenario's folder. A text alone has no arguments. A file's command
+    must be trusted (`yantra.base.trust`).
     """
 
     expected = "a list: the program, then each argument"
@@ -55,7 +55,6 @@ class Command(Many):
         return [program, *arguments]
 
     def files(self, value: Any) -> tuple[str, ...]:
-        """Return the program, and the arguments that are files."""
         return tuple(text for text in value if "/" in text and paths.isfile(text))
 
     def schema(self) -> Schema:

@@ -1,4 +1,4 @@
-"""Fields of several values of one kind: lists, sets of names, tables by number or by rate."""
+"""Fields of several values of a kind: lists, sets of names, tables by number or rate."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from yantra.base.fields.scalars import Field, Quantity, Schema, Text, Whole
 
 
 class Many(Field):
-    """A list of one kind of value, held as a tuple."""
+    """A list, held as a tuple."""
 
     expected = "a list"
 
@@ -46,7 +46,7 @@ class Many(Field):
 
 
 class OneOrMany(Many):
-    """A list, or one value, held as a tuple with it alone."""
+    """A list, or one value, held as a tuple."""
 
     expected = "a value or a list"
 
@@ -64,7 +64,7 @@ class OneOrMany(Many):
 
 
 class NameSet(Many):
-    """A list of names without order, held as a frozen set."""
+    """A list of unordered names, held as a frozen set."""
 
     def __init__(self) -> None:
         super().__init__(Text())
@@ -83,7 +83,7 @@ class NameSet(Many):
 
 
 class Numbered(Field):
-    """A mapping from whole numbers to one kind of value, held as sorted pairs."""
+    """A mapping from integers to a kind of value, held as sorted pairs."""
 
     expected = "a mapping with whole numbers as keys"
 
@@ -146,10 +146,9 @@ _RATE = Quantity("bandwidth", "Gb/s", above=0)
 
 
 class ByRate(Field):
-    """A value of one kind for all rates of links, or a mapping of some bandwidths to such values.
+    """A value for all link rates, or a mapping from bandwidths to values.
 
-    Held as pairs of a rate in Gb/s and a value, in ascending order of rates; one value for all has
-    the rate 0.
+    Held as (Gb/s, value) pairs, ascending; rate 0 is all.
     """
 
     def __init__(self, item: Field) -> None:

@@ -1,8 +1,4 @@
-"""A field that names a file of some kind: a built-in one by its name, or a user's own by its path.
-
-The package that reads such files is imported when one is named. It has `load(path)`, or `names()`
-and `load(name, where=)`.
-"""
+"""A field that names a file of some kind: a built-in by name, a user's by path."""
 
 from __future__ import annotations
 
@@ -17,7 +13,7 @@ COLLECTIVES_FILE = "the path of a .yaml file of yantra calibrate --cluster"
 
 
 class NamedFile(Text):
-    """What `package` loads; `expected` says what that is. Relative paths start from the folder."""
+    """What `package` loads; `expected` describes it. Relative paths start from the folder."""
 
     def __init__(self, package: str, expected: str) -> None:
         self._package = package
@@ -51,6 +47,6 @@ class NamedFile(Text):
         if not self._names():
             load(text)
             return
-        # A path without a folder would be taken for a name.
+        # A path without a folder would look like a name.
         bare = self._is_path(text) and not paths.dirname(text)
         load(f"./{text}" if bare else text, where=where)

@@ -1,9 +1,9 @@
-"""The choice of a plug-in: its name, the path of its file, its class, or one of them with options.
+"""The choice of a plug-in: name, path, class, or one of them with options.
 
     network: ideal
     network: {kind: ideal, options: {speedup: 2}}
 
-A plug-in describes its own options, by a `Section`.
+A plug-in's `Section` describes its options.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class Plugin(Record):
-    """A plug-in and the options that are given, as (name, value) pairs in the plug-in's order."""
+    """A plug-in and its given options, as (name, value) pairs in its order."""
 
     kind: Named
     options: tuple[tuple[str, Any], ...] = ()
@@ -43,9 +43,9 @@ class _Described(Protocol):
 class PluginField(Field):
     """One plug-in of a registry.
 
-    A set that has more than its registry gives `names`, and `find`, which returns what has the
-    `options` of one, or raises ConfigError. `also` are other names that some have. Without
-    `takes_files` only what is registered can be named.
+    A set beyond its registry gives `names`, and `find`, which returns the object with `options` or
+    raises ConfigError. `also` are further names of some. Without `takes_files` only registered ones
+    can be named.
     """
 
     def __init__(
@@ -170,12 +170,10 @@ class PluginField(Field):
 
 
 def kind_of(choice: PluginChoice) -> Named:
-    """Return what a choice names, without its options."""
     return choice.kind if isinstance(choice, Plugin) else choice
 
 
 def files_of(choice: PluginChoice, section: Section | None) -> tuple[str, ...]:
-    """Return the files that the options of a choice name, which a run reads."""
     given = dict(choice.options) if isinstance(choice, Plugin) else {}
     entries = section.entries.values() if section is not None else ()
     return tuple(
@@ -184,15 +182,14 @@ def files_of(choice: PluginChoice, section: Section | None) -> tuple[str, ...]:
 
 
 def named(choice: PluginChoice) -> str:
-    """Return what errors call a choice: its name or path as it is given, or that of the class."""
     kind = kind_of(choice)
     return kind if isinstance(kind, str) else kind.__name__
 
 
 def made(registry: Registry[type[T]], choice: PluginChoice, where: str | None = None) -> T:
-    """Return the plug-in that a scenario chooses, made with its options.
+    """Return the chosen plug-in, made with its options.
 
-    Raises ConfigError, also for a plug-in that raises when it is made.
+    Raises ConfigError, also if the plug-in raises.
     """
     plugin: Any = registry.get(kind_of(choice), where)
     place = where or registry.kind
@@ -207,7 +204,7 @@ def made(registry: Registry[type[T]], choice: PluginChoice, where: str | None = 
 
 
 def options_of(choice: PluginChoice, section: Section | None, where: str) -> Any:
-    """Return the options of a choice as the record of `section`, checked; None if it has none.
+    """Return a choice's options as the record of `section`, checked, or None.
 
     Raises ConfigError naming `<where>.options.<name>`.
     """

@@ -1,7 +1,6 @@
-"""Names of plug-ins in scenario files: paths start from the file's folder, as all others do.
+"""Names of plug-ins in scenario files; paths are relative to the file's folder.
 
-A class is written as the path of the file that gives it; one that is in no file as a mark that no
-reader takes.
+A class is written as its file's path, or as a mark that no reader takes.
 """
 
 from __future__ import annotations
@@ -22,10 +21,7 @@ IN_MEMORY = "in_memory"
 
 
 def read_name(name: str, folder: str, where: str | None) -> str:
-    """Return the name of a plug-in; a relative path starts from `folder`.
-
-    Raises ConfigError at `where` for a path of code that may not run (`yantra.base.trust`).
-    """
+    """Return a plug-in's name; paths are relative to `folder`."""
     path = split_path(name)
     if path is None:
         return name
@@ -36,7 +32,7 @@ def read_name(name: str, folder: str, where: str | None) -> str:
 
 
 def write_name(registry: Registry[Any], name: Named, folder: str) -> Any:
-    """Return the text of a plug-in whose relative paths start from `folder`, or a mark."""
+    """Return a plug-in's text, paths relative to `folder`, or a mark."""
     written = registry.written(name)
     if written is None:
         described = f"the class {registry.shown(name)}, made in Python and in no file"
@@ -48,7 +44,6 @@ def write_name(registry: Registry[Any], name: Named, folder: str) -> Any:
 
 
 def marks(tree: Any, where: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the place and the text of every mark in the tree of a scenario."""
     if isinstance(tree, dict) and isinstance(tree.get(IN_MEMORY), str):
         yield where, tree[IN_MEMORY]
     elif isinstance(tree, dict):
@@ -60,7 +55,6 @@ def marks(tree: Any, where: str = "") -> Iterator[tuple[str, str]]:
 
 
 def refuse_marks(tree: Any) -> None:
-    """Raise ConfigError if a tree that is to be a file holds what no file gives."""
     for where, text in marks(tree):
         raise ConfigError(
             where, f"cannot be written: {text}; put it in a file that ends with a line PLUGIN ="

@@ -1,6 +1,6 @@
-"""A field that few files give: what reads and describes it is imported when one does.
+"""A rarely given field, whose code is imported on use.
 
-Trade-off: a misspelled module name is found by the first file that gives the field.
+Trade-off: a misspelled module name shows only then.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from yantra.base.fields.scalars import Field, Schema
 
 
 class Rare(Field):
-    """The kind of field of a name in a module, such as `yantra.scenario.tier_fields`, `TierField`.
+    """The field of a name in a module, such as `yantra.scenario.tier_fields`, `TierField`,
 
-    It takes no arguments.
+    made without arguments.
     """
 
     def __init__(self, module: str, name: str) -> None:

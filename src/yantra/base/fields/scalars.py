@@ -1,7 +1,7 @@
-"""Fields of one value: numbers within a range, quantities with a unit, flags, texts and names.
+"""Fields of one value: ranged numbers, quantities with units, flags, texts, names.
 
-`read` turns a plain tree into a value, `check` refuses a value that may not be, and `write` turns a
-value into a tree that reads back as an equal value. Relative paths start from `folder`.
+`read` makes a value of a plain tree, `check` refuses a wrong value, `write` makes a tree that reads
+back equal. Relative paths start from `folder`.
 """
 
 from __future__ import annotations
@@ -26,48 +26,46 @@ _LARGEST = sys.float_info.max
 
 
 class Field:
-    """A kind of value; `expected` is what errors call it, `unit` what its numbers are in."""
+    """A kind of value; `expected` is for errors, `unit` its numbers'."""
 
     expected: str
     unit = ""
 
     def read(self, tree: Any, where: str, folder: str) -> Any:
-        """Return the value of a tree, or raise ConfigError naming `where`."""
+        """Return a tree's value, or raise ConfigError naming `where`."""
         raise NotImplementedError
 
     def check(self, value: Any, where: str) -> None:
-        """Raise ConfigError naming `where` for a value that may not be."""
+        """Raise ConfigError naming `where` for a wrong value."""
         raise NotImplementedError
 
     def write(self, value: Any, folder: str) -> Any:
-        """Return the tree of a value."""
         raise NotImplementedError
 
     def put(self, tree: Any, path: tuple[str, ...], value: Any, where: str, folder: str) -> Any:
-        """Return `tree` with the part at `path` replaced by `value`; None is what is not there.
+        """Return `tree` with the part at `path` replaced; None is absent.
 
-        A relative value (`x2`, `+10%`) counts from what `tree` holds. What the new tree means is
-        checked when it is read. Raises ConfigError for a path that leads nowhere.
+        Relative values (`x2`, `+10%`) start from what `tree` holds. Reading checks the new tree.
+        Raises ConfigError for a path that leads nowhere.
         """
         if path:
             raise ConfigError(f"{where}.{path[0]}", f"unknown key; {where} has no parts")
         return value
 
     def files(self, value: Any) -> tuple[str, ...]:
-        """Return the paths of files whose contents a value stands for."""
+        """Return the paths of files whose contents count."""
         return ()
 
     def schema(self) -> Schema:
-        """Return the JSON Schema of the tree."""
         raise NotImplementedError
 
     def describe(self) -> str:
-        """Return what a file may hold, for people."""
+        """Return what a file may hold, in words."""
         return self.expected
 
 
 class _Scalar(Field):
-    """A value that the tree holds as it is."""
+    """A value that the tree holds as is."""
 
     json_type: ClassVar[str]
 
@@ -83,9 +81,9 @@ class _Scalar(Field):
 
 
 def factor_of(value: object) -> Fraction | None:
-    """Return what a relative value (`x2`, `x0.5`, `+10%`, `-5%`) multiplies by; None if it is none.
+    """Return the factor of a relative value (`x2`, `x0.5`, `+10%`, `-5%`), or None.
 
-    `RELATIVE` is their spelling.
+    Spelled as `RELATIVE`.
     """
     import re
 
@@ -99,7 +97,7 @@ def factor_of(value: object) -> Fraction | None:
 
 
 class Ranged(Field):
-    """A number within a range, whose ends are in `unit`; `above` is an end that is outside."""
+    """A number in a range, ends in `unit`; `above` is an excluded end."""
 
     _is_whole = False
 
@@ -138,7 +136,7 @@ class Ranged(Field):
             raise self._outside(value, f"{value:g}", where)
 
     def put(self, tree: Any, path: tuple[str, ...], value: Any, where: str, folder: str) -> Any:
-        """Return the new value; a relative one multiplies the present one, exactly."""
+        """Return the new value; a relative one multiplies exactly."""
         factor = None if path else factor_of(value)
         if factor is None or (factor == 1 and tree is not None):
             return super().put(tree, path, tree if factor == 1 else value, where, folder)
@@ -170,7 +168,7 @@ class Ranged(Field):
 
 
 class Whole(Ranged):
-    """A whole number without a dimension."""
+    """A dimensionless integer."""
 
     expected = "a whole number"
     _is_whole = True
@@ -193,8 +191,6 @@ class Whole(Ranged):
 
 
 class Number(Ranged):
-    """A number without a dimension, such as a share."""
-
     expected = "a number"
 
     def read(self, tree: Any, where: str, folder: str) -> float:
@@ -211,7 +207,7 @@ class Number(Ranged):
 
 
 class Quantity(Ranged):
-    """A number with a unit, held as a number of `unit`, and whole if `whole`."""
+    """A number with a unit, held in `unit`, whole if `whole`."""
 
     def __init__(
         self,
@@ -248,7 +244,7 @@ class Quantity(Ranged):
         return units.exact(value, self.unit)
 
     def schema(self) -> Schema:
-        """Return the spelling; of the range only that a number may not be negative, or not 0."""
+        """Return the spelling, and of the range only whether it may be negative or 0."""
         pattern = units.pattern(
             self._kind, not_negative=self._lowest >= 0, not_zero=self._above == 0
         )
@@ -274,7 +270,7 @@ class Flag(_Scalar):
 
 
 class Text(_Scalar):
-    """A text that is not empty."""
+    """A non-empty text."""
 
     json_type, expected = "string", "a text"
 
@@ -293,7 +289,7 @@ class Text(_Scalar):
 
 
 class Choice(_Scalar):
-    """One name of a closed set, given as a Literal type or as a tuple."""
+    """A name of a closed set, a Literal type or a tuple."""
 
     def __init__(self, names: Any) -> None:
         self._names: tuple[str, ...] = names if isinstance(names, tuple) else get_args(names)
@@ -309,7 +305,7 @@ class Choice(_Scalar):
 
 
 class File(Text):
-    """A path, or the common part of several; `ending` is what the file adds to it."""
+    """A path, or the common part of several; `ending` is what the file adds."""
 
     def __init__(self, ending: str = "") -> None:
         self._ending = ending

@@ -1,4 +1,4 @@
-"""A mapping with known keys, held as a record; and the options of plug-ins, which are one."""
+"""A mapping with known keys, held as a record; and plug-ins' options."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ Entry = tuple[str, Field, str]
 """What a key holds: the name of the record's field, its kind, and one line of meaning."""
 
 _REQUIRED: Any = object()
-_MOST_KEYS = 5  # so that a file of another kind has one line
+_MOST_KEYS = 5  # a file of another kind then has one line
 
 
 class Section(Field):
-    """A mapping with known keys, held as a record; `entries` say what each key holds.
+    """A mapping with known keys, held as a record; `entries` describe each.
 
-    A key may be left out if the record has a default, and `write` leaves it out where the value is
-    the default. Defaults are taken for granted: the record's own are not checked again.
+    Keys with defaults are optional, and not written at the default.
     """
 
     expected = "a mapping"
@@ -58,7 +57,6 @@ class Section(Field):
         self.check_fields(value, where)
 
     def check_fields(self, value: Any, where: str) -> None:
-        """Check each field of a record by itself; what relates several is left to others."""
         for key, name, field, default in self._rows:
             part = getattr(value, name)
             if part is not default:
@@ -73,7 +71,7 @@ class Section(Field):
         return tree
 
     def put(self, tree: Any, path: tuple[str, ...], value: Any, where: str, folder: str) -> Any:
-        """Return `tree` with a key of it, or of what is in it, set; defaults count as present."""
+        """Return `tree` with a key, or a part of one, set; defaults count as present."""
         if not path:
             return value
         if tree is not None and not isinstance(tree, dict):
@@ -107,13 +105,13 @@ class Section(Field):
         if default is None or isinstance(field, Section):
             return {}
         written = field.write(default, "")
-        if isinstance(written, dict):  # whose keys may be numbers, which JSON has not
+        if isinstance(written, dict):  # whose keys may be numbers, unlike JSON's
             written = {str(key): value for key, value in written.items()}
         return {"default": written}
 
 
 class Changes(Section):
-    """Some keys of a section, given over values that are there; numbers may be relative."""
+    """Some keys of a section over present values; numbers may be relative."""
 
     expected = "a mapping of keys that differ"
 
@@ -122,7 +120,6 @@ class Changes(Section):
         self._section = section
 
     def over(self, tree: Any, given: Any, where: str, folder: str) -> Any:
-        """Return `tree` with the keys of `given` in place of its own. Raises ConfigError."""
         if not isinstance(given, dict):
             raise ConfigError(where, expected_got(self.expected, given))
         for key, value in given.items():
@@ -144,11 +141,10 @@ class Changes(Section):
 
 
 def read_options(section: Section | None, tree: Any, where: str, folder: str) -> Any:
-    """Return the options of a plug-in, which are at `<where>.options`, as its record.
+    """Return a plug-in's options at `<where>.options` as its record.
 
-    `section` describes them, None if the plug-in has none; then so is what is returned. `tree` is
-    None where the file gives no options: each must then have a default. Raises ConfigError naming
-    `<where>.options.<key>` for an unknown or missing key, a wrong type or a value out of range.
+    `section` None, for no options, gives None. `tree` None needs a default for each. Raises
+    ConfigError naming `<where>.options.<key>` for an unknown or missing key, a wrong type or range.
     """
     at = _join(where, "options")
     if section is not None:
@@ -161,12 +157,11 @@ def read_options(section: Section | None, tree: Any, where: str, folder: str) ->
 
 
 def _help(field: Field, meaning: str) -> str:
-    """Return what an editor shows; of a quantity the JSON Schema itself cannot say the range."""
+    """Return an editor's help, with the range of a quantity, which JSON Schema cannot say."""
     return f"{meaning}: {field.describe()}" if isinstance(field, Ranged) else meaning
 
 
 def _so_are(keys: list[Any]) -> str:
-    """Return which further keys of the same mapping are unknown, to be mended at once."""
     if not keys:
         return ""
     more = f" and {len(keys) - _MOST_KEYS} more" if len(keys) > _MOST_KEYS else ""
@@ -179,5 +174,4 @@ def _join(where: str, key: str) -> str:
 
 
 def _at(where: str, key: str) -> str:
-    """Return where a key is that came from a file, and may hold anything."""
     return _join(where, key if key.isprintable() else show(key))

@@ -12,6 +12,7 @@ from yantra.cli.group import Commands
 class _Tools(Commands):
     was: ClassVar = {"json": "rewrite", "upgrade": "rewrite"}
     package = "yantra.cli.chakra"
+    seldom_called: ClassVar = frozenset(("feed", "generate"))
     known: ClassVar = {
         "link": "Join the host trace and the device trace of one rank.",
         "convert": "Make Chakra traces from PyTorch traces, text workloads or MSCCL programs.",

@@ -58,17 +58,16 @@ def command(
     time_limit: float,
     as_json: bool,
 ) -> int:
-    """Draw the graph of TRACE.
+    """Draw the graph of TRACE, a Chakra trace or a recording of one rank.
 
-    A large graph is summarised, unless --full: chains of nodes become one box, and if that is not
-    enough, nodes of one name. SVG and PDF need graphviz; GraphML is always whole.
+    A large graph is summarised, unless --full. SVG and PDF need graphviz; GraphML is always whole.
     """
-    from yantra.chakra import read
     from yantra.tracing.inspect.draw import Cut, draw, format_of
+    from yantra.tracing.pytorch.in_memory import trace_of
 
     format_of(output)
     part = Cut(nodes, around, hops) if nodes is not None or around is not None else None
-    drawn = draw(read(trace), output, part, whole=full, lanes=lanes, time_limit_s=time_limit)
+    drawn = draw(trace_of(trace), output, part, whole=full, lanes=lanes, time_limit_s=time_limit)
     if as_json:
         print_json({"output": output, "drawn": drawn})
     else:

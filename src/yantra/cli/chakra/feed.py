@@ -35,8 +35,7 @@ def command(
 ) -> int:
     """Print the ids of TRACE in the order of issue, one per line.
 
-    Every node ends before the next one is issued; of those that wait for nothing, the lowest id
-    goes first.
+    Every node ends before the next is issued, lowest id first.
     """
     from yantra.chakra import Feeder
     from yantra.chakra.show import printable

@@ -100,15 +100,14 @@ def command(
 
 
 class _How(NamedTuple):
-    """How pairs are linked and what is told of it."""
+    """How to link and report."""
 
     quiet: bool
     partial: bool
-    unsaid: dict[str, int]  # by device trace, the rank of one that does not state its own
+    unsaid: dict[str, int]  # ranks of device traces that state none
 
 
 def _ranks_of_names(devices: list[str]) -> dict[str, int]:
-    """Return the ranks that the names of several traces say; none where they do not."""
     from yantra.tracing.pytorch.ranks import of_names
 
     ranks = of_names(devices)
@@ -116,7 +115,6 @@ def _ranks_of_names(devices: list[str]) -> dict[str, int]:
 
 
 def _link(found: Sequence[Pair], output: str, how: _How) -> list[dict[str, Any]]:
-    """Link, write and tell; return what JSON says of each rank."""
     from yantra.base.errors import ConfigError
     from yantra.cli.progress import progress
     from yantra.tracing.pytorch import linked_file
@@ -143,7 +141,7 @@ def _convert(found: Sequence[Pair], output: str, how: _How) -> dict[str, Any]:
     from yantra.tracing.pytorch.files import convert_sources
     from yantra.tracing.pytorch.sources import naming_files
 
-    told: set[Pair] = set()  # a pair is linked twice when not all fit into memory
+    told: set[Pair] = set()  # pairs are linked twice if not all fit memory
     files: dict[int, str] = {}
 
     def source(pair: Pair) -> Callable[[], Linked]:
@@ -182,12 +180,15 @@ def _upstream(found: Sequence[Pair], output: str) -> list[str]:
 
 
 def _linked(pair: Pair, how: _How, told: bool = False) -> Linked:
-    """Link one pair and tell what was found, unless that has been told."""
     from yantra.cli import warn
     from yantra.tracing.pytorch.link import link_files, summary
+    from yantra.tracing.sources import linked_job
 
     unsaid = how.unsaid.get(pair.device, 0)
-    linked = link_files(*pair, partial=how.partial, unsaid=unsaid)
+    if pair.host is None and linked_job.is_one(pair.device):
+        linked = linked_job.link_one(pair.device, pair.rank)
+    else:
+        linked = link_files(*pair, partial=how.partial, unsaid=unsaid)
     if told:
         return linked
     if not how.quiet:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from yantra.cli.command import WithExamples, json_option
+from yantra.cli.command import WithExamples, json_option, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,9 +25,10 @@ _MOST_NAMES = 3
         "yantra chakra replay operators.json",
         "yantra chakra replay operators.json --iterations 1 --json",
         "yantra chakra replay operators.json --operator mkldnn::_linear_pointwise",
+        "yantra chakra replay 'job.{rank}.et' --iterations 1",
     ],
 )
-@click.argument("trace", type=click.Path())
+@click.argument("traces", nargs=-1, required=True, type=click.Path(), metavar="TRACE...")
 @click.option("--device-trace", type=click.Path(), help="The times of TRACE, a host trace.")
 @click.option(
     "--iterations", type=click.IntRange(1), default=3, show_default=True, help="Passes to measure."
@@ -45,24 +46,31 @@ _MOST_NAMES = 3
 )
 @json_option
 def command(
-    trace: str,
+    traces: tuple[str, ...],
     device_trace: str | None,
     iterations: int,
     device: str,
     also: tuple[str, ...],
     as_json: bool,
 ) -> int:
-    """Run the operators of TRACE with PyTorch and compare the times.
+    """Run the operators of TRACE with PyTorch and compare the times; of several, communication.
 
-    TRACE is a linked trace, a host trace or a Chakra trace made from one. Only operators that
-    compute are run, whatever TRACE names.
+    TRACE is a linked trace, a host trace, a recording of PyTorch's profiler with shapes, or a
+    Chakra trace made from one. Only operators that compute are run, whatever TRACE names. Traces
+    of all ranks of a job, or a pattern with {rank}, replay its collectives and messages, a local
+    process a rank: over gloo, with --device cuda over NCCL.
     """
     from yantra.cli.progress import progress
+    from yantra.tracing.pytorch.ranks import given
     from yantra.tracing.replay import replay
 
+    if len(given(traces)) > 1:
+        if device_trace is not None or also:
+            raise click.UsageError("--device-trace and --operator go with one trace")
+        return _communication(traces, iterations, device, as_json)
     with progress("replaying") as report:
         found = replay(
-            trace,
+            given(traces)[0].path,
             iterations=iterations,
             device=device,
             device_trace=device_trace,
@@ -75,6 +83,32 @@ def command(
         sys.stdout.write(json.dumps(found.as_dict(), indent=1) + "\n")
     else:
         sys.stdout.write("".join(f"{line}\n" for line in _lines(found)))
+    return 0
+
+
+def _communication(traces: tuple[str, ...], iterations: int, device: str, as_json: bool) -> int:
+    from yantra.base.text import count, table
+    from yantra.base.units import format_size, format_time
+    from yantra.cli import warn
+    from yantra.tracing.replay.communication import replay_communication
+
+    found = replay_communication(traces, iterations=iterations, device=device)
+    warn(found.problems)
+    if as_json:
+        print_json(found.as_dict())
+        return 0
+    head = ("call", "ranks", "size", "calls", "recorded", "measured", "ratio")
+    rows = [
+        (row.kind, str(row.ranks), format_size(row.bytes), str(row.calls),
+         format_time(row.recorded_ns), "-" if row.reason else format_time(row.measured_ns),
+         "-" if row.ratio is None else f"{row.ratio:.2f}")
+        for row in found.rows
+    ]  # fmt: skip
+    told = [f"left out: {row.kind}: {row.reason}" for row in found.rows if row.reason]
+    told += [f"left out: {count(found.left_out, 'call')} of one rank alone"] * bool(found.left_out)
+    passes = count(found.iterations, "pass", "passes")
+    about = f"{found.ranks} processes over {found.backend}, {passes}"
+    sys.stdout.write("\n".join([about, *table(head, rows), *told]) + "\n")
     return 0
 
 

@@ -29,11 +29,11 @@ from yantra.cli.command import WithExamples, json_option, print_json
 @click.option("--all", "everything", is_flag=True, help="Print all nodes.")
 @json_option
 def command(trace: str, node: int | None, limit: int, everything: bool, as_json: bool) -> int:
-    """Print the nodes of TRACE: an .et file of any layout, or JSON."""
-    from yantra import chakra
+    """Print the nodes of TRACE: an .et file of any layout, JSON, or a recording of one rank."""
     from yantra.chakra import show
+    from yantra.tracing.pytorch.in_memory import trace_of
 
-    read = chakra.read(trace)
+    read = trace_of(trace)
     if as_json:
         found = range(len(read)) if everything else range(min(limit, len(read)))
         nodes = [read[at] for at in found] if node is None else [read.node(node)]

@@ -31,26 +31,21 @@ from yantra.cli.command import WithExamples, json_option
 def command(traces: tuple[str, ...], groups: str | None, as_json: bool, top: int) -> None:
     """Show what TRACE... hold: nodes, bytes, FLOPs, time, critical path.
 
-    TRACE is a file, one per rank of a job, or a pattern such as job.{rank}.et. It may be a
-    recording of PyTorch, too. Of what was recorded, the balance says what was read and what was
-    left out.
+    TRACE is a file, one per rank of a job, or a pattern such as job.{rank}.et. Recordings of any
+    profiler work too; the balance of PyTorch's says what was read and left out.
     """
     from yantra.cli import warn
+    from yantra.cli.progress import progress
     from yantra.tracing.inspect.groups import read_group_file
-    from yantra.tracing.inspect.rank_traces import load_job
-    from yantra.tracing.inspect.stats import as_dict, job_stats, report
-    from yantra.tracing.pytorch.in_memory import are_recordings, converted
+    from yantra.tracing.inspect.stats import as_dict, report, stats_of_files
 
     members = None
     if groups is not None:
         members, warnings = read_group_file(groups)
         warn(warnings)
-    if are_recordings(traces):
-        job, problems = converted(traces)
-        warn(problems)
-    else:
-        job = load_job(traces)
-    stats = job_stats(job, members)
+    with progress("reading", counted=True) as tell:
+        stats, problems = stats_of_files(traces, members, tell)
+    warn(problems)
     if as_json:
         form = as_dict(stats, top)
         sys.stdout.write(json.dumps(form, ensure_ascii=False, indent=1) + "\n")

@@ -28,10 +28,12 @@ def command(
 ) -> int:
     """Check TRACE...: each alone, and whether the ranks of the job fit together.
 
-    TRACE is a file, one per rank of a job, or a pattern such as job.{rank}.et. The exit status is 2
+    TRACE is a file, one per rank of a job, or a pattern such as job.{rank}.et; of recordings, the
+    traces that they are converted to are checked. The exit status is 2
     if there are errors, else 0.
     """
     from yantra.cli import warn
+    from yantra.cli.progress import progress
     from yantra.run.trial import try_order
     from yantra.tracing.inspect.groups import read_group_file
     from yantra.tracing.inspect.validate import check_job
@@ -40,7 +42,8 @@ def command(
     if groups is not None:
         members, warnings = read_group_file(groups)
         warn(warnings)
-    report = check_job(traces, groups=members, world_size=world_size)
+    with progress("reading", counted=True) as tell:
+        report = check_job(traces, groups=members, world_size=world_size, progress=tell)
     try_order(report)
     if as_json:
         sys.stdout.write(json.dumps(report.as_dict(), ensure_ascii=False, indent=1) + "\n")

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 def command(
     name: str | None, ranks: int | None, dtype: str | None, stack: str | None, as_json: bool
 ) -> None:
-    """Show every number of the cluster NAME, or of a file of that form, with its source.
+    """Show every number of the cluster NAME, or of a file, with its source.
 
-    Without NAME it lists the named clusters: rates per device, of links in one direction.
+    Without NAME it lists the clusters: rates per device, of links one way.
     """
     from yantra.cli import warn
     from yantra.explore.study.network_cost import report as cost_report
@@ -78,7 +78,6 @@ def command(
 
 
 def _scenario(name: str, ranks: int, dtype: str | None, stack: str | None) -> dict[str, Any]:
-    """Return the parts of a scenario file that a named cluster stands for."""
     from yantra.cli.typed import as_typed
     from yantra.scenario.named import expanded
 

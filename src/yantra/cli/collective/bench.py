@@ -144,7 +144,6 @@ def _over_fabrics(
     outside: tuple[str | None, tuple[str, ...]],
     routing: str | None,
 ) -> tuple[list[Row], str]:
-    """Return the rows, and the routing. `outside` are a program, and its options."""
     from yantra.cli import warn
     from yantra.cli.progress import progress
     from yantra.collectives import find
@@ -188,7 +187,6 @@ def _on_cluster(
     sizes: str,
     as_json: bool,
 ) -> None:
-    """Print the collective of all ranks of a cluster."""
     from yantra.cli.file_options import read_settings
     from yantra.cli.progress import progress
     from yantra.cli.typed import as_typed

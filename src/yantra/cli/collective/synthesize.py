@@ -127,7 +127,6 @@ def command(
 def _written(
     best: Found, name: str, msccl: str | None, traces: str | None
 ) -> tuple[tuple[str, ...], list[str]]:
-    """Prove the best plan and write it; return what was proven, and the files."""
     from yantra.base.output import make_folder, write_text
     from yantra.collectives.synthesis.steps import proven
 

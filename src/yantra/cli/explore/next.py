@@ -34,7 +34,7 @@ def command(study: str, offers: tuple[str, ...], trial: int | None, as_json: boo
     """Say what faster parts, or more devices, are worth to a trial in the folder STUDY.
 
     Rates are peak, memory, latency and links 0, 1, ... from the innermost. Without offers: 5 % more
-    of each, and twice the devices. The best plan is found again at each.
+    of each, and twice the devices.
     """
     from yantra.explore.answers.next_dollar import next_dollar, read_offer, words
     from yantra.explore.study.study import kept

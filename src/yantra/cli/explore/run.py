@@ -62,10 +62,8 @@ def command(
 ) -> int:
     """Find the best plan for each cluster, size and scale of STUDY, and the Pareto front.
 
-    Each finished trial is a line of trials.jsonl in the folder, written to disk at once. The
-    front is the same for any number of workers and on any backend, and whether the study was
-    interrupted or not. Its best trials are simulated, and the error of the closed form on them is
-    printed. The exit status is 3 where no trial is feasible.
+    Finished trials are lines of trials.jsonl. Workers, backends and interruptions do not change the
+    front; its best trials are simulated. Status 3: no trial is feasible.
     """
     from json import dumps
     from os import path as paths

@@ -1,4 +1,4 @@
-"""The option that names a trial of a finished study, which several commands have."""
+"""The option that names a trial."""
 
 from __future__ import annotations
 
@@ -17,12 +17,10 @@ _HELP = "Number of a trial; if left out, the one on the front with the best firs
 
 
 def trial_option() -> Callable[..., Any]:
-    """Return the option."""
     return click.option("--trial", type=click.IntRange(0), help=_HELP)
 
 
 def trial_of(study: Study, finished: Finished, number: int | None) -> int:
-    """Return the trial that was named, or the winner. Raises ConfigError."""
     from yantra.explore.answers.why import winner
 
     if number is None:

@@ -63,9 +63,8 @@ def command(
 ) -> int:
     """Run FILE, which yantra run takes, on every network, and print a row for each.
 
-    The difference is from the time on the finest network that runs the file. A network that
-    refuses it is listed with its reason, and one on which it deadlocks with who waits for what.
-    Ctrl-C keeps the rows that are complete.
+    The difference is from the finest network that runs it. Networks that refuse or deadlock are
+    listed with the reason.
     """
     from yantra.base.errors import ConfigError
     from yantra.cli.progress import progress
@@ -92,7 +91,6 @@ def command(
 
 
 def _tell(networks: Networks, as_json: bool, size: int | None) -> None:
-    """Print the rows; of one all-reduce of `size` bytes with its bandwidths."""
     if as_json:
         print_json(_form(networks, size))
     else:
@@ -111,7 +109,6 @@ def _whole_bytes(text: str) -> int:
 
 
 def _bandwidths(row: Row, ranks: int, size: int | None) -> dict[str, float]:
-    """Return algorithm and bus bandwidth in bytes/ns, where a run is one all-reduce."""
     from yantra.collectives.bandwidth import bus_rate
 
     if size is None or not row.makespan_ns:
@@ -127,7 +124,6 @@ def _scenario(
     cluster: str | None,
     settings: dict[str, Any],
 ) -> Scenario:
-    """Return the scenario of a file, or of an all-reduce on a cluster."""
     if file is not None and all_reduce is not None:
         raise click.UsageError(f"expected {file} or --all-reduce {all_reduce}, not both")
     if ranks is not None and all_reduce is None:
@@ -177,7 +173,6 @@ def _as_dict(row: Row) -> dict[str, Any]:
 
 
 def _warn(networks: Networks) -> None:
-    """Tell each warning once, with the networks that it is of where others have it not."""
     from yantra.cli import warn
 
     ran = [row for row in networks.rows if row.cost]

@@ -256,7 +256,6 @@ def _tell_work(simulation: Simulation, as_json: bool) -> None:
 
 
 def _draws(graph: Graph, svg: str | None, over_time: bool) -> bool:
-    """Check that a drawing is possible, if there is to be one; return whether it is over time."""
     from yantra.fabric.graphs.drawing import check_size
 
     if over_time and svg is None:
@@ -274,7 +273,6 @@ def _draw(result: FlowResult, svg: str, title: str, over_time: bool) -> None:
 
 
 def _level(network: str, routing: str) -> Level:
-    """Return the network; ConfigError for a routing that does not go with it."""
     from yantra.network import find, routings
 
     level = find(network, "--network")
@@ -291,7 +289,6 @@ def _packets(
     seed: int,
     ports: str | None,
 ) -> PacketChoice:
-    """Return the settings of packets; ConfigError for some where nothing goes as packets."""
     from yantra.run.packets import PacketChoice, read_options
 
     if level.flow_lists != "packets":
@@ -311,7 +308,6 @@ def _packets(
 def _looking(
     packets: PacketChoice, level: Level, series: dict[str, str | None], every: str | None
 ) -> PacketChoice:
-    """Return the settings with what is to be kept over time; ConfigError where that is nothing."""
     from yantra.base import units
     from yantra.base.errors import ConfigError
 
@@ -333,7 +329,6 @@ def _write(table: Table, path: str) -> None:
 
 
 def _write_seen(simulation: Simulation, ports: str | None, series: dict[str, str | None]) -> None:
-    """Write what ports did, and over time, of a run that cannot end as well: one looks at that."""
     from yantra.run.packets import looked_at, port_table
 
     if ports is not None and simulation.packet_run is not None:
@@ -344,7 +339,6 @@ def _write_seen(simulation: Simulation, ports: str | None, series: dict[str, str
 
 
 def _simulate(simulation: Simulation, output: str | None) -> None:
-    """Simulate to the end; write the rows of flows in the order of the list, as they are known."""
     from yantra.cli.interruption import held
     from yantra.cli.progress import progress
     from yantra.export.growing import growing_table
@@ -371,7 +365,7 @@ def _simulate(simulation: Simulation, output: str | None) -> None:
 
 
 class _Rows:
-    """Which flows can be written: those that are through, as all before them are."""
+    """Flows to write: those through, as are all before."""
 
     def __init__(self, total: int) -> None:
         import numpy as np
@@ -382,7 +376,6 @@ class _Rows:
         self.done = 0
 
     def take(self, ended: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Note flows that are through; return those to be written by now, often none."""
         import numpy as np
 
         self._is_through[ended] = True
@@ -394,12 +387,10 @@ class _Rows:
         return np.arange(self._next, self._next + ready)
 
     def written(self, flows: NDArray[np.int64]) -> None:
-        """Note that these are in the file."""
         self._next += len(flows)
         self._last = monotonic()
 
     def rest(self, through: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return those of all flows that are through that are not written."""
         return through[through >= self._next]
 
 
@@ -423,7 +414,6 @@ def _print(
     is_partial: bool = False,
     run: PacketRun | None = None,
 ) -> None:
-    """Print the summary of all flows, or of those that were through; and of packets."""
     import numpy as np
 
     from yantra.base.text import count as counted

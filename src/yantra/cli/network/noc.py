@@ -105,8 +105,7 @@ def _count(name: str, default: int, help: str) -> Callable[[Callable[..., Any]],
 def command(rate: float | None, curve: bool, as_json: bool, **given: Any) -> None:
     """Measure the latency of a network on chip at a --rate, or along a --curve of them.
 
-    Every node sends packets at random times, whether earlier ones have arrived or not. Times are
-    cycles.
+    Nodes send at random times (open loop); times are cycles.
     """
     from yantra.network import noc as networks
 

@@ -1,8 +1,4 @@
-"""The flows that `yantra network flows` simulates: of a file, or of a workload made on the spot.
-
-A workload is Poisson arrivals over all hosts of the fabric, with sizes from a named distribution or
-a file of one, at the load of the hosts' own links (docs/reference/traffic.md).
-"""
+"""Flows of `yantra network flows`: a file's, or a workload's."""
 
 from __future__ import annotations
 
@@ -36,7 +32,7 @@ _OPTIONS = {
 
 
 class Source(NamedTuple):
-    """Where flows come from: the path of a list, or what a workload is made of."""
+    """A list's path, or a workload's parts."""
 
     path: str | None
     workload: str | None
@@ -45,11 +41,9 @@ class Source(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Return what to call it."""
         return self.path or self.workload or ""
 
     def flows(self, seed: int, graph: Graph) -> Flows:
-        """Return the flows. Raises ConfigError unless this is a list or a workload."""
         from yantra.base.errors import ConfigError
         from yantra.run.flows import read
 
@@ -87,8 +81,6 @@ class Source(NamedTuple):
 
 
 def flows_or_workload(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the argument FLOWS and the options of a workload, as one Source `flows`."""
-
     @wraps(command)
     def with_source(
         *,
@@ -107,7 +99,6 @@ def flows_or_workload(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _host_bytes_per_ns(graph: Graph) -> float:
-    """Return the rate of the links that leave a host, of the host for which it is least."""
     import numpy as np
 
     links = graph.links

@@ -142,8 +142,12 @@ def _serve(
 
     if trace is not None:
         form_of(trace)
-    asked, measured = _asked(requests, log)
     fields = read_fields(settings) | ({} if tp is None else {"tp": tp})
+    is_stream = fields.get("stream", False)
+    if is_stream:
+        _check_stream(requests, rate, {"--log": log, "--report": report, "--trace": trace}, fields)
+        fields["rows"] = None if output is None else _rows_in(output)
+    asked, measured = (requests, {}) if is_stream else _asked(requests, log)
     check = fields.pop("check", 0)
     told = promises(ttft, tpot)
     served = serve(
@@ -158,7 +162,7 @@ def _serve(
     found = None
     if rate == "max":
         served, found = at_most(served, told)
-    _write(served, output, report, told)
+    _write(served, output, report, told, has_rows=is_stream)
     if trace is not None:
         warn([f"{trace} lacks {note}" for note in served.to_trace(trace)])
     own = None
@@ -172,8 +176,27 @@ def _serve(
     return 0
 
 
+def _check_stream(
+    requests: str | None, rate: str | None, others: dict[str, str | None], fields: dict[str, Any]
+) -> None:
+    for name, value in others.items():
+        if value is not None:
+            raise ConfigError(name, "needs all requests at once; leave out --set stream=on")
+    if requests is None:
+        raise ConfigError("--requests", "expected a trace, or a rule such as poisson:rate=10/s")
+    if rate is not None and not rate.strip().endswith("x"):
+        raise ConfigError("--rate", expected_got("a factor such as 2x with stream=on", rate))
+    if fields.get("check"):
+        raise ConfigError("--set check", "needs all requests at once; leave out --set stream=on")
+
+
+def _rows_in(output: str) -> str:
+    from yantra.serving.rows import rows_in
+
+    return rows_in(output)
+
+
 def promises(ttft: str | None, tpot: str | None) -> list[Objective]:
-    """Return the promises of `--ttft` and `--tpot`. Raises ConfigError."""
     from yantra.serving.measures import Objective
 
     given = (("ttft", ttft), ("tpot", tpot))
@@ -237,7 +260,6 @@ def _goodput(served: Served, told: list[Any]) -> dict[str, Any]:
 
 
 def read_fields(settings: tuple[str, ...]) -> dict[str, Any]:
-    """Return what `--set` gives `yantra.serving.serve.serve`. Raises ConfigError."""
     from yantra.base.units import parse
 
     found: dict[str, Any] = {}
@@ -250,6 +272,10 @@ def read_fields(settings: tuple[str, ...]) -> dict[str, Any]:
             if not value.isdecimal():
                 raise ConfigError(f"--set {name}", expected_got("a whole number", value))
             found[key] = int(value)
+        elif key == "stream":
+            if value not in ("on", "off"):
+                raise ConfigError(f"--set {name}", expected_got("on or off", value))
+            found[key] = value == "on"
         elif key == "transfer" and value in ("layer", "end"):
             found["layerwise"] = value == "layer"
         elif key == "transfer":
@@ -297,11 +323,19 @@ def _cost(text: str) -> Linear:
     return Linear(*seconds)
 
 
-def _write(served: Served, output: str | None, report: str | None, told: list[Any]) -> None:
+def _write(
+    served: Served,
+    output: str | None,
+    report: str | None,
+    told: list[Any],
+    *,
+    has_rows: bool = False,
+) -> None:
     if output is not None:
-        from yantra.serving.rows import write_all
+        from yantra.serving.rows import write_all, write_answer
 
-        write_all(served, output, _goodput(served, told))
+        write = write_answer if has_rows else write_all
+        write(served, output, _goodput(served, told))
     if report is not None:
         from yantra.serving.page import write_page
 

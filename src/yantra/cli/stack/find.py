@@ -32,9 +32,8 @@ HEAD = ("stack", "mean", "median", "bias", "in 90 %")
 def command(file: str, as_json: bool) -> None:
     """Rank the named stacks by how far they are from your own measured steps.
 
-    Each step of FILE is run with each stack, as yantra run --stack does; unknown, a mixture of them
-    all, is beside them, and is no candidate. Mean and median are of
-    the errors' sizes, the bias is their mean with its sign: below 0 the stack is too fast.
+    Steps run as in yantra run --stack; unknown is beside them, as no candidate. Mean and median are
+    of absolute errors; a negative bias means too fast.
     """
     from yantra.accuracy.user_steps import frameworks, read_steps
 
@@ -55,9 +54,9 @@ def _next(file: str) -> str:
 
 
 def ranking(rows: Sequence[Row]) -> list[Rank]:
-    """Return the ranks of the named stacks on steps, with a bar; `unknown` last, as it is none.
+    """Return the ranking of stacks, `unknown` last.
 
-    Raises ConfigError where every stack refuses a step.
+    Raises ConfigError if all refuse a step.
     """
     from yantra.accuracy.mixture import shipped
     from yantra.accuracy.own_stack import best_of, ranked
@@ -74,7 +73,6 @@ def ranking(rows: Sequence[Row]) -> list[Rank]:
 
 
 def table_of(found: Sequence[Rank]) -> list[str]:
-    """Return the ranking as lines, and why stacks are refused."""
     from yantra.base.text import table
 
     cells = []
@@ -89,7 +87,6 @@ def table_of(found: Sequence[Rank]) -> list[str]:
 
 
 def forms(found: Sequence[Rank]) -> list[dict[str, Any]]:
-    """Return the ranking for JSON; figures of a refused stack are null."""
     return [
         {
             "stack": one.stack,
@@ -105,7 +102,6 @@ def forms(found: Sequence[Rank]) -> list[dict[str, Any]]:
 
 
 def named(rows: Sequence[Row]) -> str:
-    """Return in words which frameworks the steps name."""
     from yantra.accuracy.user_steps import frameworks
     from yantra.fabric import stacks
 

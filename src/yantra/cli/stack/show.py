@@ -21,10 +21,9 @@ from yantra.cli.complete import stacks as stack_names
 @click.argument("name", required=False, shell_complete=stack_names)
 @json_option
 def command(name: str | None, as_json: bool) -> None:
-    """Show the terms of a stack, by name or file, each with its source; without NAME, all stacks.
+    """Show a stack's terms with sources, by name or file; without NAME, all stacks.
 
-    Factors are those of matrix products, of attention and of all else; the interval is that of a
-    step's time in 90 of 100 cases.
+    Factors are of products, attention and the rest; the interval holds 90 of 100 steps.
     """
     from yantra.fabric import stacks
     from yantra.fabric.stacks.describe import overview, report

@@ -1,1 +1,1 @@
-"""Commands with the names and flags of upstream Chakra, so that existing scripts run."""
+"""Commands with upstream Chakra's names and flags."""

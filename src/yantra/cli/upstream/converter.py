@@ -1,8 +1,4 @@
-"""`chakra_converter`: upstream's command line for converting PyTorch traces and text workloads.
-
-`--compat upstream` gives upstream's output; without it PyTorch traces are converted correctly. A
-line with `--input_type` has the flags of before July 2024, and does the same.
-"""
+"""`chakra_converter`: upstream's conversion of PyTorch traces and text workloads."""
 
 from __future__ import annotations
 
@@ -26,12 +22,10 @@ of a text workload say which dimensions they use
 
 
 def main() -> int:
-    """Run the command line of this process."""
     return guarded(lambda: run(sys.argv[1:]), json=False)
 
 
 def run(arguments: list[str]) -> int:
-    """Run the command; without a subcommand it prints its help, as upstream's does."""
     is_old = any(word.partition("=")[0] == "--input_type" for word in arguments)
     parser = _old_parser() if is_old else _parser()
     options = parser.parse_args(arguments)
@@ -120,7 +114,6 @@ _OLD_TYPES = {"Text": _text, "PyTorch": _torch}
 
 
 def _simulated(trace: Trace) -> list[str]:
-    """Replay a trace; return the lines for the log, the last of which is also printed."""
     from yantra.tracing.pytorch.upstream.simulate import simulate
 
     lines = []
@@ -136,7 +129,6 @@ def _simulated(trace: Trace) -> list[str]:
 
 
 def _log(path: str, lines: list[str]) -> None:
-    """Write the log, unless its name is that of a device such as /dev/null."""
     import os
 
     from yantra.base.output import write_text

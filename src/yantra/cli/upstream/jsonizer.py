@@ -8,7 +8,6 @@ from yantra.cli import guarded
 
 
 def main() -> int:
-    """Run the command line."""
     return guarded(_run, json=False)
 
 

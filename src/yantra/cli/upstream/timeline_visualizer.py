@@ -1,7 +1,6 @@
-"""`chakra_timeline_visualizer`: upstream's command line for a simulator's node log.
+"""`chakra_timeline_visualizer`: upstream's timeline of a simulator's node log,
 
-Times are microseconds, as viewers take them; `--compat upstream` writes upstream's milliseconds.
-Frequencies may have fractions and units, and lines may begin as ASTRA-sim's logger writes them.
+in microseconds; `--compat upstream` writes milliseconds.
 """
 
 from __future__ import annotations
@@ -15,12 +14,10 @@ PROGRAM = "chakra_timeline_visualizer"
 
 
 def main() -> int:
-    """Run the command line of this process."""
     return guarded(lambda: run(sys.argv[1:]), json=False)
 
 
 def run(arguments: list[str]) -> int:
-    """Run the command."""
     from yantra.base.errors import ConfigError
     from yantra.base.output import write_text
     from yantra.tracing.inspect.timeline.node_log import read_log

@@ -1,8 +1,6 @@
-"""`chakra_trace_link`: upstream's command line for linking.
+"""`chakra_trace_link`: upstream's linking.
 
-`--compat upstream` gives upstream's output; without it the traces are linked correctly, into the
-same form with more in it. `--rank` may be left out, and the traces have two names each, as it was
-until July 2024.
+`--compat upstream` gives upstream's output.
 """
 
 from __future__ import annotations
@@ -16,12 +14,10 @@ PROGRAM = "chakra_trace_link"
 
 
 def main() -> int:
-    """Run the command line of this process."""
     return guarded(lambda: run(sys.argv[1:]), json=False)
 
 
 def run(arguments: list[str]) -> int:
-    """Run the command."""
     options = _parser().parse_args(arguments)
     quiet = options.log_level.upper() in ("WARNING", "ERROR", "CRITICAL")
     if options.compat:

@@ -1,7 +1,6 @@
-"""`chakra_visualizer`: upstream's command line for drawing a trace.
+"""`chakra_visualizer`: upstream's drawing of a trace.
 
-A .dot file holds the graph without positions, which upstream has graphviz add; a graph of thousands
-of nodes is summarised, where upstream's does not end. Any other extension is an error.
+Any other extension is an error.
 """
 
 from __future__ import annotations
@@ -15,12 +14,10 @@ PROGRAM = "chakra_visualizer"
 
 
 def main() -> int:
-    """Run the command line of this process."""
     return guarded(lambda: run(sys.argv[1:]), json=False)
 
 
 def run(arguments: list[str]) -> int:
-    """Run the command."""
     from yantra.chakra import read
     from yantra.tracing.inspect.draw import draw, format_of
 

@@ -50,7 +50,6 @@ def _flag(name: str) -> str:
 
 
 def _plan_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of the plan: ours, and hidden ones by vLLM's names."""
     options = [
         *(click.option(_flag(n), type=int, help=text) for n, text in _SIZES.items()),
         click.option("--gpu-memory-utilization", type=float, help="By default 0.9."),
@@ -67,6 +66,8 @@ def _plan_options(function: Callable[..., Any]) -> Callable[..., Any]:
         *(click.option(_flag(n), type=int, hidden=True) for n in _FOREIGN_SIZES),
         click.option("--all2all-backend", hidden=True),
         click.option("--quantization", hidden=True),
+        click.option("--lora-rank", type=int, help="Rank of low-rank adapters beside products."),
+        click.option("--lora-targets", help="Products that have one; by default q_proj,v_proj."),
     ]
     for option in reversed(options):
         function = option(function)
@@ -89,6 +90,8 @@ def _plan_options(function: Callable[..., Any]) -> Callable[..., Any]:
         "order",
         "sequence_parallel",
         "low_latency",
+        "lora_rank",
+        "lora_targets",
         "enable_expert_parallel",
         "transfer",
         "decode",
@@ -182,7 +185,7 @@ def command(
     asked |= {name: rest.pop(name) for name in ("iterations", "transfer")}
     plan = InferencePlan.of({_flag(name): value for name, value in rest.items()})
     names = {*asked, "max_num_batched_tokens", "batch", "cluster", "memory"}
-    if decode is None:  # else a field may be that of the other plan
+    if decode is None:  # else a field may be the other plan's
         names |= set(plan.field_names)
     flags = {name: _flag(name) for name in names}
     if memory is None:
@@ -249,7 +252,6 @@ def _decode_plan(text: str) -> Any:
 
 
 def _fields(text: str) -> dict[str, Any]:
-    """Read `tp=4,dtype=fp8`."""
     fields: dict[str, Any] = {}
     for part in text.split(","):
         name, sign, value = (piece.strip() for piece in part.partition("="))
@@ -271,7 +273,6 @@ def _value(text: str) -> int | float | bool | str:
 
 
 def _room(memory: str | None, cluster: str | None) -> tuple[int | None, int]:
-    """Return the bytes of a device, None if nothing is said, and those that no job gets."""
     if memory is not None and cluster is not None:
         raise ConfigError("--memory", "is given by --cluster, too; give one of the two")
     if memory is not None:

@@ -1,7 +1,6 @@
-"""The flags of a training job: its model, its plan, its sequence length, each by every known name.
+"""Flags of a training job (model, plan, sequence), by every known name.
 
-Help shows our own names; those of Megatron-LM, Hugging Face, vLLM and others are read as well. A
-command that takes them gets what they say as a `Request`.
+Help shows ours; commands get a `Request`.
 """
 
 from __future__ import annotations
@@ -29,6 +28,7 @@ _SOURCES = {
     "--model": "A name such as llama3-70b, or a file that describes one (.py, .yaml, .json).",
     "--hf-config": "A Hugging Face config.json, or the folder that holds one.",
     "--megatron-args": "Megatron-LM's arguments for model and plan: a script, or a list of flags.",
+    "--bridge-config": "A configuration of Megatron-Bridge or NeMo (YAML): model and plan.",
 }
 _SEQUENCE_HELP = "Tokens of a sequence; the model's usual number if left out."
 _FRAMEWORK_HELP = "What trains it, such as Megatron-LM, for --stack auto; --megatron-args says so."
@@ -49,7 +49,7 @@ _TYPES: Mapping[str, click.ParamType[Any]] = {
 
 
 class JobOption(click.Option):
-    """A flag of a job; `about` is the section of the help it stands in, or it is hidden."""
+    """A flag; `about` is its section of the help, or it is hidden."""
 
     def __init__(self, flag: str, about: str, **more: Any) -> None:
         super().__init__([flag], default=None, **more)
@@ -58,10 +58,9 @@ class JobOption(click.Option):
 
 
 class JobCommand(WithExamples):
-    """A command whose help lists its options in sections."""
+    """A command with sections of options."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the sections."""
         records: dict[str, list[tuple[str, str]]] = {MODEL: [], PLAN: [], OUTPUT: []}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
@@ -74,7 +73,6 @@ class JobCommand(WithExamples):
 
 
 def job_command(examples: Sequence[str]) -> Callable[[Callable[..., Any]], click.Command]:
-    """Make a command of a function of `request` and of the options it has itself."""
     options = {option.name or "": option for option in _options()}
 
     def made(function: Callable[..., Any]) -> click.Command:
@@ -102,7 +100,7 @@ def job_command(examples: Sequence[str]) -> Callable[[Callable[..., Any]], click
 
 @contextmanager
 def _of_job(file: str | None, given: Sequence[str]) -> Iterator[None]:
-    """Let errors of what a job file says name it, and where; `given` are the flags beside it."""
+    """Within the block, errors name the job file and place, unless flags said it."""
     try:
         yield
     except ConfigError as error:
@@ -113,7 +111,7 @@ def _of_job(file: str | None, given: Sequence[str]) -> Iterator[None]:
 
 
 def _place(where: str, given: Sequence[str]) -> str | None:
-    """Return where in a job file that is which an error names; None if flags may have said it."""
+    """Return an error's place in a job file, None if a flag may have said it."""
     head = where.partition(":")[0].partition(".")[0].partition("[")[0]
     if names.is_known(head) and not head.startswith("-"):
         return f"plan.{where}"
@@ -125,7 +123,6 @@ def _place(where: str, given: Sequence[str]) -> str | None:
 
 
 def _flags(given: Sequence[str], values: Mapping[str, Any]) -> dict[str, str]:
-    """Return the flags that gave what errors may name; what a job file gave has its own name."""
     flags = {} if "--job" in given else {"model": "--model", "sequence": "--seq"}
     flags |= {"cluster": "--cluster", "memory": "--memory"}
     if values.get("memory") is None:
@@ -139,7 +136,6 @@ def _flags(given: Sequence[str], values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _request(options: Mapping[str, JobOption], values: dict[str, Any]) -> Request:
-    """Take the flags of a job out of `values`: what they say, over the job file's."""
     from yantra.workloads import job_file
 
     given: dict[str, dict[str, Any]] = {MODEL: {}, PLAN: {}}
@@ -174,7 +170,6 @@ def _source(flag: str, value: str) -> tuple[str, str]:
 
 
 def _check_one(given: Mapping[str, Any]) -> None:
-    """Refuse two flags that say different things of the same."""
     if len(set(given.values())) > 1:
         first, second, *_ = given
         problem = f"contradicts {first}: {given[second]} and {given[first]}; give one"
@@ -182,7 +177,7 @@ def _check_one(given: Mapping[str, Any]) -> None:
 
 
 def _sizes(model: dict[str, Any]) -> dict[str, Any]:
-    """Return sizes with switches that are off as such: `--no-swiglu` is swiglu = False."""
+    """Return sizes, `--no-swiglu` as swiglu = False."""
     return {
         name.replace("--no-", "--", 1) if name.startswith("--no-") else name: (
             False if name.startswith("--no-") else value
@@ -228,7 +223,7 @@ def _plan_option(name: str, field: str, **more: Any) -> JobOption:
         more["type"] = click.Choice(plan.CHOICES[field])
     elif field in (*plan.SIZES, *plan.OPTIONAL_SIZES, "zero"):
         more["type"] = click.INT
-    elif field == "capacity_factor":
+    elif field in (*plan.SHARES, "capacity_factor"):
         more["type"] = click.FLOAT
     else:
         more["type"] = click.STRING
@@ -237,7 +232,6 @@ def _plan_option(name: str, field: str, **more: Any) -> JobOption:
 
 
 def _size_options() -> Iterator[JobOption]:
-    """Yield the sizes of a transformer: hidden, as there are so many; lists are for files."""
     taken = {*names.SEQUENCE_NAMES, *names.known_names()}
     for field in Transformer.field_names:
         kind = Transformer.__annotations__[field].partition("[")[0].replace("Literal", "str")

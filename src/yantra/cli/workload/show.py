@@ -27,8 +27,8 @@ from yantra.cli.complete import models as model_names
 def command(named: tuple[str, ...], as_json: bool) -> None:
     """Show what WORKLOAD holds, or count what each MODEL weighs; without either, list the models.
 
-    WORKLOAD is a .yw file. MODEL is a name, a Python file that gives a model, a Hugging Face
-    config.json, or a YAML file of sizes. The cache of keys and values holds bf16.
+    WORKLOAD is a .yw file. MODEL is a name, a Python file, a Hugging Face config.json, or YAML
+    sizes. The KV cache holds bf16.
     """
     workloads = [name for name in named if name.endswith(".yw") or is_zipfile(name)]
     if workloads and len(named) > 1:

@@ -1,4 +1,4 @@
-"""What a training step does and needs, on a page: for `yantra workload train`."""
+"""What a training step does and needs, for `yantra workload train`."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ _AXES = ("tp", "cp", "pp", "vpp", "ep", "etp", "dp")
 
 
 def write_summary(
-    workload: Workload, job: TrainingJob, capacity: int | None, reserve: int = 0
+    workload: Workload, job: TrainingJob, capacity: int | None, reserve: int = 0, said: str = ""
 ) -> None:
-    """Print the size of a step, its operations, its communication and its memory."""
     plan = job.plan
     templates = workload.ranks_of_template()
     nodes = sum(workload.totals[name]["nodes"] for name in templates)
@@ -42,6 +41,8 @@ def write_summary(
     head = "memory of a rank" + (f", of {room_text(capacity, reserve)}" if capacity else "")
     click.echo(f"{head}:")
     _table(("stage", *_PARTS), _memory(workload.memory))
+    if said:
+        click.echo(f"reserve: {said}")
 
 
 def _split(plan: Plan) -> str:
@@ -56,7 +57,6 @@ def _count(number: int, what: str) -> str:
 
 
 def _size(size_bytes: int) -> str:
-    """Write a size in the largest unit below it, with two decimals, so that columns compare."""
     for unit, power in (("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)):
         if size_bytes >= 2**power:
             return f"{size_bytes / 2**power:.2f} {unit}"
@@ -68,7 +68,6 @@ def _operations(rows: Iterable[Sequence[Any]]) -> int:
 
 
 def _communication(totals: Mapping[str, Any], templates: Iterable[str]) -> list[tuple[str, ...]]:
-    """Return the largest number of calls and of bytes of a rank, by kind and group."""
     most: dict[tuple[str, str], tuple[int, int]] = {}
     for name in templates:
         for kind, group, calls, size in totals[name]["communication"]:
@@ -85,7 +84,6 @@ def _memory(memory: Mapping[str, Any]) -> list[tuple[str, ...]]:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print columns, the first to the left, the others to the right."""
     if not rows:
         click.echo("  none")
         return

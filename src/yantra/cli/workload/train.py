@@ -15,7 +15,7 @@ from yantra.cli.plugin_option import option as plugin_option
 from yantra.cli.workload.job_options import job_command
 
 if TYPE_CHECKING:
-    from yantra.workloads.job_file import Request
+    from yantra.workloads.job_file import Request, TrainingJob
 
 
 @job_command(
@@ -50,22 +50,23 @@ def command(
 ) -> int:
     """Make a workload file of one training step: a template for each class of equal ranks.
 
-    Without -o it only prints what the step does and needs. Nothing is written for a plan that is
-    impossible, or that does not fit into the memory that is given.
+    Without -o it only prints a summary. Impossible plans, and those beyond a given memory, write
+    nothing.
 
-    Plan and model are also known by the names of Megatron-LM, Hugging Face, DeepSpeed, TorchTitan,
-    vLLM and STG: --tensor-model-parallel-size, --num-hidden-layers, ... Sizes such as --num-layers
-    change the model, or make one without a name.
+    Names of Megatron-LM, Hugging Face, DeepSpeed, TorchTitan, vLLM and STG work:
+    --tensor-model-parallel-size, ... Sizes such as --num-layers change the model, or make one.
     """
     from yantra.cli import warn
     from yantra.cli.workload.summary import write_summary
     from yantra.workloads import job_file
     from yantra.workloads.describe import as_dict
+    from yantra.workloads.plan.precision import for_machine
     from yantra.workloads.training.train import train
 
     begin = perf_counter()
-    capacity, reserve = _room(memory, cluster)
     made = job_file.resolve(request)
+    capacity, reserve, any_layout, said = _room(memory, cluster, made)
+    made = made._replace(plan=for_machine(made.plan, any_layout=any_layout))
     flags = {field: f"--{field.replace('_', '-')}" for field in made.plan.field_names}
     made.plan.spelled(flags | dict(made.plan.spelling))
     workload = train(
@@ -84,7 +85,7 @@ def command(
     if as_json:
         print_json({"output": output} | as_dict(workload))
         return 0
-    write_summary(workload, made, capacity, reserve)
+    write_summary(workload, made, capacity, reserve, said)
     if output:
         seconds = perf_counter() - begin
         size = os.path.getsize(output) if os.path.isfile(output) else 0
@@ -92,8 +93,13 @@ def command(
     return 0
 
 
-def _room(memory: str | None, cluster: str | None) -> tuple[int | None, int]:
-    """Return the bytes of a device, None if nothing is said, and those that no job gets."""
+def _room(
+    memory: str | None, cluster: str | None, made: TrainingJob
+) -> tuple[int | None, int, bool, str]:
+    """Return the bytes of a device, None if nothing is said, and those that no job gets.
+
+    Also whether its products read operands in any layout, and where the reserve is from.
+    """
     if memory is not None and cluster is not None:
         raise ConfigError("--memory", "is given by --cluster, too; give one of the two")
     if memory is not None:
@@ -102,10 +108,18 @@ def _room(memory: str | None, cluster: str | None) -> tuple[int | None, int]:
         size = parse(memory, "size", "B", "--memory")
         if not 1 <= size < 2**62:
             raise ConfigError("--memory", f"expected at least 1 byte, got {memory!r}")
-        return int(size), 0
+        return int(size), 0, False, ""
     if cluster is not None:
-        from yantra.fabric import clusters
+        from yantra.fabric import clusters, stacks
+        from yantra.fabric.stacks.reserve import communicators, reserved
+        from yantra.workloads.models.experts import experts_a_token
 
         machine = clusters.load(cluster)
-        return machine.memory_bytes, machine.reserve_bytes
-    return None, 0
+        kind = "moe" if experts_a_token(made.model) else "dense"
+        named = stacks.Named(made.framework or "", "the job", kind)
+        stack = stacks.stack_for(named, machine.name, made.plan.dtype)
+        sizes = {axis: getattr(made.plan, axis) for axis in ("tp", "cp", "pp", "dp", "ep", "etp")}
+        machine = reserved(machine, stack, communicators(sizes))
+        said = machine.reserve.source if machine.reserve else ""
+        return machine.memory_bytes, machine.reserve_bytes, machine.any_layout, said
+    return None, 0, False, ""

@@ -4,9 +4,6 @@ Yantra gives the fabric, then messages, and lets the program advance; it stops a
 and says until when none will come (`next`): conservative synchronisation with lookahead (Chandy and
 Misra, "Distributed simulation", IEEE TSE 1979, section 4). docs/reference/external-networks.md
 defines every line; it and this file change together, with VERSION. Times are whole ps.
-
-Trade-off: lines of words, easy to read and debug, cost about ten microseconds more a message than a
-binary form.
 """
 
 from __future__ import annotations
@@ -48,8 +45,6 @@ class Sent(NamedTuple):
 
 
 class Conversation:
-    """A network program that has taken a fabric, and the messages that it has."""
-
     def __init__(
         self,
         command: tuple[str, ...],
@@ -59,11 +54,6 @@ class Conversation:
         timeout_s: float,
         where: str = "network.options.command",
     ) -> None:
-        """Start the program and give it the fabric.
-
-        Raises ConfigError at `where` for a program that cannot be started, UnsupportedError for one
-        that breaks a rule or refuses the fabric.
-        """
         self._process = Process(command, timeout_s, where)
         self._unsaid: list[str] = []
         self._sent = 0
@@ -84,7 +74,6 @@ class Conversation:
         return bool(self._unsaid)
 
     def send(self, at: int, source: int, destination: int, size: int, route: Sequence[int]) -> int:
-        """Give it, with the next `advance`, a message that starts at `at`; return its number."""
         number = self._sent
         self._sent += 1
         self.under_way[number] = Sent(source, destination, size, at)

@@ -1,8 +1,7 @@
 """A program that answers lines with lines: started, asked, and ended whatever it does.
 
 It runs without a shell in its own session, so Ctrl-C reaches Yantra alone, which ends it with all
-that it started. Its standard error is drained, and the last lines kept for errors. Trade-off: one
-question at a time, each with a deadline; no thread.
+that it started.
 """
 
 from __future__ import annotations
@@ -30,10 +29,6 @@ GRACE_S = 2.0  # to end by itself
 
 
 def found(program: str, where: str) -> str:
-    """A program's path: as given if it has a `/`, else on PATH.
-
-    Raises ConfigError at `where` if there is none, or it may not be run.
-    """
     path = program if "/" in program else shutil.which(program)
     if path is None:
         advice = f"write ./{program} if it is a file beside the scenario"
@@ -50,7 +45,6 @@ class Process:
     """A running program."""
 
     def __init__(self, command: tuple[str, ...], timeout_s: float, where: str) -> None:
-        """Start it. Raises ConfigError at `where` if the system cannot, or it may not run."""
         self.name = command[0]
         self._timeout_s = timeout_s
         path = found(command[0], where)
@@ -119,7 +113,6 @@ class Process:
         return UnsupportedError(f"the network program {self.name}: {problem}{heard}")
 
     def end(self, text: str) -> None:
-        """Say a last line, and let the program end; kill it if it does not."""
         with suppress(OSError):
             os.write(self._stdin, text.encode())
         if self._child.stdin is not None:

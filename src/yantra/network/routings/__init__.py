@@ -52,7 +52,6 @@ def names() -> tuple[str, ...]:
 
 
 def find(kind: Named, where: str = "routing") -> Routing:
-    """The routing of a name. Raises ConfigError at `where`."""
     known = _native().get(kind) if isinstance(kind, str) else None
     if known is None:
         choices = names()
@@ -63,7 +62,6 @@ def find(kind: Named, where: str = "routing") -> Routing:
 
 
 def chosen(choice: PluginChoice, where: str) -> tuple[str, dict[str, float], int]:
-    """Name, options and seed of a choice. Raises ConfigError."""
     routing = find(kind_of(choice), where)
     given = options_of(choice, routing.options, where)
     options = {name: getattr(given, name) for name in given.field_names if name != "seed"}

@@ -1,7 +1,7 @@
 """All-to-all: every host sends the same to every other, all at once.
 
-It loads every part of a fabric, with n (n - 1) flows. Source: Dally and Towles, "Principles and
-Practices of Interconnection Networks" (2004), section 3.2 (uniform traffic).
+Source: Dally and Towles, "Principles and Practices of Interconnection Networks" (2004), section 3.2
+(uniform traffic).
 """
 
 from __future__ import annotations

@@ -41,7 +41,6 @@ class Sizes(NamedTuple):
 
 
 def sizes_of(name: str, where: str) -> Sizes:
-    """A distribution by its name, or from a file. Raises ConfigError."""
     if name in NAMES:
         return _parse(paths.join(_FOLDER, f"{name}.csv"))
     if not name.endswith(".csv"):

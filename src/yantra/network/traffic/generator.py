@@ -27,7 +27,7 @@ class Flows(NamedTuple):
 
 
 class Traffic(ABC):
-    """A rule that makes flows. `options` describes it; `self.given` is the record of them."""
+    """A rule that makes flows."""
 
     options: ClassVar[Section]
 

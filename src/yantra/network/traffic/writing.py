@@ -12,7 +12,6 @@ _ROWS = 100_000  # written at once
 
 
 def write(flows: Flows, path: Path) -> None:
-    """Write flows; the file appears whole or not at all. Raises ConfigError."""
     with whole_text(path) as file:
         file.write(f"{HEADER}\n")
         for first in range(0, len(flows.src), _ROWS):

@@ -1,7 +1,7 @@
-"""Engines: which requests an iteration works on. Those of the core, and classes of Python.
+"""Engines: which requests an iteration works on.
 
 An engine of the core is a self-registering file of `native/serving/engines`; one in Python is a
-file that ends with `PLUGIN = <an Engine class>`. Both are chosen by name.
+file that ends with `PLUGIN = <an Engine class>`.
 """
 
 from __future__ import annotations
@@ -28,12 +28,11 @@ _MOST = 2**31 - 1
 
 
 class EngineKind(NamedTuple):
-    """An engine as it is chosen; `plugin` is its class, None for one of the core."""
-
     name: str
     help: str
     options: tuple[Option, ...]
     plugin: type[Engine] | None = None
+    has_pipelines: bool = False
 
 
 def built_in() -> dict[str, EngineKind]:
@@ -49,8 +48,9 @@ def built_in() -> dict[str, EngineKind]:
                 Option(option, default, least, meaning, tuple(choices))
                 for option, default, least, meaning, choices in options
             ),
+            has_pipelines=has_pipelines,
         )
-        for name, about, options in _core.serving_engines()
+        for name, about, options, has_pipelines in _core.serving_engines()
     }
 
 
@@ -60,7 +60,7 @@ def names() -> tuple[str, ...]:
 
 
 def kind_of(name: Named, where: str = "engine") -> EngineKind:
-    """Return an engine by its name, its file or its class. Raises ConfigError at `where`."""
+    """Raises ConfigError at `where`."""
     from yantra.serving.batching.engine import COMMON
 
     core = built_in()
@@ -79,10 +79,7 @@ def kind_of(name: Named, where: str = "engine") -> EngineKind:
 def options_of(
     kind: EngineKind, given: Mapping[str, Any], where: str = "engine"
 ) -> dict[str, float]:
-    """Return all options, those given and the defaults of others, as the core takes them.
-
-    Raises ConfigError for one that the engine does not have, and for values out of bounds.
-    """
+    """Raises ConfigError for one that the engine does not have, and for values out of bounds."""
     known = {option.name: option for option in kind.options}
     for name in given:
         if name not in known:
@@ -107,10 +104,7 @@ def add(
     from_ps: int = 0,
     until_ps: int = -1,
 ) -> None:
-    """Add a replica to a fleet of the core, with the defaults of options that are not given.
-
-    Raises ConfigError for what an engine in Python cannot do.
-    """
+    """Raises ConfigError for what an engine in Python cannot do."""
     given = {option.name: option.default for option in kind.options} | dict(options)
     if kind.plugin is None:
         fleet.add(role, kind.name, given, cost, lanes, stages, from_ps, until_ps)

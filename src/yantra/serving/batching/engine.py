@@ -1,8 +1,5 @@
 """The contract of an engine in Python: who starts, who goes on, and who loses his KV, step by step.
 
-    class Mine(Engine):
-        def plan(self, state): return Plan([(request, tokens), ...], preempted=[...])
-
 Trade-off: a call each iteration, about 20 us, where the core's engines take iterations that are
 alike as one.
 """
@@ -44,8 +41,7 @@ COMMON = (
 class Rows:
     """Requests, a row each, in the engine's order: who begins anew waits before all others.
 
-    `computed` tokens have KV, in `blocks`. A prompt and what was emitted must be computed before
-    the next token comes.
+    `computed` tokens have KV, in `blocks`.
     """
 
     request: Column
@@ -63,7 +59,6 @@ class Rows:
 
     @property
     def left(self) -> Column:
-        """Tokens to compute before the next comes: 1 of a request that decodes."""
         return self.prompt + self.emitted - self.computed
 
 
@@ -81,7 +76,6 @@ class State:
     max_num_batched_tokens: int
 
     def blocks_for(self, tokens: int) -> int:
-        """Return how many blocks hold the KV of so many tokens."""
         return -(-int(tokens) // self.block_size)
 
 
@@ -93,7 +87,7 @@ class Plan(NamedTuple):
 
 
 class Engine(ABC):
-    """Decides what each iteration works on. Made anew for each replica, so it may remember."""
+    """Decides what each iteration works on."""
 
     options: ClassVar[tuple[Option, ...]] = ()
     """Its own, beyond `COMMON`."""

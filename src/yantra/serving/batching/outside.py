@@ -1,4 +1,4 @@
-"""Between the core and an engine in Python: columns down, checked answers up, faults as a line."""
+"""Between the core and an engine in Python: columns down, checked answers up."""
 
 from __future__ import annotations
 

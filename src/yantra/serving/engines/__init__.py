@@ -1,7 +1,4 @@
-"""Engines that serve models, a file each: whose kernels they run, and what their host takes.
-
-A new one is a file of numbers with sources in `files/`, or your own by its path.
-"""
+"""Engines that serve models, a file each: whose kernels they run, and what their host takes."""
 
 from __future__ import annotations
 

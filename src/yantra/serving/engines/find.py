@@ -24,9 +24,7 @@ def names() -> tuple[str, ...]:
 
 
 def load(name: Path, *, where: str = "engine", folder: Path = "") -> Engine:
-    """A built-in engine by name, or a file of the same form by path.
-
-    A path has a `/` in it or ends in `.yaml`; a relative one starts from `folder`. Raises
+    """A path has a `/` in it or ends in `.yaml`; a relative one starts from `folder`. Raises
     ConfigError, at `where` for an unknown name.
     """
     path = _FILES.path_of(name, where=where, folder=folder)

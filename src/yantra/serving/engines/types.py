@@ -1,8 +1,7 @@
 """What an engine is to the time of an iteration: numbers, each with its source.
 
-The host schedules, samples, detokenises and streams between iterations. What of it the device
-waits for is a time of an iteration, and of each sequence and new token in it. Trade-off: one number
-a term, whatever the host's processor is.
+What of it the device waits for is a time of an iteration, and of each sequence and new token in it.
+Trade-off: one number a term, whatever the host's processor is.
 """
 
 from __future__ import annotations
@@ -22,9 +21,7 @@ class Host(NamedTuple):
 
 
 class Engine(Record):
-    """An engine and its version.
-
-    `kernels` names the framework whose measured kernels it runs, empty for the fastest.
+    """`kernels` names the framework whose measured kernels it runs, empty for the fastest.
     `interval` is the half-width of 90 % of iterations, as a logarithm. `scheduler` is the engine of
     `yantra.serving.batching` that it is; `products` and `attention` are factors of their kernels.
     """
@@ -44,7 +41,6 @@ class Engine(Record):
 
     @property
     def factors(self) -> tuple[float, float]:
-        """By how much products and attention take longer than measured kernels say."""
         products, attention = (
             1.0 if one is None else one.value for one in (self.products, self.attention)
         )

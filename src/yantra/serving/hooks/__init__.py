@@ -1,5 +1,4 @@
 """Yantra's times inside others' engines: one small file for each interface that takes a predictor.
 
-Each uses a `yantra.serving.iteration.Predictor`, so equal batches take equal times in any order.
 Their schedulers run for real, so what the host takes is left out unless it is asked for.
 """

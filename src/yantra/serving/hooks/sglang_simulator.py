@@ -1,13 +1,7 @@
 """SGLang Simulator's time predictor: how long an iteration of its real scheduler's batch takes.
 
-    from yantra.serving.hooks.sglang_simulator import YantraTimePredictor
-
-    predictor = YantraTimePredictor(model, hw, config, yantra_model="llama3-70b",
-                                    cluster="hgx-h200", plan={"tp": 8})
-
 Interface: `InferTimePredictor` of sgl-project/sglang, tools/sglang-simulator (time_predictor):
 `predict_infer_time(batch)` returns seconds, `batch.reqs` have `extend_length` and `past_kv_length`.
-Without that package the class stands on its own, with the same methods.
 """
 
 from __future__ import annotations
@@ -30,7 +24,7 @@ else:
 class YantraTimePredictor(Base):  # type: ignore[misc]
     """Their `model`, `hw` and `config` are kept; `yantra_model` runs by `plan` on `cluster`.
 
-    `predictor` is one that is there already, in place of these. Raises ConfigError as Predictor.
+    Raises ConfigError as Predictor.
     """
 
     def __init__(
@@ -56,7 +50,6 @@ class YantraTimePredictor(Base):  # type: ignore[misc]
         self._calls = 0
 
     def predict_infer_time(self, batch: Any) -> float:
-        """Return the seconds of an iteration; 0 of an empty one."""
         self._calls += 1
         sequences = [(one.extend_length, one.past_kv_length) for one in batch.reqs]
         if not sequences:
@@ -65,7 +58,6 @@ class YantraTimePredictor(Base):  # type: ignore[misc]
         return found.seconds - (0.0 if self._with_host else found.parts["host"])
 
     def get_metrics(self) -> dict[str, int]:
-        """Return how often it was asked since the last reset."""
         return {"calls": self._calls}
 
     def reset_metrics(self) -> None:

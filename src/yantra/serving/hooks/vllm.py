@@ -1,10 +1,5 @@
 """How long vLLM would take for what its scheduler has just scheduled.
 
-    from yantra.serving.hooks.vllm import seconds
-
-    output = scheduler.schedule()
-    clock += seconds(predictor, output)
-
 Interface: `SchedulerOutput` of vLLM V1 (vllm/v1/core/sched/output.py, 0.9 and later): tokens by
 request in `num_scheduled_tokens`; those computed before in `scheduled_new_reqs`, one object each,
 and in `scheduled_cached_reqs`, as parallel lists.

@@ -22,7 +22,7 @@ class Batch(NamedTuple):
     def of(cls, sequences: Iterable[tuple[int, int]], emitted: int | None = None) -> Batch:
         """The batch of (new tokens, cached tokens) of each sequence.
 
-        By default each chooses a token. Raises ConfigError for a number below 1 or 0.
+        Raises ConfigError for a number below 1 or 0.
         """
         decodes, context, chunks = 0, 0, []
         for new, cached in sequences:

@@ -4,9 +4,6 @@
                 prompt(tokens, past) + emit(sequences whose token is chosen) + host
 
 `dense` is all that depends on the number of tokens alone: products, norms, experts, collectives.
-What depends on contexts too, or is met only beside prompts or only beside decoding (absorbed and
-expanded latent attention, scans), is in `decode` and `prompt`; the head's rows are in `emit`. Which
-operation is which is found from the graph: it is built for few batches that differ in one count.
 
 Trade-off: decoding sequences count by their mean context, and chunks of one iteration as kernels of
 their own, which share one launch.
@@ -34,8 +31,6 @@ within and beyond any window."""
 
 
 class Sorts(NamedTuple):
-    """Names of a stage's operations that depend on tokens alone, and of those on emitted ones."""
-
     dense: frozenset[str]
     emit: frozenset[str]
 
@@ -46,6 +41,7 @@ class ClosedForm:
     def __init__(self, works: Works, speeds: Speeds) -> None:
         self._works, self._speeds = works, speeds
         self.stages = works.plan.pp
+        self.model, self.plan = works.model, works.plan
         self._sorts = [_sorts(works, stage) for stage in range(self.stages)]
 
     def dense_of(self, tokens: np.ndarray, stages: Sequence[int]) -> Work:
@@ -72,6 +68,11 @@ class ClosedForm:
         if stage + 1 < self.stages:
             made.ns[-1] += self._speeds.message_ns(self._border(pieces, len(tokens)))
         return made
+
+    def chosen(self, tokens: np.ndarray, is_chosen: Callable[[str], bool]) -> Work:
+        names = frozenset(filter(is_chosen, self._sorts[0].dense))
+        pieces = self._works.decodes(0, tokens, np.full_like(tokens, _CONTEXTS[0]))
+        return self._timed(pieces, names, lambda piece, ns: summed(piece, ns, names))
 
     def decode(self, sequences: np.ndarray, context: np.ndarray, stage: int) -> Work:
         """What sequences with one new token each add; `context` tokens of each are cached."""
@@ -118,7 +119,6 @@ class ClosedForm:
 
 
 def _sorts(works: Works, stage: int) -> Sorts:
-    """Tell operations apart by batches of the same tokens."""
     tokens = np.array([_TOKENS])
     contexts = [np.array([context]) for context in _CONTEXTS]
     prompts = [_rows(*works.prompts(stage, tokens, past)) for past in contexts]

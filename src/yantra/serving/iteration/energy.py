@@ -3,10 +3,8 @@ weights or keys run, and one for each operation; never more than all of it.
 
     joules / power = min(seconds, IDLE x seconds + BUSY x heavy seconds + operations / RATE)
 
-Three numbers for all devices, fitted to 122 iterations of decode on H100 and B200 of three models
-(ML.ENERGY leaderboard v3, vLLM): watts 13 % off, 15 % held out by model with a median of 11 %; the
-data sheet's power all the time is 33 % off in joules. Trade-off: a law of decoding; what a host
-draws is not in it.
+Fitted to 122 iterations of decode on H100 and B200 (ML.ENERGY leaderboard v3, vLLM). Trade-off: a
+law of decoding; what a host draws is not in it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Tables of a function of one or two counts, between whose knots lines are near enough.
 
 A curve is refined where the function is off the line between two knots, down to neighbours, as
-products step with their tiles. Both are made to rise: with more to do nothing takes less, whatever
-kernel a library picks.
+products step with their tiles.
 """
 
 from __future__ import annotations
@@ -34,8 +33,6 @@ class Curve(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """The same at pairs of knots: `ns` is (parts, first, second), the others (first, second)."""
-
     first: np.ndarray
     second: np.ndarray
     whole_ns: np.ndarray
@@ -47,10 +44,8 @@ class Grid(NamedTuple):
 def knots_to(
     most: int, least: int = 1, tile: int = 0, behind: int = 0, tiled: int = _TILED
 ) -> np.ndarray:
-    """Whole numbers from `least` to `most`, near each other if small.
-
-    Both sides of multiples of `tile` up to `tiled`, and beyond of twice that, are among them, less
-    the `behind` that come on top.
+    """Whole numbers from `least` to `most`, near each other if small, and both sides of multiples
+    of `tile`.
     """
     octaves = np.arange(0.0, np.log2(max(most, 2)) + 1, _OCTAVE)
     some = [np.arange(5), np.round(np.exp2(octaves))]
@@ -64,7 +59,6 @@ def knots_to(
 
 
 def curve_of(function: Callable[[np.ndarray], Work], knots: np.ndarray, tolerance: float) -> Curve:
-    """The curve of a function of one count, refined to a share of its whole time."""
     work = function(knots)
     waiting = np.diff(knots) > 1  # intervals that nobody has looked into
     for cuts in _CUTS:
@@ -85,14 +79,12 @@ def curve_of(function: Callable[[np.ndarray], Work], knots: np.ndarray, toleranc
 
 
 def _inside(left: np.ndarray, right: np.ndarray, cuts: int) -> np.ndarray:
-    """Whole numbers that cut each interval into so many parts, fewer in a short one."""
     parts = [(left * (cuts - at) + right * at) // cuts for at in range(1, cuts)]
     new = [one[(one > left) & (one < right)] for one in parts]
     return np.unique(np.concatenate(new))
 
 
 def _merged(one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Both in order, and where each was in one behind the other."""
     whole = np.concatenate([one, other])
     order = np.argsort(whole, kind="stable")
     return whole[order], order
@@ -112,7 +104,6 @@ def grid_of(
 
 
 def _rising(ns: np.ndarray) -> np.ndarray:
-    """Midway between the least table above that rises along each axis, and the greatest below."""
     above, below = ns, np.flip(ns)
     for axis in range(ns.ndim):
         above = np.maximum.accumulate(above, axis=axis)
@@ -122,7 +113,6 @@ def _rising(ns: np.ndarray) -> np.ndarray:
 
 
 def _scaled(ns: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """Parts whose sum is another whole; where there is no part the first has it."""
     sums = ns.sum(axis=0)
     made: np.ndarray = ns * np.divide(whole, sums, out=np.ones_like(sums), where=sums > 0)
     made[0] += np.where(sums > 0, 0.0, whole)

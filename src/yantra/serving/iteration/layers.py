@@ -1,8 +1,6 @@
 """Few layers that stand for all of a model: each kind once behind each kind that comes before it.
 
-What a layer does depends on it, on the one before (which leaves it a tensor, whole or split), and
-on whether a model's or a stage's end follows. Trade-off: what a layer further back changes is lost;
-no block of the catalogue does that.
+Trade-off: what a layer further back changes is lost; no block of the catalogue does that.
 """
 
 from __future__ import annotations
@@ -16,8 +14,6 @@ if TYPE_CHECKING:
 
 
 class Few(NamedTuple):
-    """A model of some layers, `times` as often as each is met in the whole one."""
-
     front: Any
     layers: tuple[Block, ...]
     tail: Any
@@ -25,7 +21,6 @@ class Few(NamedTuple):
 
 
 def few_of(model: Any, first: int, end: int, *, has_tail: bool) -> Few:
-    """The layers `first` to `end - 1` of a model, each pair of neighbours once."""
     layers = model.layers[first:end]
     numbers: dict[Any, int] = {}
     kinds: list[Hashable] = [numbers.setdefault(layer, len(numbers)) for layer in layers]
@@ -47,7 +42,6 @@ def _pairs(kinds: Sequence[Hashable], places: Sequence[int]) -> list[tuple[Hasha
 
 
 def _kept(kinds: Sequence[Hashable]) -> list[int]:
-    """Places whose pairs of neighbours are those of all."""
     kept: list[int] = []
     for at in range(len(kinds)):
         kept.append(at)

@@ -1,7 +1,6 @@
 """`Predictor(model, cluster, plan)`: how long an iteration of a serving engine takes.
 
-Queries read tables of the closed form, made once for the whole range, so a query takes microseconds
-and its bits hang on nothing that was asked before. Trade-off: between knots it is a line.
+Trade-off: between knots it is a line.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from yantra.serving.iteration.works import Works
 from yantra.workloads.serving.legality import check_plan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from yantra.workloads.serving.plan import InferencePlan
 
@@ -59,7 +58,7 @@ class Predictor:
     `engine` names an engine or its file: its kernels, and what its host takes. `stack` says at
     which speeds, as `yantra run` has it; without both it is that of `yantra run`, without a host.
     `host` replaces the engine's; `scale` multiplies the device's peak and memory, as logs of the
-    user's own engine say. An iteration is one pass through all stages.
+    user's own engine say.
 
     Raises ConfigError for an unknown name, or a plan that the model or the cluster cannot have.
     """
@@ -96,6 +95,9 @@ class Predictor:
         )
         self.form = ClosedForm(Works(model, plan), self._speeds)
 
+    def to_others(self, devices: int) -> Callable[[Any], Any]:
+        return self._speeds.to_others(devices)
+
     @property
     def interval(self) -> float:
         """The half-width of 90 % of iterations, as a logarithm; 0 if nobody states one."""
@@ -104,7 +106,6 @@ class Predictor:
     def tables(
         self, max_tokens: int, max_sequences: int, max_context: int, stage: int | None = None
     ) -> Tables:
-        """The tables of a loop up to these counts: of all stages together, or of one."""
         stages = range(self.form.stages) if stage is None else (stage,)
         most = max_tokens, max_sequences, max_context
         for name, value in zip(("max_tokens", "max_sequences", "max_context"), most, strict=True):
@@ -116,10 +117,7 @@ class Predictor:
         return made.scaled(*self.engine.factors)
 
     def iteration(self, batch: Batch | Iterable[tuple[int, int]]) -> Iteration:
-        """The time of a batch, or of (new tokens, cached tokens) of each sequence.
-
-        Raises ConfigError for a batch beyond the largest that the predictor was made for.
-        """
+        """Raises ConfigError for a batch beyond the largest that the predictor was made for."""
         if not isinstance(batch, Batch):
             batch = Batch.of(batch)
         tables = self._tables
@@ -157,8 +155,6 @@ class Predictor:
 
 
 class _Line:
-    """A curve as lists, for one query at a time."""
-
     def __init__(self, name: str, knots: Any, parts: Any, operations: Any) -> None:
         self._name, self._knots = name, knots.tolist()
         rows = np.concatenate([parts, operations[None]])

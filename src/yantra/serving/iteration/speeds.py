@@ -1,12 +1,10 @@
 """How long the operations of an iteration take: kernels by the compute model, collectives by what
 was measured or simulated of them alone, both as `yantra run` has them on a stack.
-
-Trade-off: nothing contends with the iteration; a stack that launches every kernel by itself counts
-a launch as the least time of each, as if its host were never ahead.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +21,7 @@ from yantra.explore.closed_form.scale import Scale
 from yantra.workloads.templates.grid import Group
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from yantra.compile.slowdown import Slowdown
     from yantra.explore.closed_form.amounts import Block
@@ -56,7 +54,10 @@ class Speeds:
     ) -> None:
         parts = parts_for(cluster, plan.ranks, plan.dtype, stack)
         of_rate: Dtype = "fp4" if plan.dtype == "nvfp4" else plan.dtype
-        self._machine = Machine(cluster, plan.ranks, dtype=of_rate, stack=stack)
+        self._machine_of = partial(Machine, cluster, dtype=of_rate, stack=stack)
+        self._machine = self._machine_of(plan.ranks)
+        if framework:
+            self._machine.serve_with(framework)
         self._machine.know(model)
         device: Device = parts["device"]
         self._device = _running(
@@ -76,7 +77,6 @@ class Speeds:
 
     @property
     def interval(self) -> float:
-        """What the stack states of jobs of inference, else of steps, as a logarithm; 0 for none."""
         if self._stack is None:
             return 0.0
         of_jobs = self._stack.graphs_interval if self._stack.graphs else 0.0
@@ -84,14 +84,9 @@ class Speeds:
 
     @property
     def taken(self) -> float:
-        """The share of a device that collectives take from kernels beside them."""
         return self._machine.taken
 
     def of(self, pieces: Sequence[Piece], names: Collection[str]) -> list[list[np.ndarray]]:
-        """The times of the operations of pieces, a row each, 0 but for those of some `names`.
-
-        Kernels are asked in one call.
-        """
         blocks = [
             [
                 block if operation.name in names else None
@@ -116,9 +111,13 @@ class Speeds:
         return found
 
     def message_ns(self, size_bytes: Any) -> Any:
-        """The time of a tensor from a stage to the next."""
         stride = self._grid.axis(self._grid.view_of(("pp",)), "pp").stride
         return self._machine.message_ns(stride, size_bytes)
+
+    def to_others(self, devices: int) -> Callable[[Any], Any]:
+        ranks = 1 << (self._plan.ranks + devices - 1).bit_length()
+        machine = self._machine_of(ranks)
+        return lambda size_bytes: machine.message_ns(self._plan.ranks, size_bytes)
 
     def _ask(self, blocks: Sequence[Block]) -> None:
         new = list({block.key: block for block in blocks}.values())
@@ -143,7 +142,6 @@ class Speeds:
         return ns
 
     def _group(self, name: str) -> tuple[int, int]:
-        """The ranks of a group, and how far they are apart."""
         if name not in self._groups:
             group = Group(_VIEWS[name], (name,), grid=self._grid.name)
             ranks = self._grid.members(self._grid.first_rank, group)
@@ -153,10 +151,6 @@ class Speeds:
 
 
 def _running(device: Device, framework: str | None) -> Device:
-    """The device with a framework's kernels, where it has measured ones.
-
-    Its products have the types of their operations, whichever are asked for together.
-    """
     if named(device.compute) != "measured":
         return device
     options = dict(device.compute.options) if isinstance(device.compute, Plugin) else {}

@@ -4,8 +4,8 @@
            + emit(sequences whose token is chosen) + host
 
 Each is a rising table, linear between its knots. An iteration with a chunk of a prompt also has
-`prefill_ns_per_iteration`, one launch of attention that its chunks share. Operations and bytes are
-on the same knots. Trade-off: contexts count by their mean.
+`prefill_ns_per_iteration`, one launch of attention that its chunks share. Trade-off: contexts count
+by their mean.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ _FEWEST = 2  # tokens of a chunk; a chunk of one is a decode
 class Tables:
     """Times in ns, operations and bytes on one device; arrays of float64, knots of int64.
 
-    `parts` are names of the rows of `*_parts`, which sum to the table without that suffix.
     `error_median`, `error_p99` and `error_most` are what iterations between knots are off the
     closed form, as shares, at `checked` states.
     """
@@ -74,7 +73,6 @@ class Tables:
     error_most: float
 
     def scaled(self, products: float, attention: float, host: float = 1.0) -> Tables:
-        """The tables with factors: of what depends on tokens, of attention, of the host."""
         changed = {
             f"{name}_{what}": getattr(self, f"{name}_{what}") * factor
             for names, factor in ((("dense", "emit"), products), (("decode", "prefill"), attention))
@@ -129,7 +127,6 @@ def tables_of(
 
 
 def _with_errors(made: Tables, form: ClosedForm, first: int, stages: Sequence[int]) -> Tables:
-    """The tables with how far iterations of one chunk or of decoding are off the closed form."""
     tokens = _between(made.dense_tokens, 0)
     decoding = _between(made.decode_n, 1)
     context = _between(made.decode_context, 2)
@@ -156,7 +153,6 @@ def _with_errors(made: Tables, form: ClosedForm, first: int, stages: Sequence[in
 
 
 def _between(knots: np.ndarray, number: int) -> np.ndarray:
-    """Whole numbers over the octaves of knots, spread evenly and not as other `number`s."""
     golden = (5**0.5 - 1) / 2
     parts = (np.arange(1, _CHECKED + 1) * golden ** (number + 1)) % 1.0
     low, high = max(int(knots[0]), 1), int(knots[-1])

@@ -1,8 +1,7 @@
 """A pass of few layers -> the time, operations and bytes of all, by part.
 
-Operations are walked in the order of the graph, as a run has them: kernels in one chain, the
-collectives of a group in another, each after what it needs. A layer takes what it adds to the end
-of the one before; what of it is no kernel is exposed communication.
+A layer takes what it adds to the end of the one before; what of it is no kernel is exposed
+communication.
 """
 
 from __future__ import annotations
@@ -25,8 +24,6 @@ _MIXERS = ("attention", "scan", "index")
 
 
 class Work(NamedTuple):
-    """Columns of cases: ns by part (`PARTS`, cases), operations and bytes of memory."""
-
     ns: np.ndarray
     flops: np.ndarray
     bytes: np.ndarray
@@ -59,7 +56,6 @@ def part_of(operation: Operation) -> int:
 
 
 def summed(piece: Piece, times: Sequence[np.ndarray], chosen: Collection[str]) -> Work:
-    """What the operations with chosen names take together, one after the other."""
     made = Work.nothing(len(piece.places))
     begins = piece.amounts.starts
     for at, (operation, ns, often) in enumerate(
@@ -76,7 +72,6 @@ def summed(piece: Piece, times: Sequence[np.ndarray], chosen: Collection[str]) -
 def walked(
     piece: Piece, times: Sequence[np.ndarray], chosen: Collection[str], taken: float
 ) -> Work:
-    """What the operations with chosen names take in a pass; `times` of the others are 0."""
     made = summed(piece, times, chosen)
     exposed = np.zeros(len(piece.places))
     for often, ns in _units(piece, times, taken):
@@ -86,7 +81,6 @@ def walked(
 
 
 def _units(piece: Piece, times: Sequence[np.ndarray], taken: float) -> list[tuple[int, np.ndarray]]:
-    """How often each part of the model is met, and its communication that kernels do not hide."""
     none = np.zeros(len(piece.places))
     ends: list[np.ndarray] = []
     chains: dict[str, np.ndarray] = {}

@@ -27,10 +27,7 @@ HEAD = "head"
 
 
 class Piece(NamedTuple):
-    """Cases whose operations are the same but for their numbers.
-
-    `places` says which of the cases asked for; `times` is how often each operation is met.
-    """
+    """`places` says which of the cases asked for; `times` is how often each operation is met."""
 
     places: np.ndarray
     operations: tuple[Operation, ...]
@@ -49,18 +46,15 @@ class Works:
             few_of(model, *span, has_tail=stage == last)
             for stage, span in enumerate(self._stages.ranges)
         ]
-        self.plan = plan
+        self.model, self.plan = model, plan
 
     def decodes(self, stage: int, sequences: np.ndarray, past: np.ndarray) -> list[Piece]:
-        """Passes of sequences with one new token each, behind `past` ones."""
         return self._apart(stage, lambda n, p: Sequences(n, 1, p), (sequences, past))
 
     def prompts(self, stage: int, tokens: np.ndarray, past: np.ndarray) -> list[Piece]:
-        """Passes of a chunk of `tokens` new tokens, at least 2, behind `past` ones."""
         return self._apart(stage, Sequences, (np.ones_like(tokens), tokens, past))
 
     def heads(self, sequences: np.ndarray) -> list[Piece]:
-        """The model's end alone, which chooses a token of each of so many sequences."""
         two, none = np.full_like(sequences, 2), np.zeros_like(sequences)
         last = len(self._few) - 1
         return self._apart(last, Sequences, (sequences, two, none), has_layers=False)
@@ -73,7 +67,6 @@ class Works:
         *,
         has_layers: bool = True,
     ) -> list[Piece]:
-        """Pieces of all cases, split where their operations differ."""
         found: list[Piece] = []
         waiting = [np.arange(len(counts[0]))]
         while waiting:
@@ -104,7 +97,6 @@ class Works:
 
 
 def _number(column: np.ndarray) -> Any:
-    """One number where all cases have it, else a case each."""
     if (column == column[0]).all():
         return int(column[0])
     return Cases.of(column)

@@ -1,10 +1,5 @@
 """What is asked of an engine, and when: read from traces, made by rules, written.
 
-    from yantra.serving import requests
-
-    asked = requests.load("poisson:rate=10/s,count=1000,isl=1024,osl=128,seed=1")
-    asked = requests.read("azure_conv.csv.gz").scaled(2)
-
 Trade-off: all requests are in memory, 100 bytes each and 16 for each span of shared tokens.
 """
 

@@ -1,7 +1,7 @@
 """Columns of a table of requests as numbers: cells of CSV, which are texts, or values of JSON.
 
-A column of plain numbers is converted at once. Any other is looked at cell by cell, exactly and ten
-times slower, which accepts what is valid and names the row of what is not.
+Any other is looked at cell by cell, exactly and ten times slower, which accepts what is valid and
+names the row of what is not.
 """
 
 from __future__ import annotations
@@ -45,16 +45,12 @@ class Cells:
         """Return where a row is: `trace.csv, line 3`."""
 
     def of(self, columns: Mapping[str, Sequence[Any]], row: int) -> Cells:
-        """Return columns of what one cell of a row holds."""
         return Cells(columns.__getitem__, lambda _: self.place(row))
 
     def whole(
         self, name: str, least: int, most: int, default: int | None = None, what: str = "tokens"
     ) -> Whole:
-        """Return a column of whole numbers; a cell without one is the default.
-
-        Raises ConfigError, with the row, for a cell that is none, or that is out of range.
-        """
+        """Raises ConfigError, with the row, for a cell that is none, or that is out of range."""
         cells = self._column(name)
         values = _whole(cells)
         if values is not None and _within(values, least, most):
@@ -74,10 +70,7 @@ class Cells:
         return np.array(found, np.int64)
 
     def times_ns(self, name: str, unit_ns: int, default: int | None = None) -> Whole:
-        """Return a column of times in ns; cells are numbers of `unit_ns`, or dates.
-
-        Raises ConfigError as `whole` does.
-        """
+        """A column of times in ns; cells are numbers of `unit_ns`, or dates."""
         cells = self._column(name)
         if cells and isinstance(cells[0], str) and _DATE.fullmatch(cells[0]):
             return self._dates_ns(name, cells)
@@ -122,7 +115,6 @@ class Cells:
         return np.array(found, np.int64)
 
     def texts(self, name: str) -> list[str]:
-        """Return a column as texts; a cell without a value is empty."""
         return ["" if cell is None else str(cell) for cell in self._column(name)]
 
     def values(self, name: str) -> Sequence[Any]:
@@ -130,7 +122,6 @@ class Cells:
         return self._column(name)
 
     def floats(self, name: str) -> NDArray[np.float64]:
-        """Return a column of measured numbers, NaN where a cell is empty. Raises ConfigError."""
         cells = self._column(name)
         values = _real(cells)
         if values is not None:
@@ -153,7 +144,6 @@ class Cells:
 
 
 def decimal(cell: object) -> Decimal | None:
-    """Return the exact number that a cell of CSV or a value of JSON has, None if it has none."""
     if isinstance(cell, str):
         text = cell.strip(" \t")
         return Decimal(text) if _NUMBER.fullmatch(text) else None
@@ -172,7 +162,6 @@ def _is_empty(cell: object) -> bool:
 
 
 def _whole(cells: Sequence[Any]) -> Whole | None:
-    """Return a column of plain whole numbers, None if it has anything else."""
     kinds = set(map(type, cells))
     try:
         if kinds == {str}:
@@ -185,7 +174,6 @@ def _whole(cells: Sequence[Any]) -> Whole | None:
 
 
 def _real(cells: Sequence[Any]) -> NDArray[np.float64] | None:
-    """Return a column of plain numbers, None if it has anything else."""
     kinds = set(map(type, cells))
     try:
         if kinds == {str}:
@@ -198,7 +186,6 @@ def _real(cells: Sequence[Any]) -> NDArray[np.float64] | None:
 
 
 def _have_form_of_dates(cells: Sequence[str], width: int) -> bool:
-    """Return whether all are dates of one width without a zone, in years that fit."""
     if set(map(type, cells)) != {str} or not 19 <= width <= 29 or set(map(len, cells)) != {width}:
         return False
     text = "".join(cells)
@@ -221,7 +208,6 @@ def _have_form_of_dates(cells: Sequence[str], width: int) -> bool:
 
 
 def _offset_ns(zone: str | None) -> int:
-    """Return how far a zone is ahead of UTC."""
     if not zone or zone == "Z":
         return 0
     minutes = int(zone[1:3]) * 60 + int(zone[-2:])

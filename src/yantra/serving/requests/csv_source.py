@@ -1,8 +1,4 @@
-"""A table of CSV whose first row has the names of the columns.
-
-Trade-off: a table without quotes is split as a whole, four times as fast as `csv` reads; any other
-is read by `csv`.
-"""
+"""A table of CSV whose first row has the names of the columns."""
 
 from __future__ import annotations
 
@@ -88,7 +84,6 @@ class CsvTable(Source):
 
 
 def _is_regular(text: str, width: int) -> bool:
-    """Return whether each line of an ASCII text has `width` values; an empty line has one."""
     if not text.isascii() or "\n\n" in text.rstrip("\n"):
         return False
     signs = np.frombuffer(text.rstrip("\n").encode() + b"\n", np.uint8)

@@ -1,9 +1,7 @@
 """The share of prompts that a cache without end would hold when they arrive.
 
 A block hits if an earlier request, in its prompt or its output, began with the same tokens up to
-the block's end. The last block of a prompt may be short, as those are that Mooncake's traces hash
-(Qin et al., "Mooncake", FAST 2025, section 4); it hits one that ends where it does. Trade-off: a
-loop over blocks of spans in Python, 1 us each.
+the block's end. Trade-off: a loop over blocks of spans in Python, 1 us each.
 """
 
 from __future__ import annotations
@@ -24,7 +22,6 @@ _Block = tuple[int, ...]  # source and end in the block of each piece
 
 
 def ideal_hits(them: Requests, block: int = 512) -> float:
-    """Return hits over all blocks of prompts, for blocks of so many tokens. Raises ConfigError."""
     if block < 1:
         raise ConfigError("requests.ideal_hits", f"expected blocks of 1 token or more, got {block}")
     of_spans = them.span_source
@@ -61,14 +58,12 @@ def _remember(
     until: int,
     own: int,
 ) -> None:
-    """Note the blocks of a prompt and its output."""
     chain = -1
     for key in _blocks([*pieces, (own, until)], block, until):
         chain = known.setdefault((chain, key), len(known))
 
 
 def _blocks(pieces: list[tuple[int, int]], block: int, until: int) -> Iterator[_Block]:
-    """Yield the blocks of a text up to a position: equal tuples have equal tokens."""
     begin, at = 0, 0
     while begin < until:
         end = min(begin + block, until)

@@ -16,10 +16,8 @@ if TYPE_CHECKING:
 
 
 def concatenated(parts: Sequence[Requests], *, shares: bool = False) -> Requests:
-    """Return the requests of all parts by arrival; of two at one time, that of the first part.
-
-    With `shares` a session or a span's source is the same in all parts; else each part has its own,
-    renumbered behind those of the parts before it. Raises ConfigError for no parts.
+    """With `shares` a session or a span's source is the same in all parts; else each part has its
+    own, renumbered behind those of the parts before it. Raises ConfigError for no parts.
     """
     if not parts:
         raise ConfigError("requests.concatenated", "expected at least one part, got none")
@@ -37,10 +35,6 @@ def concatenated(parts: Sequence[Requests], *, shares: bool = False) -> Requests
 
 
 def _names(part: Requests, size: int, seen: list[int], *, shares: bool) -> dict[str, NDArray[Any]]:
-    """Return sessions and sources of a part; `seen` counts sessions, sources, and those left out.
-
-    Requests that are left out are nobody's in another part, so those are always renumbered.
-    """
     session, source = part.session, part.span_source
     is_own = source >= OWN
     is_out = ~is_own & (source >= LEFT_OUT)
@@ -62,7 +56,6 @@ def _names(part: Requests, size: int, seen: list[int], *, shares: bool) -> dict[
 def repeated(
     once: Requests, times: int, period_ns: int | None = None, *, shares: bool = False
 ) -> Requests:
-    """Do what `Requests.repeated` says; the period that keeps the rate is span * n / (n - 1)."""
     if times < 1:
         raise ConfigError("requests.repeated", f"expected at least 1 time, got {times}")
     if period_ns is None:

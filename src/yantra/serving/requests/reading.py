@@ -1,8 +1,4 @@
-"""Reads a trace of requests in whatever form it is; the names of its columns tell which.
-
-Trade-off: a table must be in order of arrival unless it is to be sorted, so that what a user thinks
-is the order is the one that runs.
-"""
+"""Reads a trace of requests in whatever form it is; the names of its columns tell which."""
 
 from __future__ import annotations
 
@@ -30,7 +26,7 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
 
 _OFTEN = ("azure", "mooncake", "own", "vllm")
-_DATES_NS = 10**17
+DATES_NS = 10**17
 """Times from 1973 on, in ns: those of dates, which count from the first request."""
 
 
@@ -45,34 +41,33 @@ def read(path: Path, *, sort: bool = False, only: Mapping[str, str] | None = Non
     """Return the requests of a file; gzip is unpacked, and the form is found by its columns.
 
     `only` keeps the rows whose columns have these texts: `{"gpu": "H100"}`. With `sort` rows need
-    not be in order of arrival; equal ones stay as they are. Dates count from the first request.
-    Raises ConfigError, with the line, for what is no such file.
+    not be in order of arrival; equal ones stay as they are. Raises ConfigError, with the line, for
+    what is no such file.
     """
     return read_log(path, sort=sort, only=only).requests
 
 
 def read_log(path: Path, *, sort: bool = False, only: Mapping[str, str] | None = None) -> Log:
-    """Return the requests of a file as `read` does, with what an engine measured of each."""
     return _read(open_source(path), sort=sort, only=only or {})
 
 
 def of_rows(rows: Iterable[Mapping[str, Any]]) -> Requests:
-    """Return the requests of mappings: `{"arrival_s": 0.5, "prompt": 100, "output": 7}`.
+    """The requests of mappings, whose keys are the columns of Yantra's own files.
 
-    Their keys are the columns of Yantra's own files. Raises ConfigError, with the item.
+    Raises ConfigError, with the item.
     """
     return _read(JsonItems("requests", map(dict, rows)), sort=False, only={}).requests
 
 
 def _read(source: Source, *, sort: bool, only: Mapping[str, str]) -> Log:
-    form = _form_of(source)
+    form = form_of(source)
     if form.is_document:
         if only:
             raise ConfigError(source.where, "only rows of a table can be chosen; this is none")
         columns = form.document(source.objects(), source.where)
         keep = np.ones(len(columns["arrival_ns"]), bool)
     else:
-        columns, keep = _table(source, form, only)
+        columns, keep = table_of(source, form, only)
     form.finish(columns)
     if form.fails:
         whole = (columns["output"] > 0) & (columns["prompt"] > 0)
@@ -85,11 +80,10 @@ def _read(source: Source, *, sort: bool, only: Mapping[str, str]) -> Log:
         chosen = f" with {_told(only)}" if only else ""
         raise ConfigError(source.where, f"has no requests{chosen}; expected at least one")
     # The items of a document are numbered, which says nothing of time.
-    return _log(source, form, columns, np.flatnonzero(keep), sort=sort or form.is_document)
+    return log_of(source, form, columns, np.flatnonzero(keep), sort=sort or form.is_document)
 
 
-def _form_of(source: Source) -> Form:
-    """Return the form whose columns a file has."""
+def form_of(source: Source) -> Form:
     if not source.names:
         raise ConfigError(source.where, "has no requests; expected at least one")
     closest: tuple[int, str, type[Form] | None] = (0, "", None)
@@ -113,13 +107,11 @@ def _form_of(source: Source) -> Form:
 
 
 def _names() -> Iterator[str]:
-    """Yield the names of forms: those of other packages last, as finding them takes 50 ms."""
     yield from _OFTEN
     yield from (name for name in forms.names() if name not in _OFTEN)
 
 
 def _unknown(source: Source, name: str, form: type[Form] | None) -> str:
-    """Return what is wrong with a file of no known form."""
     if form is None:
         shown = ", ".join(map(show, source.names[:8]))
         known = ", ".join(forms.names())
@@ -131,10 +123,9 @@ def _unknown(source: Source, name: str, form: type[Form] | None) -> str:
     return f"lacks the column '{lacking[0]}'{others}, taken as the form '{name}'{has}"
 
 
-def _table(
+def table_of(
     source: Source, form: Form, only: Mapping[str, str]
 ) -> tuple[Columns, NDArray[np.bool_]]:
-    """Return the columns of all blocks, and which rows were chosen."""
     for name in only:
         if name not in source.names:
             problem = f"has no column '{name}' to choose rows by"
@@ -152,15 +143,14 @@ def _table(
     return joined, np.concatenate(chosen)
 
 
-def _log(source: Source, form: Form, columns: Columns, rows: Whole, *, sort: bool) -> Log:
-    """Return the requests of some rows, by arrival."""
+def log_of(source: Source, form: Form, columns: Columns, rows: Whole, *, sort: bool) -> Log:
     arrival = columns["arrival_ns"][rows]
     stated = rows
     if "implied" in columns:  # of those that follow another, which may be anywhere behind it
         stated = rows[~columns["implied"][rows]]
     if not sort:
         _check_order(source, form, columns["arrival_ns"][stated], stated)
-    if arrival.min() >= _DATES_NS:
+    if arrival.min() >= DATES_NS:
         columns["arrival_ns"] = columns["arrival_ns"] - arrival.min()
     order = (
         rows if not sort and len(stated) == len(rows) else rows[np.argsort(arrival, kind="stable")]
@@ -181,11 +171,12 @@ def _log(source: Source, form: Form, columns: Columns, rows: Whole, *, sort: boo
 
 
 def _filled(columns: Columns) -> Columns:
-    """Return all columns, those that a form has not with their defaults."""
     size = len(columns["arrival_ns"])
     for name, empty, most in (("user", 0, 2**31 - 1), ("session", -1, 2**62)):
         if name in columns and columns[name].dtype == object:
             columns[name] = _numbered(columns[name], empty, most)
+    if "adapter" in columns and columns["adapter"].dtype == object:
+        columns["adapter"] = _adapters(columns["adapter"].tolist())
     counts = columns.get("span_count", np.zeros(size, np.int64))
     nothing = np.zeros(0, np.int64)
     defaults = {"limit": columns["output"], "session": -1, "after": -1}
@@ -193,13 +184,20 @@ def _filled(columns: Columns) -> Columns:
         name: columns[name] if name in columns else np.full(size, defaults.get(name, 0))
         for name in PER_REQUEST
     }
-    filled["user"] = filled["user"].astype(np.int32)
+    for name in ("user", "adapter"):
+        filled[name] = filled[name].astype(np.int32)
     filled["span_start"] = spans_of(counts)
     return filled | {name: columns.get(name, nothing) for name in SPANS[1:]}
 
 
+def _adapters(names: list[str]) -> Whole:
+    if all(name.isascii() and name.isdecimal() and len(name) < 10 for name in names if name):
+        return np.array([int(name or 0) for name in names], np.int64)
+    place = {"": 0}
+    return np.array([place.setdefault(name, len(place)) for name in names], np.int64)
+
+
 def _numbered(texts: NDArray[Any], empty: int, most: int) -> Whole:
-    """Return the numbers that a column has, or else the place of each text among all."""
     place: dict[str, int] = {}
     found = np.array([place.setdefault(text, len(place)) for text in texts.tolist()], np.int64)
     plain = all(

@@ -1,6 +1,6 @@
 """A file of requests as blocks of rows: CSV, one JSON object a line, or one JSON document.
 
-Gzip is unpacked, whatever the name. Trade-off: the whole text is in memory, its rows are not.
+Trade-off: the whole text is in memory, its rows are not.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ _ROWS = 1 << 16  # of a block
 
 
 class Source(ABC):
-    """A file that was read; `where` is its name for errors, `names` are those of its columns."""
-
     def __init__(self, where: str, names: tuple[str, ...]) -> None:
         self.where = where
         self.names = names
@@ -41,13 +39,10 @@ class Source(ABC):
         """Return a row."""
 
     def objects(self) -> list[dict[str, Any]]:
-        """Return all objects of a JSON file; none of CSV."""
         return []
 
 
 class JsonLines(Source):
-    """One JSON object a line; the columns are the keys of all of them."""
-
     def __init__(self, where: str, text: str) -> None:
         self._text = text
         super().__init__(where, ())
@@ -98,7 +93,7 @@ class JsonItems(JsonLines):
 
 
 def open_source(path: Path) -> Source:
-    """Return a file as a source; ConfigError if it cannot be read, is empty or no text."""
+    """ConfigError if the file cannot be read, is empty or no text."""
     where, text = os.fspath(path), read_text(path)
     stripped = text.strip()
     if not stripped:
@@ -130,7 +125,6 @@ def _object(value: object, where: str) -> dict[str, Any]:
 
 
 def _decoded(text: str, where: str) -> Any:
-    """Return the JSON value of a text. Raises ConfigError."""
     import msgspec
 
     try:
@@ -140,7 +134,6 @@ def _decoded(text: str, where: str) -> Any:
 
 
 def _decoded_line(text: str, where: str) -> Any:
-    """Return the JSON value of a line. Raises ConfigError, with the column of the line."""
     try:
         return _decoded(text, where)
     except ConfigError as error:

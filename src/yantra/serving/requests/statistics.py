@@ -1,7 +1,4 @@
-"""What a list of requests is like: how many a second, how long.
-
-A percentile is the nearest rank upward: the smallest value that p % of all do not exceed.
-"""
+"""What a list of requests is like: how many a second, how long."""
 
 from __future__ import annotations
 
@@ -55,10 +52,6 @@ class Statistics:
 
 
 def statistics(them: Requests) -> Statistics:
-    """Return the statistics of requests; the rate is their number over the span of arrivals.
-
-    Raises ConfigError if there are none.
-    """
     if not len(them):
         raise ConfigError("requests.statistics", "expected at least one request, got none")
     span = them.span_s
@@ -68,7 +61,6 @@ def statistics(them: Requests) -> Statistics:
 
 
 def lengths(column: NDArray[np.int64]) -> Lengths:
-    """Return mean and percentiles of a column that is not empty."""
     ordered = np.sort(column)
     ranks = [-(-percent * len(ordered) // 100) - 1 for percent in (50, 99, 100)]
     p50, p99, most = (int(ordered[rank]) for rank in ranks)

@@ -2,11 +2,9 @@
 
 A prompt's content is a list of spans: the token at position j has the name (source of the span that
 holds j, j), and two prompts share a prefix as long as these pairs are equal. What is beyond the
-last span is the request's own, as is its output; their source is `OWN + i`. So a later turn of a
-conversation has the spans of the turn k before it, then one of `OWN + k`.
+last span is the request's own, as is its output; their source is `OWN + i`.
 
-Trade-off: names of tokens, no tokens, so nothing depends on a tokenizer. A span per block of a
-trace with hashed blocks costs 16 bytes.
+Trade-off: names of tokens, no tokens, so nothing depends on a tokenizer.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ LEFT_OUT = 2**61
 MOST_TOKENS = 10**9
 """The longest prompt, and the longest output."""
 
-_WITH_A_DEFAULT = ("limit", "priority", "user", "session", "after", "delay_ns")
+_WITH_A_DEFAULT = ("limit", "priority", "user", "adapter", "session", "after", "delay_ns")
 PER_REQUEST = ("arrival_ns", "prompt", "output", *_WITH_A_DEFAULT)
 """The columns with one number for each request."""
 SPANS = ("span_start", "span_source", "span_end")
@@ -63,6 +61,8 @@ class Requests:
     """Smaller is served first, as in vLLM."""
     user: NDArray[np.int32]
     """Who sent it."""
+    adapter: NDArray[np.int32]
+    """The low-rank adapter (LoRA) of its weights, from 1; 0 for none."""
     session: Whole
     """The conversation it belongs to; -1 for none."""
     after: Whole
@@ -86,15 +86,13 @@ class Requests:
         limit: ArrayLike | None = None,
         priority: ArrayLike = 0,
         user: ArrayLike = 0,
+        adapter: ArrayLike = 0,
         session: ArrayLike = -1,
         after: ArrayLike = -1,
         delay_ns: ArrayLike = 0,
         spans: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
     ) -> Requests:
-        """Return requests of columns, or of one value for all; `spans` are the columns of content.
-
-        The limit is the output unless it is given.
-        """
+        """Requests of columns, or of one value for all; the limit is the output unless given."""
         arrival = _column(arrival_ns)
         size = len(arrival)
         output = _column(output, size)
@@ -106,6 +104,7 @@ class Requests:
             output if limit is None else _column(limit, size),
             _column(priority, size),
             _column(user, size).astype(np.int32),
+            _column(adapter, size).astype(np.int32),
             *(_column(one, size) for one in (session, after, delay_ns)),
             *(_column(one) for one in (start, source, end)),
         )
@@ -195,7 +194,7 @@ class Requests:
         return repeated(self, times, period_ns, shares=shares)
 
     def statistics(self) -> Statistics:
-        """Return count, rate and lengths. Raises ConfigError if there are no requests."""
+        """Return count, rate and lengths."""
         from yantra.serving.requests.statistics import statistics
 
         return statistics(self)
@@ -212,15 +211,11 @@ class Requests:
 
 
 def reordered(all_of: Requests, order: Whole) -> Requests:
-    """Return the requests `order` of some, each once; what names a request is renamed.
-
-    Raises ConfigError if that is no order of arrival.
-    """
+    """Raises ConfigError if that is no order of arrival."""
     return Requests(**reordered_columns(dict(all_of.columns()), order))
 
 
 def reordered_columns(columns: dict[str, NDArray[Any]], order: Whole) -> dict[str, NDArray[Any]]:
-    """Do the same with columns that are not checked yet."""
     size = len(columns["arrival_ns"])
     now = np.full(size + 1, -1)  # the last for those that follow none
     now[order] = np.arange(len(order))
@@ -238,7 +233,6 @@ def reordered_columns(columns: dict[str, NDArray[Any]], order: Whole) -> dict[st
 
 
 def _renamed(source: Whole, now: Whole, before: Whole) -> Whole:
-    """Return sources with the own ones of requests renamed to where these are now."""
     is_own = source >= OWN
     to = now[np.where(is_own, source - OWN, -1)]
     shared = before[before < OWN]
@@ -275,6 +269,7 @@ def _check(them: Requests) -> None:
         ("output", (them.output < 1) | (them.output > MOST_TOKENS), _tokens()),
         ("limit", (them.limit < them.output) | (them.limit > MOST_TOKENS), "the output or more"),
         ("user", them.user < 0, "a number from 0 on"),
+        ("adapter", them.adapter < 0, "a number from 0 on"),
         ("session", them.session < -1, "-1 or a number"),
         ("after", (them.after < -1) | (after >= number), "-1 or an earlier request"),
         ("delay_ns", them.delay_ns < 0, "a time from 0 on"),

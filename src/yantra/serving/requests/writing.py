@@ -1,6 +1,6 @@
 """Writes requests as CSV of Yantra's own form, which reads back as equal requests.
 
-Columns that say nothing are left out. Trade-off: dates are not kept, arrivals are seconds.
+Trade-off: dates are not kept, arrivals are seconds.
 """
 
 from __future__ import annotations
@@ -25,10 +25,7 @@ if TYPE_CHECKING:
 
 
 def write(them: Requests, path: Path) -> None:
-    """Write requests to a file, whole or not at all; packed where it ends in `.gz`.
-
-    Raises ConfigError if it cannot be written.
-    """
+    """Raises ConfigError if it cannot be written."""
     columns = dict(_columns(them))
     with whole_text(path) as file:
         lines = csv.writer(file, lineterminator="\n")
@@ -46,6 +43,8 @@ def _columns(them: Requests) -> Iterator[tuple[str, list[str] | list[int]]]:
         column = getattr(them, name)
         if column.any():
             yield name, column.tolist()
+    if them.adapter.any():
+        yield "adapter", ["" if one == 0 else str(one) for one in them.adapter.tolist()]
     if (them.session >= 0).any():
         yield "session", _unless_none(them.session)
     if (them.after >= 0).any():
@@ -59,7 +58,6 @@ def _columns(them: Requests) -> Iterator[tuple[str, list[str] | list[int]]]:
 
 
 def _seconds(column: Whole) -> list[str]:
-    """Return times exactly, in as few digits as they have."""
     return [_second(*divmod(ns, 10**9)) for ns in column.tolist()]
 
 
@@ -72,7 +70,6 @@ def _unless_none(column: Whole) -> list[str]:
 
 
 def _prefixes(them: Requests) -> Iterator[tuple[str, str]]:
-    """Yield whose tokens each prompt begins with, and how many."""
     start, source, end = (c.tolist() for c in (them.span_start, them.span_source, them.span_end))
     spans = list(zip(source, end, strict=True))
     for begin, until in pairwise(start):

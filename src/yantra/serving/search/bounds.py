@@ -24,6 +24,11 @@ class Load(NamedTuple):
     output: float
     rate: float
 
+    @property
+    def context(self) -> float:
+        """Tokens of a sequence while it decodes, in the mean."""
+        return self.prompt + self.output / 2
+
 
 class Bounds(NamedTuple):
     """Of one replica; seconds, and requests per second for each kind of pool."""
@@ -39,14 +44,9 @@ class Bounds(NamedTuple):
         return 1 / (1 / self.prefill_rate + 1 / self.decode_rate)
 
 
-def bounds(
-    tables: Tables, load: Load, kv_tokens: float, seats: int, tpot_s: float | None, lanes: int
-) -> Bounds:
-    """Return the bounds of a replica of `lanes` engines with room for `kv_tokens` of KV each."""
-    context = load.prompt + load.output / 2
-    most = max(min(seats, kv_tokens // max(context, 1)), 1)
+def bounds(tables: Tables, load: Load, most: int, tpot_s: float | None, lanes: int) -> Bounds:
     counts = np.unique(np.round(np.geomspace(1, most, 48)))
-    took = _decoding(tables, counts, context) / 1e9
+    took = _decoding(tables, counts, load.context) / 1e9
     allowed = np.ones(len(counts), bool) if tpot_s is None else took <= tpot_s
     best = float((counts / took)[allowed].max()) if allowed.any() else 0.0
     prompt = _prefilling(tables, load.prompt) / 1e9
@@ -69,7 +69,6 @@ def _decoding(of: Tables, counts: np.ndarray, context: float) -> np.ndarray:
 
 
 def _prefilling(of: Tables, prompt: float, *, whole: bool = False) -> float:
-    """Return ns of a prompt; unless `whole`, of its share of the best large iteration."""
     tokens = np.array([float(prompt)])
     last = float(of.dense_tokens[-1])
     rate = float(np.min(of.dense_ns / of.dense_tokens))

@@ -1,8 +1,7 @@
 """Candidates of a search: what a replica may be, on each cluster.
 
-A replica is within one domain of the innermost network, where tensors are shared quickly. With
-experts there are also replicas whose attention is in parallel over data, with experts spread over
-all devices. Trade-off: budgets and seats are tried at few values each, as engines ship them.
+A replica is within one domain of the innermost network, where tensors are shared quickly.
+Trade-off: budgets and seats are tried at few values each, as engines ship them.
 """
 
 from __future__ import annotations
@@ -56,7 +55,6 @@ class Candidate(NamedTuple):
 def candidates(
     model: Any, clusters: Sequence[Cluster], engines: Sequence[str], dtypes: Sequence[str]
 ) -> Iterator[Candidate]:
-    """Yield each legal replica; those of one plan and engine follow each other."""
     for cluster in clusters:
         for plan in _plans(model, cluster, dtypes):
             for engine in engines:

@@ -1,8 +1,7 @@
 """The search: candidates by their bound on cost, simulated until no bound is below the best found.
 
 Each is simulated as the whole fleet at the whole rate, with as few replicas as keep the promises.
-Then pools of prefill and decode, whose sizes come from the bounds of each. What loses is told with
-the reason. Trade-off: one draw of arrivals judges all, so an answer is as sure as its p99 of them.
+Trade-off: one draw of arrivals judges all, so an answer is as sure as its p99 of them.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from yantra.base.errors import CapacityError, ConfigError, DeadlockError, Yantra
 from yantra.base.units import format_time
 from yantra.serving.capacity import keeps
 from yantra.serving.fleet import Fleet, Pool
+from yantra.serving.pools import SEATS
 from yantra.serving.search.bounds import Bounds, Load, bounds
 from yantra.serving.search.candidates import Candidate, candidates
 from yantra.serving.serve import Question, fleet_of, line_of
@@ -68,8 +68,6 @@ class _Shape(NamedTuple):
 
 
 class _Search:
-    """What all candidates share: the question, tables by plan, and how many runs there were."""
-
     def __init__(
         self, model: Any, requests: Requests, objectives: Sequence[Objective], stack: str | None
     ) -> None:
@@ -84,23 +82,19 @@ class _Search:
         self._costs: dict[Any, Any] = {}
 
     def shape(self, candidate: Candidate) -> _Shape:
-        """Return a candidate with its tables and bounds; CapacityError if nothing fits."""
         question = Question(
             self.requests, (("both", candidate.pool),), self.model, candidate.cluster, self.stack
         )
         (pool,), (room,) = self._fleet(question, candidate)
         tpot = [one.seconds for one in self.objectives if one.measure == "tpot"]
         assert room is not None
-        seats = int(
-            max((v for k, v in pool.options.items() if "seqs" in k or "running" in k), default=1e9)
-        )
-        found = bounds(
-            pool.cost.tables, self.load, room.tokens, seats, min(tpot, default=None), pool.lanes
-        )
+        seats = max((pool.options[name] for name in SEATS if name in pool.options), default=1e9)
+        context = max(self.load.context, 1)
+        most = int(max(min(seats, room.tokens // room.sequence_tokens(context)), 1))
+        found = bounds(pool.cost.tables, self.load, most, min(tpot, default=None), pool.lanes)
         return _Shape(candidate, pool, found)
 
     def run(self, pools: Sequence[Pool], line: Line | Links | None = None) -> Ran | None:
-        """Return the run of a fleet; None where it can never end."""
         self.simulated += 1
         try:
             return Fleet(tuple(pools), line=line).run(self.requests)
@@ -108,7 +102,6 @@ class _Search:
             return None
 
     def broken(self, ran: Ran | None) -> str:
-        """Say which promise a run breaks; empty if none."""
         if ran is None:
             return "some requests never fit"
         for one in self.objectives:
@@ -117,7 +110,6 @@ class _Search:
         return "" if keeps(ran, self.objectives) else "the queue grows"
 
     def too_slow(self, of: Bounds) -> str:
-        """Say which promise no number of replicas can keep; empty if none is known."""
         for one in self.objectives:
             least = {"ttft": of.ttft_s, "tpot": of.tpot_s}.get(one.measure, 0.0)
             if least > one.seconds:
@@ -149,7 +141,7 @@ def search(
 ) -> Found:
     """Return the deployments that keep all promises at the rate of the requests.
 
-    `tell` hears how many of how many are done. Raises ConfigError without a promise.
+    Raises ConfigError without a promise.
     """
     if not objectives:
         raise ConfigError("serve plan", "no promise to keep; give --ttft, --tpot or both")
@@ -209,7 +201,6 @@ def _bounded(of: _Search, shape: _Shape, cheapest: float) -> Tried:
 
 
 def _replicated(of: _Search, shape: _Shape, limit: float) -> Tried:
-    """Return a candidate with as few replicas as keep the promises."""
     first = _least(of, shape.bounds.rate)
     last, why, ran = first, "", None
     most = min(
@@ -240,7 +231,6 @@ def _replicated(of: _Search, shape: _Shape, limit: float) -> Tried:
 
 
 def _pairs(of: _Search, shapes: Sequence[_Shape], limit: float) -> list[Tried]:
-    """Return pools of prefill and decode of the pairs with the lowest bounds."""
     found = []
     for one in shapes:
         for other in shapes:
@@ -267,7 +257,6 @@ def _pairs(of: _Search, shapes: Sequence[_Shape], limit: float) -> list[Tried]:
 def _paired(
     of: _Search, one: _Shape, other: _Shape, counts: tuple[int, int], limit: float
 ) -> Tried:
-    """Return a pair of pools, each made larger while the promise it is for is broken."""
     question = Question(
         of.requests,
         (("prefill", one.candidate.pool), ("decode", other.candidate.pool)),

@@ -20,7 +20,6 @@ _REASONS = 6
 def lines(
     found: Found, model: str, requests: Requests, objectives: Sequence[Objective], top: int
 ) -> Iterator[str]:
-    """Yield the cheapest deployments, how much the next ones cost more, and why others lose."""
     rate = (len(requests) - 1) / requests.span_s
     promises = " and ".join(map(str, objectives))
     yield f"{model}, {rate:.3g} requests/s with {promises}"
@@ -81,7 +80,6 @@ def _plain(tried: Tried) -> dict[str, Any]:
 
 
 def _reasons(lost: Sequence[Tried]) -> list[tuple[str, list[str]]]:
-    """Return reasons with the deployments that they are of; numbers within do not part reasons."""
     found: dict[str, list[str]] = {}
     first: dict[str, str] = {}
     for one in lost:

@@ -100,7 +100,6 @@ def command(
 def _plan(
     path: str, collective: str | None, sizes: Sizes, output: str | None, as_json: bool
 ) -> int:
-    """Prove a plan of MSCCL++, and write its traces if there is an `output`."""
     from yantra.base.text import count
     from yantra.collectives.msccl.traces import write
     from yantra.collectives.mscclpp import prove, read_plan, traces
@@ -127,7 +126,6 @@ def _plan(
 def _write(
     program: Program, proof: Proof | None, sizes: Sizes, compat: str | None, output: str
 ) -> tuple[list[str], int]:
-    """Write the traces; return their paths and how many nodes they have."""
     from yantra.collectives.msccl import traces, upstream_traces
     from yantra.collectives.msccl.traces import write
 

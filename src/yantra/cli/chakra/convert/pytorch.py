@@ -103,15 +103,15 @@ def command(
 ) -> int:
     """Convert TRACES: linked traces, or the profiler's own, of the ranks of one job.
 
-    A name with {rank} stands for all files with a number there. Give all ranks in one call, so that
-    sends meet receives and groups have the same ids everywhere. Writes OUTPUT.<rank>.et, and
-    OUTPUT.groups.json for --comm-group-configuration. With --replicate OUTPUT may be a workload
-    file, name.yw: one trace for all ranks.
+    A name with {rank} stands for all files with a number there. Give all ranks at once, so that
+    messages and groups agree. Writes OUTPUT.<rank>.et, and OUTPUT.groups.json for
+    --comm-group-configuration. With --replicate OUTPUT may be a workload file, name.yw: one trace
+    for all ranks.
     """
     from yantra.base.errors import ConfigError
-    from yantra.tracing.pytorch.ranks import given
+    from yantra.tracing.pytorch.sources import Recordings
 
-    ranks = len(given(traces))
+    ranks = len(Recordings(traces).given)
     _check_output(output, ranks, replicate)
     if compat:
         flags = (no_gaps, reduce, exact_collectives, split_all_to_alls, memory_nodes)
@@ -173,7 +173,7 @@ def _convert(traces: tuple[str, ...], output: str, options: ConvertOptions, as_j
 
     with progress("converting", counted=True) as report:
         if output.endswith(".yw"):
-            workload, done = one_for_all(traces[0], options)
+            workload, done = one_for_all(traces, options)
             workload.save(output)
         else:
             done = convert_files(traces, output, options, report)

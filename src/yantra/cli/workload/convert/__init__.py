@@ -35,7 +35,6 @@ def command() -> None:
 
 
 def save(workload: Workload, output: str, as_json: bool) -> None:
-    """Write a workload and say what was written; its notes are warnings."""
     from yantra.base.text import count
     from yantra.cli import warn
 
@@ -52,10 +51,7 @@ def save(workload: Workload, output: str, as_json: bool) -> None:
 
 
 def ranks_and_dims(ranks: int | None, dims: str | None) -> tuple[int, tuple[int, ...] | None]:
-    """Return the number of ranks, by default the product of `dims`, and these sizes.
-
-    Raises ConfigError, at `ranks` or `dims`, without either or for fewer than one rank.
-    """
+    """Return the ranks, by default the product of `dims`, and these."""
     from math import prod
 
     from yantra.base.errors import ConfigError

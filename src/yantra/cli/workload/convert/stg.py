@@ -1,8 +1,7 @@
-"""`yantra workload convert stg`: models of STG and STAGE, under the names of their flags.
+"""`yantra workload convert stg`: models of STG and STAGE, under their flags.
 
-The command line of STG's `main.py` is taken as it is: with --output_dir and --output_name it writes
-traces and groups as that does. Its flags that do nothing, or ask for what is not made, are refused
-by name. Source: astra-sim/symbolic_tensor_graph, main.py.
+STG's command line works: --output_dir and --output_name write its traces and groups. Flags without
+effect are refused. Source: astra-sim/symbolic_tensor_graph, main.py.
 """
 
 from __future__ import annotations
@@ -186,21 +185,19 @@ def command(
 
 
 class _Names(NamedTuple):
-    """Where traces go: their folder, the pattern of their names, and the file of groups."""
+    """Folder, name pattern and group file of traces."""
 
     folder: str
     pattern: str
     groups: str
 
     def of(self, rank: int) -> str:
-        """Return the name of a rank's trace."""
         return self.pattern.replace("%d", str(rank))
 
 
 def _names(
     output: str | None, folder: str | None, name: str | None, groups: str | None
 ) -> _Names | None:
-    """Return what upstream would call its files; None where a workload file is asked for."""
     if output is not None:
         for flag, value in (("--output_dir", folder), ("--output_name", name)):
             if value is not None:
@@ -220,7 +217,6 @@ def _names(
 
 
 def _refuse(recompute: bool | None, schema: str | None, vram: bool | None) -> None:
-    """Refuse flags of upstream that would do nothing here."""
     if recompute:
         problem = "nothing is recomputed: upstream reads the flag and does nothing; leave it out"
         raise UnsupportedError(f"--activation_recompute: {problem}")
@@ -235,7 +231,6 @@ def _refuse(recompute: bool | None, schema: str | None, vram: bool | None) -> No
 
 
 def _write_traces(workload: Workload, names: _Names, as_json: bool) -> None:
-    """Write the traces of all ranks as upstream does, and say so; notes are warnings."""
     from yantra.base.text import count
     from yantra.cli import warn
     from yantra.cli.progress import progress

@@ -1,11 +1,8 @@
 """Requests made by rules, one file each, and the text that says which.
 
-    poisson:rate=10/s,count=1000,isl=1024,osl=lognormal:128:900,seed=1
-    sessions:rate=2/s,count=50,turns=8,delay=4s,system=2000,isl=300,osl=200
-    poisson:rate=4/s,count=5000,like=azure_conv.csv.gz
-
-Equal options and seed give equal requests; arrivals and lengths have streams of their own, so a
-change of the rate leaves the lengths.
+poisson:rate=10/s,count=1000,isl=1024,osl=lognormal:128:900,seed=1
+sessions:rate=2/s,count=50,turns=8,delay=4s,system=2000,isl=300,osl=200
+poisson:rate=4/s,count=5000,like=azure_conv.csv.gz
 """
 
 from __future__ import annotations
@@ -29,7 +26,7 @@ rules: Registry[type[Rule]] = Registry(
 def generate(kind: str, *, where: str = "", **options: Any) -> Requests:
     """Return the requests of a rule; options are as in a text: `rate=10`, `isl="normal:512:900"`.
 
-    `where` is what errors call the rule, by default its name. Raises ConfigError.
+    Raises ConfigError.
     """
     from yantra.serving.requests.arrivals.rule import requests_by
 

@@ -1,7 +1,5 @@
 """A closed loop: each of `users` sends its next request when the last has finished, and it has
 thought.
-
-So the rate follows from the engine: users / (time in the system + thinking), by Little's law.
 """
 
 from __future__ import annotations
@@ -50,7 +48,6 @@ class Closed(Rule):
 
 
 def gammas(generator: np.random.Generator, mean: float, cv: float, count: int) -> np.ndarray:
-    """Return whole numbers of a gamma distribution; of a cv of 0, all are the mean."""
     if not cv or not mean:
         return np.full(count, round(mean), np.int64)
     return np.rint(generator.gamma(cv**-2, mean * cv**2, count)).astype(np.int64)

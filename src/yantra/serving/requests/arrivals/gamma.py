@@ -18,8 +18,6 @@ class Options(Record):
 
 
 class Gamma(Rule):
-    """Gaps of mean 1 / rate and standard deviation cv / rate."""
-
     options = Section(
         Options,
         {

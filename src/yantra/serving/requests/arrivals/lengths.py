@@ -1,10 +1,9 @@
 """How long prompts and outputs are: fixed, drawn from a distribution, or from a trace.
 
 A distribution is given by its mean and 99th percentile, which is what people know of theirs. Of a
-lognormal with mean m and percentile q, `sigma = z - sqrt(z^2 - 2 ln(q / m))` and
-`mu = ln m - sigma^2 / 2`, z = 2.326 being the normal's 99th percentile: from
-m = exp(mu + sigma^2 / 2) and q = exp(mu + z sigma). Trade-off: tokens are rounded and at least 1,
-which lifts the mean of a normal distribution that reaches below.
+lognormal with mean m and percentile q, `sigma = z - sqrt(z^2 - 2 ln(q / m))` and `mu = ln m -
+sigma^2 / 2`, z = 2.326 being the normal's 99th percentile: from m = exp(mu + sigma^2 / 2) and q =
+exp(mu + z sigma).
 """
 
 from __future__ import annotations
@@ -29,8 +28,6 @@ _NUMBER = re.compile(r"[0-9]{1,12}(\.[0-9]{1,6})?")
 
 
 class Drawn(NamedTuple):
-    """A distribution of tokens: of `uniform` least and most, else mean and 99th percentile."""
-
     kind: str
     mean: float
     p99: float

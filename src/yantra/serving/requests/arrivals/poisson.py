@@ -1,6 +1,4 @@
-"""Poisson arrivals: gaps are independent and exponential, as of many users who do not know of each
-other.
-"""
+"""Poisson arrivals: gaps are independent and exponential."""
 
 from __future__ import annotations
 
@@ -16,8 +14,6 @@ class Options(Record):
 
 
 class Poisson(Rule):
-    """Gaps of mean 1 / rate; the first request comes after one."""
-
     options = Section(Options, {"rate": ("rate", Rate(), "requests a second")})
 
     def requests(self) -> Requests:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from yantra.base.errors import ConfigError, expected_got, hint
-from yantra.base.fields import Section, Text, Whole
+from yantra.base.fields import Number, Section, Text, Whole
 from yantra.base.records import Record
 from yantra.serving.requests.arrivals.lengths import Drawn, Length
 from yantra.serving.requests.types import MOST_TOKENS, Requests
@@ -33,6 +34,8 @@ class Common(Record):
     like: str | None = None
     system: int = 0
     limit: int = 0
+    adapters: int = 0
+    adapters_zipf: float = 0.0
     seed: int = 0
 
 
@@ -45,14 +48,22 @@ COMMON = Section(
         "like": ("like", Text(), "a trace whose pairs of lengths are drawn instead"),
         "system": ("system", Whole(0, MOST_TOKENS), "tokens that all prompts begin with, on top"),
         "limit": ("limit", Whole(0, MOST_TOKENS), "what the scheduler knows, if above the output"),
+        "adapters": (
+            "adapters",
+            Whole(0, 2**31 - 2),
+            "low-rank adapters of weights; each request, or session, has one of them",
+        ),
+        "adapters_zipf": (
+            "adapters_zipf",
+            Number(at_least=0, at_most=10),
+            "how unequal they are: the n-th is drawn as often as n to minus that",
+        ),
         "seed": ("seed", Whole(0), "equal seeds give equal requests"),
     },
 )
 
 
 class Rule(ABC):
-    """A rule that makes requests; `options` are its own beside those of all."""
-
     options: ClassVar[Section]
 
     def __init__(self, given: Any, common: Common) -> None:
@@ -68,7 +79,6 @@ class Rule(ABC):
         """Return the requests."""
 
     def lengths(self, count: int) -> tuple[Column, Column]:
-        """Return tokens that a prompt adds to the common ones, and tokens of the output."""
         common = self.common
         if common.like:
             from yantra.serving.requests.reading import read
@@ -81,7 +91,6 @@ class Rule(ABC):
         return common.isl.draw(self._prompts, count), common.osl.draw(self._outputs, count)
 
     def made(self, arrival_ns: Column, **columns: Any) -> Requests:
-        """Return requests at some times, with lengths as the options say."""
         prompt, output = self.lengths(len(arrival_ns))
         system = self.common.system
         spans = None
@@ -98,7 +107,6 @@ class Rule(ABC):
 
 
 def requests_by(found: type[Rule], options: Mapping[str, Any], where: str) -> Requests:
-    """Return the requests of a rule. Raises ConfigError for an option that is unknown or wrong."""
     own, common = found.options.entries, COMMON.entries
     for key in options:
         if key not in own and key not in common:
@@ -113,11 +121,20 @@ def requests_by(found: type[Rule], options: Mapping[str, Any], where: str) -> Re
         problem = f"missing; {expected_got(Length.expected, None).removesuffix(', got null')}"
         raise ConfigError(f"{where}.{missing}", f"{problem}, or 'like' with a trace")
     mine = {key: value for key, value in options.items() if key in own}
-    return found(found.options.read(mine, where, ""), given).requests()
+    made = found(found.options.read(mine, where, ""), given).requests()
+    return made if not given.adapters else replace(made, adapter=_adapters(made, given))
+
+
+def _adapters(them: Requests, given: Common) -> NDArray[np.int32]:
+    chance = np.arange(1, given.adapters + 1) ** -float(given.adapters_zipf)
+    stream = np.random.SeedSequence(given.seed).spawn(5)[4]
+    random = np.random.Generator(np.random.PCG64(stream))
+    drawn = random.choice(given.adapters, len(them), p=chance / chance.sum()) + 1
+    owner = np.where(them.session < 0, np.arange(len(them)), them.session % len(them))
+    return np.asarray(drawn[owner], np.int32)
 
 
 def at_rate(gaps_s: NDArray[np.float64], where: str) -> Column:
-    """Return when requests arrive, in ns, given the seconds before each. Raises ConfigError."""
     ends = np.cumsum(gaps_s) * 1e9
     if len(ends) and ends[-1] >= 2.0**62:
         raise ConfigError(where, "the last request arrives after more than 146 years")

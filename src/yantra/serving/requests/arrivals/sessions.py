@@ -1,7 +1,7 @@
 """Sessions of agents: turns whose prompts go on from the conversation so far, with a tool between.
 
 The prompt of turn t is all of turn t - 1, prompt and output, and `isl` tokens more: what the tool
-returned, or what the user says next. Sessions begin as a Poisson process, or all at once.
+returned, or what the user says next.
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ class Options(Record):
 
 
 class Sessions(Rule):
-    """`count` sessions; turns of a session are next to each other."""
-
     options = Section(
         Options,
         {
@@ -79,7 +77,6 @@ class Sessions(Rule):
 def _conversations(
     first: np.ndarray, turn: np.ndarray, whole: np.ndarray, system: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the spans of all turns: the common beginning, then each turn before."""
     many = turn + (1 if system else 0)
     start = np.concatenate([[0], np.cumsum(many)])
     owner = np.repeat(np.arange(len(turn)), many)

@@ -14,10 +14,7 @@ _PLAIN = re.compile(r"-?[0-9]{1,18}(\.[0-9]+)?([eE]-?[0-9]{1,2})?")
 
 
 def options_of(text: str) -> tuple[str, dict[str, Any]] | None:
-    """Return name and options of a rule; None for the path of a file.
-
-    Raises ConfigError for what is neither.
-    """
+    """Raises ConfigError for what is neither."""
     match = _RULE.fullmatch(text)
     if match is None or os.path.exists(text):
         return None
@@ -41,7 +38,6 @@ def options_of(text: str) -> tuple[str, dict[str, Any]] | None:
 
 
 def _value(text: str) -> Any:
-    """Return the number that a text is, or the text."""
     if not _PLAIN.fullmatch(text):
         return text
     return int(text) if text.lstrip("-").isdecimal() else float(text)

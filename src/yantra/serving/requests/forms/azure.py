@@ -1,7 +1,7 @@
 """Azure's traces of LLM inference, 2023 and 2024: dates, tokens in, tokens out.
 
 Source: github.com/Azure/AzurePublicDataset; Patel et al., "Splitwise", ISCA 2024; Stojkovic et al.,
-"DynamoLLM", HPCA 2025. Times have seven digits in 2023, a zone in 2024.
+"DynamoLLM", HPCA 2025.
 """
 
 from __future__ import annotations

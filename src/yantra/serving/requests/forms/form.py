@@ -1,8 +1,4 @@
-"""What a form of requests is: which columns it has, and what they say.
-
-Most forms are a table with a row for each request; those say names and units. Others take the
-cells themselves, or a whole JSON document.
-"""
+"""What a form of requests is: which columns it has, and what they say."""
 
 from __future__ import annotations
 
@@ -27,8 +23,6 @@ _LEAST_PRIORITY = -(2**31)
 
 
 class Form:
-    """A form that one file has; an object of it takes the blocks of the file in their order."""
-
     needs: ClassVar[Mapping[str, tuple[str, ...]]]
     """What each column of requests that must be there may be called in the file."""
     may: ClassVar[Mapping[str, tuple[str, ...]]] = {}
@@ -45,7 +39,6 @@ class Form:
     """Whether requests without output are those that failed, which are left out."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
-        """Take the names that the columns have in this file."""
         self.names = names
 
     def block(self, cells: Cells) -> Columns:
@@ -65,7 +58,7 @@ class Form:
         if "priority" in names:
             name = names["priority"]
             found["priority"] = cells.whole(name, _LEAST_PRIORITY, MOST, 0, "")
-        for name in ("user", "session"):
+        for name in ("user", "adapter", "session"):
             if name in names:
                 found[name] = np.array(cells.texts(names[name]), object)
         for name in self.measures:
@@ -82,5 +75,4 @@ class Form:
 
 
 def spans_of(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return where the spans of each request begin, given how many each has."""
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)

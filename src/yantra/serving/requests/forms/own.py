@@ -2,8 +2,7 @@
 
 `prefix` says with whom the first `prefix_tokens` tokens are shared: a number or a name that other
 rows have, too, or `rK`, the prompt and output of row K (from 0), which makes a later turn of a
-conversation. Several spans are several words, each with its end: `7 9` and `512 1024`; there `oK`
-is what row K has as its own. `after` is the row that must have finished `delay_s` before.
+conversation. `after` is the row that must have finished `delay_s` before.
 """
 
 from __future__ import annotations
@@ -38,7 +37,8 @@ class Own(Form):
     may = {  # noqa: RUF012
         name: (name.replace("_ns", "_s"),)
         for name in (
-            "limit", "priority", "user", "session", "after", "delay_ns", "prefix", "prefix_tokens"
+            "limit", "priority", "user", "adapter", "session", "after", "delay_ns", "prefix",
+            "prefix_tokens",
         )
     }  # fmt: skip
     has_all = True
@@ -87,7 +87,6 @@ class Own(Form):
         return found
 
     def _read(self, cells: Cells, row: int, name: Any, tokens: Any) -> Spans:
-        """Return the spans of a row. Raises ConfigError."""
         words = name.split() if isinstance(name, str) else name
         words = words if isinstance(words, list) else [words]
         ends = tokens.split() if isinstance(tokens, str) else tokens
@@ -132,7 +131,6 @@ class Own(Form):
         return [(source, end)] if end else []
 
     def finish(self, columns: Columns) -> None:
-        """Let those without an arrival of their own have that of the request before."""
         arrival = columns["arrival_ns"]
         columns["implied"] = arrival < 0
         for at in np.flatnonzero(arrival < 0).tolist():

@@ -69,7 +69,6 @@ class ShareGPT(Form):
         }
 
     def _tokens(self, turn: Any, where: str) -> int:
-        """Return the tokens of a turn. Raises ConfigError."""
         if not isinstance(turn, dict):
             raise ConfigError(where, expected_got("a turn with 'from' and 'value'", turn))
         stated = turn.get("tokens")

@@ -1,7 +1,4 @@
-"""Logs of requests to vLLM and engines like it: a row of CSV, or an object a line, for each.
-
-Beside arrivals and tokens they may have what the engine measured. Requests without output failed.
-"""
+"""Logs of requests to vLLM and engines like it: a row of CSV, or an object a line, for each."""
 
 from __future__ import annotations
 
@@ -26,6 +23,7 @@ class VLLM(Form):
         "limit": ("max_tokens",),
         "priority": ("priority",),
         "user": ("user",),
+        "adapter": ("adapter", "lora", "lora_name"),
         "session": ("session", "session_id"),
     }
     measures = {  # noqa: RUF012

@@ -1,7 +1,6 @@
 """The result of `vllm bench serve --save-result --save-detailed`, and SGLang's like it.
 
-One object with a list for each quantity; the order of its items is that of the requests. Starts are
-seconds of the client's clock, which the first request begins. Source: vllm/benchmarks/serve.py.
+Source: vllm/benchmarks/serve.py.
 """
 
 from __future__ import annotations
@@ -22,8 +21,6 @@ PLUGIN_NAME = "vllm-bench"
 
 
 class Bench(Form):
-    """An object a run, of which there may be one."""
-
     needs = {  # noqa: RUF012
         "prompt": ("input_lens",),
         "output": ("output_lens",),
@@ -63,7 +60,6 @@ def _list(run: dict[str, Any], name: str, where: str) -> Sequence[Any]:
 
 
 def _from_gaps(cells: Cells, gaps: Sequence[Any], found: Columns) -> Columns:
-    """Return time per token and end to end, of the gaps between a request's tokens."""
     whole = [one if isinstance(one, list) else [one] for one in gaps]
     ends = list(accumulate(map(len, whole)))
     flat = [gap for one in whole for gap in one]

@@ -1,0 +1,31 @@
+"""`yantra trace look`: what a recording is, and what it can answer."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from yantra.cli.command import WithExamples, json_option, print_json
+
+
+@click.command(
+    cls=WithExamples,
+    examples=["yantra trace look device.json", "yantra trace look 'device.{rank}.json' --json"],
+)
+@click.argument("traces", nargs=-1, required=True, type=click.Path(), metavar="TRACE...")
+@json_option
+def command(traces: tuple[str, ...], as_json: bool) -> None:
+    """Say what TRACE... are: kind, device, ranks, steps, gaps, and what they can answer.
+
+    TRACE is a recording or a Chakra trace, one per rank of a job, or a pattern with {rank}.
+    """
+    from yantra.cli import warn
+    from yantra.tracing.why.look import look
+
+    found, warnings = look(traces)
+    warn(warnings)
+    if as_json:
+        print_json(found.as_dict())
+    else:
+        sys.stdout.write(found.text())

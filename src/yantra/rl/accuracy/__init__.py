@@ -1,0 +1,1 @@
+"""How far steps of post-training are from measured ones."""

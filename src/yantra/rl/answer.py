@@ -1,0 +1,276 @@
+"""The answer of a step of post-training: seconds with their interval, shares, cost, energy.
+
+The interval is that of the middle draw of lengths, widened to hold those of the others.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from yantra.base.text import count, table
+from yantra.rl.modes import modes
+from yantra.rl.step import WORKS, Step, step_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from yantra.rl.parts import Machines
+    from yantra.rl.question import Question
+    from yantra.rl.rollouts import Rolled
+
+_HOUR = 3600.0
+_KILO = 1000.0
+_BUSY = 0.9
+_EQUAL = 1.01
+
+
+class Answer(NamedTuple):
+    """Steps of all draws of lengths; the first is the middle."""
+
+    question: Question
+    steps: tuple[Step, ...]
+    rests_on: str
+
+    @property
+    def seconds(self) -> float:
+        """Of a step."""
+        return self.steps[0].seconds
+
+    @property
+    def low(self) -> float:
+        """The end of the 90 % interval, in s."""
+        return min(one.low for one in self.steps)
+
+    @property
+    def high(self) -> float:
+        """The other end."""
+        return max(one.high for one in self.steps)
+
+    @property
+    def samples_per_s(self) -> float:
+        """Samples trained a second."""
+        return self.question.samples / self.seconds
+
+    @property
+    def tokens_per_s(self) -> float:
+        """Tokens of trained samples a second and GPU."""
+        step = self.steps[0]
+        return self.samples_per_s * step.mean_length / self.question.gpus
+
+    @property
+    def usd(self) -> float | None:
+        """Cost of a step."""
+        price = self.question.cluster.price
+        return None if price is None else price.value * self.question.gpus * self.seconds / _HOUR
+
+    @property
+    def samples_per_usd(self) -> float | None:
+        """Samples trained for a USD."""
+        return self.question.samples / self.usd if self.usd else None
+
+    @property
+    def kwh(self) -> float | None:
+        """Energy of a step: the devices' power, or their power without work where they wait."""
+        cluster, step = self.question.cluster, self.steps[0]
+        if cluster.power is None:
+            return None
+        waits = sum(step.idle.values())
+        resting = cluster.power.value if cluster.idle_power is None else cluster.idle_power.value
+        power = cluster.power.value * (1 - waits) + resting * waits
+        return power * self.question.gpus * self.seconds / _HOUR / _KILO
+
+
+def answered(question: Question) -> Answer:
+    """Answer a question. Raises ConfigError for plans that cannot be, CapacityError for memory."""
+    from yantra.rl.choice import completed
+    from yantra.rl.parts import machines_of
+
+    drawn = question.lengths.drawn(question.prompts, question.generations, question.seed)
+    longest = max(drawn, key=lambda one: int(one.output.max()))
+    question = completed(question, longest)
+    return answer_of(question, machines_of(question, longest))
+
+
+def answer_of(question: Question, machines: Machines) -> Answer:
+    """Answer a question on machines that were made for it."""
+    drawn = question.lengths.drawn(question.prompts, question.generations, question.seed)
+    steps = tuple(step_of(question, one, machines, way) for way, one in enumerate(drawn))
+    speeds = f"training at the speeds of {question.stack}"
+    if question.stack == "unknown":
+        speeds = "training at the speeds of all measured frameworks together"
+    generates = machines.generator.cost.rests_on
+    if question.generate.get("dtype") == "mxfp8":
+        generates += ", mxfp8 at the speeds of fp8"
+    said = (generates, speeds, question.framework.title)
+    return Answer(question, steps, "; ".join(said))
+
+
+def binding(step: Step) -> str | None:
+    """Return the side, `generation` or `training`, that is nearly always busy, if one is."""
+    if step.rolled is None or not step.rolled.training:
+        return None
+    shares = {
+        side: sum(of.get(name, 0.0) for name in WORKS)
+        for side, of in (
+            ("generation", step.rolled.generating), ("training", step.rolled.training),
+        )
+    }  # fmt: skip
+    side = max(shares, key=lambda one: shares[one])
+    return side if shares[side] >= _BUSY else None
+
+
+def lines(answer: Answer) -> Iterator[str]:
+    """Yield the answer for people."""
+    question, step = answer.question, answer.steps[0]
+    yield title(question)
+    yield plans(question)
+    span = f"({answer.low:.3g} to {answer.high:.3g}, 90 %)"
+    phases = ", ".join(f"{name} {value:.3g}" for name, value in phases_of(step).items())
+    yield f"step {answer.seconds:.3g} s {span}: {phases}"
+    waits = sorted(step.idle.items(), key=lambda one: -one[1])
+    causes = ", ".join(f"{name} {share:.0%}" for name, share in waits if share >= 0.005)
+    yield f"idle {sum(step.idle.values()):.0%} of the GPUs' time ({causes})"
+    if step.rolled is not None:
+        side = binding(step)
+        because = f"; {side} binds, not staleness" if side else ""
+        yield f"{_staleness(step.rolled)}{because}"
+    yield _rates(answer)
+    yield f"lengths: {question.lengths.text}; mean {step.mean_length:,.0f} tokens"
+    if question.prompt_tokens == 1:
+        yield "prompts count as one token; --set prompt_tokens=100 says how long they are"
+    yield f"rests on: {answer.rests_on}"
+
+
+def title(question: Question) -> str:
+    """Say what is asked."""
+    where = f"{question.model.name} on {question.gpus} GPUs of {question.cluster.name}"
+    samples = f"{question.prompts} prompts x {question.generations} samples"
+    sides = [] if question.is_colocated else [
+        f"{question.generating} generate", f"{question.training} train",
+    ]  # fmt: skip
+    if question.reward.gpus:
+        sides.append(f"{question.reward.gpus} reward")
+    split = f": {', '.join(sides)}" if sides else ""
+    mode = modes.shown(question.mode)
+    return f"{where}, {question.algorithm.title}, {samples}, {mode}{split}"
+
+
+def plans(question: Question) -> str:
+    """Say how both sides are spread."""
+    said = [
+        " ".join(f"{name} {value}" for name, value in plan.items() if value != 1) or "one device"
+        for plan in (question.generate, question.train)
+    ]
+    return f"generates with {said[0]}; trains with {said[1]}"
+
+
+def phases_of(step: Step) -> dict[str, float]:
+    """Seconds of the phases, those that take none left out."""
+    of = step.parts
+    found = {
+        "generation": of.generation, "reward": of.reward, "log-probabilities": of.scoring,
+        "training": of.training, "refit": of.refit, "switch": of.switch,
+        "controller": of.controller, "checkpoint": of.checkpoint,
+    }  # fmt: skip
+    return {name: value for name, value in found.items() if value > 0}
+
+
+def _staleness(of: Rolled) -> str:
+    said = f"staleness {of.stale_mean:.2g} mini-batches in the mean, {of.stale_most} at most"
+    if of.discarded:
+        said += f"; {of.discarded:.2g} groups thrown away for each that is trained"
+    if of.recomputed >= 0.005:
+        said += f"; {of.recomputed:.0%} of tokens computed again"
+    return said
+
+
+def _rates(answer: Answer) -> str:
+    said = f"{answer.samples_per_s:.3g} samples/s, {answer.tokens_per_s:,.0f} tokens/s a GPU"
+    if answer.usd is not None:
+        said += f", {answer.usd:,.3g} USD a step"
+    if answer.kwh is not None:
+        said += f", {answer.kwh:,.3g} kWh"
+    return said
+
+
+def as_dict(answer: Answer) -> dict[str, Any]:
+    """The answer for programs: times in s, shares of the GPUs' time."""
+    question, step = answer.question, answer.steps[0]
+    return {
+        "model": question.model.name,
+        "cluster": question.cluster.name,
+        "gpus": question.gpus,
+        "generating": question.generating,
+        "training": question.training,
+        "rewarding": question.reward.gpus,
+        "mode": modes.shown(question.mode),
+        "generate": dict(question.generate),
+        "train": dict(question.train),
+        "algorithm": question.algorithm.title,
+        "framework": question.framework.name,
+        "samples": question.samples,
+        "mean_length": step.mean_length,
+        "step_s": answer.seconds,
+        "low_s": answer.low,
+        "high_s": answer.high,
+        "phases_s": phases_of(step),
+        "idle": step.idle,
+        "staleness": None if step.rolled is None else step.rolled.stale_mean,
+        "most_stale": None if step.rolled is None else step.rolled.stale_most,
+        "discarded": None if step.rolled is None else step.rolled.discarded,
+        "samples_per_s": answer.samples_per_s,
+        "tokens_per_s_per_gpu": answer.tokens_per_s,
+        "usd": answer.usd,
+        "samples_per_usd": answer.samples_per_usd,
+        "kwh": answer.kwh,
+        "timeline": [one._asdict() for one in step.spans],
+        "lengths": question.lengths.text,
+        "rests_on": answer.rests_on,
+    }
+
+
+def compared(answers: Sequence[Answer]) -> list[str]:
+    """Return modes side by side, the most samples a second first."""
+    ordered = sorted(answers, key=lambda one: -one.samples_per_s)
+    said = count(answers[0].question.samples, "sample", commas=True)
+    heads = ("mode", "step", "samples/s", "idle", "stale", "thrown", "USD", "kWh")
+    return [
+        f"{said} a step; idle by its largest causes, stale: mean and most mini-batches",
+        *table(heads, list(map(_row, ordered))),
+        *_equals(ordered),
+        f"{modes.shown(ordered[0].question.mode)} {plans(ordered[0].question)}",
+    ]
+
+
+def _equals(ordered: Sequence[Answer]) -> Iterator[str]:
+    """Say of modes that are as fast as each other why, where one side is always busy."""
+    left = list(ordered)
+    while left:
+        first = left[0]
+        some = [one for one in left if one.seconds <= first.seconds * _EQUAL]
+        left = left[len(some) :]
+        sides = {binding(one.steps[0]) for one in some}
+        if len(some) > 1 and len(sides) == 1 and None not in sides:
+            *most, last = (modes.shown(one.question.mode) for one in some)
+            yield (
+                f"{', '.join(most)} and {last} are as fast: {sides.pop()} is always busy, and "
+                "staleness does not hold it up"
+            )
+
+
+def _row(one: Answer) -> tuple[str, ...]:
+    step = one.steps[0]
+    waits = sorted(step.idle.items(), key=lambda cause: -cause[1])[:2]
+    causes = ", ".join(f"{name} {share:.0%}" for name, share in waits if share >= 0.005)
+    idle = f"{sum(step.idle.values()):.0%}" + (f" ({causes})" if causes else "")
+    of = step.rolled
+    return (
+        modes.shown(one.question.mode),
+        f"{one.seconds:.3g} s ({one.low:.3g} to {one.high:.3g})",
+        f"{one.samples_per_s:.3g}",
+        idle,
+        "-" if of is None else f"{of.stale_mean:.2g}, {of.stale_most}",
+        "-" if of is None else f"{of.discarded:.2g}",
+        "-" if one.usd is None else f"{one.usd:.3g}",
+        "-" if one.kwh is None else f"{one.kwh:.3g}",
+    )

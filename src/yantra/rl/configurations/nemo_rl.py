@@ -1,0 +1,130 @@
+"""Configurations of NeMo-RL: YAML with `grpo` and `policy`, and the files that it begins from.
+
+Source: NVIDIA-NeMo/RL at 7ea279a, examples/configs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from yantra.rl.configurations.tree import Tree
+
+NAME = "nemo-rl"
+MARKS = ("grpo", "policy")
+IGNORED = (
+    "logger", "checkpointing", "data", "reward_penalties", "on_policy_distillation", "env",
+    "grpo.max_", "grpo.val", "grpo.seed", "grpo.normalize", "grpo.use_leave", "grpo.adv_",
+    "grpo.stop_", "grpo.reward_", "grpo.overlong", "grpo.advantage", "grpo.invalid",
+    "grpo.malformed", "grpo.seq_logprob", "loss_fn.", "policy.optimizer", "policy.scheduler",
+    "policy.tokenizer", "policy.megatron_cfg.optimizer", "policy.megatron_cfg.scheduler",
+    "policy.megatron_cfg.peft", "policy.megatron_cfg.checkpoint", "policy.megatron_cfg.env_vars",
+    "policy.megatron_cfg.distributed", "policy.dtensor_cfg", "policy.max_grad_norm",
+    "policy.generation.temperature", "policy.generation.top_", "policy.generation.val_",
+    "policy.generation.stop", "policy.generation.port", "policy.generation.mcore",
+    "policy.generation.refit_cfg", "policy.generation.vllm_cfg.use_tqdm",
+    "policy.generation.vllm_cfg.enable_vllm", "policy.generation.vllm_cfg.vllm_metrics",
+    "policy.draft", "policy.hf_config", "policy.generation_batch_size", "cluster.master",
+    "cluster.segment", "grpo.async_grpo.max_generation_failures", "data_plane", "policy.precision",
+    "policy.generation.backend", "policy.generation.max_new_tokens", "policy.megatron_cfg.moe_per",
+    "policy.megatron_cfg.pipeline_dtype", "policy.megatron_cfg.mtp_",
+    "policy.generation.vllm_cfg.http", "policy.generation.vllm_cfg.zmq",
+)  # fmt: skip
+_MEGATRON, _VLLM = "policy.megatron_cfg", "policy.generation.vllm_cfg"
+_SPECULATIVE = "policy.generation.vllm_kwargs.speculative_config"
+
+
+def fields(tree: Tree) -> dict[str, Any]:
+    """Return the fields of a question that a configuration states."""
+    prompts = tree.whole("grpo.num_prompts_per_step")
+    each = tree.whole("grpo.num_generations_per_prompt")
+    longest = tree.whole("policy.max_total_sequence_length")
+    batch = tree.whole("policy.train_global_batch_size")
+    micro = tree.whole("policy.train_micro_batch_size", 1) or 1
+    score = tree.whole("policy.logprob_batch_size", micro) or micro
+    gpus = (tree.whole("cluster.num_nodes", 1) or 1) * (tree.whole("cluster.gpus_per_node", 8) or 8)
+    forced = tree.flag("loss_fn.force_on_policy_ratio")
+    found: dict[str, Any] = {
+        "model": tree.take("policy.model_name"),
+        "prompts": prompts,
+        "generations": each,
+        "gpus": gpus,
+        "train_batch": batch,
+        "micro_tokens": longest and longest * micro,
+        "score_tokens": longest and longest * score,
+        "framework": NAME,
+        "algorithm": "dapo" if tree.flag("grpo.use_dynamic_sampling") else "grpo",
+        "generate": _generate(tree),
+        "train": _train(tree),
+        "reward_workers": tree.whole("env.math.num_workers", 8),
+        **_mode(tree),
+    }
+    if float(tree.take("loss_fn.reference_policy_kl_penalty", 0.01)) == 0:
+        found["reference"] = False
+    multiplier = float(tree.take("grpo.batch_multiplier", 1))
+    if found["algorithm"] == "dapo" and multiplier > 1:
+        found["filtered"] = 1 - 1 / multiplier
+    if forced and prompts and each and batch == prompts * each:
+        found["policy"] = False
+    return found
+
+
+def _mode(tree: Tree) -> dict[str, Any]:
+    apart = not tree.flag("policy.generation.colocated.enabled", True)
+    age = tree.whole("grpo.async_grpo.max_trajectory_age_steps", 1)
+    is_async = tree.flag("grpo.async_grpo.enabled")
+    rule = "pause" if tree.flag("grpo.async_grpo.in_flight_weight_updates") else "drain"
+    again = tree.flag("grpo.async_grpo.recompute_kv_cache_after_weight_updates")
+    if not apart:
+        return {"mode": "sync"}
+    if not is_async:
+        return {"mode": "sync-split"}
+    beside = {"refit_rule": rule, "kv": "recompute" if again else "keep"}
+    if age == 1:
+        return {"mode": "one-off", **beside}
+    return {"mode": "k-off", "staleness": age, **beside}
+
+
+def _generate(tree: Tree) -> dict[str, Any]:
+    own = "policy.generation.colocated"
+    nodes = tree.whole(f"{own}.resources.num_nodes")
+    each = tree.whole(f"{own}.resources.gpus_per_node")
+    if each is None:
+        each = tree.whole("cluster.gpus_per_node", 8)
+    plan: dict[str, Any] = {
+        "tp": tree.whole(f"{_VLLM}.tensor_parallel_size", 1),
+        "pp": tree.whole(f"{_VLLM}.pipeline_parallel_size", 1),
+        "gpu_memory_utilization": float(tree.take(f"{_VLLM}.gpu_memory_utilization", 0.9)),
+        "max_num_seqs": tree.whole("policy.generation.vllm_kwargs.max_num_seqs", 1024),
+        "num_speculative_tokens": tree.whole(f"{_SPECULATIVE}.num_speculative_tokens"),
+    }
+    if tree.flag(f"{_VLLM}.enforce_eager"):
+        plan["enforce_eager"] = True
+    if tree.take(f"{_VLLM}.precision") == "fp8":
+        plan["dtype"] = "fp8_block"
+    if not tree.flag(f"{own}.enabled", True):
+        plan["gpus"] = (nodes or 1) * (each or 8)
+    return {name: value for name, value in plan.items() if value is not None}
+
+
+def _train(tree: Tree) -> dict[str, Any]:
+    if not tree.flag(f"{_MEGATRON}.enabled"):
+        own = "policy.dtensor_cfg"
+        plan = {
+            "tp": tree.whole(f"{own}.tensor_parallel_size", 1),
+            "cp": tree.whole(f"{own}.context_parallel_size", 1),
+            "zero": 3,
+        }
+        again = tree.flag(f"{own}.activation_checkpointing")
+        return {**plan, "recompute": "full" if again else "none"}
+    names = {
+        "tp": "tensor_model", "cp": "context", "pp": "pipeline_model", "ep": "expert_model",
+        "etp": "expert_tensor",
+    }  # fmt: skip
+    found: dict[str, Any] = {
+        name: tree.whole(f"{_MEGATRON}.{word}_parallel_size", 1) for name, word in names.items()
+    }
+    found["recompute"] = "full" if tree.flag(f"{_MEGATRON}.activation_checkpointing") else "none"
+    if tree.flag(f"{_MEGATRON}.fp8_cfg.enabled"):
+        found["dtype"] = "fp8_block"
+    return found
