@@ -1,7 +1,5 @@
-"""Runs every benchmark, or those named; the exit status is 1 if one misses its goal.
-
-Each runs in a new process, not a forked one: the peak memory that the system reports for a forked
-child starts at its parent's.
+"""Runs every benchmark, or those named, each in a new process: a forked one starts at its parent's
+peak of memory. The exit status is 1 if one misses its goal.
 """
 
 from __future__ import annotations
@@ -21,6 +19,7 @@ from benchmarks import (
     bench_messages,
     bench_noc,
     bench_packet,
+    bench_post_training,
     bench_scale,
     bench_serve,
     bench_synthesis,
@@ -32,7 +31,6 @@ from benchmarks import (
 
 
 def decode(folder: Path) -> bool:
-    """Report on trace decoding, whose goal does not decide: machines differ too much."""
     del folder
     bench_trace_decode.main()
     return True
@@ -54,6 +52,7 @@ REPORTS: dict[str, Callable[[Path], bool]] = {
     "noc": bench_noc.report,
     "synthesis": bench_synthesis.report,
     "serve": bench_serve.report,
+    "post-training": bench_post_training.report,
 }
 
 

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.archives import unpack
 from tests.oracles.gpu_program import write_pair
 
 REPEATS = 3
@@ -42,9 +43,8 @@ class Cost(NamedTuple):
 
 
 def cost(command: list[str], repeats: int = REPEATS) -> Cost:
-    """Run a command; return what it took. Raises RuntimeError when it fails.
-
-    Python keeps the compiled modules of the first run, as it does for installed programs.
+    """Raises RuntimeError when it fails. Python keeps the compiled modules of the first run, as it
+    does for installed programs.
     """
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     environment["PYTHONPYCACHEPREFIX"] = COMPILED.name
@@ -99,14 +99,13 @@ def upstream(commands: Path, host: Path, device: Path, folder: Path) -> Iterator
 def pair(folder: Path) -> tuple[str, Path, Path]:
     if SHARED.exists():
         with tarfile.open(SHARED) as archive:
-            archive.extractall(folder, filter="data")
+            unpack(archive, folder)
         return "resnet_pair", folder / "resnet_pair/host.json", folder / "resnet_pair/device.json"
     write_pair(folder, operators=OPERATORS, seed=1)
     return f"made, {OPERATORS} operators", folder / "host.json", folder / "device.json"
 
 
 def show(title: str, costs: list[Cost]) -> Cost:
-    """Print the costs of link and convert; return user seconds of both, and the larger peak."""
     total = Cost(sum(cost.seconds for cost in costs), max(cost.megabytes for cost in costs))
     parts = "   ".join(f"{cost.seconds:6.2f} s {cost.megabytes:5.0f} MB" for cost in costs)
     print(f"{title:24} {parts}   {total.seconds:6.2f} s", flush=True)

@@ -63,21 +63,18 @@ MEMORY = 80 << 30
 
 
 def best(form: ClosedForm, columns: Columns, batch: int) -> np.ndarray:
-    """Return the fastest rows that fit."""
     judged = form.judge(columns, batch)
     fits = np.flatnonzero(judged.memory_bytes <= MEMORY)
     return fits[np.argpartition(judged.time_ns[fits], BEST)[:BEST]]
 
 
 def _took(form: ClosedForm, columns: Columns, batch: int) -> float:
-    """Return the processor seconds of judging plans, the best among them."""
     start = time.process_time()
     best(form, columns, batch)
     return time.process_time() - start
 
 
 def judge_all() -> None:
-    """Judge all plans of a model once; print how many, and the processor seconds."""
     start = time.process_time()
     model = find(ALL_MODEL)
     columns = ALL_SPACE.columns(model)
@@ -86,13 +83,11 @@ def judge_all() -> None:
 
 
 def told(words: str, took: float, goal: float, unit: str = "s") -> bool:
-    """Print a figure beside its goal, of seconds or plans a second; return whether it is met."""
     print(f"{words} {took:,.2f} {unit} (goal {goal:,.0f})", flush=True)
     return took <= goal if unit == "s" else took >= goal
 
 
 def in_processes() -> bool:
-    """Measure what a process takes that knows nothing yet; return whether all goals are met."""
     command = [sys.executable, "-m", "benchmarks.bench_explore", "--all"]
     done = [
         subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
@@ -107,7 +102,6 @@ def in_processes() -> bool:
 
 
 def rates() -> bool:
-    """Measure plans a second with tables there or not; return whether all goals are met."""
     met = True
     for (name, space, goal), stack in product(CASES, STACKS):
         model = find(name)
@@ -129,7 +123,6 @@ def rates() -> bool:
 
 
 def searches() -> bool:
-    """Measure searches for a large model; return whether all goals are met."""
     model, met = find(FIVE_MODEL), True
     shared = Shared(model, None)
     for name in FIVE:

@@ -48,7 +48,6 @@ def told(what: str, write: Callable[[Path], object], path: Path) -> float:
 
 
 def read_recording(result: Any) -> None:
-    """Work out what is kept of a recording (the first caller pays for it) and print the time."""
     begin = time.process_time()
     recording = result.recording
     parts = (recording.messages, recording.slack_ticks, recording.collective_parts)

@@ -134,7 +134,6 @@ def dragonfly(p: int) -> Any:
 
 
 def _seconds(case: Case, start_ns: Any) -> tuple[float, float]:
-    """Return the time that all flows take to simulate, and the makespan."""
     router = _core.Router(leaf_spine(case.hosts, case.per_leaf))
     ends = np.arange(case.hosts, dtype=np.int32)
     pairs = _every(ends, ends)
@@ -154,7 +153,6 @@ def _seconds(case: Case, start_ns: Any) -> tuple[float, float]:
     assert times.run_for(2**63)
     took = time.process_time() - began
     makespan = float(np.max(times.end_ns))
-    # The link of a host carries no more than it can.
     assert makespan >= BYTES * (case.hosts - 1) / RATE
     return took, makespan
 

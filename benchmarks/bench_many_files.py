@@ -42,7 +42,6 @@ def write(folder: Path) -> int:
 
 
 def measure(folder: Path, fold: str) -> tuple[float, float, float]:
-    """Return wall and processor seconds and peak megabytes of a run."""
     command = [sys.executable, "-m", "yantra", "run", "job.yaml", "--no-record", "--fold", fold]
     start = time.perf_counter()
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL)

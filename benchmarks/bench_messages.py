@@ -1,9 +1,5 @@
-"""Messages a second, of the run alone: one thread, every rank simulated, congestion-unaware.
-
-In rings the ranks do the same at the same time, so one loop handles the messages of a round. Rounds
-that differ only in who arrives when are passed at once (exchange_rounds.cpp), and a message costs
-no more than finding its receiver: that is shown, but the goal is for the run in which each goes by
-itself. Between random ranks each message is found, matched and completed by itself.
+"""Messages a second, of the run alone: one thread, every rank simulated, congestion-unaware. The
+goal is for runs in which each goes by itself; rounds passed at once are shown.
 """
 
 from __future__ import annotations

@@ -38,7 +38,6 @@ LEAF_SPINE = ("leaves=32", "ranks_per_leaf=32", "spines=16", "bandwidth=100Gb/s"
 
 
 def _run(preset: str, look: _core.PacketLook) -> tuple[float, int]:
-    """Return the time of a run, and how many packets crossed a link."""
     graph = fat_tree(PORTS)
     router = _core.Router(graph)
     hosts = np.arange(HOSTS, dtype=np.int32)

@@ -110,7 +110,6 @@ def simulate(case: Case, file: Path) -> float:
 
 
 def measure(name: str, file: Path) -> tuple[float, float, float]:
-    """Return the seconds of the run and of the process, and its megabytes."""
     CASES[name].make(file)  # the workload file, where there is one
     start = time.perf_counter()
     command = [sys.executable, "-m", "benchmarks.bench_scale", name, str(file)]

@@ -69,6 +69,14 @@ def loops(asked: Requests) -> Iterator[bool]:
     linear = Fleet((Pool("vllm", KV, COST),))
     took = seconds(lambda: linear.run(asked))
     yield told("loop, linear cost", len(asked) / took, 100_000, "requests/s", more_is_better=True)
+    overlapped = {"kv_tokens": 960_000.0, "overlap": 1.0}
+    for what, fleet in (
+        ("SGLang that overlaps", Fleet((Pool("sglang", overlapped, COST),))),
+        ("two ranks that step together", Fleet((Pool("vllm", KV, COST, lanes=2),), "round_robin")),
+        ("more waiting than seats", Fleet((Pool("vllm", KV | {"max_num_seqs": 16.0}, COST),))),
+    ):
+        took = seconds(lambda fleet=fleet: fleet.run(asked))  # type: ignore[misc]
+        yield told(f"loop, {what}", len(asked) / took, 50_000, "requests/s", more_is_better=True)
     served = serve("llama3-70b", "hgx-h100", asked, tp=4, replicas=2, intervals=False)
     took = seconds(lambda: served.fleet.run(asked))
     yield told("loop, measured cost", len(asked) / took, 20_000, "requests/s", more_is_better=True)

@@ -68,7 +68,6 @@ def generate(case: Case, path: Path) -> float:
 
 
 def measure(name: str, folder: Path) -> tuple[float, float, int]:
-    """Return seconds, peak megabytes and the bytes of the file of a case, in a new process."""
     path = folder / "step.yw"
     command = [sys.executable, "-m", "benchmarks.bench_workloads", name, str(path)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)

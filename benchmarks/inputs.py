@@ -14,10 +14,7 @@ MEBIBYTE = 1 << 20
 def all_reduce(
     folder: Path, blocks: list[tuple[str, int]], algorithm: str, latest_us: int = 0
 ) -> None:
-    """Write a 1 MiB all-reduce in 4 chunks over a product of (block, size) dimensions.
-
-    With `latest_us` each rank computes before it, for a time of its own up to that.
-    """
+    """With `latest_us` each rank computes before it, for a time of its own up to that."""
     draw = random.Random(1)
     for rank in range(_cluster(folder, blocks, algorithm)):
         builder = TraceBuilder()
@@ -29,9 +26,7 @@ def all_reduce(
 
 
 def messages(folder: Path, blocks: list[tuple[str, int]], count: int) -> None:
-    """Write messages between random ranks, of random tags and sizes.
-
-    A rank has at most eight sends and receives under way: with all at once the reference takes
+    """A rank has at most eight sends and receives under way: with all at once the reference takes
     minutes.
     """
     draw = random.Random(1)

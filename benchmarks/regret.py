@@ -41,7 +41,6 @@ SMALL, GOALS = 2_000, {True: 0.0, False: 0.005}
 
 
 def exact_best(job: Job, space: PlanSpace) -> tuple[float, int, int]:
-    """Return the shortest simulated step in ns, how many plans there are, and how many fit."""
     model, capacity = find(job.model), clusters.load(job.cluster).memory_bytes
     columns, parts = space.columns(model), cluster_parts(job.cluster, job.ranks)
     form = ClosedForm(model, Machine(job.cluster, job.ranks), SEQUENCE)

@@ -75,12 +75,10 @@ def collectives(folder: Path) -> list[Point]:
 
 
 def _expected(before: Point, ranks: int) -> float:
-    """Return the seconds to fear: four times as many for twice the ranks."""
     return before.seconds * (ranks / before.ranks) ** 2
 
 
 def steps(folder: Path) -> list[Point]:
-    """Measure the training step; the reference has no form of it that is small enough."""
     points = []
     for replicas in (1, 4, 16, 128, 1024, 8192):
         scenario = step(replicas)(folder / "step.yw")
@@ -128,7 +126,6 @@ def _simulate(scenario: Scenario, kind: str) -> float:
 
 
 def _least(run: Callable[[], float | None]) -> float | None:
-    """Return the least seconds of up to five runs, of fewer where they are long."""
     best = None
     until = time.perf_counter() + 2.0
     for _ in range(5):
@@ -147,7 +144,6 @@ def _told(point: Point) -> Point:
 
 
 def ratios(points: list[Point]) -> list[str]:
-    """Return how many times faster ours is in every case that the reference ran."""
     seconds = {(p.series, p.kind, p.ranks): p.seconds for p in points}
     lines = []
     for series, kind, ranks in seconds:

@@ -1,12 +1,6 @@
-"""Speed of runs against the reference simulator, in processor seconds measured in turns.
-
-A simulation, a whole command and the reference follow each other, so each finds the caches as the
-others leave them, and the least of several turns counts. Ours is counted twice: the simulation
-alone (reading the files, compiling, running: what repeated runs and sweeps pay), and the whole
-command as it is installed: the program `yantra`, its bytecode there. The reference is the whole
-process of its binary, given by YANTRA_REFERENCE_UNAWARE and YANTRA_REFERENCE_AWARE; without them
-only our own times are shown. The goals are ratios of the simulation, one thread, unfolded, and of
-the whole command where a short run shows its start.
+"""Speed of runs against the reference simulator (YANTRA_REFERENCE_UNAWARE and
+YANTRA_REFERENCE_AWARE), in processor seconds, in turns: the simulation alone, and the whole
+command.
 """
 
 from __future__ import annotations
@@ -21,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.inputs import all_reduce, messages
+from tests.archives import unpack
 from yantra.astra_sim import from_files
 from yantra.compile import compile
 from yantra.run.simulate import run_native
@@ -36,8 +31,6 @@ SHARED_SYSTEM = "stg/systems/sys1d_direct_roof.json"
 
 
 class Case(NamedTuple):
-    """One input and the least ratios to the reference: of the simulation, of the whole command."""
-
     name: str
     folder: Path
     backends: tuple[str, ...]
@@ -85,7 +78,7 @@ def _transformer(folder: Path) -> Iterator[Case]:
     if not SHARED_TRACES.exists():
         return
     with tarfile.open(SHARED_TRACES) as archive:
-        archive.extractall(folder, filter="data")
+        unpack(archive, folder)
     at = folder / SHARED_CASE
     (at / "network.yml").write_text(
         "topology: [FullyConnected]\nnpus_count: [16]\nbandwidth: [200.0]\nlatency: [500.0]\n"
@@ -111,7 +104,6 @@ def simulate_seconds(case: Case, backend: str) -> float:
 
 
 def _installed(folder: Path) -> dict[str, str]:
-    """Return the environment of a command whose modules are compiled once, as pip does."""
     kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     return kept | {"PYTHONPYCACHEPREFIX": str((folder / _COMPILED).absolute())}
 
@@ -123,9 +115,8 @@ def process_seconds(
     must_succeed: bool,
     environment: dict[str, str] | None = None,
 ) -> float:
-    """Return the processor seconds of a process, its children included.
-
-    The reference need not succeed: some of its runs crash after they have printed every result.
+    """The reference need not succeed: some of its runs crash after they have printed
+    every result.
     """
     process = subprocess.Popen(
         command,
@@ -151,8 +142,6 @@ def _flags(case: Case) -> list[str]:
 
 
 class Least(NamedTuple):
-    """The least processor seconds of several turns; of the reference None where there is none."""
-
     ours: float
     command: float
     reference: float | None

@@ -23,7 +23,6 @@ ALL_GATHER = CollectiveType.ALL_GATHER
 ALL_TO_ALL = CollectiveType.ALL_TO_ALL
 REDUCE_SCATTER = CollectiveType.REDUCE_SCATTER
 
-# The system file that tests of ASTRA-sim's inputs start from.
 ASTRA_SIM_SYSTEM: dict[str, Any] = {
     "scheduling-policy": "LIFO",
     "endpoint-delay": 10,
@@ -51,7 +50,6 @@ def cluster(*dimensions: tuple[str, int, float, float]) -> Topology:
 
 
 def traces(ranks: int, write: Write) -> tuple[Trace, ...]:
-    """Make one trace per rank: `write(builder, rank)` adds its nodes."""
     made = []
     for rank in range(ranks):
         builder = TraceBuilder(rank=rank)
@@ -61,7 +59,6 @@ def traces(ranks: int, write: Write) -> tuple[Trace, ...]:
 
 
 def collectives(algorithm: str = "ring", dimensions: int = 1, **options: Any) -> Collectives:
-    """One algorithm for all collectives on all dimensions; no endpoint delay unless given."""
     names = (algorithm,) * dimensions
     chosen = dict.fromkeys(("all_reduce", "reduce_scatter", "all_gather", "all_to_all"), names)
     return Collectives(**{**chosen, "endpoint_delay_ns": 0, **options})
@@ -75,7 +72,6 @@ def scenario(
     quirks: Iterable[Quirk] | None = None,
     **parts: Any,
 ) -> Scenario:
-    """Make a scenario of native semantics unless `parts` say otherwise."""
     named = None if quirks is None else frozenset(quirk.value for quirk in quirks)
     workload = Traces(traces=traces(topology.ranks, write), groups=groups)
     parts.setdefault("collectives", collectives(dimensions=len(topology.dimensions)))
@@ -113,7 +109,6 @@ class Run:
 
 
 def link_rows(outcome: _core.Outcome) -> list[tuple[int | None, ...]]:
-    """Dimension, both ends, bytes, messages and busy ticks of each link that carried something."""
     return [
         (
             link.dimension,
@@ -134,6 +129,5 @@ def run(topology: Topology, write: Write, **parts: Any) -> Run:
 
 
 def write_result(path: Path, form: dict[str, Any]) -> None:
-    """Write a changed result as Yantra would, with a digest of its own."""
     text = json.dumps({key: value for key, value in form.items() if key != MEMBER})
     path.write_text("".join(seal_pieces([f"{text[:-1]}\n}}\n"])))

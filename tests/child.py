@@ -1,7 +1,4 @@
-"""Runs a command of Yantra in a forked child, which need not import again what its parent has.
-
-A crash, a hang and the memory of a command stay the child's.
-"""
+"""Runs a command of Yantra in a forked child, which need not import again."""
 
 from __future__ import annotations
 

@@ -23,7 +23,6 @@ def scenario(
     collectives: Collectives | None = None,
     **parts: Any,
 ) -> Scenario:
-    """A scenario of these traces; algorithms are rings in every dimension unless given."""
     builders = list(traces)
     built = {id(builder): builder.build() for builder in builders}
     rings = ("ring",) * len(dimensions)

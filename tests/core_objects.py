@@ -1,11 +1,6 @@
-"""Programs that test the core: `native/<part>/*.test.cpp`, built with what they need.
-
-`name.test.cpp` is built with `name.cpp`, unless there is none or the test includes it, and with
-what its line `// needs:` names: sources, folders of them, or `the parts of a run`. Sources of one
-group are compiled together, once for all tests and workers.
-
-$YANTRA_NATIVE names the folders to take sources from; the first that has a source is taken. The
-mutants of tests/mutants put a folder with their one changed file before the rest.
+"""Builds `native/<part>/*.test.cpp` with `name.cpp`, unless the test includes it, and with what its
+line `// needs:` names: sources, folders, or `the parts of a run`. $YANTRA_NATIVE names the folders;
+the first that has a source is taken.
 """
 
 from __future__ import annotations
@@ -26,7 +21,6 @@ CACHE = [found] if (found := shutil.which("ccache")) else []
 INCLUDED = [f"-I{folder}" for folder in FOLDERS]
 # What a test does not call need not be linked. An index beyond its vector ends a test.
 LINKED = ["-ffunction-sections", "-Wl,--gc-sections", "-D_GLIBCXX_ASSERTIONS"]
-# Memory given back to a pool is overwritten, so that a later read of it is noticed.
 FLAGS = ["-std=c++20", "-O1", "-DYANTRA_POISON", *INCLUDED, *LINKED]
 # A mutant must fail in a test, not for a warning.
 STRICT = ["-w"] if OTHERS else ["-Wall", "-Wextra", "-Werror"]
@@ -75,14 +69,12 @@ class Objects:
         return target
 
     def _all(self, names: list[str]) -> list[Path]:
-        """Return objects, waiting last for those that another worker builds."""
         late = [name for name in names if not self._built(name, waiting=False)]
         for name in late:
             self._built(name, waiting=True)
         return [self._folder / name for name in names]
 
     def _built(self, name: str, *, waiting: bool) -> bool:
-        """Build an object, unless it is there; if another worker does, wait or return False."""
         target = self._folder / name
         with Path(f"{target}.lock").open("w") as lock:
             try:

@@ -20,14 +20,11 @@ NEEDS_MKDOCS = pytest.mark.skipif(
 
 
 class Site(NamedTuple):
-    """The folder of a site, and why its build failed ("" if it did not)."""
-
     folder: Path
     failure: str
 
 
 def built(shared: Path) -> Site:
-    """Return the site in a folder that the workers share, built by the first who asks."""
     site, said = shared / "site", shared / "site.txt"
     with Path(f"{site}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

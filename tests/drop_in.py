@@ -16,7 +16,6 @@ SOURCE = DISTRIBUTION / "src"
 
 
 def append_to_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make `import chakra` find the drop-in, last of all."""
     monkeypatch.setattr(sys, "path", [*sys.path, str(SOURCE)])
 
 

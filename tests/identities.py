@@ -15,6 +15,8 @@ PARTS = (
     "exposed_communication",
     "exposed_memory",
     "exposed_host",
+    "unexplained_device",
+    "unexplained_host",
     "waiting",
     "idle",
 )
@@ -45,7 +47,6 @@ def path_fills_the_run(result: Result, where: str) -> None:
 
 
 def slack_is_what_is_left(result: Result, where: str) -> None:
-    """No node can be later than the makespan, and none of the path can be later at all."""
     outcome = result.outcome
     slack, end = np.asarray(result.recording.slack_ticks), np.asarray(outcome.end)
     ended = end != NEVER

@@ -1,8 +1,4 @@
-"""Random jobs of four ranks for property tests, and whether a cluster runs one to the end.
-
-A job can run in the order in which it is drawn. Ids need not follow it, so timing may still decide
-what goes first.
-"""
+"""Random jobs of four ranks for property tests, and whether a cluster runs one to the end."""
 
 from __future__ import annotations
 
@@ -81,7 +77,6 @@ def makespan(
     bandwidth: float,
     latency: float,
 ) -> int | None:
-    """Ticks until the last rank of a ring ends; None if it never does."""
     scenario = Scenario(
         workload=Traces(
             traces=traces,

@@ -1,8 +1,4 @@
-"""Linked traces made up for tests: ranks that compute, launch kernels and talk to each other.
-
-`Rank` runs a program, a list of steps, on a clock of its own, as a host that launches and a device
-that executes in stream order, and records what linking would have found.
-"""
+"""Linked traces for tests: `Rank` runs a list of steps on a clock of its own."""
 
 from __future__ import annotations
 
@@ -103,7 +99,6 @@ class Rank:
         outputs: msgspec.Raw = EMPTY_IO,
         **values: Any,
     ) -> Operator:
-        """Add an operator that starts now; the clock does not move."""
         made = Operator(
             id=self._id(),
             host_id=self._next + 1,
@@ -163,7 +158,6 @@ class Rank:
     def exchange(
         self, group: str, sequence: int, sends: Sequence[int], gets: Sequence[int], width: int = 100
     ) -> DeviceOp:
-        """Add an all-to-all of rows of `width` floats, so many to and from each member."""
         around = self.operator(
             "record_param_comms",
             1,
@@ -179,7 +173,6 @@ class Rank:
     def gloo(
         self, name: str, work: str, value: Any, *, delay: int, dur: int, below: bool, note: str = ""
     ) -> Operator:
-        """Add a `c10d` call that a worker thread does `delay` later; its record may be apart."""
         inputs = io(([value], "GenericList[Tensor(float)]"))
         api = self.operator(f"c10d::{name}", 1, 1500, inputs=inputs)
         if note:

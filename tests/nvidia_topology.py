@@ -4,7 +4,6 @@ from __future__ import annotations
 
 
 def matrix(gpus: int, nics: int, links: int, near: str = "PIX", far: str = "SYS") -> str:
-    """Return the matrix of GPUs behind switches, each with its own NIC where there are as many."""
     names = [f"GPU{at}" for at in range(gpus)] + [f"NIC{at}" for at in range(nics)]
 
     def path(a: int, b: int) -> str:

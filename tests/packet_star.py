@@ -18,7 +18,6 @@ def sent(
     delay_ns: float = 500.0,
     start_ns: Any = 0.0,
 ) -> _core.PacketRun:
-    """Return a run of flows (source, destination, bytes) that has yet to begin."""
     up, down = np.arange(hosts), np.full(hosts, hosts)
     graph = _core.FabricGraph(
         hosts,

@@ -40,13 +40,11 @@ def program(folder: Path, body: str, name: str = "program") -> str:
 
 
 def answering(folder: Path, answer: str, name: str = "program") -> str:
-    """Write a program that takes the fabric and answers when first allowed to advance."""
     ready = "hear('begin')\nsay('ready 1\\n')\nhear('advance')\n"
     return program(folder, f"{ready}{answer}\nhear('end')\n", name)
 
 
 def adapter(name: str, header: str, folder: Path, standard: str = "c++20") -> str:
-    """Build an adapter in a folder and return its program; skip where what it needs is missing."""
     for tool in ("make", "g++"):
         if shutil.which(tool) is None:
             pytest.skip(f"the adapter {name} is not tested: there is no {tool}")

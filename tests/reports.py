@@ -1,4 +1,4 @@
-"""Runs whose reports are tested: an evil name, a step of a model, one on a network that queues."""
+"""Runs whose reports are tested."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ EVIL = "</script><img src=x onerror=\"document.title='broken'\">"
 
 @cache
 def uneven(network: str = "analytical") -> Result:
-    """Eight ranks on two dimensions in two groups; rank 5 is slow; names are hostile."""
     traces = []
     for rank in range(8):
         trace = TraceBuilder(rank=rank)
@@ -48,7 +47,6 @@ def uneven(network: str = "analytical") -> Result:
 
 @cache
 def step(ranks: int = 16) -> Result:
-    """A training step with tensor and pipeline parallelism; every attribute a generator writes."""
     plan = Plan(tp=2, pp=2, dp=ranks // 4, micro_batch=1, global_batch=ranks)
     workload = train("llama2-7b", plan, sequence=512)
     parts = cluster_parts("hgx-h100", ranks, stack="roofline")
@@ -74,7 +72,6 @@ def many(ranks: int = 131_072) -> Result:
 
 @cache
 def packets() -> Result:
-    """Four ranks that all send to the first, as packets under DCQCN."""
     traces = []
     for rank in range(4):
         trace = TraceBuilder(rank=rank)
@@ -117,6 +114,5 @@ def shared() -> Result:
 
 
 def forget() -> None:
-    """Let go of all runs, so that none is alive when the interpreter ends."""
     for made in (uneven, step, many, shared, packets):
         made.cache_clear()

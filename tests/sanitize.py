@@ -1,7 +1,6 @@
 """Runs the suite on a core built with AddressSanitizer and UndefinedBehaviourSanitizer.
 
-`make sanitize` runs it. The sanitized module is in a copy of the package under build/sanitize,
-which comes before the installed one on the path.
+`make sanitize` runs it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""What an installed wheel must do with nothing but its declared dependencies.
-
-`python tests/smoke.py` runs a training step by the command line and from Python, in a folder of its
-own, and fails with an assertion. It needs nothing of the repository.
-"""
+"""What an installed wheel must do with its declared dependencies: `python tests/smoke.py`."""
 
 from __future__ import annotations
 

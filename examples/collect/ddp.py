@@ -16,7 +16,6 @@ import yantra
 
 
 def main(folder: str = "traces") -> None:
-    """Train three steps on every rank and record the last."""
     dist.init_process_group("gloo")
     torch.manual_seed(0)
     hidden = [nn.Linear(512, 512), nn.BatchNorm1d(512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU()]

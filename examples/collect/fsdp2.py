@@ -17,7 +17,6 @@ import yantra
 
 
 def main(folder: str = "traces") -> None:
-    """Train three steps on every rank and record the last."""
     dist.init_process_group("gloo")
     torch.manual_seed(0)
     mesh = init_device_mesh("cpu", (dist.get_world_size(),), mesh_dim_names=("shard",))

@@ -16,7 +16,6 @@ import yantra
 
 
 def main(folder: str = "traces") -> None:
-    """Train three steps on every rank and record the last."""
     dist.init_process_group("gloo")
     torch.manual_seed(0)
     rank, stages = dist.get_rank(), dist.get_world_size()

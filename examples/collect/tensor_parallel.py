@@ -22,7 +22,6 @@ import yantra
 
 
 def main(folder: str = "traces") -> None:
-    """Train three steps on every rank and record the last."""
     dist.init_process_group("gloo")
     torch.manual_seed(0)
     pairs = dist.get_world_size() // 2

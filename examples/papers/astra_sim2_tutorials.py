@@ -41,7 +41,6 @@ MLP = [
 
 
 def one_all_reduce(size_bytes: int) -> chakra.Trace:
-    """Return an all-reduce alone."""
     step = chakra.TraceBuilder()
     step.collective("all_reduce", size_bytes)
     return step.build()

@@ -88,7 +88,6 @@ def run(layers: list[dict[str, str]]) -> yantra.Result:
 
 
 def took_ns(result: yantra.Result) -> dict[str, float]:
-    """Return how long the nodes of rank 0 of each name took, all passes together."""
     nodes = result.nodes
     found: dict[str, float] = {}
     columns = (nodes[name] for name in ("rank", "name", "start_ns", "end_ns"))
@@ -100,14 +99,12 @@ def took_ns(result: yantra.Result) -> dict[str, float]:
 
 
 def short(case: str) -> str:
-    """Return a case as a label of the figure."""
     for word, less in SHORT.items():
         case = case.replace(word, less)
     return case
 
 
 def main() -> int:
-    """Compare the step, and of each layer what computes and what communicates."""
     layers = list(published("golden/data/comet_t1t_layers.csv"))
     result = run(layers)
     found = took_ns(result)

@@ -104,19 +104,16 @@ def step_ns(mp: int, gb_per_s: float) -> float:
 
 
 def need_gb(mp: int) -> float:
-    """Return what a device needs of a split with ZeRO-2 and the activations of one layer."""
     activations = TOKENS * mp * WIDTH * (10 + 24 / mp)
     return (footprint(PARAMETERS, mp, DEVICES // mp, 2).total + activations) / 1e9
 
 
 def gains(best_ns: float) -> list[float]:
-    """Return how much faster MP8_DP128 is than the best that fits, by expanded bandwidth."""
     share = CAPACITY_GB / need_gb(8)
     return [best_ns / step_ns(8, hybrid_bandwidth(share, LOCAL, one)) for one in EXPANDED]
 
 
 def seconds_on(clusters: tuple[str, ...]) -> dict[str, float]:
-    """Return the step of the best plan of such a model on clusters, by closed form."""
     space = Space(model="gpt-1t", global_batch=512, ranks=[DEVICES], clusters=clusters)
     found = explore(space).trials.values("step_time")
     return {name: time for name, time in zip(clusters, found, strict=True) if time is not None}

@@ -1,7 +1,5 @@
-"""Published numbers beside Yantra's: a table on the terminal, as CSV, and a figure.
-
-A script of this folder makes rows, says how far they may be off, and calls `show`. The exit status
-is 1 if any row is further off, so the scripts are tests, too.
+"""Published numbers beside Yantra's, on the terminal, as CSV and as a figure; status 1 if any is
+further off than a script says.
 """
 
 from __future__ import annotations
@@ -32,17 +30,14 @@ class Row(NamedTuple):
 
     @property
     def deviation(self) -> float:
-        """By which part of the published number ours differs."""
         return self.ours / self.published - 1
 
     @property
     def holds(self) -> bool:
-        """Whether ours is as close as it may be off."""
         return abs(self.ours - self.published) <= self.within * self.published + self.reading
 
 
 def published(name: str) -> Iterator[dict[str, str]]:
-    """Yield the rows of a table of published numbers; its first lines name the source."""
     with open(_DATA / name, encoding="utf-8") as file:
         yield from csv.DictReader(line for line in file if not line.startswith("#"))
 
@@ -50,7 +45,6 @@ def published(name: str) -> Iterator[dict[str, str]]:
 def show(
     name: str, title: str, unit: str, rows: Sequence[Row], panels: Sequence[figure.Panel]
 ) -> int:
-    """Print the rows; write NAME.csv and NAME.svg to the folder that is given, or this one."""
     parser = argparse.ArgumentParser(description=f"{title}: published beside simulated.")
     parser.add_argument("folder", nargs="?", default=".", help="where NAME.csv and NAME.svg go")
     folder = parser.parse_args().folder

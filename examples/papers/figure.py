@@ -1,8 +1,4 @@
-"""Figures as SVG: bars of several series beside each other, and curves with points.
-
-Plain text, so that a figure needs no package and two of them can be compared. Light and dark pages
-both show it. What is published is drawn as outlines, what Yantra says as filled.
-"""
+"""Figures as SVG in plain text: bars and curves; published as outlines, Yantra's filled."""
 
 from __future__ import annotations
 
@@ -33,8 +29,6 @@ class Curve(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """One chart of a figure; `body` draws into it, from the top at `y`."""
-
     title: str
     body: list[str]
 
@@ -128,7 +122,6 @@ def curves(title: str, unit: str, x_unit: str, series: Sequence[Curve]) -> Panel
 def _axis(
     values: Sequence[float], unit: str, logarithmic: bool
 ) -> tuple[Callable[[float], float], list[str]]:
-    """Return where a value is drawn, and the axis with its grid."""
     bottom, span = HEIGHT - BOTTOM, HEIGHT - BOTTOM - TOP
     if logarithmic:
         low, high = floor(log10(min(values))), ceil(log10(max(values)))
@@ -154,7 +147,6 @@ def _axis(
 
 
 def _legend(names: Sequence[tuple[str, str, bool]]) -> list[str]:
-    """Return names with their colours, each as an outline or filled."""
     body, x = [], float(LEFT)
     for name, colour, is_filled in names:
         look = f'fill="{colour if is_filled else "none"}" stroke="{colour}"'

@@ -30,7 +30,6 @@ def simgrid(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def graph_of(links: list[list[float]]) -> Graph:
-    """Return a graph of two ranks with all links; flows bring their own routes."""
     count = len(links)
     rates, latencies = (np.array(column, float) for column in zip(*links, strict=True))
     ends = np.zeros(count, np.uint32)
@@ -52,7 +51,6 @@ def ends_ns(program: str, case: dict[str, Any]) -> list[float]:
 @pytest.mark.parametrize("case", cases())
 def test_flows_are_through_when_the_golden_cases_say(simgrid: str, case: dict[str, Any]) -> None:
     expected = [end for _, _, _, end in case["flows"]]
-    # A start and an end are each rounded to a picosecond.
     np.testing.assert_allclose(ends_ns(simgrid, case), expected, rtol=1e-9, atol=PS)
 
 

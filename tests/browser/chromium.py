@@ -97,7 +97,6 @@ class Chromium:
         height: int = 900,
         ready: str = "document.documentElement?.dataset.ready",
     ) -> Page:
-        """Return a page that shows a file, or an address, and has run its scripts: is `ready`."""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         page = Page(self, session, target)
@@ -163,7 +162,6 @@ class Page:
         raise AssertionError(f"never true: {expression}; {self.problems()}")
 
     def settle(self) -> None:
-        """Wait until what was asked for is drawn; pages in the background draw nothing."""
         self._browser.call("Target.activateTarget", targetId=self._target)
         self.evaluate("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))")
 
@@ -177,7 +175,6 @@ class Page:
         )
 
     def mouse(self, kind: str, x: float, y: float, **more: Any) -> None:
-        """Send one event of the mouse: mouseMoved, mousePressed, mouseReleased, mouseWheel."""
         self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
 
     def click(self, x: float, y: float, modifiers: int = 0) -> None:
@@ -197,7 +194,6 @@ class Page:
         self.settle()
 
     def key(self, key: str) -> None:
-        """Press a key: a character, or a name such as ArrowLeft."""
         text = {"text": key} if len(key) == 1 else {}
         self.call("Input.dispatchKeyEvent", type="keyDown", key=key, **text)
         self.call("Input.dispatchKeyEvent", type="keyUp", key=key)
@@ -230,7 +226,6 @@ class Page:
         return found
 
     def requests(self) -> list[str]:
-        """Return the addresses that the page asked for, its own file among them."""
         return [
             event["params"]["request"]["url"]
             for event in self._events()
@@ -242,7 +237,6 @@ class Page:
 
 
 def _pipe() -> tuple[int, int]:
-    """Return a pipe whose ends are no descriptors that the browser will use."""
     low = os.pipe()
     high = tuple(fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, _ABOVE_STANDARD) for end in low)
     for end in low:

@@ -45,10 +45,9 @@ def saved(page: Page, query: str) -> str:
 def share_that_differs(
     browser: Chromium, page: Page, picture: str, folder: Path, shade: int = 48
 ) -> float:
-    """Return the share of the canvas's pixels that an SVG has in another colour, 0 to 1.
-
-    Another colour differs by more than `shade` of 255 in red, green or blue: edges are smoothed in
-    different ways. `folder` is for an empty page.
+    """Return the share of the canvas's pixels that an SVG has in another colour, 0 to 1. Another
+    colour differs by more than `shade` of 255 in red, green or blue: edges are smoothed in
+    different ways.
     """
     canvas = "document.querySelector('canvas')"
     shown = page.evaluate(f"{canvas}.toDataURL()")

@@ -1,7 +1,4 @@
-"""The page of a comparison in a real browser: it is drawn, sorts, and turns dark.
-
-Needs Chromium (`apt-get install chromium`), else the tests are skipped.
-"""
+"""A comparison in a real browser. Needs Chromium (`apt-get install chromium`), else skipped."""
 
 from __future__ import annotations
 

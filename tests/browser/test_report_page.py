@@ -1,7 +1,4 @@
-"""The report in a real browser: its parts, zoom, click, search and themes.
-
-Needs Chromium (`apt-get install chromium`), else the tests are skipped.
-"""
+"""The report in a real browser. Needs Chromium (`apt-get install chromium`), else skipped."""
 
 from __future__ import annotations
 
@@ -76,7 +73,6 @@ def view(page: Page) -> str:
 
 
 def box(page: Page, query: str) -> dict[str, float]:
-    """Scroll to an element and return where it is in the window."""
     page.evaluate(f"document.querySelector('{query}').scrollIntoView({{block: 'center'}})")
     page.settle()
     found: dict[str, float] = page.evaluate(
@@ -96,7 +92,6 @@ def details(page: Page) -> str:
 
 
 def row(page: Page, label: str) -> float:
-    """Return the height, in the window, of the middle of the first row of a stream's lanes."""
     at = box(page, "#timeline-canvas")
     tops = {"compute": 0, "collectives": 1}
     return at["y"] + 26 + 24 + 22 + 8 + 19 * tops[label]

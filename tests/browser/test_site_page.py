@@ -1,7 +1,4 @@
-"""The documentation's site in a browser, opened as files: the search needs no server.
-
-axe-core finds nothing on a page of each kind, light and dark.
-"""
+"""The documentation's site in a browser, opened as files; axe-core finds nothing."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The page of a study in a real browser: drawn, narrow screens without sideways scrolling, dark.
-
-Needs Chromium (`apt-get install chromium`), else the test is skipped.
-"""
+"""A study in a real browser. Needs Chromium (`apt-get install chromium`), else skipped."""
 
 from __future__ import annotations
 

@@ -12,7 +12,6 @@ from tests.cli import example_files
 
 @pytest.fixture(scope="session")
 def examples_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The files, made once; not to be written to."""
     folder: Path = tmp_path_factory.mktemp("examples")
     example_files.write(folder)
     return folder

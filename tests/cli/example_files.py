@@ -30,6 +30,11 @@ cluster:
   device: {memory_bandwidth: 1 TB/s}
 collectives: {all_reduce: [ring], chunks: 4}
 """
+PROFILES = {
+    "twins/twins.xplane.pb": "host0.xplane.pb",
+    "nsys_b/nsys_b.sqlite": "report.sqlite",
+    "rocpd_b/rocpd_b.db": "results.db",
+}
 MESH = (ROOT / "src/yantra/fabric/topologies/mesh.py").read_text()
 TEXTS = {
     "step.yaml": SCENARIO,
@@ -52,6 +57,12 @@ TEXTS = {
     "config.json": json.dumps(HF),
     "pretrain.sh": "--num-layers 8 --hidden-size 512 --num-attention-heads 8 --seq-length 256 "
     "--max-position-embeddings 256 --vocab-size 1000 --tensor-model-parallel-size 2\n",
+    "lengths.jsonl": "".join(
+        f'{{"output": {300 + 70 * n}, "prompt": {n % 4}}}\n' for n in range(16)
+    ),
+    "grpo.yaml": "grpo: {num_prompts_per_step: 16, num_generations_per_prompt: 8}\n"
+    "policy: {model_name: meta-llama/Llama-3.1-8B, train_global_batch_size: 128, "
+    "max_total_sequence_length: 4096}\ncluster: {num_nodes: 1, gpus_per_node: 8}\n",
     "job.yaml": "model: llama3-8b\nplan: {tp: 2}\n",
     "pod.csv": "from,to,bandwidth,latency\n0,leaf,50 GB/s,500 ns\n1,leaf,50 GB/s,500 ns\n",
     "links.csv": "source,destination,from_ns,to_ns,bytes_per_ns\n0,leaf,500,520,50\n",
@@ -94,9 +105,14 @@ def write(folder: Path) -> None:
     simulator.chmod(0o755)
     _traces(folder)
     _pytorch(folder)
+    for source, name in PROFILES.items():
+        shutil.copy(ROOT / "tests/golden/data/profiles" / source, folder / name)
     _sheets(folder)
-    step = "workload train --hf-config config.json --tp 2 --dp 4 -o step.yw"
-    assert main(_in(folder, step)) == 0
+    for step in (
+        "workload train --hf-config config.json --tp 2 --dp 4 -o step.yw",
+        "workload train --model llama3-8b --n-layer 4 --tp 2 --dp 2 -o job.yw",
+    ):
+        assert main(_in(folder, step)) == 0
     study = ["explore", "run", str(folder / "study.yaml"), "-o", str(folder / "finished-study")]
     assert main(study) == 0
     for scenario, result in (("step.yaml", "result.json"), ("other.yaml", "other.json")):
@@ -112,7 +128,13 @@ def _traces(folder: Path) -> None:
     """Write job.0.et to job.3.et, the same as step.0.et, ... and with times as timed.0.et, ..."""
     for rank in range(4):
         step = TraceBuilder()
-        kernel = step.compute("matmul", duration_micros=150)
+        kernel = step.compute("matmul", duration_micros=150, num_ops=2 * 4096**3)
+        for name, value in (
+            ("op_class", "gemm"),
+            ("dtype", "bf16"),
+            *dict.fromkeys("mnk", 4096).items(),
+        ):
+            kernel.set(name, value)
         step.collective(CollectiveType.ALL_REDUCE, 4_000_000, after=kernel)
         step.build().write(folder / f"job.{rank}.et")
         step.build().write(folder / f"step.{rank}.et")
@@ -130,6 +152,7 @@ def _pytorch(folder: Path) -> None:
         device = json.loads((folder / "device.json").read_text())
         device["distributedInfo"]["rank"] = rank
         (folder / f"device.{rank}.json").write_text(json.dumps(device))
+        (folder / f"rank{rank}.json.gz").write_bytes(gzip.compress(json.dumps(device).encode()))
         (folder / "host.json").rename(folder / f"host.{rank}.json")
         ends = [f"--{kind}={folder / f'{kind}.{rank}.json'}" for kind in ("host", "device")]
         linked = str(folder / f"linked.{rank}.json")
@@ -169,7 +192,6 @@ def _operator(
 
 
 def _sheets(folder: Path) -> None:
-    """Write the sheets called `your own` on the page on STG."""
     for block in blocks(ROOT / "docs" / "reference" / "stg.md"):
         if block.file is not None:
             (folder / block.file).write_text(block.text)

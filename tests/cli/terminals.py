@@ -58,7 +58,6 @@ def see(
 
 
 def _read(terminal: int, at: bytes, then: Callable[[], None]) -> bytes:
-    """Read until nobody holds the terminal's other end; act once `at` is there."""
     shown = b""
     while True:
         try:

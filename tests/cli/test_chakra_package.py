@@ -35,7 +35,6 @@ DRAW = "--input_filename=in.et --output_filename=out.dot"
 JSON = "--input_filename=in.et --output_filename=out.json"
 TIMELINE = "--input_filename=log.txt --output_filename=out.json --num_npus=1 --npu_frequency=1000"
 
-# A line as tutorials and guides type it; Yantra's own command; what both write.
 LINES = [
     ("src.trace_link.trace_link", f"--rank=0 {LINK}", "link", "out.json"),
     ("trace_link.trace_link", LINK, "link", "out.json"),
@@ -73,7 +72,6 @@ OURS = {
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> Path:
-    """A folder with an input for every command, and the drop-in on the path."""
     monkeypatch.chdir(tmp_path)
     drop_in.append_to_path(monkeypatch)
     Path("ours").mkdir()
@@ -167,9 +165,6 @@ def test_every_module_of_commands_has_a_main(monkeypatch: pytest.MonkeyPatch) ->
         assert callable(import_module(module).main)
 
 
-# Installed as pip does it: packages in a folder that Python takes for site-packages.
-
-
 def install(site: Path) -> None:
     wheel = tomllib.loads((drop_in.DISTRIBUTION / "pyproject.toml").read_text())["tool"]["hatch"]
     (moved,) = wheel["build"]["targets"]["wheel"]["sources"].values()
@@ -179,7 +174,6 @@ def install(site: Path) -> None:
 
 
 def install_upstream(site: Path, *, editable: bool = False) -> None:
-    """Install what looks like upstream's package; an editable one is found by metadata alone."""
     info = site / "chakra-1.0.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: chakra\nVersion: 1.0.0\n")

@@ -11,6 +11,7 @@ from shutil import which
 import pytest
 
 from tests.cli.tree import EVERY, Found, name
+from yantra.collectives import sites
 from yantra.collectives.algorithms import algorithms
 from yantra.fabric import clusters
 from yantra.result.table_names import ALL_TABLES
@@ -95,8 +96,8 @@ def test_a_shell_offers_commands_options_and_names(
     [
         ("yantra workload show ", catalogue.names()),
         ("yantra workload train --model ", catalogue.names()),
-        ("yantra cluster show ", clusters.names()),
-        ("yantra run --workload a.yw --cluster ", clusters.names()),
+        ("yantra cluster show ", (*clusters.names(), *sites.names())),
+        ("yantra run --workload a.yw --cluster ", (*clusters.names(), *sites.names())),
         ("yantra run --table ", ALL_TABLES),
         ("yantra run --all-reduce ", algorithms.names()),
         ("yantra run --all-reduce ring,", [f"ring,{name}" for name in algorithms.names()]),

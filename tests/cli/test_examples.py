@@ -17,6 +17,7 @@ from yantra.cli import main
 CASES = sorted({example for found in EVERY for example in found.examples})
 NEEDS_TORCH = "yantra chakra replay"
 NEEDS_A_GPU = "yantra microbench -o"
+TRAINS = "yantra trace record"
 SERVE = ("yantra service", "yantra ui")
 COMMAND = "import sys; from yantra.cli import main; sys.exit(main())"
 
@@ -27,6 +28,8 @@ def test_an_example_runs(example: str, inputs: Path, capfd: pytest.CaptureFixtur
         pytest.skip("it serves until it is interrupted; tests of its own run it")
     if example.startswith(NEEDS_A_GPU):
         pytest.skip("two minutes on a GPU")
+    if example.startswith(TRAINS):
+        pytest.skip("it trains; tests/torch/test_trace_record.py runs it")
     if example.startswith(NEEDS_TORCH):
         if find_spec("torch") is None:
             pytest.skip("PyTorch is not installed")

@@ -36,7 +36,6 @@ fold: off
 
 @pytest.fixture
 def folder(inputs: Path) -> Path:
-    """The files, with a scenario that runs for minutes and a workload of many ranks."""
     (inputs / "long.yaml").write_text(LONG)
     for name, replicas in (("long.yw", RANKS // 2), ("many.yw", 8192)):
         line = f"workload train --hf-config config.json --tp 2 --dp {replicas} -o {name}"
@@ -129,7 +128,6 @@ LONG_COMMANDS = {
 
 @pytest.mark.parametrize("name", LONG_COMMANDS)
 def test_sigterm_ends_every_command_within_a_second(name: str, tmp_path: Path) -> None:
-    """Processor time is counted, as other tests may run at the same time."""
     if "all.csv" in LONG_COMMANDS[name]:
         line = "network generate all_to_all --hosts 384 --set size=128KiB -o"
         assert main([*line.split(), str(tmp_path / "all.csv")]) == 0
@@ -151,7 +149,6 @@ network: flow
 
 
 def test_sigterm_ends_a_sweep_in_the_midst_of_its_runs(tmp_path: Path) -> None:
-    """Runs are in threads, which get no signal, and each seldom reports its progress."""
     builder = TraceBuilder()
     builder.collective(CollectiveType.ALL_TO_ALL, 1 << 26)
     for rank in range(384):
@@ -162,7 +159,6 @@ def test_sigterm_ends_a_sweep_in_the_midst_of_its_runs(tmp_path: Path) -> None:
 
 
 def _ends_within_a_second(line: str, folder: Path, after: float = 1.0) -> None:
-    """Send SIGTERM after so much processor time; the command uses less than a second more."""
     command = [sys.executable, "-m", "yantra", *line.split()]
     process = subprocess.Popen(
         command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True

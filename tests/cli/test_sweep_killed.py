@@ -1,8 +1,4 @@
-"""A sweep that is killed again and again and resumed ends as one that never was.
-
-`kill -9` comes at random moments. A finished result keeps its file, so its scenario did not run
-again.
-"""
+"""A sweep that is killed again and again and resumed ends as one that never was."""
 
 from __future__ import annotations
 
@@ -52,13 +48,11 @@ def begin(scenarios: int, folder: str, *more: str) -> subprocess.Popen[str]:
 
 
 def finished(folder: str) -> State:
-    """Return inode and time of change of every result: they change if it is written anew."""
     stats = {file.name: file.stat() for file in Path(folder).glob("*.json")}
     return {name: (stat.st_ino, stat.st_mtime_ns) for name, stat in stats.items()}
 
 
 def kill_after(child: subprocess.Popen[str], more_results: int, delay_s: float) -> bool:
-    """Kill a sweep when it has finished so many more; return whether it was still at work."""
     before = len(finished("out"))
     while len(finished("out")) < before + more_results and child.poll() is None:
         time.sleep(0.002)

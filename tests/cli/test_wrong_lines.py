@@ -1,8 +1,4 @@
-"""What wrong lines of every command say: exact texts, one line, nothing written.
-
-`wrong_lines.txt` holds each line and the text, and says where a line turns out to be right, because
-the command makes the folder or takes text for a file.
-"""
+"""What wrong lines of every command say: one line of `wrong_lines.txt`, nothing written."""
 
 from __future__ import annotations
 

@@ -11,8 +11,6 @@ from yantra.cli.group import yantra
 
 
 class Found(NamedTuple):
-    """A command or a group of commands, the words that call it, and click's context for it."""
-
     words: tuple[str, ...]
     command: click.Command
     context: click.Context

@@ -1,7 +1,5 @@
-"""Wrong command lines: the examples of every command with one thing wrong in each.
-
-`python -m tests.cli.wrong_lines` writes `wrong_lines.txt` anew; read the difference before you keep
-it.
+"""The examples of every command with one thing wrong. `python -m tests.cli.wrong_lines` rewrites
+`wrong_lines.txt`.
 """
 
 from __future__ import annotations
@@ -41,7 +39,6 @@ def prepare(folder: Path) -> None:
 
 
 def lines(found: Found) -> Iterator[list[str]]:
-    """Yield the wrong lines of a command: each wrong thing in each place once."""
     yield [*found.words, "--nosuch"]
     if found.words not in RIGHT_ALONE:
         yield list(found.words)
@@ -54,7 +51,6 @@ def lines(found: Found) -> Iterator[list[str]]:
 
 
 def _changed(words: list[str]) -> Iterator[tuple[tuple[str, str], list[str]]]:
-    """Yield what is wrong, where, and the line."""
     for at, word in enumerate(words):
         option, equals, value = word.partition("=")
         if not option.startswith("--") or not equals:
@@ -90,7 +86,7 @@ def record() -> None:
         tempfile.TemporaryDirectory() as configuration,
         open(RECORDED, "w", encoding="utf-8") as file,
     ):
-        os.environ["XDG_CONFIG_HOME"] = configuration
+        os.environ["XDG_CONFIG_HOME"] = os.environ["XDG_CACHE_HOME"] = configuration
         example_files.write(Path(made))
         prepare(Path(made))
         for found in COMMANDS:

@@ -21,8 +21,6 @@ def all_of(state: State) -> list[tuple[int, int]]:
 
 
 class Orca(Engine):
-    """TensorRT-LLM's engine with reserves and whole prompts, written anew."""
-
     def plan(self, state: State) -> Plan:
         run = []
         tokens, seats, blocks = state.max_num_batched_tokens, state.max_num_seqs, state.num_blocks
@@ -38,8 +36,6 @@ class Orca(Engine):
 
 
 class Answers(Engine):
-    """Answers what a test says."""
-
     answer: Any = Plan()
 
     def plan(self, state: State) -> Any:
@@ -47,7 +43,6 @@ class Answers(Engine):
 
 
 def preempt(state: State) -> Plan:
-    """All but the first that runs begin anew, for ever."""
     ids = [*state.running.request, *state.waiting.request]
     return Plan([(ids[0], 1)], list(state.running.request))
 
@@ -153,8 +148,6 @@ def test_an_engine_has_options_of_its_own() -> None:
     seen: list[float] = []
 
     class Own(Orca):
-        """Keeps some."""
-
         options = (Option("share", 0.5, 0, "of the seats"),)
 
         def plan(self, state: State) -> Plan:

@@ -29,7 +29,6 @@ def program_of(name: str, kind: Kind, n: int, ring_kind: RingKind = "usual") -> 
 
 
 def injections(program: ExchangeProgram, position: int, direction: int) -> Iterator[Injection]:
-    """Write out what a program injects at a position, reduced sizes checked on the way."""
     for run in program.runs:
         size = scaled(DATA, run.num, run.den, program.round_up)
         if run.reduce_num:
@@ -45,7 +44,6 @@ def injections(program: ExchangeProgram, position: int, direction: int) -> Itera
 
 
 def agree(program: ExchangeProgram, members: Members, direction: int = 1) -> None:
-    """Check that oracle and program inject, send and end at the same times, in one order."""
     by_rule, by_program = World(), World()
     ranks = [members(by_rule, position) for position in range(program.n)]
     finished = exchange.play(by_rule, ranks)
@@ -163,8 +161,6 @@ def test_faithful_trees_need_a_power_of_two() -> None:
     assert reason == "in ASTRA-sim it needs a power of two positions, got 6"
     assert DoubleBinaryTree().supports(Kind.ALL_REDUCE, 6) is None
 
-
-# Times of one chunk without contention, in endpoint delays E, network delays W and reductions R.
 
 E, W, R = 11, 1009, 100_003
 

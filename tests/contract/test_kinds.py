@@ -61,6 +61,28 @@ WRONG = {
         "PLUGIN = Wrong\n",
         "every rank: the_same_result_gives_the_same_file: first 1 bytes, then 1 others",
     ),
+    "rl_algorithm": (
+        '"""Less than no time for the reference."""\n'
+        "from yantra.plugin.rl_algorithm import Algorithm\n"
+        "class Wrong(Algorithm):\n"
+        "    title = source = 'wrong'\n"
+        "    def work(self, alone):\n"
+        "        return super().work(alone)._replace(reference=-alone.scoring)\n"
+        "PLUGIN = Wrong\n",
+        "Alone(scoring=10.0, training=30.0): seconds_are_finite_and_not_negative: Wrong: work: "
+        "reference: expected finite seconds from 0, got -10.0",
+    ),
+    "rl_mode": (
+        '"""Three steps ahead, of which it says that they are none."""\n'
+        "from yantra.plugin.rl_mode import Loop, Mode\n"
+        "class Wrong(Mode):\n"
+        "    def loop(self, asked):\n"
+        "        return Loop('k-off', k=3)\n"
+        "    def most_stale(self, asked):\n"
+        "        return 0\n"
+        "PLUGIN = Wrong\n",
+        "4 prompts in mini-batches of 4, drain: no_sample_is_staler_than_it_states: a sample is ",
+    ),
     "topology": (
         '"""A ring on which messages never turn back: they take a link that is not there."""\n'
         "from yantra.fabric.topologies.ring import Ring\n"

@@ -117,8 +117,6 @@ def test_what_waits_for_a_late_end_of_a_send_begins_then() -> None:
 
 
 class DepartsAtOnce(Twin):
-    """Messages have left as soon as they are sent, so those behind them share the link."""
-
     def send(self, message: Message) -> None:
         self.arrive(message, message.sent_ns + self.fabric.alone_ns(message), message.sent_ns)
 
@@ -148,8 +146,6 @@ class LosesTheQueued(OneAtATime):
 
 
 class NeverFree(OneAtATime):
-    """A pair that has sent counts as busy for ever, unless others wait behind it."""
-
     def __init__(self, fabric: Any, options: Any) -> None:
         super().__init__(fabric, options)
         self.lines: dict[tuple[int, int], list[Message]] = {}

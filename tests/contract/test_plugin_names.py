@@ -12,7 +12,7 @@ import pytest
 from yantra import plugin
 from yantra.kinds import kinds
 
-# The names of version 1. One may be added; removing one needs a new version and a new table here.
+# Of version 1. Removing one needs a new version and a new table here.
 KEPT = {
     "backend": "Backend Work",
     "collective": (
@@ -28,6 +28,8 @@ KEPT = {
     "model": "Attention Block Embedding Head Layer Model Transformer elementwise linear settle",
     "network": "Crossing Dimension Fabric Message NetworkModel",
     "options": "Changes Entry Flag Many Number Quantity Record Section Text Whole",
+    "rl_algorithm": "Algorithm Alone Work",
+    "rl_mode": "Asked Loop Mode",
     "schedule": "Pair Schedule Step in_turns",
     "scheduler": "COLLECTIVE COMPUTE MEMORY NOTHING RECEIVE SEND Nodes Scheduler",
     "selection": "Choice Selection",
@@ -39,7 +41,6 @@ _IMPORT = re.compile(r"^[# ]*(?:from|import) (yantra[\w.]*)", re.MULTILINE)
 
 
 def deep(source: str) -> list[str]:
-    """The modules of Yantra that a plug-in imports and that may move."""
     return [name for name in _IMPORT.findall(source) if not name.startswith("yantra.plugin.")]
 
 

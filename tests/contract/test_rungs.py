@@ -1,8 +1,5 @@
-"""One body of laws for all rungs: the formula of a message alone, bytes, agreement, threads.
-
-RUNGS has every network of the core and a program outside, with the exact time of a message alone as
-a formula of its links. `yantra.kinds.network_laws` holds each network to its own claims; here rungs
-are held against each other, over dimensions and over fabrics.
+"""Laws of all networks, held against each other: a message alone, bytes, agreement, threads (each
+network's own claims: `yantra.kinds.network_laws`).
 """
 
 from __future__ import annotations
@@ -43,17 +40,14 @@ def _latency(links: Links) -> float:
 
 
 def _shared(links: Links, size: int) -> float:
-    """Latency of the way, then its bytes at the rate of the narrowest link."""
     return _latency(links) + _bytes_alone(links, size)
 
 
 def _stored(links: Links, size: int) -> float:
-    """The whole message over each link, one after the other."""
     return sum(latency + size / rate for rate, latency in links)
 
 
 def _packets(links: Links, size: int) -> float:
-    """Each packet over each link, behind the packet before it."""
     sizes = [PAYLOAD + HEADERS] * (size // PAYLOAD)
     sizes += [size % PAYLOAD + HEADERS] if size % PAYLOAD else []
     free = [0.0] * len(links)
@@ -67,7 +61,6 @@ def _packets(links: Links, size: int) -> float:
 
 
 def _flits(links: Links, size: int) -> float:
-    """A head through the stages of its routers, the other flits behind it, in whole cycles."""
     cycle = FLIT / links[0][0]
     channels = sum(ceil(latency / cycle) - 1 for _, latency in links)
     return (STAGES * (len(links) + 1) + AROUND + ceil(size / FLIT) - 1 + channels) * cycle
@@ -153,10 +146,7 @@ def test_a_message_alone_equals_the_formula_of_its_rung(rung: Rung, where: Where
 
 
 def _ways(case: Case, destination: int) -> list[Links]:
-    """Return the links to a rank in every order in which a message may cross them.
-
-    The graph of a cluster of dimensions goes through them in any order.
-    """
+    """Return the links to a rank in every order in which a message may cross them."""
     links = case.links(0, destination)
     goes_back = case.level.has("needs_fabric") and case.graph is None
     return [links, links[::-1]] if goes_back else [links]
@@ -174,10 +164,6 @@ def test_bytes_are_conserved_whoever_meets_whom(rung: Rung, where: Where) -> Non
 def test_without_contention_rungs_agree_within_their_grain(
     rung: Rung, where: Where, seed: int
 ) -> None:
-    """Messages at once that share no rank and no link each take what `flow` says, and the grain.
-
-    The rung adds no more than its grain to any, and takes off no more than latency.
-    """
     case = Case(rung.choice, where)
     posts = _apart(case, Random(seed))
     assert posts
@@ -202,13 +188,11 @@ def _apart(case: Case, random: Random) -> list[laws.Post]:
 
 
 def _links_of(case: Case, source: int, destination: int) -> list[Any]:
-    """Return names of the links of a way; without a graph, of all rings on it."""
     if case.graph is not None:
         return list(links_between(case.graph, laws.ROUTING, source, destination))
     named, stride = [], 1
     for at, of in enumerate(case.topology.dimensions):
         if source // stride % of.size != destination // stride % of.size:
-            # The row of a dimension as a whole: coarse, but never too few.
             row = source // (stride * of.size), source % stride
             named.append((at, row))
             named.append((at, (destination // (stride * of.size), destination % stride)))
@@ -275,7 +259,6 @@ def _crossed(scenario: Scenario, source: int, destination: int) -> list[Crossed]
 
 
 def _mixed(network: str, way: list[Crossed], size: int) -> float:
-    """Return the time of a message alone: by the rung, and by formula where the tier is."""
     links: Links = [(link.rate, link.latency) for link in way]
     others: Links = [(link.rate, link.latency) for link in way if not link.by_formula]
     if network == "flow" or not others:
@@ -295,7 +278,6 @@ def _mixed(network: str, way: list[Crossed], size: int) -> float:
 
 
 def _unmixed_grain(network: str, way: list[Crossed], size: int) -> float:
-    """Return the grain of the tier by the rung, by which a message may be faster by formula."""
     of_tier: Links = [(link.rate, link.latency) for link in way if link.by_formula]
     if network == "flow" or not of_tier:
         return 0.0
@@ -311,7 +293,6 @@ def _unmixed_grain(network: str, way: list[Crossed], size: int) -> float:
 def test_a_message_alone_takes_its_rung_and_the_formula_of_the_tiers_by_formula(
     tmp_path: Path, network: str, tiers: str
 ) -> None:
-    """Within the tier, beside it and across; and it is within a grain of the rung everywhere."""
     for destination in range(1, 8):
         for size in (1, 1000, 65_537):
             posts = [(0, destination, size)]

@@ -1,8 +1,4 @@
-"""A stranger's plug-in of every kind works in every command that takes its kind.
-
-The files are the templates of `yantra new` under names of no built-in, so that a command that goes
-by names is found out.
-"""
+"""A stranger's plug-in, under no built-in's name, works in every command that takes its kind."""
 
 from __future__ import annotations
 
@@ -67,7 +63,6 @@ class Use(NamedTuple):
 
 
 USES = (
-    # Whatever a scenario names, in every command that reads one.
     *(
         Use(kind, command)
         for kind in USUAL
@@ -93,7 +88,6 @@ USES = (
     Use("collective", "run --workload step.yw --cluster hgx-h100 --all-reduce ./my_collective.py"),
     Use("collective", "collective bench switch --sizes 1MiB --algorithms ./my_collective.py"),
     Use("collective", "collective bench switch --sizes 1MiB --plugin FILE"),
-    # What a cluster's file names, in every command that takes a cluster.
     *(
         Use(kind, command)
         for kind in ("collective", "topology")
@@ -107,7 +101,6 @@ USES = (
             "cluster show ./named.yaml --ranks 8 --plugin FILE",
         )
     ),
-    # What a flag puts into a run on a named cluster.
     *(
         Use(kind, f"{command} --set {key}=FILE")
         for kind, key in (
@@ -140,6 +133,17 @@ USES = (
         Use("engine", "serve --cost 5ms,20us,0.1us "
             f"--requests poisson:rate=9/s,count=9,isl=9,osl=9 {of}")
         for of in ("--engine ./my_engine.py", "--engine my_engine --plugin FILE")
+    ),
+    *(
+        Use(kind, f"rl {more}--model llama3-8b --cluster hgx-h100 --gpus 8 --prompts 16 "
+            f"--generations 4 --lengths lognormal:mean=300,sigma=0.5,cap=1024 {option}")
+        for kind, more, option in (
+            ("rl_algorithm", "", "--train tp=2,recompute=full --set algorithm=FILE"),
+            ("rl_algorithm", "", "--train tp=2,recompute=full --compare --set algorithm=FILE"),
+            ("rl_algorithm", "plan ", "--set algorithm=FILE"),
+            ("rl_mode", "", "--train tp=2,recompute=full --mode FILE"),
+            ("rl_mode", "", "--train tp=2,recompute=full --mode FILE --compare"),
+        )
     ),
     Use("exporter", "run usual.yaml --export ./my_exporter.py=out.txt"),
     Use("exporter", "run usual.yaml --export my_exporter=out.txt --plugin FILE"),
@@ -183,7 +187,6 @@ USES = (
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with a plug-in of every kind, and what they are tried on."""
     folder = tmp_path_factory.mktemp("strangers")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -238,7 +241,6 @@ def _write_cluster(kind: str) -> None:
 
 
 def _scenario(kind: str) -> str:
-    """Return the scenario in which the plug-in of a kind replaces the usual one."""
     text = SCENARIO
     for name, usual in USUAL.items():
         chosen = f"./my_{name}.py" if name == kind else usual
@@ -301,7 +303,6 @@ def test_what_runs_is_the_plug_in_and_nothing_in_its_place(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A plug-in that refuses to answer is not silently left out."""
     if command == "plan":
         if kind not in ("topology", "collective"):
             pytest.skip("a machine names no such plug-in")
@@ -313,7 +314,6 @@ def test_what_runs_is_the_plug_in_and_nothing_in_its_place(
     Path("step.yaml").write_text(_scenario(kind))
     _write_cluster(kind)
     allow(f"./my_{kind}.py")
-    # By its whole path, as a file that was read is remembered by the path that was typed.
     status = main(command.replace("./mine", f"{folder}/mine").split())
     said = capsys.readouterr()
     is_row = kind == "network" and command.startswith("network compare")  # says who refuses

@@ -1,8 +1,4 @@
-"""Every registered topology keeps the contract, and the networks carry messages as it says.
-
-Laws of links and routes are in `yantra.fabric.topologies.contract`; here are those of time, which
-need the core, and the closed forms of the built-in topologies.
-"""
+"""Laws of time of every topology (of links and routes: `yantra.fabric.topologies.contract`)."""
 
 from __future__ import annotations
 

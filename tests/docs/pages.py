@@ -77,14 +77,12 @@ def blocks(page: Path) -> list[Block]:
 
 
 def texts(page: Path, language: str) -> list[str]:
-    """Return the blocks of a language that are no file's content."""
     return [
         block.text for block in blocks(page) if block.language == language and block.file is None
     ]
 
 
 def install(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Install a folder of modules as the package whose entry point a guide shows."""
     (toml,) = texts(page, "toml")
     head, entry = toml.splitlines()[:2]
     group = head.removeprefix('[project.entry-points."').removesuffix('"]')
@@ -97,7 +95,6 @@ def install(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(page: Path, folder: Path) -> Iterator[Difference]:
-    """Run a page in a folder, which is the current one; yield every output as (printed, shown)."""
     text = page.read_text(encoding="utf-8")
     names: dict[str, object] = {"__name__": "__main__"}
     found = blocks(page)
@@ -119,7 +116,6 @@ def run(page: Path, folder: Path) -> Iterator[Difference]:
 
 
 def _compared(where: str, printed: str, shown: str) -> Difference:
-    """Return both texts, equal where the shown one has places for what was measured."""
     printed, shown = (_VERSION.sub(r"\1[version]", text) for text in (printed, shown))
     if "~" in shown and re.fullmatch(_pattern(shown), _spaced(printed)):
         return Difference(where, shown, shown)
@@ -160,7 +156,6 @@ def _commands(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _shell(command: str, folder: Path) -> str:
-    """Run a command whose programs are those under test; return what it prints, errors too."""
     for name, options in _PROGRAMS.items():
         script = folder.parent / name
         if not script.exists():

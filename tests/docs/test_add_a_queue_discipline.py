@@ -24,7 +24,6 @@ def test_what_the_guide_adds_keeps_the_laws(core_objects: Objects, tmp_path: Pat
 def test_one_that_parts_a_message_is_caught_by_its_name(
     core_objects: Objects, tmp_path: Path
 ) -> None:
-    """Packets go to the two lists by their size, so those of a message overtake each other."""
     wrong = files_of("add-a-queue-discipline.md")[0]
     for right, instead in (("priority == 0", "bytes < 700"), ('"halves"', '"wrong_halves"')):
         assert right in wrong

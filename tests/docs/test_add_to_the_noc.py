@@ -1,4 +1,4 @@
-"""The guide to routers and routings on chip: its files keep the laws, and a wrong one is caught."""
+"""The guide to routers and routings on chip keeps the laws."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Runs each row of the page of quirks on what Yantra completes where ASTRA-sim does not.
-
-The cluster has links of 50 GB/s (50 bytes per ns) and 500 ns and hands over in 10 ns; times in ns.
+"""Runs each row of the page on what ASTRA-sim does not complete. Links of 50 bytes per ns and 500
+ns, hand-overs of 10 ns; times in ns.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from yantra import compute, memory, network, schedulers
 from yantra.base.registry import Registry
 from yantra.collectives.selection import selections
 from yantra.fabric import graphs
+from yantra.rl import modes
 from yantra.serving import batching
 
 GUIDES = Path(__file__).parents[2] / "docs" / "guides"
@@ -31,6 +32,7 @@ ALL = (
     Guide("add-a-memory-model.md", memory.models, "lines.py", "Lines"),
     Guide("add-a-network.md", network.networks, "one_at_a_time.py", "OneAtATime"),
     Guide("add-a-scheduler.md", schedulers.schedulers, "hubs.py", "Hubs"),
+    Guide("add-to-post-training.md", modes.modes, "half.py", "Half"),
     Guide("add-a-selection.md", selections, "by_group.py", "ByGroup"),
 )
 

@@ -78,7 +78,6 @@ def test_the_result_page_has_every_column_of_every_table() -> None:
 
 
 def keys(schema: dict[str, Any], path: str = "") -> Iterator[str]:
-    """Yield the path of every key; the items of a list have the list's path."""
     for key, value in properties(schema):
         yield path + key
         if path + key == "cluster.devices.device":
@@ -87,7 +86,6 @@ def keys(schema: dict[str, Any], path: str = "") -> Iterator[str]:
 
 
 def choices(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, list[str]]]:
-    """Yield the path of every key that takes one of several names, and the names."""
     for key, value in properties(schema):
         if "enum" in value:
             yield path + key, value["enum"]
@@ -97,11 +95,7 @@ def choices(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, list[
 
 
 def properties(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield keys of a mapping, of the items of a list, and of every form it may have.
-
-    Keys beside `custom` and the kind and options of a plug-in are left out: they are described with
-    their value.
-    """
+    """Yield keys of a mapping, of the items of a list, and of every form it may have."""
     for form in (schema, schema.get("items", {}), *schema.get("anyOf", ())):
         if form.get("required") not in (["kind"], ["custom"]):
             yield from form.get("properties", {}).items()

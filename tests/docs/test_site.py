@@ -70,8 +70,6 @@ def test_what_is_copied_of_a_console_block_is_its_commands() -> None:
 
 
 class _Described(HTMLParser):
-    """The ids of what a page of Python describes, and the text below each."""
-
     def __init__(self) -> None:
         super().__init__()
         self.texts: dict[str, str] = {}

@@ -1,13 +1,6 @@
-"""Fuzzes every reader: python -m tests.fuzz --seconds 600.
-
-Half of the time goes to the trace reader of the core, built with sanitizers (g++ has no libFuzzer,
-hence our own driver); the readers written in Python share the other half. `--target NAME` runs one:
-tests/fuzz/NAME_target.cpp, or tests/fuzz/readers/NAME.py. Files named at the end are tried first,
-such as a crash from an earlier run: it is left in build/fuzz/fuzz-crash or build/fuzz/NAME-crash.
-
-`--target jobs` runs `--runs` jobs with something wrong in them (tests/fuzz/jobs.py). `--target
-flips` turns single bits of files that Yantra wrote (tests/fuzz/flips.py). `--target installed` runs
-the installed command, or that of `--command`, on broken files (tests/fuzz/installed.py).
+"""Fuzzes every reader: python -m tests.fuzz --seconds 600. `--target NAME` runs
+tests/fuzz/NAME_target.cpp, tests/fuzz/readers/NAME.py, `jobs`, `flips` or `installed`
+(tests/fuzz/NAME.py). Files named at the end are tried first; a crash is left in build/fuzz.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
-"""Runs a command as its user does, for readers whose input is a whole run.
-
-A command ends with 0, or with 2 or 3 and a text that says what is wrong: that text is its outcome.
-Any other status is a failure; 70 is a bug in Yantra.
+"""Runs a command for readers whose input is a whole run: 0, or 2 or 3 and a text; anything else
+fails.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from yantra.cli import main
 
 
 def status_of(arguments: Sequence[str], folder: Path | None = None) -> int:
-    """Run a command in a folder. Raises YantraError with its text where it refuses its input."""
+    """Raises YantraError with its text where it refuses its input."""
     errors = StringIO()
     with _inside(folder), redirect_stdout(StringIO()), redirect_stderr(errors):
         try:

@@ -4,7 +4,7 @@
 
 Each turned bit, in files of every kind that Yantra writes and reads, goes through the commands that
 read the file. It is noticed where a command ends with status 2 or 3, or prints a note or a warning;
-it is harmless where the command prints what it prints for the whole file. Anything else is a fault.
+it is harmless where the command prints what it prints for the whole file.
 """
 
 from __future__ import annotations
@@ -119,7 +119,6 @@ def prepare(folder: Path) -> None:
 
 
 def fault_of(kind: Kind, content: bytes, whole: dict[tuple[str, ...], Said]) -> str:
-    """Return what is wrong with how a changed file is read; `noticed` and `harmless` are right."""
     outcome = "harmless"
     for words in kind.reads:
         Path(kind.file).write_bytes(content)

@@ -43,7 +43,6 @@ _SPAWNS = ("service", "ui", "microbench", "chakra replay", "doctor", "contract",
 _READ = {".json", ".yaml", ".yml", ".csv", ".et", ".gz", ".xml", ".txt", ".sh", ".yw", ".log"}
 _READ |= {".graphml", ".infragraph"}
 _OBEYED = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]")
-# An option, or a file that the changed one names.
 _SAYS_WHERE = re.compile(
     rb"error: --|\"--[a-z]|\.(?:\d+|\{rank\})\.et: no such file|\.\d+\.et: node"
 )
@@ -103,14 +102,11 @@ class Target(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names by which a refusal may call a file: the changed one's, and that of its job."""
         jobs = [word for word in self.words if os.path.splitext(word)[1] in _READ]
         return (os.path.basename(self.file), *map(os.path.basename, jobs))
 
 
 class Ended(NamedTuple):
-    """How a process ended: its status (None if it was stopped), its output and what it took."""
-
     status: int | None
     said: bytes
     cpu_s: float
@@ -248,7 +244,6 @@ def _without_core() -> None:
 
 
 def fault(made: Ended, usual: Ended, named: Sequence[str]) -> str | None:
-    """Return what a command did that none may, None if nothing; a refusal names one of `named`."""
     if made.status is None:
         return f"took more than {LONGEST_S:.0f} s"
     if made.status not in STATUSES:
@@ -278,10 +273,7 @@ def campaign(
     only: str = "",
     also: Callable[[Path], object] = lambda folder: None,
 ) -> list[str]:
-    """Run changed files through their targets in turn; print and return the faults.
-
-    `only` is a part of the names of the targets; `also` writes more into their folder.
-    """
+    """`only` is a part of the names of the targets; `also` writes more into their folder."""
     dice, end = random.Random(seed), time.monotonic() + seconds
     faults: list[str] = []
     statuses: Counter[int | None] = Counter()

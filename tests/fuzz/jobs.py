@@ -3,10 +3,9 @@
     python -m tests.fuzz --target jobs --runs 20000
 
 One to three places of a job's traces and other files are changed: bytes, JSON values, numbers by
-extreme ones, attributes of nodes. Then a command runs it under a memory limit. A fault is a status
-that no command has for an input, such as 70; a process that is killed, exceeds the limit or takes
-too long; and a run that ends absurdly late without a warning. `hostile` cases are enumerated, not
-drawn.
+extreme ones, attributes of nodes. A fault is a status that no command has for an input, such as 70;
+a process that is killed, exceeds the limit or takes too long; and a run that ends absurdly late
+without a warning. `hostile` cases are enumerated, not drawn.
 """
 
 from __future__ import annotations
@@ -215,7 +214,6 @@ def _change_node(node: Node, dice: random.Random) -> None:
 
 
 def hostile(originals: list[Job]) -> Iterator[Case]:
-    """Yield each number of each configuration file by a third of the extreme values in turn."""
     seen = set()
     for job in originals:
         for path in sorted(set(_inputs(job))):

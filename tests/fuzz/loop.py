@@ -1,8 +1,4 @@
-"""Runs one reader on changed inputs until the time is up or it fails.
-
-A reader fails by raising anything but a YantraError, or by taking more than ten seconds. An input
-whose outcome is new (the error's text without its numbers and names) is kept and changed further.
-"""
+"""Runs one reader until it raises anything but a YantraError or takes more than ten seconds."""
 
 from __future__ import annotations
 

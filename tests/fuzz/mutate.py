@@ -1,7 +1,4 @@
-"""Changes inputs: any bytes a little, JSON and XML by their structure.
-
-A change of single bytes rarely survives a parser; a change of the tree reaches what comes after it.
-"""
+"""Changes inputs: any bytes a little, JSON and XML by their structure."""
 
 from __future__ import annotations
 
@@ -35,7 +32,6 @@ _JSON = json.JSONDecoder()
 
 
 def mutated(data: bytes, other: bytes, form: str, dice: random.Random) -> bytes:
-    """Return `data` changed in one to four places; pieces may come from `other`."""
     for _ in range(dice.randint(1, 4)):
         if form == "json" and dice.random() < 0.8:
             with suppress(RecursionError):
@@ -81,7 +77,6 @@ def _mutated_json(data: bytes, other: bytes, dice: random.Random) -> bytes:
 
 
 def _values(data: bytes) -> list[Any]:
-    """Return the JSON values of a text one after the other, as far as it is JSON."""
     text = data.decode(errors="replace")
     found: list[Any] = []
     at = 0

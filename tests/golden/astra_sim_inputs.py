@@ -1,8 +1,4 @@
-"""Complete ASTRA-sim inputs made by our own writer, for tests that start from a command line.
-
-`write(case, folder)` returns the command line's options. What ASTRA-sim printed for a case is in
-`astra_sim_lines/<case>.txt`.
-"""
+"""ASTRA-sim inputs by our own writer; what it printed is in `astra_sim_lines/<case>.txt`."""
 
 from __future__ import annotations
 
@@ -57,7 +53,6 @@ def tutorial(folder: Path) -> list[str]:
 
 
 def overlap(folder: Path) -> list[str]:
-    """Compute beside an all-reduce, then a rank that computes longer than the others."""
     traces = []
     for rank in range(4):
         trace = TraceBuilder(first_id=1)
@@ -69,7 +64,6 @@ def overlap(folder: Path) -> list[str]:
 
 
 def groups(folder: Path) -> list[str]:
-    """Two groups of four on a ring of 8, one of them out of order, then all ranks."""
     traces = []
     for rank in range(8):
         trace = TraceBuilder(first_id=1)
@@ -82,7 +76,6 @@ def groups(folder: Path) -> list[str]:
 
 
 def roofline(folder: Path) -> list[str]:
-    """Kernels on the roofline and collectives of different algorithms on two dimensions."""
     trace = TraceBuilder(first_id=1)
     first = trace.compute("bound by memory", num_ops=10**9, tensor_size=10**8)
     trace.compute("bound by compute", num_ops=10**11, tensor_size=10**6, after=first)
@@ -106,7 +99,6 @@ def roofline(folder: Path) -> list[str]:
 
 
 def memory(folder: Path) -> list[str]:
-    """Tensors that are read, written, read before anybody wrote them, and of no size."""
     trace = TraceBuilder(first_id=1)
     forward = trace.compute("forward", duration_micros=50)
     reduce = trace.collective(CollectiveType.ALL_REDUCE, MIB, name="reduce", after=forward)
@@ -129,7 +121,6 @@ def memory(folder: Path) -> list[str]:
 
 
 def tensors(folder: Path) -> list[str]:
-    """A chain of layers with many tensors: of equal lives, long names, read twice, read by none."""
     trace = TraceBuilder(first_id=1)
     after: Any = ()
     kept: list[str] = []
@@ -179,7 +170,6 @@ def traces_beside_lists(folder: Path) -> list[str]:
 
 
 def ticks_shared(folder: Path) -> list[str]:
-    """Ranks that end and start in one tick, and say so in another order than theirs."""
     traces = []
     for rank in range(8):
         trace = TraceBuilder(first_id=1)

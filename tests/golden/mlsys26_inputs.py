@@ -1,8 +1,5 @@
-"""Inputs for ASTRA-sim's branch of MLSys 2026, drawn from a seed by our own writer.
-
-Eight ranks with groups that a node of their traces lists, kernels recorded or under the roofline,
-and collectives that ranks reach at different times. A second root keeps each rank going: upstream
-stalls behind a skipped node where nothing else is in flight.
+"""Inputs for ASTRA-sim's branch of MLSys 2026, drawn from a seed by our own writer. A second root
+keeps each rank going: upstream stalls behind a skipped node where nothing else is in flight.
 """
 
 from __future__ import annotations

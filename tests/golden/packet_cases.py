@@ -1,9 +1,5 @@
-"""Cases of the ns-3 fork as runs of the packet network.
-
-A case is a file of `data/packets`, or of ../shared/golden/fabrics/packet where that is there:
-hosts, switches, links, the configuration of the fork, flows with the ways that it took, and what it
-measured for each congestion control, as ../shared/golden/fabrics/README.md describes. They were
-made with astra-sim/astra-network-ns3 8fd3604 (TIMELY's time stamp restored).
+"""Cases of the ns-3 fork (astra-sim/astra-network-ns3 8fd3604, TIMELY's time stamp restored):
+`data/packets`, or ../shared/golden/fabrics/packet (its README.md describes them).
 """
 
 from __future__ import annotations
@@ -37,7 +33,6 @@ class Run(NamedTuple):
 
     @property
     def completed_ns(self) -> list[int | None]:
-        """When the sender of each flow had its last ACK; None for never."""
         ends = np.asarray(self.packets.completed_ns)
         return [round(end) if np.isfinite(end) else None for end in ends.tolist()]
 
@@ -52,7 +47,6 @@ def cases() -> dict[str, Any]:
 
 
 def run(case: Any, mode: str, seed: int = 0, **changed: Any) -> Run:
-    """Run a case under a congestion control with all quirks; `changed` settings win."""
     graph, link = _graph(case)
     settings = settings_of(case["config"], mode)
     settings.seed = seed

@@ -37,9 +37,8 @@ def test_every_line_is_upstreams(
 
 @pytest.mark.parametrize("case", ["memory", "tensors"])
 def test_the_memory_trace_is_upstreams_to_the_byte(case: str, tmp_path: Path) -> None:
-    """Recorded from the same binary for rank 0.
-
-    Equal only where the C++ library is ASTRA-sim's: its hash maps and its sort give the order.
+    """Equal only where the C++ library is ASTRA-sim's: its hash maps and its sort give
+    the order.
     """
     options = write(case, tmp_path)
     assert main(["astra-sim", *options, f"--logging-folder={tmp_path / 'log'}"]) == 0
@@ -51,7 +50,6 @@ def test_the_memory_trace_is_upstreams_to_the_byte(case: str, tmp_path: Path) ->
 
 
 def _by_text(trace: str) -> list[str]:
-    """Return the events in an order of our own, without the threads, which number an order."""
     events = json.loads(trace)["traceEvents"]
     for event in events:
         if event.get("cat") != "tensorHeatmap":

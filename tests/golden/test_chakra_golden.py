@@ -1,6 +1,5 @@
-"""Every trace of the golden sets is read as protobuf reads it and written back byte for byte.
-
-Skipped without the sets: ../shared/golden, or YANTRA_GOLDEN.
+"""Traces of the golden sets (../shared/golden, or YANTRA_GOLDEN) are read as protobuf does and
+written byte for byte.
 """
 
 from __future__ import annotations

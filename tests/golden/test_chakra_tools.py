@@ -1,7 +1,4 @@
-"""The small tools against upstream's outputs: jsonizer texts, generated traces, orders of issue.
-
-Skipped without the sets: ../shared/golden, or YANTRA_GOLDEN.
-"""
+"""The small tools against upstream's outputs (../shared/golden, or YANTRA_GOLDEN)."""
 
 from __future__ import annotations
 

@@ -1,11 +1,6 @@
-"""Where the choice of a congestion control decides, and where it does not.
-
-The study of RoCE under ASTRA-sim found that it hardly matters for ring collectives, which depends
-on the thresholds. At its configuration's defaults (kmin 400 kB per 100 Gb/s) flows with a window of
-one bandwidth-delay product never fill a queue that far, so DCQCN and DCTCP do nothing. With marks
-in one step at 40 kB per 100 Gb/s they do: an incast takes up to four times as long under one as
-under another, while a ring all-reduce, whose queues stay empty, pays only for the headers of HPCC
-and the start of TIMELY. The amounts are those that the ns-3 fork measured.
+"""Where the choice of a congestion control decides: with marks at 40 kB per 100 Gb/s, not with the
+fork's default of 400 kB; incasts up to four times, rings hardly. The amounts are those that the
+ns-3 fork measured.
 """
 
 from __future__ import annotations

@@ -171,7 +171,6 @@ def test_two_chunks_on_a_switch_wait_for_each_other_once() -> None:
     port = dimension("switch", n, gb, latency)
     inputs: dict[str, Any] = {"memory_gb_per_s": 3350, "chunks": chunks, "active_chunks": 2}
     assert all_equal(simulate([port], one(AR, MIB), network=AWARE, **inputs)) == 57426
-    # Where messages do not share links, both hops are one sum with one serialisation.
     W = message_ns(m, gb, latency, hops=2)
     unhindered = (2 * n - 1) * e + 2 * (n - 1) * W + (n - 1) * R
     assert all_equal(simulate([port], one(AR, MIB), **inputs)) == chunks // 2 * unhindered
@@ -359,7 +358,6 @@ def test_halving_doubling_over_six_ranks_is_refused_where_upstream_stalls() -> N
 def test_halving_doubling_gathers_where_upstreams_distances_form_pairs(
     network: str, n: int, distances: int
 ) -> None:
-    """Data doubles with each distance, and is handed over once more at the end."""
     block = dimension("fully_connected", n, 50, 500)
     expected = (distances + 1) * e + sum(message_ns(MIB << k) for k in range(distances))
     outcome = simulate([block], one(AG, MIB), algorithm="halvingDoubling", network=network)
@@ -378,8 +376,6 @@ def pair(sender: Step, receiver: Step) -> list[Trace]:
 
 @both
 def test_equal_messages_of_one_tag_arrive_in_the_order_sent(network: str) -> None:
-    """A send holds its slot until the message is there, so the second follows the first."""
-
     def sends(step: TraceBuilder) -> None:
         step.send(1, MIB, tag=5)
         step.send(1, MIB, tag=5)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.archives import unpack
 from yantra.run.obfuscate import Targets, obfuscate_job
 from yantra.tracing.inspect.groups import Groups, read_group_file
 from yantra.tracing.inspect.rank_traces import load_job
@@ -30,7 +31,7 @@ pytestmark = pytest.mark.skipif(not SHARED.exists(), reason="the golden sets are
 
 def cases(archive: str, folder: Path) -> list[Path]:
     with tarfile.open(SHARED / f"{archive}.tar.gz") as files:
-        files.extractall(folder, filter="data")
+        unpack(files, folder)
     return sorted(path.parent for path in folder.rglob("expected.json"))
 
 

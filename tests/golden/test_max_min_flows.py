@@ -1,9 +1,6 @@
-"""Lists of flows at max-min fair rates end when SimGrid says, each flow to 1e-9.
-
-`data/flows/max_min.jsonl` has four cases: links [bytes/ns, ns], flows [bytes, start ns, route, end
-ns]. The ends are those of an event simulation in 60 digits; SimGrid 3.32 (CM02, all factors 1,
-weight-S 0, crosstraffic 0, TCP-gamma 0, the latency slept before the transfer) agrees to 5e-15.
-../shared/golden/fabrics/flow, outside the repository, has more cases.
+"""Flows end when SimGrid 3.32 says, to 1e-9 (CM02, all factors 1, weight-S 0, crosstraffic 0,
+TCP-gamma 0, the latency slept first). `data/flows/max_min.jsonl`: links [bytes/ns, ns], flows
+[bytes, start ns, route, end ns], by an event simulation in 60 digits.
 """
 
 from __future__ import annotations

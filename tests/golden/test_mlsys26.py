@@ -1,10 +1,6 @@
-"""`semantics: astra-sim@mlsys26` gives what the branch of ASTRA-sim of MLSys 2026 prints.
-
-tests/golden/data/mlsys26.json has its finish lines, (rank, tick, exposed), for the cases of
-`mlsys26_inputs.py`, by seed and analytical backend. Source: branch changhai/chakra_main_paper of
-astra-sim, 77e78a2 of 2026-03-11, built with chakra f37c2bb (the commit that it pins, 51c8b99, is in
-no public snapshot that we know) in which `get_chakra_node` is public, astra-network-analytical
-599a047 and astra-memory-analytical 641cce8.
+"""`semantics: astra-sim@mlsys26` gives what that branch prints (data/mlsys26.json: rank, tick,
+exposed). Source: changhai/chakra_main_paper of astra-sim, 77e78a2 of 2026-03-11, with chakra
+f37c2bb, astra-network-analytical 599a047, astra-memory-analytical 641cce8.
 """
 
 from __future__ import annotations

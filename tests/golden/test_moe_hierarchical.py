@@ -1,7 +1,5 @@
-"""Bytes of a dispatch over two levels agree with recorded ones.
-
-The recorded tokens go to so many nodes each; the bytes of NVLink are an upper bound.
-`../shared/golden/collectives`, outside the repository, has more.
+"""Bytes of a dispatch over two levels agree with recorded ones; those of NVLink are an
+upper bound.
 """
 
 from __future__ import annotations

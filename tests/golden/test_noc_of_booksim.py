@@ -4,7 +4,7 @@
 `iq`, one cycle each for routing, VC allocation, switch allocation and switch, channels of one cycle
 (`use_noc_latency` 0), `separable_input_first` allocators with round-robin arbiters, seed 7, three
 samples of 1,000 cycles to warm up and at most ten in all. Rates are flits a node and cycle,
-latencies cycles. BookSim's samples are short, so ours are longer where a mean is compared.
+latencies cycles.
 """
 
 from __future__ import annotations

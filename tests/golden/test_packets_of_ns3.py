@@ -1,9 +1,5 @@
-"""With all quirks on, packets are where they are in the ns-3 fork, to the nanosecond.
-
-Cases and what the fork measured are in `packet_cases.py`. Where nothing is drawn at random, every
-end, every count and every queue is equal. Where marks are drawn, means of 20 seeds are within 4
-standard errors of the fork's; for PINT, whose rounding is random, the mean of the last end is
-within 3 %.
+"""With all quirks on, packets are those of the ns-3 fork, to the nanosecond; means of 20 seeds
+within 4 standard errors where marks are drawn, PINT's last end within 3 %.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Upstream's visualizers: GraphML and timelines of the golden set, character for character.
-
-Skipped without the set: ../shared/golden, or YANTRA_GOLDEN.
-"""
+"""Upstream's visualizers, character for character (../shared/golden, or YANTRA_GOLDEN)."""
 
 from __future__ import annotations
 
@@ -56,7 +53,6 @@ def test_the_timeline_in_compat_is_upstreams(tmp_path: Path) -> None:
 
 
 def test_the_drawing_of_a_text_workload_is_upstreams() -> None:
-    """Its GraphML as it is; its DOT, which holds positions, by nodes, names and edges."""
     name = "text/out/DLRM_HybridParallel/passes1/DLRM_HybridParallel.0.et"
     trace = Trace.from_bytes(files("text", ".et")[name])
     theirs = files("timeline_and_viz", "dlrm.graphml", "dlrm.dot")

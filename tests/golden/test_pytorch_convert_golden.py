@@ -1,7 +1,5 @@
-"""Upstream's converter on real traces: the same bytes in compatibility mode.
-
-Skipped without the sets: ../shared/golden, or YANTRA_GOLDEN. In default mode the same traces must
-make whole traces; the ranks of DLRM must run to their end on a network and in replay.
+"""Upstream's converter on real traces: the same bytes in compatibility mode (../shared/golden, or
+YANTRA_GOLDEN).
 """
 
 from __future__ import annotations
@@ -13,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.archives import unpack
 from tests.clusters import dimension
 from yantra.chakra import Trace, validate
 from yantra.chakra.schema import NodeType
@@ -53,7 +52,7 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def case(name: str, unpacked: Path) -> Path:
     if not (unpacked / name).exists():
         with tarfile.open(CHAKRA / f"{name}.tar.xz") as archive:
-            archive.extractall(unpacked, filter="data")
+            unpack(archive, unpacked)
     return unpacked / name
 
 

@@ -1,11 +1,5 @@
-"""What ASTRA-sim printed for some 300 inputs, to the tick and in the order of its finish lines.
-
-Recorded runs give the same times, and their paths, slacks and parts add up.
-
-tests/golden/data holds the inputs and the answers of the binaries of ASTRA-sim master 518bd51,
-congestion-unaware and -aware; `ext_unaware` is the same with the scheduling keys of ASTRA-sim 1.0
-read again. tests/golden/recorded.py describes the format. The cases were drawn from a random
-campaign, by how many pairs of features they cover.
+"""What ASTRA-sim (master 518bd51, unaware and aware; `ext_unaware` with the scheduling keys of 1.0)
+printed for some 300 inputs, to the tick. Format: tests/golden/recorded.py.
 """
 
 from __future__ import annotations

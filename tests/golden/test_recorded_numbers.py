@@ -1,9 +1,5 @@
-"""The numbers that other results rest on are those that were read from their sources.
-
-Clusters, stacks, and the constants of NCCL's and RCCL's tuners are data, so nothing derives them:
-a digit changed by mistake looks like any other. `data/numbers` holds what was read, once more;
-`python -m tests.golden.test_recorded_numbers` rewrites it after an intended change, whose source
-the data names.
+"""Clusters, stacks and tuner constants are those read from their sources (`data/numbers`); `python
+-m tests.golden.test_recorded_numbers` rewrites them.
 """
 
 from __future__ import annotations
@@ -113,7 +109,6 @@ def test_latencies_and_links_that_follow_from_nccl_do(name: str) -> None:
 
 
 def test_a_number_of_one_source_is_the_same_in_all_stacks() -> None:
-    """Such as the launch of a kernel, which was fitted once."""
     said: dict[tuple[str, str], set[str]] = {}
     for name in stacks.names():
         for _, terms in stacks.load(name).machines:

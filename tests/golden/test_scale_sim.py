@@ -1,8 +1,4 @@
-"""Systolic arrays against SCALE-Sim: every column of its reports, row by row.
-
-`data/scale_sim.csv` holds layers that SCALE-Sim 3.0.0 ran: products and convolutions on arrays of
-many shapes, all three dataflows, with memory that never stalls and with memory that does.
-"""
+"""Systolic arrays against SCALE-Sim 3.0.0 (`data/scale_sim.csv`): every column of its reports."""
 
 from __future__ import annotations
 

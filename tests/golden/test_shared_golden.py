@@ -23,6 +23,7 @@ from typing import Any
 import pytest
 
 from tests import identities
+from tests.archives import unpack
 from yantra.astra_sim import from_files
 from yantra.base.errors import YantraError
 from yantra.compile import Model, compile
@@ -63,7 +64,6 @@ def compiled(folder: Path, build: str, backend: str) -> Model:
 
 
 def verdict(folder: Path, build: str, backend: str, said: dict[str, Any]) -> str:
-    """Run one case; return what came out, beginning with `wrong` if it should not have."""
     comparable = said["status"] == "ok" and not said.get("do_not_compare")
     started = time.process_time()
     try:
@@ -123,7 +123,7 @@ def test_every_case_equals_upstream(
     archive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with tarfile.open(archive) as tar:
-        tar.extractall(tmp_path, filter="data")
+        unpack(tar, tmp_path)
     counts: Counter[str] = Counter()
     wrong = []
     for file in sorted(tmp_path.rglob("expected.json")):

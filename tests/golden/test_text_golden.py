@@ -1,8 +1,5 @@
-"""Text workloads of the golden sets: upstream's traces byte for byte, and every policy runs.
-
-Skipped without the sets: ../shared/golden, or YANTRA_GOLDEN. An older upstream wrote the traces of
-group H, whose metadata names another schema; its nodes are the same, so its recorded ticks are
-those of our traces.
+"""Text workloads: upstream's traces byte for byte, and every policy runs (../shared/golden, or
+YANTRA_GOLDEN). An older upstream wrote group H.
 """
 
 from __future__ import annotations
@@ -16,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.archives import unpack
 from yantra import chakra
 from yantra.astra_sim import from_files
 from yantra.base.errors import ConfigError
@@ -32,7 +30,7 @@ UNKNOWN_TO_UPSTREAM = re.compile("TRANSFORMER|CUSTOMIZED|REORDER|INFERENCE")
 
 def unpacked(archive: Path, folder: Path) -> Path:
     with tarfile.open(archive) as files:
-        files.extractall(folder, filter="data")
+        unpack(files, folder)
     return folder
 
 
@@ -91,7 +89,6 @@ def test_the_nodes_of_group_h_are_upstreams(simulated: Path, tmp_path: Path) -> 
 
 
 def test_every_policy_runs_to_the_end(simulated: Path, tmp_path: Path) -> None:
-    """On both networks of the group; a loop takes at least the time of its computations."""
     policies = set()
     for case in sorted(simulated.iterdir()):
         text = (case / "workload.txt").read_text()

@@ -1,8 +1,6 @@
-"""Linking as upstream does gives upstream's file, byte for byte.
-
-tests/oracles/profiled_run.py made the recorded cases, and some were made by hand. Beside each is
-what upstream wrote (MLCommons Chakra 1.0.0, 21585d8, with HolisticTraceAnalysis d731cc2 and pandas
-2), null where it refused. The shared cases are real traces, skipped when absent.
+"""Linking as upstream gives its file, byte for byte (MLCommons Chakra 1.0.0, 21585d8,
+HolisticTraceAnalysis d731cc2, pandas 2); null where it refused. Cases:
+tests/oracles/profiled_run.py.
 """
 
 from __future__ import annotations
@@ -16,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.archives import unpack
 from tests.oracles import upstream_linker
 from yantra.base.errors import TraceError
 from yantra.tracing.pytorch.upstream.critical_path import sync_dependencies
@@ -79,7 +78,7 @@ def test_the_recorded_cases_hold_every_kind_of_synchronisation() -> None:
 @functools.cache
 def archive(case: str, folder: Path) -> Path:
     with tarfile.open(ROOT / "chakra" / f"{case}.tar.xz") as files:
-        files.extractall(folder, filter="data")
+        unpack(files, folder)
     return folder / case
 
 

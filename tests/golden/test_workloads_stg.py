@@ -1,8 +1,5 @@
-"""What STG made and the reference simulator said of it, case by case.
-
-Skipped without the set: ../shared/golden, or YANTRA_GOLDEN. Our built-in modules must give
-upstream's nodes, ids and order of dependencies included, and the expanded files upstream's ticks;
-so must upstream's own sheets where YANTRA_REFERENCE_STG names a checkout of STG or STAGE.
+"""What STG made and the reference simulator said of it (../shared/golden, or YANTRA_GOLDEN): nodes,
+ids, order of dependencies and ticks; of upstream's sheets with YANTRA_REFERENCE_STG.
 """
 
 from __future__ import annotations
@@ -19,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.archives import unpack
 from yantra import chakra
 from yantra.astra_sim import from_files
 from yantra.base.errors import DeadlockError
@@ -55,7 +53,7 @@ pytestmark = pytest.mark.skipif(not ARCHIVE.exists(), reason="the golden sets ar
 def golden(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("golden")
     with tarfile.open(ARCHIVE) as files:
-        files.extractall(folder, filter="data")
+        unpack(files, folder)
     return folder / "stg"
 
 
@@ -74,7 +72,6 @@ def settings_of(case: Path) -> Settings:
 def content(
     trace: chakra.Trace, groups: dict[str, list[int]], tag: int
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the nodes by id: all that counts, groups as ranks and tags from 0."""
     for node in sorted(trace, key=lambda node: node.id):
         values = {item.name: item.value for item in node.attributes}
         if "pg_name" in values:

@@ -1,4 +1,4 @@
-"""Laws of one job: what no run of it may do, and what all ways to run it share."""
+"""Laws of one job."""
 
 from __future__ import annotations
 
@@ -63,7 +63,6 @@ def _ports(case: Case, done: Run) -> str:
 
 
 def _port(place: Place, source: int, destination: int, leaving: bool) -> tuple[int, int, int]:
-    """Return the rank, the dimension and the number of a port; the last dimension for arrivals."""
     strides = [prod(size for _, size, *_ in place.dims[:at]) for at in range(len(place.dims))]
     sizes = [size for _, size, *_ in place.dims]
     ends = [
@@ -107,7 +106,6 @@ def draw_checked(draw: Random, network: str) -> Case:
 
 
 def checked(case: Case) -> str:
-    """Valid inputs run to their end; what a run refuses, or waits for forever, is not valid."""
     scenario = damaged(case.place.scenario(case.job), case.change)
     report = Report()
     _check_workload(report, scenario)

@@ -1,10 +1,7 @@
 """Why a job with a faster part may end later: something came earlier, and took what others use.
 
 Where messages share links, or steps a slot, an earlier start of one delays another, and the job may
-end later for it (Graham, "Bounds on multiprocessing timing anomalies", 1969). The witness of such
-an anomaly is the first step that is late though nothing before it is late. It must have shared the
-network, or waited for its turn; a kernel that takes longer, or a step that starts late with
-everything ready and nothing in its way, is wrong.
+end later for it (Graham, "Bounds on multiprocessing timing anomalies", 1969).
 """
 
 from __future__ import annotations
@@ -18,9 +15,7 @@ if TYPE_CHECKING:
 
 
 class Span(NamedTuple):
-    """When a step begins and ends, in ticks; a message begins with its send, which ends when it has
-    left. `ends` are those of each member of a collective.
-    """
+    """`ends` are those of each member of a collective."""
 
     start: int
     end: int
@@ -45,7 +40,6 @@ def spans(run: Run, job: Job) -> dict[int, Span]:
 
 
 def witness(job: Job, before: dict[int, Span], after: dict[int, Span], slack: int) -> str:
-    """Return what made the first late step late; "" if nothing did."""
     late = []
     for step in job.steps:
         was, now = before[step.number], after[step.number]

@@ -36,7 +36,6 @@ def _graph(place: Place) -> Graph:
 
 @lru_cache(maxsize=4096)
 def _fabric(graph: Graph, members: tuple[int, ...]) -> Fabric:
-    """Other ranks of the fabric may pass on, as switches do; the root comes first."""
     others = [device for device in range(graph.devices) if device not in members]
     number = {device: at for at, device in enumerate((*members, *others))}
     columns = (graph.links.start, graph.links.end, graph.links.bytes_per_ns)
@@ -62,6 +61,5 @@ def _per_byte(graph: Graph, kind: str, members: tuple[int, ...]) -> Fraction:
 
 
 def least_ns(place: Place, step: Step) -> Fraction:
-    """Return the bound; the size of a step is what each member, or the root, puts in."""
     graph = _graph(place._replace(network="", routing=""))
     return _per_byte(graph, step.kind, step.ranks) * step.size

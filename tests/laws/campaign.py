@@ -1,8 +1,4 @@
-"""Holds many cases of laws, in processes, and counts what they break.
-
-A case is named by its law, its network and its seed, so a campaign is the same on any machine, and
-a larger one begins with the cases of a smaller one.
-"""
+"""Holds many cases of laws, in processes, and counts what they break."""
 
 from __future__ import annotations
 
@@ -32,8 +28,6 @@ class Block(NamedTuple):
 
 
 class Found(NamedTuple):
-    """How many cases a block had, and what some of them break, by seed."""
-
     block: Block
     cases: int
     wrong: tuple[tuple[int, str], ...]
@@ -79,7 +73,6 @@ def blocks(chosen: Sequence[tuple[str, str]], first: int, count: int) -> Iterato
 
 
 def run(todo: Iterator[Block], workers: int, seconds: float | None) -> Iterator[Found]:
-    """Yield the results of blocks, run in processes, until the time is over."""
     ends = inf if seconds is None else monotonic() + seconds
     if workers == 1:
         yield from map(held, takewhile(lambda _: monotonic() < ends, todo))

@@ -12,8 +12,6 @@ from yantra.run.simulate import run_native
 
 
 class Case(NamedTuple):
-    """A job on a place, and what a law changes of them."""
-
     place: Place
     job: Job
     change: Any = None
@@ -49,7 +47,6 @@ def job_for(draw: Random, on: Place, kinds: tuple[str, ...] = KINDS) -> Job:
 
 
 def differing(got: list[int], expected: list[int], allowed: int = 0) -> str:
-    """Say which rank ends when it should not, "" where none does; times in picoseconds."""
     wrong = [
         rank
         for rank, (one, other) in enumerate(zip(got, expected, strict=True))

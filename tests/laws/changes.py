@@ -22,10 +22,7 @@ def _also_outside(collectives: Collectives, dimensions: int) -> Collectives:
 
 
 def doubled(draw: Random, place: Place) -> Place | None:
-    """Return a place twice; the second half of its ranks has links of its own.
-
-    None where a named cluster has no such number of ranks, or other links.
-    """
+    """None where a named cluster has no such number of ranks, or other links."""
     if place.cluster:
         found = cluster_of(place.cluster, 2 * place.ranks)
         if found is None or any(kind in ("mesh", "ring") for kind, *_ in found[0]):
@@ -56,7 +53,6 @@ def _twice(place: Place, joined: tuple[float, float]) -> Place:
 
 
 def grown(draw: Random, place: Place) -> Place | None:
-    """Return a switch, or ranks that are fully connected, with more ranks; None for others."""
     (kind, size, *rest), *others = place.dims
     if others or place.sort != "dimensions" or kind == "ring" or place.needs_powers:
         return None
@@ -64,12 +60,8 @@ def grown(draw: Random, place: Place) -> Place | None:
 
 
 def relabelling(draw: Random, place: Place, job: Job) -> tuple[int, ...]:
-    """Return new numbers of ranks under which the network is the same.
-
-    Where there are collectives, or a ring, its members keep their order; else any two are
-    interchangeable. A line stays as it is. Members of a group that is spread unevenly over nodes
-    pass data on in the order of their numbers, inside nodes and from node to node: all but the
-    outermost dimension stays.
+    """Return new numbers of ranks under which the network is the same. Where there are collectives,
+    or a ring, its members keep their order; else any two are interchangeable.
     """
     turns, sizes = job.has_collectives, [size for _, size, *_ in place.dims]
     new = [_order(draw, kind, size, turns, place.needs_powers) for kind, size, *_ in place.dims]
@@ -89,7 +81,6 @@ def relabelling(draw: Random, place: Place, job: Job) -> tuple[int, ...]:
 
 
 def _keeps_partners(group: tuple[int, ...], numbers: list[int]) -> bool:
-    """Return whether members that differ in a bit of their place in a group do so afterwards."""
     order = sorted(numbers[rank] for rank in group)
     places = [order.index(numbers[rank]) for rank in sorted(group)]
     return all(place == places[0] ^ at for at, place in enumerate(places))
@@ -146,7 +137,6 @@ def whole_picoseconds(place: Place) -> Place:
 
 
 def shaken(draw: Random, place: Place) -> Place:
-    """Return a place whose latencies are up to 2 ps longer, and rates a ten-millionth other."""
     name = "cables" if place.cables else "dims"
     rows = tuple(
         (*ends, rate * (1 + draw.uniform(-1e-7, 1e-7)), ns + draw.choice((0.0, 0.001, 0.002)))

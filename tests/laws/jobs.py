@@ -1,10 +1,4 @@
-"""Random small jobs: kernels, messages, collectives of groups and of all ranks, loads of memory.
-
-A job is a list of steps in an order in which it can run on any network: whatever a step waits for
-comes before it. Ranks do their collectives in that order, and messages between two collectives in
-any, so only a network that loses something can stop it. It is drawn from a seed, so that a failing
-job has a name, and made of values, so that a law can change one and take steps away.
-"""
+"""Random small jobs: kernels, messages, collectives of groups and of all ranks, loads of memory."""
 
 from __future__ import annotations
 
@@ -23,10 +17,9 @@ SIZES = (1, 777, 4096, 65_536, 100_003, 262_144)
 
 
 class Step(NamedTuple):
-    """What one rank, the two ends of a message or the members of a group do.
-
-    `size` is in bytes, of a kernel in picoseconds. `kind` is that of a collective. `after` has for
-    each of `ranks` the numbers of the steps that it waits for. A `bare` collective names no group.
+    """`size` is in bytes, of a kernel in picoseconds. `kind` is that of a collective. `after` has
+    for each of `ranks` the numbers of the steps that it waits for. A `bare` collective names no
+    group.
     """
 
     number: int
@@ -58,12 +51,10 @@ class Job(NamedTuple):
 
     @property
     def has_collectives(self) -> bool:
-        """Whether ranks do more together than exchange messages."""
         return any(step.what == "collective" for step in self.steps)
 
     @property
     def is_in_turn(self) -> bool:
-        """Whether all ranks do each step together, one after the other."""
         follow = all(
             all(one.number in each for each in other.after) for one, other in pairwise(self.steps)
         )
@@ -71,7 +62,6 @@ class Job(NamedTuple):
         return follow and all(of_all) and all(len(s.ranks) == self.ranks for s in self.steps)
 
     def in_turn(self) -> Job:
-        """Return the collectives, and kernels of all ranks between: one thing at a time."""
         everyone = tuple(range(self.ranks))
         steps: list[Step] = []
         for step in self.steps:
@@ -86,7 +76,6 @@ class Job(NamedTuple):
         return self._replace(steps=tuple(steps))
 
     def staggered(self, draw: Random) -> Job:
-        """Return the job with a kernel before all of a rank: no two begin at once by chance."""
         first = max((step.number for step in self.steps), default=0) + 1
         kernels = [
             Step(first + rank, "kernel", (rank,), draw.randrange(1, 1_000_000), ((),))
@@ -104,7 +93,6 @@ class Job(NamedTuple):
         return self._replace(steps=(*kernels, *steps))
 
     def followed(self, ps: int) -> Job:
-        """Return the job, and so long after it a message from each rank and a collective of all."""
         first = max((step.number for step in self.steps), default=0) + 1
         everyone = tuple(range(self.ranks))
         done: list[tuple[int, ...]] = [
@@ -133,7 +121,6 @@ class Job(NamedTuple):
         return self._replace(steps=tuple(steps))
 
     def without(self, number: int) -> Job:
-        """Return the job without a step; who waited for it waits for what it waited for."""
         gone = next(step for step in self.steps if step.number == number)
         instead = dict(zip(gone.ranks, gone.after, strict=True))
         kept = []
@@ -149,7 +136,6 @@ class Job(NamedTuple):
         return self._replace(steps=tuple(kept))
 
     def alike(self) -> Job:
-        """Return a job whose ranks all do the same; a message becomes one for each rank."""
         everyone = tuple(range(self.ranks))
         made: list[Step] = []
         new: dict[int, list[tuple[int, ...]]] = {}  # for each step, what it becomes for each rank
@@ -176,10 +162,7 @@ class Job(NamedTuple):
         return Job(self.ranks, tuple(made))
 
     def on(self, place: Callable[[int], int], ranks: int) -> Job:
-        """Return the job on other ranks of `ranks`; the order of members stays.
-
-        All ranks stay all ranks, if there are no more.
-        """
+        """All ranks stay all ranks, if there are no more."""
         return Job(
             ranks,
             tuple(
@@ -191,7 +174,6 @@ class Job(NamedTuple):
         )
 
     def of_all(self) -> Job:
-        """Return the job with all ranks in place of a group that has them all."""
         everyone = tuple(range(self.ranks))
         return self._replace(
             steps=tuple(
@@ -267,7 +249,6 @@ class Drawn:
     def add(
         self, what: str, ranks: tuple[int, ...], size: int, kind: str = "", bare: bool = False
     ) -> None:
-        """Add a step after some of what its ranks did last, and after what its order asks for."""
         after = tuple(self._after(rank, what) for rank in ranks)
         number = len(self.steps)
         self.steps.append(Step(number, what, ranks, size, after, kind, bare))
@@ -316,10 +297,8 @@ def drawn(
     chained: bool = False,
     kinds: tuple[str, ...] = KINDS,
 ) -> Job:
-    """Return a job of so many ranks: of messages and kernels alone, or of everything.
-
-    With `powers` groups have powers of two of members; `chained`, a rank communicates one after the
-    other, without which senders that wait for receivers could wait for each other.
+    """With `powers` groups have powers of two of members; `chained`, a rank communicates one after
+    the other, without which senders that wait for receivers could wait for each other.
     """
     made = Drawn(draw, ranks, powers, chained, kinds)
     chosen = draw.choice((MIXED, MIXED, MESSAGES))
@@ -329,7 +308,6 @@ def drawn(
 
 
 def iterated(job: Job, times: int) -> Job:
-    """Return the job repeated so many times, with a collective of all ranks between."""
     steps: list[Step] = []
     last: int | None = None
     stride = max(step.number for step in job.steps) + 2

@@ -1,8 +1,4 @@
-"""Laws that are known not to hold, each with a case that breaks it.
-
-A line is a law, a network, the seed of a case, and why. The tests hold all other laws on all other
-networks, and check that these cases still break theirs; delete the line of one that does not.
-"""
+"""Laws that are known not to hold, each with a case that breaks it."""
 
 from __future__ import annotations
 

@@ -12,10 +12,8 @@ from yantra.base.errors import DeadlockError, YantraError
 
 
 class Law(NamedTuple):
-    """`draw` makes a case on a network; `wrong` returns what a case breaks, "" where it holds.
-
-    `says` is the law in words. It is not for the networks `not_on`. `noted` returns what is worth
-    counting in a case that holds.
+    """`draw` makes a case on a network; `wrong` returns what a case breaks, "" where it holds. It
+    is not for the networks `not_on`. `noted` returns what is worth counting in a case that holds.
     """
 
     says: str
@@ -65,10 +63,7 @@ LAWS: dict[str, Law] = {
 
 
 def broken(law: Law, case: Case) -> str:
-    """Return what a case breaks of a law, "" where it holds; a deadlock or a crash breaks any.
-
-    Raises UnsupportedError for what the network refuses to do.
-    """
+    """Raises UnsupportedError for what the network refuses to do."""
     try:
         return law.wrong(case)
     except DeadlockError as error:

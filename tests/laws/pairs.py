@@ -22,12 +22,10 @@ from tests.laws.places import Place, place
 
 
 def _controlled_by_nothing(on: Place) -> Place:
-    """Return the place; on packets without a congestion control, whose marks are drawn."""
     return on if on.network != "packet" else on._replace(network="packet without control")
 
 
 def _fixed_routes(draw: Random, network: str) -> Case | None:
-    """Draw a case in which nothing goes by the number of a rank or of a link."""
     on, job, _ = any_case(draw, network)
     if on.cables:
         on = on._replace(routing="shortest")
@@ -76,7 +74,6 @@ def grouped(case: Case) -> str:
 
 
 def draw_relabelled(draw: Random, network: str) -> Case:
-    """Draw a job, and numbers under which its network is the same; a root would keep its number."""
     on = place(draw, network, ("dimensions", "cluster"))
     job = job_for(draw, on, SYMMETRIC).staggered(draw)
     return Case(on, job, relabelling(draw, on, job))
@@ -102,9 +99,7 @@ def relabelled(case: Case) -> str:
 
 
 def draw_scaled(draw: Random, network: str) -> Case:
-    """Draw a job, and by how much all times are longer.
-
-    Where links serve one after the other, picoseconds hold all times: rounded times could change
+    """Where links serve one after the other, picoseconds hold all times: rounded times could change
     the order in which messages are served.
     """
     on, job, _ = any_case(draw, network)
@@ -123,8 +118,6 @@ def units(case: Case) -> str:
 
 
 class _OutOfScale(NamedTuple):
-    """What is wrong, and by how many picoseconds of the job as it was drawn."""
-
     text: str
     by_ps: float
 
@@ -153,7 +146,6 @@ _SHAKES = 16
 
 
 def rounded(case: Case) -> str:
-    """Return why a job on shared links is not scaled, "" where it is or nothing excuses it."""
     if case.place.network != "flow" or not (found := _out_of_scale(case)).text:
         return ""
     alone = Run(case.place, case.job).finish
@@ -253,7 +245,6 @@ packets in 3,097 ns; with a latency of 1 ns they are 2,002, which is three, so t
 
 
 def witnessed(case: Case) -> str:
-    """Return why a faster part makes a job slower, "" where it does not or nothing excuses it."""
     if not _slower(case)[1]:
         return ""
     if case.place.network == "packet" and not _slower(_without_control(case))[1]:
@@ -274,12 +265,9 @@ def draw_iterated(draw: Random, network: str) -> Case:
 
 
 def iterations(case: Case) -> str:
-    """The steady state of a max-plus system has a period, mostly of one iteration.
-
-    It is the length of the critical circuit in iterations (Baccelli et al., "Synchronization and
-    Linearity", 1992, section 3.7). Data of a ring goes on by one rank a step, so a circuit over its
-    slowest ranks comes back to the same rank after as many iterations as there are ranks, at most.
-    How packets of several messages interleave is new in every iteration.
+    """The steady state of a max-plus system has a period, mostly of one iteration. It is the length
+    of the critical circuit in iterations (Baccelli et al., "Synchronization and Linearity", 1992,
+    section 3.7).
     """
     on_packets = case.place.network.startswith("packet")
     differ = 5e-2 if on_packets else 1e-3
@@ -300,10 +288,7 @@ def iterations(case: Case) -> str:
 
 
 def _ends_in_one_run(case: Case, turns: range) -> list[int]:
-    """Return when the collective behind each of these iterations ends.
-
-    Packets of one tick go in an order of the whole job, which one more iteration changes.
-    """
+    """Packets of one tick go in an order of the whole job, which one more iteration changes."""
     job = iterated(case.job, turns[-1])
     run = Run(case.place, job)
     ends = [span.end for span in spans(run, job).values()]

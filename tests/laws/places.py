@@ -1,7 +1,4 @@
-"""Random networks for small jobs: products of dimensions, named clusters, and drawn graphs.
-
-They are values, so that a law can make them slower, larger or renumbered.
-"""
+"""Random networks for small jobs: products of dimensions, named clusters, and drawn graphs."""
 
 from __future__ import annotations
 
@@ -77,7 +74,6 @@ class Place(NamedTuple):
 
     @property
     def fastest(self) -> float:
-        """The rate of its fastest link in bytes per ns."""
         return max(row[2] for row in self.cables or self.dims)
 
     @property
@@ -212,7 +208,6 @@ _COUNTS = (2, 4, 8, 16)
 
 @lru_cache(maxsize=64)
 def cluster_of(name: str, ranks: int) -> tuple[tuple[Dim, ...], Collectives] | None:
-    """Return dimensions and collectives of a named cluster; None where it has no such number."""
     try:
         parts = parts_at(name, ranks, speeds="nominal")
     except ConfigError:
@@ -233,7 +228,6 @@ def named_cluster(draw: Random, network: str, ranks: int) -> Place | None:
 
 
 def fabric(draw: Random, network: str, ranks: int) -> Place:
-    """Draw a graph: ranks on switches or in a tree of cables, and some cables more."""
     switches = draw.choice((0, 1, 2, 3)) if ranks > 2 else draw.choice((0, 1))
     devices = ranks + switches
     cables: list[Cable] = []

@@ -11,10 +11,7 @@ from yantra.base.errors import YantraError
 
 
 def shrunk(law: Law, case: Case) -> Case:
-    """Return a smaller case that breaks the law, too.
-
-    One that ends stays one that ends, and one that does not keeps what its order needs.
-    """
+    """One that ends stays one that ends, and one that does not keeps what its order needs."""
     hangs = broken(law, case).startswith("deadlock")
     while True:
         smaller = next((one for one in _smaller(case, hangs) if _breaks(law, one, hangs)), None)

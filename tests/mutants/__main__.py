@@ -1,9 +1,6 @@
-"""Asks whether the tests notice mistakes: python -m tests.mutants --count 200.
-
-Makes mutants of the core's cleverest parts (parts.py) by rule (rules.py), builds each, and runs the
-tests that must notice it. With --python, the same of Python (python_parts.py, python_rules.py).
-Ends with status 1 if they notice fewer than 95 of 100. An interrupted campaign goes on where it
-was: results are kept in build/mutants/results.json, by the text of the file.
+"""Asks whether the tests notice mistakes: python -m tests.mutants --count 200 (parts.py, rules.py;
+--python: python_parts.py, python_rules.py). Status 1 below 95 of 100. Results are kept in
+build/mutants/results.json.
 """
 
 from __future__ import annotations
@@ -111,7 +108,6 @@ def _report(found: Found, parts: list[str]) -> int:
 
 
 def _row(part: str, results: list[Result]) -> tuple[int, int]:
-    """Print a row; return how many were killed, and of how many that are not equivalent."""
     fates = [result.fate for result in results]
     killed, equal, left = map(fates.count, ("killed", "equivalent", "survived"))
     counted = killed + left

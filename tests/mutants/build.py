@@ -1,9 +1,5 @@
-"""Builds the core with one changed file: one object, and a link.
-
-The core is built once, under build/mutants, from a copy of the sources; CMake's compile commands
-and link line then say how to rebuild one source. CMake compiles the sources of several folders as
-one unit. Units that mutants touch are taken apart here, so that a mutant costs one source; a header
-costs the sources of a unit that include it, again as one unit.
+"""Builds the core with one changed file: one object, and a link, by CMake's commands under
+build/mutants.
 """
 
 from __future__ import annotations
@@ -57,7 +53,6 @@ class Core:
         self.lock = threading.Lock()
 
     def _copy(self) -> None:
-        """Copy what changed of the sources, so that the rest is not built again."""
         paths = [ROOT / "CMakeLists.txt", *(ROOT / "native").rglob("*.[ch]pp")]
         wanted = {self.tree / path.relative_to(ROOT): path.read_bytes() for path in paths}
         for old in self.tree.rglob("*.[ch]pp"):
@@ -127,7 +122,6 @@ class Core:
         return self._linked(first, instead, own)
 
     def overlay(self, worker: int) -> Path:
-        """Return the folder that holds the changed file alone, as native/ holds all."""
         return FOLDER / f"worker-{worker}" / "native"
 
     def _using(self, unit: Unit, file: str) -> list[Path]:

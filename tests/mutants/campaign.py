@@ -1,8 +1,5 @@
-"""Tries a sample of mutants and keeps what became of each, so that a campaign can go on later.
-
-A mutant is killed if a test named for its part fails, crashes or exceeds the limit, which is in
-processor time, so that a busy machine kills no mutant. One that does not compile is stillborn, and
-another is drawn for it. Survivors shown to be equivalent are listed in equivalent.toml.
+"""Tries a sample of mutants. One is killed if a test of its part fails, crashes or exceeds the
+limit of processor time; survivors known to be equivalent are in equivalent.toml.
 """
 
 from __future__ import annotations
@@ -70,8 +67,6 @@ class Candidate(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What became of a mutant: killed, survived, stillborn or equivalent, and by or for what."""
-
     fate: str
     by: str = ""
     seconds: float = 0.0
@@ -80,10 +75,7 @@ class Result(NamedTuple):
 
 
 def sample(seed: int, only: str | None, *, python: bool = False) -> Iterator[Candidate]:
-    """Yield mutants of the core or of Python in random order, one of every line before a second.
-
-    Each line is drawn by its text, so a change of one leaves the places of all others.
-    """
+    """Each line is drawn by its text, so a change of one leaves the places of all others."""
     drawn: list[tuple[float, list[Candidate]]] = []
     for part, (patterns, _) in (PYTHON_PARTS if python else PARTS).items():
         for pattern in patterns:
@@ -141,7 +133,6 @@ class Trials(ABC):
         """Run the tests of a part as things are."""
 
     def check(self, parts: set[str]) -> None:
-        """Raise BuildError if the tests of a part fail, or take too long, without any mutant."""
         for part in sorted(parts):
             result = self.unchanged(part)
             if result.fate == "killed":
@@ -216,10 +207,7 @@ class PythonTrials(Trials):
         return self._with(part, 0)
 
     def run(self, candidate: Candidate, worker: int) -> Result:
-        """Test a mutant in place of its file.
-
-        Compiled files are kept and recognized by time, so every mutant has a time of its own.
-        """
+        """Compiled files are kept and recognized by time, so every mutant has a time of its own."""
         path = self.packages[worker] / Path(candidate.file).relative_to("src")
         kept = path.rename(path.with_suffix(".kept"))
         path.write_text(candidate.mutant.applied(candidate.text))
@@ -256,7 +244,6 @@ def _limit(seconds: int) -> None:
 
 
 def _killer(output: str, status: int) -> str:
-    """Return the last test that ran, and how it ended if it did not fail."""
     named = re.findall(r"^(?:ERROR |FAILED )?(tests/\S+(?:::\S+)?)", output, re.M)
     slow = " (too slow)"
     ends = {-signal.SIGXCPU: slow, -signal.SIGPROF: slow, -signal.SIGKILL: " (waits for ever)"}
@@ -276,7 +263,6 @@ class Campaign:
             self.results = {name: Result(**one) for name, one in stored.items()}
 
     def forget_survivors(self) -> None:
-        """Let what survived be tried again: the tests may have changed."""
         self.results = {n: one for n, one in self.results.items() if one.fate != "survived"}
 
     def keep(self, candidate: Candidate, result: Result) -> None:
@@ -335,7 +321,6 @@ class Campaign:
 
 
 def work_in_threads(work: Callable[[int], None], workers: int) -> None:
-    """Run `work` once per worker; the first runs in this thread, where an interruption arrives."""
     threads = [threading.Thread(target=work, args=(at,)) for at in range(1, workers)]
     for thread in threads:
         thread.start()

@@ -1,8 +1,5 @@
-"""The parts of the core that mutants are made of, and the tests that must notice them.
-
-Tests beside the core (`native/**/*.test.cpp`) that state laws of a file run first, without being
-named here, then the rest in the order given, those that notice most in the least time first; all of
-a part take less than two minutes. For a header, what includes it is built again.
+"""The parts of the core that mutants are made of, and the tests that must notice them in less than
+two minutes; `native/**/*.test.cpp` run first.
 """
 
 from __future__ import annotations
@@ -15,8 +12,6 @@ LAWS = "tests/native/test_native_parts.py::test_a_part_keeps_its_laws"
 
 
 class Part(NamedTuple):
-    """A part: patterns of its files, and the tests (arguments of pytest) that must kill mutants."""
-
     files: tuple[str, ...]
     tests: tuple[str, ...]
 
@@ -109,7 +104,6 @@ LEFT_OUT = ("probe_.",)
 # Objects compiled with one of these are left as they are: the second of two copies of a source.
 SECOND_COPIES = ("-DYANTRA_RECORDED",)
 
-# Sources that are not compiled again for a header: they only hold what the others made.
 NOT_REBUILT = ("native/bind/",)
 
 

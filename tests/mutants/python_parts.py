@@ -1,7 +1,4 @@
-"""The parts of the Python package that mutants are made of, and the tests that must notice them.
-
-Tests run in the order given: those that notice most in the least time first.
-"""
+"""The parts of the Python package that mutants are made of, and the tests that must notice them."""
 
 from __future__ import annotations
 

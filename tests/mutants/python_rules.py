@@ -1,7 +1,6 @@
 """Mutants of a Python text by rule: one small change each, of kinds that people make by mistake.
-
 Left alone is what no result depends on: texts, annotations, decorators, `assert`, the texts of
-errors and logs, `__repr__`, `if TYPE_CHECKING`. What is left never fails to compile.
+errors and logs, `__repr__`, `if TYPE_CHECKING`.
 """
 
 from __future__ import annotations
@@ -202,7 +201,6 @@ class _Finder(ast.NodeVisitor):
         self._dropped(node)
 
     def _assigned_again(self, node: ast.FunctionDef) -> None:
-        """Drop assignments to names that have a value before: the old one stays."""
         known = {one.arg for one in (*node.args.args, *node.args.kwonlyargs)}
         for one in sorted(_own_assignments(node), key=lambda one: one.lineno):
             names = {name.id for name in one.targets if isinstance(name, ast.Name)}
@@ -221,7 +219,6 @@ class _Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def _default_dropped(self, node: ast.Call, name: str) -> None:
-        """Leave out the value that is taken where there is nothing."""
         given = [key.value for key in node.keywords if key.arg == "default"]
         if name in _DEFAULTED and len(node.args) == _DEFAULTED[name]:
             given.append(node.args[-1])
@@ -253,7 +250,6 @@ def _called(node: ast.Call) -> str:
 
 
 def _is_text(node: ast.expr) -> bool:
-    """Whether an operand is a text, as far as it can be seen."""
     if isinstance(node, ast.BinOp):
         return _is_text(node.left) or _is_text(node.right)
     is_string = isinstance(node, ast.Constant) and isinstance(node.value, str)
@@ -261,7 +257,6 @@ def _is_text(node: ast.expr) -> bool:
 
 
 def _without_comments(text: str) -> str:
-    """Return the text with spaces for its comments, so that no operator is found there."""
     lines = text.splitlines(keepends=True)
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:

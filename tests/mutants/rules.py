@@ -1,8 +1,5 @@
 """Mutants of a C++ text by rule: one small change each, of the kinds that people make by mistake.
-
-The text is read as tokens, so comments, strings, attributes and preprocessor lines stay. It is not
-parsed: a statement or a call is recognized by its shape, which works as all of the core is
-formatted the same way. What that gets wrong does not compile, and so does not count.
+The text is read as tokens, so comments, strings, attributes and preprocessor lines stay.
 """
 
 from __future__ import annotations
@@ -96,7 +93,6 @@ def _tokens(text: str) -> Iterator[Token]:
 
 
 def _operators(text: str, tokens: list[Token]) -> Iterator[Change]:
-    """Yield comparisons flipped and sums turned round; operators are between spaces."""
     for at, token in enumerate(tokens):
         spaced = text[token.start - 1].isspace() and text[token.end : token.end + 1].isspace()
         if token.text in _FLIPS and spaced and not _in_declaration(tokens, at):
@@ -116,7 +112,6 @@ def _in_declaration(tokens: list[Token], at: int) -> bool:
 
 
 def _numbers(text: str, tokens: list[Token]) -> Iterator[Change]:
-    """Yield whole numbers that are one more or one less, but not those of types."""
     for token in tokens:
         match = _WHOLE.fullmatch(token.text)
         if match is None or text[token.end : token.end + 1] == ">":
@@ -129,7 +124,6 @@ def _numbers(text: str, tokens: list[Token]) -> Iterator[Change]:
 
 
 def _statements(text: str, tokens: list[Token]) -> Iterator[Change]:
-    """Yield statements that are gone: those that begin a line and end with a semicolon."""
     for at, token in enumerate(tokens):
         if text[text.rfind("\n", 0, token.start) + 1 : token.start].strip():
             continue
@@ -145,7 +139,6 @@ def _statements(text: str, tokens: list[Token]) -> Iterator[Change]:
 
 
 def _semicolon(tokens: list[Token], at: int) -> int | None:
-    """Return where the statement that begins at a token ends; None if it holds a block."""
     depth = 0
     for token in tokens[at:]:
         if token.text in ("(", "[", "{"):
@@ -175,7 +168,6 @@ def _swaps(text: str, tokens: list[Token]) -> Iterator[Change]:
 
 
 def _arguments(text: str, tokens: list[Token], at: int) -> list[tuple[int, int]]:
-    """Return where the arguments behind an opening bracket begin and end; none of a block."""
     parts, depth, start = [], 0, tokens[at].end
     for token in tokens[at:]:
         if token.text in ("(", "[", "{"):

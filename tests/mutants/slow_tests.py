@@ -1,10 +1,4 @@
-"""A plug-in of pytest that ends it in a test that takes the processor for too long.
-
-Some mutants never end, and the limit of all tests of a part, which leaves room for the slowest
-part, would spend most of a campaign on them. The slowest single test of the core takes two seconds,
-those of Python ten: their campaigns give more. The signal ends the process even while the core
-holds Python's lock. Programs that a test starts have their own limits.
-"""
+"""A plug-in of pytest that ends it in a test that takes the processor for too long."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The tests beside the parts of the core, `native/<part>/*.test.cpp`: each is built and run.
-
-A test is a program that states laws, where it can against a slow oracle. It ends with 1 and the
-step at which one broke.
-"""
+"""The tests beside the parts of the core, `native/<part>/*.test.cpp`: each is built and run."""
 
 from __future__ import annotations
 

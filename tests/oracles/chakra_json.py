@@ -1,7 +1,4 @@
-"""The jsonizer's text as protobuf itself writes it, from the messages of `chakra_protobuf`.
-
-The oracle's schema has no enumeration for the node type, so its name is put in afterwards.
-"""
+"""The jsonizer's text as protobuf itself writes it, from the messages of `chakra_protobuf`."""
 
 from __future__ import annotations
 

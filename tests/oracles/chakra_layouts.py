@@ -1,8 +1,5 @@
-"""The layouts before 0.0.4, written by protobuf itself, and what their nodes mean today.
-
-Messages are built from descriptors made here, so that nothing is shared with the reader under test.
-A node is a dict of the layout's field names; `meaning` gives what reading it must give, from the
-notes of the schema's history.
+"""The layouts before 0.0.4, written by protobuf itself; `meaning` gives what reading a node must
+give.
 """
 
 from __future__ import annotations
@@ -42,7 +39,6 @@ PROPERTIES = {  # 0.0.1, from field 5 on
     "comm_priority": U32,
 }
 IO = ("inputs", "input_shapes", "input_types", "outputs", "output_shapes", "output_types")
-# Value members from field 4 on; `type` is the place in this list.
 MEMBERS = {
     "0.0.2": ["f", "i", "s", "floats", "ints", "strings"],
     "0.0.3a": ["b", "f", "i", "s", "bools", "floats", "ints", "strings"],
@@ -67,7 +63,6 @@ _WIRE = {
 def write(
     layout: str, nodes: list[dict[str, Any]], metadata: list[dict[str, Any]] | None = None
 ) -> bytes:
-    """Return the file; `metadata` are attributes of the whole, None writes no such record."""
     kinds = _messages(layout)
     parts = [] if metadata is None else [kinds["Metadata"](attribute=metadata)]
     parts += [kinds["Node"](**node) for node in nodes]

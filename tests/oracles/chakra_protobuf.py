@@ -1,8 +1,4 @@
-"""Chakra's schema for the `protobuf` package: the oracle for our own reader and writer.
-
-A variant with unpacked lists and one with fields of a later schema write what protobuf itself would
-not write for today's schema.
-"""
+"""Chakra's schema for the `protobuf` package: the oracle for our own reader and writer."""
 
 from __future__ import annotations
 

@@ -49,7 +49,6 @@ def data_deps(*ids: int) -> bytes:
 
 
 def attribute(name: str, *value: bytes) -> bytes:
-    """A field of a node; the value is any of the fields 3 to 32 of an attribute."""
     return block(10, block(1, name.encode()) + b"".join(value))
 
 

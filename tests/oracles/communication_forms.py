@@ -4,7 +4,7 @@ From the formulas of the papers alone, in their letters: b micro-batch, s sequen
 layers, a heads, g key-value heads, d head width, f feed-forward width, V vocabulary, E experts, k
 experts per token, t, c, p, D tensor, context, pipeline and data parallelism, e expert parallelism,
 m micro-batches. Bytes per rank: of an all-gather the shard, of a reduce-scatter, all-reduce and
-all-to-all the whole input. Sizes must divide; nothing is padded.
+all-to-all the whole input.
 
 Sources: Shoeybi et al. 2019 (tensor parallelism, vocabulary-parallel loss); Korthikanti et al. 2023
 (sequence parallelism and its third all-gather); Rajbhandari et al. 2020 (ZeRO); Zhao et al. 2023
@@ -135,7 +135,6 @@ def end_bytes(shape: Shape, split: Split, stage: int) -> Bytes:
 
 
 def border_bytes(shape: Shape, split: Split, stage: int) -> int:
-    """Bytes sent to the neighbouring stages, one micro-batch, both ways."""
     x = split.w * split.b * shape.s // split.c * shape.h
     if split.sp:
         x //= split.t
@@ -172,7 +171,6 @@ def replica_bytes(
 
 
 def stage_bytes(shape: Shape, split: Split, stage: int) -> Bytes:
-    """Everything one rank of a stage communicates in a step but messages between stages."""
     moved: Bytes = Counter()
     for one, times in ((layer_bytes(shape, split), shape.L // split.stages),
                        (end_bytes(shape, split, stage), 1)):  # fmt: skip
@@ -196,5 +194,4 @@ def stage_bytes(shape: Shape, split: Split, stage: int) -> Bytes:
 
 
 def _kept(weights: int, replicas: int, split: Split) -> int:
-    """Elements of the gradients a rank keeps."""
     return weights // (split.shard or replicas) if split.zero >= 2 else weights

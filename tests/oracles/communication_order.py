@@ -1,10 +1,4 @@
-"""Whether the communication of expanded traces can go wrong, from nothing but the traces.
-
-All ranks form one graph: the members' parts of a collective are one node, and a receive waits for
-the send of the same ends, tag and size. Where each communicator's collectives are totally ordered,
-in the same way on every member, and the graph has no circle, no execution that keeps the
-dependencies can stop early.
-"""
+"""Whether the communication of expanded traces can go wrong, from nothing but the traces."""
 
 from __future__ import annotations
 
@@ -20,8 +14,6 @@ Array = Any
 
 
 class Rank(NamedTuple):
-    """The columns of one trace; positions are those of its graph."""
-
     kind: Array
     parent: Array
     parent_begin: Array
@@ -67,7 +59,6 @@ def rank_of(trace: Trace) -> Rank:
 def problems(
     traces: Sequence[Trace], communicators: Mapping[int, Sequence[int]], *, serial: bool
 ) -> list[str]:
-    """Say what is wrong; `serial` asks that all collectives of a rank be totally ordered."""
     ranks = [rank_of(trace) for trace in traces]
     found = [
         *_orders(ranks, serial),
@@ -78,7 +69,6 @@ def problems(
 
 
 def _orders(ranks: Sequence[Rank], serial: bool) -> Iterator[str]:
-    """Of two collectives that follow each other, the later must wait for the earlier."""
     for number, rank in enumerate(ranks):
         last: dict[int, int] = {}
         for position in rank.collectives().tolist():
@@ -125,7 +115,6 @@ def _sequences(ranks: Sequence[Rank], communicators: Mapping[int, Sequence[int]]
 
 
 def _messages(ranks: Sequence[Rank]) -> Iterator[str]:
-    """Every send needs its receive; two with the same ends and tag could be taken for another."""
     counts = {NodeType.COMM_SEND: Counter[Any](), NodeType.COMM_RECV: Counter[Any]()}
     for number, rank in enumerate(ranks):
         for kind, count in counts.items():
@@ -143,7 +132,6 @@ def _messages(ranks: Sequence[Rank]) -> Iterator[str]:
 
 
 def _circles(ranks: Sequence[Rank], communicators: Mapping[int, Sequence[int]]) -> Iterator[str]:
-    """Peel off what waits for nothing, layer by layer; what is left waits for itself."""
     first = np.cumsum([0, *(len(rank.kind) for rank in ranks)])
     stands_for = np.arange(first[-1])
     waits, needed = [], []

@@ -1,8 +1,5 @@
-"""ASTRA-sim's algorithms as state machines: the oracle for faithful programs.
-
-One object per position, driven by three events (start, a hand-over finished, a receipt), with the
-z / nz / toggle counters written as counters. Nothing here reads a Program.
-Source: behaviour of ASTRA-sim 2, master of 2026-03.
+"""ASTRA-sim's algorithms as state machines: the oracle for faithful programs. Source: behaviour of
+ASTRA-sim 2, master of 2026-03.
 """
 
 from __future__ import annotations

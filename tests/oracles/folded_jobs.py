@@ -1,9 +1,4 @@
-"""Random jobs with equal ranks among them: pipelines of stages, groups along axes, stragglers.
-
-A job is a grid of ranks with axes of sizes 1 to 4. Its steps are the same for all ranks but for
-what a stage (the coordinate along the last axis) changes, and for the stragglers. Ranks that write
-the same, up to whom they name, are written once: making a case costs little more than running it.
-"""
+"""Random jobs with equal ranks among them: pipelines of stages, groups along axes, stragglers."""
 
 from __future__ import annotations
 
@@ -32,7 +27,6 @@ Groups = tuple[tuple[int, tuple[int, ...]], ...]
 
 class TemplateBuilder(TraceBuilder):
     def message(self, peer: str, back: str, size: int, tag: int, after: Any) -> Node:
-        """Send to a peer and receive from the one behind; return the receive."""
         self.end(NodeType.COMM_SEND, peer, size, tag, after)
         return self.end(NodeType.COMM_RECV, back, size, tag, after)
 
@@ -61,17 +55,14 @@ class Job:
         return [4, *axes[1:]] if prod(axes) < 4 else axes
 
     def coordinate(self, rank: int, axis: int) -> int:
-        """Return a coordinate of a rank; the first axis is the fastest."""
         return rank // prod(self.axes[:axis]) % self.axes[axis]
 
     def moved(self, rank: int, axis: int, by: int) -> int:
-        """Return the rank `by` further along an axis, around its end."""
         stride = prod(self.axes[:axis])
         at = self.coordinate(rank, axis)
         return rank + ((at + by) % self.axes[axis] - at) * stride
 
     def _lines(self, axes: tuple[int, ...]) -> dict[int, int]:
-        """Make the groups along axes; return the id of each rank's."""
         ids: dict[int, int] = {}
         for rank in range(self.ranks):
             if rank in ids or prod(self.axes[axis] for axis in axes) == 1:
@@ -123,7 +114,6 @@ class Job:
         return tuple(made)
 
     def write(self, trace: TemplateBuilder, rank: int) -> None:
-        """Write the template of a rank and of those that do the same."""
         last: Any = ()
         stage = self.coordinate(rank, 2) if self.pipelined else 0
         for tag, step in enumerate(self.steps):
@@ -145,7 +135,6 @@ class Job:
 
 
 def topology_of(job: Job) -> Topology:
-    """Return a network for a job: its axes, or blocks that cut across them."""
     draw = job.random
     sizes = [size for size in job.axes if size > 1]
     if draw.random() < 0.3:

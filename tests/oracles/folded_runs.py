@@ -17,7 +17,6 @@ from yantra.scenario import Scenario
 
 ALL_EVENTS = 1 << 62
 
-# Kinds of random jobs; what gives every job of a kind, and with how many settings.
 KINDS: dict[str, Callable[[int], list[Scenario]]] = {
     "folded": lambda seed: [folded_case(seed)],
     "repeated": lambda seed: [repeated_case(seed)],
@@ -33,14 +32,11 @@ def cases(kind: str, seeds: Iterable[int]) -> Iterator[tuple[str, Scenario]]:
 
 
 class Folded(NamedTuple):
-    """A folded run equal to that of all ranks, and how many nodes it did not play."""
-
     outcome: Any
     skipped: int
 
 
 def given_up(simulation: Any, outcome: Any) -> bool:
-    """Whether the run of all ranks may be another one."""
     found = simulation.tie is not None or simulation.mismatch is not None
     return bool(found or not outcome.finished or outcome.unreceived)
 

@@ -1,12 +1,5 @@
-"""Random PyTorch-like programs, run by a tiny model that writes the two traces and the truth.
-
-The program runs on one host clock: the main thread, then autograd's thread while the main thread
-sleeps; a side thread has a clock and a device of its own. Operators nest and launch work on
-streams; streams run their ops in order, after recorded events of other streams; blocking calls end
-after what they wait for. `Truth` holds, by correlation number and host id, what the traces only
-hint at: who launched what, the order of streams, who waited for whom.
-
-`write_pair(folder, operators=1000, seed=1)` writes host.json and device.json and returns the truth.
+"""Random PyTorch-like programs: `write_pair(folder, operators=1000, seed=1)` writes host.json and
+device.json and returns the truth.
 """
 
 from __future__ import annotations
@@ -224,7 +217,6 @@ class Program:
             self._event("cuda_sync", kind, tid, start, self.now, {**full, **args}, pid=0)
 
     def wait_stream(self, waiting: int, source: int) -> None:
-        """`waiting` waits for all that was launched on `source` so far."""
         record = self.call("cudaEventRecord", 800)
         last = self.last_on.get(source)
         start = self.now
@@ -250,7 +242,6 @@ class Program:
         self.truth.host_waits[correlation] = {work.correlation for work in awaited}
 
     def synchronize_event(self, stream: int) -> None:
-        """Record an event, do something else, and block until it has come."""
         record = self.call("cudaEventRecord", 700)
         last = self.last_on.get(stream)
         with self.operator("aten::empty"):
@@ -397,7 +388,6 @@ class Program:
                 "start_ts": 1, "nodes": self.nodes, "finish_ts": 2}  # fmt: skip
 
     def device_json(self) -> dict[str, Any]:
-        """Return the device trace, its events in no order."""
         events = [self._with_time(event) for event in self.events]
         self.random.shuffle(events)
         group = {"pg_name": GROUP[0], "pg_desc": GROUP[1], "backend_config": "cuda:nccl",
@@ -424,7 +414,6 @@ def run(seed: int, operators: int = 60, options: Options | None = None) -> Progr
 def write_pair(
     folder: Path | str, *, operators: int, seed: int = 1, options: Options | None = None
 ) -> Truth:
-    """Write `host.json` and `device.json` of a random program; return what it really did."""
     program = run(seed, operators, options)
     for name, trace in (("host", program.host_json()), ("device", program.device_json())):
         (Path(folder) / f"{name}.json").write_text(json.dumps(trace))

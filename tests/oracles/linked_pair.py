@@ -28,10 +28,7 @@ class Pair(NamedTuple):
 
 @lru_cache(maxsize=64)
 def linked(seed: int, operators: int, options: tuple[tuple[str, bool], ...] = ()) -> Pair:
-    """Run a program, write its traces as JSON, read and link them. Do not change what it returns.
-
-    `options` are fields of `gpu_program.Options`.
-    """
+    """Do not change what it returns. `options` are fields of `gpu_program.Options`."""
     program = gpu_program.run(seed, operators, Options(**dict(options)))
     traces = host.parse(json.dumps(program.host_json()).encode(), "host")
     text = json.dumps(program.device_json()).encode()

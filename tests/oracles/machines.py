@@ -10,7 +10,6 @@ from yantra.collectives.schedule import shifted
 
 
 def partner(position: int, distance: int, n: int) -> int:
-    """Return the other of a pair; among a number that is no power of two, pairs follow in turn."""
     if n & (n - 1) == 0 or distance == 0:
         return position ^ distance
     return position + (distance if position // distance % 2 == 0 else -distance)

@@ -1,9 +1,4 @@
-"""Random jobs of dependent sends and receives, with kernels between them.
-
-A job is put together in an order in which it can run. Each message has its own tag, so it matches
-its own receive, and a rank that waits in a receive goes on with all that does not depend on it. So
-a job ends, whatever the times.
-"""
+"""Random jobs of dependent sends and receives, with kernels between them."""
 
 from __future__ import annotations
 
@@ -21,7 +16,6 @@ Job = list[list[Node]]
 
 
 def message_job(random: Random, ranks: int, items: int, *, kernels: bool) -> Job:
-    """Draw a job of so many messages and kernels; each waits for up to two nodes before it."""
     job: Job = [[] for _ in range(ranks)]
 
     def add(rank: int, type: NodeType, duration: int = 0, **attributes: int) -> None:
@@ -45,7 +39,6 @@ def message_job(random: Random, ranks: int, items: int, *, kernels: bool) -> Job
 
 
 def renumbered(job: Job, number_of: Sequence[int]) -> Job:
-    """Return the same job where rank i has the number `number_of[i]`."""
     made: Job = [[] for _ in job]
     for rank, nodes in enumerate(job):
         for node in nodes:

@@ -1,11 +1,7 @@
-"""Closed forms of what layers compute for a token and for a sequence, of every kind of mixer.
-
-One multiply-accumulate is two operations. From the papers alone: `products` are the weights that
-multiply a token, `sequence` what else a sequence takes, one that is computed at once and one that
-adds a token to `past` others.
-
-Sources: the modules of the blocks name them; DeepSeek-V3.2, 2025, section 2.1; Gated Delta
-Networks, 2025, section 3.3; Mamba-2, 2024, section 6; Lightning Attention-2, 2024, section 3.
+"""Closed forms of what layers compute for a token and a sequence, from the papers; one
+multiply-accumulate is two operations. Sources: the modules of the blocks; DeepSeek-V3.2, 2025,
+section 2.1; Gated Delta Networks, 2025, section 3.3; Mamba-2, 2024, section 6; Lightning
+Attention-2, 2024, section 3.
 """
 
 from __future__ import annotations
@@ -14,8 +10,6 @@ from typing import NamedTuple
 
 
 class Kind(NamedTuple):
-    """Weights that multiply a token, and the operations beside them."""
-
     products: int
     whole: int = 0
     added: int = 0
@@ -69,12 +63,10 @@ def latent(
 
 
 def chunks(s: int, size: int) -> list[int]:
-    """Tokens of each chunk of a sequence."""
     return [min(size, s - at) for at in range(0, s, size)]
 
 
 def delta(q: int, k: int, v: int) -> int:
-    """The gated delta rule over a chunk of q tokens, for one head."""
     inverse = 2 * q**3 // 3
     return 2 * (2 * q * q * k) + inverse + 2 * q * q * (k + v) + 2 * q * q * v + 3 * (2 * q * k * v)
 
@@ -105,7 +97,6 @@ def mamba2(s: int, h: int, heads: int, p: int, n: int, groups: int, size: int) -
 
 
 def mamba1(h: int, inner: int, n: int, steps: int) -> Kind:
-    """Its scan is not computed by matrix units."""
     return Kind(h * 2 * inner + inner * (steps + 2 * n) + steps * inner + inner * h)
 
 

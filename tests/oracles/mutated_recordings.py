@@ -1,9 +1,8 @@
 """Recordings of PyTorch, changed as real ones are found changed, and what must hold of each.
 
 A seed gives a small training step, with some of what profilers, tools and lost buffers do to such
-files. The list of events is changed, so how many events the file has, and which of them are work,
-is known without reading it. `judged` reads it as users do and returns what is wrong: a sum that
-does not add up, or work lost without a message.
+files. `judged` reads it as users do and returns what is wrong: a sum that does not add up, or work
+lost without a message.
 
     python -m tests.oracles.mutated_recordings 500
 """
@@ -46,7 +45,6 @@ class Judged(NamedTuple):
 
 
 def recording(random: random.Random) -> Events:
-    """Return the events of some training steps on one GPU, with a collective each."""
     events: Events = [
         {"ph": "M", "name": "process_name", "pid": 7, "tid": 0, "args": {"name": "python"}},
         {"ph": "M", "name": "process_name", "pid": 0, "tid": 0, "args": {"name": "GPU 0"}},
@@ -277,7 +275,6 @@ def mutated(seed: int) -> Mutated:
 
 
 def judged(made: Mutated, folder: Path) -> Judged:
-    """Read a recording as `convert pytorch` and `stats` do; return what does not hold."""
     path = folder / "recording.json"
     path.write_bytes(made.data)
     recordings = Recordings([str(path)])

@@ -12,7 +12,6 @@ def performs_its_collective(schedule: Schedule) -> bool:
 
 
 def at_last(schedule: Schedule) -> Values:
-    """Return what every position holds at the end; a move of nothing does nothing."""
     values = at_first(schedule)
     for round_ in schedule.rounds:
         before = [list(row) for row in values]

@@ -1,9 +1,6 @@
-"""A slow oracle of pipeline executions: start times raised until no rule is broken.
-
-Every pass starts at 0; then each is moved behind what must end before it, until nothing moves. The
-passes of one device follow each other in its order; F of stage s needs F of stage s - 1; a backward
-pass needs F of its own stage and the backward pass of stage s + 1; W needs b of its own stage. What
-comes from another device takes the latency on top.
+"""A slow oracle of pipeline executions: start times raised until no rule is broken. The passes of
+one device follow each other in its order; F of stage s needs F of stage s - 1; a backward pass
+needs F of its own stage and the backward pass of stage s + 1; W needs b of its own stage.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Random pipelines: stages that pass micro-batches on and back, with collectives in each stage.
-
-The ranks are those of `folded_jobs`; stages are along the last axis. Each job serves many settings,
-because writing a job is expensive.
-"""
+"""Random pipelines: stages that pass micro-batches on and back, with collectives in each stage."""
 
 from __future__ import annotations
 

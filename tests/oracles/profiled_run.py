@@ -1,10 +1,4 @@
-"""Random pairs of host and device traces, as a profiled GPU program might leave them.
-
-Threads run nested operators that launch kernels and copies on streams, record and wait for events
-and synchronise; times are whole microseconds with many ties, or fractions. As in real traces,
-External ids may collide, launches be outside any operator, operators overlap, host operators be
-unknown to the device trace, parents be missing.
-"""
+"""Random pairs of host and device traces, as a profiled GPU program might leave them."""
 
 from __future__ import annotations
 

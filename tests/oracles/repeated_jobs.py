@@ -1,9 +1,4 @@
-"""Random jobs that repeat: blocks of collectives, stamped again and again as micro-batches are.
-
-The ranks are those of `folded_jobs`. A block is a small graph of computations, collectives and
-messages; each of its nodes follows some before it, of its own block or of the last. Algorithms,
-chunks, queues and policies are drawn for every kind of collective and every dimension by itself.
-"""
+"""Random jobs that repeat: blocks of collectives, stamped again and again as micro-batches are."""
 
 from __future__ import annotations
 
@@ -27,8 +22,6 @@ WHAT = ("compute", "compute", "collective", "collective", "collective", "message
 
 
 class RepeatedJob(Job):
-    """A job whose steps are stamped `repeats` times between a few others."""
-
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
         draw = self.random
@@ -96,7 +89,6 @@ class RepeatedJob(Job):
 
 
 def _algorithms(draw: Random, topology: Topology, kind: str, upstream: bool) -> tuple[str, ...]:
-    """Draw one for each dimension; halving-doubling where its size allows, and the kind."""
     if upstream and draw.random() < 0.1:
         one = draw.choice(("oneRing", "oneDirect", "oneDirect2"))
         return (one,) * len(topology.dimensions)

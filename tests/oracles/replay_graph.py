@@ -1,8 +1,6 @@
-"""Replays of a replay graph by its rules: slow, without the library's order or grid.
-
-`unlimited` starts a node when all it waits for has ended. `single_slots` has one CPU, one device
-compute slot and one collective slot, as ASTRA-sim has per NPU; of the ready nodes of a slot the one
-with the smallest id goes first.
+"""Replays of a replay graph by its rules: slow, without the library's order or grid. `single_slots`
+has one CPU, one device compute slot and one collective slot, as ASTRA-sim has per NPU; of the ready
+nodes of a slot the one with the smallest id goes first.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Random jobs in which nothing waits for its turn, so that delays add up and nothing else.
-
-Each rank does its communication in one order, and any work beside it. Then what a longer kernel
-does to the makespan follows from its slack alone: a max-plus system, in which no order depends on
-time.
-"""
+"""Random jobs in which nothing waits for its turn, so that delays add up and nothing else."""
 
 from __future__ import annotations
 

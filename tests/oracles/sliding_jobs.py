@@ -1,11 +1,4 @@
-"""Random loops with a clock beside them, which slides the moment at which a run is looked at.
-
-A run is looked at for a repetition when a node ends. In most jobs a collective has just ended then,
-and nothing is under way. Here a computation of random length runs beside every turn of a loop, so
-chunks wait, are in the middle of their phases, or are further on in one class of ranks than in
-another. Links differ in speed, so that few things end in one tick by chance, which would end a
-folded run.
-"""
+"""Random loops with a clock beside them, which slides the moment at which a run is looked at."""
 
 from __future__ import annotations
 

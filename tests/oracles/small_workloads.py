@@ -1,8 +1,4 @@
-"""Small workloads of every shape that templates have, and the traces their ranks mean.
-
-`Direct` builds the trace of one rank by the definition of groups and peers; a template is the same
-with names in place of numbers.
-"""
+"""Small workloads of every shape that templates have, and the traces their ranks mean."""
 
 from __future__ import annotations
 
@@ -78,7 +74,6 @@ def _template(stage: str, groups: dict[str, Group], pp: int, seed: int, nodes: i
 def _nodes(
     stage: str, groups: dict[str, Group], pp: int, seed: int, count: int, name: Namer, ends: Ends
 ) -> list[Node]:
-    """Return the nodes of a stage: one set of dice for all ranks; messages go round."""
     dice = random.Random(f"{seed} {stage}")
     common = random.Random(seed)
     made: list[Node] = []

@@ -1,9 +1,4 @@
-"""Bounds of a step: no less than its busiest rank's kernels, no more than all in turn.
-
-Until the last rank ends, something is under way at any time: a kernel, an access of memory, a
-message, or a hand-over. So their sum over all ranks bounds a run from above, whatever overlaps; and
-a rank runs one kernel at a time, so the sum over one rank bounds it from below.
-"""
+"""Bounds of a step: no less than its busiest rank's kernels, no more than all in turn."""
 
 from __future__ import annotations
 
@@ -32,7 +27,6 @@ class Rates(NamedTuple):
 
 
 def kernels_ns(trace: Trace, rates: Rates) -> float:
-    """Return the sum of a rank's kernels: as recorded, or by roofline."""
     return sum(
         _kernel_ns(node, rates)
         for node in trace
@@ -61,7 +55,6 @@ def hold(traces: Iterable[Trace], rates: Rates, outcome: Any, took_ns: float) ->
         nodes += len(trace)
     messages = outcome.messages
     carried = sum(use.bytes for use in outcome.dimensions)
-    # A message is handed over at both ends, and what it brings is added in memory.
     each = rates.link_latency + 2 * rates.hand_over
     network = messages * each + carried * (1 / rates.link + 3 / rates.memory)
     rounding = nodes + 2 * messages

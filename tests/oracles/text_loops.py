@@ -1,9 +1,4 @@
-"""ASTRA-sim 1.0's training loops as a clock that is moved forward.
-
-`finish_time` advances a clock over each computation, as a rank of ASTRA-sim 1.0 does, and issues
-collectives that end later, any number of them at once. `graph_finish_time` plays a trace by its
-edges alone. Both take the time of a collective from its type and size.
-"""
+"""ASTRA-sim 1.0's training loops as a clock that is moved forward."""
 
 from __future__ import annotations
 
@@ -60,7 +55,6 @@ class _Clock:
         self.embedding = 0
 
     def issue(self, number: int, side: str, phase: Phase) -> int:
-        """Start a phase's collectives now; return when they count as finished."""
         layer, workload = self.layers[number], self.workload
         policy = layer.policy or workload.policy
         if workload.policy.startswith("HYBRID_DLRM") and number == 0:
@@ -72,7 +66,6 @@ class _Clock:
         return max(ends, default=self.now)
 
     def forward(self, number: int) -> None:
-        """Wait for the weights, compute, communicate, wait."""
         self.now = max(self.now, self.weights[number]) + self.layers[number].forward.time
         self.now = self.issue(number, "model", self.layers[number].forward)
 

@@ -1,7 +1,4 @@
-"""Reads timelines back: Perfetto's with its own protobuf classes, Chrome's with the json module.
-
-Events are taken in the order of time, those of one time in the order of the file, as viewers do.
-"""
+"""Reads timelines back: Perfetto's with its own protobuf classes, Chrome's with the json module."""
 
 from __future__ import annotations
 
@@ -42,7 +39,7 @@ class Instant:
 
 @dataclass
 class Timeline:
-    """What a viewer shows. Tracks are by number, counters by (process, name)."""
+    """What a viewer shows."""
 
     processes: dict[int, str] = field(default_factory=dict)
     tracks: dict[int, str] = field(default_factory=dict)

@@ -1,12 +1,7 @@
-"""Closed forms of a transformer: parameters, operations and bytes as formulas of its sizes.
-
-Whole numbers throughout, one multiply-accumulate is two operations, one sequence unless stated
-otherwise. `t` below is a record with Megatron's names. From the papers alone, without any graph.
-
-Sources: Narayanan et al., "Efficient large-scale language model training on GPU clusters using
-Megatron-LM", SC 2021, appendix; Korthikanti et al., "Reducing activation recomputation in large
-transformer models", 2022 (arXiv 2205.05198), section 4 and table 2; DeepSeek-AI, "DeepSeek-V2",
-2024 (arXiv 2405.04434), section 2.1 and appendix C.
+"""Closed forms of a transformer (`t` has Megatron's names; one multiply-accumulate is two
+operations). Sources: Narayanan et al., SC 2021, appendix; Korthikanti et al., 2022 (arXiv
+2205.05198), section 4 and table 2; DeepSeek-V2, 2024 (arXiv 2405.04434), section 2.1 and appendix
+C.
 """
 
 from __future__ import annotations
@@ -23,8 +18,6 @@ Recompute = Literal["none", "selective", "full"]
 
 
 class Layer(NamedTuple):
-    """One layer: weights, weights a token uses, and products per token."""
-
     weights: int
     active: int
     products: int
@@ -32,7 +25,6 @@ class Layer(NamedTuple):
 
 
 def attention(t: Any) -> tuple[int, int]:
-    """Return the weights of attention, and those among them that multiply a token."""
     h, a = t.hidden_size, t.num_attention_heads
     if t.kv_lora_rank:
         head = t.qk_head_dim + t.qk_pos_emb_head_dim
@@ -110,7 +102,6 @@ def forward_flops(t: Any, sequence: int, counting: Counting = "exact") -> int:
 
 
 def train_flops(t: Any, sequence: int, counting: Counting = "megatron") -> int:
-    """Return the operations of a training step on one sequence: twice as many backward."""
     return 3 * forward_flops(t, sequence, counting)
 
 

@@ -1,7 +1,4 @@
-"""Upstream's conversion of PyTorch traces, from its description: slow, recursive, over the JSON.
-
-It expects no error in its inputs.
-"""
+"""Upstream's conversion of PyTorch traces, from its description: slow, recursive, over the JSON."""
 
 from __future__ import annotations
 
@@ -99,7 +96,6 @@ def _chain(
     seen: set[int],
     last: list[int | None],
 ) -> None:
-    """Return the last CPU node of the thread, and the last node a device op may hang on."""
     if json["id"] in seen:
         return
     seen.add(json["id"])

@@ -1,7 +1,6 @@
-"""Upstream's linker as its rules read: lists searched from end to end, nothing indexed.
-
-Synchronisation pairs (External ids) are given, not found. Source: behaviour of MLCommons Chakra
-1.0.0 (21585d8); tests/golden compares both this and ours with what it wrote.
+"""Upstream's linker as its rules read: lists searched from end to end, nothing indexed. Source:
+behaviour of MLCommons Chakra 1.0.0 (21585d8); tests/golden compares both this and ours with what it
+wrote.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""A slow, plain world for oracles: a clock, messages without contention, hand-overs to memory.
-
-Ticks are integers; events of one tick run in the order they were scheduled. The k-th receive of one
-(source, destination, size) gets the k-th send of it.
-"""
+"""A slow, plain world for oracles: a clock, messages without contention, hand-overs to memory."""
 
 from __future__ import annotations
 
@@ -50,7 +46,6 @@ class World:
         self.after(self.endpoint, handed)
 
     def send(self, src: int, dst: int, size: int) -> int:
-        """Send, and return how many of this key went before."""
         key = (src, dst, size)
         turn = self._sends[key]
         self._sends[key] += 1
@@ -59,7 +54,6 @@ class World:
         return turn
 
     def receive(self, src: int, dst: int, size: int, done: Action) -> int:
-        """Post a receive, and return how many of this key were posted before."""
         key = (src, dst, size)
         turn = self._receives[key]
         self._receives[key] += 1

@@ -1,10 +1,4 @@
-"""The workload layer, slow and plain: which node of which rank starts when, and when it ends.
-
-Nodes are computations, sends, receives, accesses of a private remote memory and nodes that are
-skipped. Events run by tick and, within one, in the order of scheduling; what a rank schedules for
-itself for one tick runs together, where the first of it was scheduled. Every issue pass looks at
-every node.
-"""
+"""The workload layer, slow and plain: which node of which rank starts when, and when it ends."""
 
 from __future__ import annotations
 
@@ -32,9 +26,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Rules:
-    """What differs between the semantics.
-
-    `slot` names the resource of a kind of node (none: unlimited), `capacity` how many at once.
+    """`slot` names the resource of a kind of node (none: unlimited), `capacity` how many at once.
     `wire` and `leaving` are the ticks of a message and of its way out.
     """
 
@@ -59,7 +51,6 @@ class Rank:
         return [self.steps[id] for id in self.started if id not in self.ended]
 
     def ready(self) -> list[Step]:
-        """Nodes that could start but for their slots, the highest priority first, then by id."""
         return [
             self.steps[id]
             for id in sorted(self.steps, key=lambda id: (-self.steps[id].priority, id))
@@ -121,7 +112,6 @@ class Workload:
         return taken < self.rules.capacity[slot]
 
     def issue(self, at: int) -> None:
-        """Start what can start, in the order of `ready`; a skip may free more."""
         rank = self.ranks[at]
         while True:
             step = next((step for step in rank.ready() if self.open(rank, step)), None)

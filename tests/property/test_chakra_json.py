@@ -27,7 +27,6 @@ def test_the_text_comes_back_as_the_trace(nodes: list[Node], metadata: Metadata)
 
 
 def _respelled(tree: Any, draw: st.DataObject) -> Any:
-    """The same tree as another writer may spell it: names of the schema, numbers as numbers."""
     if isinstance(tree, dict):
         items = list(tree.items())
         return {

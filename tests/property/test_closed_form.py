@@ -84,7 +84,6 @@ def test_contexts_are_split_until_each_of_two_chunks_of_a_rank_is_short() -> Non
 
 @pytest.mark.parametrize("name", ["llama3-8b", "mixtral-8x7b", "dit-xl/2", "vit-b/16"])
 def test_a_space_has_every_legal_plan_of_its_ranges(name: str) -> None:
-    """Sizes are numbers of ranks, batches and layers; a switch that changes nothing is on."""
     model, ranks, batch = find(name), 6, 12
     facts = facts_of(model)
     only: Any = {"cp": (1, 2), "etp": (1,), "gradient_dtype": ("fp32",)}
@@ -132,7 +131,6 @@ def _pipelines(layers: int, pp: int) -> Iterator[tuple[int, int, int]]:
 
 @pytest.mark.parametrize("name", ["dlrm", "vit-b/16", "mamba2-2.7b"])
 def test_law_4_memory_of_models_of_other_forms_is_the_planned_one(name: str) -> None:
-    """Tables without gradients, a front that keeps activations, scans."""
     model = find(name)
     space = PlanSpace(ranks=8, global_batch=32, zero=(0, 1, 2))
     columns = space.columns(model)
@@ -162,7 +160,6 @@ def test_a_ring_of_keys_and_values_waits_for_what_its_neighbours_compute() -> No
 
 
 def test_the_space_of_530b_on_512_devices_has_539696_plans() -> None:
-    """The space of docs/guides/plan-a-job.md."""
     space = PlanSpace(ranks=512, global_batch=1920, most_tp=8, cp=(1, 2), **EITHER)
     assert len(space.columns(find("gpt-530b"))["tp"]) == 539_696
 
@@ -339,7 +336,6 @@ def test_a_run_of_all_of_many_ranks_is_refused_before_it_begins(
 def test_a_run_of_more_nodes_than_events_are_left_is_given_up_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It is asked after the first slice, however many there would be."""
     for module in (exact_runs, simulate_runs):
         monkeypatch.setattr(module, "EVENTS_PER_SLICE", 10)
     plan = Plan(pp=4, micro_batch=1, global_batch=64)

@@ -30,7 +30,7 @@ def test_memory_is_that_of_the_step(name: str) -> None:
         ranks=8, global_batch=32, sequence=TOKENS, lora_rank=16, lora_targets=MODELS[name]
     )
     columns = space.columns(model)
-    works = Works(model, TOKENS, space.adapters)
+    works = Works(model, TOKENS, space.held)
     memory = ClosedForm(model, Machine(CLUSTER, 8), TOKENS, works).memory(columns, 32)
     rows = range(0, len(memory), max(len(memory) // 12, 1))
     for row in rows:

@@ -20,7 +20,6 @@ from yantra.workloads.training.stage import Chunks
 
 
 def keys_of(**fields: Any) -> list[Key]:
-    """Every key of these values; a field that is not given is 1, or the first of its names."""
     known = dict.fromkeys(KEY, (1,)) | {"cp_kind": (0,), "recompute": (0, 1, 2, 3)}
     columns = np.meshgrid(*(known | fields).values(), indexing="ij")
     return [tuple(row) for row in np.stack([of.ravel() for of in columns], axis=1).tolist()]
@@ -60,7 +59,6 @@ def test_works_of_many_keys_are_those_of_each(
 
 
 def test_keys_whose_operations_differ_are_taken_apart() -> None:
-    """An expert for each rank is a product, and more are a grouped one."""
     model = find("mixtral-8x7b")
     found = Works(model, 1024).of(keys_of(ep=(2, 4, 8), recompute=(0,)), "bf16")
     assert sorted(tuple(key[KEY.index("ep")] for key in made.keys) for made, _ in found) == [
@@ -125,7 +123,6 @@ SPACES = {
 def test_plans_judged_together_are_judged_as_one_by_one(
     name: str, stack: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """To the last digit, in whatever order and with whichever others."""
     model, space = find(name), SPACES[name]
     columns, batch = space.columns(model), space.global_batch
     machine = Machine("hgx-h100", space.ranks, stack=stack)

@@ -77,10 +77,6 @@ def closed(forward: list[int], backward: list[int], m: int, message: int) -> flo
 
 @given(st.integers(0, 2**32))
 def test_a_pipeline_behind_a_slow_first_device_takes_its_passes_and_its_messages(seed: int) -> None:
-    """The first device waits for what is behind it, each way, and for nothing else.
-
-    Where there are devices between, all forward passes are equal, so that none waits on its way.
-    """
     draw = Random(seed)
     p, m, message = draw.choice((2, 3, 4)), draw.randrange(1, 9), draw.randrange(8)
     one, other = draw.randrange(1, 20), draw.randrange(1, 20)  # of each further device
@@ -138,10 +134,6 @@ Pass = tuple[int, int, int]
 
 @given(st.integers(0, 2**32))
 def test_an_interleaved_pipeline_waits_for_its_ends_and_for_what_crosses_it(seed: int) -> None:
-    """Of equal layers, a front of which the first device gathers more, and a tail of no less.
-
-    Messages that are longer than what is gathered may be hidden where one of the ends takes longer.
-    """
     draw = Random(seed)
     p, v, m = draw.choice((2, 4)), draw.choice((2, 3)), draw.choice((1, 2, 3))
     m, message, gathers, reduces = p * m, draw.randrange(4), draw.randrange(4), draw.randrange(4)
@@ -195,7 +187,6 @@ def test_reductions_begin_behind_the_forward_passes_before_the_first_backward_pa
 
 @pytest.mark.parametrize(("tp", "dp", "pp"), [(8, 1, 2), (4, 2, 2), (8, 2, 4)])
 def test_a_tied_embedding_is_summed_as_two_ranks_sum(tp: int, dp: int, pp: int) -> None:
-    """The gradient has four bytes an element; the ends of a pipeline are `far` ranks apart."""
     ranks, elements = tp * dp * pp, 50_000_000
     sizes = {"tp": tp, "cp": 1, "dp": dp, "pp": pp}
     one = {name: np.array([size]) for name, size in sizes.items()}
@@ -211,7 +202,6 @@ def test_a_tied_embedding_is_summed_as_two_ranks_sum(tp: int, dp: int, pp: int) 
 
 
 def test_the_first_bucket_has_what_is_before_the_layers_and_half_a_bucket_in_the_mean() -> None:
-    """Buckets are cut from the end of the model, so what is left at its beginning is any part."""
     element, front = 1_000_000, 60_000_000
     plan = Plan(dp=8, overlap_gradients=True)
     said, cut = [], []
@@ -255,7 +245,6 @@ def test_buckets_take_as_long_as_their_collectives_one_after_the_other(stack: st
 def test_a_plan_takes_a_collective_of_all_ranks_as_it_is_simulated(
     stack: str, cluster: str, kind: CollectiveType
 ) -> None:
-    """Until the last rank is done, as those at the corners of a mesh are before others."""
     ranks = 144 if cluster == "gb200-nvl72" else 16
     machine = Machine(cluster, ranks, stack=stack)
     for size in (1 << 24, 1 << 30):

@@ -20,6 +20,7 @@ from yantra.scenario import Scenario, Templates
 from yantra.workloads import schedules
 from yantra.workloads.models.catalogue import find
 from yantra.workloads.schedules.in_flight import peak_bytes
+from yantra.workloads.schedules.schedule import one_more_ahead
 from yantra.workloads.training.step.layers import layer_ranges
 from yantra.workloads.training.train import train
 
@@ -40,7 +41,10 @@ def test_a_device_holds_at_most_what_its_order_says(seed: int) -> None:
     sizes[0] += front * (device == 0)
     sizes[-1] += tail * (device == p - 1)
     order = schedules.get("interleaved" if v > 1 else "1f1b").order(device, p, m, v)
-    moments = _moments(chunks, device, p, min(m, (3 if v > 1 else 1) * p))
+    ahead = draw.randrange(2)
+    if ahead:
+        order = one_more_ahead(order)
+    moments = _moments(chunks, device, p, min(m, 3 * p if v > 1 else p + ahead), ahead)
     most = moments[:, :2] @ saves + moments[:, 2] * front + moments[:, 3] * tail
     assert most.max() == peak_bytes(order, sizes)
 

@@ -1,8 +1,5 @@
-"""The closed form of plans equals the run of a plan to the tick, where nothing waits for rounding.
-
-The machine moves a byte of memory, and of the network, in 1 ns, and has no latency, so every time
-is a whole number of ns, but for the four bytes of the gradients' norm, which ranks cannot share in
-whole ns: less than 1 ns.
+"""The closed form of plans equals the run to the tick: a byte moves in 1 ns, without latency, so
+only the gradients' norm is no whole ns.
 """
 
 from __future__ import annotations
@@ -54,7 +51,6 @@ SIZES = {"hidden_size": 1024, "num_attention_heads": 8, "ffn_hidden_size": 2048}
 
 
 def space_of(**given: Any) -> PlanSpace:
-    """Return a space of what is exact; three ways of recomputation show as much as four."""
     exact = {"zero": (0, 1), "recompute": ("none", "selective", "full"), "cp": (1,), "etp": (1,)}
     return PlanSpace(**(exact | given))  # type: ignore[arg-type]
 
@@ -81,10 +77,6 @@ def both(of: Any, space: PlanSpace) -> dict[tuple[int, ...], tuple[float, int]]:
 
 
 def assert_equal(of: Any, space: PlanSpace, plans: int, late: int = 0) -> None:
-    """Compare every plan of a space with its run, with wide and with narrow gradients.
-
-    `late` ns are known to be left out where they are wide.
-    """
     times = both(of, space)
     assert len(times) == 2 * plans
     for plan, (closed, run) in times.items():
@@ -99,7 +91,6 @@ def assert_equal(of: Any, space: PlanSpace, plans: int, late: int = 0) -> None:
     ("layers", "ranks", "plans"), [(1, 1, 9), (1, 2, 24), (1, 4, 12), (3, 2, 24)]
 )
 def test_replicas_of_one_stage(layers: int, ranks: int, plans: int, tied: bool) -> None:
-    """All weights are one bucket, which nothing hides, so overlap changes only the order."""
     space = space_of(ranks=ranks, global_batch=4, tp=(1,), pp=(1,), overlap=(True, False))
     assert_equal(model(layers, tie_word_embeddings=tied), space, plans)
 
@@ -129,10 +120,6 @@ def test_experts_of_one_stage(ep: int) -> None:
     ],
 )
 def test_pipelines(stages: int, copies: int, batch: int, tied: bool, plans: int) -> None:
-    """The first device has the embedding, the last the head; two layers on each.
-
-    A tied embedding is summed before the norm, which reads one more norm's weights on the last.
-    """
     space = space_of(ranks=stages * copies, global_batch=batch, tp=(1,), pp=(stages,), **HERE)
     assert_equal(
         model(2 * stages, tie_word_embeddings=tied), space, plans, tied * 4 * SIZES["hidden_size"]
@@ -141,7 +128,6 @@ def test_pipelines(stages: int, copies: int, batch: int, tied: bool, plans: int)
 
 @pytest.mark.parametrize("tp", [2, 4])
 def test_a_further_layer_on_a_group_takes_as_long_as_the_one_before(tp: int) -> None:
-    """What begins and ends the layers together is no part of the closed form."""
     more: dict[str, Any] = {"sequence_parallel": (False,), "zero": (0,)}
     space = space_of(ranks=4, global_batch=4, tp=(tp,), pp=(1,), micro_batch=(1,), **HERE, **more)
     first, second, third = (np.array(list(both(model(n), space).values())) for n in (1, 2, 3))

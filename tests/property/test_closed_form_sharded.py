@@ -42,7 +42,6 @@ def some(
     [(2, True, 0.01, 0.05), (3, True, 1e-6, 0.02), (2, False, 0.01, 0.05), (3, False, 1e-6, 0.03)],
 )
 def test_replicas_of_one_stage(zero: int, overlap: bool, memory: float, time: float) -> None:
-    """Weights of a layer are gathered one ahead, and its gradients reduced behind it."""
     space = PlanSpace(
         ranks=32, global_batch=64, sequence=2048, most_tp=8, cp=(1,), pp=(1,), zero=(zero,),
         overlap=(overlap,), recompute=("none", "selective", "full"),
@@ -54,7 +53,6 @@ def test_replicas_of_one_stage(zero: int, overlap: bool, memory: float, time: fl
 
 
 def test_layers_that_wait_for_their_weights_fill_all_but_the_ends_of_a_pass() -> None:
-    """Of few tokens each, which hides little of what is gathered and reduced."""
     space = PlanSpace(
         ranks=32, global_batch=32, sequence=2048, tp=(1, 2), cp=(1,), pp=(1,), zero=(3,),
         micro_batch=(1,), gradient_dtype=("fp32",), recompute=("none",),
@@ -79,7 +77,6 @@ def test_pipelines_and_experts(name: str, ranks: int) -> None:
 
 @pytest.mark.parametrize("name", ["llama3-8b", "mixtral-8x7b"])
 def test_chunks_of_interleaved_pipelines(name: str) -> None:
-    """What the last layer reduces and the first gathers is hidden where a device waits."""
     space = PlanSpace(
         ranks=32, global_batch=32, sequence=2048, most_tp=8, cp=(1,), vpp=(2, 4, 8), zero=(3,),
         recompute=("none", "full"), embedding_as_layer=(False,), loss_as_layer=(False,),

@@ -34,7 +34,6 @@ anything = st.recursive(
 
 
 def places(tree: Any) -> list[tuple[Any, Any]]:
-    """Return (container, key) of every part of a tree."""
     pairs = tree.items() if isinstance(tree, dict) else enumerate(tree)
     found: list[tuple[Any, Any]] = []
     for key, value in pairs:

@@ -116,7 +116,6 @@ def without_latency(fabric: Fabric) -> RankGraph:
 @settings(max_examples=150, deadline=None)
 @given(st.integers(0, 10**6))
 def test_packed_trees_fill_the_worst_cut_of_small_graphs(seed: int) -> None:
-    """In endless pieces an all-gather along the trees takes what the worst cut says, exactly."""
     fabric = small_graph(seed)
     least = float(bound(Kind.ALL_GATHER, fabric).ns_per_byte) * 1e6
     took = trees.forest(without_latency(fabric)).time_ns(1e6, 1 << 40)
@@ -152,7 +151,6 @@ def schedule_on(graph: Graph, name: str, kind: Kind) -> Schedule | None:
 
 
 def hops_of(graph: Graph) -> list[list[int]]:
-    """The fewest links between devices, only ranks being at the ends."""
     beside: list[list[int]] = [[] for _ in range(graph.devices)]
     for start, end in zip(graph.links.start.tolist(), graph.links.end.tolist(), strict=True):
         beside[start].append(end)
@@ -284,7 +282,6 @@ def test_over_one_node_stages_between_nodes_are_gone(ranks: int, planes: int, si
 def test_a_token_once_to_a_node_is_never_more_bytes(
     nodes: int, local: int, each: int, top_k: int, tokens: int
 ) -> None:
-    """Over adapters; with one rank a node it is the same as once to a rank, to the byte."""
     ranks = nodes * local
     experts = ranks * each
     top_k = min(top_k, experts)

@@ -61,10 +61,7 @@ def topologies(draw: st.DrawFn, most: int = 3) -> Topology:
 
 
 def mixed(topology: Topology, seed: int, groups: tuple[tuple[int, tuple[int, ...]], ...]) -> Write:
-    """A workload of every kind of node; all ranks agree on the order of collectives.
-
-    Communicators take turns along a chain on each rank, so no two ranks wait for each other.
-    """
+    """Communicators take turns along a chain on each rank, so no two ranks wait for each other."""
 
     def write(trace: TraceBuilder, rank: int) -> None:
         shared, own = Random(seed), Random(f"{seed} {rank}")
@@ -192,7 +189,6 @@ def test_a_dimension_carries_the_bytes_of_its_programs(
 def test_each_dimension_carries_its_phases_of_a_hierarchical_all_reduce(
     sizes: list[int], algorithm: str, size: int, chunks: int
 ) -> None:
-    """Scatter in all dimensions but the last, reduce there, gather on the way back."""
     done = run(
         cluster(*[("fully_connected", n, 8.0, 100.0) for n in sizes]),
         lambda trace, rank: trace.collective(ALL_REDUCE, size),
@@ -216,7 +212,6 @@ def test_each_dimension_carries_its_phases_of_a_hierarchical_all_reduce(
 @settings(max_examples=60)
 @given(st.integers(0, 10**6), st.integers(2, 6), blocks)
 def test_messages_cross_as_many_links_as_they_have_hops(seed: int, n: int, block: str) -> None:
-    """The store-and-forward network counts every hop."""
     random = Random(seed)
     pairs = [(*random.sample(range(n), 2), random.randrange(1, 9999)) for _ in range(8)]
 
@@ -243,10 +238,6 @@ def hops(block: str, n: int, src: int, dst: int) -> int:
 def test_one_message_takes_latency_plus_size_over_bandwidth(
     topology: Topology, data: st.DataObject, size: int
 ) -> None:
-    """Latency of every hop in every dimension crossed; the narrowest bandwidth of these.
-
-    The store-and-forward network stores the message at every hop, so it pays for size again.
-    """
     src = data.draw(st.integers(0, topology.ranks - 1))
     dst = (src + data.draw(st.integers(1, topology.ranks - 1))) % topology.ranks
     crossed = []
@@ -285,7 +276,6 @@ def test_one_message_takes_latency_plus_size_over_bandwidth(
 def test_without_contention_the_networks_agree_on_single_hops(
     algorithm: str, kind: CollectiveType, size: int, chunks: int, block: str
 ) -> None:
-    """One chunk at a time, one message at a time: no link carries two at once."""
     if block == "ring":
         algorithm = "ring"
     if find(algorithm).supports(KIND_OF[kind], 4) is not None:
@@ -329,7 +319,6 @@ def test_ranks_that_do_the_same_finish_together(
 def test_ranks_out_of_step_never_stop_each_other(
     dimensions: int, seed: int, chunks: int, active: int, queues: int, inter: str, intra: str
 ) -> None:
-    """Whenever ranks reach their collectives, all end, and none before its last rank came."""
     topology = cluster(*[("ring", 3, 8.0, 100.0), ("switch", 2, 2.0, 50.0)] * 2)
     topology = Topology(dimensions=topology.dimensions[:dimensions])
     late = [Random(f"{seed} {rank}").randrange(30) for rank in range(topology.ranks)]

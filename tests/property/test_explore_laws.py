@@ -248,7 +248,6 @@ def test_law_8_a_study_has_the_same_bits_in_any_number_of_processes(tmp_path: Pa
 def test_law_10_the_best_by_closed_form_contain_the_exact_best_within_the_band(
     pp: tuple[int, ...], tp: tuple[int, ...], recompute: tuple[str, ...]
 ) -> None:
-    """Of plans within twice the largest error of the best, one is the best of all."""
     model, cluster, ranks, batch = find("llama3-8b"), "hgx-h100", 8, 16
     space = PlanSpace(
         ranks=ranks, global_batch=batch, sequence=1024, pp=pp, tp=tp, vpp=(1,), recompute=recompute

@@ -1,7 +1,5 @@
-"""Folding changes no result where messages share links max-min fairly, on dimensions and fabrics.
-
-A folded run sums rates and times in another order than that of all ranks, so their last digits
-differ. Ticks do not: what falls on one or the next is drawn beside the times that are likely.
+"""Folding changes no result where messages share links max-min fairly, on dimensions and
+fabrics.
 """
 
 from __future__ import annotations
@@ -40,7 +38,6 @@ def tables(result: Result) -> dict[str, Any]:
 
 
 def is_alike(model: Model) -> bool:
-    """Run a model both ways and compare all tables; False where it is not folded."""
     try:
         once = run(model, fold="require")
     except UnsupportedError:
@@ -156,8 +153,6 @@ IN_ORDER = Plugin(kind="flow", options=(("in_order", 1.0),))
 
 
 def with_messages(micros: int, size: int, network: str | Plugin = "flow") -> Scenario:
-    """Boxes of four add 1 MB in a ring, while some messages leave them after a while."""
-
     def write(trace: TraceBuilder, rank: int) -> None:
         trace.collective(ALL_REDUCE, 1 << 20, group=str(rank // 4 + 1))
         work = trace.compute(duration_micros=micros)
@@ -171,7 +166,6 @@ def with_messages(micros: int, size: int, network: str | Plugin = "flow") -> Sce
 
 
 def played(model: Model, *, shortcuts: bool) -> Any:
-    """Run one rank per class, with phases as one event or message by message."""
     simulation = _core.Simulation(model.native, folding=find(model), shortcuts=shortcuts)
     simulation.start()
     assert simulation.run_for(1 << 40)
@@ -184,7 +178,6 @@ def played(model: Model, *, shortcuts: bool) -> Any:
 def test_a_phase_is_one_event_until_other_messages_meet_it_on_its_links(
     network: str | Plugin, micros: int, size: int
 ) -> None:
-    """Whenever they come: while a packet is handed over, added up, on its way or on the links."""
     model = compile(with_messages(micros, size, network))
     short, long = (played(model, shortcuts=shortcuts) for shortcuts in (True, False))
     assert short.end.tolist() == long.end.tolist()
@@ -195,7 +188,6 @@ def test_a_phase_is_one_event_until_other_messages_meet_it_on_its_links(
 
 @pytest.mark.parametrize("step", [1, 2])
 def test_what_is_played_of_a_phase_that_is_met_is_what_is_left_of_it(step: int) -> None:
-    """The later it is met, the fewer events it takes."""
     events = [
         played(compile(with_messages(micros, 5000)), shortcuts=True).events
         for micros in (*range(2, 30, 4 * step), 9000)
@@ -204,7 +196,6 @@ def test_what_is_played_of_a_phase_that_is_met_is_what_is_left_of_it(step: int) 
     assert events[0] > events[-2] > events[-1]
 
 
-# Rings of a box, rings across, and messages between neighbours, each after some work.
 STEPS = st.tuples(st.sampled_from("bam"), st.integers(0, 40), st.sampled_from((1, 4096, 300_000)))
 
 
@@ -253,8 +244,6 @@ def test_phases_that_are_met_on_a_fat_tree_tell_what_all_messages_do(
 
 
 def two_rings(gap_micros: int) -> Scenario:
-    """Boxes of four add 1 MB twice, in rings over the same links, the second one a while later."""
-
     def write(trace: TraceBuilder, rank: int) -> None:
         for again, micros in enumerate((1, 1 + gap_micros)):
             work = trace.compute(duration_micros=micros)
@@ -274,12 +263,10 @@ def two_rings(gap_micros: int) -> Scenario:
 
 
 def test_messages_that_follow_each_other_are_folded() -> None:
-    """Their order is the same for all ranks; those of one tick go by their nodes."""
     for micros in (1, 3, 7, 100):
         later = compile(two_rings(micros))
         assert is_alike(later)
         shared = compile(two_rings(micros).replace(network="flow"))
         in_order, sharing = (run(model).nodes.as_dict()["end_ns"] for model in (later, shared))
-        # Each waits for the other's messages, unless the first ring is over when the second begins.
         assert (in_order == sharing) == (micros == 100)
     assert is_alike(compile(two_rings(0)))

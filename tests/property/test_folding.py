@@ -23,7 +23,6 @@ from yantra.scenario import RemoteMemory, Scenario, Traces
 from yantra.scenario.quirks import Quirk
 
 CASES, BLOCK = 1000, 100
-# The least of each block that must fold, without waiting for links and with it.
 LEAST = (
     (70, 68, 77, 73, 66, 73, 78, 75, 72, 74),
     (62, 62, 69, 62, 59, 62, 68, 69, 67, 67),
@@ -71,7 +70,6 @@ def test_a_folded_run_gives_every_rank_and_node_what_the_whole_run_gives(first: 
 def test_jobs_that_repeat_fold_on_links_of_which_each_has_its_row(
     kind: str, seeds: range, least: int
 ) -> None:
-    """More than `least` of them may fold."""
     models = (
         (name, compile(one.replace(network=LINKS["network"]))) for name, one in cases(kind, seeds)
     )
@@ -140,8 +138,6 @@ def test_stages_that_pass_messages_on_are_classes() -> None:
 
 
 def test_ranks_that_share_a_slot_for_messages_that_end_together_are_run_one_by_one() -> None:
-    """A send and a receive end in one tick; which first, the numbers of the ranks decide."""
-
     def write(trace: TraceBuilder, rank: int) -> None:
         trace.send((rank + 1) % 8, 1000, tag=1)
         trace.recv((rank - 1) % 8, 1000, tag=1)
@@ -155,7 +151,6 @@ def test_ranks_that_share_a_slot_for_messages_that_end_together_are_run_one_by_o
 
 
 def both_sides(trace: TraceBuilder, rank: int, what: str) -> None:
-    """Every fourth rank hears from both neighbours in one tick; something similar follows each."""
     if rank % 4 == 3:
         trace.send((rank + 1) % 16, 1000, tag=1)
     elif rank % 4 == 1:
@@ -227,7 +222,6 @@ def test_a_recorded_run_tells_the_same_of_every_link_folded_and_not() -> None:
 @pytest.mark.parametrize("parts", [{"active_chunks": 2}, {"queues_per_dimension": 2}])
 @pytest.mark.parametrize("algorithm", ["ring", "direct"])
 def test_chunks_that_share_links_in_step_fold(algorithm: str, parts: dict[str, int]) -> None:
-    """They start in one event, so all ranks send them in one order."""
     policies = collectives(algorithm, dimensions=2, chunks=5, **parts)
     model = compile(all_reduce((4, 4), collectives=policies, **LINKS))
     assert tables(run(model, fold="require")) == tables(run(model, fold="off"))
@@ -251,8 +245,6 @@ def test_pairs_of_a_distance_that_is_no_power_of_two_fold(
 
 
 def exchange(to: list[int]) -> Any:
-    """Every rank sends to `to[rank]`; nobody sends to itself, and all receive once."""
-
     def write(trace: TraceBuilder, rank: int) -> None:
         trace.send(to[rank], 1000, tag=1)
         trace.recv(to.index(rank), 1000, tag=1)
@@ -281,7 +273,6 @@ def test_ranks_that_do_the_same_over_one_link_are_run_one_by_one() -> None:
 
 
 def test_ranks_whose_messages_meet_others_on_the_way_are_told_apart() -> None:
-    """On a mesh the links in the middle carry more; the two halves are equal."""
     mesh = cluster(("mesh", 8, 50.0, 500.0))
     model = compile(scenario(mesh, exchange([4, 5, 6, 7, 0, 1, 2, 3]), **LINKS))
     folding = find(model)
@@ -291,8 +282,6 @@ def test_ranks_whose_messages_meet_others_on_the_way_are_told_apart() -> None:
 
 
 def test_messages_that_come_to_a_link_in_one_tick_end_a_folded_run() -> None:
-    """A message and the first one of an all-reduce both start at once over the same link."""
-
     def write(trace: TraceBuilder, rank: int) -> None:
         trace.collective(ALL_REDUCE, 4096)
         trace.send((rank + 1) % 8, 1000, tag=1)
@@ -321,7 +310,6 @@ def test_links_that_are_crossed_too_often_to_be_told_apart_are_not_folded() -> N
 def test_ranks_of_a_written_out_algorithm_stand_alone_among_others_that_fold(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Four ranks add up by a graph of sends; the other groups gather, over the same switches."""
     plain = Ring.programs
 
     def programs(self: Ring, kind: Kind, n: int, **options: Any) -> Any:
@@ -351,7 +339,6 @@ def test_memory_that_ranks_share_is_not_folded() -> None:
 
 
 def test_groups_of_astra_sim_that_cross_dimensions_unevenly_are_told_apart() -> None:
-    """The ring of a group jumps from dimension to dimension, so its hops differ."""
     topology = cluster(("ring", 4, 50.0, 500.0), ("ring", 8, 25.0, 700.0))
     model = compile(
         scenario(

@@ -28,7 +28,6 @@ BYTES = st.integers(1, 40_000)
 
 
 def steps(chunks: float, stage: Stage) -> float:
-    """Return the lock-step time: a chunk moves one hop in each step."""
     count = ceil(chunks)
     size = [1.0] * (count - 1) + [chunks - (count - 1)]
     total = 0.0

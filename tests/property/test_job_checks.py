@@ -6,8 +6,6 @@ swapped, dropped, changed.
 * No finding that matters: the job runs to the end on every cluster of one dimension, at any speed.
 * A certain deadlock: no cluster runs it to the end.
 * Damaged files end in a report or a YantraError.
-
-Seeded defects, each with its code, are in tests/unit/test_job_validate.py.
 """
 
 from __future__ import annotations
@@ -48,7 +46,6 @@ def test_a_job_in_one_order_is_called_valid_and_runs(job: Job) -> None:
 @settings(max_examples=150)
 @given(jobs(chained=True, most=8), st.data())
 def test_a_certain_deadlock_ends_on_no_cluster(job: Job, data: st.DataObject) -> None:
-    """Swap what two nodes of a rank do: if that closes a circle of waiting, no run ends."""
     rank = data.draw(st.sampled_from([r for r in range(RANKS) if len(job[r]) > 1] or [0]))
     assume(len(job[rank]) > 1)
     at = data.draw(st.integers(0, len(job[rank]) - 2))

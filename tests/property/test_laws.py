@@ -1,7 +1,4 @@
-"""Every law of `tests/laws` on every network, on some random pairs.
-
-`tests/laws/known.py` has cases of what is known not to hold.
-"""
+"""Every law of `tests/laws` on every network (exceptions: tests/laws/known.py)."""
 
 from __future__ import annotations
 
@@ -44,6 +41,5 @@ def _hold(pair: tuple[str, str], seed: int) -> None:
 
 @pytest.mark.parametrize("one", KNOWN, ids=lambda one: f"{one.law}-{one.network}")
 def test_what_is_known_not_to_hold_does_not(one: Known) -> None:
-    """If it holds now, delete its line from KNOWN."""
     found = held(Block(one.law, one.network, first=one.seed, count=1))
     assert found.wrong, f"{one.law} holds on {one.network} in case {one.seed}: delete its line"

@@ -1,8 +1,4 @@
-"""Laws of linking, on random GPU programs whose truth is known.
-
-Traces with synchronisation events hold everything; without them the linker infers, and its answer
-must at least agree with the times.
-"""
+"""Laws of linking, on random GPU programs whose truth is known."""
 
 from __future__ import annotations
 
@@ -150,7 +146,6 @@ def test_a_linked_trace_written_and_read_is_the_same(pair: Pair) -> None:
 @given(pair=pairs(sync_events=True, whole_us=False))
 @settings(max_examples=60)
 def test_the_device_trace_alone_tells_the_same_as_the_pair(pair: Pair) -> None:
-    """Nobody can know the outer of two operators with equal times, so names are compared."""
     assert told(pair.alone) == told(pair.linked)
 
 

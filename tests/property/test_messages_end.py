@@ -1,8 +1,4 @@
-"""A job that ends on one network ends on all; who has which number changes no time of packets.
-
-The random jobs of `tests/oracles/message_jobs.py` end by construction, so a deadlock is a mistake
-of a network, or of who gives messages to it.
-"""
+"""A job that ends on one network ends on all; who has which number changes no time of packets."""
 
 from __future__ import annotations
 
@@ -34,7 +30,6 @@ seeds = st.integers(0, 2**48)
 
 
 def _time_ns(scenario_of: Random, network: PluginChoice, kernels: bool) -> Result:
-    """Run the job that a generator draws; raises DeadlockError."""
     ranks = scenario_of.randint(2, 5)
     dimension = (
         scenario_of.choice(KINDS),

@@ -42,7 +42,6 @@ def test_a_correct_program_is_proven(xml: str, seed: int) -> None:
 @given(xml=programs, seed=seeds)
 @settings(max_examples=60, deadline=None)
 def test_a_single_mistake_is_refused_or_harmless(mistake: str, xml: str, seed: int) -> None:
-    """Harmless: any interleaving of the thread blocks still gives what the collective promises."""
     wrong = mutant(xml, mistake, seed)
     if wrong is None:
         return
@@ -66,7 +65,6 @@ def test_a_mistake_that_shows_is_refused(xml: str, mistake: str, seed: int) -> N
 @given(programs, st.integers(1, 2**40))
 @settings(max_examples=60, deadline=None)
 def test_traces_conserve_messages_and_bytes(xml: str, size: int) -> None:
-    """Every send has one receive of its tag and size, and no tag occurs twice between two GPUs."""
     proof = prove(parse_program(xml.encode()))
     sent: dict[tuple[object, ...], object] = {}
     received: dict[tuple[object, ...], object] = {}

@@ -1,11 +1,8 @@
-"""The blocks that are native in the core equal their tables, tick for tick.
-
-Each has a twin here with the same links and routes but no native form.
-"""
+"""The blocks that are native in the core equal their tables, tick for tick."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -85,13 +82,13 @@ kinds = st.sampled_from(
 
 
 @st.composite
-def traffic(draw: st.DrawFn, ranks: int, dimensions: int) -> list[TraceBuilder]:
-    """Collectives of all ranks, and messages between any two that go out as they come.
-
-    Broadcasts over nodes are planned by the names of blocks, so a twin may run them otherwise.
+def traffic(draw: st.DrawFn, ranks: int, blocks: Sequence[str]) -> list[TraceBuilder]:
+    """Broadcasts over nodes, and in fully connected ones, are planned by the names of blocks, so
+    a twin may run them otherwise.
     """
     traces = [TraceBuilder() for _ in range(ranks)]
-    alike = kinds.filter(lambda kind: kind is not CollectiveType.BROADCAST or dimensions == 1)
+    by_name = len(blocks) > 1 or "fully_connected" in blocks
+    alike = kinds.filter(lambda kind: kind is not CollectiveType.BROADCAST or not by_name)
     for kind, size in draw(st.lists(st.tuples(alike, sizes), max_size=2)):
         for trace in traces:
             trace.collective(kind, size)
@@ -112,7 +109,7 @@ def scenarios(draw: st.DrawFn) -> Scenario:
     names = st.tuples(*[name for _ in topology.dimensions])
     astra_sim = draw(st.booleans())
     return scenario(
-        draw(traffic(topology.ranks, len(topology.dimensions))),
+        draw(traffic(topology.ranks, [dimension.kind for dimension in topology.dimensions])),
         *topology.dimensions,
         collectives=Collectives(
             all_reduce=draw(names),
@@ -141,7 +138,6 @@ def in_tables(native: Scenario) -> Scenario:
 
 
 def everything(asked: Scenario) -> tuple[Any, int]:
-    """All a run leaves behind, links in their own order, or why it cannot end; and its events."""
     try:
         outcome = run_native(compile(asked))
     except DeadlockError as error:
@@ -158,7 +154,6 @@ def everything(asked: Scenario) -> tuple[Any, int]:
 @settings(deadline=None)
 @given(scenarios())
 def test_a_native_block_runs_as_its_table_tick_for_tick(native: Scenario) -> None:
-    """A message through a native switch may take fewer events, as its ports are known by number."""
     (ours, events), (theirs, in_table) = everything(native), everything(in_tables(native))
     assert ours == theirs
     is_alike = all(dimension.kind != "switch" for dimension in native.topology.dimensions)

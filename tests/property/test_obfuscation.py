@@ -1,4 +1,4 @@
-"""The laws of hiding, on random jobs: they still run, they still fit, and what must go is gone."""
+"""The laws of hiding, on random jobs."""
 
 from __future__ import annotations
 
@@ -55,7 +55,6 @@ def test_levels_1_and_2_run_in_exactly_the_same_time(
 
 @given(jobs(), LEVELS, KEYS)
 def test_the_topology_of_communication_stays(job: Job, level: int, key: bytes) -> None:
-    """As many calls of each kind among as many ranks, as many messages to each peer."""
     hidden = obfuscated(job, level, key)
 
     def calls(nodes: Any, groups: Any) -> Counter[Any]:
@@ -139,7 +138,6 @@ def test_level_4_keeps_the_critical_path_of_level_3(job: Job, key: bytes) -> Non
 
 @given(jobs(most=20))
 def test_coarsening_keeps_every_way_between_communications(job: Job) -> None:
-    """The longest time from each communication to each later one stays."""
     for nodes in job:
         before = longest_ways(Trace(nodes))
         assert longest_ways(Trace(coarsened(list(Trace(nodes))))) == before

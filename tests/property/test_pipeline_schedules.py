@@ -2,8 +2,7 @@
 
 Sources of the formulas: GPipe and 1F1B, Narayanan et al. (SC 2021), section 2.2; interleaved, the
 same; ZB-H1 and ZB-H2, Qi et al. (ICLR 2024), table 1; ZB-V, Qi et al. (NeurIPS 2024); DualPipe and
-DualPipeV, DeepSeek's table of bubbles. Durations are whole numbers or fractions, so nothing is
-rounded.
+DualPipeV, DeepSeek's table of bubbles.
 """
 
 from __future__ import annotations
@@ -117,7 +116,6 @@ def test_gpipe_and_1f1b(name: str, p: int, m: int, F: int, b: int, W: int) -> No
 
 @given(DEVICES, st.integers(1, 4), st.integers(2, 5), DURATION, DURATION, DURATION)
 def test_interleaved(p: int, groups: int, v: int, F: int, b: int, W: int) -> None:
-    """F, b and W of a device are v times those of a chunk."""
     m = p * groups
     share = {key: Fraction(value, v) for key, value in durations(F, b, W).items()}
     orders, execution = run("interleaved", p, m, v, **share)
@@ -147,7 +145,6 @@ def test_devices_wait_for_micro_batches_that_a_round_lacks(
 
 @given(DEVICES, st.integers(0, 14), DURATION, DURATION, DURATION)
 def test_zb_h1(p: int, more: int, F: int, b: int, W: int) -> None:
-    """Where weight gradients are the shortest passes, and micro-batches as many as devices."""
     m, (F, b, W) = p + more, (F + W, b + W, W)
     orders, execution = run("zb-h1", p, m, **durations(F, b, W))
     assert execution.makespan == m * (F + b + W) + (p - 1) * (F + b - W)

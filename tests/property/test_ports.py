@@ -52,7 +52,6 @@ def test_folded_runs_tell_of_the_same_ports(seed: int) -> None:
 @pytest.mark.parametrize("algorithm", ["ring", "halving_doubling"])
 @pytest.mark.parametrize("ranks", [2, 4, 8])
 def test_where_no_two_messages_want_a_port_the_formula_stands(algorithm: str, ranks: int) -> None:
-    """To the tick, with one chunk at a time."""
     write = partial(_one, kind=ALL_REDUCE, size=1 << 20)
     case = on_switch(ranks, write, collectives=collectives(algorithm, chunks=3))
     taken = [simulate(case.replace(quirks=quirks)).finish_ps.tolist() for quirks in (None, FREE)]
@@ -113,8 +112,6 @@ def test_a_root_sends_in_the_order_of_its_nodes() -> None:
 
 @pytest.mark.parametrize("shift", [1, 3, 6])
 def test_relabelled_ranks_take_what_they_took(shift: int) -> None:
-    """Two send to a third, which answers both: whoever has which number."""
-
     def write(trace: TraceBuilder, rank: int, by: int) -> None:
         who = (rank - by) % 8
         name = [(at + by) % 8 for at in range(8)]
@@ -166,8 +163,6 @@ def test_formulas_that_hold_nothing_to_a_rate_say_so() -> None:
 
 
 def test_phases_that_are_met_are_played_from_where_they_are() -> None:
-    """A message crosses the ports of a long all-reduce; folded runs give what all ranks do."""
-
     def write(trace: TraceBuilder, rank: int, micros: int) -> None:
         trace.collective(ALL_REDUCE, 1 << 20)
         work = trace.compute(duration_micros=micros)

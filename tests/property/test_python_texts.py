@@ -24,7 +24,6 @@ LISTS = st.lists(st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=4)
 
 
 def written(text: bytes) -> tuple[str, str, str] | None:
-    """What the core makes of one side of an operator; None when it leaves it to Python."""
     recorder = _core.TraceRecorder()
     if not recorder.io_json(False, text):
         return None

@@ -35,7 +35,6 @@ KINDS = ("allreduce", "allgather", "reducescatter", "broadcast", "all_to_all", "
 
 
 def job(random: Random, steps: int = 12) -> list[Linked]:
-    """Ranks that run one program of collectives and messages, each at its own pace."""
     ranks = [Rank(rank, WORLD, [g for g in GROUPS if rank in g.ranks]) for rank in range(WORLD)]
     count: Counter[str] = Counter()
     for _ in range(steps):
@@ -204,7 +203,6 @@ def simulate(traces: Sequence[Trace], done: Job, semantics: Semantics = "astra-s
 
 
 def gloo_job(random: Random, calls: int = 8) -> list[Linked]:
-    """Ranks whose all-reduces overlap and are begun in any order by gloo's workers."""
     ranks = [Rank(rank, WORLD, [g for g in GROUPS if rank in g.ranks]) for rank in range(WORLD)]
     for call in range(calls):
         for rank in ranks:

@@ -41,7 +41,6 @@ _ATTRS = {"rf_id": 1, "fw_parent": 0, "seq_id": -1, "scope": 0, "tid": 1, "fw_ti
 
 
 def linked(random: Random, most: int = 30) -> Json:
-    """A linked trace: a tree of operators, kernels below some, dependencies that reach back."""
     nodes = [_node(random, 0, PROCESS, 0), _node(random, 1, THREAD, 0)]
     cpu = [1]
     for id in range(2, random.randint(3, most)):
@@ -98,7 +97,6 @@ def written(trace: Json, folder: Path, random: Random) -> Path:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that examples share."""
     return tmp_path_factory.mktemp("upstream")
 
 

@@ -39,7 +39,6 @@ def test_recording_changes_no_time_and_adds_up(first: int, network: str) -> None
 def test_packets_that_come_together_go_as_they_would_one_by_one(
     network: str, semantics: str
 ) -> None:
-    """A recorded run handles them one by one, whatever the window, the reductions and the size."""
     for ranks, algorithm, memory in product((5, 12), ("direct", "direct4"), (0.0, 1e10, 1e14)):
 
         def write(trace: TraceBuilder, rank: int) -> None:
@@ -64,7 +63,6 @@ def test_packets_that_come_together_go_as_they_would_one_by_one(
 
 @pytest.mark.parametrize("network", NETWORKS)
 def test_a_folded_run_records_what_the_whole_run_does(network: str) -> None:
-    """All but slack is equal; of two that come in one tick, either may be the one that waits."""
     count = 0
     for seed in range(CASES):
         model = compile(folded_case(seed).replace(network=network))
@@ -86,7 +84,6 @@ def dimension_bytes(result: Any) -> Any:
 
 
 def test_a_kernel_may_take_longer_by_its_slack_and_no_more() -> None:
-    """Beyond its slack, the makespan grows by exactly the excess."""
     longer, within = 0, 0
     for seed in range(SLACK_CASES):
         job = SlackJob(seed)

@@ -1,7 +1,5 @@
-"""What a search gains by fields that have no closed form.
-
-A larger space is never worse, a plan's time is that of its run, limits hold, and no single change
-of a field beats the answer.
+"""A search by fields without a closed form is never worse, and no single change beats its
+answer.
 """
 
 from __future__ import annotations
@@ -82,7 +80,6 @@ def test_a_refined_plan_has_the_time_and_memory_of_its_run(job: tuple[str, int, 
 
 @pytest.mark.parametrize("job", JOBS)
 def test_no_single_change_of_the_best_is_faster(job: tuple[str, int, int, str]) -> None:
-    """By half a per cent, whichever field of a plan is changed."""
     model, _, _, cluster = job
     best = answer(*job).ranked[0]
     faster = {}
@@ -121,7 +118,6 @@ def test_layers_leave_the_device_with_the_loss() -> None:
 
 @pytest.mark.parametrize(("cluster", "stack"), [("mi300x", "unknown"), ("hgx-h100", "roofline")])
 def test_no_number_of_chunks_beats_what_each_collective_takes(cluster: str, stack: str) -> None:
-    """So plans do not search it."""
     plan = Plan(dp=16, zero=3, global_batch=32, recompute="full")
     workload = Templates(workload=train(find("llama3-8b"), plan, 2048))
     parts = parts_for(cluster, plan.ranks, "bf16", stack)
@@ -144,7 +140,6 @@ def test_who_chooses_how_collectives_run_is_told() -> None:
 
 
 def test_finding_classes_counts_where_messages_are_followed() -> None:
-    """A search over many ranks ends, though each folded run has few events."""
     plan = Plan(dp=16, zero=3, global_batch=32, recompute="full")
     workload = Templates(workload=train(find("llama3-8b"), plan, 2048))
     spent = {}
@@ -159,7 +154,6 @@ def test_finding_classes_counts_where_messages_are_followed() -> None:
 def test_a_run_of_all_ranks_that_is_too_long_takes_no_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Ranks of measured collectives have no messages, by which long work is recognized."""
     plan = Plan(dp=16, zero=3, global_batch=32, recompute="full")
     workload = Templates(workload=train(find("llama3-8b"), plan, 2048))
     parts = parts_for("hgx-h100", plan.ranks, "bf16", "unknown")
@@ -210,21 +204,19 @@ def test_what_is_allowed_bounds_all_plans() -> None:
 
 
 def test_what_columns_leave_open_is_refined_unless_it_is_given() -> None:
-    """Four ranks of a node share heads faster than they pass keys around a ring."""
     given: dict[str, Any] = {"tp": (1,), "cp": (4,), "pp": (1,), "zero": (1,)}
     space = PlanSpace(ranks=8, global_batch=8, recompute=("full",), **given)
-    best, ring = (
+    best, *kinds = (
         best_plans(find("llama3-8b"), "hgx-h100", of).ranked[0]
-        for of in (space, space.replace(cp_kind=("p2p",)))
+        for of in (space, *(space.replace(cp_kind=(kind,)) for kind in ("a2a", "p2p")))
     )
-    assert (best.plan.cp_kind, ring.plan.cp_kind) == ("a2a", "p2p")
-    assert best.time_ns < ring.time_ns
+    assert [one.plan.cp_kind for one in kinds] == ["a2a", "p2p"]
+    assert best.time_ns == min(one.time_ns for one in kinds) < max(one.time_ns for one in kinds)
     assert "cp_kind p2p" in held(space.replace(cp_kind=("p2p",)))
     assert not any(words.startswith("cp_kind") for words in held(space))
 
 
 def test_a_plan_that_fits_with_activations_in_the_host_is_found() -> None:
-    """It is no row of what fits, and computes less again than those."""
     given: dict[str, Any] = {"tp": (1,), "cp": (1,), "pp": (1,), "zero": (1,), "micro_batch": (2,)}
     space, model = PlanSpace(ranks=8, global_batch=64, **given), find("llama3-8b")
     never = {"offload_activations": (False,), "offload_optimizer": (False,)}
@@ -240,7 +232,6 @@ def test_a_plan_that_fits_with_activations_in_the_host_is_found() -> None:
 
 
 def test_all_forward_passes_come_first_where_activations_wait_in_the_host() -> None:
-    """They come back while others go, once a step; elsewhere such an order holds too much."""
     given: dict[str, Any] = {"tp": (1,), "cp": (1,), "pp": (1,), "zero": (1,), "micro_batch": (2,)}
     space, model = PlanSpace(ranks=8, global_batch=64, **given), find("llama3-8b")
     usual: dict[str, tuple[Any, ...]] = {"schedule": ("1f1b",)}
@@ -328,7 +319,6 @@ def test_the_command_of_the_best_plan_makes_its_step(tmp_path: Path) -> None:
 
 
 def test_a_schedule_that_keeps_everything_is_found_where_it_fits() -> None:
-    """GPipe holds all micro-batches: plans that compute again fit, and are not promised first."""
     space = PlanSpace(ranks=16, global_batch=32, pp=(2,))
     others = {"schedule": ("gpipe",)}
     found = best_plans(find("llama3-8b"), "hgx-h100", space, stack="roofline", others=others)

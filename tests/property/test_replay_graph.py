@@ -1,7 +1,4 @@
-"""Laws of the replay graph, on random GPU programs.
-
-The strongest: a replay that knows only dependencies and durations gives the measured timeline.
-"""
+"""A replay that knows only dependencies and durations gives the measured timeline."""
 
 from __future__ import annotations
 
@@ -98,7 +95,6 @@ def test_lanes_do_one_thing_at_a_time(pair: Pair) -> None:
 @given(pair=pairs(whole_us=False))
 @settings(max_examples=60)
 def test_the_time_of_operators_is_conserved(pair: Pair) -> None:
-    """Slices and waits of an operator add up to its exclusive time, less what it was blocked."""
     spent: dict[int, int] = {}
     for node in graph_of(pair, GraphOptions(handover=False)).nodes:
         if node.kind in ("operator", "slice"):
@@ -130,7 +126,6 @@ def test_the_main_thread_waits_for_the_backward_pass(seed: int) -> None:
 @given(seed=st.integers(0, 1 << 20))
 @settings(max_examples=25)
 def test_threads_side_by_side_do_not_wait_for_each_other(seed: int) -> None:
-    """The side thread may have been started by the main thread; else they share nothing."""
     graph = graph_of(linked(seed, 100, (("side_thread", True), ("backward", False))))
     nodes = graph.nodes
     side = [node for node in nodes if node.lane == 4002 and node.kind != "delay"]

@@ -37,10 +37,7 @@ def _add(trace: TraceBuilder, rank: int, operation: str, amount: int, after: lis
 
 @st.composite
 def scenarios(draw: st.DrawFn) -> Scenario:
-    """Every rank runs the same operations with its own amounts of compute.
-
-    Communication is in one order everywhere, or it could wait for itself.
-    """
+    """Communication is in one order everywhere, or it could wait for itself."""
     operations = draw(st.lists(st.sampled_from(OPERATIONS), min_size=1, max_size=7))
     waits = [draw(st.booleans()) for _ in operations]
     amounts = [draw(st.integers(1, 300)) for _ in operations]

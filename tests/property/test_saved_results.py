@@ -41,7 +41,6 @@ Files = dict[bool, Path]
 
 @pytest.fixture(autouse=True)
 def nothing_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pack tables of any length, in parts of a few rows where they have none of their own."""
     monkeypatch.setattr("yantra.export.json.MOST_ROWS_IN_FULL", 0)
     monkeypatch.setattr("yantra.export.packed._ROWS_OF_A_PART", 3)
     monkeypatch.setattr("yantra.export.packed._MOST_NUMBERS_IN_FULL", 2)
@@ -73,7 +72,6 @@ def keeps_all(result: Result, folder: Path, where: str = "") -> None:
 
 
 def runs_of(model: Model) -> Iterator[Result]:
-    """Yield the run of all ranks and the folded one, if there is one, recorded and not."""
     for record in (False, True):
         yield run(model, fold="off", record=record)
         try:
@@ -84,7 +82,7 @@ def runs_of(model: Model) -> Iterator[Result]:
 
 @pytest.mark.parametrize("network", NETWORKS)
 def test_every_table_comes_back_row_by_row_folded_or_not(network: str, tmp_path: Path) -> None:
-    for seed in range(30):
+    for seed in range(10):
         model = compile(folded_case(seed).replace(network=network))
         for result in runs_of(model):
             keeps_all(result, tmp_path, f"case {seed}")
@@ -137,7 +135,6 @@ def test_a_table_of_columns_of_any_make_comes_back(
 
 @given(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 300)))
 def test_packed_numbers_are_what_the_schema_says(numbers: list[int]) -> None:
-    """By the reader of the reference page, which uses nothing of Yantra's."""
     import base64
     import zlib
     from array import array
@@ -259,7 +256,6 @@ def test_a_damaged_packed_result_is_told_or_refused(
 
 
 def test_a_result_is_written_part_by_part() -> None:
-    """No more than one of ranks that all differ is in memory at a time."""
     from array import array
 
     from yantra.result.columns import Gathered

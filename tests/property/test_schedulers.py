@@ -21,15 +21,11 @@ PAIR = cluster(("ring", 2, 50.0, 500.0))
 
 
 class Mixed(Scheduler):
-    """Any order, the same for equal jobs, that comes again where a job does."""
-
     def priorities(self, nodes: Nodes) -> Any:
         return (nodes.ps // 1000 * 7 + nodes.bytes.astype(np.int64) * 3 + nodes.kind) % 11
 
 
 class Alike(Scheduler):
-    """The same for all."""
-
     def priorities(self, nodes: Nodes) -> Any:
         return np.full(len(nodes), 5)
 
@@ -110,15 +106,12 @@ def test_equal_priorities_are_the_order_of_ids(graph: Graph, streams: int) -> No
 
 
 def test_the_critical_path_is_found_where_ids_hide_it() -> None:
-    """Two streams: of six short kernels and a chain of three long ones the chain goes first."""
     graph: Graph = [(5, []) for _ in range(6)] + [(10, []), (10, [6]), (10, [7])]
     assert makespan_us(graph, 2, "critical_path") == 30
     assert makespan_us(graph, 2, "in_order") == 45
 
 
 def test_what_is_needed_first_is_reduced_first() -> None:
-    """Three all-reduces wait for one; the last in the order of ids is needed first."""
-
     def write(trace: TraceBuilder, rank: int) -> None:
         reduced = [trace.collective(ALL_REDUCE, 1 << 20) for _ in range(4)]
         last: Any = ()

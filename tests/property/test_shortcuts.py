@@ -48,7 +48,6 @@ BLOCKS = (
     ("sliding", range(200, 250), 182, 4870, 176474),
     ("sliding", range(250, 300), 179, 3692, 177422),
 )
-# The same of seeds further up that showed mistakes of the core which those above did not.
 TELLING = (
     ("repeated", (535, 1902, 2142), 3, 64, 89),
     ("pipelined", (85, 196), 10, 590, 4758),
@@ -76,15 +75,12 @@ def test_shortcuts_of_folded_runs_change_nothing_and_save_what_they_did(
 
 
 def test_dimensions_take_turns_where_collectives_have_fewer_levels_than_others() -> None:
-    """Round robin, with an all-to-all of one level among collectives of three."""
     for name, case in cases("repeated", range(3_000_320, 3_000_321)):
         assert case.collectives.inter_dimension == "round_robin"
         assert compared(compile(case), name) is not None
 
 
 def test_trees_that_take_turns_with_their_mirrors_are_skipped_by_two() -> None:
-    """Every second all-reduce of ASTRA-sim's double tree runs from the other end."""
-
     def write(trace: TraceBuilder, rank: int, micros: int, more: int) -> None:
         last: Any = ()
         for _ in range(24):
@@ -113,7 +109,6 @@ def test_trees_that_take_turns_with_their_mirrors_are_skipped_by_two() -> None:
 
 @pytest.mark.parametrize("chunks", [2, 3, 4])
 def test_chunks_that_take_turns_are_moved_on_wherever_they_are(chunks: int) -> None:
-    """Two stages are apart by a microsecond; a computation beside slides the moment of looking."""
     speeds = ((50.0, 500.0), (37.3, 611.0), (29.1, 733.0))
     topology = cluster(*(("switch", 2, *speed) for speed in speeds))
 
@@ -133,7 +128,6 @@ def test_chunks_that_take_turns_are_moved_on_wherever_they_are(chunks: int) -> N
 
 
 def simulated(model: Model, *, recorded: bool = False) -> tuple[Any, Any]:
-    """Run one rank per class; return the simulation and its outcome, checked against all ranks."""
     kind = _core.RecordedSimulation if recorded else _core.Simulation
     simulation = kind(model.native, folding=find(model))
     simulation.start()
@@ -251,7 +245,6 @@ def test_a_contested_slot_is_not_forgotten_for_a_barrier_that_follows() -> None:
     "plan", [Plan(tp=4, dp=4, global_batch=8), Plan(tp=2, pp=2, dp=4, global_batch=16, zero=1)]
 )
 def test_chunks_of_a_group_that_follow_each_other_are_one_event(plan: Plan) -> None:
-    """Classes that do the same, and those that wait for each other in a ring, as with one chunk."""
     workload = Templates(workload=train("llama3-8b", plan, 512))
     parts = cluster_parts("hgx-h100", plan.ranks)
     assert compared(compile(Scenario(workload=workload, **parts)), "ports") is not None

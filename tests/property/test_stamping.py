@@ -34,7 +34,6 @@ def blocks(draw: st.DrawFn) -> Trace:
 
 @st.composite
 def usual_blocks(draw: st.DrawFn) -> Trace:
-    """Return blocks of attributes that runs read, some of them of a kind that is not expected."""
     nodes = []
     for place in range(draw(st.integers(0, 5))):
         earlier = st.lists(st.integers(0, max(place - 1, 0)), max_size=3 if place else 0)

@@ -119,7 +119,6 @@ def test_padding_is_added_to_the_input(
 
 
 def times(options: dict[str, Any], m: int, n: int, k: int, batch: int = 1) -> tuple[float, float]:
-    """Return what the model and the roofline say of a product in bf16, in nanoseconds."""
     moved = 2 * batch * (m * k + k * n + m * n)
     rows = kernels(
         [2 * batch * m * n * k], [moved], "gemm", "bf16", m=[m], n=[n], k=[k], batch=[batch]

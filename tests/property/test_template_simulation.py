@@ -117,10 +117,6 @@ def test_templates_and_their_expansion_run_alike(
 
 
 def _forget_the_pipeline(bound: dict[str, Any]) -> None:
-    """Leave of a verdict what does not depend on knowing that the job is a pipeline.
-
-    Only a workload file says so. Then waiting is a bubble, and an estimate counts that it shrinks.
-    """
     if bound["kind"] == "bubble":
         bound["kind"] = "waiting"
     del bound["text"]

@@ -1,5 +1,4 @@
 """Laws of text workloads: the graph is the loop of its policy, and the bytes are the table's.
-
 tests/oracles/text_loops.py has the loops a second time, as a clock.
 """
 
@@ -119,7 +118,6 @@ def moved_by(graph: Trace) -> Moved:
 
 
 def in_the_table(workload: Workload, *, issued_only: bool) -> Moved:
-    """Count what the lines of the file say, or what of it the loop issues in one pass."""
     found: Moved = Counter()
     sizes = (2, 2, 2)
     policy = workload.policy
@@ -151,7 +149,6 @@ def phases_of(layer: Layer) -> list[tuple[str, Phase]]:
 
 @given(workloads())
 def test_a_pass_moves_the_bytes_of_the_table(workload: Workload) -> None:
-    """Each issued phase once; recomputed forward phases once more for each recomputation."""
     split = Split(workload, 8, (2, 2, 2))
     moved = moved_by(trace(workload, split, 0, Settings()))
     assert moved == in_the_table(workload, issued_only=True)

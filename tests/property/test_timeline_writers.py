@@ -26,7 +26,6 @@ REALS = st.floats(allow_nan=False, allow_infinity=False)
 
 @st.composite
 def rows(draw: st.DrawFn) -> list[tuple[int, int, list[int]]]:
-    """Slices of one track that follow each other, with the times of instants within them."""
     time = draw(st.integers(0, 2**40))
     found = []
     for _ in range(draw(st.integers(0, 5))):
@@ -54,7 +53,6 @@ def _bits(value: float) -> int:
 
 
 def _whole(value: int, form: str) -> Any:
-    """Chrome's form keeps what a double cannot as text."""
     return str(value) if form == "chrome" and value > 2**53 else value
 
 
@@ -171,7 +169,6 @@ def test_rows_hold_slices_one_after_the_other_and_are_as_few_as_can_be(
     for which in set(track):
         of = [at for at in range(len(slices)) if track[at] == which]
         moments = {start[at] for at in of}
-        # Slices without length take a row for an instant only if something else covers it.
         most = max(sum(start[at] <= now < end[at] for at in of) for now in moments)
         brief = any(start[at] == end[at] for at in of)
         assert most <= max(row[at] for at in of) + 1 <= max(most + brief, 1)

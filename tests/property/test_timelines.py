@@ -36,7 +36,6 @@ def _write(result: Result, path: Path, **options: Any) -> tuple[Timeline, list[s
 
 
 def _nodes(result: Result) -> dict[tuple[int, int], tuple[str, int, int]]:
-    """Name, start and end in whole ns of the nodes that ran, by rank and id."""
     columns = ("rank", "id", "name", "start_ns", "end_ns")
     rows = zip(*(result.nodes.values(column) for column in columns), strict=True)
     return {
@@ -58,7 +57,6 @@ def _check_slices(timeline: Timeline, result: Result, ranks: set[int]) -> None:
 
 
 def _check_rows(timeline: Timeline) -> None:
-    """Slices of a row follow each other, and rows of one name belong to one kind of node."""
     until: Counter[int] = Counter()
     for slice in sorted(timeline.slices, key=lambda slice: (slice.start, slice.end)):
         assert until[slice.track] <= slice.start
@@ -86,7 +84,6 @@ def _check_collectives(timeline: Timeline, result: Result) -> None:
 
 
 def _check_recording(timeline: Timeline, result: Result, notes: list[str]) -> None:
-    """Arrows are the messages, their ends in the slices of their nodes; the path has no gap."""
     messages = result.recording.messages
     arrows = timeline.arrows()
     drawn = 0

@@ -19,7 +19,6 @@ from yantra.tracing.inspect.stats.rank import RankStats, rank_stats
 
 @st.composite
 def graphs(draw: st.DrawFn) -> list[Node]:
-    """Directed acyclic graphs: parents come earlier in the order drawn, ids do not."""
     ids = draw(st.permutations(range(draw(st.integers(0, 14)))))
     nodes: list[Node] = []
     for id in ids:

@@ -71,7 +71,6 @@ def test_a_plan_is_the_run_of_its_step_in_its_type(
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_on_one_device_the_closed_form_is_its_kernels(dtype: str) -> None:
-    """Nothing is sent, so the time is that of kernels at the rates of their types."""
     space = PlanSpace(ranks=1, global_batch=8, dtype=dtype)
     found = best_plans(find("bert-large"), cluster_of(dtype), space, top=4, stack="roofline")
     for one in found.ranked:
@@ -94,7 +93,6 @@ def test_memory_counts_the_bits_of_the_type(model: str, ranks: int, batch: int, 
 
 @pytest.mark.parametrize("model", ["llama3-8b", "mixtral-8x7b"])
 def test_a_narrower_type_is_never_slower(model: str) -> None:
-    """Its rates are higher and its bytes are no more."""
     times = []
     for dtype in ("fp32", "bf16", "fp8"):
         space = PlanSpace(ranks=16, global_batch=32, most_tp=8, sequence=2048, dtype=dtype)
@@ -138,7 +136,6 @@ def test_a_trial_of_a_study_is_the_run_of_its_plan(dtype: str, tmp_path: Path) -
 
 
 def test_a_folder_of_before_there_was_a_choice_is_of_the_usual_type() -> None:
-    """Its study says no type; studies of another type are others."""
     usual = study()
     of_before = json.loads(json.dumps(usual._replace(points=None)))[:-1]
     assert Study.of(of_before).digest == usual.digest == study(dtype="bf16").digest
@@ -180,7 +177,8 @@ def test_the_command_takes_a_type_and_refuses_what_the_run_refuses(
         assert main([*job, "--cluster", "hgx-h100", "--dtype", dtype]) == 2
         assert capsys.readouterr().err.startswith(said)
     path = tmp_path / "x.yw"
-    train("llama3-8b", ranked.plan.replace(dtype="fp4")).save(str(path))
+    narrow = Plan(dp=8, zero=1, global_batch=64, dtype="fp4")
+    train("llama3-8b", narrow).save(str(path))
     assert main(["run", "--workload", str(path), "--cluster", "hgx-h100"]) == 2
     assert "its products are in fp4, of which hgx-h100 states no rate" in capsys.readouterr().err
 

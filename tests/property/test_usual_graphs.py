@@ -156,7 +156,6 @@ def test_files_read_one_after_the_other_have_their_own_graphs(
 
 @st.composite
 def ranks_of_a_job(draw: st.DrawFn) -> list[Trace]:
-    """Traces of ranks that differ in the values of a few attributes, of one length or not."""
     nodes = draw(st.integers(1, 6))
     names = st.sampled_from(["g1", "g2", "g10"])
     numbers = st.sampled_from([1, 2, 300])

@@ -36,11 +36,7 @@ MANY = Resources(compute_streams=1000, cpu_slots=1000, copy_engines=1000)
 
 
 def free_job(seed: int) -> Scenario:
-    """A random job in which no node waits for a slot, a queue or a link.
-
-    Communication of a rank is a chain, in the same order on all ranks; kernels and host work hang
-    on it anywhere, and have slots without end.
-    """
+    """A random job in which no node waits for a slot, a queue or a link."""
     shared = Random(seed)
     steps = [
         (shared.choice(["reduce", "gather", "pass", "work"]), shared.choice([1, 1000, 65537]))

@@ -40,7 +40,6 @@ def hops(src: int, dst: int) -> int:
 
 
 def rules(semantics: str, resources: Resources) -> Rules:
-    """One slot for sends and memory and whole nanoseconds, or a slot each and picoseconds."""
     faithful = semantics == "astra-sim"
     engines = "communication" if faithful else "engines"
     slot = {"compute": "gpu", "send": "communication", "memory": engines, "skip": engines}
@@ -61,7 +60,6 @@ def rules(semantics: str, resources: Resources) -> Rules:
 
 
 def ticks(ns: float, faithful: bool) -> int:
-    """Cut to nanoseconds, or round to picoseconds (a half goes up)."""
     return floor(ns) if faithful else floor(ns * 1000 + 0.5)
 
 
@@ -76,11 +74,7 @@ def memory_ticks(size: int, faithful: bool) -> int:
 
 @st.composite
 def workloads(draw: st.DrawFn, faithful: bool) -> list[list[Step]]:
-    """Nodes in an order in which they could run one by one, so that no two wait for each other.
-
-    Ids follow another order, as they decide who goes first. A skip that wakes nobody may still stop
-    a rank for good.
-    """
+    """Nodes in an order in which they could run one by one, so that no two wait for each other."""
     ranks: list[list[Step]] = [[] for _ in range(RANKS)]
     ids = [draw(st.permutations(range(24))) for _ in range(RANKS)]
 

@@ -3,10 +3,10 @@
     YANTRA_REFERENCE_UNAWARE=... YANTRA_REFERENCE_AWARE=... python -m tests.reference --count 5000
 
 `--count` jobs, of each kind in turn, from `--first` on, each on the backends whose binary is named
-(the aware one has only networks of one dimension). It ends with status 1 if anything differs. A
-job that differs has a name, `KIND SEED BACKEND`; `--job KIND SEED BACKEND --keep FOLDER` writes its
+(the aware one has only networks of one dimension). It ends with status 1 if anything differs. A job
+that differs has a name, `KIND SEED BACKEND`; `--job KIND SEED BACKEND --keep FOLDER` writes its
 files. Jobs on which the reference takes more than `--limit` seconds of the processor are counted
-and named, not compared. An interrupted command, given again, goes on where it was.
+and named, not compared.
 """
 
 from __future__ import annotations

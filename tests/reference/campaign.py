@@ -1,9 +1,4 @@
-"""Runs many jobs on both, in no order, and keeps each verdict as it comes.
-
-The file of verdicts is named by what gave them: Yantra, the binaries, how the jobs are drawn and
-how long the reference may take. So an interrupted or killed campaign goes on where it was, a larger
-one begins with the verdicts of a smaller one, and none comes from another Yantra.
-"""
+"""Runs many jobs on both, in no order, and keeps each verdict as it comes."""
 
 from __future__ import annotations
 
@@ -37,7 +32,6 @@ class Task(NamedTuple):
 
 
 def tasks(first: int, count: int, binaries: dict[str, Path]) -> list[Task]:
-    """Return jobs of each kind in turn; those of one dimension run on the aware backend too."""
     drawn = []
     for seed in range(first, first + count):
         kind = list(jobs.KINDS)[seed % len(jobs.KINDS)]
@@ -61,7 +55,6 @@ def results_file(binaries: dict[str, Path], limit_s: int) -> Path:
 
 
 def kept(file: Path) -> dict[str, Verdict]:
-    """Return the verdicts of a file by job; a line that a kill cut short is taken off it."""
     if not file.exists():
         return {}
     whole, end, _ = file.read_bytes().rpartition(b"\n")
@@ -72,7 +65,6 @@ def kept(file: Path) -> dict[str, Verdict]:
 
 
 def run(todo: Sequence[Task], file: Path, limit_s: int, workers: int) -> Iterator[Verdict]:
-    """Yield the verdicts of tasks as they come, each after it is in the file."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     with (
         file.open("a") as lines,
@@ -86,16 +78,12 @@ def run(todo: Sequence[Task], file: Path, limit_s: int, workers: int) -> Iterato
             lines.write(json.dumps(verdict._asdict()) + "\n")
             lines.flush()
             yield verdict
-        # Workers that are asked to end cannot miss it; a worker that just begins can miss a signal.
         pool.close()
         pool.join()
 
 
 def _ignore_interrupts(folder: str) -> None:
-    """Leave Ctrl-C to the first process, which ends the workers and removes the folder.
-
-    What a worker started then ends by its own limits.
-    """
+    """Leave Ctrl-C to the first process, which ends the workers and removes the folder."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     tempfile.tempdir = folder

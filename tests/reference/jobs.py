@@ -1,10 +1,5 @@
-"""Random inputs of ASTRA-sim, drawn from a seed, so that a failing one has a name.
-
-A kind says what a job is made of: `mixed` random graphs of kernels, messages and collectives,
-`symmetric` ranks that do the same, `pipeline` stages that pass activations and gradients on,
-`storm` messages between random ranks, `bus` the shared bus between a rank and its memory; the kinds
-of `odd_jobs.py` have what few jobs have. Network and system files are drawn from what ASTRA-sim 2
-reads.
+"""Random inputs of ASTRA-sim, drawn from a seed: `mixed`, `symmetric`, `pipeline`, `storm`, `bus`
+(the shared bus), and the kinds of `odd_jobs.py`.
 """
 
 from __future__ import annotations
@@ -30,10 +25,7 @@ MOST_RANKS = 32
 
 
 class Files(NamedTuple):
-    """A job below a folder: its ranks, its groups, arguments of the command beyond the files.
-
-    `features` names what ASTRA-sim may stop at; `tests/reference/reasons.py` has them.
-    """
+    """`features` names what ASTRA-sim may stop at; `tests/reference/reasons.py` has them."""
 
     folder: Path
     ranks: int
@@ -114,7 +106,6 @@ class Job:
     def together(
         self, kind: CollectiveType, members: list[int], group: str, last: list[Any]
     ) -> None:
-        """Add one collective to all its members, after what each did last."""
         size = self.size()
         involved = None
         if not group and self.random.random() < 0.2:
@@ -170,7 +161,6 @@ def _messages(job: Job, last: list[Any], count: int) -> None:
 
 
 def symmetric(job: Job) -> None:
-    """The same layers on all ranks, some of which start late, with collectives over everything."""
     draw = job.random
     last: list[Any] = [() for _ in range(job.ranks)]
     late = {rank for rank in range(job.ranks) if draw.random() < draw.choice((0.0, 0.2))}

@@ -1,9 +1,6 @@
-"""Kinds of random jobs of what few jobs have, each of which differed once.
-
-`dims` five and six dimensions, `huge` sizes around and above 2^31 and 2^32, `zoo` attributes of any
-integer type beside others that nobody reads, large ids and odd names of groups, `sparse` ranks that
-are empty, idle or work on the CPU alone, `remote` accesses of remote memory, `custom` collectives
-given by traces.
+"""Random jobs of what few have: `dims` five and six dimensions, `huge` sizes around 2^31 and 2^32,
+`zoo` odd attributes, ids and names, `sparse` empty or idle ranks, `remote` memory, `custom`
+collectives.
 """
 
 from __future__ import annotations
@@ -37,7 +34,6 @@ def dims(job: Job) -> None:
 
 
 def huge(job: Job) -> None:
-    """Messages and collectives of gigabytes, at times under the rendezvous protocol or the bus."""
     draw = job.random
     job.sizes = (*_HUGE, 1 << 20)
     job.features.add("gigabytes")
@@ -108,7 +104,6 @@ def sparse(job: Job) -> None:
 
 
 def remote(job: Job) -> None:
-    """Kernels between loads and stores of remote memory of each kind, then a collective."""
     draw = job.random
     kind = draw.choice(_MEMORIES)
     job.features |= {"remote memory", kind}

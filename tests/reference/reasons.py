@@ -1,9 +1,5 @@
-"""Why ASTRA-sim stops at a job, and which jobs may have that reason.
-
-Where it does not complete, nothing says what the ticks should be. So that such a job is no free
-pass, its last words must be a known end, and the job must have one of the features that lead to it
-(docs/concepts/quirks.md, "What Yantra completes where ASTRA-sim does not"). Where neither
-completes, Yantra's refusal must be a known one, of a job that has the feature it is about.
+"""Why ASTRA-sim stops at a job: a known end, and a feature that leads to it
+(docs/concepts/quirks.md).
 """
 
 from __future__ import annotations
@@ -15,8 +11,6 @@ ANY = frozenset({"*"})
 
 
 class Reason(NamedTuple):
-    """What was said, as a pattern; the features of which a job has one; whether at the start."""
-
     said: str
     features: frozenset[str]
     at_start: bool = False

@@ -1,10 +1,4 @@
-"""One job on ASTRA-sim's binary and on `yantra astra-sim`: do their finish lines agree?
-
-The lines that say when a rank finished and what it exposed are compared, in their order. Where the
-binary stops half-way, its lines so far are compared, and why it stopped must be known. It crashes
-on some sound jobs after it has printed every line, so its exit status says nothing. A job that
-exceeds its limit of processor time is not compared, as on some it never ends.
-"""
+"""One job on ASTRA-sim's binary and on `yantra astra-sim`: do their finish lines agree?"""
 
 from __future__ import annotations
 
@@ -37,10 +31,7 @@ class Finish(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """`equal`, `different`, or which of the two did not complete; what each said.
-
-    `reference_s` is the processor time that the reference took.
-    """
+    """`reference_s` is the processor time that the reference took."""
 
     name: str
     kind: str
@@ -73,10 +64,7 @@ def reference(binary: Path, files: jobs.Files, limit_s: int) -> tuple[list[Finis
 
 
 def _complete_if_it_can(binary: Path, files: jobs.Files, limit_s: int) -> tuple[list[Finish], str]:
-    """Run the binary, over five dimensions again where it does not complete.
-
-    It reads beyond a list there, so what it does differs from run to run.
-    """
+    """It reads beyond a list there, so what it does differs from run to run."""
     for _ in range(TRIES if "five dimensions" in files.features else 1):
         theirs, said = reference(binary, files, limit_s)
         if len(theirs) == files.ranks:
@@ -122,7 +110,6 @@ def _both_complete(mine: list[Finish], theirs: list[Finish], told: str) -> tuple
 def _how(
     files: jobs.Files, mine: list[Finish], theirs: list[Finish], told: str, said: str
 ) -> tuple[str, str]:
-    """Say how two runs compare; where one does not complete, its reason must be a known one."""
     refused = told[:9].startswith(("status 2", "status 3"))
     if len(theirs) == files.ranks and refused and _IN_32_BITS in told:
         return _of_reason(why_ours_refuses(told, files.features), "refused on purpose", told)

@@ -13,6 +13,9 @@ from yantra import _core
 from yantra.serving.fleet import Linear, core_requests
 
 COST = {"per_iteration_ns": 100_000, "per_token_ns": 1_000, "per_context_token_ns": 10}
+POLICIES = (
+    "fcfs", "lpm", "lof", "dfs-weight", "hrrn", "shortest-prefill-first", "routing-key"
+)  # fmt: skip
 LINEAR = Linear(100e-6, 1e-6, 10e-9)
 
 
@@ -42,12 +45,14 @@ def case_of(seed: int, **config: Any) -> dict[str, Any]:
         "max_prefill_tokens": chance.choice([16, 64, 256, 16384]),
         "chunked_prefill_size": chance.choice([-1, *chunks]),
         "mixed_chunk": chance.random() < 0.4,
-        "schedule_policy": chance.choice(["fcfs", "lpm"]),
+        "schedule_policy": chance.choice(POLICIES),
         "radix_cache": chance.random() < (0.5 if exact else 0.8),
         "schedule_conservativeness": chance.choice([0.05, 0.1, 0.3, 1.0, 1.4]),
         "ignore_eos": exact,
         "overlap": chance.random() < 0.4,
     }
+    if chosen["schedule_policy"] == "shortest-prefill-first":
+        chosen["radix_cache"] = True
     return {"requests": rows, "cost": COST, "config": chosen | config}
 
 
@@ -84,24 +89,33 @@ def _shared(chance: Random, number: int, prompt: int, rows: list[list[Any]]) -> 
 
 def options_of(config: dict[str, Any]) -> dict[str, float]:
     """Return a golden case's config as options of the engine."""
-    named = {"fcfs": 0.0, "lpm": 1.0}
+    named = {name: float(at) for at, name in enumerate(POLICIES)}
     return {name: named.get(value, value) * 1.0 for name, value in config.items()}
 
 
-def served(case: dict[str, Any], *, lanes: int = 1, logged: int = 0, until_s: float = -1.0) -> Any:
-    """Run a case in the core; with two lanes, all in the first, each iteration is planned alone.
+def served(
+    case: dict[str, Any],
+    *,
+    lanes: int = 1,
+    singly: bool = False,
+    logged: int = 0,
+    until_s: float = -1.0,
+    stages: int = 1,
+) -> Any:
+    """Run a case in the core; of two lanes all is in the first.
 
     With `until_s` a replica fails then, and another goes on.
     """
     requests = requests_of(case["requests"])
+    requests = replace(requests, user=np.arange(len(requests)) % 3)
     if lanes > 1:
         requests = replace(requests, session=np.zeros(len(requests), np.int64))
-    fleet = _core.Fleet(core_requests(requests), most_logged=logged, samples=True)
+    fleet = _core.Fleet(core_requests(requests), most_logged=logged, samples=True, singly=singly)
     ends = [-1] if until_s < 0 else [round(until_s * 1e12), -1]
     for end in ends:
         options = options_of(case["config"])
         cost = linear(case["cost"])
-        fleet.add("both", "sglang", options, cost, lanes=lanes, until_ps=end)
+        fleet.add("both", "sglang", options, cost, lanes=lanes, stages=stages, until_ps=end)
     fleet.route("both", "sticky" if lanes > 1 else "round_robin", 1)
     return fleet.run()
 

@@ -4,6 +4,7 @@ Trade-off: a look-up walks tokens one by one and eviction reads the whole tree, 
 of requests. Rules: SGLang 0.5.23 (scheduler.py, schedule_policy.py, unified_tree_core.py).
 """
 
+from collections import Counter
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -28,6 +29,8 @@ class Request:
     taken_back: bool = False
     row: bool = False
     fill: int = 0
+    entered: int = 0
+    read: int = 0
 
     def tokens(self):
         return self.prompt + [(self.number, len(self.prompt) + at) for at in range(self.out)]
@@ -139,6 +142,9 @@ class Step:
     chunked: Request | None = None
     mixed: list = field(default_factory=list)
 
+    def read(self):
+        return sum(tokens for _, tokens, *_ in self.items)
+
 
 class Scheduler:
     def __init__(self, config):
@@ -151,6 +157,13 @@ class Scheduler:
         self.init = min(0.7 * self.c["schedule_conservativeness"], 1.0)
         self.low = 0.14 * self.init
         self.ratio, self.refreshes, self.flying = self.init, 0, []
+        self.entries, self.read, self.read_by_decode, self.work = 0, 0, 0, {}
+        self.stages, self.others_run = 1, False
+
+    def queue(self, request):
+        self.entries += 1
+        request.entered, request.read = self.entries, self.read
+        self.waiting.append(request)
 
     # --- memory -------------------------------------------------------------------------------
     def up(self, tokens):
@@ -208,6 +221,7 @@ class Scheduler:
                 self.full = False
             if goes_on and not self.running:
                 self.full = False
+                self.read_by_decode = self.last.read()
             self.running = self.running + goes_on
         stays = [r for r in self.running if not r.over()]
         if len(stays) < len(self.running):
@@ -215,7 +229,8 @@ class Scheduler:
         self.running = stays
         step = self.prefill() or self.decode()
         self.last = step
-        if not (step or self.flying or self.running or self.waiting or self.chunk):
+        idle = not (step or self.flying or self.running or self.others_run)
+        if idle and not self.waiting and not self.chunk:
             self.ratio = self.init
         return step
 
@@ -223,7 +238,7 @@ class Scheduler:
     def seats(self, batch):
         limit = self.c["max_running_requests"]
         held = sum(1 for r, _ in batch if r.row)
-        return min(limit - len(self.running), limit - self.rows + held)
+        return min(max(limit // self.stages, 1) - len(self.running), limit - self.rows + held)
 
     def prefill(self):
         if not self.running:
@@ -276,6 +291,7 @@ class Scheduler:
         bound = min(self.left_of_chunk, int(self.total()))
         if bound <= 0:
             bound = self.left_of_chunk
+        bound = min(bound, self.chunk_limit(rest))
         bound = min(bound, self.available() + self.up(r.kv) - r.kv)  # what fits at all
         if bound <= 0:
             return
@@ -289,25 +305,64 @@ class Scheduler:
             self.charge(extend, min(r.limit, CLIP))
 
     def order(self):
-        if not self.c["radix_cache"]:
+        policy, cached = self.c["schedule_policy"], self.c["radix_cache"]
+        by_tree = policy in ("lpm", "dfs-weight", "hrrn", "shortest-prefill-first")
+        self.work = {}
+        if not self.waiting:
             return
-        if self.c["schedule_policy"] == "lpm" and len(self.waiting) <= 128:
-            scratch, behind, hits = Tree(1), set(), {}
-            for r in self.waiting:
-                tokens = r.tokens()
-                hit, _ = self.look_up(r, tokens)
-                hits[r] = min(hit, len(tokens) - 1)
-                if hit <= 32:
-                    if scratch.match(tokens)[0] >= 32:
-                        behind.add(r)
-                    else:
-                        scratch.insert(tokens)
-            self.waiting.sort(key=lambda r: float("inf") if r in behind else -hits[r])
-        elif self.waiting:
+        if by_tree and cached and not (policy in ("lpm", "hrrn") and len(self.waiting) > 128):
+            self.order_by_tree(policy)
+            return
+        if policy == "lof":
+            self.waiting.sort(key=lambda r: -r.limit)
+        elif policy == "routing-key" and self.running:
+            counts = Counter(user_of(r.number) for r in self.running)
+            users = {r: user_of(r.number) for r in self.waiting}
+            self.waiting.sort(key=lambda r: (-counts.get(users[r], 0), users[r]))
+        if cached:
             if self.refreshes % 32 == 0:
                 for r in reversed(self.waiting[:128]):
                     self.look_up(r, r.tokens())
             self.refreshes += 1
+
+    def order_by_tree(self, policy):
+        scratch, behind, hits, ends = Tree(1), set(), {}, {}
+        for r in self.waiting:
+            tokens = r.tokens()
+            hit, ends[r] = self.look_up(r, tokens)
+            hits[r] = min(hit, len(tokens) - 1)
+            self.work[r] = max(1, len(tokens) - hits[r])
+            if hit <= 32:
+                if scratch.match(tokens)[0] >= 32:
+                    behind.add(r)
+                else:
+                    scratch.insert(tokens)
+
+        def ratio(r):
+            uncached = max(0, len(r.prompt) - hits[r])
+            return (self.read - r.read) / uncached if uncached else float("inf")
+
+        keys = {
+            "lpm": lambda r: float("inf") if r in behind else -hits[r],
+            "hrrn": lambda r: (float("inf") if r in behind else -ratio(r), r.number),
+            "shortest-prefill-first": lambda r: (r in behind, self.work[r], r.entered),
+        }
+        if policy in keys:
+            self.waiting.sort(key=keys[policy])
+        else:
+            self.waiting = depth_first(self.tree.root, self.waiting, ends)
+
+    def chunk_limit(self, rest):
+        budget = self.left_of_chunk
+        if self.c["schedule_policy"] != "shortest-prefill-first" or budget < 2 * self.p:
+            return float("inf")
+        reserved = 0
+        for r in self.waiting:
+            work = self.work[r]
+            if work >= rest or reserved + self.up(work) > budget - self.p:
+                break
+            reserved += self.up(work)
+        return (budget - reserved) // self.p * self.p if reserved else float("inf")
 
     def admit(self):
         for r in list(self.waiting):
@@ -395,6 +450,7 @@ class Scheduler:
             items.append((r, extend, r.kv, r is not self.cut))
             self.grow(r, extend)
         step = Step(items, [r for r, _ in self.batch], self.cut)
+        self.read += step.read()
         if mixes and self.running:
             self.drop_last_tokens()
             if self.running and self.fits(self.running):
@@ -434,6 +490,7 @@ class Scheduler:
             return None
         else:
             self.retract()
+        self.read += self.read_by_decode if self.running else 0
         return Step(self.decodes()) if self.running else None
 
     def retract(self):
@@ -441,7 +498,7 @@ class Scheduler:
         while len(self.running) > 1:
             r = self.running.pop()
             self.take_back(r)
-            self.waiting.append(r)
+            self.queue(r)
             self.ask(len(self.running) * 20)
             if self.fits(self.running):
                 break
@@ -473,6 +530,21 @@ class Scheduler:
                 self.publish(r, context + tokens)
 
 
+def user_of(number):
+    return number % 3
+
+
+def depth_first(node, waiting, ends):
+    """Behind those of the children, of which those with most below them come first."""
+
+    def weight(of):
+        return sum(ends[r] is of for r in waiting) + sum(map(weight, of.children))
+
+    children = sorted(node.children, key=lambda child: -weight(child))
+    below = [r for child in children for r in depth_first(child, waiting, ends)]
+    return below + [r for r in waiting if ends[r] is node]
+
+
 def requests_of(case):
     """Of a golden case: [arrival, prompt, output, (prefix, prefix tokens, (limit))]."""
     made = []
@@ -498,7 +570,7 @@ def serve(case):
 
     def plan():
         while coming and coming[0].arrival <= now:
-            scheduler.waiting.append(coming.pop(0))
+            scheduler.queue(coming.pop(0))
         return scheduler.plan()
 
     while True:
@@ -520,6 +592,10 @@ def serve(case):
         scheduler.results(step, now)
         log.append([begin, now, [[r.number, tokens] for r, tokens, *_ in step.items]])
     assert all(a[1] <= b[0] for a, b in pairwise(log))
+    return said(requests, log, now if log else 0, scheduler)
+
+
+def said(requests, log, end, scheduler):
     return {
         "requests": [
             {
@@ -532,7 +608,59 @@ def serve(case):
             for r in requests
         ],
         "iterations": len(log),
-        "end_ns": now if log else 0,
+        "end_ns": end,
         "evicted_tokens": scheduler.tree.evicted,
         "log": log,
     }
+
+
+KEPT = ("running", "last", "full", "read_by_decode")
+
+
+def serve_in_stages(case, stages):
+    """What a pipeline would do: micro-batches in turn, one planned when the first stage is free."""
+    requests, scheduler, cost = requests_of(case), Scheduler(case["config"]), case["cost"]
+    scheduler.stages = stages
+    slots = [
+        {"running": [], "last": None, "full": False, "read_by_decode": 0} for _ in range(stages)
+    ]
+    coming = sorted(requests, key=lambda r: r.arrival)
+    log, now, free, turn, flights = [], 0, 0, 0, []  # flights: (end, slot, step)
+
+    def plan():
+        nonlocal turn
+        for _ in range(stages):
+            here, slot = turn, slots[turn]
+            if any(of == here for _, of, _ in flights):
+                return None
+            scheduler.flying = [step for *_, step in flights]
+            scheduler.others_run = any(s["running"] for s in slots if s is not slot)
+            for name in KEPT:
+                setattr(scheduler, name, slot[name])
+            step = scheduler.plan()
+            slot.update({name: getattr(scheduler, name) for name in KEPT})
+            turn = (turn + 1) % stages
+            if step:
+                return here, step
+        return None
+
+    while coming or flights:
+        events = [end for end, *_ in flights[:1]] + [r.arrival for r in coming[:1]]
+        now = min([*events, free]) if free > now else min(events)
+        while flights and flights[0][0] == now:
+            scheduler.results(flights.pop(0)[2], now)
+        while coming and coming[0].arrival <= now:
+            scheduler.queue(coming.pop(0))
+        if len(flights) < stages and free <= now and (planned := plan()):
+            slot, step = planned
+            tokens = sum(tokens for _, tokens, *_ in step.items)
+            context = sum(context for _, _, context, _ in step.items)
+            took = cost["per_iteration_ns"] + cost["per_token_ns"] * tokens
+            took = 1000 * (took + cost["per_context_token_ns"] * (tokens + context))
+            each = took // stages
+            end = max(1000 * now + took, 1000 * (flights[-1][0] if flights else 0) + each)
+            assert end % 1000 == 0 == each % 1000
+            flights.append((end // 1000, slot, step))
+            free = now + each // 1000
+            log.append([now, end // 1000, [[r.number, tokens] for r, tokens, *_ in step.items]])
+    return said(requests, log, now, scheduler)

@@ -67,29 +67,42 @@ def test_every_engine_keeps_the_laws_on_random_requests(name: str) -> None:
 
 @pytest.mark.parametrize("variant", EVERY, ids=str)
 def test_iterations_that_are_alike_are_as_if_planned_singly(variant: Variant) -> None:
-    """A replica of two engines, of which one has nothing to do, takes none as alike."""
+    """Also on a replica of two engines, where the longer iteration counts, and where one fails."""
     for seed in range(0, SEEDS, 4):
         case = random_case(seed)
-        at_once = serve(variant.engine, case, variant.given, most_logged=0)
-        singly = _singly(variant, case)
-        for name in ("first_token", "finish", "restarts", "spent", "recomputed"):
-            assert np.array_equal(at_once[name], np.asarray(getattr(singly, name))), (seed, name)
-        assert at_once["replica_iterations"].sum() == np.sum(singly.replica_iterations)
+        lanes = 1 + seed // 4 % 2
+        until = -1 if seed % 3 else int(np.max(_fleet(variant, case, lanes=lanes).finish)) // 2
+        at_once, singly = (
+            _fleet(variant, case, singly=singly, lanes=lanes, until=until)
+            for singly in (False, True)
+        )
+        for name in COLUMNS:
+            ours, theirs = np.asarray(getattr(at_once, name)), np.asarray(getattr(singly, name))
+            assert np.array_equal(ours, theirs), (seed, name)
 
 
-def _singly(variant: Variant, case: Case) -> Any:
+COLUMNS = (
+    "first_token", "finish", "restarts", "emissions", "spent", "behind", "cached", "recomputed",
+    "replica_iterations", "replica_worked",
+)  # fmt: skip
+
+
+def _fleet(
+    variant: Variant, case: Case, *, singly: bool = False, lanes: int = 1, until: int = -1
+) -> Any:
     plain = serve(variant.engine, case, variant.given, most_logged=0)
     columns = np.array(case.requests, np.int64).T.copy()
     columns[0] *= PS
     count = len(case.requests)
     nobody, zero, none = np.full(count, -1), np.zeros(count, np.int64), np.zeros(0, np.int64)
     requests = _core.serving_requests(
-        *columns[:3], columns[2], *columns[3:], zero, nobody, zero, np.zeros(count + 1, np.int64),
-        none, none, none, none,
+        *columns[:3], columns[2], *columns[3:], zero, zero, nobody, zero,
+        np.zeros(count + 1, np.int64), none, none, none, none,
     )  # fmt: skip
-    fleet = _core.Fleet(requests)
-    fleet.add("both", variant.engine, dict(plain.options), COST.core(), 2)
-    fleet.route("both", "sticky", 0)
+    fleet = _core.Fleet(requests, singly=singly)
+    for end in (until, -1) if until >= 0 else (-1,):
+        fleet.add("both", variant.engine, dict(plain.options), COST.core(), lanes, until_ps=end)
+    fleet.route("both", "round_robin", 0)
     return fleet.run()
 
 
@@ -128,8 +141,8 @@ def test_the_wait_of_a_server_with_one_seat_is_that_of_m_d_1(name: str, load: fl
     one, zero, none = np.ones(count, np.int64), np.zeros(count, np.int64), np.zeros(0, np.int64)
     nobody = np.full(count, -1)
     requests = _core.serving_requests(
-        arrival, one, one, one, zero, zero, nobody, nobody, zero, np.zeros(count + 1, np.int64),
-        none, none, none, none,
+        arrival, one, one, one, zero, zero, zero, nobody, nobody, zero,
+        np.zeros(count + 1, np.int64), none, none, none, none,
     )  # fmt: skip
     fleet = _core.Fleet(requests)
     seat = {"max_batch_size": 1.0, "max_num_seqs": 1.0, "enable_prefix_caching": 0.0}

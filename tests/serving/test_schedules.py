@@ -124,7 +124,7 @@ def test_logs_are_exact_iteration_by_iteration() -> None:
 def test_every_engine_has_a_recorded_schedule_or_is_said_to_have_none() -> None:
     recorded = {engine_of(case.get("scheduler", "vllm-v1")) for case in small_cases()}
     without = {"fair", "outside", "sglang", "static_batch", "tensorrt_llm"}  # other tests hold them
-    assert {name for name, _, _ in _core.serving_engines()} <= recorded | without
+    assert {name for name, *_ in _core.serving_engines()} <= recorded | without
 
 
 def test_what_drafts_emit_is_the_closed_form() -> None:

@@ -19,6 +19,7 @@ from yantra.serving.blocks import bytes_per_token, room_of
 from yantra.serving.check import checked
 from yantra.serving.fit import Terms, fitted, run
 from yantra.serving.fitted_file import text_of
+from yantra.serving.fleet import Linear
 from yantra.serving.hooks import vllm
 from yantra.serving.hooks.sglang_simulator import YantraTimePredictor
 from yantra.serving.iteration import Predictor
@@ -142,9 +143,31 @@ def test_experts_of_unequal_load_take_longer() -> None:
         serve("llama3-8b", "hgx-h100", ASKED, imbalance="1.2")
 
 
-def test_a_pipeline_of_another_engine_is_refused() -> None:
-    with pytest.raises(UnsupportedError, match="pp: several batches"):
-        serve("llama3-8b", "hgx-h100", ASKED, engine="sglang", pp=2)
+def test_a_pipeline_that_an_engine_does_not_have_is_refused() -> None:
+    for engine, more, expected in (
+        ("static_batch", {}, "pp: static_batch has no pipeline"),
+        ("tensorrt_llm", {"capacity_scheduler_policy": "MAX_UTILIZATION"}, "MAX_UTILIZATION"),
+    ):
+        with pytest.raises(UnsupportedError, match=expected):
+            serve("llama3-8b", "hgx-h100", ASKED, engine=engine, pp=2, **more)
+
+
+@pytest.mark.parametrize("engine", ["vllm", "sglang", "tensorrt_llm"])
+def test_a_pipeline_has_ranks_that_share_its_stages_and_requests(engine: str) -> None:
+    fields = {"engine": engine, "tp": 1, "intervals": False}
+    one = serve("llama3-8b", "hgx-h100", ASKED, **fields)
+    more = serve("llama3-8b", "hgx-h100", ASKED, **fields, pp=2, dp=2)
+    assert more.devices == 4 * one.devices
+    assert more.ran.column("target").max() == 1
+    assert more.e2e.mean < 1.2 * one.e2e.mean
+
+
+def test_sglang_orders_by_uncached_tokens_only_with_a_tree() -> None:
+    with pytest.raises(ConfigError, match=r"shortest-prefill-first.*radix_cache=on"):
+        serve(
+            requests=ASKED, engine="sglang", cost=Linear(5e-3, 20e-6, 1e-7),
+            schedule_policy="shortest-prefill-first", radix_cache="off",
+        )  # fmt: skip
 
 
 def test_the_best_deployment_keeps_its_promise_and_costs_least() -> None:

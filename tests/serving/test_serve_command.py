@@ -106,3 +106,17 @@ def test_a_plan_names_what_keeps_the_promise_and_why_others_lose(capsys: Capture
     assert best["tpot_p99_s"] <= 0.03
     assert all(one["usd_per_h"] >= best["usd_per_h"] for one in form["best"])
     assert form["considered"] > len(form["best"])
+
+
+def test_a_stream_writes_its_rows_and_says_the_same(tmp_path: Path, capsys: Captured) -> None:
+    whole = json.loads(printed(capsys, *SERVE, "--json"))
+    stream = (*SERVE, "--set", "stream=on")
+    said = json.loads(printed(capsys, *stream, "-o", f"{tmp_path}/run/", "--json"))
+    for name in ("requests", "iterations", "makespan_s", "cached_tokens"):
+        assert said[name] == whole[name]
+    assert said["seconds"]["ttft"] == pytest.approx(whole["seconds"]["ttft"])
+    assert len(list(csv.DictReader((tmp_path / "run" / "requests.csv").open()))) == 200
+    assert json.loads((tmp_path / "run" / "answer.json").read_text())["requests"] == 200
+    for option, value in (("--report", "x.html"), ("--rate", "12/s"), ("--set", "check=2")):
+        assert main((*stream, option, value)) == 2
+        assert "stream=on" in capsys.readouterr().err

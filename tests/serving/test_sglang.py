@@ -85,12 +85,16 @@ def test_iterations_that_are_alike_are_as_one_by_one(first: int) -> None:
     )  # fmt: skip
     planned = 0
     for seed in range(first, first + 50):
-        case = case_of(seed, overlap=False)
-        at_once, singly = served(case), served(case, lanes=2)
+        case = case_of(seed)
+        lanes = 1 + seed % 2
+        fails = {} if seed % 5 else {"until_s": served(case).end / 2e12}
+        at_once, singly = (
+            served(case, lanes=lanes, singly=singly, **fails) for singly in (False, True)
+        )
         iterations = [int(np.asarray(ran.replica_iterations).sum()) for ran in (at_once, singly)]
         plans = [int((np.asarray(ran.sample_batch_tokens) > 0).sum()) for ran in (at_once, singly)]
-        assert iterations[0] == iterations[1] == plans[1]
-        planned += iterations[0] - plans[0]
+        assert iterations[0] == iterations[1] <= plans[1]
+        planned += plans[1] - plans[0]
         for name in columns:
             ours, theirs = np.asarray(getattr(at_once, name)), np.asarray(getattr(singly, name))
             assert ours.tolist() == theirs.tolist(), (name, case)

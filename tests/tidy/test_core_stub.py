@@ -23,7 +23,6 @@ def test_the_stub_is_what_make_stub_writes() -> None:
 
 
 def test_choices_count_from_0_in_order() -> None:
-    """Columns hold them as numbers, and tables of their names are looked up by place."""
     for name, value in vars(_core).items():
         if isinstance(value, type) and issubclass(value, _CHOICE) and value is not _CHOICE:
             members = value.__members__  # type: ignore[attr-defined]

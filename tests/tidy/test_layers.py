@@ -28,12 +28,23 @@ PYTHON_LAYERS = [
     ("explain", "accuracy"),
     ("explore",),
     ("serving",),
+    ("rl",),
     ("kinds", "asked", "plugin"),
     ("ui", "service"),
     ("cli",),
     ("collect", "__main__", "pytest_plugin"),
 ]
-IMPORTS_THE_CORE = {"chakra", "tracing", "compile", "network", "result", "run", "export", "serving"}
+IMPORTS_THE_CORE = {
+    "chakra",
+    "tracing",
+    "compile",
+    "network",
+    "result",
+    "run",
+    "export",
+    "serving",
+    "rl",
+}
 # Of the collectives only the search through fabrics is called once per link and chunk.
 FOLDERS_WITH_THE_CORE = {"collectives/synthesis"}
 
@@ -49,8 +60,8 @@ WORKLOADS_LAYERS = [
 # The same for explore/, where no two files import each other in a circle either.
 EXPLORE_LAYERS = [("closed_form",), ("study",), ("answers",), ("pages",)]
 
-# The same for rooms of the core, the folders of native/, and for the folders in them: none includes
-# one of a later row, so no arrow runs up. A run's side of a part is a folder of its own.
+# The folders of native/: none includes one of a later row. A run's side of a part is a folder of
+# its own.
 NATIVE_LAYERS = [
     ("base",),
     ("record", "fabric", "trace", "export"),
@@ -75,6 +86,8 @@ NATIVE_LAYERS = [
     ("serving/kv",),
     ("serving",),
     ("serving/cost", "serving/engines", "serving/routing"),
+    ("post_training",),
+    ("post_training/feeds",),
     ("bind",),
 ]
 
@@ -186,7 +199,7 @@ def test_a_native_layer_includes_only_earlier_layers() -> None:
     native = ROOT / "native"
     for path in sorted(native.rglob("*.[ch]pp")):
         part = str(path.parent.relative_to(native))
-        for included in re.findall(r'#include "([a-z/]+)/', path.read_text()):
+        for included in re.findall(r'#include "([a-z_/]+)/', path.read_text()):
             if included != part:
                 place = f"{path.relative_to(ROOT)} includes {included}"
                 assert _level(NATIVE_LAYERS, included) < _level(NATIVE_LAYERS, part), place
@@ -197,7 +210,7 @@ def test_no_rooms_of_the_core_include_each_other() -> None:
     arrows: set[tuple[str, str]] = set()
     for path in native.rglob("*.[ch]pp"):
         room = path.relative_to(native).parts[0]
-        included = re.findall(r'#include "([a-z]+)/', path.read_text())
+        included = re.findall(r'#include "([a-z_]+)/', path.read_text())
         arrows |= {(room, other) for other in included if other != room}
     rooms = list(dict.fromkeys(part.split("/")[0] for layer in NATIVE_LAYERS for part in layer))
     up = [f"{room} -> {other}" for room, other in arrows if rooms.index(other) > rooms.index(room)]
@@ -206,8 +219,8 @@ def test_no_rooms_of_the_core_include_each_other() -> None:
 
 def test_the_architecture_lists_the_native_layers_in_this_order() -> None:
     page = (ROOT / "docs" / "internals" / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (`[a-z/]+/`(?:, `[a-z/]+/`)*) \|", page, re.MULTILINE)
-    listed = [tuple(re.findall(r"`([a-z/]+)/`", row)) for row in rows]
+    rows = re.findall(r"^\| (`[a-z_/]+/`(?:, `[a-z_/]+/`)*) \|", page, re.MULTILINE)
+    listed = [tuple(re.findall(r"`([a-z_/]+)/`", row)) for row in rows]
     first = len(listed) - 1 - listed[::-1].index(NATIVE_LAYERS[0])  # behind those of Python
     parts = [part for row in listed[first:] for part in row]
     assert parts == [part for layer in NATIVE_LAYERS for part in layer]

@@ -19,10 +19,7 @@ _SOURCE = re.compile(r"(?<![\w./-])([\w/]+\.[ch]pp)")
 
 
 def absent(text: str, *, native: bool) -> list[str]:
-    """Return the paths that a text names and that do not exist.
-
-    A source of the core may name another from `native/` on, as includes do.
-    """
+    """A source of the core may name another from `native/` on, as includes do."""
     named = [(ROOT, path) for path in _FROM_ROOT.findall(text)]
     if native:
         named += [(NATIVE, path) for path in _SOURCE.findall(text) if "/" in path]

@@ -1,7 +1,5 @@
-"""The line `// needs:` of a test of the core names what the test is built with, and nothing else.
-
-A missing source does not link; this finds what a compiler does not: a line that is not read, and
-names of sources that are gone or that the test no longer reaches.
+"""The line `// needs:` of a test of the core names what the test is built with, and
+nothing else.
 """
 
 from __future__ import annotations
@@ -40,7 +38,6 @@ def _sources(name: str) -> set[str]:
 
 
 def _wrong(test: str, text: str) -> list[str]:
-    """What is wrong with the line of a test, if it has one."""
     head = text.partition("#include")[0]
     lines = [line for line in text.splitlines() if re.match(r"\s*//\s*needs?\b\s*:", line, re.I)]
     if len(lines) != head.count("\n// needs: ") + head.startswith("// needs: "):
@@ -59,7 +56,6 @@ def _wrong(test: str, text: str) -> list[str]:
     wrong += [f"{own}: is taken anyway"] * (own in names)
     given = {name: _sources(name) for name in names}
     wrong += [f"{name}: no such source" for name, sources in given.items() if not sources]
-    # What registers itself has no header and is found by its folder.
     linked = [test, *({own} & _sources(own)), *(file for of in given.values() for file in of)]
     for name in names:
         header = name.replace(".cpp", ".hpp")

@@ -1,7 +1,4 @@
-"""Every number of the package's device files has its source beside it.
-
-Clusters, stacks and machine profiles have sources as fields, which their readers ask for.
-"""
+"""Every number of the package's device files has its source beside it."""
 
 from __future__ import annotations
 

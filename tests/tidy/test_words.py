@@ -32,7 +32,6 @@ TEXTS = [
 
 
 def unwanted(text: str) -> list[str]:
-    """Return the phrases of a text that the style page bans, ends of lines being spaces."""
     return _PHRASE.findall(re.sub(r"\s*\n[\s#/*]*", " ", text))
 
 

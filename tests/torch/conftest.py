@@ -32,7 +32,6 @@ def run(*arguments: str | Path, status: int = 0) -> str:
 
 @pytest.fixture(scope="session")
 def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the traces of every example and of `every_operation`."""
     if find_spec("torch") is None:
         pytest.skip("PyTorch is not installed")
     base = tmp_path_factory.getbasetemp()

@@ -66,7 +66,6 @@ def step(rank: int, size: int, pair: dist.ProcessGroup) -> torch.Tensor:
 
 
 def reduced_in_backward(rank: int, with_hook: bool) -> torch.Tensor:
-    """Return the gradient that DistributedDataParallel sums, by its reducer or a hook of Python."""
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(8, 256), nn.BatchNorm1d(256), nn.Linear(256, 1024))
     model = DistributedDataParallel(model, bucket_cap_mb=1)
@@ -101,7 +100,6 @@ def clean(before: tuple[object, ...]) -> None:
 
 
 def interrupted(folder: str, before: tuple[object, ...]) -> None:
-    """Assert that an exception of the user passes, and leaves no files."""
     try:
         with yantra.collect(Path(folder) / "interrupted") as collection:
             dist.barrier()

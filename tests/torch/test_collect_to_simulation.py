@@ -23,7 +23,6 @@ NETWORK = f"topology: [ Switch ]\nnpus_count: [ {RANKS} ]\nbandwidth: [ 1 ]\nlat
 def job(
     request: pytest.FixtureRequest, collected: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Path, Path]:
-    """Return the folder of the collected traces and the prefix of the converted ones."""
     traces = collected / request.param
     folder = tmp_path_factory.mktemp(request.param)
     ends = [f"--{kind}={traces}/{kind}.{{rank}}.json" for kind in ("host", "device")]

@@ -159,7 +159,6 @@ def test_an_operator_that_the_user_names_is_called(tmp_path: Path) -> None:
 
 
 def test_no_listed_operator_takes_what_a_tensor_and_a_number_are_not() -> None:
-    """From the schemas of this PyTorch: no files, objects or opaque values go in."""
     assert run(SCHEMAS).splitlines() == []
 
 

@@ -30,11 +30,7 @@ Read = Callable[..., tuple[Scenario, list[str]]]
 
 @pytest.fixture
 def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Read:
-    """Read files that differ from the usual ones.
-
-    `system` holds keys to set, or to leave out where the value is None; as a text it is the whole
-    file, as are `network`, `memory` and `groups`. Other arguments go to `from_files`.
-    """
+    """Read files that differ from the usual ones."""
     monkeypatch.chdir(tmp_path)
 
     def read_files(
@@ -67,10 +63,8 @@ def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Read:
 
 @pytest.fixture
 def full_disk() -> Callable[..., AbstractContextManager[None]]:
-    """Let no file of this process grow beyond some bytes, none if not given, within a block.
-
-    Writes fail then as on a full disk, but for the name of the error. No byte code is written, as
-    Python would leave it cut off.
+    """Let no file of this process grow beyond some bytes, none if not given, within a block. Writes
+    fail then as on a full disk, but for the name of the error.
     """
 
     @contextmanager

@@ -8,6 +8,7 @@ import pytest
 
 from yantra.accuracy.default import WORST, Ours, default_now, half_width, judge, recorded, table
 from yantra.accuracy.mixture import unknown_without
+from yantra.accuracy.moved import State, moved
 from yantra.accuracy.ranking import LEAST_PLANS, groups_of, ranking_of
 from yantra.accuracy.rows import Row
 from yantra.accuracy.suite import chosen_rows
@@ -98,3 +99,15 @@ def test_the_half_width_holds_nine_of_ten_votes_and_no_less_would() -> None:
     stated = stacks.load("unknown").terms()[1].interval.value
     assert stated == pytest.approx(width, abs=6e-4)
     assert 0.85 <= judge(found).whole.covered <= 0.95
+
+
+def test_what_a_refit_moves_is_said_and_what_it_leaves_is_not() -> None:
+    name = "megatron-2022"
+    stack = stacks.load(name)
+    machine, terms = stack.machines[0]
+    longer = terms.products.replace(value=terms.products.value + 0.05)
+    after = stack.replace(machines=((machine, terms.replace(products=longer)), *stack.machines[1:]))
+    before = State({name: stack, "gone": stack}, {"a": 0.05, "b": 0.05})
+    lines = moved(before, State({name: after}, {"a": 0.051, "b": 0.08, "c": 0.1}))
+    assert [line.partition(":")[0] for line in lines] == [f"{name} {machine}", "gone", "b", "c"]
+    assert lines[2] == "b: 5.0% -> 8.0%" and lines[3] == "c: new -> 10.0%"

@@ -7,14 +7,15 @@ from math import exp, log
 import numpy as np
 import pytest
 
-from yantra.accuracy.fit import Factors, Parts, fitted, half_width, residual
+from yantra.accuracy.effects import Observed, context_of
+from yantra.accuracy.fit import Factors, Parts, beside_profile, half_width, residual
 from yantra.accuracy.metrics import Band, coverage, errors, interval_score, regret, tau
 from yantra.accuracy.own_fit import NU, student
 from yantra.accuracy.predict import with_tables_attention
 from yantra.accuracy.rows import Row, rows
 from yantra.accuracy.splits import (
+    Judged,
     judged,
-    nearest,
     pooled,
     residuals,
     shape_of,
@@ -60,13 +61,48 @@ def test_an_interval_that_misses_pays_for_how_far() -> None:
     assert interval_score([outside]) == pytest.approx(log(4.0) + 20.0 * log(2.0))
 
 
-def test_factors_are_found_again_and_drawn_to_one_by_how_little_they_rest_on() -> None:
-    made = [Parts(row("m", 1.5 * (p + a + r)), p, a, r) for p, a, r in ((1, 1, 1), (5, 1, 2))]
-    one = fitted(made)
-    assert one.of(made[0]) == pytest.approx(3.0 * 1.5**0.5, rel=0.02)
-    several = [Parts(row(f"m{at}", 1.5 * 4.0), 2.0, 1.0, 1.0) for at in range(9)]
-    assert fitted(several).of(several[0]) == pytest.approx(4.0 * 1.5**0.9, rel=0.02)
-    assert fitted([]) == Factors()
+def test_factors_are_found_again_as_far_as_models_support_them() -> None:
+    made = [Parts(row(f"m{at}", 1.2 * 4.0), 2.0, 1.0, 1.0) for at in range(9)]
+    context = context_of(made[0].row)
+    found = [
+        Observed(made[:count]).at(context, lambda _: True).factors.of(made[0])
+        for count in (1, 3, 9)
+    ]
+    assert 4.0 < found[0] < found[1] < found[2] < 1.2 * 4.0
+    assert found[2] == pytest.approx(1.2 * 4.0, rel=0.02)
+    none = Observed([]).at(context, lambda _: True)
+    assert none.factors == Factors()
+    assert none.deviation(made[0]) > Observed(made).at(context, lambda _: True).deviation(made[0])
+
+
+def test_the_nearer_context_counts_more_and_leaves_less_unknown() -> None:
+    def of(fold: str, seconds: float, cluster: str, plan: str, release: str = "1") -> Parts:
+        one = row(fold, seconds, cluster=cluster)._replace(plan=plan, release=release)
+        return Parts(one, 1.0, 0.0, 0.0)
+
+    asked = of("asked", 1.0, "here", "{}")
+    far = [
+        of("a", 1.2, "here", "{}"),
+        of("a", 1.2, "here", "{}", "2"),
+        of("a", 1.2, "there", "{}"),
+        of("a", 1.2, "there", '{"ep":8}'),
+    ]
+    fits = [Observed([one]).at(context_of(asked.row), lambda _: True) for one in far]
+    found = [fit.factors.products for fit in fits]
+    assert found == sorted(found, reverse=True) and len(set(found)) == 4 and found[-1] > 1.0
+    apart = [fit.deviation(asked) for fit in fits]
+    assert apart == sorted(apart)
+
+
+def test_one_step_far_off_hardly_moves_the_factors_of_many() -> None:
+    made = [Parts(row(f"m{at}", 1.1), 1.0, 0.0, 0.0) for at in range(8)]
+    strange = Parts(row("strange", 3.0), 1.0, 0.0, 0.0)
+    context = context_of(made[0].row)
+    alone, beside = (
+        Observed(of).at(context, lambda _: True).factors.products for of in (made, [*made, strange])
+    )
+    assert alone == pytest.approx(1.1, rel=0.02)
+    assert beside == pytest.approx(alone, rel=0.04)
 
 
 def test_beside_a_profile_the_rest_alone_is_fitted_and_taken_whole() -> None:
@@ -74,12 +110,9 @@ def test_beside_a_profile_the_rest_alone_is_fitted_and_taken_whole() -> None:
         Parts(row("m", p + a + 2.5 * r)._replace(profile="mine"), p, a, r)
         for p, a, r in ((1, 1, 1), (5, 1, 2), (3, 0, 0.5))
     ]
-    found = fitted(made)
+    found = beside_profile(made)
     assert (found.products, found.attention, found.models) == (1.0, 1.0, 1)
     assert found.rest == pytest.approx(2.5, rel=1e-4)
-    elsewhere = fitted(made, elsewhere=True)  # where nobody measured the kernels
-    assert 1.0 < elsewhere.rest < 2.2
-    assert fitted([one._replace(row=one.row._replace(profile="")) for one in made]) == elsewhere
 
 
 def test_beside_a_profile_communication_has_its_own_factor_where_rows_tell_it_apart() -> None:
@@ -87,11 +120,11 @@ def test_beside_a_profile_communication_has_its_own_factor_where_rows_tell_it_ap
         Parts(row("m", p + a + 3.0 * m + 2.0 * c)._replace(profile="mine"), p, a, m + c, c)
         for p, a, m, c in ((2, 1, 1, 0.1), (5, 1, 2, 3), (3, 0, 0.2, 1), (4, 1, 1, 1))
     ]
-    found = fitted(made)
+    found = beside_profile(made)
     assert found.rest == pytest.approx(3.0, rel=0.05)
     assert found.rest * found.communication == pytest.approx(2.0, rel=0.05)
     alike = [one._replace(communication=0.5 * one.rest) for one in made]
-    assert fitted(alike).communication == pytest.approx(1.0, abs=0.01)
+    assert beside_profile(alike).communication == pytest.approx(1.0, abs=0.01)
 
 
 def test_beside_a_profile_dense_models_and_experts_are_fitted_together() -> None:
@@ -104,9 +137,8 @@ def test_beside_a_profile_dense_models_and_experts_are_fitted_together() -> None
         ]
         for name, plan in (("d", "{}"), ("e", '{"ep":8}'))
     )
-    found = nearest(dense[0].row, [*dense[1:], *experts])
-    assert found == (fitted([*dense[1:], *experts]), "same stack and machine")
-    assert nearest(dense[0].row, experts)[1] == "same stack and machine, other kind"
+    found = judged([*dense, *experts], unseen=False)[0]
+    assert found.factors == beside_profile([*dense[1:], *experts])
 
 
 def test_rows_of_one_profile_are_one_pool_of_residuals() -> None:
@@ -119,38 +151,8 @@ def test_rows_of_one_profile_are_one_pool_of_residuals() -> None:
     others = [
         Parts(row(f"o{at % 4}", exp(0.5 * (at % 5 - 2)), "other"), 1.0, 0, 0) for at in range(20)
     ]
-    rows_ = [*dense, *others]
-    found = with_intervals(judged(rows_, unseen=False), judged(rows_, unseen=True))
+    found = with_intervals(judged([*dense, *others], unseen=False))
     assert all(one.half_width < 0.05 for one in found[:20])
-
-
-def test_few_models_do_not_tell_the_factors_apart_and_many_do() -> None:
-    def spread(models: int) -> float:
-        made = [
-            Parts(row(f"m{at}", 1.0 * p + 1.6 * a + 1.1), p, a, 1.0)
-            for at in range(models)
-            for p, a in ((4.0, 0.3 + 0.1 * at), (2.0, 1.5 + 0.1 * at))
-        ]
-        found = fitted(made)
-        return found.attention / found.products
-
-    assert spread(1) == pytest.approx(1.0, abs=0.02)
-    assert spread(8) > 1.3
-
-
-def test_where_nothing_of_the_kind_is_known_its_machine_is_nearer_than_other_machines() -> None:
-    def of(fold: str, seconds: float, cluster: str, plan: str) -> Parts:
-        one = row(fold, seconds, cluster=cluster)._replace(plan=plan)
-        return Parts(one, 1.0, 0.0, 0.0)
-
-    rows = [
-        of("asked", 1.0, "here", "{}"),
-        of("other", 2.0, "there", "{}"),
-        of("experts", 4.0, "here", '{"ep":8}'),
-    ]
-    (found, *_) = judged(rows, unseen=False)
-    assert found.basis == "same stack and machine, other kind"
-    assert found.seconds == pytest.approx(4.0**0.5, rel=0.02)
 
 
 def test_a_stack_of_old_attention_kernels_has_their_time_in_its_factor() -> None:
@@ -173,7 +175,7 @@ def test_no_row_is_judged_by_a_fit_that_saw_its_model() -> None:
     found = judged([*slow, *others], unseen=False)
     assert found[0].seconds == pytest.approx(1.0, rel=0.01)
     strange = judged([*slow, *others], unseen=True)
-    assert [one.basis for one in strange] == ["nothing fitted"] * 7
+    assert [one.basis for one in strange] == ["other stacks"] * 7
     assert [one.seconds for one in strange] == [1.0] * 7
 
 
@@ -185,7 +187,7 @@ def test_plans_that_are_known_better_have_the_narrower_interval() -> None:
         one = row(f"m{at % 6}", exp(off))._replace(plan=f'{{"tp":{tp},"micro_batch":4}}')
         made.append(Parts(one, 1.0, 0.0, 0.0))
     known = judged(made, unseen=False)
-    found = with_intervals(known, judged(made, unseen=True))
+    found = with_intervals(known)
     widths = {shape_of(one.parts.row): one.half_width for one in found}
     assert widths[1, 4] < 0.04 < 0.12 < widths[2, 4] < 0.25
     for tp in (1, 2):
@@ -196,6 +198,12 @@ def test_plans_that_are_known_better_have_the_narrower_interval() -> None:
     assert by_plan[1, 4][0] == 120
 
 
+def off(fold: str, stack: str, size: float) -> Judged:
+    """Return a row that is off by `size` of its deviation, which is 1."""
+    one = row(fold, exp(size), stack=stack)
+    return Judged(Parts(one, 1.0, 0.0, 0.0), Factors(), "", 1.0, deviation=1.0)
+
+
 @pytest.mark.parametrize("models", [0, 2, 5, 9])
 def test_a_step_of_a_stack_of_few_models_is_within_as_many_intervals_as_stated(
     models: int,
@@ -203,26 +211,27 @@ def test_a_step_of_a_stack_of_few_models_is_within_as_many_intervals_as_stated(
     rng, held = np.random.default_rng(models), []
     for _ in range(400):
         scatters = 0.08 * np.exp(rng.normal(0.0, 0.3, 8))  # of stacks, this one and others
-        off = [
-            (row(f"m{at}", 1.0, stack=f"s{stack}"), float(rng.normal(0.0, scatter)))
+        others = [
+            off(f"m{at}", f"s{stack}", float(rng.normal(0.0, scatter)))
             for stack, scatter in enumerate(scatters)
             for at in range(6 if stack else models)
         ]
-        width = pooled(row("new", 1.0, stack="s0"), off)
+        width = pooled(row("new", 1.0, stack="s0"), others)(1.0)
         held.append(abs(rng.normal(0.0, scatters[0])) <= width)
     assert 0.85 <= np.mean(held) <= 0.97
 
 
 def test_one_bad_stack_of_several_hardly_widens_the_intervals_of_another() -> None:
-    def of(stack: str, size: float) -> list[tuple[Row, float]]:
-        return [(row(f"m{at}", stack=stack), size * (-1) ** at) for at in range(8)]
+    def of(stack: str, size: float) -> list[Judged]:
+        return [off(f"m{at}", stack, size * (-1) ** at) for at in range(8)]
 
-    def width(others: list[tuple[Row, float]]) -> float:
-        return pooled(row("new", stack="a"), of("a", 0.03) + others)
+    def width(others: list[Judged], deviation: float = 1.0) -> float:
+        return pooled(row("new", stack="a"), of("a", 0.1) + others)(deviation)
 
-    good = of("b", 0.03) + of("c", 0.03)
-    assert width([]) == width(good) == pytest.approx(0.03 * student(8 + NU))
-    assert width(good) < width(good + of("d", 0.6)) < 0.5 * width(of("d", 0.6))
+    good = of("b", 0.1) + of("c", 0.1)
+    assert width([]) == width(good) == pytest.approx(0.1 * student(8 + NU))
+    assert width(good) < width(good + of("d", 2.0)) < 0.5 * width(of("d", 2.0))
+    assert width(good, 2.0) == pytest.approx(2.0 * width(good))
 
 
 def test_a_measured_step_is_within_as_many_intervals_as_stated() -> None:
@@ -230,14 +239,18 @@ def test_a_measured_step_is_within_as_many_intervals_as_stated() -> None:
         Parts(row(f"m{at % 5}", exp((at * 7919 % 41 - 20) / 100)), 1.0, 0.0, 0.0)
         for at in range(200)
     ]
-    found = with_intervals(judged(parts, unseen=False), judged(parts, unseen=True))
+    found = with_intervals(judged(parts, unseen=False))
     assert 0.85 <= coverage([one.band for one in found]) <= 0.97
     assert all(abs(residual(one.factors, one.parts)) < 1 for one in found)
 
 
 def test_every_row_has_a_time_and_a_plan_of_its_ranks() -> None:
-    assert len(rows()) == 906
+    assert len(rows()) == 1036
     for one in rows():
         assert one.seconds > 0
         assert one.made_plan().ranks == one.ranks
-    assert {one.dataset for one in rows() if one.alloc_gib} == {"simumax_b200"}
+    assert {one.dataset for one in rows() if one.alloc_gib} == {
+        "simumax_b200",
+        "mlperf_8b",
+        "mlperf_405b",
+    }

@@ -88,7 +88,6 @@ def test_a_row_with_factors_takes_what_a_run_takes_with_a_stack_of_them(
 
 
 def test_the_parts_of_a_step_that_waits_for_launches_are_a_tangent_of_its_runs() -> None:
-    """What launches take grows with the rest; the longest path is convex, and above the tangent."""
     row = smallest("vtrain_one_node", "dense")
     given = given_of(row)
     assert given.launch_ns == 65e3

@@ -20,8 +20,6 @@ PATHS = {kind: f"{kind}.txt" for kind in FILES}
 
 
 class Asked(dict[str, object]):
-    """A file's keys, which remembers those that were asked for."""
-
     def __init__(self, tree: dict[str, object]) -> None:
         super().__init__(tree)
         self.names: set[str] = set()

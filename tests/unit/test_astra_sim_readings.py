@@ -1,7 +1,4 @@
-"""What ASTRA-sim reads from oddly written files, and what Yantra says of them.
-
-Each was tried on ASTRA-sim's binary (master of 2026-03), which gave the same answers.
-"""
+"""What Yantra says of oddly written files; each tried on ASTRA-sim's binary (master of 2026-03)."""
 
 from __future__ import annotations
 

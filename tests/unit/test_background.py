@@ -28,7 +28,6 @@ LEAVES = (
 
 
 def _write(folder: Path, background: str, *, fabric: str = STAR, network: str = "flow") -> Path:
-    """Write a job of 4 ranks: 20 MB from rank 0 to rank 1, on hosts 0 to 3 of a fabric of 8."""
     traces = [TraceBuilder(rank=rank) for rank in range(4)]
     traces[0].send(1, 20 * MB, tag=0, name="send")
     traces[1].recv(0, 20 * MB, tag=0, name="receive")
@@ -91,10 +90,7 @@ def test_a_message_beside_background_takes_its_max_min_share(
 
 
 def test_a_step_beside_an_incast_takes_its_max_min_share(tmp_path: Path) -> None:
-    """A pipeline of three stages, 20 MB each to the next; two flows go to the last one meanwhile.
-
-    They have half of its link each until the second message comes, then a third.
-    """
+    """Three stages, 20 MB each to the next; two flows go to the last one meanwhile."""
     file = _write(tmp_path, "{kind: incast, size: 130 MB, hosts: '2,5-6'}")
     for rank, micros in enumerate((500, 300, 200)):
         trace = TraceBuilder(rank=rank)
@@ -210,7 +206,6 @@ def test_background_is_refused_where_the_network_carries_none(tmp_path: Path) ->
 def test_no_link_is_used_for_longer_than_the_job_takes(
     tmp_path: Path, size: str, record: bool
 ) -> None:
-    """Background goes on behind the end of the job; links count what they carried until then."""
     file = _write(tmp_path, f"{{kind: incast, size: {size}, hosts: '1,4-6', at: 1 ms}}")
     result = simulate(load(file), record=record)
     shares = [*result.links.as_dict()["busy"], *result.dimensions.as_dict()["busy"]]

@@ -27,7 +27,6 @@ RING = {
 
 
 def ran(kind: str, ranks: int, part: int, **changes: Any) -> Result:
-    """One collective on a ring without latency; `part` is a rank's share of the buffer."""
     trace = TraceBuilder()
     trace.collective(RING[kind], comm_size(kind, ranks * part, ranks))
     chosen = Collectives(endpoint_delay_ns=0, reductions="overlapped", **{kind: ("ring",)})
@@ -119,11 +118,11 @@ def test_a_measured_collective_has_its_interval_and_the_algorithm_of_its_size(
     small, large = found["rows"]
     assert (small["algorithm"], large["algorithm"]) == ("Tree LL", "Ring LL128")
     assert found["rests_on"].startswith("collectives over nodes")
-    for row in found["rows"]:
+    for row, factor in ((small, 4.994), (large, 1.407)):
         assert row["low_ns"] < row["time_ns"] < row["high_ns"]
         assert row["time_ns"] ** 2 == pytest.approx(row["low_ns"] * row["high_ns"])
-        # Two sites of A100s differ by a factor of 4.6 over nodes (docs/reference/stacks.md).
-        assert row["high_ns"] / row["time_ns"] == pytest.approx(4.64, rel=0.01)
+        # Sites without rows: small messages within 5, large ones within 1.4 (stacks.md).
+        assert row["high_ns"] / row["time_ns"] == pytest.approx(factor, rel=0.01)
     assert main([*asked, "--sizes", "1 GiB", "--stack", "roofline"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert "rests_on" not in found and "low_ns" not in found["rows"][0]

@@ -1,7 +1,5 @@
-"""A stranger's folder is data: no command runs the code that a file of it names.
-
-Each file names code by another key, and the code leaves a mark where it runs. The last laws show
-that the traps work: what the user allows does run.
+"""A stranger's folder is data: no command runs the code that a file of it names. Each file names
+code by another key, and the code leaves a mark where it runs.
 """
 
 from __future__ import annotations
@@ -101,14 +99,12 @@ def write(name: str, form: Any) -> None:
 
 
 def status_of(line: str, file: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
-    """Run a command line, F in it the file; return its status and its errors."""
     words = [file if word == "F" else word.strip("'") for word in line.split()]
     status = main(words)
     return status, "".join(capsys.readouterr())
 
 
 def silent(lines: Iterator[str] | tuple[str, ...], file: str, capsys: Any) -> dict[str, str]:
-    """Run command lines and return their output. None leaves the mark, and none is a bug."""
     said = {}
     for line in lines:
         status, said[line] = status_of(line, file, capsys)
@@ -220,7 +216,6 @@ def leaves() -> list[tree.Found]:
 
 
 def lines_of(found: tree.Found, file: str, out: str) -> Iterator[list[str]]:
-    """Yield a command with a file for each thing that it takes, and for what it needs besides."""
     needed: list[str] = []
     takes: list[list[str]] = []
     for parameter in found.command.params:
@@ -244,7 +239,6 @@ def lines_of(found: tree.Found, file: str, out: str) -> Iterator[list[str]]:
 def test_no_command_at_all_runs_what_files_name(
     folder: Path, capsys: pytest.CaptureFixture[str], found: tree.Found
 ) -> None:
-    """A new command is tried without being listed."""
     write("step.yaml", traps.scenario("network"))
     write("result.json", traps.result("network.options.command"))
     write("study.yaml", STUDY)

@@ -1,7 +1,4 @@
-"""Times and sizes that do not fit are refused with their place, or end the run with the moment.
-
-No sum and no product wraps or is cut off.
-"""
+"""What does not fit is refused with its place, or ends the run with the moment."""
 
 from __future__ import annotations
 
@@ -38,7 +35,6 @@ def kernels(*micros: int) -> Callable[[TraceBuilder, int], None]:
 
 
 def reduce_of(size: int) -> Callable[[TraceBuilder, int], object]:
-    """An all-reduce of so many bytes, the sign included."""
     return lambda trace, rank: trace.collective(ALL_REDUCE, size)
 
 

@@ -39,7 +39,6 @@ def charged(algorithm: str, kind: str, nodes: int, local: int, once: float = 1.0
 
 
 def sent(schedule: Schedule) -> Pairs:
-    """Return the share of the stated bytes of each pair that sends."""
     stated = schedule.n if schedule.kind in (Kind.ALL_GATHER, Kind.ALL_TO_ALL) else 1
     found: defaultdict[tuple[int, int], float] = defaultdict(float)
     for round_ in schedule.rounds:
@@ -107,7 +106,6 @@ def rings_of(scenario: Scenario) -> Scenario:
 
 
 def by_ends(result: Result) -> dict[tuple[Any, ...], tuple[Any, ...]]:
-    """Return bytes, messages and times of each link by its dimension and ends."""
     return {row[:3]: row[3:] for row in map(tuple, result.links.rows())}
 
 

@@ -72,7 +72,6 @@ def test_fast_commands_import_nothing_heavy(arguments: list[str], tmp_path: Path
     assert done.stdout.splitlines()[-1] == "0 set()", done.stderr
 
 
-# What takes as long to import as a small run takes to read, run and write.
 HEAVY = {
     *("asyncio", "click", "concurrent", "ctypes", "dataclasses", "importlib.metadata", "inspect"),
     *("logging", "msgspec", "multiprocessing", "numpy", "pathlib", "random", "rich", "socket"),
@@ -228,7 +227,6 @@ def test_a_full_device_as_standard_output_is_told_with_status_2(arguments: list[
 def test_an_interruption_while_the_command_is_imported_is_one_line(
     imported: str, scenario: str
 ) -> None:
-    """A finder that is asked for a module sends the signal, as the user might right then."""
     code = f"""
 import os, signal, sys
 class Finder:

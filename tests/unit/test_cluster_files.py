@@ -8,6 +8,7 @@ import pytest
 
 from yantra.base.errors import ConfigError
 from yantra.fabric import clusters
+from yantra.fabric.clusters.describe import report
 
 GOOD = """
 title: Two boards of four
@@ -199,3 +200,10 @@ def test_an_unknown_name_is_refused_with_the_closest(tmp_path: Path) -> None:
     )
     with pytest.raises(ConfigError, match=r"none\.yaml: cannot be read: No such file"):
         clusters.load(tmp_path / "none.yaml")
+
+
+def test_a_machine_that_nobody_measured_says_so() -> None:
+    for name in ("trainium2", "gaudi3", "tpu7x"):
+        assert "data sheets; no kernel" in report(clusters.load(name))
+    for name, said in (("hgx-h100", "kernels and collectives"), ("hgx-b300", "collectives")):
+        assert f"rests on: {said} measured" in report(clusters.load(name))

@@ -26,7 +26,6 @@ FACTS = st.dictionaries(
 
 
 def plain(text: str) -> str:
-    """Return a text with everything but the harmless characters of ASCII replaced."""
     return "".join(c if 32 <= ord(c) < 127 and c not in "'\"\\" else "_" for c in text)
 
 

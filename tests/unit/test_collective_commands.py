@@ -73,7 +73,6 @@ def test_chunks_overlap_what_goes_up_and_what_comes_down() -> None:
 
 
 def test_the_size_of_an_all_gather_is_what_a_rank_has_at_last(capsys: Captured) -> None:
-    """As nccl-tests count it."""
     line = ["collective", "bench", "--cluster", "hgx-h100", "--json", "--sizes", "64 MiB"]
     buses = {}
     for kind in ("all_gather", "reduce_scatter"):
@@ -89,7 +88,6 @@ def test_the_size_of_an_all_gather_is_what_a_rank_has_at_last(capsys: Captured) 
 
 @pytest.mark.parametrize("n", [4, 6, 8])
 def test_rounds_of_one_message_each_take_the_sum_of_their_messages(n: int) -> None:
-    """On a switch, alone: two links of latency a round, and the bytes of its message."""
     parts = {
         "pairwise": (Kind.ALL_TO_ALL, [1] * (n - 1)),
         "bruck": (Kind.ALL_TO_ALL, [sum(bool(way & bit) for way in range(n)) for bit in _bits(n)]),

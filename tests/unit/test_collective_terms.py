@@ -136,7 +136,6 @@ def test_a_size_that_took_far_longer_than_a_larger_one_counts_nothing() -> None:
 def test_other_numbers_of_nodes_follow_from_one_where_only_the_network_differs(
     slower: float,
 ) -> None:
-    """What a network changes is steps and bandwidth: latencies of GPUs stay as they were."""
     prior = usual("all_reduce", True, False)
     true = [one._replace(step_us=one.step_us * slower) for one in prior]
     small = SIZES[:8]

@@ -11,6 +11,7 @@ import pytest
 from tests.oracles.small_traces import call, kernel, op
 from yantra import chakra
 from yantra.cli import main
+from yantra.result.parts import NAMES
 from yantra.tracing.inspect.rank_traces import load_job
 from yantra.tracing.inspect.stats import job_stats
 
@@ -123,12 +124,11 @@ def test_a_run_keeps_its_time_as_communication_exposed_where_nothing_computes(
 ) -> None:
     convert(name, begin=begin)
     ranks = ranks_of_run(capsys)
-    parts = ("compute", "exposed_communication", "exposed_memory", "exposed_host", "waiting")
     for at in range(2):
         assert ranks["communication_ns"][at] == 30_000
         assert ranks["exposed_communication_ns"][at] == exposed
         assert ranks["overlap_ns"][at] == 30_000 - exposed
-        spent = sum(ranks[f"{part}_ns"][at] for part in parts) + ranks["idle_ns"][at]
+        spent = sum(ranks[f"{part}_ns"][at] for part in NAMES)
         assert spent == ranks["finish_ns"][at]
 
 
@@ -153,8 +153,11 @@ def test_kernels_asked_of_a_model_leave_it_at_its_recorded_time(
     convert(ALL_GATHER, "--no-gaps", begin=250)
     model = ["--set", "cluster.device.compute={kind: fixed_efficiency}"]
     capsys.readouterr()
-    assert main(["run", "job.{rank}.et", "--cluster", "hgx-h100", *model]) == 2
-    assert "AllGather" not in capsys.readouterr().err.partition("error:")[2]
+    on = ["--cluster", "hgx-h100", *model, "--json"]
+    assert main(["run", "job.{rank}.et", *on]) == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out)["tables"]["ranks"]["communication_ns"] == [30_000, 30_000]
+    assert "kernels without FLOPs or bytes (100 % of kernel time)" in said.out
 
 
 def test_upstream_s_semantics_counts_it_as_compute(

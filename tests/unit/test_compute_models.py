@@ -232,8 +232,6 @@ def test_a_scenario_file_chooses_a_model_and_its_options() -> None:
 
 
 def test_a_kernel_without_operations_is_wrong_once() -> None:
-    """Its duration means nothing, so nothing is said of how long the rank computes."""
-
     def write(trace: TraceBuilder, rank: int) -> None:
         trace.compute("lonely", duration_micros=3)
 

@@ -48,7 +48,6 @@ def test_every_count_is_sent_once_and_awaited(rows: list[list[int]]) -> None:
 def test_on_shared_links_it_takes_the_time_of_the_busiest_member(
     rows: list[list[int]], each: int
 ) -> None:
-    """A switch: what a member sends and gets share its links; the most loaded is last."""
     rows[0][1] += 1
     counts = tuple(map(tuple, rows))
     n = len(counts)

@@ -67,7 +67,6 @@ def test_rates_with_many_digits_are_bounded() -> None:
 
 
 def all_graphs(nodes: int) -> list[list[tuple[int, int]]]:
-    """All graphs of so many nodes, one of those that differ only in the names of nodes above 0."""
     cables = list(combinations(range(nodes), 2))
     number = {cable: at for at, cable in enumerate(cables)}
     names = [(0, *others) for others in permutations(range(1, nodes))]

@@ -30,7 +30,6 @@ def ns(
     chunks: int | None = None,
     network: str = "analytical",
 ) -> float:
-    """Return the time of a collective of all ranks, whose chunks begin in different dimensions."""
     rings = ("ring",) * len(dimensions)
     chosen = Collectives(
         all_reduce=rings,
@@ -87,7 +86,6 @@ def test_one_chunk_on_one_level_takes_the_closed_form(
     [(Kind.BROADCAST, 0), (Kind.GATHER, 0), (Kind.REDUCE, 1), (Kind.ALL_REDUCE, 1)],
 )
 def test_a_member_waits_for_messages_that_go_round_alone(kind: Kind, messages: int) -> None:
-    """In the first stage over nodes of four, chains and stars are ahead by chunks."""
     made = stages(kind, ((0, 1, 2, 3), (4, 5, 6, 7)))
     assert made is not None
     assert cost_of(lower(made.part(0))).wait == messages
@@ -121,7 +119,6 @@ def test_chunks_in_turns_take_what_is_played(kind: Kind, size: int, chunks: int)
     ("kind", "size"), [(Kind.REDUCE_SCATTER, 4096), (Kind.ALL_TO_ALL, 100_003), (Kind.REDUCE, 9999)]
 )
 def test_less_to_do_never_takes_longer(kind: Kind, size: int, network: str) -> None:
-    """It is cut into as many chunks as is best for it, and not for the next power of two."""
     taken = [ns(CUBE, kind, size * part // 20, network=network) for part in range(20, 1, -1)]
     assert all(less <= more * 1.001 for more, less in pairwise(taken))
 
@@ -138,7 +135,6 @@ def test_a_faster_dimension_never_makes_it_slower(faster: float) -> None:
 
 @pytest.mark.parametrize("faster", [120.0, 200.0, 400.0])
 def test_a_faster_line_never_makes_it_slower(faster: float) -> None:
-    """A ring along a line closes over all of its links."""
     pair, line = (
         Dimension(kind="mesh", size=size, bytes_per_ns=100, latency_ns=500.0) for size in (2, 4)
     )
@@ -148,7 +144,6 @@ def test_a_faster_line_never_makes_it_slower(faster: float) -> None:
 
 
 def test_every_size_has_the_chunks_that_are_best_for_it() -> None:
-    """Within what more chunks must save, and what sizes are near each other by."""
     orders = (tuple(Phase(at, 900.0, 0.02, 40.0, 0.01, 0.01) for at in range(3)),)
     counts = (1, 2, 4, 8, 16, 32)
     found = cuts(((orders, counts),))

@@ -62,8 +62,6 @@ def test_a_rendezvous_send_that_nobody_receives() -> None:
 
 
 def test_a_send_without_a_receive_whose_answer_is_awaited() -> None:
-    """Without rendezvous the send itself ends; the rank waits for what should come back."""
-
     def write(trace: TraceBuilder, rank: int) -> None:
         if rank == 0:
             trace.recv(1, 64, tag=2, name="answer", after=trace.send(1, SIZE, tag=1))
@@ -180,8 +178,6 @@ def test_collectives_of_two_groups_entered_in_different_orders() -> None:
 
 
 def test_different_collectives_in_each_others_place() -> None:
-    """The second collectives differ; the first ones were equal."""
-
     def write(trace: TraceBuilder, rank: int) -> None:
         first = trace.collective(ALL_GATHER, 8)
         kind = ALL_GATHER if rank == 2 else ALL_REDUCE
@@ -262,8 +258,6 @@ def test_a_circle_of_rendezvous_sends() -> None:
 
 
 def test_two_sends_behind_one_slot() -> None:
-    """Each rank's second send would be received, but its first holds the slot."""
-
     def write(trace: TraceBuilder, rank: int) -> None:
         if rank < 2:
             trace.send(1 - rank, 64, tag=1, name="first")
@@ -280,7 +274,6 @@ def test_two_sends_behind_one_slot() -> None:
 
 
 def test_members_of_a_group_that_stay_away() -> None:
-    """More than ten of them: the rest is counted."""
     topology = cluster(("switch", 16, 8.0, 100.0))
 
     def write(trace: TraceBuilder, rank: int) -> None:
@@ -336,8 +329,6 @@ def test_a_collective_given_by_traces_that_is_stuck(tmp_path: Path) -> None:
 
 
 def test_memory_behind_a_send_that_holds_the_one_slot() -> None:
-    """The access could be served; the error names the send that keeps it from starting."""
-
     def write(trace: TraceBuilder, rank: int) -> None:
         if rank == 0:
             trace.send(1, SIZE)
@@ -397,8 +388,6 @@ def _themis(inter_dimension: str, chunks: int) -> Collectives:
 def test_themis_lets_no_unequal_collectives_end(
     semantics: str, inter_dimension: str, chunks: int, of_0: int, of_others: int
 ) -> None:
-    """One rank decides how all cut a collective, also those that have less to cut."""
-
     def write(trace: TraceBuilder, rank: int) -> None:
         trace.collective(REDUCE_SCATTER, of_others if rank else of_0)
 

@@ -54,7 +54,6 @@ def edges_of(trace: Trace) -> set[tuple[int, int, bool]]:
 
 
 def chain(count: int, **changes: int) -> Trace:
-    """Kernels one after the other; `cpu` of them, at the end, run on the CPU."""
     steps = TraceBuilder()
     last: Node | tuple[()] = ()
     for at in range(count):
@@ -97,7 +96,6 @@ def test_a_summary_keeps_every_node_and_counts_every_edge(
 @given(graphs())
 @settings(max_examples=60, deadline=None)
 def test_dot_text_says_the_same(trace: Trace) -> None:
-    """Every statement is on a line of its own; strings are closed where they should be."""
     picture = drawing(trace)
     string = r'"(?:[^"\\]|\\.)*"'
     node = re.compile(rf'  "(\d+)" \[id="\1", label={string}(?:, \w+=(?:{string}|\w+))*\];')
@@ -269,7 +267,6 @@ def test_other_formats_are_refused(name: str, hint: str, tmp_path: Path, capsys:
 
 
 def test_upstreams_command_draws_names_alone(tmp_path: Path, capsys: Captured) -> None:
-    """Its output may be in a folder whose name holds the extension."""
     folder = tmp_path / "a.dot"
     folder.mkdir()
     chain(2).write(folder / "a.et")

@@ -70,7 +70,6 @@ def two_of_one_id() -> bytes:
 
 
 def test_a_file_is_read_alike_on_every_way(tmp_path: Path) -> None:
-    """As a run usually does, unpacked, or by the decoder that knows what to say."""
     plain, doubled = content(7), two_of_one_id()
     ways = [plain, gzip.compress(plain), doubled, gzip.compress(doubled), plain, doubled]
     for rank, some in enumerate(ways):
@@ -87,7 +86,6 @@ def test_a_file_is_read_alike_on_every_way(tmp_path: Path) -> None:
 
 
 def read_one(files: _core.KnownFiles, path: Path, most_bytes: int) -> tuple[int, list[int]] | None:
-    """Read `<folder>/w.0.et`: its number and the durations of its graph if it is new."""
     numbers, graphs, ranks = files.read(os.fsencode(path.with_name("w")), 0, 1, most_bytes, False)
     assert len(graphs) == len(ranks) <= len(numbers) <= 1
     return (numbers[0], [graph.duration_micros[0] for graph in graphs]) if numbers else None
@@ -119,7 +117,6 @@ def test_a_small_file_has_the_number_of_what_was_known_of_its_bytes(tmp_path: Pa
     there.write_bytes(content(8))
     assert files.add(_core.content_hash(kept), b"nowhere", kept) == 0
     assert files.add(_core.content_hash(content(8)), os.fsencode(there), None) == 1
-    # A file with another's hash is not taken for it.
     assert files.add(_core.content_hash(content(9)), os.fsencode(there), None) == 2
     assert files.add(_core.content_hash(content(9)), b"nowhere", kept) == 3
     for micros, number, durations in ((7, 0, []), (8, 1, []), (9, 4, [9]), (10, 5, [10])):

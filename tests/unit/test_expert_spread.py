@@ -12,7 +12,6 @@ from yantra.compute.families.spread import busiest, law, loads
 
 
 def drawn(rows: int, tokens: int, experts: int, devices: int, exponent: float) -> float:
-    """Return the busiest device's rows over the mean of all, as the mean of 4000 draws."""
     least, most = (1.0, 0.8 * tokens) if rows > experts else (0.01, 2.0)
     power = 1 - exponent
     shares = np.random.default_rng(0).random((4000, experts))

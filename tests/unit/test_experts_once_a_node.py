@@ -93,3 +93,20 @@ def test_closed_forms_know_the_experts_of_each_model() -> None:
             **cluster_parts("hgx-h200", 16, "bf16"),
         )
         assert simulate(said).makespan_ns == best.time_ns
+
+
+@pytest.mark.parametrize(("ep", "same"), [(8, True), (16, False)])
+def test_a_plan_that_sends_each_copy_takes_what_a_model_of_one_copy_takes(
+    ep: int, same: bool
+) -> None:
+    """In a node nothing is sent twice; over nodes all copies are."""
+    plan = {"ranks": 16, "ep": ep, "global_batch": 16}
+    once, each = (
+        on_cluster(
+            step(4) | {"plan": plan | {"dispatch": dispatch}}, "hgx-h100", ignore_memory=True
+        )
+        for dispatch in ("once", "each")
+    )
+    took = simulate(each).makespan_ns
+    assert took == simulate(with_copies(once, 1)).makespan_ns
+    assert (took == simulate(once).makespan_ns) is same

@@ -408,3 +408,10 @@ def test_other_files_are_refused(
     Path("bad.json").write_text("{}")
     assert main(["explain", *options]) == 2
     assert capsys.readouterr().err == f"error: {said}\n"
+
+
+def test_long_names_of_kernels_do_not_widen_the_table() -> None:
+    def long(builder: TraceBuilder, rank: int) -> None:
+        builder.compute("void kernel<" + "float, " * 90 + ">", duration_micros=97)
+
+    assert max(map(len, told(long).text().splitlines())) <= 90

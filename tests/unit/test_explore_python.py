@@ -100,7 +100,6 @@ def test_figures_of_a_trial_follow_from_each_other(found: tuple[Explored, Path])
 
 
 def test_a_simulated_trial_is_near_its_closed_form(found: tuple[Explored, Path]) -> None:
-    """Where nothing shares ports; what does takes longer, by a few hundredths."""
     ours, _ = found
     result, step_s = ours.simulate(), ours.best["step_time"]
     without = frozenset({Quirk.LINKS_CARRY_ANYTHING.value})

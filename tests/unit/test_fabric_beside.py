@@ -188,7 +188,6 @@ def test_a_buffer_in_a_file_is_one_and_of_a_switch(text: str, problem: str, tmp_
 
 
 def test_a_weight_sends_traffic_between_rails_over_the_ranks_of_the_box() -> None:
-    """Over the spines is as short as over a rank of the box (PXN), unless it weighs more."""
     for settings, over in (({}, {"rank", "spine"}), ({"weights.leaf up": 2}, {"rank"})):
         graph = shown("rail_optimised", settings).graph
         per_box = int((graph.boxes[: graph.ranks] == 0).sum())

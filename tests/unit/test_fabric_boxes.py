@@ -20,7 +20,6 @@ HOSTS, GPUS = 4, 8
 
 
 def pod(*, box_column: bool = False, uplinks_in_boxes: bool = False) -> str:
-    """Hosts of GPUs on a switch of their own, and on a leaf, which is two hops away as well."""
     rows = ["from,to,bandwidth,latency" + (",box" if box_column else "")]
     for rank in range(HOSTS * GPUS):
         host = rank // GPUS

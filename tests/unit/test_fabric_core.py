@@ -11,7 +11,6 @@ from yantra.fabric.graphs.describe import shown
 
 
 def graph(count: int, kinds: list[int], pairs: list[tuple[int, int]], **given: object) -> object:
-    """Return a graph of links both ways between pairs of devices, 1 GB/s and 1 ns each."""
     ends = np.array([end for a, b in pairs for end in ((a, b), (b, a))], dtype=np.int32)
     links = len(ends)
     columns: dict[str, object] = {
@@ -102,7 +101,6 @@ def test_ranks_without_a_way_between_them_are_named() -> None:
 
 @pytest.mark.parametrize("k", [4, 6])
 def test_by_the_number_of_the_destination_every_shift_of_a_fat_tree_meets_nowhere(k: int) -> None:
-    """The theorem of D-mod-k; and all flows to a host come down one way."""
     graph = shown("fat_tree", {"k": k}).graph
     router = _core.Router(native(graph), "d_mod_k")
     below: dict[int, set[int]] = {}

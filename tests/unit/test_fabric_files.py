@@ -91,7 +91,6 @@ def test_a_fat_tree_written_as_an_ns3_file_is_the_fat_tree(tmp_path: Path) -> No
     text = f"{built.devices} 20 {len(lines)}\n{switches}\n" + "\n".join(lines)
     made = graph(tmp_path, "fat.txt", text)
     assert made.ranks == 16
-    # The file names switches in the order of its links, so only ports and speeds are compared.
     assert sorted(made.ports()) == sorted(built.ports())
     assert np.array_equal(np.sort(made.links.latency_ns), np.sort(built.links.latency_ns))
 

@@ -11,7 +11,6 @@ from yantra.fabric.graphs.describe import shown
 
 
 def test_eight_gpus_reach_the_sum_of_four_planes() -> None:
-    """Four flows of each rank, one over each plane: all at the rate of its link, all at once."""
     options = {"planes": 4, "leaves": 1, "ranks_per_leaf": 8, "bandwidth": "50 GB/s"}
     graph = shown("multi_plane", {**options, "latency": "0 ns"}).graph
     links = graph.links

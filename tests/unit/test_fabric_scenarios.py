@@ -142,8 +142,6 @@ def test_a_network_that_does_not_run_over_a_fabric_is_refused() -> None:
 
 
 class Told:
-    """Replaces the builder of the core, and notes its arguments."""
-
     def __init__(self) -> None:
         self.given: list[tuple[Any, ...]] = []
 

@@ -1,7 +1,5 @@
-"""Failures of a scenario, end to end: hand-computed times, what a result says, what is refused.
-
-Over two leaves and two spines, 10 GB/s and 1 us a link: 1 MB from rank 0 to rank 2 takes 4 us of
-latency and 100 us of its bytes.
+"""Failures end to end, by hand. Links of 10 GB/s and 1 us over two leaves and two spines: 1 MB from
+rank 0 to rank 2 takes 4 us of latency and 100 us.
 """
 
 from __future__ import annotations
@@ -35,7 +33,6 @@ SPINES = (
 
 
 def _write(folder: Path, failures: str, *, network: str = "flow", more: str = "") -> Path:
-    """Write a message of 1 MB from rank 0 to rank 2, and 100 us of compute on rank 1."""
     traces = [TraceBuilder(rank=rank) for rank in range(4)]
     traces[0].send(2, MB, tag=0, name="send")
     traces[2].recv(0, MB, tag=0, name="receive")
@@ -336,7 +333,6 @@ def test_failures_are_written_as_they_were_read(tmp_path: Path) -> None:
 def test_a_ring_that_is_late_once_is_late_by_that_and_no_more(
     tmp_path: Path, in_order: int
 ) -> None:
-    """Were they to share, the late rank would pass all it has on at once, and all of it slowly."""
     for rank in range(8):
         trace = TraceBuilder(rank=rank)
         trace.collective("all_reduce", 8 * MB, after=[trace.compute(duration_micros=100)])

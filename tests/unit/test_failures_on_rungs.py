@@ -1,8 +1,5 @@
-"""Failures of links on store_and_forward and packet: times by hand, bytes, what is lost.
-
-Over two leaves and two spines, 10 GB/s and 1 us a link. 1 MB from rank 0 to rank 2 over spine 0
-takes 4 x 101 us when each link stores it whole. As 1000 packets of 1036 B, each 103.6 ns, it takes
-1003 x 103.6 ns + 4 us.
+"""Failures on store_and_forward and packet, by hand. Links of 10 GB/s and 1 us: 1 MB over spine 0
+takes 4 x 101 us stored whole; as 1000 packets of 1036 B, 1003 x 103.6 ns + 4 us.
 """
 
 from __future__ import annotations
@@ -45,7 +42,6 @@ def _run(folder: Path, failures: str, network: str) -> Result:
         ("[{switch: spine 1, at: 150 us}]", 404_000, 0, 0, 4 * MB),
         # both, so it waits until they are back
         ("[{switch: spine, at: 150 us, for: 30 us}]", 434_000, 0, 30_000, 4 * MB),
-        # known before it comes there: the leaf takes the other spine
         ("[{switch: spine 0, at: 50 us, for: 300 us}]", 404_000, 1, 0, 4 * MB),
         # it waits in the leaf for the first microseconds of the failure
         ("[{switch: spine 0, at: 95 us, for: 300 us}]", 408_000, 1, 4_000, 4 * MB),
@@ -143,7 +139,6 @@ FAILURES = st.lists(
 def test_whatever_fails_and_returns_every_message_arrives(
     tmp_path: Path, network: str, failures: list[tuple[str, int, int]], sizes: list[int]
 ) -> None:
-    """And links carry what they carry without failures, and what was sent twice."""
     traces = [TraceBuilder(rank=rank) for rank in range(4)]
     for tag, size in enumerate(sizes):
         source, destination = tag, (tag + 2) % 4
@@ -175,7 +170,6 @@ def _preset(name: str) -> str:
 def test_a_message_that_begins_when_all_its_ways_are_known_to_be_down_waits_for_one(
     tmp_path: Path,
 ) -> None:
-    """Not known to be down it would lose packets, and none are sent into what never returns."""
     for network, alone in (("store_and_forward", STORED_NS), (PACKET, PACKETS_NS)):
         file = _write(tmp_path, "[{switch: spine, at: 1 us, for: 199 us}]", network=network)
         trace = TraceBuilder(rank=0)
@@ -193,7 +187,7 @@ def test_a_message_that_begins_when_all_its_ways_are_known_to_be_down_waits_for_
 
 
 def test_a_plane_that_fails_moves_flows_to_another_port(tmp_path: Path) -> None:
-    """Planes of one leaf each: two links of 10 GB/s and 1 us. Half is on its way when one fails."""
+    """Planes of one leaf each: two links of 10 GB/s and 1 us."""
     planes = "{kind: multi_plane, planes: 2, ranks_per_leaf: 4, bandwidth: 10 GB/s, latency: 1 us}"
     ends = []
     for plane in (0, 1):
@@ -206,6 +200,5 @@ def test_a_plane_that_fails_moves_flows_to_another_port(tmp_path: Path) -> None:
         ends.append(_end(result))
         assert told.rerouted == (ends[-1] > 110_000)
         identities.hold(run(result.model, record=True))
-    # One plane is that of the message; those of the other are not lost.
     assert min(ends) == pytest.approx(1001 * 103.6 + 2000, abs=0.01)
     assert max(ends) > 110_000

@@ -34,8 +34,6 @@ from yantra.scenario.types import Machine, Resources
 
 
 class Buffer(Record):
-    """The options of a made-up plug-in."""
-
     size: int
     share: float = 0.5
     wait_ns: int = 0
@@ -94,7 +92,6 @@ WRONG: list[tuple[Field, Any, str]] = [
 
 
 def _named(value: Any) -> str:
-    """A name that is the same in every process, which addresses are not."""
     return type(value).__name__ if isinstance(value, Field) else str(value)[:60]
 
 
@@ -160,17 +157,14 @@ def test_a_wrong_value_is_said_the_same_in_a_file_and_in_python() -> None:
 
 @pytest.mark.parametrize("section", [DOCUMENT, NAMED, IN_SCENARIO, IN_CLUSTER])
 def test_every_default_of_a_scenario_is_within_its_own_range(section: Section) -> None:
-    """So defaults need no check when a scenario is made."""
     for where, field, default in defaults(section, ""):
         field.check(default, where)
 
 
-# What Yantra itself fills in, and no file may say.
 OF_PYTHON = {Machine: {"rates"}, Resources: {"sends_at_once"}}
 
 
 def test_every_field_of_a_scenario_has_a_description() -> None:
-    """A field without one would neither be read nor checked."""
     described = {entry[0] for part in (IN_SCENARIO, IN_CLUSTER) for entry in part.entries.values()}
     assert described == set(Scenario.field_names)
     for section in sections(DOCUMENT):

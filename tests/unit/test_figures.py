@@ -129,10 +129,7 @@ def test_twice_the_rates_give_twice_the_tokens_per_second() -> None:
 
 
 def _equal_stages(stages: int, batches: int) -> Scenario:
-    """A pipeline of equal stages and messages that take next to no time, forward passes only.
-
-    All ranks meet at the end, where the first stages wait for the last one.
-    """
+    """A pipeline of equal stages and messages that take next to no time, forward passes only."""
     made = {f"stage{at}": _stage(at, stages, batches) for at in range(stages)}
     work = Workload(
         grids=[Grid("train", 0, {"dense": [("pp", stages)]})],
@@ -245,7 +242,6 @@ def test_cost_and_energy_are_there_where_price_and_power_are_stated() -> None:
 
 
 def test_what_tokens_cost_is_as_sure_as_the_time() -> None:
-    """Cost and energy go with the time, so their intervals are as wide as its own, in shares."""
     found = simulate(step(Plan(dp=2, global_batch=4))).figures
     lines = dict(found.within(Interval(0.8, 1.3, "a guess")).lines())
     for name, each in (
@@ -271,7 +267,7 @@ def test_a_cluster_file_states_price_and_power(tmp_path: Path) -> None:
         clusters.load(str(path))
 
 
-OF_A_CLOUD = {"tpu-v4", "tpu-v5p", "tpu-v6e", "trainium2"}
+OF_A_CLOUD = {"tpu-v4", "tpu-v5p", "tpu-v6e", "tpu7x", "trainium2"}
 """Machines that nobody owns but the cloud that rents them."""
 
 

@@ -25,7 +25,6 @@ STAR = "{kind: switch, ranks: 4, bandwidth: 10 GB/s, latency: 1 us}"
 
 
 def _scenario(folder: Path, posts: list[tuple[int, int, int]], network: str, cluster: str) -> Path:
-    """Write a job of messages (source, destination, bytes), all sent at the start."""
     traces = [TraceBuilder(rank=rank) for rank in range(4)]
     for tag, (source, destination, size) in enumerate(posts):
         traces[source].send(destination, size, tag=tag, name=f"send {tag}")
@@ -100,7 +99,6 @@ def test_two_messages_to_one_rank_share_its_link_until_the_smaller_is_through(
 
 
 def test_a_send_ends_when_its_data_has_left_however_long_the_links_are(tmp_path: Path) -> None:
-    """Three share one link, from the first byte on, though their flows begin a latency later."""
     switch = f"  fabric: {STAR}\n".replace("1 us", "1 ms")
     posts = [(source, 0, MB) for source in (1, 2, 3)]
     result = simulate(load(_scenario(tmp_path, posts, "flow", switch)))
@@ -144,7 +142,6 @@ def test_removing_bandwidth_or_latency_of_a_fabric_leaves_the_other(tmp_path: Pa
 
 
 def test_links_that_hide_behind_each_other_bound_a_run_together(tmp_path: Path) -> None:
-    """A message crosses its link up and its link down at once: without one the other is left."""
     result = simulate(load(_scenario(tmp_path, [(0, 3, MB)], "flow", _over(STAR))))
     assert result.bound_by.text.startswith(
         "bound by the network, bandwidth of all links: with infinite bandwidth of all links it "
@@ -242,7 +239,6 @@ def test_changes_of_links_are_refused_where_nothing_would_come_of_them(tmp_path:
 
 
 def test_a_recording_knows_whose_messages_leave_late(tmp_path: Path) -> None:
-    """The second is sent when the first has left, which is the doing of its sender."""
     posts = [(1, 3, MB), (1, 3, MB)]
     result = run(compile(load(_scenario(tmp_path, posts, "flow", _over(STAR)))), record=True)
     identities.hold(result)

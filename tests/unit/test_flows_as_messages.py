@@ -1,4 +1,4 @@
-"""Lists of flows on networks that know no lists: as messages of a job, each at its own time."""
+"""Lists of flows on networks that know none: as messages of a job."""
 
 from __future__ import annotations
 
@@ -58,7 +58,6 @@ def twin(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_a_network_in_python_ends_flows_as_the_level_that_it_copies(
     rows: list[tuple[int, int, int, int]], fabric: object, twin: str
 ) -> None:
-    """To the ns, however many its rank has under way."""
     flows = flows_of([(a, (a + b) % 6, size, start) for a, b, size, start in rows])
     of = next(one for one in FABRICS if one is fabric)
     ours = simulate(of.graph, flows, Choice("shortest", network=twin), fabric=of)

@@ -1,9 +1,4 @@
-"""Collectives of groups: what members do on links of their own, at the rate of what they can reach.
-
-Nodes have 8 ranks behind a switch, and an adapter for each rank. A cut bound is the larger of what
-the adapters of the members (m in each node) and their links inside a node take, both directions at
-once.
-"""
+"""Collectives of groups; nodes have 8 ranks behind a switch, and an adapter for each."""
 
 from __future__ import annotations
 
@@ -33,7 +28,6 @@ def time_ns(
     network: str = "analytical",
     chunks: int | None = None,
 ) -> float:
-    """Return when the first group is done; every member of a group enters one collective."""
     group_of = {rank: at for at, members in enumerate(groups, 1) for rank in members}
     traces = []
     for rank in range(8 * nodes):
@@ -72,7 +66,6 @@ def time_ns(
 
 
 def bound_ns(kind: Kind, m: int, n: int, size_bytes: int) -> float:
-    """Return the cut bound of m members in each of n nodes."""
     there = {
         Kind.ALL_REDUCE: (2 * (n - 1) / n / m, 2 * (m - 1) / m),
         Kind.ALL_TO_ALL: ((n - 1) / n, (m - 1) / (m * n)),
@@ -141,7 +134,6 @@ def test_members_that_lie_unevenly_take_as_many_rails_as_the_emptiest_node_has(k
 @pytest.mark.parametrize("network", ["analytical", "flow"])
 @pytest.mark.parametrize("kind", [Kind.ALL_GATHER, Kind.REDUCE_SCATTER])
 def test_nodes_of_any_sizes_load_their_rails_evenly(kind: Kind, network: str) -> None:
-    """Each node takes in, or gives out, what all others have; each member all but its own."""
     size = 1 << 28
     for sizes in ((8, 7), (8, 7, 6), (5, 3), (4, 1), (3, 2, 2)):
         group = [8 * node + at for node, members in enumerate(sizes) for at in range(members)]
@@ -228,7 +220,6 @@ def test_an_uneven_all_to_all_takes_each_member_s_own_adapter() -> None:
 
 @pytest.mark.parametrize("kind", [Kind.GATHER, Kind.SCATTER, Kind.REDUCE])
 def test_chunks_of_what_one_member_collects_do_not_run_ahead_of_it(kind: Kind) -> None:
-    """A sender is done when its data has left, at the rate at which the root takes it."""
     group = [members_of(8, 8)]
     both = [time_ns(kind, group, 1 << 26, 8, name) for name in ("analytical", "flow")]
     assert both[0] == pytest.approx(both[1], rel=0.02)

@@ -262,7 +262,6 @@ def test_every_blueprint_runs_an_all_reduce(name: str) -> None:
 
 
 def _step_on(name: str, folder: Path, network: str) -> Result:
-    """Run a step of two layers, tensor parallel over pairs, on a blueprint; recorded."""
     ranks = read(f"infragraph:{name}", EVERY).ranks
     file = str(folder / "step.yw")
     plan = f"--model llama3-8b --num-layers 2 --seq 512 --tp 2 --dp {ranks // 2}".split()
@@ -288,14 +287,12 @@ DEVICE = {"compute": "roofline", "peak": "400 TFLOP/s", "memory_bandwidth": "2 T
     "network", ["flow", pytest.param("store_and_forward", marks=pytest.mark.slow)]
 )
 def test_every_blueprint_runs_a_training_step(name: str, network: str, tmp_path: Path) -> None:
-    """All is accounted for, and no link carries in less time than its rate allows."""
     result = _step_on(name, tmp_path, network)
     identities.hold(result)
     bytes_per_ns = max(link.bytes_per_ns for link in result.outcome.links)
     assert result.makespan_ns >= max(result.links["bytes"]) / bytes_per_ns
     busy = max(result.outcome.compute_busy) / result.model.ticks_per_ns
     assert result.makespan_ns > busy > 0
-    # What ranks send leaves them, whatever is between: rings send the same from every rank.
     graph = result.model.graph
     assert graph is not None
     sent = np.bincount(

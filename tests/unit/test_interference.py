@@ -37,7 +37,6 @@ def ran(ops: int, size: int, *, beside: int = LONG, taken: Interference | None =
 
 
 def fair(capacity: float, one: float, other: float) -> tuple[float, float]:
-    """Return what two that want so much get of a capacity, max-min fairly."""
     level, got = 0.0, [0.0, 0.0]
     wants = [one, other]
     while True:
@@ -51,10 +50,6 @@ def fair(capacity: float, one: float, other: float) -> tuple[float, float]:
 
 
 def law(ops: int, size: int, taken: float = 20.0) -> float:
-    """Return what a kernel takes beside a collective that wants so many bytes/ns, in ns.
-
-    By the units that are left to one that waits for units, and by the bytes left to any.
-    """
     alone = max(ops / PEAK, size / RATE)
     wanted = size / alone
     by_units = alone if wanted >= 0.8 * RATE else alone * 128 / (128 - 32)
@@ -100,8 +95,6 @@ def test_a_collective_takes_as_long_as_without_kernels() -> None:
 
 
 def beside(ops: int, size: int, *, shares: bool = False, **given: object) -> list[float]:
-    """Return the ends of a kernel and of the all-to-all beside it, each in ns."""
-
     def write(trace: TraceBuilder, rank: int) -> None:
         trace.compute(num_ops=ops, tensor_size=size)
         trace.collective(CollectiveType.ALL_TO_ALL, LONG)

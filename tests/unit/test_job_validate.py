@@ -159,7 +159,7 @@ def test_a_seeded_defect_is_found_where_it_is(code: str) -> None:
 
 
 def test_ranks_that_enter_two_collectives_the_other_way_round_wait_for_ever() -> None:
-    """Rank 0: group 1, then all; rank 1: all, then group 1. The same calls in another order."""
+    """Rank 0: group 1, then all; rank 1: all, then group 1."""
     ranks = []
     for rank in range(2):
         trace = TraceBuilder()
@@ -174,7 +174,6 @@ def test_ranks_that_enter_two_collectives_the_other_way_round_wait_for_ever() ->
 
 
 def concurrent(ids: tuple[int, int], slow: int) -> list[Any]:
-    """Two groups whose collectives nothing orders: computations decide which comes first."""
     ranks = []
     for rank in range(2):
         trace = TraceBuilder(first_id=10)

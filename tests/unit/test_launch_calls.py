@@ -68,7 +68,6 @@ def recorded_us(events: Events) -> int:
 
 
 def communication(count: int, *, stream: int = 1, first: int = 0, group: str = "0") -> Events:
-    """Return calls of a communicator, each with a launch, and their kernels of correlation 0."""
     events: Events = []
     for at in range(first, first + count):
         begin = 130 + 100 * at

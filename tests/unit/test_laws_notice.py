@@ -60,8 +60,6 @@ def test_a_law_tells_what_breaks_it(law: str, case: Case) -> None:
 
 
 class Changed(Run):
-    """A run whose later ones are on a network of another rate."""
-
     runs: Iterator[int]
     rate: float
 
@@ -113,8 +111,6 @@ def test_a_crash_breaks_any_law(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_breaks_a_law_is_made_small() -> None:
-    """Of twelve steps the one that is wrong stays, and of its bytes one."""
-
     def wrong(case: Case) -> str:
         return "it sends" if any(step.what == "message" for step in case.job.steps) else ""
 
@@ -144,7 +140,6 @@ def test_what_waits_for_one_member_is_not_the_first_to_be_late() -> None:
 
 
 def test_a_flow_that_meets_another_ends_by_its_own_start_twice() -> None:
-    """What `rounded` of the law of units rests on; both ends count from the first start."""
     place = on("flow", rate=1.0)._replace(dims=(("switch", 4, 1.0, 0.0),))
 
     def ends(first: int, second: int) -> list[int]:

@@ -20,7 +20,6 @@ def ran(plan: Plan) -> Result:
 
 @pytest.mark.parametrize("order", ["tp-cp-ep-dp-pp", "pp-tp-cp-ep-dp"])
 def test_a_device_computes_as_long_as_its_ranks_do_on_average(order: str) -> None:
-    """In the first order a device's ranks are neighbours, in the second every fourth rank."""
     plan = Plan(tp=2, pp=4, dp=2, global_batch=16, order=order)
     result = ran(plan)
     compute = result.ranks["compute_ns"]

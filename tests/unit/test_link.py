@@ -160,7 +160,6 @@ def test_traces_that_share_few_operators_are_refused_unless_partial() -> None:
 
 
 def test_only_numbered_operators_tell_two_runs_apart() -> None:
-    """Where Kineto has no numbers of its own, those of autograd are all there is."""
     nodes = [node(id, "aten::mm", 2, seq_id=id if id < 5 else -1) for id in range(3, 20)]
     events = [event("cpu_op", "aten::mm", id, 1, Sequence__number=id) for id in (3, 4)]
     unnumbered = [event("cpu_op", "aten::mm", 20 + id, 1) for id in range(30)]

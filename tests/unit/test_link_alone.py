@@ -33,7 +33,6 @@ def parents(linked: Linked) -> dict[str, str]:
 
 
 def shaped(name: str, ts: float, dur: float, *inputs: tuple[Any, str, str], **more: Any) -> Any:
-    """Return the event of an operator or range with inputs: (dimensions, type, value)."""
     keys = ("Input Dims", "Input type", "Concrete Inputs")
     columns = [list(column) for column in zip(*inputs, strict=True)]
     said = dict(zip(keys, columns, strict=True))
@@ -98,7 +97,6 @@ def test_shapes_and_types_become_the_inputs_of_a_host_trace() -> None:
 
 
 def nccl(*inside: Any) -> Communication:
-    """Return the communication of a kernel launched inside `inside`, the outermost first."""
     linked = alone(
         *inside,
         call("cudaLaunchKernel", 20, 2, 9),

@@ -1,7 +1,5 @@
-"""What linking infers where a recording does not name it, pinned by small recordings.
-
-Times are in us; a measured time may be 1 us wrong, and an op that waits starts within 50 us. They
-count from the first event, which is not at 0 in the recording.
+"""What linking infers, by small recordings, in us from the first event: a time may be 1 us wrong,
+and an op that waits starts within 50 us.
 """
 
 from __future__ import annotations
@@ -31,7 +29,6 @@ def begun(nodes: list[dict[str, Any]], *events: dict[str, Any], **top: Any) -> L
 def launched(
     number: int, at: float, start: float, end: float, stream: int = 7, **more: Any
 ) -> list[dict[str, Any]]:
-    """Return a kernel and the call of 2 us that launched it."""
     ran = kernel(start, round(end - start, 3), number, stream=stream, **more)
     return [call("cudaLaunchKernel", at, 2, number), ran]
 
@@ -92,7 +89,6 @@ def test_a_stream_call_waits_for_the_stream_last_launched_on(other: int) -> None
 
 
 def test_a_stream_call_waits_for_what_runs_before_a_stream_that_is_idle() -> None:
-    """Of several that run, for the one that ends last, in whatever order they are."""
     wait = call("cudaStreamSynchronize", 40, 30, 20)
     idle = launched(13, 10, 12, 39, 10)
     for ends in ((50, 60), (60, 50)):
@@ -121,7 +117,6 @@ def test_a_stream_call_of_a_thread_without_launches_waits_for_what_runs_or_nothi
 
 @pytest.mark.parametrize("tid", ["worker", None])
 def test_a_thread_without_a_number_has_launches_too(tid: str | None) -> None:
-    """Nothing runs, so a stream call waits for what its thread launched last."""
     events = [*launched(10, 1, 5, 30, 7), *launched(11, 4, 6, 20, 8)]
     events[2]["tid"] = tid
     own = call("cudaStreamSynchronize", 40, 5, 20, tid=tid)
@@ -403,7 +398,6 @@ def test_a_collective_is_of_the_group_that_its_kernel_its_operator_or_its_record
 
 
 def test_every_device_op_is_counted_once_by_how_its_launch_was_found() -> None:
-    """By its call, in an operator or not; by the operator that it names; not at all."""
     outside = [call("cudaLaunchKernel", 90, 2, 12), kernel(95, 1, 12)]
     named, orphan = kernel(96, 1, 13, External__id=50), kernel(97, 1, 14)
     events = [op(3, "aten::linear", 0, 80, External__id=50), *launched(10, 1, 5, 9)]
@@ -418,7 +412,6 @@ def test_every_device_op_is_counted_once_by_how_its_launch_was_found() -> None:
 
 
 def test_an_operator_that_moved_from_nowhere_has_no_flow() -> None:
-    """Its parent is not in the trace, and nothing came before it."""
     nodes = [OPERATOR, node(4, "gloo:all_reduce", 88)]
     events = op(3, "aten::linear", 0, 100), op(4, "gloo:all_reduce", 5, 9, tid=103)
     trace = begun(nodes, *events)
@@ -426,7 +419,6 @@ def test_an_operator_that_moved_from_nowhere_has_no_flow() -> None:
 
 
 def queue(*times: tuple[int, int, int | None]) -> _Queue:
-    """Return a queue of ops with these starts, ends and launches; ids count from 0."""
     return _Queue(
         [
             DeviceOp(

@@ -18,7 +18,6 @@ MICROSECOND = 1000.0
 
 
 def ps(ns: float) -> int:
-    """Return nanoseconds as whole picoseconds, in which times can be compared."""
     return round(ns * 1000)
 
 

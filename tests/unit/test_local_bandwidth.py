@@ -52,7 +52,6 @@ def ran(kernels: list[list[Kernel]], *, share: bool = True) -> Run:
 
 
 def ends(kernels: list[list[Kernel]]) -> list[Fraction]:
-    """Return when each kernel ends, chain by chain: the fluid model, solved exactly."""
     places = [[0, Fraction(1)] for _ in kernels]  # kernel at hand, and what is left of it
     found: list[list[Fraction]] = [[] for _ in kernels]
     now = Fraction(0)
@@ -149,7 +148,6 @@ def test_a_collective_that_reduces_one_block_at_a_time_is_as_it_was(algorithm: s
 
 
 def test_blocks_that_come_faster_than_one_is_added_are_reduced_in_the_time_of_all_bytes() -> None:
-    """Seven come over one link, each `wire` after the last. Apart, only the last is waited for."""
     block, wire = Fraction(3 * 125_000, RATE), Fraction(125_000, 50)
     assert wire < block
     beside = reduced_over_eight("direct", share=True)[0]

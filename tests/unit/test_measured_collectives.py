@@ -22,7 +22,7 @@ NODE = (("switch", 8), ("switch", 4))
 
 def chosen(kind: str, group: Group, **options: Any) -> Timed:
     selection = selection_of(FIELD.read({"kind": "measured", "options": H100 | options}, "", ""))
-    [choice] = selection.choices(kind, group)
+    choice, *_ = selection.choices(kind, group)
     assert isinstance(choice.algorithms, Timed)
     return choice.algorithms
 

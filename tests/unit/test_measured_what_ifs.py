@@ -1,8 +1,5 @@
-"""What-ifs on measured times: each part follows what governs it.
-
-A faster network never makes a collective slower; bytes over k times the bandwidth take 1 / k;
-launch and steps stay, and over an ideal network the launch. Scaling to other GPUs is judged by
-their own measurements.
+"""What-ifs on measured times: bytes over k times the bandwidth take 1 / k; launch and
+steps stay.
 """
 
 from __future__ import annotations
@@ -54,7 +51,7 @@ def links(
 
 def times(kind: str, ranks: int, over: tuple[Link, ...], **options: Any) -> dict[int, float]:
     selection = selection_of(FIELD.read({"kind": "measured", "options": OPTIONS | options}, "", ""))
-    [choice] = selection.choices(kind, SHAPES[ranks]._replace(links=over))
+    choice, *_ = selection.choices(kind, SHAPES[ranks]._replace(links=over))
     assert isinstance(choice.algorithms, Timed)
     return dict(choice.algorithms.points)
 
@@ -275,7 +272,6 @@ def test_the_verdict_is_the_row_that_gains_most_and_no_link_is_above_its_rate(
 
 
 def test_a_file_with_other_links_in_a_node_scales_what_was_measured(tmp_path: Path) -> None:
-    """A copy of a machine is that machine; with NVLink at a half, bytes take twice as long."""
     from yantra.fabric.clusters import path_of
 
     text = Path(path_of("hgx-h100")).read_text()

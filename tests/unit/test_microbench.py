@@ -202,3 +202,47 @@ def test_the_kernels_of_pytorch_are_those_of_the_lines() -> None:
     ]
     assert len(rows.kernels) == len(small) - 3
     assert bench.host_launch_us() > 0
+
+
+def test_the_way_can_be_tried_on_a_cpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[str] = []
+
+    def bench(_torch: object, device: str = "cuda") -> Fake:
+        asked.append(device)
+        return Fake(1.5)
+
+    monkeypatch.setattr("yantra.base.pytorch.torch_for", lambda _what: object())
+    monkeypatch.setattr(script, "Bench", bench)
+    node = tmp_path / "cpu.csv"
+    assert main(["microbench", "--device", "cpu", "-o", str(node)]) == 0
+    assert asked == ["cpu"]
+    rows = read(node.read_text(), "cpu.csv")
+    assert len(rows.kernels) + 1 == len(list(script.cases_of_cpu()))  # but the copy to the host
+    made = str(tmp_path / "cpu.yaml")
+    assert main(["calibrate", str(node), "--device", "cpu", "-o", made]) == 0
+    assert "use it with --stack" in capsys.readouterr().out
+
+
+def test_a_cpu_with_pytorch_measures_what_calibrate_reads(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    node = tmp_path / "cpu.csv"
+    assert main(["microbench", "--device", "cpu", "-o", str(node), "--seconds", "5"]) == 0
+    rows = read(node.read_text(), "cpu.csv")
+    assert rows.notes[0] == "CPU" and len(rows.kernels) >= 1
+
+
+def test_products_recorded_on_a_gpu_bring_others_of_it_nearer(tmp_path: Path) -> None:
+    lines_ = (Path(__file__).parent / "data" / "a100_pcie_products.csv").read_text().splitlines()
+    notes, recorded = lines_[:3], lines_[3:]
+    node, made = tmp_path / "node.csv", str(tmp_path / "a100.yaml")
+    node.write_text("\n".join([*notes, *recorded[::2]]) + "\n")
+    assert main(["calibrate", str(node), "--device", "a100-pcie", "-o", made]) == 0
+    others = read("\n".join([*notes, *recorded[1::2]]), "others.csv")
+    a100 = Device(peak_flops=312e12, memory_bytes_per_s=1.555e12)
+    options = (("gpu", "a100_sxm"), ("profile", made))
+    of = [model_of(Plugin(kind="measured", options=one)) for one in (options[:1], options)]
+    times = [one.estimate(others.kernels, a100).middle / (1e3 * others.us) for one in of]
+    plain, calibrated = (float(np.abs(np.log(one)).mean()) for one in times)
+    assert calibrated < plain / 2

@@ -1,7 +1,5 @@
-"""The microbenchmarks on a faked GPU: names of PyTorch, its clock and streams.
-
-Tensors are on the CPU. What the script takes of `torch.cuda` must exist in PyTorch under that name,
-and a fake that knows what a GPU would allow replaces it.
+"""The microbenchmarks on a faked GPU; what the script takes of `torch.cuda` must exist under that
+name.
 """
 
 from __future__ import annotations

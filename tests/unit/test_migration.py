@@ -27,10 +27,7 @@ GRANULE = 100
 
 
 def by_stack_distance(touches: list[Touch], rooms: list[int]) -> list[list[int]]:
-    """Return from which tiers the second playing of all accesses takes its blocks.
-
-    The distance of a block, the number of other blocks touched since, gives its tier.
-    """
+    """The distance of a block, the number of other blocks touched since, gives its tier."""
     stack: list[tuple[int, int]] = []
     found = []
     for one in [*touches, *touches]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from yantra.accuracy.mixture import BROAD, PRIOR, mixture, shipped, unknown_without
+from yantra.accuracy.mixture import BROAD, PRIOR, mixture, on_gpus, shipped, unknown_without
 from yantra.fabric import clusters, stacks
 from yantra.fabric.stacks.choice import UNKNOWN
 from yantra.fabric.stacks.types import FACTORS
@@ -49,11 +49,17 @@ def test_older_kernels_make_attention_alone_longer() -> None:
     plain, older = mixture(shipped()), mixture(shipped(), older=2.0)
     assert older._replace(attention=plain.attention) == plain
     assert older.attention / plain.attention == pytest.approx(2.0)
-    votes = len({stack.framework for stack in shipped()})
+    votes = len({stack.framework for stack in shipped() if on_gpus(stack)})
     ratio = mixture(shipped(), "Meta", 2.0).attention / mixture(shipped(), "Meta").attention
     assert ratio == pytest.approx(2.0 ** ((votes + BROAD) / (votes - 1 + BROAD)))
     attention = [stacks.load(UNKNOWN).terms(name)[1] for name in ("hgx-h100", "hgx-b200")]
     assert attention[0].attention.value > attention[1].attention.value
+
+
+def test_frameworks_of_tpus_have_no_vote() -> None:
+    on_tpus = [stack for stack in shipped() if not on_gpus(stack)]
+    assert {stack.framework for stack in on_tpus} == {"MaxText"}
+    assert mixture(shipped()) == mixture(shipped(), "MaxText") != mixture(on_tpus)
 
 
 def test_it_leaves_a_framework_out_and_messages_as_measured() -> None:

@@ -1,4 +1,4 @@
-"""The builder of models: its ids have their own types, and a model that it gives out is whole."""
+"""The builder of models: typed ids, and whole models."""
 
 from __future__ import annotations
 

@@ -31,7 +31,6 @@ def edges(trace: Trace) -> list[tuple[str, list[int]]]:
 
 
 def test_fused_steps_become_their_parts() -> None:
-    """s, rrs, rrs, rrcs, rcs, rcs, r of a ring of four, as one chain."""
     kinds = [node.type.name for node in made(ring_allreduce(N))[0]]  # type: ignore[union-attr]
     fused = ["COMM_RECV", "COMP", "COMM_SEND"] * 3 + ["COMM_RECV", "COMM_SEND"] * 2
     assert kinds == ["COMM_SEND", *fused, "COMM_RECV"]
@@ -144,7 +143,6 @@ def test_with_a_size_reductions_take_the_time_in_the_trace(tmp_path: Path) -> No
 @pytest.mark.parametrize("size", [MIB, MIB + 5, 7, 1])
 @pytest.mark.parametrize("seed", range(12))
 def test_both_forms_take_equally_long(seed: int, size: int, tmp_path: Path) -> None:
-    """Without reductions' time: what is left is the messages, whose sizes must be equal."""
     xml = random_program(seed)
     (tmp_path / "sized").mkdir()
     sized = ticks(tmp_path / "sized", made(xml, Sizes(size, 0)), 12345)

@@ -404,7 +404,6 @@ def test_a_signal_that_goes_with_data_needs_data_in_every_round() -> None:
 
 
 def mutated(tree: Tree, depth: int = 0) -> Iterator[Callable[[], None]]:
-    """Yield changes of single values of a tree, each undone before the next."""
     rows = tree.items() if isinstance(tree, dict) else enumerate(tree)
     for key, value in list(rows):
         for other in (None, -1, "x", 2**40, [], {}):

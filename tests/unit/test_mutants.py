@@ -211,7 +211,6 @@ def test_a_test_beside_the_core_states_laws_of_the_files_it_names() -> None:
 def test_a_mutant_of_python_is_tried_in_a_copy_and_killed_by_what_notices(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Also one of the same length, which a compiled file would hide."""
     law = tmp_path / "test_law.py"
     law.write_text(
         "from yantra.result.shares import percent\n"

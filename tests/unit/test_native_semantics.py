@@ -44,7 +44,6 @@ def enter(kind: CollectiveType, size: int = SIZE, **options: Any) -> Write:
 
 @pytest.mark.parametrize("kind", [BROADCAST, REDUCE])
 def test_data_of_one_size_crosses_every_edge_of_the_tree_once(kind: CollectiveType) -> None:
-    """Three rows of four: two edges in the root's column, three in each row; eleven in all."""
     assert run(GRID, enter(kind)).bytes() == [3 * 3 * SIZE, 2 * SIZE]
 
 
@@ -61,7 +60,6 @@ def test_a_scatter_goes_along_the_inner_dimension_first() -> None:
 
 
 def test_a_broadcast_takes_a_round_for_every_doubling() -> None:
-    """Eight ranks, three rounds: hand over and send own data, then hand over what comes."""
     options = collectives(endpoint_delay_ns=10, chunks=1)
     switch = cluster(("switch", 8, 8.0, 50.0))  # two of its hops are one of EIGHT
     done = run(switch, enter(BROADCAST), collectives=options)
@@ -69,10 +67,6 @@ def test_a_broadcast_takes_a_round_for_every_doubling() -> None:
 
 
 def test_over_dimensions_a_broadcast_takes_the_rounds_of_each() -> None:
-    """Two rounds for three rows, then two for four columns; a root hands its data over anew.
-
-    The root of a column sends in turn, so the last row gets its data when that of another has left.
-    """
     options = collectives(endpoint_delay_ns=10, dimensions=2, chunks=1)
     done = run(GRID, enter(BROADCAST), collectives=options)
     column = 10 + SIZE / 8 + message(SIZE) + 10
@@ -95,8 +89,6 @@ def test_the_chunks_taken_by_default_are_nearly_as_good_as_any(
 @pytest.mark.parametrize("name", ["double_binary_tree", "ring", "pat", "rail_rings2"])
 @pytest.mark.parametrize("size", [1 << 10, 1 << 20])
 def test_on_one_level_of_which_all_wait_for_all_there_is_one_chunk(name: str, size: int) -> None:
-    """A rank that ends late begins its next chunk late, so chunks would pay latencies again."""
-
     def finish(**chosen: int) -> list[Fraction]:
         options = collectives(name, endpoint_delay_ns=10, **chosen)
         return run(RING_OF_8, enter(ALL_REDUCE, size), collectives=options).finish
@@ -143,8 +135,6 @@ def test_a_group_that_spans_no_dimension_runs_every_kind(kind: CollectiveType) -
 
 
 def test_a_group_never_takes_another_algorithm_than_the_one_named() -> None:
-    """Unless it cannot be: three ranks cannot halve and double, so they run a ring."""
-
     def sent(name: str, members: tuple[int, ...]) -> list[int]:
         def write(trace: TraceBuilder, rank: int) -> None:
             if rank in members:
@@ -159,7 +149,6 @@ def test_a_group_never_takes_another_algorithm_than_the_one_named() -> None:
 
 
 def test_the_last_dimension_of_an_all_reduce_needs_no_other_collective() -> None:
-    """A tree can only reduce: it serves where data is neither scattered nor gathered."""
     grid = cluster(("ring", 4, 8.0, 100.0), ("fully_connected", 4, 8.0, 100.0))
     names = Collectives(all_reduce=("ring", "double_binary_tree"))
     assert max(run(grid, enter(ALL_REDUCE), collectives=names).finish) > 0
@@ -176,7 +165,6 @@ def test_the_last_dimension_of_an_all_reduce_needs_no_other_collective() -> None
 
 
 def test_a_group_that_spans_dimensions_runs_dimension_by_dimension() -> None:
-    """A plane of a cube reduces as the square it is: scatter, reduce, gather."""
     cube = cluster(*[("fully_connected", 2, 8.0, 100.0)] * 3)
     plane, square = (0, 1, 4, 5), cluster(*[("fully_connected", 2, 8.0, 100.0)] * 2)
 
@@ -246,7 +234,6 @@ BUS = SharedBus(l_ns=2, o_ns=1, g_ns=0, big_g_ns_per_byte=0.5)
 
 
 def test_a_message_of_no_bytes_crosses_the_shared_bus() -> None:
-    """A hand-over crosses the inner and the outer bus, each in o + L + o."""
     hand_over = 2 * (1 + 2 + 1)
     done = run(PAIR, enter(BROADCAST, 0), collectives=collectives(shared_bus=BUS))
     assert done.finish == [hand_over, hand_over + message(0) + hand_over]
@@ -307,8 +294,6 @@ def test_a_send_under_rendezvous_ends_when_its_data_has_left(network: str) -> No
 
 @pytest.mark.parametrize("network", ["analytical", "store_and_forward"])
 def test_a_send_over_several_hops_ends_when_it_has_left_its_first_link(network: str) -> None:
-    """Two hops on: one latency more; the store-and-forward network stores and forwards."""
-
     def write(trace: TraceBuilder, rank: int) -> None:
         if rank == 0:
             trace.send(2, 8000)

@@ -184,7 +184,7 @@ def calibrated(folder: Path, text: str, name: str = "my-node") -> Path:
 
 def chosen(kind: str, group: Group, **options: Any) -> Timed:
     selection = selection_of(FIELD.read({"kind": "measured", "options": options}, "", ""))
-    [choice] = selection.choices(kind, group)
+    choice, *_ = selection.choices(kind, group)
     assert isinstance(choice.algorithms, Timed)
     return choice.algorithms
 

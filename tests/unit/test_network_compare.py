@@ -70,7 +70,6 @@ def _ring(ranks: int, size_bytes: int, bytes_per_ns: float, latency_ns: float) -
 
 
 def _file(folder: Path, more: str = "", cluster: str = "") -> Path:
-    """Write an all-to-all and an all-reduce of four ranks, which meet on the links of a ring."""
     trace = TraceBuilder()
     trace.collective(CollectiveType.ALL_TO_ALL, 1_000_000)
     trace.collective(CollectiveType.ALL_REDUCE, 3_000_000)
@@ -125,7 +124,6 @@ def test_every_row_is_what_the_run_with_that_network_says(tmp_path: Path) -> Non
         assert (row.cost.events, row.cost.messages) == (result.events, result.messages)
         assert row.cost.is_folded == (result.folding is not None)
         assert row.difference == (result.makespan_ns - finest) / finest
-    # Both end when the links do, whoever shares them how; the others differ by what they model.
     times = _times(networks)
     assert times["analytical"] == times["flow"]
     assert len(set(times.values())) == 4

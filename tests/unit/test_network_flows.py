@@ -69,7 +69,6 @@ def test_no_flows_are_an_empty_table(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_a_link_that_is_down_for_50_us_costs_them(tmp_path: Path) -> None:
-    """And one at half its rate twice the time from then on."""
     changes = tmp_path / "changes.csv"
     head = "at_ns,from,to,bandwidth\n"
     changes.write_text(f"{head}80000,0,switch 0,10 GB/s\n30000,rank 0,switch 0,0 GB/s\n")

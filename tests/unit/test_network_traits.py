@@ -22,13 +22,9 @@ def test_a_trait_has_a_line_and_tells_networks_apart() -> None:
 
 def test_a_class_of_python_says_its_traits() -> None:
     class OverDimensions(NetworkModel):
-        """Its first line."""
-
         charges_latency = False
 
     class OverGraphs(NetworkModel):
-        """Its first line."""
-
         needs_fabric = True
 
     assert find(OverDimensions).traits == set()

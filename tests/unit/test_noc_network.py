@@ -1,7 +1,5 @@
-"""The network `noc` in scenarios: cycles in closed form, bytes conserved, and what it refuses.
-
-A cycle is the time of a flit on a link: 0.25 ns with 16 B at 64 GB/s. Alone, F flits over H routers
-take 5 H + 2 + F - 1 cycles with channels of one cycle.
+"""The network `noc`: a cycle is a flit's time on a link, 0.25 ns with 16 B at 64 GB/s; F flits over
+H routers take 5 H + 2 + F - 1.
 """
 
 from __future__ import annotations

@@ -30,7 +30,6 @@ OVER_NODES = ("nvls", "nvls_tree", "collnet_direct", "collnet_chain", "chain_tre
 
 
 def rails(nodes: int, local: int, switches: int = 1) -> Shown:
-    """Nodes with switches of their own, and a leaf for each place."""
     options = {
         "boxes": nodes, "ranks_per_box": local, "box_switches": switches,
         "box_bandwidth": f"{IN / switches} GB/s", "box_latency": f"{L_IN} ns",
@@ -71,14 +70,12 @@ def schedule_on(fabric: Shown, name: str, kind: Kind) -> Schedule:
 
 
 def between(nodes: int, share: int) -> float:
-    """What a double binary tree takes over the leaf of a rail, but for its first hand-over."""
     options = {"ranks": nodes, "bandwidth": f"{OUT} GB/s", "latency": f"{L_OUT} ns"}
     leaf = shown("switch", options)
     return taken(leaf, "double_binary_tree", Kind.ALL_REDUCE, share) - D
 
 
 def closed_form(name: str, nodes: int, local: int, size: int) -> float:
-    """The forms at the tops of the files, stage by stage."""
     share = size // local
     nvls = 2 * (2 * D + 2 * L_IN + (1 + 1 / local) * size / IN) - D
     sharp = 2 * (L_OUT + share / OUT) + D if nodes > 1 else 0.0
@@ -128,7 +125,6 @@ EVERY_HALF = (Kind.ALL_REDUCE, Kind.REDUCE_SCATTER, Kind.ALL_GATHER)
 def test_rings_on_rails_come_close_to_what_adapters_carry(
     kind: Kind, nodes: int, local: int, block: int, near: float
 ) -> None:
-    """Never below it, nor above the time in which hops inside nodes and between them alternate."""
     n = nodes * local
     size = block * n * local
     steps = (2 if kind is Kind.ALL_REDUCE else 1) * (n - 1)

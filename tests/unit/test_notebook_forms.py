@@ -75,7 +75,6 @@ def test_a_result_shows_bars_as_long_as_its_parts(result: Result) -> None:
 
 
 def test_no_colour_is_that_of_a_ground(result: Result) -> None:
-    """Black on dark or white on light ground could not be read."""
     for text in (result._repr_html_(), result.critical_path._repr_html_()):
         assert "background" not in text
         assert not {"#000", "#000000", "#fff", "#ffffff", "black", "white"} & set(text.split('"'))

@@ -1,9 +1,6 @@
-"""The files of ASTRA-sim's ns-3 front end: a ring takes its closed form, the rest is reported.
-
-One message over two equal links takes n t + l + m + w + D + 2 a + D until its sender has the last
-ACK (docs/concepts/packet-network.md), and its receiver hears of it then, too (late_receiver). The
-four chunks of a ring all-reduce over 8 follow each other, each 15 hand-overs of 10 ns, 14 messages
-and 7 reductions of 1,965 ns (docs/internals/ARCHITECTURE.md).
+"""The files of ASTRA-sim's ns-3 front end: a ring takes its closed form
+(docs/concepts/packet-network.md, docs/internals/ARCHITECTURE.md): 15 hand-overs of 10 ns, 14
+messages and 7 reductions of 1,965 ns a chunk.
 """
 
 from __future__ import annotations
@@ -72,7 +69,6 @@ def _files(folder: Path, changed: dict[str, str | None], rate: str, delay: str) 
 
 
 def files_of_a_star(folder: Path, *, hosts: int, size: int) -> list[str]:
-    """Write all but the network and its topology, for an all-reduce; return the options."""
     trace = TraceBuilder()
     trace.collective(CollectiveType.ALL_REDUCE, size)
     for rank in range(hosts):
@@ -107,8 +103,6 @@ def _run(
 
 
 def _message(gbps: int, delay: int, header: int = 36, ack: int = 48) -> int:
-    """Return the time of a message of a chunk in ns, by the closed form."""
-
     def took(size: int) -> int:
         return round(8 * size / gbps)
 
@@ -230,7 +224,6 @@ def test_what_changes_nothing_is_told(
 def test_completed_messages_are_written_as_scripts_of_the_fork_read_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Addresses, ports, bytes, start, time, and time alone: a message of a ring is alone."""
     assert _run(tmp_path, monkeypatch, {"FCT_OUTPUT_FILE": "fct.txt"}) == 0
     rows = [line.split() for line in (tmp_path / "fct.txt").read_text().splitlines()]
     assert len(rows) == 8 * CHUNKS * MESSAGES
@@ -252,7 +245,6 @@ def test_completed_messages_are_written_as_scripts_of_the_fork_read_them(
 
 
 def _incast(folder: Path, monkeypatch: pytest.MonkeyPatch, changed: dict[str, str | None]) -> Any:
-    """Let 7 hosts send to the first without windows; return the tables of the result."""
     without: dict[str, str | None] = {"HAS_WIN": "0", "VAR_WIN": "0", "BUFFER_SIZE": "2"}
     options = _files(folder, without | changed, "400Gbps", "0.0005ms")
     receiver = TraceBuilder(rank=0)
@@ -302,7 +294,6 @@ def test_queues_are_written_every_100_ns_as_the_monitor_of_the_fork_does(
         after = bisect_left(changes, (int(at) + 1, 0))
         before = bisect_left(changes, (int(at), 0))
         said = [size for _, size in changes[max(before - 1, 0) : after]]
-        # Within a ns up to 7 packets come and one goes.
         assert min(said) - PACKET <= int(ports[2]) <= max(said) + 7 * PACKET
         assert int(ports[2]) >= 1000
         equal += int(ports[2]) in said

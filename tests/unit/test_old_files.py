@@ -1,8 +1,4 @@
-"""Files of before the first release are read, or refused with what makes them anew.
-
-`old_files` has what commit 14b349c6 wrote: workloads, a result, scenarios, a job, stacks and a
-study.
-"""
+"""Files of commit 14b349c6 (`old_files`) are read, or refused with what makes them anew."""
 
 from __future__ import annotations
 

@@ -117,14 +117,13 @@ def test_the_quantile_of_student_is_that_of_the_tables(degrees: float, value: fl
         ("megatron-deepspeed-2023", STEPS[0]),
         ("fsdp-eager-2023", ("llama3-8b", "hgx-h100", "bf16", "dp=8 zero=3 global_batch=16")),
         ("megatron-simumax", ("llama3-8b", "hgx-b200", "bf16", "tp=2 dp=4 global_batch=16")),
-        ("megatron-bridge-2026-moe", ("mixtral-8x7b", "hgx-h100", "fp8", "ep=8 dp=8")),
-        ("megatron-bridge-2026", ("llama3-8b", "hgx-h100", "fp8", "tp=2 dp=4 global_batch=16")),
+        ("megatron-bridge-moe", ("mixtral-8x7b", "hgx-h100", "fp8", "ep=8 dp=8")),
+        ("megatron-bridge", ("llama3-8b", "hgx-h100", "fp8", "tp=2 dp=4 global_batch=16")),
     ],
 )  # fmt: skip
 def test_a_step_takes_what_a_run_with_the_stack_takes(
     stack: str, step: tuple[str, ...], tmp_path: Path
 ) -> None:
-    """To the bit, with its interval."""
     (row,) = read_steps(written(tmp_path, [1.0], (step,)))
     (other, ours) = with_stacks(row, [stacks.load("unknown"), stacks.load(stack)])
     assert isinstance(ours, Step) and isinstance(other, Step) and other.seconds != ours.seconds
@@ -171,7 +170,7 @@ def test_no_stack_that_saw_a_data_set_is_a_candidate_for_it(strict: bool) -> Non
     for dataset in {row.dataset for row in every}:
         rows = [row for row in every if row.dataset == dataset]
         left = {one.name for one in candidates(rows, every, strict)}
-        seen = {name for row in rows for name in (row.stack, f"{row.stack}-moe")}
+        seen = {row.file.name for row in rows}
         assert not left & {*seen, "unknown"}
         assert left
 
@@ -234,13 +233,12 @@ def test_a_moved_stack_keeps_what_is_known_of_its_framework(name: str, tmp_path:
 def test_own_experts_are_sent_as_often_as_the_stack_sends_them(tmp_path: Path) -> None:
     step = ("mixtral-8x7b", "hgx-h100", "bf16", "tp=1 ep=8 dp=16 global_batch=16")
     rows = read_steps(written(tmp_path, [1.5], (step,)))
-    for name, copies in (("unknown", 0), ("megatron-bridge-2026-moe", 8)):
+    for name, copies in (("unknown", 0), ("megatron-bridge-moe", 0)):
         made = own_stack(rows, stacks.load(name), name, str(tmp_path / "made.yaml")).stack.copies
         assert made is not None and int(made.value) == copies
 
 
 def test_what_is_written_is_found_again_for_a_cluster_file(tmp_path: Path) -> None:
-    """The terms are under the machine's name, by which a run of the file looks them up."""
     built_in = Path(clusters.__file__).parent / "machines" / "dgx-a100-80gb.yaml"
     (tmp_path / "sites").mkdir()
     own_machine = tmp_path / "sites" / "our-a100.yaml"

@@ -146,7 +146,6 @@ def test_options_of_a_scheme_are_what_its_preset_says_unless_they_are_given(tmp_
 
     preset = makespan("preset: hpcc95")
     assert makespan("preset: hpcc95, target_utilisation: 0.95") == preset
-    # A lower target leaves more of the link free.
     assert makespan("preset: hpcc95, target_utilisation: 0.5") > 1.5 * preset
     assert makespan("preset: hpcc95, least_rate: 399 Gb/s") < preset
     # What holds a sender is its window: half a bandwidth-delay product, half the rate.
@@ -165,7 +164,6 @@ def test_marks_go_by_the_rate_of_the_port(tmp_path: Path) -> None:
     assert marks(none) == 0 < marks(all_of_them)
     at_once = "kmin: {400 Gb/s: 0 B}, kmax: {400 Gb/s: 0 B}, pmax: {400 Gb/s: 1}"
     assert marks(at_once) == marks(all_of_them)
-    # Ports of other rates have those of the nearest rate, in proportion.
     assert marks("kmin: {100 Gb/s: 10 MB}, kmax: {100 Gb/s: 10 MB}") == 0
 
 

@@ -30,7 +30,6 @@ CASES = cases()
 
 
 def _scenario(folder: Path, options: str = "", size: int = 400_000) -> Scenario:
-    """Return an incast: every rank but 0 sends to rank 0, some times."""
     for rank in range(RANKS):
         trace = TraceBuilder(rank=rank)
         for tag in range(SENDS):
@@ -185,10 +184,6 @@ def test_other_networks_have_none(tmp_path: Path) -> None:
     ("name", "mode"), [("incast4_400g_step", "3"), ("bottleneck3_unequal", "1")]
 )
 def test_samples_without_events_are_those_with_events(name: str, mode: str) -> None:
-    """Samples of a queue at every multiple, taken by events, are what the rows say.
-
-    An event sees the state before anything else of its moment if the interval is longer than links.
-    """
     case, every = CASES[name], 2_503.0
     *port, _ = max(case["results"][mode]["queue_max_bytes"], key=lambda row: row[2])
     looked: dict[str, Any] = {"look": _core.PacketLook.SAMPLES, "look_every_ns": every}
@@ -228,7 +223,6 @@ def test_the_report_says_where_nothing_was_looked_at(tmp_path: Path) -> None:
 
 
 def test_a_recorded_run_says_what_crossed_each_link(tmp_path: Path) -> None:
-    """Without losses, what messages put on a link is what the link carried."""
     plain = _result(tmp_path, "preset: dcqcn")
     result = simulate(_scenario(tmp_path, "preset: dcqcn"), record=True)
     assert result.makespan_ns == plain.makespan_ns

@@ -127,7 +127,6 @@ def test_a_circle_of_full_buffers_is_named() -> None:
     circle = [ends[link] for link in stuck.cycle]
     assert len(circle) == 5
     assert all(a[1] == b[0] for a, b in zip(circle, [*circle[1:], circle[0]], strict=True))
-    # A timer for pauses and one for losses do not help against full buffers.
     assert run(CASES["pfc_deadlock_ring5"], "12", quirks=0).packets.stuck.cycle
 
 
@@ -332,7 +331,6 @@ def _to_one(
     start_ns: float | list[float] = 0.0,
     **options: float,
 ) -> _core.PacketRun:
-    """Run flows of a size, or of sizes, from so many hosts to one, at 100 Gb/s and 1 us a link."""
     setup = _core.packet_settings(scheme, 100.0, options=options)
     setup.look = _core.PacketLook.SAMPLES
     setup.look_every_ns = 1000.0
@@ -344,7 +342,6 @@ def _to_one(
 
 
 def _queue(run: _core.PacketRun, link: int, from_ns: float, to_ns: float) -> float:
-    """Return the mean of the samples of a queue between two times, in bytes."""
     ports = run.seen().ports()
     at_ns = np.asarray(ports.at_ns)
     own = (np.asarray(ports.link) == link) & (at_ns >= from_ns) & (at_ns < to_ns)
@@ -448,7 +445,6 @@ def _settings_of(preset: str) -> dict[str, Any]:
 @pytest.mark.parametrize("scheme", ["newreno", "cubic"])
 @pytest.mark.parametrize("senders", [4, 16])
 def test_tcp_shares_a_port_fairly_and_fills_it(scheme: str, senders: int) -> None:
-    """By Jain's index of their mean rates; slow start and a silence or two are what it loses."""
     size = 60_000_000 // senders
     run = _to_one(senders, scheme, size, buffer=400_000.0, least_silence=200_000.0)
     ends = np.asarray(run.end_ns)
@@ -472,7 +468,6 @@ def test_short_messages_pass_long_ones_by_strict_priority() -> None:
     plain = _queued("fifo")
     first = _queued("strict_priority", short_message=20_000.0)
     assert max(first["short"]) < 0.5 * max(plain["short"])
-    # The port is never idle while something waits, so the last byte comes when it did.
     assert max(first["long"]) == pytest.approx(max(plain["long"]), rel=0.01)
     # Without classes there is nothing to prefer.
     assert _queued("strict_priority") == plain

@@ -20,7 +20,7 @@ from yantra.workloads.training.train import train
 
 PLAN = {"tp": 4, "pp": 2, "global_batch": 16}
 JOB = "{model: llama3-8b, plan: {tp: 4, pp: 2, dp: 2, global_batch: 16}}"
-STACKS = ["unknown", "roofline", "nominal", "megatron-bridge-2026"]
+STACKS = ["unknown", "roofline", "nominal", "megatron-bridge"]
 
 
 def told_by_the_page(form: dict[str, str]) -> dict[str, Any]:
@@ -77,7 +77,6 @@ QUESTIONS = 6
 def test_a_random_question_has_one_answer(
     seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Python, the command and the page: the same bits of the time and all figures, or words."""
     monkeypatch.chdir(tmp_path)
     draw = Random(seed)
     plan: dict[str, Any] = {"tp": draw.choice([2, 4]), "pp": draw.choice([1, 2])}

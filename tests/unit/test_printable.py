@@ -126,7 +126,6 @@ def test_a_spreadsheet_gets_text_where_a_name_begins_like_a_formula(trace: Path)
 def test_a_file_name_that_is_no_utf8_is_written_as_json_can_hold_it(
     trace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Python has its bytes as halves of characters, which no encoding takes."""
     name = b"b\xff.yaml".decode(errors="surrogateescape")
     (trace / name).write_text((trace / "s.yaml").read_text())
     folder = b"d\xff".decode(errors="surrogateescape")

@@ -18,6 +18,7 @@ from yantra.scenario import load
 from yantra.tracing.pytorch import linked_file
 from yantra.tracing.pytorch.convert import ConvertOptions, convert_job, convert_linked
 from yantra.tracing.pytorch.linked import Linked, ProcessGroup
+from yantra.workloads import templates as workloads
 
 PAIR = ProcessGroup("0", "default_pg", "gloo", [0, 1])
 
@@ -118,7 +119,6 @@ def test_a_batch_becomes_several_nodes_that_all_must_end() -> None:
 def test_uneven_all_to_alls_run_as_what_each_pair_exchanges(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A rank's link is busy with what the rank sends, so the run takes the largest at least."""
     monkeypatch.chdir(tmp_path)
     everybody = ProcessGroup("0", "", "nccl", [0, 1, 2, 3])
     matrices = (
@@ -294,6 +294,44 @@ def test_a_workload_of_one_rank_runs_as_its_traces_do(
     assert list(made.rows()) == list(traces.rows())
     assert runs[0].messages == runs[1].messages > 0
     assert all("not of hgx-h100" in run.warnings[-1] for run in runs)
+
+
+def test_groups_and_neighbours_of_one_rank_are_those_of_every_rank(job: Path) -> None:
+    quarter = ProcessGroup("2", "tp", "gloo", [0, 2])
+    world = ProcessGroup("0", "default_pg", "gloo", [0, 1, 2, 3])
+    rank = Rank(0, 4, [world, quarter, ProcessGroup("3", "me", "gloo", [0])])
+    rank.compute()
+    rank.talk("allreduce", "2", 1000, 1)
+    rank.talk("allreduce", "0", 1000, 2)
+    rank.talk("allreduce", "3", 1000, 3)
+    rank.talk("send", "0", 500, 4, peer=1)
+    rank.talk("recv", "0", 500, 5, peer=3)
+    rank.synchronize()
+    linked_file.write(rank.linked, "linked.json")
+    line = ["chakra", "convert", "pytorch", "linked.json", "--replicate", "16", "-o"]
+    assert main([*line, "job.yw"]) == 0
+    made = workloads.load("job.yw")
+    for number in (0, 5, 15):
+        nodes = list(made.trace(number))
+        (send,) = (node for node in nodes if node.type is NodeType.COMM_SEND)
+        (receive,) = (node for node in nodes if node.type is NodeType.COMM_RECV)
+        assert (send["comm_dst"], receive["comm_src"]) == ((number + 1) % 16, (number - 1) % 16)
+        assert send["comm_tag"] == receive["comm_tag"]
+        of = [node.get("pg_name") for node in nodes if node.type is NodeType.COMM_COLL]
+        assert len(of) == 2 and of[1] is None
+        first = number // 4 * 4 + number % 2
+        assert made.communicators()[int(str(of[0]))] == (first, first + 2)
+
+
+def test_a_template_of_a_stage_of_a_pipeline_is_refused(
+    job: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rank = Rank(0, 2, [PAIR])
+    rank.talk("send", "0", 500, 1, peer=1)
+    linked_file.write(rank.linked, "linked.json")
+    line = ["chakra", "convert", "pytorch", "linked.json", "--replicate", "4", "-o", "x.yw"]
+    assert main(line) == 3
+    assert "linked.json: rank 0: its messages have no counterpart" in capsys.readouterr().err
 
 
 def test_copies_of_a_rank_that_never_communicates_are_told(

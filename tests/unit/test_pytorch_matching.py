@@ -10,10 +10,8 @@ from yantra.base.errors import TraceError
 from yantra.chakra.schema import CollectiveType, NodeType
 from yantra.tracing.pytorch.communication import Communication
 from yantra.tracing.pytorch.communicators import Communicators
-from yantra.tracing.pytorch.flops import flops
 from yantra.tracing.pytorch.matching import Matches, match
 from yantra.tracing.pytorch.replicate import replicated
-from yantra.tracing.pytorch.tensors import Io
 
 T = CollectiveType
 
@@ -45,7 +43,6 @@ SENT = ((5, 30, 0), (7, 0, 2), (40, 1, 3))  # bytes from each of three ranks to 
 
 
 def exchanges(order: tuple[int, ...] = (0, 1, 2), **of_rank_0: Any) -> list[list[Communication]]:
-    """Each rank's part, in which `order` are the members of the group."""
     rows = [tuple(SENT[rank][other] for other in order) for rank in range(3)]
     columns = [tuple(SENT[other][rank] for other in order) for rank in range(3)]
     parts = []
@@ -296,23 +293,3 @@ def test_a_ring_of_messages_repeats() -> None:
 def test_groups_that_cannot_fill_the_world_are_refused(ranks: tuple[int, ...]) -> None:
     with pytest.raises(TraceError, match="cannot be repeated over 8 ranks"):
         replicated([collective(ranks=ranks)], ranks[0], 8, 8)
-
-
-# ------------------------------------------------------------------------------ FLOPs
-
-
-@pytest.mark.parametrize(
-    ("name", "inputs", "outputs", "expected"),
-    [
-        ("aten::mm", [[2, 3], [3, 5]], [[2, 5]], 60),
-        ("aten::addmm", [[5], [2, 3], [3, 5]], [[2, 5]], 60),
-        ("aten::bmm", [[7, 2, 3], [7, 3, 5]], [], 420),
-        ("aten::cudnn_convolution", [[1, 4, 9, 9], [8, 2, 3, 3]], [[1, 8, 9, 9]], 2 * 648 * 18),
-        ("aten::mm", [[2, 3], [4, 5]], [], None),
-        ("aten::mm", [[2, 3]], [], None),
-        ("aten::mm", [[2, -3], [3, 5]], [], None),
-        ("aten::mul", [[2, 3], [2, 3]], [], None),
-    ],
-)
-def test_flops(name: str, inputs: list[Any], outputs: list[Any], expected: int | None) -> None:
-    assert flops(name, Io(shapes=inputs), Io(shapes=outputs)) == expected

@@ -29,7 +29,6 @@ DISPATCH = "void deep_ep::internode::dispatch<false, 8>(int4*)"
 def converted(
     rank: Rank, names: CommunicationNames | None = None
 ) -> tuple[list[tuple[str, int, str]], ConvertReport]:
-    """The collectives of a rank (type, bytes, group), and the report."""
     content: list[bytes] = []
     options = ConvertOptions(names=names or CommunicationNames())
     job = convert_job([lambda: rank.linked], lambda _, pieces: content.extend(pieces), options)

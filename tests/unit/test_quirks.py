@@ -1,7 +1,6 @@
 """Every quirk in the smallest scenario in which it acts: both answers, each from its closed form.
-
 `W` is the time of a message (latency + size / bandwidth), `e` the endpoint delay, `R` a local
-reduction; all in nanoseconds. Sizes are chosen so that the native answer is a whole picosecond.
+reduction; all in nanoseconds.
 """
 
 from __future__ import annotations
@@ -48,7 +47,6 @@ def shows(quirk: Quirk) -> Callable[[Test], Test]:
 def off_and_on(
     quirk: Quirk, topology: Topology, write: Write, *, also: tuple[Quirk, ...] = (), **parts: Any
 ) -> tuple[Run, Run]:
-    """Run a scenario without the quirk and with it; `also` are on both times."""
     return (
         run(topology, write, quirks=also, **parts),
         run(topology, write, quirks=(*also, quirk), **parts),
@@ -104,8 +102,6 @@ def test_a_send_ends_when_the_last_byte_leaves_or_arrives(network: str) -> None:
 
 @shows(Quirk.LINKS_CARRY_ANYTHING)
 def test_messages_to_one_rank_share_its_link_or_come_all_at_once() -> None:
-    """Two ranks send to the third over a switch, whose link down is one."""
-
     def write(trace: TraceBuilder, rank: int) -> None:
         if rank < 2:
             trace.send(2, 8000)
@@ -123,7 +119,6 @@ def test_messages_to_one_rank_share_its_link_or_come_all_at_once() -> None:
 
 @shows(Quirk.PADDED_CHUNKS)
 def test_chunks_add_up_to_the_collective_or_are_all_alike() -> None:
-    """A ring all-gather over two: per chunk two hand-overs and one message of the whole chunk."""
     off, on = off_and_on(
         Quirk.PADDED_CHUNKS,
         PAIR,
@@ -137,7 +132,6 @@ def test_chunks_add_up_to_the_collective_or_are_all_alike() -> None:
 
 
 def test_padded_chunks_hold_a_byte_for_every_rank_of_the_system() -> None:
-    """A group of two out of eight: each chunk of an all-to-all moves half of itself."""
     off, on = off_and_on(
         Quirk.PADDED_CHUNKS,
         cluster(("fully_connected", 8, 8.0, 100.0)),
@@ -224,10 +218,6 @@ def test_every_added_byte_is_reduced_once_or_by_counting_hand_overs() -> None:
 
 
 def test_direct_starts_its_second_half_when_all_is_added_or_when_all_has_come() -> None:
-    """On a ring of four, neighbours' parts are added while the opposite one's is under way.
-
-    The opposite one's goes behind a neighbour's over the same link.
-    """
     off, on = off_and_on(
         Quirk.UNEVEN_REDUCTIONS,
         RING_OF_4,
@@ -319,9 +309,8 @@ def test_a_collective_that_names_its_dimensions_involves_them(involved: list[boo
 @shows(Quirk.BUS_CHARGES_REDUCTION_TWICE)
 def test_the_bus_charges_a_reduction_alone_or_with_the_memory() -> None:
     """Own data crosses the rank's inner bus (I) once; received data there and back, then on again.
-
-    The outer bus costs nothing here. I: 0.0038 ns per byte but the first. Before it goes on,
-    received data is added (P): 1 ns for each whole 100 bytes, and 50.
+    I: 0.0038 ns per byte but the first. Before it goes on, received data is added (P): 1 ns for
+    each whole 100 bytes, and 50.
     """
     off, on = off_and_on(
         Quirk.BUS_CHARGES_REDUCTION_TWICE,
@@ -449,7 +438,6 @@ def test_a_broadcast_moves_data_or_takes_its_recorded_time() -> None:
 
 
 def test_a_broadcast_can_move_data_among_all_other_quirks() -> None:
-    """Three of the four ranks of a square, which span no dimension: two rounds."""
     done = run(
         cluster(*[("fully_connected", 2, 8.0, 100.0)] * 2),
         lambda trace, rank: rank < 3 and trace.collective(CollectiveType.BROADCAST, 80, group="1"),
@@ -591,8 +579,6 @@ def test_duplicate_ids_are_refused_or_merged_with_a_warning() -> None:
 
 @shows(Quirk.TUTORIAL_HOTI2024)
 def test_a_node_without_is_cpu_op_runs_on_the_device_or_on_the_host() -> None:
-    """On the tutorial's host a collective without a recorded duration is skipped."""
-
     def write(trace: TraceBuilder, rank: int) -> None:
         kind = {"comm_type": int(ALL_REDUCE), "comm_size": 1600}
         trace.add(Node(0, "all-reduce", NodeType.COMM_COLL, attributes=kind))

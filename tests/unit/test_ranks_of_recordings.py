@@ -64,7 +64,6 @@ def test_an_order_that_names_contradict_is_refused() -> None:
 
 @pytest.fixture
 def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder of traces that do not state their rank, each with a kernel named by it."""
     monkeypatch.chdir(tmp_path)
     for rank in range(12):
         work = kernel(120, 100, 5, name=f"kernel_of_{rank}")

@@ -44,7 +44,6 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def without_length(packed: bytes) -> bytes:
-    """Claim in the last four bytes that the member is empty."""
     return packed[:-4] + bytes(4)
 
 
@@ -321,7 +320,6 @@ def test_a_cell_has_a_bound_and_rows_have_lines() -> None:
 
 
 def test_aliases_stand_for_a_value_a_byte_at_most() -> None:
-    """A text without aliases has fewer values than bytes, so it never reaches the bound."""
     long = "[" + ",".join("x" * 300_000) + "]"
     assert len(parse_yaml(long, "x")) == 300_000
     ones = f"a: &a [{','.join('1' * 1000)}]\nb: [{','.join(['*a'] * 98)}]"

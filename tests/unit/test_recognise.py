@@ -157,6 +157,14 @@ def test_what_cannot_run_by_itself_is_told_what_it_is(
         assert f"{name}: {WRONG[name]}" in told.err + told.out
 
 
+def test_one_rank_of_many_is_told_how_it_can_stand_for_all(folder: Path, capsys: Captured) -> None:
+    Path("alone.34.et").write_bytes(Path("step.0.et").read_bytes())
+    capsys.readouterr()
+    assert main(["run", "alone.34.et", "--cluster", "hgx-h100"]) == 2
+    assert "only rank 34 is here (alone.34.et)" in (said := capsys.readouterr().err)
+    assert "--replicate lets one rank stand for all" in said
+
+
 def test_options_of_a_workload_do_not_go_with_a_scenario(folder: Path, capsys: Captured) -> None:
     assert main(["run", "traces.yaml", "--cluster", "hgx-h100"]) == 2
     problem = "goes with a workload; traces.yaml is a scenario, which names its own cluster"

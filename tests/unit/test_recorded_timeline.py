@@ -26,7 +26,6 @@ def comp(id: int, micros: int, deps: list[int], *, cpu: bool = False, name: str 
 
 
 def trace(*nodes: Node, ordered: bool = True) -> Trace:
-    """A recorded trace; one that is not orders nothing by itself."""
     return Trace(nodes, ORDERED if ordered else None)
 
 
@@ -50,7 +49,6 @@ def of(one: Trace, slots: Slots = ONE_EACH) -> Recorded:
 
 
 def random_trace(random: Random) -> Trace:
-    """Nodes of two threads and several streams with dependencies on any before them."""
     return trace(
         *(
             comp(
@@ -90,7 +88,6 @@ def test_delays_are_those_of_a_longest_path(seed: int) -> None:
 
 
 def delays_of_longest_paths(one: Trace) -> set[int]:
-    """The sums of delays; there are several where nodes end at the same time."""
     end: dict[int, int] = {}
     sums: dict[int, set[int]] = {}
     for node in one:

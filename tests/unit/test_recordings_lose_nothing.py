@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -149,6 +148,19 @@ def test_a_category_is_read_only_if_all_of_its_events_are_tied_to_calls() -> Non
     assert trace.unread == {"npu_task": 2} and not trace.device
 
 
+@pytest.mark.parametrize("kind", ["privateuse1", "mlu", "npu"])
+def test_other_accelerators_are_read_by_their_correlation_numbers(kind: str) -> None:
+    launch = event(f"{kind}_runtime", "launch", 12, 2, pid=1, tid=1, correlation=8)
+    copy = event(f"{kind}_driver", "copy", 15, 2, pid=1, tid=1, correlation=9)
+    work = event(f"{kind}_kernel", "task", 30, 5, pid=9, tid=9, correlation=8)
+    moved = event(f"{kind}_memcpy", "moved", 36, 5, pid=9, tid=9, correlation=9)
+    trace = parse([STEP[0], launch, copy, work, moved])
+    assert [(one.name, one.cat) for one in trace.device] == [
+        ("task", "kernel"), ("moved", "gpu_memcpy")
+    ]  # fmt: skip
+    assert not trace.unread and not trace.uncategorised
+
+
 NUMBERS = ("inf", "-inf", "nan", "-nan", "nan(ind)", "Infinity", "-Infinity", "NaN", "1.#INF")
 
 
@@ -226,54 +238,6 @@ def test_threads_and_streams_that_are_texts_stay_apart() -> None:
     assert len({op.stream for op in linked([*STEP[:2], *streams]).device_ops}) == 2
 
 
-def nsight(path: Path) -> None:
-    with sqlite3.connect(path) as base:
-        base.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, end INT)")
-        base.execute("CREATE TABLE StringIds (id INT, value TEXT)")
-
-
-def rocprofiler(path: Path) -> None:
-    path.write_text(json.dumps({"rocprofiler-sdk-tool": [{"metadata": {}, "buffer_records": {}}]}))
-
-
-def xspace(path: Path) -> None:
-    plane = b"\x08\x01\x12\x09/host:CPU"
-    path.write_bytes(b"\n" + bytes([len(plane)]) + plane)
-
-
-OTHERS = [
-    (nsight, "Nsight Systems"),
-    (rocprofiler, "rocprofv3"),
-    (xspace, "JAX or TensorFlow"),
-]
-
-
-@pytest.mark.parametrize(("write", "name"), OTHERS)
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["chakra", "link", "-o", "l.json", "--device"],
-        ["chakra", "convert", "pytorch", "-o", "job"],
-        ["chakra", "stats"],
-        ["run"],
-    ],
-    ids=lambda command: command[1] if len(command) > 1 else command[0],
-)
-def test_recordings_of_other_profilers_are_refused_by_name(
-    write: Callable[[Path], None],
-    name: str,
-    command: list[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    write(Path("other"))
-    assert main([*command, "other"]) == 2
-    said = capsys.readouterr().err
-    assert "error: other: this is a" in said and name in said and "torch.profiler" in said
-
-
 def test_nodes_of_a_host_trace_add_up_and_a_record_of_groups_is_no_operator() -> None:
     nodes = [
         node(3, "aten::mm", 2, rf_id=1),
@@ -298,14 +262,17 @@ RECORDINGS = [
 
 
 @pytest.mark.parametrize("data", RECORDINGS, ids=["object", "list", "bytes", "host"])
-def test_run_says_how_a_recording_becomes_a_workload(
+def test_run_takes_a_recording_on_a_cluster(
     data: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("trace.json").write_bytes(data)
     assert main(["run", "trace.json"]) == 2
-    said = "error: trace.json: a recording of PyTorch; make it a trace first: yantra chakra convert"
+    said = "error: trace.json: a recording, which does not name a cluster; add --cluster hgx-h100"
     assert said in capsys.readouterr().err
+    runs = main(["run", "trace.json", "--cluster", "mi300x"])
+    told = "trace.json: has no field 'finish_ts'" if runs else "trace.json: recording of PyTorch, "
+    assert told in capsys.readouterr().err
 
 
 def test_stats_takes_recordings_and_shows_their_balance(

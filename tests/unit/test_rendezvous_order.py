@@ -11,10 +11,6 @@ from yantra.scenario import Collectives, Dimension, Scenario, Topology, Traces
 
 @pytest.mark.parametrize("network", ["analytical", "flow", "packet"])
 def test_messages_of_one_size_between_two_ranks_do_not_change_places(network: str) -> None:
-    """Two ranks in nodes of their own sum up a byte: one message each way to add, one to spread.
-
-    On `packet` a rank hears late, and in any order, that its offers to receive have left.
-    """
     traces = []
     for rank in range(6):
         trace = TraceBuilder(rank=rank)

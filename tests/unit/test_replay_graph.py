@@ -20,7 +20,6 @@ def graph(nodes: list[Any], events: list[Any], options: GraphOptions | None = No
 
 
 def shown(made: Graph) -> list[tuple[str, str, int, int]]:
-    """Return kind, name, start and end of all nodes but the roots, by start and end."""
     rows = [
         (n.kind, n.name, n.start_us, n.end_us)
         for n in made.nodes
@@ -140,7 +139,6 @@ def test_a_launch_outside_operators_gets_a_slice_of_its_own() -> None:
 
 
 def backward(*more: Any) -> tuple[list[Any], list[Any]]:
-    """A forward operator, its backward on thread 101, and an optimizer after it."""
     nodes = [
         node(3, "aten::linear", 2, seq_id=1),
         node(5, "LinearBackward0", 1, seq_id=1, fw_tid=1, tid=2, scope=1),
@@ -267,7 +265,6 @@ def test_without_gaps_there_are_no_delays_and_the_order_stays() -> None:
 
 
 def test_a_cycle_at_one_instant_is_broken() -> None:
-    """Everything has zero duration at one time, and the file says that each waits for the other."""
     events = [
         op(3, "aten::linear", 5, 0),
         call("cudaLaunchKernel", 5, 0, 8),

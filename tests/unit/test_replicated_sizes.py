@@ -52,7 +52,6 @@ FSDP = (("_allgather_base", 480, 960), ("_reduce_scatter_base", 960, 480))
 def sizes(
     trace: dict[str, Any], ranks: int, gathered: Gathered | None = None, *, template: bool = False
 ) -> list[tuple[str, int]]:
-    """Return the collectives of the first rank, as (kind, bytes of the rank)."""
     content: dict[int, bytes] = {}
 
     def take(rank: int, pieces: Any) -> None:
@@ -147,7 +146,6 @@ RECORDED_SHARDS = {2: 84, 3: 65, 4: 46, 8: 27}
 
 
 def padding_recording(*lists: list[list[int]], width: str = "Float") -> dict[str, Any]:
-    """Return FSDP2's collectives on two ranks, its reduce-scatters behind `fsdp::chunk_cat`."""
     pairs: list[tuple[str, int, int]] = []
     for shapes in lists:
         share = sum(-(-shape[0] // 2) * prod(shape[1:]) for shape in shapes)

@@ -55,7 +55,6 @@ def test_in_astra_sim_communicators_of_a_rank_take_turns() -> None:
 
 
 def test_chunks_of_different_communicators_do_not_queue_behind_each_other() -> None:
-    """Each communicator runs one of its four chunks at a time."""
     options = collectives(chunks=4)
     done = run(FOUR, gather_in_each_group, groups=GROUPS, collectives=options)
     assert done.finish[0] == 4 * 100 + SHARD / 8
@@ -97,7 +96,6 @@ def send_beside_a_collective(trace: TraceBuilder, rank: int) -> None:
 
 
 def test_a_send_overlaps_a_collective_and_in_astra_sim_waits_for_it() -> None:
-    """It goes at once, behind the collective's first message over the same link."""
     assert run(FOUR, send_beside_a_collective).span(0, 1) == (0, 2 * SHARD / 8)
     serial = run(FOUR, send_beside_a_collective, **OF_ASTRA_SIM)
     assert serial.span(0, 1) == (3 * MESSAGE, 4 * MESSAGE)
@@ -200,7 +198,6 @@ MICROSECOND = 1000
 def test_slots_hold_back_a_trace_that_orders_itself_only_where_they_are_asked_for(
     options: dict[str, Any], finish: int
 ) -> None:
-    """A replay never does: what the trace does not order did overlap."""
     done = run(FOUR, with_complete_order, **options)
     assert done.finish == [finish * MICROSECOND] * 4
 

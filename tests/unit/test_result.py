@@ -270,7 +270,6 @@ assert "yantra.result" in sys.modules and "numpy" not in sys.modules
 
 
 def test_the_estimated_latency_is_what_links_leave_of_the_exposed_communication() -> None:
-    """Of two ranks that send each other one message, what is not bytes is latency."""
     ends = [TraceBuilder(), TraceBuilder()]
     for rank, end in enumerate(ends):
         end.send(1 - rank, 20_000)

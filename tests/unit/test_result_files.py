@@ -63,6 +63,8 @@ def test_the_json_form_keeps_its_schema(result: Result, recorded: Result, tmp_pa
 
 
 COLUMNS_THAT_CAME_LATER = (
+    "unexplained_device_ns",
+    "unexplained_host_ns",
     "waiting_ns",
     "overlap_ns",
     "buffer_bytes",

@@ -65,7 +65,6 @@ def gains_of(
 def test_exposed_communication_is_what_links_take_and_the_rest_is_latency(
     network: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The busier dimension counts first; what it takes no other counts again."""
     slow, fast = dimension("ring", 4, GB_PER_S / 8), dimension("ring", 2)
     one_chunk = Collectives(all_reduce=("ring", "ring"), chunks=1)
     result = simulate(scenario(reducing(8), fast, slow, network=network, collectives=one_chunk))
@@ -143,7 +142,6 @@ def test_a_cause_with_parts_is_named_by_its_one_part_or_with_its_largest() -> No
 def test_a_report_weighs_by_longer_runs_what_is_not_whole_and_keeps_the_rest(
     short: list[Gain] | None, long: list[Gain] | None, runs: list[bool], kind: str
 ) -> None:
-    """A gain without a kind is that of all communication, which short runs gave."""
     asked: list[bool] = []
     result = simulate(scenario(computing(1, 1), dimension("ring", 2)))
 
@@ -247,7 +245,6 @@ def over_a_tree() -> Result:
 def test_labels_of_a_fabric_count_once_for_all_links_and_one_alone_by_its_name(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A message crosses several links at once: no other label has a gain of its own."""
     result = over_a_tree()
     busiest = max(result.dimension_uses, key=lambda use: use.busy)
     ticks = int(busiest.busy * max(result.outcome.finish))

@@ -75,7 +75,6 @@ def test_a_run_that_does_not_fit_beside_it_is_an_answer(tmp_path: object) -> Non
 
 
 def own(folder: Path, memory: int, reserve: int | None) -> str:
-    """Return the file of a machine like HGX H100 with this memory and reserve, in bytes."""
     text = Path(clusters.path_of("hgx-h100")).read_text(encoding="utf-8")
     text = re.sub(r"(?m)^  memory: .*$", f"  memory: {{value: {memory} B, basis: yours}}", text)
     kept = "" if reserve is None else f"  reserve: {{value: {reserve} B, basis: yours}}\n"

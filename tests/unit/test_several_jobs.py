@@ -134,7 +134,6 @@ def _tenants(folder: Path, jobs: str, rest: str = REST, pod: str = "") -> Path:
 
 
 def _bytes(done: Together) -> tuple[int, int]:
-    """Return the bytes that links carried together, and in the runs alone in all."""
     alone = sum(link.use.bytes for result in done.alone for link in result.outcome.links)
     return sum(link.use.bytes for link in done.result.outcome.links), alone
 

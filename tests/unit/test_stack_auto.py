@@ -32,13 +32,15 @@ def took(framework: str, cluster: str, dtype: str = "bf16", kind: str = "dense")
 
 
 @pytest.mark.parametrize("stack", SHIPPED, ids=lambda one: one.name)
-def test_a_stack_is_found_by_its_names_on_its_machines_in_its_year(stack: stacks.Stack) -> None:
+def test_a_stack_is_found_by_its_names_on_its_machines_in_its_release_or_year(
+    stack: stacks.Stack,
+) -> None:
     for name in stack.names or (stack.framework,):
         for key, _ in stack.machines:
-            cluster, _, eight = key.partition(" ")
-            dtype = "fp8" if eight else "bf16"
+            cluster, _, dtype = key.partition(" ")
+            dtype = dtype or "bf16"
             if key != ANY:
-                said = Named(f"{name} {stack.year}", "a job", stack.kind)
+                said = Named(f"{name} {stack.release or stack.year}", "a job", stack.kind)
                 assert stacks.stack_for(said, cluster, dtype).name == stack.name
 
 
@@ -48,12 +50,13 @@ def test_a_stack_is_found_by_its_names_on_its_machines_in_its_year(stack: stacks
         ("Megatron-LM", "dgx-a100-80gb", "bf16", "dense", "megatron-2022"),
         ("megatron_lm 2021", "dgx-a100-80gb", "bf16", "dense", "megatron-2021"),
         ("Megatron LM", "hgx-b200", "bf16", "dense", "megatron-simumax"),
-        ("Megatron-LM", "gb200-nvl72", "fp8", "dense", "megatron-bridge-2026"),
-        ("NeMo", "hgx-h100", "fp8", "dense", "megatron-bridge-2026"),
-        ("nemo", "dgx-a100-80gb", "bf16", "dense", "megatron-bridge-2026"),
-        ("Megatron-Bridge", "hgx-h100", "fp8", "moe", "megatron-bridge-2026-moe"),
+        ("Megatron-LM", "gb200-nvl72", "fp8", "dense", "megatron-bridge-26.06"),
+        ("NeMo", "hgx-h100", "fp8", "dense", "megatron-bridge-26.06"),
+        ("nemo", "dgx-a100-80gb", "bf16", "dense", "megatron-bridge-26.06"),
+        ("Megatron-Bridge", "hgx-h100", "fp8", "moe", "megatron-bridge-moe-26.08"),
+        ("Megatron-Bridge 26.04", "hgx-h100", "fp8", "dense", "megatron-bridge-26.04"),
         ("Megatron-DeepSpeed", "dgx-a100-80gb", "fp16", "dense", "megatron-deepspeed-2023"),
-        ("Megatron-DeepSpeed", "dgx-a100-80gb", "fp16", "moe", "megatron-bridge-2026-moe"),
+        ("Megatron-DeepSpeed", "dgx-a100-80gb", "fp16", "moe", "megatron-bridge-moe-26.08"),
         ("LLM Foundry", "hgx-h100", "bf16", "dense", "fsdp-eager-2023"),
         ("FSDP", "gb200-nvl72", "bf16", "dense", "fsdp-eager-2023"),
         ("Meta", "hgx-h100", "bf16", "dense", "llama3-meta"),
@@ -63,6 +66,21 @@ def test_the_nearest_has_the_name_the_kind_the_machine_and_the_year(
     framework: str, cluster: str, dtype: str, kind: str, stack: str
 ) -> None:
     assert took(framework, cluster, dtype, kind) == stack
+
+
+@pytest.mark.parametrize(
+    ("model", "stack"),
+    [("qwen3-30b-a3b", "megatron-bridge-moe-26.08"), ("llama3-8b", "megatron-bridge-26.06")],
+)
+def test_a_name_without_a_release_is_of_the_kind_of_the_model(model: str, stack: str) -> None:
+    job: dict[str, Any] = {
+        "ranks": 8, "cluster": "hgx-h200", "global_batch": 8, "stack": "megatron-bridge"
+    }  # fmt: skip
+    predicted = yantra.predict(model, zero=3, recompute="full", **job)
+    assert predicted.result.model.scenario.stack.name.startswith(f"{stack} ")  # type: ignore[union-attr]
+    sure = yantra.plan(model, **job).best.sure
+    assert sure is not None
+    assert f"stack {stack} " in sure.rests_on
 
 
 @pytest.mark.parametrize("framework", ["TorchTitan", "DeepSpeed", "unknown", "any", "2022"])
@@ -131,7 +149,7 @@ def test_it_is_the_run_with_the_stack_that_it_names_whichever_door(
     (groups,) = (str(path) for path in Path("et").glob("*.json"))
     name = {"framework": said[1]} if said else {}
     step = {"model": {"name": "llama3-8b", "num_layers": 2}, "plan": {"tp": 2, "ranks": 8}} | name
-    doors = {
+    doors: dict[str, Any] = {
         "w.yw": "w.yw",
         "the workload": step,
         "et/workload.0.et": {"traces": "et/workload.{rank}.et", "groups": groups},
@@ -168,7 +186,7 @@ stack: auto
 """
     scenario = loads(tree)
     assert scenario.stack is not None
-    assert str(scenario.stack.name).startswith("megatron-bridge-2026-moe ")
+    assert str(scenario.stack.name).startswith("megatron-bridge-moe-26.08 ")
 
 
 def test_a_cluster_of_numbers_has_the_terms_of_other_machines() -> None:
@@ -183,7 +201,7 @@ cluster:
 stack: auto
 """
     found = loads(tree).stack
-    named = loads(tree.replace("auto", "megatron-bridge-2026")).stack
+    named = loads(tree.replace("auto", "megatron-bridge-26.06")).stack
     assert found is not None and named is not None
     assert found.replace(name="") == named.replace(name="")
     assert "auto: nearest to NeMo" in str(found.name)

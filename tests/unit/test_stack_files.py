@@ -26,14 +26,14 @@ def test_the_built_in_files_follow_from_the_recorded_run(
 ) -> None:
     built_in = Path(stack_files.FOLDER)
     monkeypatch.setattr(stack_files, "FOLDER", str(tmp_path))
-    stack_files.write_all(recorded(), *recorded_runs())
+    stack_files.write_all(recorded(), recorded_runs().known)
     made = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
     assert made == {path.name: path.read_text(encoding="utf-8") for path in built_in.iterdir()}
 
 
 @pytest.mark.parametrize(
     "module",
-    ["predict", "stack_files", "fit", "splits", "user_steps", "own_stack", "own_fit", "with_stack"],
+    ["predict", "stack_files", "fit", "effects", "splits", "own_stack", "own_fit", "with_stack"],
 )
 def test_no_framework_and_no_machine_is_named_in_the_code(module: str) -> None:
     path = Path(accuracy.__path__[0], f"{module}.py")
@@ -52,12 +52,13 @@ def test_a_row_is_run_with_what_the_file_of_its_stack_gives() -> None:
     old = [given_of(row("fsdp-eager-2023", name)) for name in ("dgx-a100-80gb", "hgx-h100")]
     assert [one.attention for one in old] == [1.8, 3.0]
     bridge = [
-        given_of(row("megatron-bridge-2026", cluster, experts, "fp8")).launch_ns
-        for cluster in ("hgx-h100", "gb200-nvl72", "mi300x")
+        given_of(row("megatron-bridge", cluster, plan, "fp8")._replace(release="26.04")).launch_ns
+        for cluster, plan in (("hgx-h100", experts), ("mi300x", experts), ("hgx-h100", "{}"))
     ]
-    assert bridge == [65e3, 0.0, 65e3]
-    assert row("megatron-bridge-2026", "hgx-h100", experts).file.copies is not None
-    assert row("megatron-bridge-2026", "hgx-h100").file.copies is None
+    assert bridge == [130e3, 130e3, 0.0]
+    of_release = row("megatron-bridge", "hgx-h100", experts)._replace(release="26.06")
+    assert of_release.file.copies is not None
+    assert of_release._replace(plan="{}").file.copies is None
     nobody = row("mine", "hgx-h100", experts)
     assert nobody.file.name == UNKNOWN
     assert given_of(nobody) == given_of(nobody._replace(cluster="dgx-a100-80gb"))

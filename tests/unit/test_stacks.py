@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import hypot
 from pathlib import Path
 from typing import Any
 
@@ -285,13 +286,13 @@ def test_the_command_line_names_a_stack(tmp_path: Path, capsys: pytest.CaptureFi
     assert main(["workload", "train", "--model", "llama3-8b", *plan, "-o", str(workload)]) == 0
     on_h100 = ["run", "--workload", str(workload), "--cluster", "hgx-h100"]
     capsys.readouterr()
-    assert main([*on_h100, "--stack", "megatron-bridge-2026"]) == 0
+    assert main([*on_h100, "--stack", "megatron-bridge"]) == 0
     said = capsys.readouterr().out
     assert "90 %)" in said and "rests on" in said and "H100 SXM" in said
     assert main([*on_h100, "--stack", "roofline"]) == 0
     assert "90 %" not in capsys.readouterr().out
-    made = on_cluster(str(workload), "hgx-h100", stack="megatron-bridge-2026-moe")
-    assert ("copies", 8) in made.collectives.selection.options  # type: ignore[union-attr]
+    made = on_cluster(str(workload), "hgx-h100", stack="megatron-bridge-moe")
+    assert ("copies", 0) in made.collectives.selection.options  # type: ignore[union-attr]
     assert main(["stack", "list"]) == 0
     assert "megatron-2022" in capsys.readouterr().out
     assert main(["stack", "show", "megatron-2022"]) == 0
@@ -335,6 +336,37 @@ def test_the_interval_is_that_of_the_plans_that_say_most_of_the_jobs() -> None:
     assert stack.interval_of(8, 4) == stack.interval_of(8, None) == 0.1
     assert stack.interval_of(2, 8) == 0.3
     assert stack.interval_of(4, 1) == stack.interval_of(None, None) == 0.2
+
+
+def test_a_plan_further_from_those_measured_has_the_wider_interval() -> None:
+    stack = Stack(interval=0.1, apart=0.06, measured_tp=(2, 4))
+    assert stack.distance(2) == stack.distance(4) == stack.distance(None) == 0.06
+    assert stack.distance(8) == stack.distance(1) == pytest.approx(hypot(0.06, 0.04))
+    assert stack.distance(16) > stack.distance(8)
+    assert stack.interval_of(4, None) == 0.1
+    assert stack.interval_of(8, None) == pytest.approx(0.1 * stack.distance(8) / 0.06)
+    assert Stack(interval=0.1).distance(8) == 0.0
+
+
+def test_a_run_says_how_far_the_nearest_measured_step_is() -> None:
+    found = simulate(scenario(Stack(interval=0.2, apart=0.07)))
+    held = interval(found)
+    assert held is not None and held.away == found.figures.away == 0.07
+    assert "the nearest measured step is 7% away" in held.rests_on
+    plain = interval(simulate(scenario(Stack(interval=0.2))))
+    assert plain is not None and plain.away is None
+
+
+def test_a_name_without_its_release_or_year_is_the_newest() -> None:
+    for name, kind in (("megatron-bridge", "dense"), ("megatron-bridge-moe", "moe")):
+        releases = [one for one in map(stacks.load, stacks.names()) if one.generation == name]
+        found = stacks.load(name)
+        assert found.kind == kind
+        assert found.release == max(one.release for one in releases)
+        assert {one.name for one in releases} == {f"{name}-{one.release}" for one in releases}
+    assert stacks.load("megatron").name == "megatron-2022"
+    with pytest.raises(ConfigError, match="no stack is named 'megatron-bridg'"):
+        stacks.load("megatron-bridg")
 
 
 def test_a_run_has_the_interval_of_its_plan() -> None:

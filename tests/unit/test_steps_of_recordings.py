@@ -68,6 +68,15 @@ def test_a_kernel_belongs_to_the_step_that_launched_it() -> None:
     assert [op.name for op in only(late, 3).device_ops] == ["gemm_of_3"]
 
 
+@pytest.mark.parametrize("late", [0, 900, 1100, 3000])
+def test_a_step_whose_device_is_behind_says_by_how_much(late: int) -> None:
+    """A kernel begins 11 us after its launch has ended, and `late` us more."""
+    said = [text for text in converted(recording(late=late), 3).problems if "earlier" in text]
+    assert bool(said) == (late >= 1000)
+    assert all(f"waited {1e-3 * (late + 11):.3f} ms" in text for text in said)
+    assert not any("earlier" in text for text in converted(recording(late=late)).problems)
+
+
 def test_the_balance_says_what_is_of_other_steps() -> None:
     report = converted(recording(), 3)
     balance = report.balance[0]

@@ -29,7 +29,6 @@ def _trace() -> bytes:
 
 @pytest.fixture(scope="module")
 def content() -> bytes:
-    """A trace above the size from which its decoding can be ended."""
     made = _trace()
     assert len(made) > 1 << 20
     return made

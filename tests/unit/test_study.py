@@ -56,7 +56,6 @@ def test_law_8_two_workers_and_a_study_cut_off_give_the_same_bits(
 
 
 def test_every_trial_is_shown_with_cost_and_energy_per_million_tokens(tmp_path: Path) -> None:
-    """Devices x hours x price; no more than the power of the data sheet; nothing if not stated."""
     machine = Path(clusters.path_of("hgx-h100")).read_text(encoding="utf-8")
     (tmp_path / "own.yaml").write_text(re.sub(r"(?m)^  (price|power): .*\n", "", machine))
     text = TEXT.replace("dgx-a100-80gb", str(tmp_path / "own.yaml"))

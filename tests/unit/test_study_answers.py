@@ -194,7 +194,6 @@ def test_how_wide_a_trial_is_follows_from_the_interval_of_its_estimate() -> None
 
 
 def _near_study(stack: str) -> tuple[Study, Finished]:
-    """Return a study whose two clusters are near enough to have their trials simulated."""
     study = study_of(
         {
             "model": "llama3-8b",

@@ -206,7 +206,6 @@ def test_progress_counts_runs_up_to_all() -> None:
 
 
 def test_runs_go_on_in_other_threads_while_one_runs() -> None:
-    """The core releases the lock: Python code gets turns during a run of one long slice."""
     model = compile(ring(64, count=200))
     turns, ran = 0, Event()
 

@@ -1,4 +1,4 @@
-"""A resumed sweep runs what is not finished and whole, says why, and ends as if never cut off."""
+"""A resumed sweep runs what is not finished, says why, and ends as if never cut off."""
 
 from __future__ import annotations
 

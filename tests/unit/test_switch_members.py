@@ -1,6 +1,5 @@
-"""Switches that take part in a collective: proofs, programs, and times by formula to the tick.
-
-Over four leaves of two ranks and one spine, 10 GB/s and 1 us a link.
+"""Switches in a collective, over four leaves of two ranks and one spine, 10 GB/s and 1 us
+a link.
 """
 
 from __future__ import annotations
@@ -132,11 +131,6 @@ def test_a_switch_waits_for_the_last_of_its_ranks(tmp_path: Path) -> None:
 
 
 def test_the_root_of_a_broadcast_is_done_when_it_has_sent(tmp_path: Path) -> None:
-    """Its data has left then, and its switches go on by themselves, although they began with it.
-
-    A scenario has no algorithm of broadcasts, so that of an all-reduce replaces it; the core does
-    not know what a program is for.
-    """
     assert find_violation(broadcast(8, TREE)) is None
     file = _write(tmp_path)
     text = (tmp_path / "tree.py").read_text()

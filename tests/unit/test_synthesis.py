@@ -46,7 +46,6 @@ SMALL = {
 
 
 def graph_of(name: str) -> Graph:
-    """A fabric of each family; mixed: a mesh whose columns are half as fast again as its rows."""
     if name == "mixed":
         options = {"dimensions": "mesh(4)_mesh(3)", "latency": ["500 ns"] * 2}
         return shown("product", options | {"bandwidth": ["50 GB/s", "75 GB/s"]}).graph
@@ -59,7 +58,6 @@ def without_latency(graph: Graph) -> RankGraph:
 
 
 def plans(graph: RankGraph, shard: float, pieces: int = 2) -> list[Plan]:
-    """All-gathers of both methods, and what becomes of them on links that are equal both ways."""
     gathers = [tacos.gather(graph, shard, 2, tries=4), trees.forest(graph).gather(shard, pieces)]
     return [
         plan
@@ -232,7 +230,6 @@ def test_the_first_of_what_is_found_ends_first_and_none_beats_the_bound(kind: Ki
 
 @pytest.mark.parametrize("method", ["tacos", "trees"])
 def test_a_reduce_scatter_goes_the_ways_that_links_go(method: str) -> None:
-    """On a ring of one-way links, only its direction is used, and forwards in time."""
     ring = Fabric(5, 5, tuple((at, (at + 1) % 5, Fraction(10)) for at in range(5)))
     graph = rank_graph(ring.reversed(), (0.0,) * 5)
     gather = tacos.gather(graph, 1e6) if method == "tacos" else trees.forest(graph).gather(1e6, 400)

@@ -59,7 +59,6 @@ GRAPHS = {
     "DISTRIBUTED_INFERENCE": FORWARD,
 }
 
-# What the next pass begins with, when all collectives are there.
 NEXT = {
     "DATA": "aF<aWc, bF<aF bWc, cF<bF cWc",
     "MODEL": "aF<aW, aFc<aF, bF<aFc",

@@ -1,6 +1,5 @@
-"""A network per tier: some tiers by formula, the rest by max-min shares.
-
-Two boxes of four ranks: 100 GB/s and 0.1 us in a box, 10 GB/s and 1 us to the leaf of each rail.
+"""Some tiers by formula, the rest by max-min shares: 100 GB/s and 0.1 us in a box of four, 10 GB/s
+and 1 us to the leaf of each rail.
 """
 
 from __future__ import annotations
@@ -173,7 +172,6 @@ def test_tiers_are_refused_where_the_formula_would_not_hold(tmp_path: Path) -> N
     file.write_text(file.read_text().replace("network: flow", fork))
     with pytest.raises(UnsupportedError, match="ns3_fork is what that simulator does"):
         simulate(load(file))
-    # A slow tier by formula before a fast one that is shared.
     file = _write(tmp_path, "{rank up: analytical}", [(0, 4, MB)])
     file.write_text(
         file.read_text().replace(

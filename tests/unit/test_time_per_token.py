@@ -74,7 +74,6 @@ def test_without_a_pipeline_nothing_fills() -> None:
 
 
 def test_with_prompts_between_it_is_the_mean_of_the_iterations_as_they_go_on() -> None:
-    """A second turn of the same iterations costs as much as they cost without filling."""
     job: dict[str, Any] = {"prompts": 8, "prompt": 512, "context": 1024}
     alone, piped = (
         ran(made("llama3-8b", {"pp": pp}, "mixed", max_num_batched_tokens=512, **job)).figures
@@ -99,7 +98,6 @@ def test_a_file_keeps_the_other_iterations(tmp_path: Path) -> None:
 def test_a_file_that_holds_one_number_of_iterations_says_what_its_figure_has(
     tmp_path: Path,
 ) -> None:
-    """As files of older versions do: the mean is labelled as what it is."""
     work = made("llama3-8b", {"pp": 2}, context=1024)
     del work._sections["steady"]
     work._set_steady({})

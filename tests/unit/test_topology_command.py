@@ -105,7 +105,6 @@ def test_what_cannot_be_shown_is_refused(
 def test_a_drawing_has_the_load_that_a_list_of_flows_wrote(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The same picture as that of the flows themselves, but for its title."""
     (tmp_path / "flows.csv").write_text("src,dst,bytes\n0,2,1000000\n1,2,500000\n3,0,100000\n")
     fabric = [word for key in ("ranks=4", "bandwidth=10GB/s") for word in ("--set", key)]
     fabric += ["--set", "latency=1us"]
@@ -126,7 +125,6 @@ def test_a_drawing_has_the_load_that_a_list_of_flows_wrote(
 def test_a_drawing_over_time_has_the_load_of_each_part_of_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of a link at its full rate for the first quarter of the time, at half for the last half."""
     links, svg = str(tmp_path / "links.csv"), str(tmp_path / "film.svg")
     rows = ["rank 0,switch 0,0,25,10", "rank 0,switch 0,50,100,5", "switch 0,rank 1,0,100,10"]
     Path(links).write_text("source,destination,from_ns,to_ns,bytes_per_ns\n" + "\n".join(rows))

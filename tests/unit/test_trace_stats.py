@@ -51,7 +51,6 @@ def test_names_without_what_differs_from_call_to_call(name: str, plain: str) -> 
 
 
 def job(ranks: int, groups: dict[str, tuple[int, ...]], layers: int = 8) -> JobStats:
-    """Megatron-like: two all-reduces per layer in tensor groups, gradients at the end of a step."""
     traces = []
     for rank in range(ranks):
         tensor = next(name for name in "12" if rank in groups[name])
@@ -124,7 +123,6 @@ def test_the_split_is_read_from_what_is_called_when(
 
 
 def test_steps_are_parted_where_the_profiler_marks_them() -> None:
-    """Gradients at the end of each of three steps, not all through one long step."""
     nodes = []
     last: list[int] = []
     for step in range(3):

@@ -63,7 +63,6 @@ def test_mfu_is_of_the_peak_of_the_type_that_the_workload_states(
 def test_products_in_eight_bits_run_at_their_rate_and_all_else_at_its_own(
     speeds: str, tmp_path: Path
 ) -> None:
-    """A step of products, attention, router and head: a bound from each side, and every kernel."""
     wide, narrow = (
         ran(saved(step(dtype), tmp_path, dtype), stack=STACKS[speeds]) for dtype in PEAKS
     )

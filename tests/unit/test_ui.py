@@ -106,7 +106,6 @@ def test_the_best_plans_can_be_run_as_they_are(server: Server) -> None:
     ],
 )
 def test_a_wrong_control_is_named(server: Server, change: dict[str, Any], said: str) -> None:
-    """The text is that of the commands, which may know the field by a longer name."""
     status, text = ask(server, "POST", "/run", json.dumps(FORM | change), JSON)
     answer = json.loads(text)
     control, _, problem = said.partition(": ")

@@ -193,7 +193,6 @@ def test_a_model_that_is_no_sizes_says_so() -> None:
 
 
 def test_every_text_has_a_file_of_its_own(tmp_path: Path) -> None:
-    """Readers remember what they read by its path, so another text needs another one."""
     folder = str(tmp_path / "one")
     seen = set()
     for text in ("a: 1", "a: 2", "a: 1"):

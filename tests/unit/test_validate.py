@@ -112,7 +112,6 @@ def _job(folder: Path, ranks: list[TraceBuilder], network: str = "analytical") -
 
 
 def _random_job(seed: int) -> list[TraceBuilder]:
-    """Messages and collectives of four ranks; half of the jobs have a half that fits nothing."""
     draw = random.Random(seed)
     ranks = [TraceBuilder(rank=rank) for rank in range(4)]
     last: list[Any] = [()] * 4

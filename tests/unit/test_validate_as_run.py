@@ -28,7 +28,6 @@ Ranks = list[list[Step]]
 
 @st.composite
 def whole(draw: st.DrawFn) -> Ranks:
-    """Draw what each rank does, in one order for all: nothing waits for ever."""
     count = draw(st.sampled_from([2, 4, 6]))
     ranks: Ranks = [[] for _ in range(count)]
     for _ in range(draw(st.integers(1, 8))):
@@ -56,7 +55,6 @@ def members_of(count: int) -> dict[str, list[int]]:
 
 @st.composite
 def broken(draw: st.DrawFn) -> Ranks:
-    """Draw a job with one thing wrong, which may keep it from its end or not."""
     ranks = draw(whole())
     rank = draw(st.sampled_from([rank for rank, steps in enumerate(ranks) if steps]))
     steps = ranks[rank]

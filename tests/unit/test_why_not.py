@@ -56,7 +56,6 @@ def test_the_best_plan_differs_by_nothing(study: Study) -> None:
 
 
 def test_every_constraint_is_told_with_its_margin(study: Study) -> None:
-    """The margin of memory is need less capacity; that of a bound its excess."""
     bound = study._replace(at_most=(("step_time", 1e-3), ("memory", 1.0)))
     answer = why_not(bound, 0, read_plan("tp=1 pp=1 zero=0 recompute=none"))
     heads = [reason.partition(":")[0] for reason in answer.broken]

@@ -5,7 +5,6 @@ networks whose collectives take
 
     latency + bytes x scalar x (1 + offset / ranks) / (bandwidth x efficiency)
 
-A collective over tensor-parallel ranks then also reads and writes its tensor, and adds its parts.
 Source: Isaev et al., SC 2023; `calculon/network.py` and `calculon/llm/layers.py` of caa4b11.
 """
 
@@ -32,7 +31,6 @@ _VOCABULARY = 128  # it has no embedding and no head
 
 
 def blocks_of(sizes: Tree, *, causal: bool, **others: int) -> Model:
-    """Return a model of so many blocks of these sizes; `others` are further fields of its form."""
     form = zoo.get("gpt-1t")
     assert isinstance(form, Transformer)
     whole = model_of(
@@ -51,7 +49,6 @@ def blocks_of(sizes: Tree, *, causal: bool, **others: int) -> Model:
 
 
 def model(sizes: Tree) -> Model:
-    """Return a model of these sizes; its attention has no mask."""
     return blocks_of(
         sizes,
         causal=False,
@@ -114,7 +111,6 @@ def scenario(given: Tree, sizes: Tree, system: Tree) -> Scenario:
 
 
 def _dimension(net: Tree, size: int) -> Dimension:
-    """Return a network for messages: a switch, to which a rank has two hops."""
     return Dimension(
         kind="switch",
         size=size,

@@ -1,7 +1,4 @@
-"""What the tests of published numbers share with the scripts of examples/papers.
-
-The scripts have the tables, the experiments and the way to run one; tests say how close they are.
-"""
+"""What tests of published numbers share with the scripts of examples/papers."""
 
 from __future__ import annotations
 
@@ -20,7 +17,6 @@ DATA = Path(__file__).parent / "data"
 
 
 def rows(name: str) -> Iterator[dict[str, str]]:
-    """Yield the rows of a table in tests/validation/data; comments name its source."""
     return published(f"validation/data/{name}")
 
 

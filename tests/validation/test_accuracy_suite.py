@@ -13,7 +13,7 @@ import pytest
 from yantra.accuracy.fit import Parts
 from yantra.accuracy.memory import peaks, recorded_peaks
 from yantra.accuracy.predict import predicted, ran_with
-from yantra.accuracy.rows import datasets
+from yantra.accuracy.rows import UNKNOWN, datasets
 from yantra.accuracy.splits import judged
 from yantra.accuracy.suite import Report, chosen_rows, recorded, recorded_runs, report
 from yantra.fabric import stacks
@@ -24,14 +24,17 @@ BARS = {
     ("ptdp", "dgx-a100-80gb 16 bits", "dense"): 0.05,
     ("simumax_b200", "hgx-b200 16 bits", "dense"): 0.045,
     ("simumax_b200", "hgx-b200 16 bits", "moe"): 0.075,
-    ("bridge_dense", "hgx-h100 8 bits", "dense"): 0.085,
-    ("bridge_dense", "gb200-nvl72 8 bits", "dense"): 0.15,
-    ("bridge_moe", "hgx-h100 8 bits", "moe"): 0.12,
-    ("bridge_moe", "gb200-nvl72 8 bits", "moe"): 0.13,
-    ("bridge_moe", "hgx-b200 8 bits", "moe"): 0.24,
+    ("bridge_dense", "hgx-h100 8 bits", "dense"): 0.035,
+    ("bridge_dense", "gb200-nvl72 8 bits", "dense"): 0.06,
+    ("bridge_moe", "hgx-h100 8 bits", "moe"): 0.03,
+    ("bridge_moe", "gb200-nvl72 8 bits", "moe"): 0.035,
+    ("bridge_moe", "hgx-b200 8 bits", "moe"): 0.03,
+    ("bridge_gb300_moe", "gb300-nvl72 8 bits", "moe"): 0.065,
+    ("bridge_b300_moe", "hgx-b300 8 bits", "moe"): 0.045,
+    ("bridge_gb300_dense", "gb300-nvl72 8 bits", "dense"): 0.06,
     ("mpt_fsdp_a100", "dgx-a100-80gb 16 bits", "dense"): 0.07,
     ("mpt_fsdp_h100", "hgx-h100 16 bits", "dense"): 0.08,
-    ("vtrain_one_node", "dgx-a100-80gb 16 bits", "dense"): 0.075,
+    ("vtrain_one_node", "dgx-a100-80gb 16 bits", "dense"): 0.08,
 }
 FEW = 3  # rows of each set that are run again
 
@@ -44,8 +47,8 @@ def test_errors_with_a_known_stack_do_not_grow() -> None:
     assert 0.85 <= found.covered_unseen <= 0.95
     assert found.score <= 0.86 * found.constant_score
     ranking = found.ranking
-    assert ranking is not None and ranking.tau is not None and ranking.tau >= 0.88
-    assert ranking.regret.mean <= 0.035 and ranking.regret.ninety <= 0.145
+    assert ranking is not None and ranking.tau is not None and ranking.tau >= 0.87
+    assert ranking.regret.mean <= 0.037 and ranking.regret.ninety <= 0.16
 
 
 @pytest.mark.parametrize("dataset", datasets())
@@ -78,7 +81,7 @@ def test_the_sum_that_factors_are_fitted_to_is_near_the_runs() -> None:
     for unseen, ran in ((False, runs.known), (True, runs.unseen)):
         every = judged(recorded(), unseen=unseen)
         off = [one.seconds / ran[one.parts.row] - 1 for one in every]
-        assert -0.002 < fmean(off) < 0.0005
+        assert -0.0025 < fmean(off) < 0.0005
         assert max(abs(one) for one in off) < 0.04
 
 
@@ -123,4 +126,4 @@ def test_every_row_is_predicted() -> None:
 
 
 def test_every_stack_of_the_rows_has_a_file() -> None:
-    assert {row.stack for row in chosen_rows() if row.kind == "dense"} <= set(stacks.names())
+    assert {row.file.name for row in chosen_rows()} <= set(stacks.names()) - {UNKNOWN}

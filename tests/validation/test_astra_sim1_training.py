@@ -69,7 +69,6 @@ def members(mask: tuple[object, ...], rank: int) -> tuple[int, ...]:
 
 
 def with_own_communicators(graph: Trace) -> Traces:
-    """Give each collective communicators that no other has, over the ranks of its dimensions."""
     known: dict[tuple[int, tuple[int, ...]], int] = {}
     traces = []
     for rank in range(RANKS):

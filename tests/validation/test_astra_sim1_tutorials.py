@@ -1,8 +1,6 @@
-"""The numbers on the slides of ASTRA-sim 1.0's tutorials, for collectives.
-
-All with hand-overs of 10 ns, and unless stated 4 chunks one at a time over links of 50 GB/s and
-500 ns. The links of a dimension multiply its bandwidth where an algorithm uses them as one (a ring
-with 2 of them has 100 GB/s); a direct exchange uses its 7 links side by side, 50 GB/s each.
+"""The slides of ASTRA-sim 1.0's tutorials: hand-overs of 10 ns, 4 chunks one at a time over links
+of 50 GB/s and 500 ns. Links that an algorithm uses as one multiply the bandwidth; a direct exchange
+uses its 7 side by side.
 """
 
 from __future__ import annotations
@@ -43,9 +41,8 @@ def test_an_all_reduce_takes_the_time_on_the_slide(row: dict[str, str]) -> None:
 
 
 def test_themis_on_equal_dimensions_needs_something_to_break_ties() -> None:
-    """ASTRA-sim 1.0 ran one rank for all. With all 512, as in its successor, chunks that arrive at
-    the same instant are queued in different orders by different ranks, which then wait for each
-    other. Latencies of 1, 2 and 3 ns settle the order; the time is then 1.7 % above the slide's.
+    """ASTRA-sim 1.0 ran one rank for all. Latencies of 1, 2 and 3 ns settle the order of chunks;
+    the time is then 1.7 % above the slide's.
     """
     (published_us,) = (
         float(row["time_us"]) for row in ROWS if row["setup"] == "three_switches_themis"

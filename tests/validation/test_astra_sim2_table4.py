@@ -1,9 +1,5 @@
-"""ASTRA-sim 2.0, table IV: wafer-scale and conventional scaling of a 4-D system, 512 to 4096 ranks.
-
-Inputs not printed in the paper: 64 chunks, one at a time per dimension, the dimensions in their
-order; hops and hand-overs of 1 ns. The fully connected dimension has the bandwidth of a rank's 7
-links together, each message of a direct exchange one seventh of it. A printed GB/s is 2^30 bytes
-per second, a printed GB 2^30 bytes.
+"""ASTRA-sim 2.0, table IV. Not printed: 64 chunks, one at a time per dimension; hops and hand-overs
+of 1 ns. A rank's 7 links together are its bandwidth. A printed GB is 2^30 bytes.
 """
 
 from __future__ import annotations

@@ -70,7 +70,6 @@ def run(
     algorithm: str = "ring",
     quirks: frozenset[Quirk] = ASTRA_SIM,
 ) -> tuple[int, int]:
-    """Return the cycles and the exposed cycles, which must be equal on all ranks."""
     algorithms = [algorithm] * len(network)
     case = {
         "network": network,

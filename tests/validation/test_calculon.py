@@ -1,8 +1,5 @@
-"""What a layer counts on one rank, against Calculon, another analytic model of training.
-
-Calculon counts attention without its mask and in separate kernels, with dropout, and products
-without biases; so do the models here. tests/validation/data/calculon.json says how its numbers were
-made (Isaev et al., "Calculon", SC 2023).
+"""What a layer counts on one rank, against Calculon (Isaev et al., SC 2023): no mask, separate
+kernels, dropout, no biases (data/calculon.json).
 """
 
 from __future__ import annotations
@@ -62,7 +59,6 @@ def layer_of(row: dict[str, Any]) -> StageWork:
 
 
 def counted(work: StageWork) -> Counter[tuple[str, str]]:
-    """Operations and bytes of kernels by phase; of collectives, what Calculon counts."""
     count: Counter[tuple[str, str]] = Counter()
     for operation in (*work.forward.operations, *work.backward.operations):
         phase = operation.phase
@@ -72,7 +68,6 @@ def counted(work: StageWork) -> Counter[tuple[str, str]]:
 
 
 def communicated(work: StageWork, t: int) -> Counter[str]:
-    """Bytes of the whole tensor of each collective, by phase."""
     count: Counter[str] = Counter()
     for operation in (*work.forward.operations, *work.backward.operations):
         if operation.collective is not None:

@@ -1,8 +1,5 @@
-"""Training steps against Calculon's, on its machines: the order of the plans is the same.
-
-tests/validation/data/calculon_executions.json has, for four jobs, executions drawn from its whole
-search and the best of it. Our schedules, messages and collectives are simulated; Calculon's are
-formulas.
+"""Training steps against Calculon's (data/calculon_executions.json): the order of the plans is the
+same.
 """
 
 from __future__ import annotations
@@ -26,7 +23,6 @@ FIRST = 3
 
 
 def times(job: tuple[str, int]) -> tuple[tuple[float, float], ...]:
-    """Our step time and Calculon's, in s, of each execution of a job."""
     found = []
     for row in GIVEN["executions"]:
         if (row["model"], row["num_procs"]) == job:
@@ -37,7 +33,6 @@ def times(job: tuple[str, int]) -> tuple[tuple[float, float], ...]:
 
 
 def tau(pairs: tuple[tuple[float, float], ...]) -> float:
-    """Kendall's: pairs in the same order less those in the other, as a share of all."""
     signs = [(a - c) * (b - d) for (a, b), (c, d) in combinations(pairs, 2)]
     return sum((sign > 0) - (sign < 0) for sign in signs) / len(signs)
 

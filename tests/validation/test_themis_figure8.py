@@ -1,11 +1,5 @@
-"""Themis, figure 8: an all-reduce over 1024 accelerators under three schedulers.
-
-Topologies are those of the paper's table 2, hops and hand-overs of 1 ns and 64 chunks as in its
-artifact. A dimension is given by the bandwidth of all links of an accelerator in it, since Themis
-balances by that: a fully connected dimension then passes on step by step what a direct exchange
-sends over its 7 links side by side, in the same time. Themis with smallest chunk first is "SCF".
-
-Values were read from the figure with an error of 0.2 % of the scale, much for a small one.
+"""Themis, figure 8: topologies of table 2, hops and hand-overs of 1 ns, 64 chunks; a dimension has
+the bandwidth of all links of an accelerator in it. Read from the figure with 0.2 % of the scale.
 """
 
 from __future__ import annotations

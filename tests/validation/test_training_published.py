@@ -1,6 +1,5 @@
-"""Generated training steps against published ones: how far off, always the same way, trends right.
-
-docs/reference/accuracy.md says why they are off. training_steps.py records the large steps.
+"""Generated training steps against published ones (docs/reference/accuracy.md,
+training_steps.py).
 """
 
 from __future__ import annotations
@@ -80,7 +79,6 @@ def test_larger_models_use_the_devices_better_as_published() -> None:
 
 
 def _utilization(name: str, seconds: float) -> float:
-    """Return operations of the model over what the devices could do, attention without its mask."""
     case = next(case for case in CASES if case.name == name)
     flops = 3 * case.model.flops(causal="full") * case.global_batch
     return flops / (seconds * case.ranks * 312e12)
@@ -122,11 +120,7 @@ def test_weights_gradients_and_state_are_those_of_figure_1(model: str, gib: floa
 
 
 def test_checkpointing_by_operators_keeps_what_torchtitan_reserved() -> None:
-    """The same page, table 1: two sequences of 8192 on each of 8 GPUs, compiled 77.0 GiB.
-
-    PyTorch reserved that, a little more than is allocated at once. Megatron's selective
-    recomputation is far from it.
-    """
+    """The same page, table 1: two sequences of 8192 on each of 8 GPUs, compiled 77.0 GiB."""
     plan = Plan(dp=8, zero=3, micro_batch=2, global_batch=16, fused_loss=False)
 
     def peak(recompute: str) -> float:

@@ -3,9 +3,7 @@
     python -m tests.validation.training_steps            all of them, beside what was recorded
     python -m tests.validation.training_steps --write    record them, write the table of the page
 
-The tests simulate the small ones; the largest (512 ranks) take a minute and 3 GB of memory. Each is
-simulated at the data sheet's rates and at those that software reaches, on a network without
-congestion.
+The tests simulate the small ones; the largest (512 ranks) take a minute and 3 GB of memory.
 """
 
 from __future__ import annotations
@@ -70,7 +68,6 @@ class Simulated(NamedTuple):
 
 
 def _narayanan(model: Model) -> float:
-    """Count a sequence with recomputation, as equation 3 of the SC 2021 paper does."""
     layers, h, s = len(model.layers), model.hidden, model.sequence
     return float(96 * s * layers * h**2 * (1 + s / (6 * h) + 51200 / (16 * layers * h)))
 

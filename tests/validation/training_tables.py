@@ -1,8 +1,5 @@
-"""The two networks that ASTRA-sim 1.0's tutorials train, as text workloads: half precision.
-
-Times are ns of one layer and phase on a TPU-like device; all three phases take the same. GPT-3 has
-three layers, batch 16, 2048 tokens, 12288 wide, split over 16 ranks, with a checkpoint per layer.
-Source: the tutorials' inputs (github.com/astra-sim/tutorials).
+"""The networks of ASTRA-sim 1.0's tutorials (github.com/astra-sim/tutorials) as text workloads, ns
+a layer and phase. GPT-3: three layers, batch 16, 2048 tokens, 12288 wide, over 16 ranks.
 """
 
 from __future__ import annotations

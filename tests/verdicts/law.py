@@ -37,7 +37,6 @@ def removals(result: Result) -> dict[str, tuple[str, ...]]:
 
 
 def gains(result: Result) -> dict[str, int]:
-    """Return what each removal gains in ticks, waiting by the table of ranks."""
     makespan = max(result.outcome.finish)
     gained = {}
     for kind, causes in removals(result).items():
@@ -59,7 +58,6 @@ def gains(result: Result) -> dict[str, int]:
 
 
 def holds(result: Result, where: str) -> str:
-    """Check the law and return the kind; the law does not bind estimates, counted apart."""
     bound = result.bound_by
     if bound.estimate:
         assert "(estimate)" in bound.text, where

@@ -67,7 +67,6 @@ def _random_job(seed: int) -> Scenario:
 
 
 def _names_the_row_that_gains_most(result: Result) -> None:
-    """The row of explain with the largest gain among the causes, and the same list everywhere."""
     bounds = what_if(result)
     rows = {row.text: row for row in bounds.rows}
     causes = [row for row in bounds.rows if row.kind]
@@ -98,7 +97,6 @@ def test_of_any_small_job_the_row_of_explain_that_gains_most_is_named(seed: int)
 def test_measured_collectives_take_their_time_of_the_network_too(
     speeds: str, tmp_path: Path
 ) -> None:
-    """They are no messages, so no dimension gains alone; all links together do."""
     train("llama3-8b", Plan(tp=8, dp=2, global_batch=4), 2048).save(tmp_path / "s.yw")
     result = simulate(load(tmp_path / "s.yw", cluster="hgx-h100", settings={"stack": speeds}))
     _names_the_row_that_gains_most(result)

@@ -22,6 +22,11 @@ STEPS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "dense": ("llama3-8b", "hgx-h100", {"tp": 8, "pp": 4, "dp": 4, "zero": 1, "global_batch": 16}),
     "half a server": ("llama3-8b", "hgx-h100", {"tp": 4, "pp": 4, "dp": 8, "global_batch": 16}),
     "experts": ("mixtral-8x7b", "hgx-h100", {"tp": 2, "pp": 4, "dp": 8, "ep": 8, "zero": 1}),
+    "hidden experts": (
+        "mixtral-8x7b",
+        "hgx-h100",
+        {"pp": 2, "dp": 8, "ep": 8, "global_batch": 32, "overlap_experts": "1f1b"},
+    ),
     "a torus": ("llama3-8b", "tpu-v4", {"tp": 4, "pp": 2, "dp": 8, "zero": 2, "global_batch": 16}),
 }
 
@@ -55,10 +60,6 @@ def test_a_step_folds_and_every_node_keeps_its_time(
 def test_a_step_whose_ranks_all_differ_is_spared_the_messages_of_their_collectives(
     network: str, fewer: int
 ) -> None:
-    """The sum over all ranks goes round each server, so no two ranks of it take equal times.
-
-    On ports phases in which classes wait for each other are played message by message.
-    """
     plan = Plan(tp=2, pp=8, dp=2, global_batch=32, zero=1, recompute="selective")
     workload = train(find("llama3-8b"), plan)
     parts = cluster_parts("hgx-h100", plan.ranks, stack="roofline")

@@ -1,8 +1,4 @@
-"""Spreadsheets of STG with their lists of tensors, and models put together of them.
-
-An input is a sheet, a list or an assembly; the rest of the tiny model of tests/workloads/stg stays
-unchanged.
-"""
+"""Spreadsheets of STG with their lists of tensors, and models put together of them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Bad files through the command as it is installed: a process of its own has imported nothing.
-
-Each gives status 2 and the name of the file; never 70, a signal, or what the file asks of the
-terminal.
-"""
+"""Bad files through the installed command: status 2 and the name of the file."""
 
 from __future__ import annotations
 
@@ -191,7 +187,6 @@ def test_what_is_no_list_of_groups_holds_none(command: str, content: bytes, tmp_
 
 
 def test_a_bomb_is_refused_in_little_time_and_memory(tmp_path: Path) -> None:
-    """Five gigabytes in five megabytes: what was unpacked before it is refused is not kept."""
     import zlib
 
     pack = zlib.compressobj(9, zlib.DEFLATED, 31)

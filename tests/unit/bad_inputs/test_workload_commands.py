@@ -1,7 +1,5 @@
-"""Command lines of `yantra workload` and `yantra run --workload` that go wrong, and their errors.
-
-workload_commands.txt holds each line as it is typed, and the whole text of its error under it;
-"{models}" and "{clusters}" mean the names of all of them. Nothing is written, whole or half.
+"""Lines of `yantra workload` and `yantra run --workload` that go wrong (workload_commands.txt holds
+line and error; "{models}" and "{clusters}" mean the names of all).
 """
 
 from __future__ import annotations
@@ -73,7 +71,6 @@ WRITERS = [
 
 @pytest.mark.parametrize("line", WRITERS)
 def test_what_cannot_be_written_whole_is_not_written(line: str, folder: Path) -> None:
-    """A limit on the size of files acts as a full disk; -B, as Python would cut byte code off."""
     before = sorted(os.listdir(folder))
     code = "import sys; from yantra.cli import main; sys.exit(main())"
     done = subprocess.run(

@@ -100,7 +100,6 @@ def _with_manifest(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
 
 
 def _changed(folder: Path, name: str, change: Callable[[str, bytes], bytes | None]) -> None:
-    """Write `name`: good.yw with changed members; one that becomes None is left out."""
     with (
         zipfile.ZipFile(folder / "good.yw") as source,
         zipfile.ZipFile(folder / name, "w") as target,

@@ -1,7 +1,5 @@
-"""Small files of every layout before today's, as recorded bytes, and their contents.
-
-NAME.et was written by `WRITTEN` with protobuf; NAME.json is the jsonizer's text of it, checked by
-hand.
+"""Small files of every layout before today's: NAME.et by `WRITTEN` with protobuf; NAME.json by the
+jsonizer, checked by hand.
 """
 
 from __future__ import annotations

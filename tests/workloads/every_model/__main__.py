@@ -40,7 +40,6 @@ def main() -> int:
 
 
 def _mixed(seed: int) -> Iterator[Trial]:
-    """Yield a plan of a whole model, then nine of some layers, and so on."""
     whole, few = trials(seed, full=True, most_work=6000), trials(seed)
     while True:
         yield next(whole)

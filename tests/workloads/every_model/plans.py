@@ -44,6 +44,8 @@ _VALUES: dict[str, tuple[Any, ...]] = {
     "overlap_parameters": (True, False),
     "overlap_p2p": (True, False),
     "overlap_tensor": (True, False),
+    "overlap_experts": ("none", "none", "1f1b"),
+    "dispatch": ("once", "each"),
     "gather_again": (True, False),
     "messages": ("whole", "sliced", "scattered"),
     "bucket_elements": (None, 50_000_000),
@@ -80,10 +82,6 @@ class Trial(NamedTuple):
 
     @property
     def model(self) -> Model:
-        """The model, with the layers that are kept: the first ones and the last ones.
-
-        One whose layers pass on tensors of different sizes is kept whole.
-        """
         whole = _model(self.name)
         kept = len(whole.layers) if self.layers is None else self.layers
         if kept >= len(whole.layers) or any(isinstance(one, Bottleneck) for one in whole.layers):
@@ -94,7 +92,6 @@ class Trial(NamedTuple):
 
     @property
     def work(self) -> int:
-        """Layers of all micro-batches and ranks; a layer has some tens of nodes."""
         layers = len(self.model.layers)
         return self.plan.ranks * self.plan.micro_batches * -(-layers // self.plan.pp)
 

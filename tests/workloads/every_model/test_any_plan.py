@@ -55,6 +55,11 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
         ["1f1b", "gpipe", "interleaved", "zb-h1", "zb-h2", "zb-v", "dualpipe", "dualpipev", "none"]
     ),
     "recompute": st.sampled_from(["none", "selective", "operators", "full", "half"]),
+    "recompute_modules": st.sampled_from(["moe", "layernorm,moe_act", "mlp", "attention"]),
+    "recompute_layers": st.sampled_from([1, 2]),
+    "recompute_method": st.sampled_from(["uniform", "block"]),
+    "cuda_graphs": st.sampled_from(["none", "attn", "attn,mlp", "full_iteration", "some"]),
+    "unfused_kernels": st.sampled_from(["rope,norm", "permute,router", "softmax_masks", "some"]),
     "dtype": st.sampled_from(["bf16", "fp8", "fp32"]),
     "optimizer": st.sampled_from(["adam", "sgd"]),
     "steps": st.sampled_from([1, 2]),
@@ -67,9 +72,15 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "order": st.sampled_from(["tp-cp-ep-dp-pp", "pp-tp", "tp-ep-pp-dp", "dp-dp"]),
     "overlap_p2p": SWITCH,
     "overlap_tensor": SWITCH,
+    "overlap_products": SWITCH,
+    "overlap_experts": st.sampled_from(["none", "1f1b", "dualpipe"]),
+    "exposed_gradients": st.sampled_from([0, 0.5, 2]),
+    "exposed_experts": st.sampled_from([0, 0.5, 2]),
+    "dispatch": st.sampled_from(["once", "each", "allgather"]),
     "gather_again": SWITCH,
     "messages": st.sampled_from(["whole", "sliced", "scattered", "some"]),
     "offload_activations": SWITCH,
+    "offload_modules": st.sampled_from(["core_attn", "attn_norm,moe_act", "attn_proj", "some"]),
     "offload_optimizer": SWITCH,
     "fused_loss": SWITCH,
     "loss_as_layer": SWITCH,
@@ -114,7 +125,6 @@ KNOWN = (
 
 @st.composite
 def plans(draw: st.DrawFn) -> dict[str, Any]:
-    """Fields by any of their names, as flags or as keywords."""
     chosen = draw(st.lists(st.sampled_from(list(FIELDS)), max_size=9, unique=True))
     values: dict[str, Any] = {}
     for name in chosen:
@@ -161,7 +171,6 @@ def check(model: Model, fields: dict[str, Any]) -> None:
 
 
 def made(model: Model, fields: dict[str, Any]) -> Workload | ConfigError:
-    """Return the workload, or the error that refuses it; its first line names a known field."""
     try:
         return train(model, Plan.of(fields))
     except ConfigError as error:

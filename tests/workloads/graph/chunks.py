@@ -71,7 +71,6 @@ def operations(work: StageWork) -> tuple[Operation, ...]:
 
 
 def traffic(items: tuple[Operation, ...], *phases: str) -> Counter[tuple[str, str, int]]:
-    """(kind, group or peer, bytes) -> how often; all phases if none is named."""
     return Counter(
         (item.kind, item.group or item.peer, item.size_bytes)
         for item in items

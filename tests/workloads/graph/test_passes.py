@@ -35,7 +35,6 @@ def model_flops(items: tuple[Operation, ...]) -> int:
 
 @pytest.mark.parametrize(("layer", "split"), SPLITS)
 def test_a_split_changes_nothing_but_where(layer: Block, split: Setting) -> None:
-    """Operations add up to those of one rank, what is kept is freed, nothing waits for later."""
     one = model_flops(operations(chunk(layer, setting()).work()))
     work = chunk(layer, split).work()
     both = operations(work)
@@ -161,3 +160,16 @@ def test_borders_are_what_a_stage_sends() -> None:
     assert work.forward.exit == len(work.forward.operations) - 1
     assert work.backward.entries[0] == 0
     assert chunk(DENSE, setting()).work().forward.exit is None
+
+
+def test_steps_of_a_ring_are_zig_zag_kernels_whose_results_are_added() -> None:
+    """4 ranks of 1,024 tokens: 256 queries on own keys, then 128 on each other rank's 256."""
+    work = chunk(DENSE, setting(cp=4), ends=False, count=1).work()
+    forward, backward = work.forward.operations, work.backward.operations
+    steps = [dict(one.sizes) for one in forward if one.kind == "attention"]
+    assert [(one["queries"], one["keys"]) for one in steps] == [(256, 256), *[(128, 256)] * 3]
+    queries, message = 2 * 512 * 16 * 64, 2 * 2 * 512 * 8 * 64
+    (combined,) = (one for one in forward if one.name.endswith("combine"))
+    assert combined.bytes_written == queries * (4 + 3 * 3) // 4
+    added = [one.bytes_written for one in backward if "dgrad.add" in one.name]
+    assert added == [queries * 3 // 4 + message] * 3

@@ -37,7 +37,6 @@ def whole(row: int, column: int) -> int:
 
 
 def held(placement: Placement, at: Coordinates) -> Values:
-    """The part of the tensor a rank holds; partial sums add up to the value over their axes."""
     here = dict(zip(AXES, at, strict=True))
     kept = {dimension: list(range(size)) for dimension, size in SIZES.items()}
     for dimension, axis in placement.shards:

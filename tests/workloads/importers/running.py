@@ -42,7 +42,6 @@ def finish(workload: Workload, semantics: Semantics) -> list[float]:
 
 
 def _rates(ring: Dimension, semantics: Semantics) -> step_bounds.Rates:
-    """Return the rates of the scenario; a message crosses half of the ring at most."""
     far = ring.latency_ns * ring.size
     exact = semantics == "yantra"
     return step_bounds.Rates(0.0, inf, inf, 0.0, ring.bytes_per_ns, far, 10.0, reads_ns=exact)

@@ -56,7 +56,6 @@ def test_a_file_is_read_as_simai_means_it() -> None:
 
 
 def test_the_groups_are_those_of_simai(tmp_path: Path) -> None:
-    """Experts are split over consecutive tensor-parallel groups of one stage."""
     workload = from_simai(write(tmp_path), schedule="simai")
     (grid,) = workload.grids
     assert workload.ranks == 8

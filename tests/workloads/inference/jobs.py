@@ -36,7 +36,6 @@ def known(name: str) -> Transformer:
 
 
 def shortened(name: str) -> Model:
-    """A known model with two layers of each kind it has."""
     model = model_of(known(name))
     seen: Counter[Any] = Counter()
     layers = []
@@ -62,7 +61,6 @@ class Node:
 
 
 def nodes(workload: Workload, template: str | None = None) -> Iterator[tuple[Node, int]]:
-    """Yield the nodes of a template, or of all, and how many ranks run each."""
     for name, ranks in workload.ranks_of_template().items():
         if template in (None, name):
             for node in workload.template(name):
@@ -71,7 +69,6 @@ def nodes(workload: Workload, template: str | None = None) -> Iterator[tuple[Nod
 
 
 def total(workload: Workload, attribute: str, *kinds: str, of: str = "") -> int:
-    """Add up an attribute of computations over all ranks; of some kinds, or names ending so."""
     return sum(
         ranks * getattr(node, attribute)
         for node, ranks in nodes(workload)

@@ -82,7 +82,6 @@ def experts(plan: InferencePlan, batch: int) -> Counter[tuple[str, str, int]]:
 
 
 def test_experts_of_other_replicas_get_top_k_rows_of_every_token() -> None:
-    """DP attention with expert parallelism: n k h w out, as much back."""
     per_rank, top_k, layers = 3, LATENT.moe_router_topk, sum(LATENT.moe_layer_freq)
     found = experts(InferencePlan(ep=4), 4 * per_rank)
     assert found == {("all_to_all", "ep", per_rank * top_k * H * 2): 2 * layers}

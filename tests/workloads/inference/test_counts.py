@@ -35,7 +35,6 @@ def head(t: Transformer, tokens: int) -> int:
 
 
 def prefill_flops(t: Transformer, tokens: int, sequences: int = 1) -> int:
-    """Whole prompts; the head runs on the last token of each."""
     without_head = forms.forward_flops(t, tokens) - head(t, tokens)
     return sequences * without_head + head(t, sequences)
 
@@ -56,7 +55,6 @@ def decode_flops(t: Transformer, past: int, sequences: int) -> int:
 
 
 def cached_bytes(t: Transformer, past: int, sequences: int) -> int:
-    """Bytes of keys and values that decode reads from the cache."""
     total = 0
     for layer in range(t.num_layers):
         held = min(past, t.window(layer) - 1) if t.window(layer) else past
@@ -93,7 +91,6 @@ def test_decode_computes_and_reads_what_the_closed_forms_say(name: str) -> None:
 @given(st.lists(st.integers(2, 40), min_size=1, max_size=5), st.sampled_from((0, 7, 50)))
 @settings(max_examples=12, deadline=None)
 def test_the_chunks_of_a_prompt_add_up_to_its_prefill(chunks: list[int], window: int) -> None:
-    """For latent attention each chunk expands the cached rows before it once more."""
     for t in (DENSE.replace(window_size=window), LATENT):
         past = computed = expanded = 0
         for chunk in chunks:
@@ -145,7 +142,6 @@ PLANS = [
 def test_the_operations_of_all_ranks_depend_on_no_plan(
     t: Transformer, plan: InferencePlan, phase: str
 ) -> None:
-    """Apart from what every rank of tp computes for itself: latent rows down, and the router."""
     batch, prompt = 8, 64
     alone = products(made(t, phase=phase, batch=batch, prompt=prompt, context=32))
     work = made(t, plan, phase=phase, batch=batch, prompt=prompt, context=32)

@@ -30,7 +30,6 @@ def test_a_token_leaves_the_bytes_of_the_closed_form(name: str) -> None:
 
 @pytest.mark.parametrize("t", [DENSE, LATENT], ids=lambda t: t.name)
 def test_weights_of_all_ranks_are_the_parameters(t: Transformer) -> None:
-    """At one rank of tp; more ranks copy norms, the router and latent products."""
     for pp, ep in product((1, 2), (1, 4) if t.num_experts else (1,)):
         plan = InferencePlan(pp=pp, ep=ep)
         weights = [
@@ -92,7 +91,6 @@ def test_a_model_that_is_too_large_alone_is_told_so() -> None:
 
 
 def test_the_peak_of_activations_holds_the_widest_moment() -> None:
-    """Both halves of the gated product, their result, and the stream beside them."""
     work = made(DENSE, phase="prefill", batch=2, prompt=128)
     tokens, h = 2 * 128, DENSE.hidden_size
     widest = 2 * tokens * (h + 3 * DENSE.ffn_hidden_size)

@@ -87,7 +87,6 @@ def test_any_two_grids_run_to_their_ends(data: st.DataObject) -> None:
 
 
 def test_an_iteration_waits_for_the_token_of_the_one_before() -> None:
-    """Two stages and one lane: nothing overlaps, so n iterations take n times as long."""
     plan = InferencePlan(pp=2, micro_batches=1)
     times = [
         max(finish(made(DENSE, plan, phase="decode", batch=2, context=9, iterations=n), "yantra"))

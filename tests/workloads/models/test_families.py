@@ -66,7 +66,6 @@ def work_of(name: str, sequences: int = 4, **split: Any) -> StageWork:
 
 
 def products(work: StageWork) -> int:
-    """Operations of matrix units without those done again."""
     return sum(
         item.tensor_flops - item.repeated_flops
         for item in operations(work)
@@ -107,7 +106,6 @@ def test_what_is_kept_is_freed_and_nothing_waits_for_later(name: str, recompute:
 
 @pytest.mark.parametrize("name", [name for name in SPLITS if SPLITS[name]])
 def test_a_split_changes_what_each_rank_does_but_not_the_sum(name: str) -> None:
-    """Products of the ends that every rank repeats count once."""
     one = work_of(name)
     for split in SPLITS[name]:
         work = work_of(name, **split)
@@ -177,7 +175,6 @@ def test_a_split_that_a_family_does_not_have_is_refused(
 def test_a_training_step_of_every_family_can_be_made(
     name: str, plan: Plan, weights: int | None
 ) -> None:
-    """The stages of a pipeline hold all weights, of tables a rank's share, at two bytes each."""
     workload = train(model_of(zoo.get(name)), plan)
     assert workload.ranks == 8
     if weights is not None:

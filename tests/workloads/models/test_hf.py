@@ -324,7 +324,6 @@ def test_names_of_rates_positions_tokens_and_losses_change_nothing() -> None:
 
 
 def test_infinity_is_a_number_in_a_config(tmp_path: Path) -> None:
-    """As Python writes it: `time_step_limit` of Nemotron-H."""
     config, _ = SIZED["mistralai/Mamba-Codestral-7B-v0.1"]
     path = tmp_path / "config.json"
     path.write_text(json.dumps(config | {"time_step_limit": [0.0, float("inf")]}))

@@ -13,6 +13,7 @@ from yantra.base.errors import ConfigError
 from yantra.workloads.job_file import Request, resolve
 from yantra.workloads.models import megatron, zoo
 from yantra.workloads.models.transformer import Transformer
+from yantra.workloads.plan.plan import Plan
 
 ABOUT = ("name", "source", "notes", "seq_length")
 ROTARY = "--position-embedding-type rope --normalization RMSNorm --swiglu --disable-bias-linear "
@@ -174,13 +175,19 @@ def test_experts_are_split_like_the_rest_unless_the_arguments_say_otherwise() ->
 def test_what_is_not_used_is_told() -> None:
     found = job(
         ARGUMENTS["llama3-8b"] + " --lr 1e-4 --train-iters 10 --save out --lr 2e-4 "
-        "--tp-comm-overlap --mtp-num-layers 1 --data-path 0.5 a 0.5 b"
+        "--use-nccl-ub --mtp-num-layers 1 --data-path 0.5 a 0.5 b"
     )
     assert found.ignored == ("--lr", "--train-iters", "--save", "--data-path")
-    assert [note.split(":")[0] for note in found.model.notes] == [
-        "--tp-comm-overlap",
-        "without the layers that predict more tokens (--mtp-num-layers)",
-    ]
+    assert [note.split(":")[0] for note in found.model.notes] == ["--use-nccl-ub"]
+    assert found.model.mtp_num_layers == 1
+
+
+def test_a_layout_and_the_model_have_as_many_layers_that_predict() -> None:
+    arguments = ARGUMENTS["llama3-8b"] + " --pipeline-model-parallel-size 2"
+    layout = " --pipeline-model-parallel-layout Et*16|t*16mL"
+    assert job(arguments + layout + " --mtp-num-layers 1").model.mtp_num_layers == 1
+    with pytest.raises(ConfigError, match="has 1 layers m, and --mtp-num-layers is 0"):
+        job(arguments + layout)
 
 
 def test_a_script_is_read_as_the_shell_would(tmp_path: Path) -> None:
@@ -253,8 +260,7 @@ def test_a_wrong_argument_is_named(text: str, problem: str) -> None:
         ("llama3-8b", "--position-embedding-type relative", 'got "relative"'),
         ("llama3-8b", "--normalization BatchNorm", "expected LayerNorm or RMSNorm"),
         ("llama3-8b", "--window-size 128,128", "--window-size: expected (keys before, 0)"),
-        ("llama3-8b", "--recompute-modules mlp", "only attention is selective"),
-        ("llama3-8b", "--recompute-method block", "every layer alone"),
+        ("llama3-8b", "--recompute-granularity full", "expected uniform or block"),
         ("llama3-8b", "--num-layers-per-virtual-pipeline-stage 5", "do not make whole virtual"),
         ("gpt-1t", "--num-query-groups 8", "give both"),
         ("gpt-1t", "--qk-layernorm", "with biases are not covered"),
@@ -285,3 +291,53 @@ def test_frequencies_are_those_of_megatron() -> None:
 def test_any_text_gives_a_job_or_a_config_error(text: str) -> None:
     with pytest.raises(ConfigError):
         megatron.from_text(text)
+
+
+def test_what_is_computed_again_is_read_with_its_granularity() -> None:
+    arguments = ARGUMENTS["mixtral-8x7b"] + " --recompute-modules moe_act layernorm"
+    assert "recompute_modules" not in job(arguments).plan
+    found = job(arguments + " --recompute-granularity selective").plan
+    assert Plan.of(found).recompute_modules == "moe_act,layernorm"
+    full = " --recompute-granularity full --recompute-method block --recompute-num-layers 3"
+    plan = Plan.of(job(ARGUMENTS["llama3-8b"] + full).plan)
+    assert (plan.recompute, plan.recompute_method, plan.recompute_layers) == ("full", "block", 3)
+
+
+@pytest.mark.parametrize(
+    ("words", "graphs"),
+    [
+        (
+            "--cuda-graph-impl transformer_engine --cuda-graph-scope attn moe_router",
+            "attn,moe_router",
+        ),
+        ("--cuda-graph-impl local --cuda-graph-scope full_iteration", "full_iteration"),
+        ("--enable-cuda-graph", "attn,mlp,moe"),
+        ("--cuda-graph-scope attn", "none"),
+    ],
+)
+def test_graphs_are_read_with_what_makes_them(words: str, graphs: str) -> None:
+    assert Plan.of(job(f"{ARGUMENTS['llama3-8b']} {words}").plan).cuda_graphs == graphs
+
+
+def test_modules_are_offloaded_with_their_switch() -> None:
+    arguments = f"{ARGUMENTS['llama3-8b']} --offload-modules core_attn attn_proj"
+    assert "offload_modules" not in job(arguments).plan
+    switch = " --fine-grained-activation-offloading"
+    assert Plan.of(job(arguments + switch).plan).offload_modules == "core_attn,attn_proj"
+    with pytest.raises(ConfigError, match="give --offload-modules"):
+        job(ARGUMENTS["llama3-8b"] + switch)
+
+
+@pytest.mark.parametrize(
+    ("model", "words", "unfused"),
+    [
+        ("llama3-8b", "", "none"),
+        ("llama3-8b", "--no-rope-fusion --no-bias-dropout-fusion", "rope,bias_dropout_add"),
+        ("llama3-8b", "--no-masked-softmax-fusion", "softmax_masks"),
+        ("mixtral-8x7b", "", "router,permute"),
+        ("mixtral-8x7b", "--moe-permute-fusion --no-bias-swiglu-fusion", "bias_activation,router"),
+        ("mixtral-8x7b", "--moe-permute-fusion --moe-router-fusion", "none"),
+    ],
+)
+def test_what_is_not_fused_is_read(model: str, words: str, unfused: str) -> None:
+    assert Plan.of(job(f"{ARGUMENTS[model]} {words}").plan).unfused_kernels == unfused

@@ -117,7 +117,6 @@ PARTS = {
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("name", MIXERS)
 def test_all_ranks_together_compute_what_one_does_alone(name: str, part: str) -> None:
-    """Except what every rank of tp computes for itself: thin products, an index, latent rows."""
     phase, job = PARTS[part]
     alone = infer(small(MIXERS[name]), phase=phase, **job).about["model_flops"]
     for tp in (2, 8):

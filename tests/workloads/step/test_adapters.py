@@ -49,7 +49,6 @@ def small() -> Transformer:
 
 
 def trained(targets: str) -> int:
-    """Return the weights of adapters by the paper: rank x (inputs + outputs) of each product."""
     return LAYERS * sum(RANK * sum(SIZES[name]) for name in targets_of(targets) if name in SIZES)
 
 
@@ -58,7 +57,6 @@ def made(plan: Plan, **changes: Any) -> Workload:
 
 
 def amounts(workload: Workload, part: str, kind: str, group: str | None = None) -> int:
-    """Return the operations of a phase, or the bytes of a collective over a group."""
     total = 0
     for name, ranks in workload.ranks_of_template().items():
         for row in workload.totals[name][part]:

@@ -24,7 +24,6 @@ def checked(step: Step, plan: Plan = PLAN) -> None:
 
 
 def changed(step: Step, device: int, kind: str, change: Any) -> Step:
-    """Return a step whose operations of every pass of a kind `change` has changed."""
     passes = list(step.passes)
     passes[device] = {
         key: Drafted(tuple(change(one.items)), one.blocking) if key.kind == kind else one

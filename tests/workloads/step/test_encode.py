@@ -72,7 +72,6 @@ def test_totals_are_those_of_the_items_one_by_one(drawn: tuple[object, object]) 
 
 
 def highest(items: tuple[Item, ...]) -> int:
-    """Return the most bytes that are there at once, counted from the start of the pass."""
     now = most = 0
     for item in items:
         now += item.operation.saves + item.holds

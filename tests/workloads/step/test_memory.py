@@ -12,7 +12,6 @@ from tests.workloads.step.test_simulation import PIPELINES
 from tests.workloads.step.works import stages
 from yantra.base.errors import ConfigError
 from yantra.workloads import schedules
-from yantra.workloads.models.catalogue import find
 from yantra.workloads.plan.plan import Plan
 from yantra.workloads.schedules.in_flight import peaks
 from yantra.workloads.training.train import train
@@ -107,25 +106,6 @@ def test_a_step_that_does_not_fit_is_refused_with_what_would_let_it_fit() -> Non
 def test_a_step_that_no_small_change_would_let_fit_is_refused_too() -> None:
     with pytest.raises(ConfigError, match="use more ranks per replica"):
         train(model_of(SHAPE), Plan(), memory_bytes=1000)
-
-
-@pytest.mark.parametrize(("dtype", "width"), [("fp8", 1.0), ("fp8_block", 1.0), ("fp4", 0.5)])
-@pytest.mark.parametrize("tp", [1, 2])
-def test_products_in_few_bits_keep_their_inputs_in_as_few(
-    dtype: Any, width: float, tp: int
-) -> None:
-    """Of a layer: two norms and the gated product lose bits, attention's result is kept twice."""
-    model, tokens = find("llama3-8b"), 2048
-    kept = {
-        kind: train(model, Plan(tp=tp, dtype=kind), tokens).memory["stage0"]
-        for kind in ("bf16", dtype)
-    }
-    hidden, inner = 4096, 14336
-    fewer = (2 - width) * (2 * hidden + inner) - width * hidden
-    less = kept["bf16"]["activations"] - kept[dtype]["activations"]
-    assert less == 32 * tokens * fewer / tp
-    for part in ("weights", "gradients", "optimizer", "buffers"):
-        assert kept["bf16"][part] == kept[dtype][part]
 
 
 @pytest.mark.parametrize("recompute", ["none", "selective", "operators", "full"])

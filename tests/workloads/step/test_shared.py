@@ -26,7 +26,6 @@ SCHEDULES = ("1f1b", "gpipe", "interleaved", "zb-h1", "zb-v", "dualpipe", "dualp
 
 
 def shortened(name: str) -> Model:
-    """Return a model of the catalogue with its first eight layers."""
     model = find(name)
     return model.replace(layers=model.layers[:8])
 

@@ -128,6 +128,7 @@ PLANS = {
     "ddp": Plan(dp=4, tp=2, global_batch=8),
     "tied": Plan(dp=2, tp=2, pp=2, global_batch=8),
     "zero 1": Plan(dp=4, tp=2, zero=1, global_batch=8, bucket_elements=10_000),
+    "zero 1 partly exposed": Plan(dp=4, tp=2, zero=1, global_batch=8, exposed_gradients=0.3),
     "zero 1 exposed": Plan(
         dp=4, tp=2, zero=1, global_batch=8, overlap_gradients=False, overlap_parameters=False
     ),
@@ -142,6 +143,7 @@ PLANS = {
     "context exchange": Plan(cp=4, dp=2, cp_kind="a2a", global_batch=4),
     "recompute": Plan(tp=2, pp=2, dp=2, recompute="full", global_batch=8),
     "recompute operators": Plan(tp=2, pp=2, dp=2, recompute="operators", global_batch=8),
+    "products in parts": Plan(tp=2, pp=2, dp=2, overlap_products=True, global_batch=8),
     "sums awaited": Plan(tp=2, pp=2, dp=2, overlap_tensor=False, global_batch=8),
     "sliced messages": Plan(
         tp=2, pp=2, dp=2, sequence_parallel=False, messages="sliced", global_batch=8
@@ -153,6 +155,9 @@ PLANS = {
     "offload": Plan(
         pp=2, dp=4, zero=1, offload_optimizer=True, offload_activations=True, global_batch=8
     ),
+    "offload modules": Plan(
+        pp=2, tp=2, dp=2, offload_modules="attn_norm,core_attn,attn_proj", global_batch=8
+    ),
     "offload split": Plan(pp=4, dp=2, offload_activations=True, schedule="zb-h2", global_batch=16),
     "mirrored": Plan(pp=4, dp=2, zero=1, schedule="dualpipe", global_batch=16),
 }
@@ -160,6 +165,9 @@ EXPERT_PLANS = {
     "experts": Plan(dp=4, tp=2, ep=4, global_batch=8, zero=1),
     "experts over tp": Plan(dp=4, tp=2, ep=4, etp=2, global_batch=8),
     "experts, dualpipe": Plan(pp=2, dp=4, ep=4, schedule="dualpipe", global_batch=16),
+    "experts behind passes": Plan(
+        pp=2, dp=4, ep=4, overlap_experts="1f1b", exposed_experts=0.25, global_batch=32
+    ),
     "experts, zero 3": Plan(dp=8, ep=2, zero=3, global_batch=16),
     "skewed": Plan(pp=2, dp=4, ep=4, routing="zipf:1.2", global_batch=8),
 }

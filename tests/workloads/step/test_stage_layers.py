@@ -30,7 +30,6 @@ def small(layers: int) -> Transformer:
 
 
 def weights(plan: Plan, layers: int = 12) -> list[int]:
-    """Return the elements of weights of each stage, but for the ends."""
     made = train(model_of(small(layers)), plan)
     return [made.memory[f"stage{at}"]["weights"] for at in range(plan.pp)]
 
@@ -107,7 +106,7 @@ def test_a_split_that_cannot_be_is_refused_with_its_field(
         train("llama3-8b", Plan(**({"pp": 4, "global_batch": 4} | fields)))
 
 
-@pytest.mark.parametrize("text", ["", "6;9", "6,-9", "E", "tt|L", "Ett|mL", "Et|tLx", "Et*99999L"])
+@pytest.mark.parametrize("text", ["", "6;9", "6,-9", "E", "tt|L", "Em|tL", "Et|tLx", "Et*99999L"])
 def test_a_text_that_is_no_split_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="stage_layers"):
         layers_of(text)

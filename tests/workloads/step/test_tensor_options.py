@@ -28,7 +28,6 @@ SWITCH = st.booleans()
 
 
 def work(layers: int = 2, **fields: Any) -> StageWork:
-    """Layers in the middle of the model, on one of TP ranks."""
     plan = Plan(**({"tp": TP, "pp": 2, "global_batch": 4} | fields))
     return stage_work(
         MODEL, plan, layers=(1, 1 + layers), front=False, tail=False, sequence=SEQUENCE

@@ -17,7 +17,6 @@ TINY = Path(__file__).parent / "tiny"
 
 
 def made(folder: Path, **changes: Any) -> Workload:
-    """Build the tiny model with keys of its assembly replaced; None takes one out."""
     shutil.copytree(TINY, folder, dirs_exist_ok=True)
     tree = yaml.safe_load((TINY / "model.yaml").read_text()) | changes
     path = folder / "model.yaml"

@@ -20,7 +20,6 @@ TOY = {"dmodel": 64, "dff": 128, "head": 8, "kvhead": 4, "dvocal": 96, "seq": 64
 
 
 def communication(workload: Workload) -> dict[str, list[int]]:
-    """Return nodes and size of each kind, over all ranks."""
     sums: dict[str, list[int]] = {}
     for template, ranks in workload.ranks_of_template().items():
         for kind, _, nodes, size in workload.totals[template]["communication"]:
@@ -61,7 +60,6 @@ def model(kind: str, **changes: Any) -> Workload:
 
 
 def products(kind: str) -> int:
-    """Multiply-accumulates of all matrix products of one pass, per token."""
     h, f, v = TOY["dmodel"], TOY["dff"], TOY["dvocal"]
     kv = TOY["kvhead"] if kind == "llama" else TOY["head"]
     qkv = h * h * (TOY["head"] + 2 * kv) // TOY["head"]
@@ -70,7 +68,6 @@ def products(kind: str) -> int:
 
 
 def gates(kind: str) -> int:
-    """Products of a gated network's two halves, which count as an einsum, per token."""
     return 4 * 3 * TOY["dff"] if kind == "llama" else 0
 
 
@@ -109,7 +106,6 @@ def test_bytes_are_twice_the_elements_and_gradients_four_times(kind: str) -> Non
 
 
 def test_a_chain_of_collectives_carries_what_the_one_before_left() -> None:
-    """Gradients scattered over dp are summed over cp as shards; upstream counts them whole."""
     sizes: dict[str, Counter[tuple[str, int]]] = {}
     for units in ("stg", "yantra"):
         workload = model("gpt", dp=2, sp=2, weight_sharded=True, units=units, gradient_dtype="bf16")

@@ -25,7 +25,6 @@ def tiny(**changes: Any) -> Workload:
 
 
 def rows(trace: Trace) -> dict[str, dict[str, object]]:
-    """Return attributes by name of the node, and the names of what it waits for."""
     names = {node.id: node.name for node in trace}
     return {
         node.name: {item.name: item.value for item in node.attributes}
@@ -42,7 +41,6 @@ GRADIENT = "mb0.layer.0._sharded_grad: all_reduce over dp"
 
 
 def test_upstreams_units_are_products_and_elements() -> None:
-    """Multiply-accumulates, elements of the output, elements of what a collective takes."""
     found = rows(tiny(units="stg").template("stage0"))
     counts = {
         name: (row["num_ops"], row["tensor_size"])

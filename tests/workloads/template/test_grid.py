@@ -95,7 +95,6 @@ def test_moving_there_and_back_is_no_move(grid: Grid, data: st.DataObject) -> No
 
 
 def test_megatrons_default_order_by_hand() -> None:
-    """Two-way tensor, four-way data, two stages, two-way experts: worked from the order string."""
     grid = grid_of(tp=2, dp=4, pp=2, ep=2)
     assert grid.axes("expert") == {"etp": 1, "ep": 2, "edp": 4, "pp": 2}
     assert grid.members(5, Group("dense", ("tp",))) == (4, 5)

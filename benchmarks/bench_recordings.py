@@ -1,0 +1,50 @@
+"""A large recording through every command: user seconds and peak memory of each.
+
+One rank of 832,000 operators and device ops, made here (`YANTRA_RECORDING_OPERATORS` makes fewer).
+Goals: at most 12 s and 500 MB a command. Memory misses its goal: traces are
+decoded whole.
+
+    python -m benchmarks.bench_recordings
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from benchmarks.bench_chakra_tools import cost, show, yantra
+from tests.oracles.gpu_program import write_pair
+
+OPERATORS = int(os.environ.get("YANTRA_RECORDING_OPERATORS", "640000"))
+SECONDS_GOAL = 12.0
+MEGABYTES_GOAL = 500.0
+
+
+def report(folder: Path) -> bool:
+    write_pair(folder, operators=OPERATORS, seed=1)
+    linked, trace = str(folder / "linked.json"), str(folder / "job.0.et")
+    pair = ("--host", str(folder / "host.json"), "--device", str(folder / "device.json"))
+    commands = {
+        "link": ("link", *pair, "-o", linked),
+        "convert": ("convert", "pytorch", linked, "-o", trace),
+        "validate": ("validate", trace),
+        "stats": ("stats", trace),
+        "draw": ("draw", trace, "-o", str(folder / "job.dot")),
+        "timeline": ("timeline", trace, "-o", str(folder / "timeline.json")),
+    }
+    print(f"{OPERATORS} operators; at most {SECONDS_GOAL:.0f} s, {MEGABYTES_GOAL:.0f} MB a command")
+    met = True
+    for name, words in commands.items():
+        total = show(name, [cost(yantra("chakra", *words), 1)])
+        met &= total.seconds <= SECONDS_GOAL and total.megabytes <= MEGABYTES_GOAL
+    return met
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        return 0 if report(Path(folder)) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,120 @@
+"""Configurations of other frameworks, read without running anything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from yantra.base.errors import ConfigError
+from yantra.rl.configurations import read
+from yantra.rl.configurations.reading import model_of
+
+_BASE = """
+grpo: {num_prompts_per_step: 32, num_generations_per_prompt: 16, sample_twice: true}
+loss_fn: {reference_policy_kl_penalty: 0.01}
+policy:
+  model_name: Qwen/Qwen3-32B
+  train_global_batch_size: 512
+  train_micro_batch_size: 1
+  logprob_batch_size: ${policy.train_micro_batch_size}
+  max_total_sequence_length: 4096
+  megatron_cfg: {enabled: true, tensor_model_parallel_size: 4, activation_checkpointing: true}
+  generation:
+    colocated: {enabled: true}
+    vllm_cfg: {tensor_parallel_size: 4, gpu_memory_utilization: 0.6}
+cluster: {num_nodes: 4, gpus_per_node: 8}
+"""
+_ASYNC = """
+defaults: ./base.yaml
+grpo: {async_grpo: {enabled: true, max_trajectory_age_steps: 1, in_flight_weight_updates: true}}
+policy:
+  logprob_batch_size: 2
+  generation: {colocated: {enabled: false, resources: {num_nodes: 2, gpus_per_node: 8}}}
+"""
+_VERL = """
+set -x
+python3 -m verl.trainer.main_ppo \\
+    algorithm.adv_estimator=grpo \\
+    data.train_batch_size=1024 data.max_prompt_length=512 data.max_response_length=1024 \\
+    actor_rollout_ref.model.path=Qwen/Qwen3-32B \\
+    actor_rollout_ref.actor.ppo_mini_batch_size=256 \\
+    actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=2 \\
+    actor_rollout_ref.rollout.tensor_model_parallel_size=2 \\
+    actor_rollout_ref.rollout.n=5 \\
+    actor_rollout_ref.rollout.layered_summon=True \\
+    trainer.n_gpus_per_node=8 trainer.nnodes=2
+"""
+_SKYRL = """
+: "${GPUS:=2}"
+uv run -m main \\
+  trainer.fully_async.max_staleness_steps=4 \\
+  trainer.fully_async.num_parallel_generation_workers=$(( 4 * 5 )) \\
+  trainer.policy.model.path="Qwen/Qwen3-32B" \\
+  trainer.placement.colocate_all=false \\
+  trainer.placement.policy_num_gpus_per_node=$GPUS \\
+  trainer.train_batch_size=64 trainer.policy_mini_batch_size=64 \\
+  generator.n_samples_per_prompt=8 \\
+  generator.inference_engine.num_engines=4 \\
+  generator.inference_engine.tensor_parallel_size=1
+"""
+
+
+def _written(folder: Path, name: str, text: str) -> str:
+    (folder / name).write_text(text)
+    return str(folder / name)
+
+
+def test_nemo_rl_with_the_file_it_begins_from(tmp_path: Path) -> None:
+    base = read(_written(tmp_path, "base.yaml", _BASE))
+    assert base.framework == "nemo-rl"
+    assert base.fields["mode"] == "sync"
+    assert base.fields["model"] == "qwen3-32b"
+    assert base.fields["gpus"] == 32
+    assert base.fields["score_tokens"] == 4096
+    assert base.fields["train"]["recompute"] == "full"
+    assert base.unknown == ["grpo.sample_twice"]
+    apart = read(_written(tmp_path, "async.yaml", _ASYNC)).fields
+    assert apart["mode"] == "one-off"
+    assert apart["generate"]["gpus"] == 16
+    assert apart["refit_rule"] == "pause"
+    assert apart["score_tokens"] == 8192
+
+
+def test_a_script_of_verl(tmp_path: Path) -> None:
+    found = read(_written(tmp_path, "run.sh", _VERL))
+    assert found.framework == "verl"
+    of = found.fields
+    assert (of["prompts"], of["generations"], of["gpus"]) == (1024, 5, 16)
+    assert of["train_batch"] == 256 * 5
+    assert of["micro_tokens"] == 2 * (512 + 1024)
+    assert of["reference"] is False
+    assert of["train"]["zero"] == 3
+    assert found.unknown == ["actor_rollout_ref.rollout.layered_summon"]
+
+
+def test_a_script_of_skyrl(tmp_path: Path) -> None:
+    found = read(_written(tmp_path, "run.sh", _SKYRL))
+    assert found.framework == "skyrl"
+    of = found.fields
+    assert (of["mode"], of["staleness"], of["gpus"]) == ("async", 4, 6)
+    assert of["generate"]["gpus"] == 4
+    assert found.unknown == ["trainer.fully_async.num_parallel_generation_workers"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("a.yaml", "trainer: {x: 1}"), ("a.yaml", "- 1"), ("a.sh", "echo hello"),
+     ("a.yaml", "defaults: ./missing.yaml\ngrpo: {}"),
+     ("b.yaml", _BASE.replace("num_nodes: 4", "num_nodes: four"))],
+)  # fmt: skip
+def test_what_is_no_configuration_is_refused(tmp_path: Path, name: str, text: str) -> None:
+    with pytest.raises(ConfigError):
+        read(_written(tmp_path, name, text))
+
+
+def test_names_of_hugging_face() -> None:
+    assert model_of("meta-llama/Llama-3.1-8B-Instruct") == "llama3-8b"
+    assert model_of("Qwen/Qwen3-30B-A3B") == "qwen3-30b-a3b"
+    assert model_of("deepseek-ai/DeepSeek-V3") == "deepseek-v3"
+    assert model_of("me/mine-7b") == "me/mine-7b"

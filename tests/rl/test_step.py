@@ -1,0 +1,112 @@
+"""A whole step: its parts add up, and its modes are ordered as they must be."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import pytest
+
+from yantra.rl.answer import Answer, answered, as_dict, binding, compared, lines, phases_of
+from yantra.rl.parts import machines_of, parts_of
+from yantra.rl.question import made
+from yantra.rl.rollouts import needed, rolled
+from yantra.rl.step import step_of
+
+_ASKED: dict[str, Any] = {
+    "gpus": 16, "prompts": 16, "generations": 16,
+    "lengths": "lognormal:mean=500,sigma=0.6,cap=2048",
+    "prompt_tokens": 100, "train": {"pp": 2, "recompute": "full"}, "train_batch": 128,
+}  # fmt: skip
+
+
+@cache
+def _answer(mode: str) -> Answer:
+    return answered(made("llama3-8b", "hgx-h100", mode=mode, **_ASKED))
+
+
+@pytest.mark.parametrize("mode", ["sync", "sync-split"])
+def test_the_phases_of_a_synchronous_step_add_up(mode: str) -> None:
+    step = _answer(mode).steps[0]
+    assert step.seconds == pytest.approx(sum(phases_of(step).values()))
+
+
+def test_one_step_off_is_the_longer_side() -> None:
+    step = _answer("one-off").steps[0]
+    of = step.parts
+    trainer = of.scoring + of.training + of.refit + of.controller
+    longer = max(of.generation + of.reward + of.refit, trainer)
+    assert step.seconds == pytest.approx(longer, rel=0.1)
+    assert step.seconds < _answer("sync-split").seconds
+
+
+@pytest.mark.parametrize("mode", ["sync", "sync-split", "one-off"])
+def test_the_timeline_and_idle_shares_fill_the_step(mode: str) -> None:
+    step = _answer(mode).steps[0]
+    assert max(one.end for one in step.spans) == pytest.approx(step.seconds)
+    assert 0 <= sum(step.idle.values()) < 1
+    assert step.low < step.seconds < step.high
+
+
+def test_the_answer_has_what_it_shows() -> None:
+    answer = _answer("sync")
+    told = as_dict(answer)
+    assert told["samples_per_s"] == pytest.approx(256 / answer.seconds)
+    assert f"step {answer.seconds:.3g} s" in "\n".join(lines(answer))
+
+
+@pytest.mark.parametrize("mode", ["k-off", "async"])
+def test_generation_beside_training_is_as_stale_as_allowed(mode: str) -> None:
+    answer = answered(made("llama3-8b", "hgx-h100", mode=mode, staleness=2, **_ASKED))
+    found = answer.steps[0].rolled
+    assert found is not None
+    most = 2 * 2 + 1 if mode == "k-off" else 2  # k-off counts steps, of two mini-batches here
+    assert found.stale_most <= most
+    assert answer.seconds < _answer("sync-split").seconds
+    assert sum(found.generating.values()) == pytest.approx(1)
+    assert sum(found.training.values()) == pytest.approx(1)
+
+
+def test_the_loop_of_a_synchronous_step_is_the_sum_of_its_parts() -> None:
+    question = made("llama3-8b", "hgx-h100", mode="sync-split", **_ASKED)
+    drawn = question.lengths.drawn(16, 16)[0]
+    machines = machines_of(question, drawn)
+    parts = parts_of(question, machines, drawn)
+    played = rolled(question, machines, [drawn] * needed(question), parts)
+    summed = step_of(question, drawn, machines).seconds
+    assert played.seconds == pytest.approx(summed, rel=0.02)
+
+
+def test_partial_rollouts_cut_the_tail() -> None:
+    asked = {**_ASKED, "lengths": "0.97*fixed:tokens=200 + 0.03*fixed:tokens=4000"}
+    both = [
+        answered(made("llama3-8b", "hgx-h100", mode=one, **asked)) for one in ("sync", "partial")
+    ]
+    assert both[1].seconds < both[0].seconds
+
+
+def test_thrown_away_groups_cost_generation() -> None:
+    least = answered(made("llama3-8b", "hgx-h100", mode="one-off", **_ASKED))
+    more = answered(made("llama3-8b", "hgx-h100", mode="one-off", filtered=0.5, **_ASKED))
+    assert more.seconds > least.seconds
+    assert more.steps[0].rolled is not None
+    assert more.steps[0].rolled.discarded == pytest.approx(1, rel=0.5)
+
+
+def test_modes_that_are_as_fast_say_what_binds() -> None:
+    asked = {**_ASKED, "gpus": 12, "generate": {"gpus": 4}}  # too few for eight trainers
+    asked["lengths"] = "lognormal:mean=1500,sigma=0.6,cap=4096"
+    asked["train"] = {"tp": 4, "recompute": "full"}
+    found = [
+        answered(made("llama3-8b", "hgx-h100", mode=mode, staleness=ahead, **asked))
+        for mode, ahead in (("one-off", None), ("k-off", 2))
+    ]
+    assert {binding(one.steps[0]) for one in found} == {"generation"}
+    assert "generation binds, not staleness" in "\n".join(lines(found[0]))
+    told = "\n".join(compared(found))
+    assert "off are as fast: generation is always busy" in told
+    assert binding(_answer("sync").steps[0]) is None
+
+
+def test_what_training_rests_on_is_in_words() -> None:
+    assert "speeds of all measured frameworks together" in _answer("sync").rests_on

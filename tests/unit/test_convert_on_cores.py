@@ -1,0 +1,56 @@
+"""Several processes write what one does, byte for byte, and tell the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.linked_jobs import Rank
+from yantra.base.errors import TraceError
+from yantra.tracing.pytorch import files, linked_file, on_cores
+from yantra.tracing.pytorch.linked import ProcessGroup
+
+RANKS = 5
+
+
+def job(folder: Path) -> str:
+    groups = [ProcessGroup("0", "default_pg", "nccl", list(range(RANKS)))]
+    for number in range(RANKS):
+        rank = Rank(number, RANKS, groups)
+        for step in range(3):
+            rank.compute(dur=4000 + 100 * number)
+            rank.talk("allreduce", "0", 1000 + number, step)
+        rank.synchronize()
+        linked_file.write(rank.linked, str(folder / f"rank{number}.json"))
+    return str(folder / "rank{rank}.json")
+
+
+def test_processes_write_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pattern = job(tmp_path)
+    reports = []
+    for name, cores in (("one", 1), ("two", 2), ("many", 16)):
+        monkeypatch.setattr(files, "cores", lambda cores=cores: cores)
+        monkeypatch.setattr(on_cores, "pays", lambda sizes: True)
+        (tmp_path / name).mkdir()
+        reports.append(files.convert_files([pattern], str(tmp_path / name / "job")).as_dict())
+    assert reports[0] == reports[1] == reports[2]
+    assert reports[0]["ranks"] == RANKS and reports[0]["resized"]
+    for file in sorted((tmp_path / "one").iterdir()):
+        for name in ("two", "many"):
+            assert (tmp_path / name / file.name).read_bytes() == file.read_bytes()
+
+
+def test_an_error_is_the_one_of_a_single_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pattern = job(tmp_path)
+    (tmp_path / "rank3.json").write_text('{"nodes": [')
+    monkeypatch.setattr(on_cores, "pays", lambda sizes: True)
+    told = []
+    for cores in (1, 2):
+        monkeypatch.setattr(files, "cores", lambda cores=cores: cores)
+        with pytest.raises(TraceError, match=r"rank3\.json") as error:
+            files.convert_files([pattern], str(tmp_path / "job"))
+        told.append(str(error.value))
+    assert told[0] == told[1]
