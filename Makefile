@@ -97,7 +97,7 @@ $(VENV)/.installed: $(BIN)/python $(SOURCES)
 
 $(VENV)/.test-installed: $(BIN)/python $(SOURCES)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	  -C cmake.define.CMAKE_COMPILE_WARNING_AS_ERROR=ON ".[test,tables]"
+	  --config-settings=cmake.define.CMAKE_COMPILE_WARNING_AS_ERROR=ON ".[test,tables]"
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/.docs-installed: $(BIN)/python $(SOURCES)

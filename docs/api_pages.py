@@ -1,9 +1,7 @@
-"""The pages of the Python names: which names there are, and what mkdocstrings shows of each.
+"""The pages of Python names, for mkdocstrings.
 
-A page for each module lists what the module names in `__all__`, else what it defines without an
-underscore. A name that several modules have is described on the page of one of them, and linked
-from the others. mkdocstrings reads signatures and docstrings from the source
-(`field_docs.py` adds what fields mean), so nothing is described here.
+A module's page lists `__all__`, else public definitions. A name of several modules is on one page
+and linked from others; `field_docs.py` adds fields' meanings.
 """
 
 from __future__ import annotations
@@ -69,14 +67,12 @@ _MODULE_TEXT = """\
 
 
 def pages() -> dict[str, str]:
-    """Return the pages by name, the list of modules first."""
     homes = _homes()
     made = {"README.md": _overview()}
     return made | {f"{name}.md": "".join(_page(name, homes)) for name in MODULES}
 
 
 def names_of(module: ModuleType) -> list[str]:
-    """Return the public names of a module."""
     listed = getattr(module, "__all__", None)
     if listed is not None:
         return [name for name in listed if name != "__version__"]
@@ -86,7 +82,7 @@ def names_of(module: ModuleType) -> list[str]:
 
 
 def path_of(module: ModuleType, name: str) -> str:
-    """Return the path under which a public name is found in the source."""
+    """Return a public name's path in the source."""
     value = getattr(module, name)
     if inspect.ismodule(value):
         return f"{value.__name__}.{name}" if callable(value) else value.__name__
@@ -96,7 +92,7 @@ def path_of(module: ModuleType, name: str) -> str:
 
 
 def _homes() -> dict[str, str]:
-    """Return for each path the module on whose page it is described: the first but the root."""
+    """Return each path's module: the first but the root."""
     homes: dict[str, str] = {}
     for name in (*(name for name in MODULES if name != _ROOT), _ROOT):
         module = import_module(name)

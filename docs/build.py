@@ -1,9 +1,7 @@
-"""What `mkdocs build` asks for: the order of the pages, and those that are made of the code.
+"""mkdocs' hooks: the order of pages, and pages made of code.
 
-The order comes from the lists in `start/README.md`, `tutorial/README.md`, `concepts/README.md`,
-`reference/README.md` and `decisions/README.md`, so that a page is in one list only; a page in
-none is a warning, and warnings are errors. Pages are written for their place in the repository:
-links that leave `docs/` are turned to where the site has what they lead to.
+The order follows the lists in the folders' README.md; a page in none is an error. Links out of
+`docs/` are turned to the site.
 """
 
 from __future__ import annotations
@@ -28,14 +26,13 @@ Nav = list[Any]
 
 
 def on_config(config: Any) -> Any:
-    """Set the order of the pages, and say in their foot which version they are of."""
+    """Set the order of pages, and the version in their foot."""
     config["nav"] = navigation()
     config["copyright"] = f"Yantra {yantra.__version__}"
     return config
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Add the pages that are not in docs/."""
     from mkdocs.structure.files import File
 
     for name, text in made_pages().items():
@@ -44,21 +41,20 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Lead links out of docs/ to the pages of the site."""
     markdown = re.sub(r"\]\((?:\.\./)+CHANGELOG\.md\)", "](../changelog.md)", markdown)
     return re.sub(r"\]\((?:\.\./)+README\.md", "](../index.md", markdown)
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Let the copy button of a console block copy its commands, without prompts and output.
+    """Let the copy button copy commands alone;
 
-    An empty head of a table is a cell: those who hear a page have nothing to read there.
+    empty table heads become cells, for screen readers.
     """
     return _EMPTY_HEAD.sub(r"<td\1></td>", _CONSOLE.sub(_with_copy, html))
 
 
 def on_post_page(output: str, **_: Any) -> str:
-    """Name the box of the search for those who hear the page."""
+    """Name the search box for screen readers."""
     return output.replace('role="dialog"', 'role="dialog" aria-label="Search"', 1)
 
 
@@ -69,7 +65,7 @@ def _with_copy(block: re.Match[str]) -> str:
 
 
 def commands_of(shown: str) -> str:
-    """Return the commands of a console block: lines after `$`, and those that go on with `>`."""
+    """Return a console block's commands."""
     commands = []
     goes_on = False
     for line in shown.splitlines():
@@ -82,7 +78,6 @@ def commands_of(shown: str) -> str:
 
 
 def made_pages() -> dict[str, str]:
-    """Return the pages that are made, by name."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     readme = readme.replace("](docs/", "](").replace("](CHANGELOG.md)", "](changelog.md)")
     license_text = (ROOT / "LICENSE").read_text(encoding="utf-8")
@@ -96,7 +91,6 @@ def made_pages() -> dict[str, str]:
 
 
 def navigation() -> Nav:
-    """Return the order of all pages."""
     return [
         {"Yantra": ["index.md", {"Changes": "changelog.md"}, {"License": _LICENSE}]},
         {"Start": _listed("start")},
@@ -111,21 +105,20 @@ def navigation() -> Nav:
 
 
 def _internals() -> Nav:
-    """Return the architecture, and then the other pages about the inside."""
     pages = sorted(f"internals/{page.name}" for page in (DOCS / "internals").glob("*.md"))
     pages.append("STYLE.md")
     return sorted(pages, key=lambda page: page != "internals/ARCHITECTURE.md")
 
 
 def _listed(folder: str) -> Nav:
-    """Return the page that lists the others of a folder, and those in its order."""
+    """Return a folder's listing page, and its pages in order."""
     text = (DOCS / folder / "README.md").read_text(encoding="utf-8")
     pages = [name for name in _LINK.findall(text) if "/" not in name]
     return [f"{folder}/{name}" for name in ("README.md", *dict.fromkeys(pages))]
 
 
 def _grouped(page: Path) -> Nav:
-    """Return the groups of a page of lists: a line `Simulating:`, then a list of pages."""
+    """Return the groups of a page: a line `Simulating:`, then a list."""
     groups: dict[str, Nav] = {}
     title = ""
     for head, name, target in _GROUP.findall(page.read_text(encoding="utf-8")):

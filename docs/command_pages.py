@@ -1,7 +1,6 @@
-"""The pages of the commands, made of what `--help` is made of: one page for each of `yantra`'s.
+"""The commands' pages, from their help.
 
-Trade-off: mkdocs-click would do without this file. Its version 0.9 leaves out the examples that
-commands end with, and its tables have `Sentinel.UNSET` as the default of most options.
+Trade-off: mkdocs-click 0.9 would lack examples and show `Sentinel.UNSET`.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ _HEAD = "| option | what it does |\n|---|---|\n"
 
 
 def pages() -> dict[str, str]:
-    """Return the pages by name, the list of commands first."""
     context = click.Context(yantra, info_name="yantra")
     made = {"README.md": _overview(context)}
     for name in yantra.list_commands(context):
@@ -46,7 +44,7 @@ def _overview(context: click.Context) -> str:
 
 
 def _sections(command: click.Command, name: str, above: click.Context, level: int) -> Iterator[str]:
-    """Yield the section of a command, then of those below it."""
+    """Yield a command's section, then those below."""
     context = click.Context(command, parent=above, info_name=name.rpartition(" ")[2])
     yield f"{'#' * min(level, 3)} {name}\n\n"
     usage = " ".join(command.collect_usage_pieces(context))
@@ -95,7 +93,7 @@ def _examples(command: click.Command) -> str:
 
 
 def _prose(help_text: str) -> str:
-    """Return the paragraphs of a help; one that begins with a backspace keeps its lines."""
+    """Return a help's paragraphs; a backspace keeps lines."""
     parts = []
     for part in cleandoc(help_text).split("\n\n"):
         if part.startswith("\b\n"):
@@ -107,7 +105,6 @@ def _prose(help_text: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Return a text that Markdown takes as it is."""
     for mark in ("\\", "*", "_", "<", "[", "`"):
         text = text.replace(mark, f"\\{mark}")
     return text

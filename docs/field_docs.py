@@ -1,8 +1,6 @@
-"""What the fields of records mean, on the pages of Python: from the tables that describe them.
+"""Meanings of records' fields on Python's pages, by an extension of griffe.
 
-Each field of a plan or a scenario is described once, for files, errors and reference pages
-(`yantra.base.fields`, `MEANINGS` of plans, options of `workload infer`). This extension of griffe,
-which reads the source for mkdocstrings, puts the same line below the field.
+They are the descriptions of `yantra.base.fields`, `MEANINGS` and options.
 """
 
 from __future__ import annotations
@@ -25,10 +23,9 @@ from yantra.workloads.plan.fields import MEANINGS
 
 
 class FieldDocs(griffe.Extension):
-    """Gives a docstring to fields that have none of their own."""
+    """Gives fields a docstring if they have none."""
 
     def on_class(self, *, cls: griffe.Class, **_: Any) -> None:
-        """Describe the fields of a class."""
         for name, meaning in meanings().get(cls.path, {}).items():
             field = cls.members.get(name)
             if field is not None and not field.is_alias and field.docstring is None:
@@ -37,7 +34,7 @@ class FieldDocs(griffe.Extension):
 
 @cache
 def meanings() -> Mapping[str, Mapping[str, str]]:
-    """Return by the path of a record what its fields mean."""
+    """Return records' field meanings by path."""
     found: dict[str, dict[str, str]] = {
         "yantra.workloads.plan.plan.Plan": dict(MEANINGS),
         "yantra.workloads.serving.plan.InferencePlan": dict(_helps(infer.command)),
@@ -63,7 +60,6 @@ def meanings() -> Mapping[str, Mapping[str, str]]:
 
 
 def _sections(field: Any, seen: set[int]) -> Iterator[Section]:
-    """Yield the tables that a field is made of, itself among them."""
     if id(field) in seen:
         return
     seen.add(id(field))
@@ -76,7 +72,7 @@ def _sections(field: Any, seen: set[int]) -> Iterator[Section]:
 
 
 def _helps(command: click.Command) -> Iterator[tuple[str, str]]:
-    """Yield what a command says of its options, by the names of the fields that they set."""
+    """Yield a command's option texts, by field."""
     for option in command.params:
         if isinstance(option, click.Option) and option.name and option.help:
             yield option.name, option.help

@@ -1,7 +1,6 @@
 """Writes the generated parts of the reference pages: `python docs/generate.py`.
 
-A part stands between `<!-- generated: name -->` and `<!-- end -->`; what is around it is written by
-hand. The parts come from the code that they describe, and a test compares them.
+Parts are between `<!-- generated: name -->` and `<!-- end -->`; a test compares them with the code.
 """
 
 from __future__ import annotations
@@ -17,8 +16,10 @@ from types import ModuleType
 from typing import Any
 
 from yantra import plugin
+from yantra.base import units
 from yantra.base.fields import Field, Many, Section
 from yantra.base.registry import Registry
+from yantra.collectives import sites
 from yantra.collectives.algorithms import algorithms
 from yantra.compute import models as compute_models
 from yantra.fabric import clusters
@@ -59,42 +60,42 @@ _PART = re.compile(r"(?<=<!-- generated: )([^>]+?)( -->\n)(.*?)(?=<!-- end -->)"
 
 
 def accuracy() -> str:
-    """Return the figures of the last recorded run of the accuracy suite."""
     from yantra.accuracy.suite import last, table
 
     return "\n".join(table(last())) + "\n"
 
 
 def accuracy_of_the_default() -> str:
-    """Return what the last recorded run of the default gave."""
     from yantra.accuracy.default import judge, recorded, table
 
     return "\n".join(table(judge(recorded()))) + "\n"
 
 
+def accuracy_of_post_training() -> str:
+    from yantra.rl.accuracy.judged import recorded, table
+
+    return "\n".join(table(recorded())) + "\n"
+
+
 def accuracy_of_decode() -> str:
-    """Return the figures of the last recorded run of iterations of decode."""
     from yantra.accuracy.inference import recorded, table
 
     return "\n".join(table(recorded())) + "\n"
 
 
 def own_steps() -> str:
-    """Return the figures of the last recorded run of stacks moved to three own steps."""
     from yantra.accuracy.own_rows import recorded, table
 
     return "\n".join(table(recorded())) + "\n"
 
 
 def collectives() -> str:
-    """Return the figures of the last recorded run of the judgement of collectives."""
     from yantra.accuracy.collectives import recorded, table
 
     return "\n".join(table(recorded())) + "\n"
 
 
 def fabric_kinds() -> str:
-    """Return a row for each kind of fabric."""
     from yantra.fabric.graphs import builders
     from yantra.fabric.graphs.describe import overview
 
@@ -111,7 +112,6 @@ def fabric_kinds() -> str:
 
 
 def traffic_kinds() -> str:
-    """Return a row for each option of each kind of traffic."""
     from yantra.network.traffic import generators
 
     kinds = ((name, generators.get(name).options) for name in generators.names())
@@ -124,7 +124,6 @@ def traffic_kinds() -> str:
 
 
 def request_rules() -> str:
-    """Return a row for each option of each rule of arrivals, then those of all rules."""
     from yantra.serving.requests.arrivals import rules
     from yantra.serving.requests.arrivals.rule import COMMON
 
@@ -138,19 +137,17 @@ def request_rules() -> str:
 
 
 def serving_engines() -> str:
-    """Return a row for each engine whose scheduler is simulated."""
     from yantra import _core
 
-    rows = ((f"`{name}`", about) for name, about, _ in _core.serving_engines())
+    rows = ((f"`{name}`", about) for name, about, *_ in _core.serving_engines())
     return _table(("engine", "how it schedules"), rows)
 
 
 def serving_options() -> str:
-    """Return the options of each engine with their defaults; their meanings once."""
     from yantra import _core
 
     lines, told = [], set()
-    for engine, _, options in _core.serving_engines():
+    for engine, _, options, _ in _core.serving_engines():
         listed = []
         for name, fallback, _, meaning, choices in options:
             first = [choices[int(fallback)]] if choices else [f"{fallback:g}"]
@@ -163,7 +160,6 @@ def serving_options() -> str:
 
 
 def serving_routings() -> str:
-    """Return a row for each way to choose a replica."""
     from yantra import _core
 
     rows = ((f"`{name}`", about) for name, about in _core.serving_routings())
@@ -171,7 +167,6 @@ def serving_routings() -> str:
 
 
 def routing_kinds() -> str:
-    """Return a row for each routing."""
     from yantra.network import routings
 
     found = (routings.find(name) for name in routings.names())
@@ -187,17 +182,15 @@ def _codes(names: tuple[str, ...]) -> str:
 
 
 def pages() -> list[Path]:
-    """Return the pages that may have generated parts."""
     return sorted([*DOCS.glob("concepts/*.md"), *DOCS.glob("reference/*.md")])
 
 
 def generated(text: str) -> str:
-    """Return a page with its parts written anew."""
     return _PART.sub(lambda match: f"{match[1]}{match[2]}{part(match[1])}", text)
 
 
 def part(name: str) -> str:
-    """Return a part by its name; any other is that of the keys of a section of the scenario."""
+    """Return a part by name; others are keys of a scenario's section."""
     parts = {
         "quirks": quirks,
         "topologies": topology_names,
@@ -216,9 +209,11 @@ def part(name: str) -> str:
         "accuracy": accuracy,
         "accuracy of the default": accuracy_of_the_default,
         "accuracy of decode": accuracy_of_decode,
+        "accuracy of post-training": accuracy_of_post_training,
         "own steps": own_steps,
         "collectives": collectives,
         "clusters": cluster_names,
+        "sites": named_sites,
         "peak rates": peak_rates,
         "achievable rates": achievable_rates,
         "keys of a named cluster": keys_of_a_named_cluster,
@@ -239,24 +234,22 @@ def part(name: str) -> str:
 
 
 def keys_of_a_named_cluster() -> str:
-    """Return the keys that a named cluster has beyond those of a cluster, or takes otherwise."""
+    """Return the keys a named cluster adds or changes."""
     above = {row[0]: row for row in _rows(DOCUMENT.entries["cluster"][1], "cluster")}
     rows = _rows(NAMED, "cluster")
     return _table(_KEYS, (row for row in rows if row[0] not in above or _differs(row, above)))
 
 
 def _differs(row: tuple[str, ...], above: dict[str, tuple[str, ...]]) -> bool:
-    return row[1] != above[row[0]][1]  # not in its meaning, which is that it overrides
+    return row[1] != above[row[0]][1]  # not only in meaning
 
 
 def quirks() -> str:
-    """Return the table of quirks."""
     rows = ((f"`{quirk}`", *story) for quirk, story in STORIES.items())
     return _table(("quirk", "ASTRA-sim 2", "Yantra without it", "why"), rows)
 
 
 def astra_sim_keys(file: str) -> str:
-    """Return the keys of one of ASTRA-sim's files."""
     rows = ((f"`{key.name}`", _read(key), _unless_given(key), key.meaning) for key in FILES[file])
     return _table(_KEYS, rows)
 
@@ -276,7 +269,6 @@ def _unless_given(key: Key) -> str:
 
 
 def _same(names: Mapping[str, str]) -> str:
-    """Return names, those of one choice together."""
     together: dict[str, list[str]] = {}
     for name, own in names.items():
         together.setdefault(own, []).append(f"`{name}`")
@@ -284,7 +276,6 @@ def _same(names: Mapping[str, str]) -> str:
 
 
 def topology_names() -> str:
-    """Return the table of topologies."""
     head = ("name", "what it is", "a number behind the name")
     named = ((name, topologies.get(name)) for name in topologies.names())
     rows = ((f"`{name}`", _first_sentence(kind), kind.number_means) for name, kind in named)
@@ -292,7 +283,6 @@ def topology_names() -> str:
 
 
 def algorithm_names() -> str:
-    """Return the table of collective algorithms."""
     head = ("name", "what it is", "collectives")
     named = ((name, algorithms.get(name)) for name in algorithms.names())
     rows = (
@@ -302,14 +292,12 @@ def algorithm_names() -> str:
 
 
 def plug_ins(known: Registry[Any]) -> str:
-    """Return the table of plug-ins of a kind, with the options of each."""
     named = ((name, known.get(name)) for name in known.names())
     rows = ((f"`{name}`", _first_sentence(kind), _options(kind.options)) for name, kind in named)
     return _table(("name", "what it is", "options"), rows)
 
 
 def what_plug_ins_import() -> str:
-    """Return the table of the modules that plug-ins import, and their names."""
     modules = (
         import_module(f"{plugin.__name__}.{module.name}")
         for module in iter_modules(plugin.__path__)
@@ -349,12 +337,11 @@ def _given(default: str) -> str:
 
 
 def _of_any(meaning: str, key: str) -> str:
-    """Return a meaning that options share but for their name, such as the rates of each type."""
+    """Return a meaning that options share but for a name."""
     return re.sub(rf"\b(of|in) {key}\b", r"\1 it", meaning)
 
 
 def plan_fields() -> str:
-    """Return the table of the fields of a plan."""
     rows = (
         (f"`{field}`", _plan_value(field), _plan_default(field), meaning)
         for field, meaning in MEANINGS.items()
@@ -383,7 +370,6 @@ def _plan_default(field: str) -> str:
 
 
 def plan_names() -> str:
-    """Return the table of what other programs call the fields of a plan."""
     rows: dict[str, list[str]] = {}
     for alias in names.ALIASES:
         rows.setdefault(alias.field, []).append(_foreign(alias))
@@ -399,7 +385,6 @@ def _foreign(alias: names.Alias) -> str:
 
 
 def model_sizes() -> str:
-    """Return the table of what other programs call the sizes of a transformer."""
     rows = (
         (f"`{field}`", ", ".join(f"`{name}`" for name in description.ALIASES.get(field, ())))
         for field in Transformer.field_names
@@ -409,19 +394,33 @@ def model_sizes() -> str:
 
 
 def cluster_names() -> str:
-    """Return the table of named clusters."""
     machines = [clusters.load(name) for name in clusters.names()]
     rows = ((f"`{name}`", *rest) for name, *rest in map(describe.row, machines))
     return _table(describe.HEAD, rows)
 
 
+def named_sites() -> str:
+    """Return the table of named sites."""
+    rows = []
+    for name in sites.names():
+        site = sites.load(name)
+        like = (
+            f"`{site.measured}`" if site.measured else ", ".join(f"like `{x}`" for x in site.like)
+        )
+        rate = units.format_bandwidth(site.rate * 1e9)
+        adapters = f"{site.adapters} x {rate}"
+        rows.append(
+            (f"`{name}`", f"`{site.machine}`", site.fabric, adapters, f"{site.reached:g}", like)
+        )
+    head = ("site", "cluster", "fabric", "adapters of a node", "share that rings reach", "latency")
+    return _table(head, rows)
+
+
 def peak_rates() -> str:
-    """Return the table of the peak rates of named clusters, in TFLOP/s."""
     return _rates({name: dict(clusters.load(name).peak) for name in clusters.names()}, DTYPES)
 
 
 def achievable_rates() -> str:
-    """Return the table of what software reaches of these, in TFLOP/s."""
     rates = {name: dict(clusters.load(name).achievable) for name in clusters.names()}
     return _rates({name: of for name, of in rates.items() if of}, ("bf16", "fp16", "fp8"))
 
@@ -438,22 +437,18 @@ def _tera(rate: Number | None) -> str:
 
 
 def known_models() -> str:
-    """Return the names of the models that are known."""
     return _paragraph(catalogue.names())
 
 
 def model_types() -> str:
-    """Return Hugging Face's model types that are read."""
     return _paragraph(hf.families.names())
 
 
 def same_types() -> str:
-    """Return the table of model types that are read as another."""
     return _table(("is read as", "model_type"), _gathered(hf.SAME, lambda kind: f"`{kind}`"))
 
 
 def refused_types() -> str:
-    """Return the table of model types that are refused, and why."""
     return _table(("because", "model_type"), _gathered(hf.REFUSED, str))
 
 
@@ -462,13 +457,12 @@ def _paragraph(names: Iterable[str]) -> str:
 
 
 def _gathered(facts: Mapping[str, str], written: Callable[[str], str]) -> Iterator[tuple[str, str]]:
-    """Yield a row for each value, with all the names that have it."""
     for value in sorted(set(facts.values())):
         yield written(value), _codes(tuple(name for name in sorted(facts) if facts[name] == value))
 
 
 def section(path: str) -> str:
-    """Return the keys of a section such as `cluster.device`; of the whole file if it is empty."""
+    """Return a section's keys, such as `cluster.device`; "" is the whole file."""
     found: Any = DOCUMENT
     for key in path.split(".") if path else ():
         found = _inner(found.entries[key][1])
@@ -485,7 +479,7 @@ def _rows(section: Section, path: str) -> Iterator[tuple[str, ...]]:
 
 
 def _first_sentence(plug_in: type) -> str:
-    """Return what the file of a plug-in says it is, without the name it begins with."""
+    """Return what a plug-in's file says it is, without its name."""
     opening = (sys.modules[plug_in.__module__].__doc__ or "").split("\n\n")[0]
     return " ".join(opening.partition(": ")[2].split()).rstrip(".")
 

@@ -14,8 +14,6 @@ from math import floor
 
 
 class Network:
-    """Links with queues, and events by time and then by the order in which they were made."""
-
     def __init__(self):
         self.links = {}  # number -> (bytes per ns, latency in ns)
         self.waiting = {}  # number of a busy link -> the messages that wait for it
@@ -65,7 +63,6 @@ class Network:
             del self.waiting[link]
 
     def advance(self, until):
-        """Run up to a time, or to the first time that there is something to tell of."""
         limit = float("inf") if until == "never" else int(until)
         while self.events and self.events[0][0] <= limit and not self.told:
             self.clock = self.events[0][0]
@@ -80,7 +77,6 @@ class Network:
 
 
 def picoseconds(ns):
-    """Return the nearest whole number of ps."""
     return floor(ns * 1000 + 0.5)
 
 
