@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import exp
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -116,9 +117,9 @@ class Served(NamedTuple):
 
     @property
     def energy_j(self) -> float | None:
-        """What all devices draw, by bytes and operations; None without a power law."""
+        """What all devices draw; None without a power law."""
         pools = self.fleet.pools
-        if any(getattr(pool.cost, "power_w", None) is None for pool in pools):
+        if any(getattr(pool.cost, "power", None) is None for pool in pools):
             return None
         costs = [pool.cost for pool in pools for _ in range(pool.replicas)]
         each = [pool.devices for pool in pools for _ in range(pool.replicas)]
@@ -128,6 +129,15 @@ class Served(NamedTuple):
             float(cost.joules(float(o), float(h), float(s))) * devices
             for cost, devices, o, h, s in zip(costs, each, worked, heavy, self.there_s, strict=True)
         )
+
+    @property
+    def energy_interval(self) -> tuple[float, float] | None:
+        """The 90 % interval of the joules of a million tokens."""
+        joules = self.per_million_tokens(self.energy_j)
+        if joules is None:
+            return None
+        wide = exp(max(pool.cost.joules_width for pool in self.fleet.pools))
+        return joules / wide, joules * wide
 
     def per_million_tokens(self, amount: float | None) -> float | None:
         """Return an amount by a million tokens emitted."""
@@ -178,6 +188,7 @@ class Served(NamedTuple):
             "iterations": int(self.ran.column("replica_iterations").sum()),
             "usd_per_million_tokens": self.per_million_tokens(self.cost_usd),
             "j_per_million_tokens": self.per_million_tokens(self.energy_j),
+            "j_per_million_tokens_90": self.energy_interval,
             "kv": [None if room is None else room.words() for room in self.rooms],
             "rests_on": self.rests_on,
         }

@@ -344,7 +344,7 @@ def _measured(question: Question, pool: Asked, tokens: int, seats: int) -> Any:
     rests_on = f"measured kernels and collectives, {host.title}"
     if host.scheduler != pool.engine:
         rests_on += f", whose host times {pool.engine} is given"
-    return made._replace(rests_on=rests_on, power_w=predictor.power_w)
+    return made._replace(rests_on=rests_on, power=predictor.power)
 
 
 def _check_pipeline(pool: Asked) -> None:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from yantra import _core
-from yantra.serving.iteration.energy import joules
+from yantra.serving.iteration.energy import HEAVY, SAMPLED, width_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from yantra.compute.power import Power
     from yantra.serving.iteration import Tables
 
 
@@ -20,7 +21,7 @@ class Measured(NamedTuple):
     tables: Tables
     interval: float
     rests_on: str
-    power_w: float | None = None
+    power: Power | None = None
     """Of a device; None where its cluster states none."""
 
     def core(self, factor: float = 1.0) -> Any:
@@ -39,7 +40,7 @@ class Measured(NamedTuple):
             before=_flat(of.prefill_past),
             emitted=_flat(of.emit_n),
             ns=_four(lambda name: getattr(of, f"{name}_ns") * factor),
-            operations=_four(lambda name: getattr(of, f"{name}_flops")),
+            operations=_four(lambda name: of.dense_ran if name == "dense" else _flops(of, name)),
             heavy_ns=_four(lambda name: _heavy(of, name) * factor),
             others_ns=others,
         )
@@ -59,14 +60,25 @@ class Measured(NamedTuple):
         more = (np.minimum(of.dense_tokens, most) - 1) * (size / rate * 1e9)
         return self._replace(tables=replace(of, dense_ns=of.dense_ns + more))
 
+    @property
+    def joules_width(self) -> float:
+        return width_of(self.interval)
+
     def joules(self, operations: float, heavy_ns: float, seconds: float) -> float:
-        return joules(self.power_w or 0.0, seconds, heavy_ns / 1e9, operations)
+        if self.power is None:
+            return 0.0
+        return float(self.power.joules(seconds, min(heavy_ns / 1e9, seconds), operations))
+
+
+def _flops(of: Tables, name: str) -> np.ndarray:
+    flops: np.ndarray = getattr(of, f"{name}_flops")
+    return flops
 
 
 def _heavy(of: Tables, name: str) -> np.ndarray:
     parts = getattr(of, f"{name}_parts")
-    rows = [of.parts.index(part) for part in ("products", "attention", "experts")]
-    return np.asarray(parts[rows].sum(axis=0))
+    working = np.asarray(parts[[of.parts.index(part) for part in HEAVY]].sum(axis=0))
+    return working + SAMPLED * of.host_ns_per_sequence * of.emit_n if name == "emit" else working
 
 
 def _four(table: Callable[[str], np.ndarray]) -> tuple[Any, Any, Any, Any]:

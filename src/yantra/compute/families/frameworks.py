@@ -22,6 +22,9 @@ class Framework(NamedTuple):
     least_rows: Mapping[str, int] = {}
 
 
+TILE = 16
+"""The least rows of an expert that any kernel takes."""
+
 FRAMEWORKS: Mapping[str, Framework] = {
     "vllm": Framework(("fused_moe_triton",), {"fp8_block": 64}),
     "sglang": Framework(("sglang_",)),
@@ -44,3 +47,8 @@ def runs(framework: str, kernel: str) -> bool:
 
 def least_rows(framework: str, table: str) -> int:
     return FRAMEWORKS[framework].least_rows.get(table, 1)
+
+
+def tile_rows(framework: str | None, table: str) -> int:
+    """Rows of which an expert's kernel always works off a multiple."""
+    return max(TILE, least_rows(framework, table)) if framework else TILE

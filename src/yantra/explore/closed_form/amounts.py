@@ -61,6 +61,11 @@ class Amounts(NamedTuple):
         sent: np.ndarray = self.rows[self.starts[at] + 2]
         return sent
 
+    def size(self, at: int, place: int) -> np.ndarray:
+        """A size of an operation's shape."""
+        size: np.ndarray = self.rows[self.starts[at] + _FIXED + place]
+        return size
+
     def at(self, places: Sequence[int]) -> Amounts:
         return self._replace(rows=self.rows[:, places], border=self.border[places])
 

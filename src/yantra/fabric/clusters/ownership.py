@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from yantra.base.errors import ConfigError
+from yantra.compute.power import Power
 
 if TYPE_CHECKING:
     from yantra.fabric.clusters.types import Cluster
@@ -80,6 +81,14 @@ def rates_of(cluster: Cluster) -> Rates:
     running = owned["running"].value if "running" in owned else 0.0
     hourly = cluster.capital.value / hours + energy + running
     return of._replace(usd_per_h=hourly, basis=cluster.capital.basis)
+
+
+def power_of(cluster: Cluster) -> Power | None:
+    """Return the law of a cluster's device, None where it states no power."""
+    if cluster.power is None:
+        return None
+    floor = None if cluster.idle_power is None else cluster.idle_power.value
+    return Power(cluster.power.value, floor)
 
 
 def kwh(joules: float) -> float:

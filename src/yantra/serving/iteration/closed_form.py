@@ -40,6 +40,7 @@ class ClosedForm:
 
     def __init__(self, works: Works, speeds: Speeds) -> None:
         self._works, self._speeds = works, speeds
+        self._run_by = speeds.framework
         self.stages = works.plan.pp
         self.model, self.plan = works.model, works.plan
         self._sorts = [_sorts(works, stage) for stage in range(self.stages)]
@@ -64,7 +65,8 @@ class ClosedForm:
         """What depends on an iteration's tokens alone."""
         names, taken = self._sorts[stage].dense, self._speeds.taken
         pieces = self._works.decodes(stage, tokens, np.full_like(tokens, _CONTEXTS[0]))
-        made = self._timed(pieces, names, lambda piece, ns: walked(piece, ns, names, taken))
+        by = self._run_by
+        made = self._timed(pieces, names, lambda piece, ns: walked(piece, ns, names, by, taken))
         if stage + 1 < self.stages:
             made.ns[-1] += self._speeds.message_ns(self._border(pieces, len(tokens)))
         return made
@@ -72,7 +74,7 @@ class ClosedForm:
     def chosen(self, tokens: np.ndarray, is_chosen: Callable[[str], bool]) -> Work:
         names = frozenset(filter(is_chosen, self._sorts[0].dense))
         pieces = self._works.decodes(0, tokens, np.full_like(tokens, _CONTEXTS[0]))
-        return self._timed(pieces, names, lambda piece, ns: summed(piece, ns, names))
+        return self._timed(pieces, names, lambda piece, ns: summed(piece, ns, names, self._run_by))
 
     def decode(self, sequences: np.ndarray, context: np.ndarray, stage: int) -> Work:
         """What sequences with one new token each add; `context` tokens of each are cached."""
@@ -87,15 +89,15 @@ class ClosedForm:
         sorts = self._sorts[stage]
         every = {one.name for piece in pieces for one in piece.operations}
         names = every - sorts.dense - sorts.emit
-        return self._timed(pieces, names, lambda piece, ns: summed(piece, ns, names))
+        return self._timed(pieces, names, lambda piece, ns: summed(piece, ns, names, self._run_by))
 
     def emit(self, sequences: np.ndarray, stage: int) -> Work:
         """What choosing a token of each of so many sequences takes on the devices."""
         chosen = self._sorts[stage].emit
         if not chosen:
             return Work.nothing(len(sequences))
-        pieces = self._works.heads(sequences)
-        return self._timed(pieces, chosen, lambda piece, ns: summed(piece, ns, chosen))
+        pieces, by = self._works.heads(sequences), self._run_by
+        return self._timed(pieces, chosen, lambda piece, ns: summed(piece, ns, chosen, by))
 
     def _timed(
         self,
@@ -109,6 +111,7 @@ class ClosedForm:
             made.ns[:, piece.places] = of.ns
             made.flops[piece.places] = of.flops
             made.bytes[piece.places] = of.bytes
+            made.ran[piece.places] = of.ran
         return made
 
     def _border(self, pieces: list[Piece], cases: int) -> np.ndarray:

@@ -1,20 +1,19 @@
-"""Joules of an iteration: a share of a device's power at all times, another while kernels that read
-weights or keys run, and one for each operation; never more than all of it.
+"""What of an iteration is work in the sense of `yantra.compute.power`, and how sure its joules are.
 
-    joules / power = min(seconds, IDLE x seconds + BUSY x heavy seconds + operations / RATE)
-
-Fitted to 122 iterations of decode on H100 and B200 (ML.ENERGY leaderboard v3, vLLM). Trade-off: a
-law of decoding; what a host draws is not in it.
+Kernels that read weights or keys are, and SAMPLED of what the host takes for each sequence, for
+which devices choose tokens. Trade-off: other GPUs of a group count as the one that samples.
 """
 
 from __future__ import annotations
 
-IDLE, BUSY = 0.35, 0.5
-RATE = 1e15 / 2.25
-"""Operations a second that would draw all of a device's power by themselves."""
+from typing import Final
+
+HEAVY: Final = ("products", "attention", "experts")
+SAMPLED: Final = 0.8
+_INTERVAL: Final = 0.21
+"""Holds 90 % of joules of decode, as a logarithm, of models left out of the fit."""
 
 
-def joules(power_w: float, seconds: float, heavy_s: float, operations: float) -> float:
-    """The energy of one device; `heavy_s` is its time in products, attention and experts."""
-    drawn = IDLE * seconds + BUSY * heavy_s + operations / RATE
-    return power_w * min(seconds, drawn)
+def width_of(of_time: float) -> float:
+    """The half-width of 90 % of joules, given that of times."""
+    return max(of_time, _INTERVAL)

@@ -30,6 +30,7 @@ class Curve(NamedTuple):
     ns: np.ndarray
     flops: np.ndarray
     bytes: np.ndarray
+    ran: np.ndarray
 
 
 class Grid(NamedTuple):
@@ -75,7 +76,7 @@ def curve_of(function: Callable[[np.ndarray], Work], knots: np.ndarray, toleranc
         is_off = np.isin(knots, off)
         waiting = (is_off[:-1] | is_off[1:]) & (np.diff(knots) > 1)
     rising = _rising(work.whole_ns)
-    return Curve(knots, rising, _scaled(work.ns, rising), work.flops, work.bytes)
+    return Curve(knots, rising, _scaled(work.ns, rising), work.flops, work.bytes, work.ran)
 
 
 def _inside(left: np.ndarray, right: np.ndarray, cuts: int) -> np.ndarray:

@@ -16,12 +16,13 @@ from yantra.base.errors import ConfigError, expected_got
 from yantra.compile.slowdown import Slowdown
 from yantra.explore.closed_form.scale import Scale
 from yantra.fabric import clusters
+from yantra.fabric.clusters.ownership import power_of
 from yantra.fabric.stacks.choice import DEFAULT
 from yantra.serving import engines
 from yantra.serving.engines import Host
 from yantra.serving.iteration.batch import Batch
 from yantra.serving.iteration.closed_form import ClosedForm
-from yantra.serving.iteration.energy import joules
+from yantra.serving.iteration.energy import HEAVY, SAMPLED, width_of
 from yantra.serving.iteration.speeds import Speeds
 from yantra.serving.iteration.tables import Tables, tables_of
 from yantra.serving.iteration.walk import PARTS
@@ -42,7 +43,8 @@ _Row = tuple[float, ...]
 class Iteration(NamedTuple):
     """Seconds; 90 % of iterations are within `low` to `high`. `parts` sum to `seconds`.
 
-    `joules` are one device's, None where its cluster states no power.
+    `joules` are one device's, within `joules_low` to `joules_high` likewise; None where its cluster
+    states no power.
     """
 
     seconds: float
@@ -50,6 +52,8 @@ class Iteration(NamedTuple):
     high: float
     parts: dict[str, float]
     joules: float | None
+    joules_low: float | None = None
+    joules_high: float | None = None
 
 
 class Predictor:
@@ -89,7 +93,7 @@ class Predictor:
         factors = Slowdown() if self.engine is not None and stack is None else None
         kernels = None if self.engine is None else self.engine.kernels or None
         machine = clusters.load(cluster) if isinstance(cluster, str) else cluster
-        self.power_w = None if machine.power is None else machine.power.value
+        self.power = power_of(machine)
         self._speeds = Speeds(
             cluster, plan, model, stack or DEFAULT, factors, kernels, scale or Scale()
         )
@@ -139,11 +143,14 @@ class Predictor:
         width = self._width
         parts = {name: one / 1e9 for name, one in zip(PARTS, ns, strict=True)}
         parts["host"] = host / 1e9
-        spent = None
-        if self.power_w is not None:
-            heavy = parts["products"] + parts["attention"] + parts["experts"]
-            spent = joules(self.power_w, seconds, heavy, operations)
-        return Iteration(seconds, seconds / width, seconds * width, parts, spent)
+        found = Iteration(seconds, seconds / width, seconds * width, parts, None)
+        if self.power is None:
+            return found
+        working = sum(parts[name] for name in HEAVY)
+        working += SAMPLED * self.host.ns_per_sequence * batch.sequences / 1e9
+        spent = float(self.power.joules(seconds, min(working, seconds), operations))
+        wide = exp(width_of(self.interval))
+        return found._replace(joules=spent, joules_low=spent / wide, joules_high=spent * wide)
 
     @cached_property
     def _width(self) -> float:
@@ -192,7 +199,7 @@ class _Lists:
     """Tables as lists."""
 
     def __init__(self, of: Tables) -> None:
-        self.dense = _Line("max_tokens", of.dense_tokens, of.dense_parts, of.dense_flops)
+        self.dense = _Line("max_tokens", of.dense_tokens, of.dense_parts, of.dense_ran)
         self.emit = _Line("max_sequences", of.emit_n, of.emit_parts, of.emit_flops)
         names, knots = ("max_sequences", "max_context"), (of.decode_n, of.decode_context)
         self.decode = _Plane(names, knots, of.decode_parts, of.decode_flops)

@@ -56,6 +56,7 @@ class Speeds:
         of_rate: Dtype = "fp4" if plan.dtype == "nvfp4" else plan.dtype
         self._machine_of = partial(Machine, cluster, dtype=of_rate, stack=stack)
         self._machine = self._machine_of(plan.ranks)
+        self.framework = framework
         if framework:
             self._machine.serve_with(framework)
         self._machine.know(model)

@@ -36,6 +36,8 @@ _FEWEST = 2  # tokens of a chunk; a chunk of one is a decode
 class Tables:
     """Times in ns, operations and bytes on one device; arrays of float64, knots of int64.
 
+    `dense_ran` counts operations of rows that only fill a tile, too.
+
     `error_median`, `error_p99` and `error_most` are what iterations between knots are off the
     closed form, as shares, at `checked` states.
     """
@@ -46,6 +48,7 @@ class Tables:
     dense_parts: np.ndarray
     dense_flops: np.ndarray
     dense_bytes: np.ndarray
+    dense_ran: np.ndarray
     decode_n: np.ndarray
     decode_context: np.ndarray
     decode_ns: np.ndarray
@@ -115,7 +118,7 @@ def tables_of(
     prompt = prompt._replace(whole_ns=behind, ns=prompt.ns * kept)
     made = Tables(
         PARTS,
-        dense.knots, dense.whole_ns, dense.ns, dense.flops, dense.bytes,
+        dense.knots, dense.whole_ns, dense.ns, dense.flops, dense.bytes, dense.ran,
         decode.first, decode.second, decode.whole_ns, decode.ns, decode.flops, decode.bytes,
         prompt.first, prompt.second, prompt.whole_ns, prompt.ns, prompt.flops, prompt.bytes,
         launch,

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from yantra.compute.families.frameworks import tile_rows
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
@@ -20,17 +22,21 @@ PARTS = ("products", "attention", "memory_bound", "experts", "collectives")
 """What an iteration's time on its devices is made of."""
 _PART_OF = {"gemm": 0, "conv": 0, "grouped_gemm": 3}
 _ATTENTION, _REST, _COLLECTIVES = 1, 2, 4
+_ROWS = 1  # of an expert, in a shape (experts, rows, columns, depth)
 _MIXERS = ("attention", "scan", "index")
 
 
 class Work(NamedTuple):
+    """`ran` are operations that run: those of experts' rows that fill a tile, too."""
+
     ns: np.ndarray
     flops: np.ndarray
     bytes: np.ndarray
+    ran: np.ndarray
 
     @classmethod
     def nothing(cls, cases: int) -> Work:
-        return cls(np.zeros((len(PARTS), cases)), np.zeros(cases), np.zeros(cases))
+        return cls(np.zeros((len(PARTS), cases)), *(np.zeros(cases) for _ in range(3)))
 
     def plus(self, other: Work) -> Work:
         return Work(*(one + two for one, two in zip(self, other, strict=True)))
@@ -43,7 +49,7 @@ class Work(NamedTuple):
 
     def at(self, cases: np.ndarray) -> Work:
         """Some of the cases."""
-        return Work(self.ns[:, cases], self.flops[cases], self.bytes[cases])
+        return Work(self.ns[:, cases], self.flops[cases], self.bytes[cases], self.ran[cases])
 
 
 def part_of(operation: Operation) -> int:
@@ -55,7 +61,9 @@ def part_of(operation: Operation) -> int:
     return _PART_OF.get(operation.kind, _REST)
 
 
-def summed(piece: Piece, times: Sequence[np.ndarray], chosen: Collection[str]) -> Work:
+def summed(
+    piece: Piece, times: Sequence[np.ndarray], chosen: Collection[str], framework: str | None
+) -> Work:
     made = Work.nothing(len(piece.places))
     begins = piece.amounts.starts
     for at, (operation, ns, often) in enumerate(
@@ -64,15 +72,32 @@ def summed(piece: Piece, times: Sequence[np.ndarray], chosen: Collection[str]) -
         if operation.name in chosen:
             row = int(begins[at])
             made.ns[part_of(operation)] += often * ns
-            made.flops[:] += often * piece.amounts.rows[row].astype(float)
+            flops = often * piece.amounts.rows[row].astype(float)
+            made.flops[:] += flops
+            made.ran[:] += flops * _filled(piece, at, framework)
             made.bytes[:] += often * piece.amounts.rows[row + 1].astype(float)
     return made
 
 
+def _filled(piece: Piece, at: int, framework: str | None) -> np.ndarray | float:
+    operation = piece.operations[at]
+    if operation.kind != "grouped_gemm":
+        return 1.0
+    rows = piece.amounts.size(at, _ROWS)
+    filled: np.ndarray = np.maximum(
+        tile_rows(framework, operation.dtype) / np.maximum(rows, 1), 1.0
+    )
+    return filled
+
+
 def walked(
-    piece: Piece, times: Sequence[np.ndarray], chosen: Collection[str], taken: float
+    piece: Piece,
+    times: Sequence[np.ndarray],
+    chosen: Collection[str],
+    framework: str | None,
+    taken: float,
 ) -> Work:
-    made = summed(piece, times, chosen)
+    made = summed(piece, times, chosen, framework)
     exposed = np.zeros(len(piece.places))
     for often, ns in _units(piece, times, taken):
         exposed += often * ns
