@@ -37,6 +37,8 @@ _HOMES = {
     "load_result": "export.stored",
     "Prediction": "asked",
     "Plans": "asked",
+    "Life": "lives.life",
+    "life": "lives.life",
     "plan": "asked",
     "predict": "asked",
     "collect": "tracing.collect",

@@ -30,6 +30,7 @@ PYTHON_LAYERS = [
     ("serving",),
     ("rl",),
     ("kinds", "asked", "plugin"),
+    ("lives",),
     ("ui", "service"),
     ("cli",),
     ("collect", "__main__", "pytest_plugin"),

@@ -1,0 +1,71 @@
+"""`yantra life`: goodput and cost of a training job's days."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from yantra.cli.command import WithExamples, json_option, print_json
+from yantra.cli.complete import clusters as cluster_names
+
+
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra life job.yaml --cluster hgx-b200 --gpus 64 --days 54 --set lives=50",
+        "yantra life job.yaml --cluster hgx-b200 --gpus 64 --days 54 --set lives=50 \\\n"
+        "    --set spares=2 --set checkpoint=memory --set price='2.50 USD/h' --json",
+    ],
+)
+@click.argument("job", type=click.Path())
+@click.option(
+    "--cluster", required=True, shell_complete=cluster_names, help="A named cluster, or its file."
+)
+@click.option("--gpus", type=click.IntRange(min=1), required=True, help="Of the job.")
+@click.option("--days", type=float, required=True, help="How long a life is.")
+@click.option("--stack", help="At which speeds; a name of yantra stack.")
+@click.option(
+    "--rates",
+    default="fleets",
+    show_default=True,
+    help="How often parts fail: fleets, llama3, or a file like those.",
+)
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="checkpoint=async, sync, memory or none; interval='10 min'; storage='2 TB/s' of the whole "
+    "cluster; restart='10 min'; spares=64 hosts; queue='2 h' for a host of the scheduler; "
+    "elastic=on; in_place=off; evict=off; notice='10 min' of slow ranks; foreseen=0.3 of crashes "
+    "with move='20 s'; lives=1000; seed=1; price='2.50 USD/h', or capital='30000 USD' with years, "
+    "utilisation, pue, electricity and running; network_price, storage_price. May be repeated.",
+)
+@json_option
+def command(
+    job: str,
+    cluster: str,
+    gpus: int,
+    days: float,
+    stack: str | None,
+    rates: str,
+    settings: tuple[str, ...],
+    as_json: bool,
+) -> int:
+    """Say how much of a training job's days is useful on a cluster that fails, and what they cost.
+
+    JOB is a job file, as yantra workload train --job takes it.
+    """
+    from yantra.lives.life import life
+    from yantra.lives.settings import pairs_of
+    from yantra.lives.words import as_dict, lines
+
+    said = life(
+        job, cluster=cluster, gpus=gpus, days=days, stack=stack, rates=rates, **pairs_of(settings)
+    )
+    if as_json:
+        print_json(as_dict(said))
+    else:
+        sys.stdout.write("\n".join(lines(said)) + "\n")
+    return 0

@@ -1,0 +1,156 @@
+"""A life in lines of text, and as plain values."""
+
+from __future__ import annotations
+
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+from yantra.base.text import count
+from yantra.lives.policy import NEVER
+from yantra.lives.ranges import Range
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from yantra.lives.life import Life
+
+_PARTS = {
+    "restarts": "restarts",
+    "redone": "lost work",
+    "checkpoints": "checkpoints",
+    "waiting": "waiting for hosts",
+    "stragglers": "stragglers",
+    "ragged": "ragged groups",
+}
+_MINUTE = 60.0
+_WIDE = 36
+_COLUMNS = 100
+_SCALES = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
+
+
+def lines(life: Life) -> Iterator[str]:
+    of = life.question
+    lived = f"{count(of.settings.lives, 'life', 'lives', commas=True)} of {of.days:g} days"
+    yield f"{of.job.title}, {of.job.hosts:,} hosts: {lived}, rates {of.rates.name}"
+    yield _line("goodput", f"{_percent(life.goodput)} of the time useful")
+    mttf = life.mttf_h
+    met = life.interruptions
+    every = "" if mttf is None else f", one in {_span(mttf, '.3g')} h"
+    yield _line("interrupted", f"{_span(met, ',.0f')} times{every}")
+    causes = sorted(life.by_component.items(), key=lambda item: -item[1])
+    yield _line("", ", ".join(f"{name} {mean:,.0f}" for name, mean in causes if mean >= 0.5))
+    lost = sorted(life.lost.items(), key=lambda item: -item[1])
+    yield _line("lost to", ", ".join(f"{_PARTS[name]} {share:.2%}" for name, share in lost))
+    yield _line("checkpoints", _checkpoints(life))
+    yield _line("spare hosts", _spares(life))
+    yield _line("trains", _trains(life))
+    yield _line("cost", _cost(life))
+    if life.usd is None:
+        yield _line("", "give --set price='2.50 USD/h', or a capital with what owning it costs")
+    else:
+        yield _line("", _priced(life))
+    yield "other policies on the same failures: goodput, and the difference"
+    for one in life.bought:
+        gain = f"{one.gains * 100:+.2f} ({one.low * 100:+.2f} to {one.high * 100:+.2f})"
+        yield f"  {one.name:{_WIDE}}{one.goodput:7.2%}  {gain} points"
+    for name, why in of.rates.unknown:
+        yield _line("UNKNOWN", f"rate of {name}: {why}; left out")
+
+
+def _checkpoints(life: Life) -> str:
+    of, kind = life.policy, life.question.settings.checkpoint
+    if life.interval_s is None:
+        return "none" if kind == "none" else "none, as nothing fails"
+    steps = round(of.tau / life.question.job.step)
+    chosen = "best: " if life.question.settings.interval is None else ""
+    closed = life.closed_interval_s
+    told = "" if closed is None else f"; closed form {closed / _MINUTE:.3g} min"
+    every = f"{chosen}every {count(steps, 'step')}, {life.interval_s / _MINUTE:.3g} min"
+    costs = f"blocks {of.block / 1e9:.3g} s, safe after {of.save / 1e9:.3g} s"
+    stored = f", every {of.store_every}th stored" if of.store_every > 1 else ""
+    return f"{every}{told}; {kind}: {costs}{stored}"
+
+
+def _spares(life: Life) -> str:
+    hosts = life.question.job.hosts
+    chosen = "best: " if life.question.settings.spares is None else ""
+    queue = life.policy.queue
+    lent = "none" if queue >= NEVER else f"one after {queue / 3.6e12:.3g} h"
+    return f"{chosen}{life.spares}, {life.spares / hosts:.1%} of the job's; from the queue {lent}"
+
+
+def _trains(life: Life) -> str:
+    said = f"{_span(life.steps, ',.0f')} steps"
+    if life.question.job.tokens:
+        scale, word = next((of for of in _SCALES if life.tokens.mean >= of[0]), _SCALES[-1])
+        tokens = Range(*(end / scale for end in life.tokens))
+        said += f", {_span(tokens, '.3g')} {word} tokens"
+    return said if life.mfu is None else f"{said}; MFU {_percent(life.mfu)} of the whole time"
+
+
+def _cost(life: Life) -> str:
+    if life.usd is None:
+        return f"UNKNOWN: {life.question.cluster.name} states no price"
+    hourly = life.price.usd_per_h
+    parts = [
+        f"{name} {'UNKNOWN' if value is None else f'{value:.4g}'}"
+        for name, value in life.price.parts
+        if value is not None or name in ("network", "storage")
+    ]
+    within = f"{hourly:.4g} USD/h a device ({life.price.basis}; {', '.join(parts)})"
+    return f"{life.usd:,.0f} USD at {within}"
+
+
+def _priced(life: Life) -> str:
+    said = []
+    if (each := life.usd_per_million_tokens) is not None:
+        said.append(f"{_span(each, '.4g')} USD per million tokens")
+    if (point := life.usd_per_point) is not None:
+        said.append(f"a point of MFU is worth {_span(point, ',.0f')} USD")
+    by_part = life.usd_by_part or {}
+    spares = by_part.get("spares", 0.0)
+    wasted = sum(by_part.values()) - by_part.get("useful", 0.0) - spares
+    said.append(f"lost time {wasted:,.0f} USD, spare hosts {spares:,.0f} USD")
+    return "; ".join(said)
+
+
+def as_dict(life: Life) -> dict[str, Any]:
+    of = life.question
+    ranges = (
+        "goodput", "interruptions", "mttf_h", "steps", "tokens", "mfu",
+        "usd_per_million_tokens", "usd_per_point",
+    )  # fmt: skip
+    told = {name: getattr(life, name) for name in ranges}
+    return {
+        "job": of.job.title,
+        "gpus": of.job.gpus,
+        "days": of.days,
+        "lives": of.settings.lives,
+        "seed": of.settings.seed,
+        "rates": of.rates.name,
+        "step_s": of.job.step / 1e9,
+        **{name: None if one is None else one._asdict() for name, one in told.items()},
+        "by_component": life.by_component,
+        "lost": life.lost,
+        "interval_s": life.interval_s,
+        "closed_interval_s": life.closed_interval_s,
+        "spares": life.spares,
+        "usd": life.usd,
+        "usd_by_part": life.usd_by_part,
+        "usd_per_h": dict(life.price.parts),
+        "policies": [one._asdict() for one in life.bought],
+        "unknown": dict(of.rates.unknown),
+        "rests_on": of.job.rests_on,
+    }
+
+
+def _line(head: str, text: str) -> str:
+    return fill(text, _COLUMNS, initial_indent=f"{head:13}", subsequent_indent=" " * 13)
+
+
+def _span(of: Range, form: str) -> str:
+    return f"{of.mean:{form}} ({of.low:{form}} to {of.high:{form}})"
+
+
+def _percent(of: Range) -> str:
+    return f"{of.mean:.1%} ({of.low * 100:.1f} to {of.high * 100:.1f})"
