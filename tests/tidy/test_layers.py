@@ -56,6 +56,7 @@ WORKLOADS_LAYERS = [
     ("plan",),
     ("training", "importers"),
     ("serving",),
+    ("frameworks",),
 ]
 
 # The same for explore/, where no two files import each other in a circle either.

@@ -132,7 +132,15 @@ def _allowed(
 )
 @click.option("--price", help="Price of a device, such as 2.50 USD/h, in place of the cluster's.")
 @click.option("--sensitivity", is_flag=True, help="Also show what faster parts would gain.")
-@click.option("-o", "--output", type=click.Path(), help="Write a page (.html), or .json.")
+@click.option(
+    "--emit",
+    metavar="FRAMEWORK",
+    help="Write to the folder -o the files that start the best plan in megatron, torchtitan, nemo "
+    "or deepspeed, also under Slurm and Kubernetes.",
+)
+@click.option(
+    "-o", "--output", type=click.Path(), help="Write a page (.html), .json, or a folder (--emit)."
+)
 @plugin_option
 @json_option
 def command(
@@ -150,6 +158,7 @@ def command(
     top: int,
     price: str | None,
     sensitivity: bool,
+    emit: str | None,
     output: str | None,
     as_json: bool,
     **chosen: Any,
@@ -167,8 +176,7 @@ def command(
     from yantra.workloads.models.catalogue import find
     from yantra.workloads.models.experts import experts_of
 
-    if output is not None and not output.endswith((".html", ".json")):
-        raise ConfigError("--output", expected_got("a name that ends in .html or .json", output))
+    _check_output(emit, output, names)
     stack = stack or DEFAULT
     check_stack(stack, "--stack")
     machines = [_priced(name, price) for name in names]
@@ -191,8 +199,33 @@ def command(
     ]
     size = " and ".join(filter(None, (budget, power))) or count(space.ranks, "rank")
     title = f"{described.name} on {size}, global batch {global_batch}{_of(dtype)}"
-    _tell(title, answers, rates, output, as_json=as_json)
+    _tell(title, answers, rates, None if emit else output, as_json=as_json)
+    _start(emit, model, machines[0], answers[0], output or "", quiet=as_json)
     return 0
+
+
+def _start(
+    emit: str | None, model: str, machine: Cluster, answer: Answer, folder: str, *, quiet: bool
+) -> None:
+    if emit is not None:
+        from yantra.cli.emitted import write_training
+
+        write_training(emit, model, machine, answer, folder, quiet=quiet)
+
+
+def _check_output(emit: str | None, output: str | None, names: Sequence[str]) -> None:
+    is_file = output is not None and output.endswith((".html", ".json"))
+    if emit is None and output is not None and not is_file:
+        raise ConfigError("--output", expected_got("a name that ends in .html or .json", output))
+    if emit is None:
+        return
+    from yantra.workloads.frameworks import check_name
+
+    check_name(emit)
+    if output is None or is_file:
+        raise ConfigError("--output", expected_got("a folder, as --emit writes files", output))
+    if len(names) > 1:
+        raise ConfigError("--cluster", "--emit writes for one cluster; give the one to start on")
 
 
 def _fields(chosen: dict[str, Any], allow: Collection[str]) -> dict[str, Any]:

@@ -67,6 +67,10 @@ def recognise(path: Path) -> Known:
         raise ConfigError(name, "HTML, as reports are; expected the scenario or the result (-o)")
     if profiler := _profiler(text.encode(), name):
         raise ConfigError(name, profiler)
+    from yantra.workloads import frameworks
+
+    if (job := frameworks.read(text, name)) is not None:
+        return Known("job", name, text, job)
     tree = parse_yaml(text, name)
     return Known(_kind_of(tree, name), name, text, tree)
 

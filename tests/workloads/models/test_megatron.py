@@ -226,7 +226,7 @@ def test_what_depends_on_the_unknown_is_refused_only_if_it_is_used() -> None:
     )
     script = "if grep x y; then\n  L=3\nfi\npython pretrain_gpt.py --num-layers $L"
     assert "--num-layers: line 1 makes it depend on a condition" in refused(script)
-    script = "python pretrain_gpt.py --num-layers $((2 * 4))"
+    script = "python pretrain_gpt.py --num-layers $((2 * $(nproc)))"
     assert "--num-layers: line 1 computes it" in refused(script)
 
 

@@ -165,8 +165,8 @@ SEQUENCE_NAMES = ("sequence", "seq", "seq_length", "sequence_length", "seq_len",
 _REFINED: Mapping[str, tuple[Any, ...]] = {
     "use_precision_aware_optimizer": ("fp32", "fp16"),
     "use_distributed_optimizer": (2, 3),
-    "bf16": ("fp8", "fp4"),
-    "fp16": ("fp8", "fp4"),
+    "bf16": ("fp8", "fp8_block", "fp4"),
+    "fp16": ("fp8", "fp8_block", "fp4"),
 }
 """Switches that Megatron-LM gives beside a more exact name, and what that may say: `bf16` beside
 `fp8_format`."""

@@ -1,19 +1,26 @@
-"""Models and plans from Megatron-LM's arguments: a list, a line, or a script."""
+"""Models and plans from Megatron-LM's arguments: a list, a line, a script, or a YAML file with
+`MODEL_ARGS`, as its functional tests have.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from yantra.base.documents import read_text
+from yantra.base.documents import parse_yaml, read_text
+from yantra.base.errors import ConfigError, expected_got
 from yantra.base.notes import note_time
+from yantra.base.shell import Word, training_arguments
 from yantra.workloads.models.megatron.given import launched, read
 from yantra.workloads.models.megatron.model import model
 from yantra.workloads.models.megatron.plan import plan
-from yantra.workloads.models.megatron.shell import Word, training_arguments
 from yantra.workloads.models.transformer import Transformer
+
+_SECTION = "MODEL_ARGS"
+_IN_YAML = re.compile(rf"^{_SECTION}:", re.MULTILINE)
 
 
 class Job(NamedTuple):
@@ -42,6 +49,8 @@ def from_text(
     text.
     """
     note_time(text, where, "a script", 0.8)
+    if _IN_YAML.search(text):
+        return _job([], [*_words(text, where), *map(Word, more)], where, name)
     launcher, program = training_arguments(text, where)
     return _job(launcher, [*program, *map(Word, more)], where, name)
 
@@ -51,6 +60,22 @@ def from_arguments(
 ) -> Job:
     """The job of a list of arguments such as `["--num-layers", "32", ...]`."""
     return _job([], [Word(argument) for argument in arguments], where, name)
+
+
+def _words(text: str, where: str) -> Iterator[Word]:
+    tree = parse_yaml(text, where)
+    arguments = tree.get(_SECTION) if isinstance(tree, dict) else None
+    if not isinstance(arguments, dict):
+        raise ConfigError(where, expected_got(f"arguments by name in {_SECTION}", arguments))
+    for name, value in arguments.items():
+        if value is False or value is None:
+            continue
+        yield Word(str(name))
+        for one in () if value is True else value if isinstance(value, list) else (value,):
+            unset = re.search(r"\$\{?(\w+)", str(one))
+            doubt = f"it uses ${unset[1]}, which the file does not set" if unset else ""
+            for word in str(one).split() if isinstance(value, list) else (str(one),):
+                yield Word(word, doubt)
 
 
 def _job(launcher: list[Word], program: list[Word], where: str, name: str) -> Job:

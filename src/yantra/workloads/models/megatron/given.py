@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from yantra.base.errors import ConfigError, did_you_mean, show
+from yantra.base.shell import Word
 from yantra.base.whole_numbers import is_whole, whole
 from yantra.workloads.models.megatron.arguments import (
     FLAG,
@@ -20,9 +21,10 @@ from yantra.workloads.models.megatron.arguments import (
     WORD,
 )
 from yantra.workloads.models.megatron.ignored import is_ignored
-from yantra.workloads.models.megatron.shell import Word
 
 _USED: Mapping[str, str] = MODEL | PLAN | PLAN_TOGETHER
+_IF_KNOWN = ("tokenizer-model", "tokenizer-type", "vocab-file")
+"""Of use where the text decides them; else empty."""
 
 
 class Given(NamedTuple):
@@ -59,7 +61,9 @@ def read(words: Iterable[Word], where: str) -> Given:
         if not name:
             expected = "an argument such as --num-layers"
             raise ConfigError(where, f"expected {expected}, got {show(' '.join(behind))}")
-        if name in _USED:
+        if name in _IF_KNOWN and (doubt or len(behind) != 1):
+            values[name] = ""
+        elif name in _USED:
             if doubt:
                 raise ConfigError(place, f"{doubt}; write out what it is")
             values[name] = _value(place, _USED[name], behind)

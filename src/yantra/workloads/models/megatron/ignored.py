@@ -15,7 +15,7 @@ activation-func-clamp-value apply-layernorm-1p apply-query-key-layer-scaling aut
 attention-softmax-in-fp32 batch-invariant-* calculate-per-token-loss check-* deterministic-mode
 disable-attention-softmax-in-fp32 disable-bf16-* disable-check-* embedding-init-method-std
 enable-autocast first-last-layers-bf16 fp16-lm-cross-entropy fp32-residual-connection fp8-amax-*
-fp8-interval fp8-margin fp8-recipe glu-linear-offset init-method* layernorm-*
+fp8-interval fp8-margin glu-linear-offset init-method* layernorm-*
 log-max-attention-logit moe-apply-probs-on-input moe-aux-loss-coeff moe-input-jitter-eps
 moe-router-bias-update-rate moe-router-dtype moe-router-force-* moe-router-load-balancing-type
 moe-router-pre-softmax moe-router-quantile-* moe-router-score-function
@@ -37,7 +37,7 @@ mock-data no-create-attention-mask-* no-data-sharding no-mmap-bin-files no-token
 null-tokenizer-* num-dataset-builder-threads num-workers object-storage-cache-path
 per-dataset-sequences-path per-split-data-args-path phase-transition-iterations reset-* sample-rate
 sft sft-* short-seq-prob special-tokens split test-data-path tiktoken-* tokenizer-* train-data-path
-trust-remote-code use-gigatoken valid-data-path vocab-extra-ids vocab-file
+trust-remote-code use-gigatoken valid-data-path vocab-extra-ids
 """
 _RUNNING = """
 adlr-* app-tag-* async-* auto-detect-ckpt-format calc-ft-timeouts ckpt-* config-logger-dir
@@ -71,15 +71,16 @@ apply-rope-fusion bias-* create-all-gather-group cross-entropy-* cuda-graph-modu
 cuda-graph-retain-* cuda-graph-share-* cuda-graph-use-* cuda-graph-warmup-* ddp-pad-*
 ddp-reduce-scatter-* deallocate-pipeline-outputs disable-align-* disable-batch-p2p-*
 disable-jit-fuser disable-mamba-* disable-symmetric-registration disable-tp-comm-*
-empty-unused-memory-level flash-attention-version
-fp8-param fp8-param-gather fsdp-double-buffer fsdp-manual-registration fused-*
+empty-unused-memory-level export-force-local-attention flash-attention-version
+fsdp-double-buffer fsdp-manual-registration fused-*
 gradient-accumulation-fusion high-priority-stream-groups init-model-with-meta-device
 keep-fp8-transpose-cache masked-softmax-fusion megatron-fsdp-version memory-efficient-layer-norm
 mla-down-proj-fusion moe-deepep-* moe-flex-dispatcher-num-sms moe-grouped-gemm moe-hybridep-*
 moe-mlp-glu-* moe-ncclep-* moe-permute-fusion-* moe-router-padding-*
 moe-shared-expert-glu-* moe-single-* moe-use-grouped-tensor nccl-communicator-config-path no-align-*
 no-batch-p2p-* no-cuda-graph-* no-gradient-*
-no-persist-layer-norm no-pin-* no-tp-comm-* overlap-cpu-optimizer-* persist-layer-norm sharp-*
+no-persist-layer-norm no-pin-* no-tp-comm-* overlap-cpu-optimizer-*
+overlap-p2p-communication-warmup-flush persist-layer-norm sharp-*
 suggested-communication-unit-size te-* tp-comm-atomic-* tp-comm-bootstrap-backend tp-comm-overlap-*
 transformer-impl use-fused-* use-grouped-* use-mcore-models use-sharp use-te-*
 use-torch-optimizer-* use-transformer-engine-op-fuser variable-seq-lengths

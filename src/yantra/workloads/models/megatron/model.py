@@ -7,6 +7,7 @@ from typing import Any
 
 from yantra.base.errors import ConfigError, expected_got, show
 from yantra.workloads.models.megatron.given import Given
+from yantra.workloads.models.megatron.tokenizers import words_of
 from yantra.workloads.models.transformer import MOST_LAYERS, Transformer
 
 _ROTARY = ("rope", "yarn", "mrope")
@@ -62,7 +63,8 @@ def _intermediate(given: Given, hidden: int) -> int:
 def _vocabulary(given: Given) -> int:
     if given.flag("padded-vocab-size"):
         return given.number("padded-vocab-size")
-    if not given.flag("vocab-size"):
+    words = given.number("vocab-size") if given.flag("vocab-size") else words_of(given)
+    if not words:
         raise ConfigError(
             given.where,
             "needs --vocab-size or --padded-vocab-size, which Megatron-LM asks its tokenizer for",
@@ -71,7 +73,7 @@ def _vocabulary(given: Given) -> int:
     step *= given.number("tensor-model-parallel-size", 1)
     if step < 1:
         raise given.wrong("make-vocab-size-divisible-by", expected_got("at least 1", step))
-    return -(-given.number("vocab-size") // step) * step
+    return -(-words // step) * step
 
 
 def _positions(given: Given) -> dict[str, Any]:

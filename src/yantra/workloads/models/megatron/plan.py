@@ -23,6 +23,10 @@ def plan(given: Given, launch: dict[str, int]) -> dict[str, Any]:
     fields["dropout"] = any(rate > 0 for rate in rates)
     if not given.flag("bf16") and not given.flag("fp16"):
         fields["dtype"] = "fp32"
+    fields |= _narrow(given)
+    if given.flag("use-precision-aware-optimizer") and given.flag("bf16"):
+        kind = given.values.get("main-params-dtype", "fp32")
+        fields["master_dtype"] = "remainder" if kind == "fp32" else kind
     if given.flag("fp16") and not given.flag("accumulate-allreduce-grads-in-fp32"):
         fields["gradient_dtype"] = "fp16"
     if given.values.get("attention-backend") in ("unfused", "local"):
@@ -50,6 +54,25 @@ def plan(given: Given, launch: dict[str, int]) -> dict[str, Any]:
     if unfused := tuple(_unfused(given)):
         fields["unfused_kernels"] = unfused
     return fields | _virtual_stages(given) | _recompute(given)
+
+
+def _narrow(given: Given) -> dict[str, Any]:
+    """Scaling is `delayed` unless asked, and weights stay in 16 bits.
+
+    Source: megatron/core/transformer/transformer_config.py (`fp8_recipe`).
+    """
+    if not given.flag("fp8-format"):
+        return {}
+    recipe = given.values.get("fp8-recipe", "delayed")
+    if recipe == "blockwise":
+        found: dict[str, Any] = {"fp8_format": None, "dtype": "fp8_block"}
+    else:
+        found = {"scaling": recipe}
+    narrow = given.flag("fp8-param-gather") or given.flag("fp8-param")
+    found["narrow_weights"] = narrow
+    if narrow and recipe == "mxfp8":
+        found["reuse_gradients"] = given.flag("reuse-grad-buf-for-mxfp8-param-ag")
+    return found
 
 
 def _unfused(given: Given) -> Iterator[str]:

@@ -1,21 +1,32 @@
-"""The arguments that a shell script gives to the training program.
+"""The commands of a shell script, and the arguments that it gives to a training program.
 
 Nothing is executed. Read are assignments of words and lists (`A=1`, `A=(--x 1)`, `A+=(...)`), their
-use (`$A`, `${A}`, `${A[@]}`, `${A:-1}`), quotes, comments, continued lines, `if` with comparisons,
-and the command that runs a Python program.
+use (`$A`, `${A}`, `${A[@]}`, `${A:-1}`), whole-number arithmetic, quotes, comments, continued
+lines, `if` with comparisons, and the command that runs a Python program.
 """
 
 from __future__ import annotations
 
+import ast
+import operator
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import takewhile
 from typing import NamedTuple
 
+from yantra.base.branches import Branches
 from yantra.base.errors import ConfigError
-from yantra.workloads.models.megatron.branches import Branches
+from yantra.base.whole_numbers import is_whole
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
+_ARITHMETIC: Mapping[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+_MOST = 2**62
 _DECLARING = ("export", "declare", "local", "readonly")
 _OTHER_MODEL = re.compile(r"(?:^|/)pretrain_(?:bert|ict|mamba|hybrid|retro|t5|vision\w*|vlm)\.py$")
 _TOKEN = re.compile(
@@ -41,6 +52,13 @@ class Word(NamedTuple):
 
     text: str
     doubt: str = ""
+
+
+def commands_of(text: str) -> list[list[Word]]:
+    """The commands in order, with variables put in; those of branches not taken are left out."""
+    script = _Script()
+    script.read(text)
+    return script.commands
 
 
 def training_arguments(text: str, where: str) -> tuple[list[Word], list[Word]]:
@@ -119,6 +137,8 @@ class _Script:
     def _expand(self, token: str) -> None:
         if token.startswith("\\"):
             self._append(token[1:] if token != "\\\n" else " ")
+        elif token.startswith("$((") and (number := self._computed(token[3:-2])) is not None:
+            self._append(str(number))
         elif re.match(r"\$\(|`", token):
             self._append("", f"line {self._line} computes it")
         elif re.fullmatch(r"\$(\w+|\{.*\}|[@*#?$!-])", token, re.DOTALL):
@@ -137,6 +157,21 @@ class _Script:
         if known is None:
             return [Word("", f"line {self._line} uses ${name}, which the script does not set")]
         return [piece for word in known for piece in (Word(" "), word)][1:]
+
+    def _computed(self, text: str) -> int | None:
+        """A sum, difference, product, quotient or remainder of known whole numbers, or None."""
+        pieces = []
+        for piece in re.findall(r"\$?\{?[A-Za-z_]\w*(?::-\w+)?\}?|[^A-Za-z_$]+|.", text):
+            if re.match(r"\$?\{?[A-Za-z_]", piece):
+                words = self._value(piece.strip("${}"))
+                if len(words) != 1 or words[0].doubt or not is_whole(words[0].text):
+                    return None
+                piece = words[0].text
+            pieces.append(piece)
+        try:
+            return _evaluated(ast.parse("".join(pieces).strip(), mode="eval").body)
+        except (SyntaxError, ValueError, ZeroDivisionError, RecursionError, MemoryError):
+            return None
 
     def _append(self, text: str, doubt: str = "") -> None:
         pieces = re.split(r"\s+", text)
@@ -182,6 +217,16 @@ class _Script:
 
     def _doubted(self, word: Word) -> Word:
         return word if word.doubt else Word(word.text, self._branches.doubt)
+
+
+def _evaluated(node: ast.expr) -> int:
+    if isinstance(node, ast.Constant) and type(node.value) is int and abs(node.value) < _MOST:
+        return node.value
+    if isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
+        found = _ARITHMETIC[type(node.op)](_evaluated(node.left), _evaluated(node.right))
+        if 0 <= found < _MOST:
+            return found
+    raise ValueError("not arithmetic of whole numbers from 0")
 
 
 def _doubt_of(words: list[Word]) -> str:

@@ -1,0 +1,49 @@
+"""Writes what `--emit` makes into a folder, and says how it starts."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from yantra.explore.answers.best import Answer
+    from yantra.fabric.clusters.types import Cluster
+
+
+def write_training(
+    framework: str, model: str, machine: Cluster, answer: Answer, folder: str, *, quiet: bool
+) -> None:
+    from yantra.workloads.frameworks import emit
+    from yantra.workloads.models.catalogue import described
+
+    best = answer.ranked[0]
+    start = emit(framework, described(model), best.plan, answer.sequence, _node(machine))
+    write(start.files, folder)
+    if not quiet:
+        click.echo(f"{folder}: {', '.join(start.files)}, read back as the same plan")
+        click.echo(f"  start: {start.command}; sbatch slurm.sh; kubectl apply -f kubernetes.yaml")
+        reads = os.path.join(folder, start.reads)
+        click.echo(f"  ask:   yantra run {reads} --cluster {machine.name}")
+
+
+def write(files: Mapping[str, str], folder: str) -> None:
+    from yantra.base.errors import ConfigError
+    from yantra.base.output import write_text
+
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(folder, f"no folder can be made here: {error.strerror}") from None
+    for name, text in files.items():
+        write_text(os.path.join(folder, name), text)
+
+
+def _node(machine: Cluster) -> int:
+    """Devices of a host: those of the innermost network, or 4 as in racks of larger ones."""
+    members = machine.network[0].members
+    inner = 8 if members is None else int(members.value)
+    return inner if inner <= 8 else 4

@@ -1,0 +1,50 @@
+"""Recognises a framework's file by its content, and reads it as a job."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from os import path as paths
+from typing import Any
+
+from yantra.base.documents import read_text
+from yantra.base.notes import notes_to
+from yantra.workloads.frameworks.said import Said, sizes_of
+from yantra.workloads.models import megatron
+
+_MEGATRON = re.compile(r"--num-layers[\s=:]|^MODEL_ARGS:", re.MULTILINE)
+
+
+class Folder(dict[str, str]):
+    """Files beside the one that is read, by their names in its text."""
+
+    def __init__(self, where: str, given: Mapping[str, str] | None) -> None:
+        super().__init__(given or {})
+        self._folder, self._is_given = paths.dirname(where), given is not None
+
+    def __missing__(self, name: str) -> str:
+        if self._is_given:
+            raise KeyError(name)
+        return read_text(paths.join(self._folder, name))
+
+
+def read(
+    text: str, where: str, files: Mapping[str, str] | None = None, *, quiet: bool = False
+) -> dict[str, Any] | None:
+    """A framework's file as a job file's tree; None for anything else.
+
+    `files` are those beside it, None for the disk. Raises ConfigError with the line or argument.
+    """
+    if quiet:
+        with notes_to(lambda _text: None):
+            return read(text, where, files)
+    said = _said(text, where, Folder(where, files))
+    return None if said is None else said.tree(where)
+
+
+def _said(text: str, where: str, files: Folder) -> Said | None:
+    if _MEGATRON.search(text):
+        job = megatron.from_text(text, where)
+        model = job.model
+        return Said("Megatron-LM", sizes_of(model), job.plan, None, job.ignored, model.notes)
+    return None

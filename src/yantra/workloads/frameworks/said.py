@@ -1,0 +1,73 @@
+"""What a framework's file says of a job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import lcm
+from typing import Any, NamedTuple
+
+from yantra.base.notes import note
+from yantra.workloads.models.transformer import Transformer
+from yantra.workloads.plan import names
+from yantra.workloads.plan.plan import Plan
+
+NODE = 8
+"""Devices of a usual node, on which a file that names no number is taken to start."""
+_MOST_NAMED = 8
+_WORDS = ("name", "source", "notes")
+
+
+class Said(NamedTuple):
+    """A job in the words of job files; `ignored` costs nothing, `notes` are assumptions."""
+
+    framework: str
+    model: Any
+    plan: Mapping[str, Any]
+    sequence: int | None = None
+    ignored: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def tree(self, where: str) -> dict[str, Any]:
+        """It as a job file; notes name what was ignored and assumed."""
+        plan = {name: value for name, value in self.plan.items() if value is not None}
+        told = list(self.notes)
+        if not _says_ranks(plan):
+            plan["ranks"] = _node_of(plan)
+            told.append(
+                f"does not say on how many devices it starts; taken as {plan['ranks']} (--set "
+                "workload.plan.ranks=N says another number)"
+            )
+        if self.ignored:
+            rest = len(self.ignored) - _MOST_NAMED
+            more = f" and {rest} more" if rest > 0 else ""
+            shown = ", ".join(self.ignored[:_MOST_NAMED])
+            told.append(f"ignored, as it changes no time: {shown}{more}")
+        for text in told:
+            note(f"{where}: {text}")
+        tree = {"model": self.model, "plan": plan, "framework": self.framework}
+        return tree if self.sequence is None else tree | {"sequence": self.sequence}
+
+
+def sizes_of(model: Transformer) -> dict[str, Any]:
+    """A transformer as the sizes of a job file, without those that it has anyway."""
+    own = {field: getattr(model, field) for field in model.field_names if field not in _WORDS}
+    found = {field: value for field, value in own.items() if value != _default(field)}
+    return {f: list(v) if isinstance(v, tuple) else v for f, v in found.items()}
+
+
+def _default(field: str) -> Any:
+    return Transformer.__dict__.get(field)
+
+
+def _says_ranks(plan: Mapping[str, Any]) -> bool:
+    return any(names.key_of(name) in ("ranks", "world_size", "dp") for name in plan)
+
+
+def _node_of(plan: Mapping[str, Any]) -> int:
+    """The ranks of one node, or the fewest more that the plan divides."""
+    open_ended = {name: value for name, value in plan.items() if name not in names.COMPUTED}
+    made = Plan.of(open_ended)
+    copies = plan.get("data_parallel_replicate_degree") or 1
+    copies *= plan.get("num_distributed_optimizer_instances") or 1
+    least = made.pp * lcm(made.tp * made.cp, made.ep * made.etp) * copies
+    return least * -(-NODE // least)

@@ -1,0 +1,77 @@
+"""Whole files of Megatron-LM, as jobs; nothing is executed."""
+
+from __future__ import annotations
+
+import pytest
+
+from yantra.base.errors import ConfigError
+from yantra.workloads.frameworks import read
+
+ARGUMENTS = (
+    "--num-layers 8 --hidden-size 512 --num-attention-heads 8 --seq-length 256 --lr 1e-4 "
+    "--max-position-embeddings 256 --micro-batch-size 1 --bf16 --tensor-model-parallel-size 2"
+)
+SCRIPT = f"""#!/bin/bash
+GPUS=8
+NODES=${{SLURM_NNODES:-2}}
+BATCH=$((GPUS * $NODES / 2 * 4))
+ARGS=(--nproc_per_node $GPUS --nnodes $NODES)
+torchrun ${{ARGS[@]}} pretrain_gpt.py {ARGUMENTS} \\
+  --global-batch-size $BATCH --vocab-size 1000 --save $1
+"""
+YAML = "MODEL_ARGS:\n" + "".join(
+    f"  --{line.strip()}\n"
+    for line in ARGUMENTS.replace(" --", "\n--")
+    .replace("--", "")
+    .replace(" ", ": ")
+    .replace("bf16", "bf16: true")
+    .splitlines()
+)
+
+
+def tree(text: str) -> dict:
+    found = read(text, "file", quiet=True)
+    assert found is not None
+    return found
+
+
+def test_a_script_says_model_plan_and_devices_by_arithmetic() -> None:
+    found = tree(SCRIPT)
+    assert found["plan"]["world_size"] == 16
+    assert found["plan"]["global_batch_size"] == 32
+    assert found["model"]["num_layers"] == 8
+
+
+def test_yaml_and_script_are_one_job() -> None:
+    by_yaml = tree(f"{YAML}  --vocab-size: 1000\n  --global-batch-size: 32\n")
+    by_script = tree(SCRIPT)
+    assert by_yaml["model"] == by_script["model"]
+    assert by_yaml["plan"].pop("ranks") == 8
+    by_script["plan"].pop("world_size")
+    assert by_yaml["plan"] == by_script["plan"]
+
+
+def test_the_vocabulary_of_a_known_tokenizer_is_padded_as_by_megatron() -> None:
+    found = tree(f"{YAML}  --vocab-file: ${{DATA}}/vocab.json\n")
+    assert found["model"]["vocab_size"] == 50_432
+
+
+def test_what_is_ignored_and_assumed_is_told() -> None:
+    with pytest.warns(match="ignored, as it changes no time: --lr") as told:
+        assert read(f"{YAML}  --vocab-size: 1000\n", "file") is not None
+    assert any("on how many devices it starts; taken as 8" in str(one.message) for one in told)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (SCRIPT.replace("GPUS=8", "GPUS=$(nproc)"), "--global-batch-size: line 4 computes it"),
+        (f"{YAML}  --new-switch: 1\n", "--new-switch: not an argument that is known here"),
+        (f"{YAML}  --fp8-format: $F\n", "--fp8-format: it uses $F, which the file does not set"),
+        ("MODEL_ARGS: [--num-layers]", "expected arguments by name in MODEL_ARGS"),
+    ],
+)
+def test_what_may_change_the_time_is_refused_by_argument(text: str, problem: str) -> None:
+    with pytest.raises(ConfigError) as told:
+        tree(text)
+    assert problem in str(told.value)
