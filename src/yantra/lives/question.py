@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _NINETY = 1.6448536269514722  # spreads of a normal on either side of 90 %
 _MOST_DAYS = 20_000.0
+_MOST_EVENTS = 5_000_000
+_MOST_HOSTS = 20_000_000
 
 
 class Job(NamedTuple):
@@ -119,9 +121,26 @@ def asked(
     if gpus % file.host_gpus:
         problem = f"the rates are of hosts of {file.host_gpus} GPUs"
         raise ConfigError("--gpus", f"{expected_got('whole hosts', gpus)}; {problem}")
+    _check_amounts(said, file, gpus, days)
     request = _request(job)
     ran = _ran(request, cluster, machine, gpus, stack)
-    return Question(_job(request, ran, machine, gpus, file, said), machine, days, file, said)
+    found = Question(_job(request, ran, machine, gpus, file, said), machine, days, file, said)
+    if said.interval is not None and found.policy(0, 0).tau > said.interval * NS:
+        least = found.policy(0, 0).tau / NS
+        problem = "a step, and until the checkpoint before is safe"
+        raise ConfigError("--set interval", f"must be at least {least:.4g} s: {problem}")
+    return found
+
+
+def _check_amounts(said: Settings, rates: Rates, gpus: int, days: float) -> None:
+    """Raise ConfigError for what takes too much memory."""
+    events = rates.per_host_day * gpus / rates.host_gpus * days
+    if events * said.lives > _MOST_EVENTS:
+        problem = f"{events:,.0f} interruptions of each of {said.lives:,} lives"
+        raise ConfigError("--set lives", f"{problem} are over {_MOST_EVENTS:,}; take fewer")
+    if said.lives * ((said.spares or 0) + 1) > _MOST_HOSTS:
+        problem = f"{said.spares} of each of {said.lives:,} lives are over {_MOST_HOSTS:,} hosts"
+        raise ConfigError("--set spares", f"{problem}; take fewer")
 
 
 def _request(job: Path | Mapping[str, Any]) -> Request:
@@ -152,12 +171,15 @@ def _ran(request: Request, name: str, machine: Cluster, gpus: int, stack: str | 
     try:
         Plan.of(plan)
     except ConfigError as error:
-        raise type(error)(f"plan.{error.where}", error.problem) from None
+        where = "--gpus" if error.where == "ranks" else f"plan.{error.where}"
+        raise type(error)(where, error.problem) from None
     try:
         return Prediction(simulate(on_cluster(workload, name, stack=stack)))
     except CapacityError as error:
         problem = error.problem.partition(", or run it all the same")[0]  # of another command
         raise CapacityError(error.where, problem) from None
+    except ConfigError as error:
+        raise type(error)(error.where.removeprefix("workload."), error.problem) from None
 
 
 def _job(

@@ -25,6 +25,7 @@ _TIMES = ("restart_low", "restart_high", "notice", "reconfigure", "pause")
 _RATIOS = ("slower", "recoverable")
 _FILES = NamedFiles("file of rates", paths.join(paths.dirname(__file__), "files"))
 _MOST_HOSTS = 10_000
+_MOST_HOURS = 1e5
 
 
 class Component(NamedTuple):
@@ -104,7 +105,7 @@ def parsed(text: str, path: str) -> Rates:
     sources = place.key("sources").texts(top["sources"])
     place = place.with_sources(sources)
     at = place.key("components")
-    components = at.mapping(top["components"], (), tuple(top["components"] or ()))
+    components = _keyed(at, top["components"])
     if not components:
         raise at.error(expected_got("components with their events", top["components"]))
     numbers: dict[str, Any] = {
@@ -127,7 +128,8 @@ def parsed(text: str, path: str) -> Rates:
         components=tuple(_component(at.key(name), name, of) for name, of in components.items()),
         unknown=tuple(place.key("unknown").texts(unknown).items()) if unknown else (),
         fleets=tuple(
-            (name, fleets.key(name).ratio(of).value) for name, of in top.get("fleets", {}).items()
+            (name, fleets.key(name).ratio(of).value)
+            for name, of in _keyed(fleets, top.get("fleets", {})).items()
         ),
         repair_at=repair_at,
         repair_h=repair_h,
@@ -135,6 +137,10 @@ def parsed(text: str, path: str) -> Rates:
         sources=tuple(sources.items()),
         **numbers,
     )
+
+
+def _keyed(place: Place, tree: Any) -> dict[str, Any]:
+    return place.mapping(tree, (), tuple(tree) if isinstance(tree, dict) else ())
 
 
 def _component(place: Place, name: str, tree: Any) -> Component:
@@ -153,7 +159,8 @@ def _quantiles(place: Place, tree: Any) -> tuple[tuple[float, ...], tuple[float,
     columns = []
     for key in ("at", "hours"):
         column = [value for _, value in place.key(key).items(of[key])]
-        if not all(type(value) in (int, float) for value in column) or column != sorted(column):
+        known = all(type(value) in (int, float) and value < _MOST_HOURS for value in column)
+        if not known or column != sorted(column):
             raise place.key(key).error(expected_got("numbers that do not fall", column))
         columns.append(tuple(map(float, column)))
     shares, hours = columns
