@@ -7,9 +7,11 @@
 
 #include "bind/choices.hpp"
 #include "bind/fields.hpp"
+#include "bind/interruptible.hpp"
 #include "bind/parts.hpp"
 #include "trace/communicates.hpp"
 #include "trace/graph.hpp"
+#include "trace/tools/paths.hpp"
 
 namespace nb = nanobind;
 
@@ -34,6 +36,30 @@ void register_column_classes(nb::module_& module) {
     tensors.column("begin", &TensorColumn::begin);
     tensors.column("tensor", &TensorColumn::tensor);
     tensors.column("size_bytes", &TensorColumn::size_bytes);
+}
+
+nb::bytes packed(const std::vector<std::uint32_t>& nodes) {
+    return nb::bytes(reinterpret_cast<const char*>(nodes.data()), nodes.size() * sizeof(std::uint32_t));
+}
+
+// Nodes (32 bits each), halves of the time in us, depth, width, and nodes left out.
+nb::tuple longest_path_of(const Graph& graph) {
+    LongestPath path;
+    {
+        const InterruptibleCall call;
+        path = longest_path(graph);
+    }
+    return nb::make_tuple(packed(path.nodes), path.micros.high, path.micros.low, path.depth, path.width,
+                          path.left_out);
+}
+
+nb::bytes issue_order_of(const Graph& graph) {
+    std::vector<std::uint32_t> order;
+    {
+        const InterruptibleCall call;
+        order = issue_order(graph);
+    }
+    return packed(order);
 }
 
 void register_graph_class(nb::module_& module) {
@@ -66,6 +92,10 @@ void register_graph_class(nb::module_& module) {
         }
         return communicates_at_recorded_time(self, node);
     });
+    graph.column("name_at", &Graph::name_at);
+    graph.def("longest_path", &longest_path_of,
+              nb::sig("def longest_path(self) -> tuple[bytes, int, int, int, int, int]"));
+    graph.def("issue_order", &issue_order_of);
     graph.field("diagnostics", &Graph::diagnostics);
     graph.def_prop_ro("has_errors", &Graph::has_errors);
     graph.field("complete_order", &Graph::complete_order);

@@ -33,6 +33,7 @@ NB_MODULE(_core, module) {
     yantra::register_stops(module);
     yantra::register_choices(module);
     yantra::register_graph(module);
+    yantra::register_surveys(module);
     yantra::register_trace(module);
     yantra::register_recorder(module);
     yantra::register_player(module);

@@ -7,6 +7,7 @@ namespace yantra {
 
 void register_trace(nanobind::module_& module);
 void register_graph(nanobind::module_& module);
+void register_surveys(nanobind::module_& module);
 void register_recorder(nanobind::module_& module);
 void register_encoder(nanobind::module_& module);   // for passes of the player
 void register_player(nanobind::module_& module);

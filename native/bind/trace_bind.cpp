@@ -101,12 +101,6 @@ nb::bytes bytes_of(const std::vector<Value>& values) {
     return nb::bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(Value));
 }
 
-bool is_signed(AttributeKind kind) {
-    return kind == AttributeKind::int32 || kind == AttributeKind::int64 ||
-           kind == AttributeKind::sint32 || kind == AttributeKind::sint64 ||
-           kind == AttributeKind::sfixed32 || kind == AttributeKind::sfixed64;
-}
-
 // By record, of the last attribute of this name: its 64 bits; and 0 if there is none or it is no
 // integer, 1 if it is, 2 if it is above the signed ones.
 nb::tuple integers(const Trace& trace, std::string_view name) {
@@ -264,6 +258,8 @@ void register_trace_class(nb::module_& module) {
     trace.def("attributes", [](const Trace& self, std::size_t record) {
         return attribute_list(self, self.attributes_of(checked(self, record)));
     }, nb::arg("record"), nb::sig("def attributes(self, record: int) -> list[AttributeRow]"));
+    trace.def_prop_ro("data_edges", [](const Trace& self) { return self.data_dep.size(); });
+    trace.def_prop_ro("control_edges", [](const Trace& self) { return self.ctrl_dep.size(); });
     trace.def("integers", &integers, nb::arg("name"),
               nb::sig("def integers(self, name: str) -> tuple[bytes, bytes]"));
     trace.def("texts", &texts, nb::arg("name"),

@@ -181,7 +181,10 @@ private:
     void lift(std::uint32_t node, const Attribute& attribute) {
         const auto& [role, column] = roles_[attribute.name];
         switch (role) {
-            case Role::none: return;
+            case Role::none:
+            case Role::recorded:
+            case Role::part:
+            case Role::communication: return;
             case Role::integer: integer(node, attribute, *column); return;
             case Role::mark: mark(node, attribute, *column); return;
             case Role::group: name(node, attribute, graph_.pg_name, groups_); return;

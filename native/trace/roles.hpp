@@ -14,7 +14,10 @@
 
 namespace yantra {
 
-enum class Role : std::uint8_t { none, integer, mark, group, peer, involved, inputs, outputs, op_class, dtype, phase };
+enum class Role : std::uint8_t {
+    none, integer, mark, group, peer, involved, inputs, outputs, op_class, dtype, phase,
+    recorded, part, communication   // of a survey
+};
 
 // A writable integer column.
 struct OwnColumn {

@@ -88,6 +88,12 @@ constexpr bool is_integer(AttributeKind kind) {
     return kind >= AttributeKind::int32 && kind <= AttributeKind::boolean && !is_list(kind);
 }
 
+constexpr bool is_signed(AttributeKind kind) {
+    return kind == AttributeKind::int32 || kind == AttributeKind::int64 ||
+           kind == AttributeKind::sint32 || kind == AttributeKind::sint64 ||
+           kind == AttributeKind::sfixed32 || kind == AttributeKind::sfixed64;
+}
+
 inline constexpr const char* kind_names[] = {
     "none",        "",            "",           "double",        "double_list",  "float",
     "float_list",  "int32",       "int32_list", "int64",         "int64_list",   "uint32",

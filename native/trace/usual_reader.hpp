@@ -24,21 +24,19 @@
 #include "trace/name_order.hpp"
 #include "trace/roles.hpp"
 #include "trace/schema.hpp"
+#include "trace/survey.hpp"
 #include "trace/usual.hpp"
+#include "trace/usual_order.hpp"
 #include "trace/usual_record.hpp"
 
 namespace yantra {
 
-inline std::size_t about_all(std::size_t nodes, std::size_t read, std::size_t bytes) {
-    const double all = 1.01 * static_cast<double>(nodes) * static_cast<double>(bytes) / static_cast<double>(read);
-    return std::min(static_cast<std::size_t>(all) + 1, max_count);
-}
-
 class UsualReader {
 public:
-    // `nodes`: an estimate.
-    UsualReader(Graph& graph, UsualRoom& room, std::size_t nodes, bool kernels)
-        : graph_(graph), room_(room), kernels_(kernels) {
+    // `nodes`: an estimate. With a survey, which has the graph, inputs and outputs are usual, other
+    // columns are filled too, and ids ascend.
+    UsualReader(Graph& graph, UsualRoom& room, std::size_t nodes, bool kernels, Survey* survey = nullptr)
+        : graph_(graph), room_(room), survey_(survey), kernels_(kernels) {
         room_.deps.clear();
         room_.dep_end.clear();
         graph_.pg_name.own().assign(nodes, Graph::group_absent);
@@ -83,6 +81,34 @@ public:
             }
             ++at_;
         }
+        return end();
+    }
+
+    // The records that are whole; `before` of about `all` bytes were read.
+    bool read_whole(QuickReader& in, std::size_t before, std::size_t all) {
+        const std::size_t bytes = in.left();
+        order_ = {};   // it looks back into the bytes before
+        while (!in.at_end()) {
+            QuickReader ahead = in;
+            QuickReader record;
+            if (!ahead.record(record)) {
+                return true;
+            }
+            if (at_ == nodes_) {
+                const std::size_t read = before + bytes - in.left();
+                make_room(about_all(nodes_, read, std::max(all, read)));
+            }
+            look_up();
+            if (at_ == max_count || !node(record)) {
+                return false;
+            }
+            ++at_;
+            in = ahead;
+        }
+        return true;
+    }
+
+    bool end() {
         make_room(at_);
         return sort() && resolve();
     }
@@ -130,11 +156,11 @@ public:
     void add_children_of_nodes() { add_children(graph_, room_.next); }
 
     void name_labels() {
-        graph_.pg_names = in_order(graph_.pg_name, std::move(groups_).take());
-        graph_.peer_names = in_order(graph_.comm_peer, std::move(peers_).take());
-        graph_.op_classes = in_order(graph_.op_class, std::move(op_classes_).take());
-        graph_.dtypes = in_order(graph_.dtype, std::move(dtypes_).take());
-        graph_.phases = in_order(graph_.phase, std::move(phases_).take());
+        graph_.pg_names = in_order(graph_.pg_name, std::move(groups_).take(), is_sorted_);
+        graph_.peer_names = in_order(graph_.comm_peer, std::move(peers_).take(), is_sorted_);
+        graph_.op_classes = in_order(graph_.op_class, std::move(op_classes_).take(), is_sorted_);
+        graph_.dtypes = in_order(graph_.dtype, std::move(dtypes_).take(), is_sorted_);
+        graph_.phases = in_order(graph_.phase, std::move(phases_).take(), is_sorted_);
     }
 
 private:
@@ -144,6 +170,12 @@ private:
             return false;
         }
         room_.dep_end.push_back(room_.deps.size());
+        if (survey_ != nullptr) {
+            survey_->start_micros.own()[at_] = read.start_micros;
+            survey_->data_end.push_back(static_cast<std::uint32_t>(room_.deps.size() - room_.controls.size()));
+            survey_->dep_end.push_back(static_cast<std::uint32_t>(room_.deps.size()));
+            survey_->take_io(at_, read.type);
+        }
         bodies_->id[at_] = read.id;
         bodies_->put(at_, read);
         names_->add(read.name);
@@ -151,7 +183,9 @@ private:
     }
 
     bool fields(QuickReader in, RecordFields& read) {
-        return read_fields(in, read, room_, [this](QuickReader item) { return attribute(item); });
+        return read_fields(
+            in, read, room_, [this](QuickReader item) { return attribute(item); },
+            [this](std::uint64_t key, QuickReader io) { return survey_ != nullptr && survey_->read_io(key, io); });
     }
 
     enum class Before { nothing, forgotten };
@@ -167,14 +201,14 @@ private:
         const std::uint32_t number = order_.number(called, [this](std::string_view name) {
             const std::uint32_t known = known_.intern(name);
             if (known == roles_.size()) {
-                roles_.push_back(role_of(name, graph_, kernels_));
+                roles_.push_back(survey_ != nullptr ? survey_->role(name) : role_of(name, graph_, kernels_));
                 are_names_text_ &= is_valid_text(name);
             }
             return known;
         });
         const AttributeRole& role = roles_[number];
         if (role.role == Role::none || role.role == Role::inputs || role.role == Role::outputs) {
-            return are_names_text_;
+            return are_names_text_ && (survey_ == nullptr || (role.role == Role::none && is_sound_value(in)));
         }
         if constexpr (before == Before::forgotten) {
             forget(role);
@@ -225,6 +259,13 @@ private:
             case Role::op_class: return label(in, kind, type, graph_.op_class, op_classes_);
             case Role::dtype: return label(in, kind, type, graph_.dtype, dtypes_);
             case Role::phase: return label(in, kind, type, graph_.phase, phases_);
+            case Role::recorded:
+                return kind != AttributeKind::boolean && integer(in, type, kind, *role.column) &&
+                       ((*role.column->value)[at_] >> 63U == 0 || is_signed(kind));
+            case Role::part: return label(in, kind, type, survey_->part, survey_->parts);
+            case Role::communication:
+                OwnColumn(graph_.communication).mark(at_, nodes_);
+                return label(in, kind, type, survey_->communication, survey_->communications);
             default: return false;
         }
     }
@@ -305,10 +346,13 @@ private:
         file_order.resize(nodes_);
         std::iota(file_order.begin(), file_order.end(), 0U);
         is_sorted_ = std::is_sorted(id.begin(), id.end());
+        if (survey_ != nullptr && !is_sorted_) {
+            return false;
+        }
         if (is_sorted_) {
             room_.record = file_order;
         } else {
-            if (!order_records()) {
+            if (!order_records(id, file_order, room_)) {
                 return false;
             }
             for (std::uint32_t node = 0; node < nodes_; ++node) {
@@ -317,31 +361,6 @@ private:
             move_columns();
         }
         return std::adjacent_find(id.begin(), id.end()) == id.end();
-    }
-
-    // Through a table if ids are nearly dense.
-    bool order_records() {
-        const std::vector<std::uint64_t>& id = bodies_->id;
-        const auto [least, most] = std::minmax_element(id.begin(), id.end());
-        const std::uint64_t lowest = *least;
-        if (!IdIndex::is_dense(lowest, *most, id.size())) {
-            room_.record.assign(graph_.file_order.begin(), graph_.file_order.end());
-            std::sort(room_.record.begin(), room_.record.end(),
-                      [&id](std::uint32_t a, std::uint32_t b) { return id[a] < id[b]; });
-            return true;
-        }
-        room_.table.assign(*most - lowest + 1, IdIndex::absent);
-        for (std::uint32_t record = 0; record < nodes_; ++record) {
-            std::uint32_t& at = room_.table[id[record] - lowest];
-            if (at != IdIndex::absent) {
-                return false;
-            }
-            at = record;
-        }
-        room_.record.clear();
-        std::ranges::copy_if(room_.table, std::back_inserter(room_.record),
-                             [](std::uint32_t record) { return record != IdIndex::absent; });
-        return true;
     }
 
     void move_columns() {
@@ -362,6 +381,9 @@ private:
         widen(graph_.id, std::uint64_t{0});
         widen(graph_.type, std::int32_t{0});
         widen(graph_.duration_micros, std::uint64_t{0});
+        if (survey_ != nullptr) {
+            widen(survey_->start_micros, std::uint64_t{0});
+        }
         graph_.name_at.own().reserve(nodes);
         for_each_attribute([&widen](auto& column, auto absent) {
             if (!column.empty()) {
@@ -376,6 +398,9 @@ private:
             visit(graph_.*known.column);
         }
         std::ranges::for_each(graph_.kernel_size, visit);
+        if (survey_ != nullptr) {
+            survey_->for_each_integer(visit);
+        }
     }
 
     template <typename Visit>
@@ -385,6 +410,10 @@ private:
         for (auto* labels : {&graph_.pg_name, &graph_.comm_peer, &graph_.op_class, &graph_.dtype,
                              &graph_.phase}) {
             visit(*labels, Graph::group_absent);
+        }
+        if (survey_ != nullptr) {
+            visit(survey_->part, Graph::group_absent);
+            visit(survey_->communication, Graph::group_absent);
         }
     }
 
@@ -412,26 +441,6 @@ private:
         }
     }
 
-    // From file order to first use by nodes.
-    std::vector<std::string> in_order(SharedVector<std::int32_t>& column, std::vector<std::string> labels) const {
-        if (is_sorted_) {
-            return labels;
-        }
-        std::vector<std::int32_t> number(labels.size(), Graph::group_absent);
-        std::vector<std::string> ordered;
-        for (std::int32_t& at : column.own()) {
-            if (at >= 0) {
-                std::int32_t& known = number[static_cast<std::size_t>(at)];
-                if (known < 0) {
-                    known = static_cast<std::int32_t>(ordered.size());
-                    ordered.push_back(std::move(labels[static_cast<std::size_t>(at)]));
-                }
-                at = known;
-            }
-        }
-        return ordered;
-    }
-
     // Each parent once.
     bool resolve() {
         if (room_.deps.size() > max_count) {
@@ -453,6 +462,9 @@ private:
                 if (parent == IdIndex::absent) {
                     return false;
                 }
+                if (survey_ != nullptr) {
+                    survey_->dep.push_back(parent);
+                }
                 if (room_.seen[parent] != node + 1) {
                     room_.seen[parent] = node + 1;
                     parents.push_back(parent);
@@ -468,6 +480,7 @@ private:
 
     Graph& graph_;
     UsualRoom& room_;
+    Survey* const survey_ = nullptr;
     std::optional<NamePool> names_;     // these two where nodes are read, not known
     std::optional<NodeBodies> bodies_;
     std::size_t nodes_ = 0;   // that the columns have room for; in the end the actual count

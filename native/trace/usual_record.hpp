@@ -20,7 +20,12 @@ struct RecordFields {
     std::uint64_t id = 0;
     std::uint64_t type = 0;
     std::uint64_t duration_micros = 0;
+    std::uint64_t start_micros = 0;
     std::string_view name;
+};
+
+struct NoIo {
+    bool operator()(std::uint64_t, QuickReader) const { return false; }
 };
 
 // Columns that can be written.
@@ -49,15 +54,14 @@ inline bool read_ids(QuickReader packed, std::vector<std::uint64_t>& out) {
     return true;
 }
 
-// `on_attribute` returns whether it is usual.
-template <typename OnAttribute>
+// `on_attribute` and `on_io` return whether it is usual.
+template <typename OnAttribute, typename OnIo = NoIo>
 [[gnu::always_inline]] inline bool read_fields(QuickReader in, RecordFields& out, UsualRoom& room,
-                                               const OnAttribute& on_attribute) {
+                                               const OnAttribute& on_attribute, const OnIo& on_io = {}) {
     using enum WireType;
     room.controls.clear();
     while (!in.at_end()) {
         std::uint64_t key = 0;
-        std::uint64_t passed_over = 0;
         QuickReader inner;
         bool is_usual = in.varint(key);
         switch (key) {
@@ -74,7 +78,9 @@ template <typename OnAttribute>
                 is_usual = in.message(inner) && read_ids(inner, room.controls);
                 break;
             case key_of(field::node_duration_micros, varint): is_usual = in.varint(out.duration_micros); break;
-            case key_of(field::node_start_micros, varint): is_usual = in.varint(passed_over); break;
+            case key_of(field::node_start_micros, varint): is_usual = in.varint(out.start_micros); break;
+            case key_of(field::node_inputs, block):
+            case key_of(field::node_outputs, block): is_usual = in.message(inner) && on_io(key, inner); break;
             default: return false;
         }
         if (!is_usual) [[unlikely]] {

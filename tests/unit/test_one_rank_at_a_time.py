@@ -21,6 +21,7 @@ from yantra.explain.recordings.why import of_summaries, why
 from yantra.tracing.inspect import one_by_one
 from yantra.tracing.inspect.rank_traces import load_job
 from yantra.tracing.inspect.stats import as_dict, job_stats, stats_of_files
+from yantra.tracing.inspect.surveyed import Surveyed
 from yantra.tracing.inspect.validate import check_job, check_traces
 from yantra.tracing.why.late import median_without
 
@@ -104,9 +105,10 @@ def test_a_median_without_one_is_that_of_the_others(values: list[int], data: st.
 
 def test_one_trace_is_held_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pattern = files_of(tmp_path)
-    alive: weakref.WeakSet[Trace] = weakref.WeakSet()
+    alive: weakref.WeakSet[Trace | Surveyed] = weakref.WeakSet()
     most: list[int] = []
     make: Callable[..., Trace] = Trace.from_native.__func__  # type: ignore[attr-defined]
+    begin = Surveyed.__init__
 
     def counted(cls: type[Trace], native: Any) -> Trace:
         trace = make(cls, native)
@@ -114,6 +116,12 @@ def test_one_trace_is_held_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyP
         most.append(len(alive))
         return trace
 
+    def surveyed(self: Surveyed, native: Any) -> None:
+        begin(self, native)
+        alive.add(self)
+        most.append(len(alive))
+
+    monkeypatch.setattr(Surveyed, "__init__", surveyed)
     monkeypatch.setattr(Trace, "from_native", classmethod(counted))
     gc.disable()  # nothing waits for it
     try:

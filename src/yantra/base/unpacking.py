@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import os
 import zlib
+from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Literal, NoReturn
 
 from yantra.base import bounds
 from yantra.base.errors import ConfigError
 from yantra.base.notes import note
+from yantra.base.regular import open_regular
 from yantra.base.text import format_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from zipfile import ZipFile, ZipInfo
 
 GZIP = b"\x1f\x8b"
@@ -134,6 +137,15 @@ class Unpacked:
                 return piece
             if is_last and self._is_inside:
                 raise ConfigError(self._where, "the gzip data is truncated")
+
+
+@contextmanager
+def open_unpacked(path: str) -> Iterator[IO[bytes] | Unpacked]:
+    """A regular file's content, unpacked if it is gzip. Raises OSError or ConfigError."""
+    with open_regular(path) as raw:
+        is_packed = raw.read(len(GZIP)) == GZIP
+        raw.seek(0)
+        yield Unpacked.of(raw, path) if is_packed else raw
 
 
 def unpack_numbers(data: bytes) -> bytes:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from yantra.base.errors import ConfigError, TraceError, did_you_mean
-from yantra.base.regular import read_regular
+from yantra.base.regular import open_regular, read_regular
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 GZIP = b"\x1f\x8b"
 _OTHER_PACKERS = {
@@ -19,21 +20,56 @@ _OTHER_PACKERS = {
     b"PK\x03\x04": "zip",
 }
 
+_PIECE = 1 << 22  # bytes
+
 _JSON_OBJECT = rb'(?:\xef\xbb\xbf)?[ \t\r\n]*\{[ \t\r\n]*["}]'
 _BINARY = rb"[\x00-\x08\x0b\x0c\x0e-\x1f]"  # never in JSON text
 
 
 def load(path: str | os.PathLike[str]) -> bytes:
     where = os.fspath(path)
-    try:
+    with _told(where):
         data = read_regular(path)
+    return unpack(data, where)
+
+
+class Content:
+    """A trace file's content, unpacked, in pieces. Only what is packed is held.
+
+    Raises TraceError as `load`.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+        with _told(self.path), open_regular(path) as file:
+            self.size = os.fstat(file.fileno()).st_size
+            is_packed = file.read(len(GZIP)) == GZIP
+        self._held = load(path) if is_packed else None
+        if self._held is not None:
+            self.size = len(self._held)
+
+    def pieces(self) -> Iterator[bytes]:
+        if self._held is not None:
+            yield self._held
+            return
+        with _told(self.path), open_regular(self.path) as file:
+            while piece := file.read(_PIECE):
+                yield piece
+
+    def whole(self) -> bytes:
+        return load(self.path) if self._held is None else self._held
+
+
+@contextmanager
+def _told(where: str) -> Iterator[None]:
+    try:
+        yield
     except FileNotFoundError:
         raise TraceError(f"{where}: no such file{near(where)}") from None
     except IsADirectoryError:
         raise TraceError(f"{where}: is a folder; expected a Chakra trace file (.et)") from None
     except OSError as error:
         raise TraceError(f"{where}: cannot be read: {error.strerror}") from None
-    return unpack(data, where)
 
 
 def unpack(data: bytes, where: str) -> bytes:

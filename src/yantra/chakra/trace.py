@@ -74,9 +74,7 @@ class Trace:
     @property
     def metadata(self) -> Metadata:
         """The trace about itself."""
-        native = self.native
-        attributes = tuple(_attributes(native.metadata))
-        return Metadata(native.version, attributes, native.metadata_foreign)
+        return metadata_of(self.native)
 
     @property
     def layout(self) -> str:
@@ -137,6 +135,11 @@ class Trace:
         counts = Counter(self.native.type)
         parts = ", ".join(f"{counts[kind]} {_type_name(kind)}" for kind in sorted(counts))
         return f"<Trace of {len(self)} nodes{': ' + parts if parts else ''}>"
+
+
+def metadata_of(native: _core.Trace) -> Metadata:
+    attributes = tuple(_attributes(native.metadata))
+    return Metadata(native.version, attributes, native.metadata_foreign)
 
 
 def read(source: str | os.PathLike[str] | bytes, *, layout: str | None = None) -> Trace:

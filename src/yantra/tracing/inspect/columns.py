@@ -1,6 +1,6 @@
 """`Columns`: a trace by node, for the inspecting tools.
 
-Numbers lie in arrays of 8 bytes each, which give Python's integers one by one: a list of them would
+Numbers lie in the core's columns, which give Python's integers one by one: a list of them would
 take five times as much.
 """
 
@@ -9,11 +9,14 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from itertools import repeat
+from typing import Any, NamedTuple, overload
 
 from yantra import _core
 from yantra.chakra.schema import CollectiveType, NodeType, lane_of
 from yantra.chakra.trace import Trace
+from yantra.tracing.inspect.repeated import Repeated
+from yantra.tracing.inspect.surveyed import Seen, Surveyed
 
 KINDS = ("cpu", "gpu_compute", "communication", "memory", "delay", "other")
 """Kinds of a node's time."""
@@ -23,8 +26,9 @@ STREAM, THREAD, START, DURATION = range(4)
 
 _WORLD = ("", "0")
 _PRESENT = _core.IntColumn.Kind.INTEGER.value
-_SIGN, _RANGE = 1 << 63, 1 << 64
+_RANGE = 1 << 64
 _SIGNED = 1  # a number that 63 bits hold
+_CPU, _GPU, _COMMUNICATION, _MEMORY, _DELAY, _OTHER = range(len(KINDS))
 
 
 class Extra(NamedTuple):
@@ -47,10 +51,61 @@ class Extra(NamedTuple):
         return self.part == "delay"
 
 
+class Named(Sequence[str]):
+    """Few different texts by node: places in `names`; negative ones count from its end."""
+
+    def __init__(self, places: Sequence[int], names: Sequence[str]) -> None:
+        self.places, self.names = places, names
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @overload
+    def __getitem__(self, node: int) -> str: ...
+    @overload
+    def __getitem__(self, node: slice) -> list[str]: ...
+    def __getitem__(self, node: Any) -> Any:
+        if isinstance(node, slice):
+            return [self.names[place] for place in self.places[node]]
+        return self.names[self.places[node]]
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self.names.__getitem__, self.places)
+
+
+class Integers(Sequence[int | None]):
+    """An integer attribute by node: None if absent or of another type."""
+
+    def __init__(self, column: _core.IntColumn, count: int) -> None:
+        self.values = column.value.cast("B").cast("q")
+        self.kinds = column.kind
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, node: int) -> int | None: ...
+    @overload
+    def __getitem__(self, node: slice) -> list[int | None]: ...
+    def __getitem__(self, node: Any) -> Any:
+        if isinstance(node, slice):
+            return [self[at] for at in range(*node.indices(self._count))]
+        if not self.kinds:
+            return None
+        return self.values[node] if self.kinds[node] == _PRESENT else None
+
+    def __iter__(self) -> Iterator[int | None]:
+        if not self.kinds:
+            return repeat(None, self._count)
+        pairs = zip(self.values, self.kinds, strict=True)
+        return (value if kind == _PRESENT else None for value, kind in pairs)
+
+
 class Extras(Sequence[Extra]):
     """The `Extra` of every node, made when asked for."""
 
-    def __init__(self, native: _core.Trace, record: Sequence[int]) -> None:
+    def __init__(self, native: _core.Trace | _core.Survey, record: Sequence[int]) -> None:
         self._record = record
         tid = _Numbers(native, "tid")
         self._numbers = (
@@ -59,7 +114,7 @@ class Extras(Sequence[Extra]):
             _Numbers(native, "start_time_ns"),
             _Numbers(native, "duration_ns"),
         )
-        self._part, self._communication = (_Texts(native, name) for name in Extra._fields[4:])
+        self.part, self.communication = (_Texts(native, name) for name in Extra._fields[4:])
 
     def __len__(self) -> int:
         return len(self._record)
@@ -73,7 +128,7 @@ class Extras(Sequence[Extra]):
             return [self[at] for at in range(*node.indices(len(self)))]
         at = self._record[node]
         stream, thread, start_ns, duration_ns = (numbers.at(at) for numbers in self._numbers)
-        texts = self._part.at(at), self._communication.at(at)
+        texts = self.part.at(at), self.communication.at(at)
         return Extra(stream, thread, start_ns, duration_ns, *texts)
 
     def __iter__(self) -> Iterator[Extra]:
@@ -81,20 +136,34 @@ class Extras(Sequence[Extra]):
 
     def parts(self) -> Iterator[tuple[str | None, str | None]]:
         """`part` and `communication` of every node."""
-        part, communication = self._part, self._communication
+        part, communication = self.part, self.communication
         return ((part.at(at), communication.at(at)) for at in self._record)
+
+    def has(self, texts: _Texts, wanted: str | None = None) -> Any:
+        """By node, as numpy's booleans: whether it has this text, or any."""
+        import numpy as np
+
+        places = np.asarray(texts.places)
+        if not len(places):
+            return np.zeros(len(self), bool)
+        numbers = [at for at, text in enumerate(texts.texts) if wanted in (None, text)]
+        found = np.isin(places, numbers)
+        return found if isinstance(self._record, range) else found[np.asarray(self._record)]
 
 
 class _Numbers:
     """An integer attribute by record, `other` where it is missing."""
 
-    def __init__(self, native: _core.Trace, name: str, other: _Numbers | None = None) -> None:
-        values, self._kinds = native.integers(name)
-        self._values = array("q", values)
+    def __init__(
+        self, native: _core.Trace | _core.Survey, name: str, other: _Numbers | None = None
+    ) -> None:
+        values, kinds = native.integers(name)
+        self._kinds = memoryview(kinds)
+        self._values = memoryview(values).cast("B").cast("q")
         self._other = other
 
     def at(self, record: int) -> int | None:
-        kind = self._kinds[record]
+        kind = self._kinds[record] if len(self._kinds) else 0
         if kind == _SIGNED:
             return self._values[record]
         if kind:
@@ -103,50 +172,61 @@ class _Numbers:
 
 
 class _Texts:
-    """A text attribute by record."""
+    """A text attribute by record, as places in `texts`; none of any where these are missing."""
 
-    def __init__(self, native: _core.Trace, name: str) -> None:
-        texts, places = native.texts(name)
-        self._texts: list[str | None] = [*texts, None]
-        self._places = array("i", places)
+    def __init__(self, native: _core.Trace | _core.Survey, name: str) -> None:
+        self.texts, places = native.texts(name)
+        self.places = memoryview(places).cast("B").cast("i")
 
     def at(self, record: int) -> str | None:
-        return self._texts[self._places[record]]
+        place = self.places[record] if len(self.places) else -1
+        return None if place < 0 else self.texts[place]
 
 
 class Columns:
     """A trace by node: node i has the i-th lowest id."""
 
-    def __init__(self, trace: Trace) -> None:
-        self.trace = trace
-        self.graph = graph = trace.graph(merge_duplicates=True)
+    def __init__(self, seen: Seen) -> None:
+        self.seen = seen
+        self.native: _core.Trace | _core.Survey = seen.native
+        self.graph = graph = seen.graph(merge_duplicates=True)
         self.count = len(graph)
-        self.id = _array(graph.id)
-        self.type = _array(graph.type)
-        self.duration = _array(graph.duration_micros)
-        self.parent_begin = _array(graph.parent_begin)
-        self.parent = _array(graph.parent)
-        self.child_begin = _array(graph.child_begin)
-        self.child = _array(graph.child)
+        self.id = graph.id
+        self.type = graph.type
+        self.duration = graph.duration_micros
+        self.parent_begin = graph.parent_begin
+        self.parent = graph.parent
+        self.child_begin = graph.child_begin
+        self.child = graph.child
         self.comm_type = self.integers("comm_type")
         self.comm_size = self.integers("comm_size")
         self.tensor_size = self.integers("tensor_size")
-        self.is_cpu = [bool(value) for value in self.integers("is_cpu_op")]
+
+    @property
+    def trace(self) -> Trace:
+        """All of the trace, where it was read whole."""
+        assert isinstance(self.seen, Trace)
+        return self.seen
 
     def forget(self) -> None:
         """Drop the lists that are made again when asked for."""
-        for name in ("record", "start", "group", "extra", "kind", "lane", "_involved"):
+        for name in ("record", "start", "group", "extra", "kind", "lane", "is_cpu", "_involved"):
             self.__dict__.pop(name, None)
 
-    def integers(self, attribute: str) -> list[int | None]:
+    def integers(self, attribute: str) -> Integers:
         """Integer attribute by node: None if absent or of another type."""
-        column: _core.IntColumn = getattr(self.graph, attribute)
-        if not len(column.kind):
-            return [None] * self.count
-        return [
-            (value - _RANGE if value >= _SIGN else value) if kind == _PRESENT else None
-            for value, kind in zip(column.value, column.kind, strict=True)
-        ]
+        return Integers(getattr(self.graph, attribute), self.count)
+
+    @cached_property
+    def is_cpu(self) -> bytes:
+        """Of every node 1, if it says that it runs on the CPU, else 0."""
+        import numpy as np
+
+        said = self.integers("is_cpu_op")
+        if not said.kinds:
+            return bytes(self.count)
+        on_cpu = (np.asarray(said.kinds) == _PRESENT) & (np.asarray(said.values) != 0)
+        return bytes(on_cpu.tobytes())
 
     def parents(self, node: int) -> list[int]:
         return self.parent[self.parent_begin[node] : self.parent_begin[node + 1]].tolist()
@@ -158,51 +238,59 @@ class Columns:
         return self.graph.name(node)
 
     @cached_property
-    def record(self) -> array[int]:
-        if len(self.trace) == self.count:
+    def record(self) -> Sequence[int]:
+        if isinstance(self.seen, Surveyed):
+            return range(self.count)
+        if len(self.seen) == self.count:
             record = array("Q", bytes(8 * self.count))
             for place, node in enumerate(self.graph.file_order):
                 record[node] = place
             return record
-        last = {id: place for place, id in enumerate(self.trace.native.id)}
+        last = {id: place for place, id in enumerate(self.seen.native.id)}
         return array("Q", (last[id] for id in self.id))
 
     @cached_property
-    def start(self) -> array[int]:
-        starts = self.trace.native.start_micros
+    def start(self) -> Sequence[int]:
+        starts = self.native.start_micros
+        if isinstance(self.seen, Surveyed):
+            return starts
         return array("Q", (starts[place] for place in self.record))
 
     @cached_property
-    def group(self) -> list[str]:
+    def group(self) -> Named:
         """Each node's communicator; "0" if unnamed."""
-        names = self.graph.pg_names
-        return ["0" if at < 0 or names[at] in _WORLD else names[at] for at in self.graph.pg_name]
+        names = ["0" if name in _WORLD else name for name in self.graph.pg_names]
+        return Named(self.graph.pg_name, [*names, "0", "0"])
 
     @cached_property
     def extra(self) -> Extras:
-        return Extras(self.trace.native, self.record)
+        return Extras(self.native, self.record)
 
     @cached_property
-    def kind(self) -> list[str]:
-        return [
-            _kind(type, cpu, *texts)
-            for type, cpu, texts in zip(self.type, self.is_cpu, self.extra.parts(), strict=True)
-        ]
+    def kind(self) -> Named:
+        """Each node's kind, by place in `KINDS`."""
+        import numpy as np
+
+        extra = self.extra
+        type, on_cpu = np.asarray(self.type), np.frombuffer(self.is_cpu, np.uint8)
+        kinds = np.full(self.count, _OTHER, np.uint8)
+        for number in np.unique(type).tolist():
+            if (lane := lane_of(number)) is not None:
+                kinds[type == number] = _MEMORY if lane == "memory" else _COMMUNICATION
+        computes = type == NodeType.COMP
+        kinds[computes] = np.where(on_cpu[computes], _CPU, _GPU)
+        kinds[computes & extra.has(extra.communication)] = _COMMUNICATION
+        kinds[extra.has(extra.part, "delay")] = _DELAY
+        return Named(kinds.data, KINDS)
 
     @cached_property
-    def lane(self) -> list[str]:
-        names: dict[str, str] = {}  # few, of many nodes
-        lanes = (
-            _lane(kind, extra, group, cpu)
-            for kind, extra, group, cpu in zip(
-                self.kind, self.extra, self.group, self.is_cpu, strict=True
-            )
-        )
-        return [names.setdefault(lane, lane) for lane in lanes]
+    def lane(self) -> Repeated[str]:
+        rows = zip(self.kind, self.extra, self.group, self.is_cpu, strict=True)
+        return Repeated(_lane(*row) for row in rows)
 
     @cached_property
-    def _involved(self) -> tuple[list[int], list[int]]:
-        return self.graph.involved_mask.tolist(), self.graph.involved_len.tolist()
+    def _involved(self) -> tuple[memoryview, memoryview]:
+        return self.graph.involved_mask, self.graph.involved_len
 
     def involved(self, node: int) -> tuple[int, int]:
         """`involved_dim` as (bits, length); length 0 if absent, 255 if no list."""
@@ -222,26 +310,7 @@ def collective_name(comm_type: int | None) -> str:
     return f"type {comm_type}"
 
 
-def _array(view: memoryview) -> array[int]:
-    made = array(view.format)
-    made.frombytes(view.cast("B"))
-    return made
-
-
-def _kind(type: int, cpu: bool, part: str | None, communication: str | None) -> str:
-    if part == "delay":
-        return "delay"
-    if type == NodeType.COMP:
-        if communication is not None:
-            return "communication"
-        return "cpu" if cpu else "gpu_compute"
-    lane = lane_of(type)
-    if lane is None:
-        return "other"
-    return "memory" if lane == "memory" else "communication"
-
-
-def _lane(kind: str, extra: Extra, group: str, cpu: bool) -> str:
+def _lane(kind: str, extra: Extra, group: str, cpu: int) -> str:
     if kind == "communication" and extra.communication is None:
         return f"group {group}"
     if kind == "memory":

@@ -41,7 +41,7 @@ def declared_groups(columns: Columns) -> list[Declared]:
         return []
     for node, type in enumerate(columns.type):
         if type == NodeType.METADATA and "process_group" in columns.name(node):
-            given = columns.trace.native.inputs(columns.record[node])
+            given = columns.native.inputs(columns.record[node])
             for item in process_groups(given[0] if given else ""):
                 found[item] = None
     return list(found)

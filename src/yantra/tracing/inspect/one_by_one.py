@@ -50,7 +50,7 @@ class Reading(Generic[Kept]):
 
     def __init__(
         self,
-        keep: Callable[[TraceFile, bytes], Kept],
+        keep: Callable[[TraceFile, files.Content], Kept],
         unreadable: Callable[[TraceFile, TraceError], Kept] | None = None,
         *,
         alike: bool = True,
@@ -66,14 +66,14 @@ class Reading(Generic[Kept]):
 
     def _read(self, file: TraceFile) -> tuple[object, Kept | None]:
         try:
-            content = files.load(file.path)
+            content = files.Content(file.path)
+            key = _digest(content) if self._alike else None
         except TraceError as error:
             if self._unreadable is None:
                 raise
             return file, self._unreadable(file, error)
-        if not self._alike:
+        if key is None:
             return file, self._keep(file, content)
-        key = sha256(content).digest()
         if key in self._told:
             return key, None
         self._told.add(key)
@@ -115,6 +115,13 @@ def _joined(given: Sequence[TraceFile], answers: Iterable[_Answer[Kept]]) -> lis
                 note(text)
         rows.append(OfRank(file.rank, file.path, answer.key, known[answer.key]))
     return rows
+
+
+def _digest(content: files.Content) -> bytes:
+    digest = sha256()
+    for piece in content.pieces():
+        digest.update(piece)
+    return digest.digest()
 
 
 def _size(path: str) -> int:

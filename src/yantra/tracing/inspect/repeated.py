@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Generic, TypeVar
 
 Value = TypeVar("Value")
@@ -20,3 +20,6 @@ class Repeated(Generic[Value]):
 
     def __getitem__(self, at: int) -> Value:
         return self._values[self._places[at]]
+
+    def __iter__(self) -> Iterator[Value]:
+        return map(self._values.__getitem__, self._places)

@@ -9,14 +9,18 @@ from itertools import pairwise
 from operator import attrgetter
 from typing import Any
 
+import msgspec
 from msgspec import Raw, Struct, field
 
-from yantra.base.errors import TraceError, expected_got, show
+from yantra.base.errors import ConfigError, TraceError, expected_got, show
 from yantra.base.notes import note
+from yantra.base.unpacking import open_unpacked
 from yantra.chakra import files
 from yantra.chakra.versions import is_newer
 from yantra.tracing.pytorch import json_input
+from yantra.tracing.pytorch.json_list import REFUSED, read_list
 from yantra.tracing.pytorch.linked import Attr, ProcessGroup
+from yantra.tracing.pytorch.node_file import NODES
 
 WHAT = "PyTorch host execution trace"
 FLAT = "1.0.1"
@@ -37,6 +41,8 @@ _FLAT_ATTRS = (
 )
 _NOTHING = Raw(b"[]")
 _MOST_RANKS = 1 << 22
+_HASHED = (int, str)
+_MOST_SHARED = 1 << 14
 
 
 class HostNode(Struct, gc=False):
@@ -117,11 +123,11 @@ class _FlatFile(_Head):
 
 
 def read(path: str) -> HostTrace:
-    """Read a host trace, plain or gzip.
+    """Read a host trace, plain or gzip, in blocks if it is as usual.
 
     Raises TraceError for other, cut off or contradictory files.
     """
-    return parse(files.load(path), path)
+    return _in_blocks(path) or parse(files.load(path), path)
 
 
 def parse(data: bytes, where: str) -> HostTrace:
@@ -130,6 +136,61 @@ def parse(data: bytes, where: str) -> HostTrace:
         nodes = [_from_flat(node) for node in _nodes(head.nodes, where)]
     else:
         nodes = [_from_nested(node, where) for node in _nodes(head.nodes, where)]
+    return _trace(head, nodes, where)
+
+
+def _in_blocks(path: str) -> HostTrace | None:
+    kept = _Kept(path)
+    decoder = msgspec.json.Decoder(list[_Node], strict=False)
+    try:
+        with open_unpacked(path) as file:
+            header = read_list(file, NODES, decoder, kept.take)
+        head = msgspec.convert(header, _Head)
+    except (*REFUSED, OSError, TraceError, ConfigError):
+        return None
+    version = (head.schema or "").partition("-")[0]
+    if version not in NESTED or head.finish_ts is None:
+        return None
+    return _trace(head, kept.nodes, path)
+
+
+class _Kept:
+    """Nodes that share what recurs, and keep nothing of the file."""
+
+    def __init__(self, where: str) -> None:
+        self.nodes: list[HostNode] = []
+        self._where = where
+        self._attrs: dict[tuple[str, str, Any], Attr] = {}
+        self._texts: dict[str, str] = {}
+        self._tensors: dict[bytes, Raw] = {}
+
+    def take(self, nodes: list[_Node]) -> None:
+        for node in nodes:
+            made = _from_nested(node, self._where)
+            made.name = self._texts.setdefault(made.name, made.name)
+            made.attrs = [self._shared(attr) for attr in made.attrs]
+            made.inputs, made.outputs = self._own(made.inputs), self._own(made.outputs)
+            self.nodes.append(made)
+
+    def _shared(self, attr: Attr) -> Attr:
+        if type(attr.value) not in _HASHED:
+            return attr
+        key = attr.name, attr.type, attr.value
+        found = self._attrs.get(key)
+        if found is not None:
+            return found
+        attr.name = self._texts.setdefault(attr.name, attr.name)
+        attr.type = self._texts.setdefault(attr.type, attr.type)
+        if len(self._attrs) < _MOST_SHARED:
+            self._attrs[key] = attr
+        return attr
+
+    def _own(self, raw: Raw) -> Raw:
+        text = bytes(raw)
+        return self._tensors.setdefault(text, Raw(text))
+
+
+def _trace(head: _Head, nodes: list[HostNode], where: str) -> HostTrace:
     nodes.sort(key=attrgetter("id"))
     known = _ids(nodes, where)
     return HostTrace(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from decimal import Decimal
 from math import isfinite
 from typing import Any
@@ -18,13 +19,14 @@ from msgspec import Raw, Struct, field
 from yantra.base.errors import ConfigError, TraceError, expected_got
 from yantra.base.regular import open_regular
 from yantra.base.text import count
-from yantra.base.unpacking import Unpacked
+from yantra.base.unpacking import Unpacked, open_unpacked
 from yantra.chakra import files
 from yantra.chakra.other_formats import recognised
 from yantra.tracing.pytorch import categories as cats
 from yantra.tracing.pytorch import json_input
 from yantra.tracing.pytorch.balance import Sum
-from yantra.tracing.pytorch.events import Args, Event, ShapedArgs, ShapedEvent
+from yantra.tracing.pytorch.events import Args, Event, ShapedArgs, ShapedEvent, few
+from yantra.tracing.pytorch.json_list import REFUSED, Form, read_list
 from yantra.tracing.pytorch.left_out import LeftOut, one_by_one
 from yantra.tracing.pytorch.linked import ProcessGroup
 from yantra.tracing.pytorch.sorting import by_kind
@@ -34,6 +36,7 @@ __all__ = ["Args", "Event", "KinetoTrace", "ShapedArgs", "ShapedEvent", "is_one"
 WHAT = "PyTorch profiler trace (Kineto)"
 _LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[")
 _EVENTS = re.compile(rb'"traceEvents"\s*:\s*\[')
+_LISTED = Form("traceEvents", b'"ph"')
 _LABEL = re.compile(r"(?:\[[^\]]*\])*\[[^\]]*\d[^\]]*\]")  # of a rank, before a process
 _BEGIN = 1 << 20
 _EXACT_US = 1 << 43  # beyond, a double has no nanoseconds
@@ -105,11 +108,15 @@ class _Time(Struct, gc=False):
 
 
 def read(path: str, *, shapes: bool = False) -> KinetoTrace:
-    """Read a device trace, plain or gzip; `shapes`: with operators' inputs.
+    """Read a device trace, plain or gzip, in blocks if it is as usual.
 
-    Raises TraceError when it is no Kineto trace or has nothing readable.
+    `shapes`: with operators' inputs. Raises TraceError when it is no Kineto trace or has nothing
+    readable.
     """
-    return parse(files.load(path), path, shapes=shapes)
+    read = _in_blocks(path, ShapedEvent if shapes else Event)
+    if read is None:
+        return parse(files.load(path), path, shapes=shapes)
+    return _trace(*read, lambda: files.load(path), LeftOut(path))
 
 
 def is_one(path: str) -> bool:
@@ -127,8 +134,18 @@ def is_one(path: str) -> bool:
 def parse(data: bytes, where: str, *, shapes: bool = False) -> KinetoTrace:
     left_out = LeftOut(where)
     file, events = _decoded(data, where, ShapedEvent if shapes else Event, left_out)
+    return _trace(file, events, lambda: data, left_out)
+
+
+def _trace(
+    file: _File, events: list[Any], data: Callable[[], bytes], left_out: LeftOut
+) -> KinetoTrace:
+    """Sort `events`, which are cleared; `data`: the file's content, if it is needed."""
+    where = left_out.where
     balance = Sum()
     made = by_kind(events, balance)
+    is_empty = not events
+    events.clear()
     cpu, calls, device, syncs, forward, backward = made.lists()
     trace = KinetoTrace(cpu, calls, device, syncs, forward, backward, balance=balance)
     trace.unread, trace.uncategorised = dict(made.unread), dict(made.uncategorised)
@@ -136,7 +153,7 @@ def parse(data: bytes, where: str, *, shapes: bool = False) -> KinetoTrace:
     for kind in (trace.cpu, trace.calls, trace.device, trace.syncs):
         kind.sort(key=_order)
     trace.problems = left_out.problems()
-    if not events:
+    if is_empty:
         trace.problems.append("the file holds no event")
     _count(trace, made.pairs, left_out)
     _check_read(trace, where, left_out, data)
@@ -147,6 +164,38 @@ def parse(data: bytes, where: str, *, shapes: bool = False) -> KinetoTrace:
     trace.world_size = info.world_size
     trace.groups = _groups(info, where)
     return trace
+
+
+def _in_blocks(path: str, kind: type[Event]) -> tuple[_File, list[Any]] | None:
+    kept = _Kept()
+    decoder: Any = msgspec.json.Decoder(list[kind], strict=False)  # type: ignore[valid-type]
+    try:
+        with open_unpacked(path) as file:
+            header = read_list(file, _LISTED, decoder, kept.take)
+        return None if header is None else (msgspec.convert(header, _File), kept.events)
+    except (*REFUSED, OSError, ConfigError):
+        return None
+
+
+class _Kept:
+    """Events that share texts and keep nothing of the file."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self._texts: dict[str | None, str | None] = {}
+        self._numbers: dict[int, int] = {}
+
+    def take(self, events: list[Event]) -> None:
+        texts, numbers = self._texts, self._numbers
+        for event in events:
+            name, cat = event.name, event.cat
+            event.name, event.cat = texts.setdefault(name, name), texts.setdefault(cat, cat)
+            if type(event.pid) is int and type(event.tid) is int:
+                event.pid = numbers.setdefault(event.pid, event.pid)
+                event.tid = numbers.setdefault(event.tid, event.tid)
+            if event.args is not None:
+                event.args = few(event.args)
+        self.events += events
 
 
 def _decoded(
@@ -190,10 +239,12 @@ def _count(trace: KinetoTrace, pairs: set[int], left_out: LeftOut) -> None:
         trace.balance.leave_out(cats.IMPOSSIBLE, 2 if index in pairs else 1)
 
 
-def _check_read(trace: KinetoTrace, where: str, left_out: LeftOut, data: bytes) -> None:
+def _check_read(
+    trace: KinetoTrace, where: str, left_out: LeftOut, data: Callable[[], bytes]
+) -> None:
     if trace.cpu or trace.calls or trace.device or not trace.balance.total:
         return
-    if profiler := recognised(data, where):
+    if profiler := recognised(data(), where):
         raise TraceError(f"{where}: {profiler}")
     if left_out.reasons:
         raise TraceError(left_out.reasons[0])
@@ -233,7 +284,7 @@ def _with_equal_numbers(calls: list[Event]) -> set[str]:
     return found
 
 
-def _set_times(trace: KinetoTrace, data: bytes, left_out: LeftOut) -> None:
+def _set_times(trace: KinetoTrace, data: Callable[[], bytes], left_out: LeftOut) -> None:
     inexact = False
     for events in trace.lists():
         good: list[Event] = []
@@ -257,11 +308,12 @@ def _set_times(trace: KinetoTrace, data: bytes, left_out: LeftOut) -> None:
             else:
                 event.start = start
                 event.end = start + (dur * 1000 if type(dur) is int else round(dur * 1000))
+                event.ts = event.dur = None
                 good.append(event)
         if len(good) < len(events):
             events[:] = good
     if inexact:
-        _set_exact_times(trace, data, left_out.where)
+        _set_exact_times(trace, data(), left_out.where)
 
 
 def _set_exact_times(trace: KinetoTrace, data: bytes, where: str) -> None:

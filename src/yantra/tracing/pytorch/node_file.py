@@ -1,7 +1,6 @@
 """Reads PyTorch execution traces node by node, in memory of a few blocks.
 
-A file is one object, nearly all of it `nodes`. A block is cut where a node seems to begin; that the
-piece before parses as a list proves it, as none inside a string or bracket does.
+A file is one object, nearly all of it `nodes`.
 """
 
 from __future__ import annotations
@@ -20,15 +19,12 @@ from yantra.base.unpacking import Unpacked
 from yantra.chakra import files
 from yantra.chakra.other_formats import recognised
 from yantra.tracing.pytorch import json_input
+from yantra.tracing.pytorch.json_list import REFUSED, Form, Header, read_list
 
 Node = TypeVar("Node")
-Header = dict[str, Any]
 
+NODES = Form("nodes", b'"id"')
 _WHAT = "JSON of a host trace or a linked trace"
-_BLOCK = 1 << 20
-_NODES = re.compile(rb'"nodes"\s*:\s*\[')
-_BETWEEN = re.compile(rb"\}\s*(,)\s*\{\s*$")
-_REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def read_nodes(
@@ -73,57 +69,27 @@ class _Reader:
         self.check = check
         self.decoder = msgspec.json.Decoder(list[of])  # type: ignore[valid-type]
         self.taken = 0
+        self.is_checked = False
 
     def run(self) -> Header:
-        text = self.file.read(_BLOCK)
-        begin = _NODES.search(text)
-        header = self._header(text[: begin.end()] if begin else b"")
-        if begin is None or header is None:
-            return self._whole(text + self.file.read())
+        try:
+            header = read_list(self.file, NODES, self.decoder, self._give, self._checked)
+        except REFUSED:
+            header = None
+        if header is not None:
+            return header
+        self.file.seek(0)
+        return self._whole(self.file.read())
+
+    def _checked(self, header: Header) -> None:
         self.check(header)
-        rest = text[begin.end() :]
-        try:
-            tail = self._blocks(rest)
-            return header | tail
-        except _REFUSED:
-            self.file.seek(0)
-            return self._whole(self.file.read(), checked=True)
-
-    def _header(self, text: bytes) -> Header | None:
-        try:
-            header = msgspec.json.decode(text + b"]}", type=Header)
-        except _REFUSED:
-            return None
-        return header if header.pop("nodes", None) == [] else None
-
-    def _blocks(self, text: bytes) -> Header:
-        size = _BLOCK
-        while block := self.file.read(size):
-            text += block
-            size = len(text)
-            cut = _last_cut(text)
-            if cut is None or (nodes := self._decoded(text[:cut])) is None:
-                continue
-            self._give(nodes)
-            text = text[cut + 1 :]
-            size = _BLOCK
-        tail = msgspec.json.decode(b'{"nodes":[' + text, type=dict[str, msgspec.Raw])
-        self._give(self.decoder.decode(tail.pop("nodes")))
-        return {name: msgspec.json.decode(value) for name, value in tail.items()}
-
-    def _decoded(self, text: bytes) -> list[Any] | None:
-        try:
-            return self.decoder.decode(b"[" + text + b"]")
-        except msgspec.ValidationError:
-            raise
-        except _REFUSED:
-            return None
+        self.is_checked = True
 
     def _give(self, nodes: list[Any]) -> None:
         self.taken += len(nodes)
         self.take(nodes)
 
-    def _whole(self, text: bytes, checked: bool = False) -> Header:
+    def _whole(self, text: bytes) -> Header:
         try:
             header = json_value(text)
         except ValueError:
@@ -136,7 +102,7 @@ class _Reader:
                 "trace observer and `yantra chakra link` write"
             )
         nodes = header.pop("nodes")
-        if not checked:
+        if not self.is_checked:
             self.check(header)
         try:
             self._give(self._converted(nodes[self.taken :]))
@@ -160,15 +126,3 @@ class _Reader:
             lambda match: f"`nodes[{int(match[1]) + self.taken}]",
             problem,
         )
-
-
-def _last_cut(text: bytes) -> int | None:
-    end = len(text)
-    for _ in range(8):
-        end = text.rfind(b'"id"', 0, end)
-        if end < 0:
-            return None
-        between = _BETWEEN.search(text, max(0, end - 200), end)
-        if between:
-            return between.start(1)
-    return None

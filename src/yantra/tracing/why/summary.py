@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from yantra.chakra.files import Content
 from yantra.chakra.trace import Trace
 from yantra.tracing.clocks import End
 from yantra.tracing.inspect.groups import Groups
@@ -68,8 +69,8 @@ def summaries(
     """
     if not are_recordings(arguments):
 
-        def keep(file: TraceFile, content: bytes) -> Summary:
-            trace = Trace.from_bytes(content, file.path)
+        def keep(file: TraceFile, content: Content) -> Summary:
+            trace = Trace.from_bytes(content.whole(), file.path)
             return summarise(next(ranks_of([RankTrace(*file, trace)])), step)
 
         def reading() -> Reading[Summary]:

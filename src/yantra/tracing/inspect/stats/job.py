@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from yantra.chakra.trace import Trace
+from yantra.chakra.files import Content
 from yantra.tracing.inspect.columns import Columns
 from yantra.tracing.inspect.groups import (
     WORLD,
@@ -21,6 +21,7 @@ from yantra.tracing.inspect.one_by_one import OfRank, Progress, Reading, kept_of
 from yantra.tracing.inspect.rank_traces import RankTrace, TraceFile, find_traces
 from yantra.tracing.inspect.stats.parallelism import Parallelism, Use, parallelism_of, use_of
 from yantra.tracing.inspect.stats.rank import Operator, RankStats, merged_operators, rank_stats
+from yantra.tracing.inspect.surveyed import Seen, seen, seen_in
 from yantra.tracing.pytorch.balance import ATTRIBUTE, Balance, from_text
 from yantra.tracing.pytorch.in_memory import are_recordings, each
 
@@ -80,7 +81,7 @@ def stats_of_files(
     found: dict[int, _Kept] = {}
 
     def take(rank: int, pieces: Iterable[bytes]) -> None:
-        found[rank] = _kept(Trace.from_bytes(b"".join(pieces)))
+        found[rank] = _kept(seen_in(pieces))
 
     made = each(arguments, take)
     rows = [OfRank(rank, made.paths[rank], rank, found[rank]) for rank in sorted(found)]
@@ -90,8 +91,8 @@ def stats_of_files(
 def _reading() -> Reading[_Kept]:
     told: set[str] = set()
 
-    def keep(file: TraceFile, content: bytes) -> _Kept:
-        kept = _kept(Trace.from_bytes(content, file.path))
+    def keep(file: TraceFile, content: Content) -> _Kept:
+        kept = _kept(seen(content))
         kept = kept._replace(use=kept.use.without(told))
         told.update(kept.use.calls)
         return kept
@@ -99,7 +100,7 @@ def _reading() -> Reading[_Kept]:
     return Reading(keep)
 
 
-def _kept(trace: Trace) -> _Kept:
+def _kept(trace: Seen) -> _Kept:
     columns = Columns(trace)
     size = _said(trace, "world_size")
     return _Kept(
@@ -131,7 +132,7 @@ def _stats(rows: Sequence[OfRank[_Kept]], groups: Groups | None) -> JobStats:
     )
 
 
-def _said(trace: Trace, name: str) -> object:
+def _said(trace: Seen, name: str) -> object:
     return next((one.value for one in trace.metadata.attributes if one.name == name), None)
 
 

@@ -6,17 +6,21 @@ Recorded durations are summed per kind: concurrent work counts twice.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from yantra import _core
 from yantra.chakra.schema import NodeType
-from yantra.tracing.inspect.columns import KINDS, Columns, collective_name
+from yantra.tracing.inspect.columns import KINDS, Columns, Integers, collective_name
 from yantra.tracing.inspect.names import normalised
 from yantra.tracing.inspect.paths import critical_path
 
 _DELAYS = "(delay)"
 _TOP_OF_PATH = 10
 _LATER_PARTS = ("slice", "wait")
+_AT_ONCE = 1 << 18  # nodes
+_EXACT = 1 << 53  # whole numbers up to here are exact as doubles
 
 
 class Traffic(NamedTuple):
@@ -86,40 +90,73 @@ class RankStats(NamedTuple):
 
 
 def rank_stats(columns: Columns) -> RankStats:
-    native = columns.trace.native
-    records = range(len(native))
+    native = columns.native
     kind, duration = columns.kind, columns.duration
     path = critical_path(columns)
-    memory = sum(
-        columns.tensor_size[node] or 0 for node in range(columns.count) if kind[node] == "memory"
-    )
+    sizes = _present(columns.tensor_size)
+    memory = total(sizes[np.asarray(kind.places) == KINDS.index("memory")])
     top = sorted(path.nodes, key=lambda node: (-duration[node], node))[:_TOP_OF_PATH]
+    types, counts = np.unique(np.asarray(columns.type), return_counts=True)
+    on_cpu = np.frombuffer(columns.is_cpu, np.bool_)
+    operations = _present(columns.integers("num_ops"))
     return RankStats(
         nodes=columns.count,
-        types={_type_name(type): count for type, count in sorted(Counter(columns.type).items())},
-        data_edges=sum(len(native.data_deps(record)) for record in records),
-        control_edges=sum(len(native.ctrl_deps(record)) for record in records),
+        types=dict(zip(map(_type_name, types.tolist()), counts.tolist(), strict=True)),
+        data_edges=native.data_edges,
+        control_edges=native.control_edges,
         distinct_edges=len(columns.parent),
-        time_us=_sums(kind, duration),
-        nodes_of_kind=_sums(kind, [1] * columns.count),
-        num_ops=_operations(columns, on_cpu=False),
-        host_num_ops=_operations(columns, on_cpu=True),
-        **_counted(columns),
-        touched_bytes=sum(value or 0 for value in columns.tensor_size) - memory,
+        time_us=_of_kinds(kind.places, duration),
+        nodes_of_kind=_of_kinds(kind.places, np.ones(columns.count, np.uint8)),
+        num_ops=total(operations[~on_cpu]),
+        host_num_ops=total(operations[on_cpu]),
+        **_counted(columns, operations, sizes),
+        touched_bytes=total(sizes) - memory,
         memory_bytes=memory,
         collectives=_collectives(columns),
         messages=_messages(columns),
         unsized=_unsized(columns),
         operators=_operators(columns),
-        work_us=sum(duration),
+        work_us=total(np.asarray(duration)),
         span_us=path.length,
-        span_us_of_kind=_sums([kind[n] for n in path.nodes], [duration[n] for n in path.nodes]),
+        span_us_of_kind=_of_kinds(
+            [kind.places[node] for node in path.nodes], [duration[node] for node in path.nodes]
+        ),
         path_nodes=len(path.nodes),
         path_top=[PathNode(columns.id[n], columns.name(n), kind[n], duration[n]) for n in top],
         depth=path.depth,
         width=path.width,
         nodes_in_cycles=path.cyclic,
     )
+
+
+def total(values: Any) -> int:
+    """The exact sum of whole numbers, however large."""
+    if not len(values):
+        return 0
+    most = max(abs(int(values.max())), abs(int(values.min())))
+    if most * len(values) < 1 << 63:
+        return int(values.sum(dtype=np.int64))
+    return sum(values.tolist())
+
+
+def sums(values: Any, places: Any, count: int) -> list[int]:
+    """Exact sums of whole numbers, 0 or more, by place."""
+    values, places = np.asarray(values), np.asarray(places, dtype=np.intp)
+    if not len(values) or int(values.max()) * len(values) < _EXACT:
+        return [int(one) for one in np.bincount(places, values, count)]
+    found = [0] * count
+    for place, value in zip(places.tolist(), values.tolist(), strict=True):
+        found[place] += value
+    return found
+
+
+def _present(attribute: Integers) -> Any:
+    """An attribute by node, 0 where it is missing."""
+    values, kinds = np.asarray(attribute.values), np.asarray(attribute.kinds)
+    if not len(kinds):
+        return np.zeros(len(attribute), np.int64)
+    others = kinds == _core.IntColumn.Kind.OTHER.value
+    return np.where(others, 0, values) if others.any() else values  # 0 where absent
 
 
 def merged_operators(parts: list[tuple[RankStats, int]]) -> list[Operator]:
@@ -135,15 +172,27 @@ def merged_operators(parts: list[tuple[RankStats, int]]) -> list[Operator]:
 def _operators(columns: Columns) -> list[Operator]:
     counts: Counter[tuple[str, str]] = Counter()
     times: Counter[tuple[str, str]] = Counter()
-    known: dict[str, str] = {}
-    for node, (kind, (part, _)) in enumerate(zip(columns.kind, columns.extra.parts(), strict=True)):
-        name = columns.name(node)
-        if name not in known:
-            known[name] = normalised(name)
-        key = (_DELAYS if kind == "delay" else known[name], kind)
-        counts[key] += part not in _LATER_PARTS
-        times[key] += columns.duration[node]
+    known: dict[int, tuple[str, str]] = {}
+    extra = columns.extra
+    counted = ~np.logical_or(*(extra.has(extra.part, part) for part in _LATER_PARTS))
+    for begin in range(0, columns.count, _AT_ONCE):
+        here = slice(begin, begin + _AT_ONCE)
+        codes = np.asarray(columns.graph.name_at)[here].astype(np.int64) * len(KINDS)
+        codes += np.asarray(columns.kind.places)[here]
+        found, first, which = np.unique(codes, return_index=True, return_inverse=True)
+        calls = np.bincount(which[counted[here]], minlength=len(found)).tolist()
+        lasting = sums(columns.duration[here], which, len(found))
+        for at, code in enumerate(found.tolist()):
+            if code not in known:
+                known[code] = _named(columns, begin + int(first[at]))
+            counts[known[code]] += calls[at]
+            times[known[code]] += lasting[at]
     return _ranked(counts, times)
+
+
+def _named(columns: Columns, node: int) -> tuple[str, str]:
+    kind = columns.kind[node]
+    return (_DELAYS if kind == "delay" else normalised(columns.name(node)), kind)
 
 
 def _ranked(counts: Counter[tuple[str, str]], times: Counter[tuple[str, str]]) -> list[Operator]:
@@ -151,24 +200,27 @@ def _ranked(counts: Counter[tuple[str, str]], times: Counter[tuple[str, str]]) -
     return [Operator(name, kind, counts[name, kind], times[name, kind]) for name, kind in order]
 
 
+def _nodes(columns: Columns, type: NodeType) -> list[int]:
+    found: list[int] = np.flatnonzero(np.asarray(columns.type) == type).tolist()
+    return found
+
+
 def _collectives(columns: Columns) -> list[Traffic]:
     calls = _Calls()
-    for node, type in enumerate(columns.type):
-        if type == NodeType.COMM_COLL:
-            what = collective_name(columns.comm_type[node])
-            calls.add(columns, node, what, columns.group[node])
+    for node in _nodes(columns, NodeType.COMM_COLL):
+        what = collective_name(columns.comm_type[node])
+        calls.add(columns, node, what, columns.group[node])
     return calls.rows()
 
 
 def _messages(columns: Columns) -> list[Traffic]:
     calls = _Calls()
-    ends: dict[int, tuple[str, list[int | None]]] = {
-        NodeType.COMM_SEND: ("send", columns.integers("comm_dst")),
-        NodeType.COMM_RECV: ("receive", columns.integers("comm_src")),
-    }
-    for node, type in enumerate(columns.type):
-        if type in ends:
-            what, peers = ends[type]
+    for type, what, end in (
+        (NodeType.COMM_SEND, "send", "comm_dst"),
+        (NodeType.COMM_RECV, "receive", "comm_src"),
+    ):
+        peers = columns.integers(end)
+        for node in _nodes(columns, type):
             peer = peers[node]
             calls.add(columns, node, what, "unknown" if peer is None else str(peer))
     return calls.rows()
@@ -176,9 +228,10 @@ def _messages(columns: Columns) -> list[Traffic]:
 
 def _unsized(columns: Columns) -> list[Traffic]:
     calls = _Calls()
-    for node, (_, communication) in enumerate(columns.extra.parts()):
-        if communication is not None and columns.type[node] == NodeType.COMP:
-            calls.add(columns, node, communication, "unknown")
+    extra = columns.extra
+    found = extra.has(extra.communication) & (np.asarray(columns.type) == NodeType.COMP)
+    for node in np.flatnonzero(found).tolist():
+        calls.add(columns, node, extra[node].communication, "unknown")
     return calls.rows()
 
 
@@ -197,29 +250,15 @@ class _Calls:
         return sorted(rows, key=lambda row: (-row.bytes, -row.calls, row.what, row.with_whom))
 
 
-def _operations(columns: Columns, *, on_cpu: bool) -> int:
-    pairs = zip(columns.integers("num_ops"), columns.is_cpu, strict=True)
-    return sum(value or 0 for value, cpu in pairs if cpu == on_cpu)
+def _counted(columns: Columns, operations: Any, sizes: Any) -> dict[str, int]:
+    kernels = np.asarray(columns.kind.places) == KINDS.index("gpu_compute")
+    duration = np.asarray(columns.duration)
+    known = kernels & ((operations != 0) | (sizes != 0))
+    return {"kernel_us": total(duration[kernels]), "counted_us": total(duration[known])}
 
 
-def _counted(columns: Columns) -> dict[str, int]:
-    known = [0, 0]
-    rows = zip(
-        columns.kind, columns.duration, columns.integers("num_ops"), columns.tensor_size,
-        strict=True,
-    )  # fmt: skip
-    for kind, duration, operations, moved in rows:
-        if kind == "gpu_compute":
-            known[0] += duration
-            known[1] += duration if operations or moved else 0
-    return {"kernel_us": known[0], "counted_us": known[1]}
-
-
-def _sums(kinds: Sequence[str], values: Sequence[int]) -> dict[str, int]:
-    sums = dict.fromkeys(KINDS, 0)
-    for kind, value in zip(kinds, values, strict=True):
-        sums[kind] += value
-    return sums
+def _of_kinds(places: Any, values: Any) -> dict[str, int]:
+    return dict(zip(KINDS, sums(values, places, len(KINDS)), strict=True))
 
 
 def _type_name(number: int) -> str:

@@ -14,10 +14,12 @@ from collections.abc import Callable, Iterable, Sequence
 from yantra.base.errors import TraceError
 from yantra.base.notes import note
 from yantra.chakra.diagnostics import from_native
+from yantra.chakra.files import Content
 from yantra.chakra.trace import Trace, read
 from yantra.tracing.inspect.groups import Groups
 from yantra.tracing.inspect.one_by_one import OfRank, Progress, Reading, kept_of
 from yantra.tracing.inspect.rank_traces import RankTrace, TraceFile, find_traces, load_job
+from yantra.tracing.inspect.surveyed import Surveyed, seen, seen_in
 from yantra.tracing.inspect.validate import astra_sim, clocks
 from yantra.tracing.inspect.validate.astra_sim import check_astra_sim
 from yantra.tracing.inspect.validate.clocks import check_clocks
@@ -69,9 +71,9 @@ def check_job(
 
 
 def _reading() -> Reading[Facts | Finding]:
-    def keep(file: TraceFile, content: bytes) -> Facts | Finding:
+    def keep(file: TraceFile, content: Content) -> Facts | Finding:
         try:
-            trace = Trace.from_bytes(content, file.path)
+            trace = seen(content)
         except TraceError as error:
             return Finding("error", "malformed", "file", file.rank, None, "", str(error))
         return facts_of(file.rank, trace, _ALONE)
@@ -88,7 +90,7 @@ def _check_recordings(names: list[str], groups: Groups | None, world_size: int |
     found: dict[int, Facts] = {}
 
     def take(rank: int, pieces: Iterable[bytes]) -> None:
-        found[rank] = facts_of(rank, Trace.from_bytes(b"".join(pieces)), _ALONE)
+        found[rank] = facts_of(rank, seen_in(pieces), _ALONE)
 
     made = each(names, take)
     for problem in made.problems:
@@ -179,6 +181,8 @@ def _check_together(job: LoadedJob) -> None:
 
 
 def _check_graph(rank: Whole) -> None:
+    if isinstance(rank.columns.seen, Surveyed):
+        return  # else it is read whole
     trace = rank.columns.trace
     graph = trace.graph()
     for found in from_native([*graph.diagnostics, *trace.native.check(graph)]):

@@ -88,9 +88,9 @@ def _collectives(rank: Whole) -> None:
 def _types(rank: Whole) -> None:
     columns = rank.columns
     names = {name for traits in NODE_TRAITS.values() for name in traits.needs}
-    kinds = {name: getattr(columns.graph, name).kind.tolist() for name in names}
+    kinds = {name: getattr(columns.graph, name).kind for name in names}
     wrong = {name for name, column in kinds.items() if _OTHER_TYPE in column}
-    groups = columns.graph.pg_name.tolist()
+    groups = columns.graph.pg_name
     if not wrong and _GROUP_OTHER not in groups:
         return
     for node, type in enumerate(columns.type):
@@ -112,7 +112,7 @@ def _skipped(rank: Whole) -> None:
     if not {NodeType.INVALID, NodeType.METADATA} & set(columns.type):
         return
     for node, type in enumerate(columns.type):
-        given = columns.trace.native.inputs(columns.record[node])
+        given = columns.native.inputs(columns.record[node])
         if type == NodeType.METADATA and not (given and process_groups(given[0])):
             text = "upstream ASTRA-sim aborts on a METADATA node that lists no process groups"
             code = "upstream-refuses-node"

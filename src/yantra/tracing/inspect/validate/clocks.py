@@ -7,9 +7,14 @@ spread, is that of their clocks.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 
+import numpy as np
+
+from yantra import _core
 from yantra.base.units import format_time
 from yantra.chakra.schema import NodeType
+from yantra.tracing.inspect.columns import Columns
 from yantra.tracing.inspect.validate.facts import Whole
 from yantra.tracing.inspect.validate.loaded import LoadedJob
 
@@ -21,6 +26,8 @@ _ROUNDED_NS = 2000  # start and end are each rounded
 _SKEW_US = 100
 _FEWEST_MEETINGS = 5
 _TIMES_SPREAD = 10
+_AT_ONCE = 1 << 17  # nodes
+_PLAIN = 1 << 62  # times below can be added
 _FASTEST_BYTES_PER_US = 100_000_000  # 100 TB/s, above any link
 
 
@@ -61,46 +68,74 @@ def _durations(rank: Whole) -> None:
 
 def _exact_durations(rank: Whole) -> None:
     columns = rank.columns
-    for node, exact in enumerate(columns.integers("duration_ns")):
+    said = columns.integers("duration_ns")
+    if not said.kinds:
+        return
+    micros, values = np.asarray(columns.duration), np.asarray(said.values)
+    apart = np.abs(values - (micros * 1000).astype(np.int64))
+    odd = (apart > _ROUNDED_NS) | (apart < 0) | (values < 0) | (micros > _LONGEST_US)
+    odd &= np.asarray(said.kinds) != 0
+    for node in np.flatnonzero(odd).tolist():
+        exact = said[node]
         if exact is None:
             continue
         if exact < 0:
             text = f"has a negative duration_ns, {exact}"
             rank.add_finding("error", "absurd-duration", _SECTION, node, text)
         elif abs(exact - columns.duration[node] * 1000) > _ROUNDED_NS:
-            micros = columns.duration[node]
-            text = f"lasts {micros} us by duration_micros, but {exact} ns by duration_ns"
+            lasts = columns.duration[node]
+            text = f"lasts {lasts} us by duration_micros, but {exact} ns by duration_ns"
             rank.add_finding("warning", "durations-differ", _SECTION, node, text)
 
 
 def _bandwidths(rank: Whole) -> None:
     columns = rank.columns
-    for node, size in enumerate(columns.comm_size):
-        duration = columns.duration[node]
+    for node in np.flatnonzero(np.asarray(columns.comm_size.values)).tolist():
+        size, duration = columns.comm_size[node], columns.duration[node]
         if size and duration and size > duration * _FASTEST_BYTES_PER_US:
             text = f"moves {size} bytes in {duration} us, more than 100 TB/s"
             rank.add_finding("warning", "absurd-bandwidth", _SECTION, node, text)
 
 
 def _orders(rank: Whole) -> None:
-    columns = rank.columns
-    native = columns.trace.native
-    node_of = {id: node for node, id in enumerate(columns.id)}
-    start, duration = columns.start, columns.duration
-    for node, record in enumerate(columns.record):
+    start, duration = rank.columns.start, rank.columns.duration
+    for node, other, control in _suspects(rank.columns):
         begin = start[node]
-        if not begin:
+        if not begin or not start[other]:
             continue
-        for id in native.data_deps(record):
-            other = node_of.get(id)
-            if other is not None and start[other]:
-                late = start[other] + duration[other] - begin
-                if late > _GRID_US:
-                    _too_early(rank, (node, other), late, ended=True)
-        for id in native.ctrl_deps(record):
-            other = node_of.get(id)
-            if other is not None and start[other] > begin + _GRID_US:
+        if control:
+            if start[other] > begin + _GRID_US:
                 _too_early(rank, (node, other), start[other] - begin, ended=False)
+            continue
+        late = start[other] + duration[other] - begin
+        if late > _GRID_US:
+            _too_early(rank, (node, other), late, ended=True)
+
+
+def _suspects(columns: Columns) -> Iterator[tuple[int, int, bool]]:
+    """Dependencies that may be out of order, by node: the node, its parent, whether by control."""
+    native = columns.native
+    if isinstance(native, _core.Trace):
+        node_of = {id: node for node, id in enumerate(columns.id)}
+        for node, record in enumerate(columns.record):
+            for control, ids in enumerate((native.data_deps(record), native.ctrl_deps(record))):
+                found = (node_of.get(id) for id in ids)
+                yield from ((node, other, bool(control)) for other in found if other is not None)
+        return
+    start, lasts = (np.asarray(one) for one in (columns.start, columns.duration))
+    is_plain = max(columns.start) < _PLAIN and max(columns.duration) < _PLAIN
+    parents, data_end, dep_end = map(np.asarray, (native.dep, native.data_end, native.dep_end))
+    for first in range(0, columns.count, _AT_ONCE):
+        nodes = np.arange(first, min(first + _AT_ONCE, columns.count))
+        begin = dep_end[first - 1] if first else np.uint32(0)
+        target = np.repeat(nodes, np.diff(dep_end[nodes], prepend=begin))
+        by_control = np.arange(begin, begin + len(target)) >= data_end[target]
+        source = parents[begin : begin + len(target)]
+        if is_plain:
+            soonest = start[source] + np.where(by_control, 0, lasts[source])
+            late = np.flatnonzero(soonest > start[target] + _GRID_US)
+            target, source, by_control = target[late], source[late], by_control[late]
+        yield from zip(target.tolist(), source.tolist(), by_control.tolist(), strict=True)
 
 
 def _too_early(rank: Whole, pair: tuple[int, int], by: int, *, ended: bool) -> None:

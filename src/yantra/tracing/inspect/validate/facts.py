@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from yantra.chakra.schema import NodeType
-from yantra.chakra.trace import Trace
 from yantra.tracing.inspect.columns import Columns
 from yantra.tracing.inspect.groups import Declared, declared_groups, used_groups
 from yantra.tracing.inspect.repeated import Repeated
+from yantra.tracing.inspect.surveyed import Seen
 from yantra.tracing.inspect.validate.order import Order
 from yantra.tracing.inspect.validate.report import Finding, Report, Severity
 
@@ -160,7 +160,7 @@ class Facts(NamedTuple):
     calls: dict[str, array[int]]
 
 
-def facts_of(rank: int, trace: Trace, checks: Sequence[Callable[[Whole], object]]) -> Facts:
+def facts_of(rank: int, trace: Seen, checks: Sequence[Callable[[Whole], object]]) -> Facts:
     """Check a trace alone, and keep what the checks of the whole job need."""
     columns = Columns(trace)
     order = Order(columns)
@@ -185,15 +185,15 @@ def facts_of(rank: int, trace: Trace, checks: Sequence[Callable[[Whole], object]
     )
 
 
-def _world_sizes(trace: Trace) -> set[int]:
+def _world_sizes(trace: Seen) -> set[int]:
     return {
-        value
-        for name, _, value, _ in trace.native.metadata
-        if name == "world_size" and isinstance(value, int) and value > 0
+        item.value
+        for item in trace.metadata.attributes
+        if item.name == "world_size" and isinstance(item.value, int) and item.value > 0
     }
 
 
-def _origin_us(trace: Trace) -> int:
+def _origin_us(trace: Seen) -> int:
     said = {item.name: item.value for item in trace.metadata.attributes}
     parts = [said.get(name, 0) for name in ("base_ns", "origin_ns")]
     return sum(part for part in parts if type(part) is int) // 1000

@@ -6,6 +6,7 @@ or if x's parents have ended when y's have and x has the lower id; and by transi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
@@ -47,7 +48,8 @@ class Order:
         self._bit = self._tracked()
         self._needs: dict[int, int] = {}
         self._ended: dict[int, int] = {}
-        self._find_ancestors(order)
+        if self.sequence:
+            self._find_ancestors(order)
         self.direct = self._direct_dependencies()
 
     def decided(self, nodes: list[int]) -> bool:
@@ -95,7 +97,7 @@ class Order:
                 bit.setdefault(parent, len(bit))
         return bit
 
-    def _find_ancestors(self, order: list[int]) -> None:
+    def _find_ancestors(self, order: Sequence[int]) -> None:
         columns, bit, place = self.columns, self._bit, self.place
         begin, parent = columns.parent_begin, columns.parent
         left = [b - a for a, b in pairwise(columns.child_begin)]

@@ -20,7 +20,8 @@ from yantra.base.errors import TraceError, show
 from yantra.chakra.schema import CollectiveType, Kind, NodeType
 from yantra.chakra.trace import Trace
 from yantra.tracing.pytorch.collector import without_collector
-from yantra.tracing.pytorch.node_file import Header, read_nodes
+from yantra.tracing.pytorch.json_list import Header
+from yantra.tracing.pytorch.node_file import read_nodes
 
 SCHEMAS = tuple(f"{layout}-chakra.0.0.4" for layout in ("1.0.2", "1.0.3", "1.1.0", "1.1.1"))
 _THREADS = (
