@@ -42,7 +42,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _IN_QUOTES = re.compile(
-    r"\$\(\(.*?\)\)|\$\(.*?\)|`[^`]*`|\$\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|\$\w+|\\.|[^$`\\]+|.",
+    r"\$\(\(.*?\)\)|\$\(.*?\)|`[^`]*`|\$\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|\$\w+|\$[@*#?$!-]|\\.|[^$`\\]+|.",
     re.DOTALL,
 )
 
@@ -106,6 +106,7 @@ class _Script:
         self._words: list[Word] = []
         self._word: Word | None = None
         self._list: str | None = None
+        self._gaps: set[int] = set()
 
     def read(self, text: str) -> None:
         for match in _TOKEN.finditer(text):
@@ -133,6 +134,7 @@ class _Script:
             self._list, self._words = None, []
         else:
             self._end_word()
+            self._gaps.add(len(self._words))
 
     def _expand(self, token: str) -> None:
         if token.startswith("\\"):
@@ -189,12 +191,18 @@ class _Script:
     def _end_command(self) -> None:
         self._end_word()
         words, self._words = self._words, []
+        gaps, self._gaps = self._gaps, set()
         at = self._branches.enter([word.text for word in words], self._line, _doubt_of(words))
         words = words[at:]
         if not words or self._branches.skipped:
             return
         if words[0].text in _DECLARING:
-            words = words[1:]
+            words, at = words[1:], at + 1
+        ends = sorted(gap - at for gap in gaps if at < gap < at + len(words))
+        while ends and _ASSIGNMENT.match(words[0].text):  # of the environment of what follows
+            name, _, first = words[0].text.partition("=")
+            self._assign(f"{name}=", [Word(first, words[0].doubt), *words[1 : ends[0]]])
+            words, ends = words[ends[0] :], [end - ends[0] for end in ends[1:]]
         if words and _ASSIGNMENT.match(words[0].text):
             name, _, first = words[0].text.partition("=")
             self._assign(f"{name}=", [Word(first, words[0].doubt), *words[1:]])

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from yantra.explore.answers.best import Answer
     from yantra.fabric.clusters.types import Cluster
+    from yantra.serving.search import Found
 
 
 def write_training(
@@ -28,6 +29,30 @@ def write_training(
         click.echo(f"  start: {start.command}; sbatch slurm.sh; kubectl apply -f kubernetes.yaml")
         reads = os.path.join(folder, start.reads)
         click.echo(f"  ask:   yantra run {reads} --cluster {machine.name}")
+
+
+def write_serving(model: str, found: Found, folder: str, *, quiet: bool) -> None:
+    """Raises ConfigError where nothing keeps the promises, or has pools apart."""
+    from yantra.base.errors import ConfigError
+    from yantra.serving.commands import emit
+    from yantra.serving.commands.weights import id_of
+
+    if not found.kept:
+        raise ConfigError("--emit", "nothing keeps the promises, so nothing is written")
+    best = found.kept[0]
+    if len(best.pools) > 1:
+        problem = "the best has pools of prefill and decode, which are not written"
+        raise ConfigError("--emit", problem)
+    count, _, candidate = best.pools[0]
+    pool = candidate.pool._replace(replicas=count)
+    files = emit(pool, id_of(model), most_devices=_node(candidate.cluster))
+    write(files, folder)
+    if not quiet:
+        script = os.path.join(folder, "serve.sh")
+        click.echo(f"{folder}: {', '.join(files)}, read back as the same deployment")
+        click.echo(f"  start: bash serve.sh; sbatch serve.sh (all {count}); kubectl apply -f ...")
+        name = candidate.cluster.name
+        click.echo(f"  ask:   yantra serve --engine {script} --cluster {name} --requests ...")
 
 
 def write(files: Mapping[str, str], folder: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from os import path as paths
 from typing import Any, Literal, NamedTuple
 
@@ -17,6 +18,7 @@ Kind = Literal["scenario", "result", "workload", "traces", "recording", "job", "
 
 _ZIP = b"PK\x03\x04"
 _LOOP_WORDS = ("DATA", "MODEL", "MICRO", "HYBRID_", "TRANSFORMER", "DISTRIBUTED_INFERENCE")
+_SERVES = re.compile(r"\bvllm serve\b|\bvllm\.entrypoints|\bsglang\.launch_server\b")
 _CALLED = {
     "scenario": "a scenario, which names its own cluster",
     "result": "a result, which holds its own cluster",
@@ -67,6 +69,9 @@ def recognise(path: Path) -> Known:
         raise ConfigError(name, "HTML, as reports are; expected the scenario or the result (-o)")
     if profiler := _profiler(text.encode(), name):
         raise ConfigError(name, profiler)
+    if _SERVES.search(text) and "\nworkload:" not in text:
+        problem = f"starts an engine that serves; expected yantra serve --engine {name}"
+        raise ConfigError(name, problem)
     from yantra.workloads import frameworks
 
     if (job := frameworks.read(text, name)) is not None:

@@ -7,6 +7,7 @@ single iterations would make them.
 
 from __future__ import annotations
 
+from functools import partial
 from math import exp, inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +16,8 @@ from yantra.serving import batching
 from yantra.serving.answer import Served
 from yantra.serving.apart import check_sides, feed_forward_bytes, plan_of, tables_apart
 from yantra.serving.blocks import Room, bytes_per_token, room_of
+from yantra.serving.commands.read import is_launch
+from yantra.serving.commands.read import load as load_launch
 from yantra.serving.fleet import Fleet, Linear, Pool
 from yantra.serving.imbalance import imbalance_of
 from yantra.serving.links import Line, Links
@@ -84,12 +87,13 @@ def serve(
 ) -> Served:
     """Serve requests: a file, a rule such as `poisson:rate=10/s,count=1000`, or `Requests`.
 
+    `engine` is a name, or a script that starts one (`yantra.serving.commands`) and says the model.
     `fields` are those of an inference plan (tp, dtype, ...) and options of the engine. `prefill`
     and `decode` are pools such as `3x tp=4`, in place of `replicas`. `rate_x` times the rate of
-    arrivals; no more than `concurrency` requests are under way, if it is given. `cost` gives the
-    time of an iteration in place of a model and a cluster. KV moves over the cluster's links, or at
-    `transfer_bytes_per_s`, whole or `layerwise`; with a `cost` it has `kv_bytes_per_token`. As a
-    `stream` requests are read piece by piece, and written to `rows` as they end.
+    arrivals; `concurrency`, if given, bounds requests under way. `cost` gives the time of an
+    iteration in place of a model and a cluster. KV moves over the cluster's links, or at
+    `transfer_bytes_per_s`, whole or `layerwise`; with a `cost` it has `kv_bytes_per_token`. A
+    `stream` is read piece by piece, and written to `rows`.
 
     Raises ConfigError for what does not fit together, CapacityError where no KV fits, and
     DeadlockError for requests that can never end.
@@ -97,17 +101,18 @@ def serve(
     from yantra.serving.requests import Requests, load
 
     if requests is None:
-        raise ConfigError(
-            "requests", "nothing is asked; give a file, or a rule such as 'poisson:rate=10/s'"
-        )
+        problem = "nothing is asked; give a file, or a rule such as 'poisson:rate=10/s'"
+        raise ConfigError("requests", problem)
+    engine, model, replicas, fields = _launched(engine, model, replicas, fields)
     pools = _pools(engine, replicas, prefill, decode, fields)
-    known = _known(model, cluster, cost)
+    model, cluster = _known(model, cluster, cost)
 
-    def ask(asked_for: Requests) -> Question:
-        return Question(
-            asked_for, pools, *known, stack, cost, routing, transfer_bytes_per_s,
-            transfer_latency_s, kv_bytes_per_token, layerwise, concurrency, seed,
-        )  # fmt: skip
+    ask = partial(
+        Question, pools=pools, model=model, cluster=cluster, stack=stack, cost=cost, seed=seed,
+        routing=routing, transfer_bytes_per_s=transfer_bytes_per_s, most_under_way=concurrency,
+        transfer_latency_s=transfer_latency_s, layerwise=layerwise,
+        kv_bytes_per_token=kv_bytes_per_token,
+    )  # fmt: skip
 
     if stream:
         from yantra.serving.requests.pieces import Pieces
@@ -116,6 +121,17 @@ def serve(
         return streamed(Pieces(requests, rate_x=rate_x), ask, rows, intervals=intervals)
     asked_for = requests if isinstance(requests, Requests) else load(requests)
     return answered(ask(asked_for.scaled(rate_x)), intervals=intervals, samples=samples)
+
+
+def _launched(
+    engine: str, model: Any, replicas: int, fields: dict[str, Any]
+) -> tuple[str, Any, int, dict[str, Any]]:
+    if not is_launch(engine):
+        return engine, model, replicas, fields
+    launch = load_launch(engine, model if isinstance(model, str) else None)
+    count = launch.replicas if replicas == 1 else replicas
+    whose = launch.model if model is None else model
+    return launch.engine, whose, count, launch.fields | fields
 
 
 def answered(question: Question, *, intervals: bool = True, samples: bool = False) -> Served:

@@ -57,7 +57,12 @@ class _Tools(Commands):
     help="A trace (Azure, Mooncake, BurstGPT, vLLM, ShareGPT, own; .gz), or a rule such as "
     "poisson:rate=10/s,count=1000,isl=1024,osl=128.",
 )
-@click.option("--engine", default="vllm", show_default=True, help="Whose scheduler.")
+@click.option(
+    "--engine",
+    default="vllm",
+    show_default=True,
+    help="Whose scheduler; or a script that starts vllm or sglang, which says model and plan.",
+)
 @click.option(
     "--replicas",
     type=click.IntRange(min=1),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from yantra.base.errors import ConfigError
+from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.complete import clusters as cluster_names
 from yantra.cli.file_options import stack_option
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.command(
     cls=WithExamples,
-    seldom=("requests", "engine", "dtype", "devices", "top"),
+    seldom=("requests", "engine", "dtype", "devices", "top", "output"),
     examples=[
         "yantra serve plan --model llama3-8b --cluster hgx-h100 --rate 40 \\\n"
         "    --isl 2000 --osl 300 --ttft 'p99 1 s' --tpot 'p99 30 ms'",
@@ -55,6 +55,13 @@ if TYPE_CHECKING:
 @click.option("--devices", type=click.IntRange(min=1), help="The most that it may take.")
 @click.option("--top", type=click.IntRange(1, 50), default=5, show_default=True)
 @stack_option
+@click.option(
+    "--emit",
+    metavar="ENGINE",
+    help="Write to the folder -o the script and the deployment that start the best one in vllm or "
+    "sglang, which alone is tried.",
+)
+@click.option("-o", "--output", type=click.Path(), help="The folder for --emit.")
 @json_option
 def command(
     model: str,
@@ -70,6 +77,8 @@ def command(
     devices: int | None,
     top: int,
     stack: str | None,
+    emit: str | None,
+    output: str | None,
     as_json: bool,
 ) -> int:
     """Find what serves a rate of requests at the least cost and keeps each promise.
@@ -83,11 +92,10 @@ def command(
     from yantra.serving.search.words import as_dict, lines
     from yantra.workloads.models.catalogue import find
 
-    told = promises(ttft, tpot)
-    if not told:
-        raise ConfigError(
-            "serve plan", "no promise to keep; give --ttft 'p99 500 ms', --tpot or both"
-        )
+    if not (told := promises(ttft, tpot)):
+        problem = "no promise to keep; give --ttft 'p99 500 ms', --tpot or both"
+        raise ConfigError("serve plan", problem)
+    engines = _emitted(emit, output, engines)
     described = find(model)
     asked = _requests(requests, rate, isl, osl)
 
@@ -113,7 +121,30 @@ def command(
         print_json(as_dict(found, top))
     else:
         sys.stdout.write("\n".join(lines(found, described.name, asked, told, top)) + "\n")
+    _start(model, found, output, quiet=as_json)
     return 0
+
+
+def _start(model: str, found: Found, output: str | None, *, quiet: bool) -> None:
+    if output is not None:
+        from yantra.cli.emitted import write_serving
+
+        write_serving(model, found, output, quiet=quiet)
+
+
+def _emitted(emit: str | None, output: str | None, engines: tuple[str, ...]) -> tuple[str, ...]:
+    from yantra.serving.commands.table import ENGINES
+
+    if emit is None and output is None:
+        return engines
+    if emit is None or output is None:
+        raise ConfigError("--emit", "goes with -o FOLDER; give both")
+    if emit not in ENGINES:
+        known = f"one of {', '.join(ENGINES)}"
+        raise ConfigError("--emit", expected_got(known, emit) + did_you_mean(emit, ENGINES))
+    if engines not in ((), (emit,)):
+        raise ConfigError("--emit", f"tries {emit} alone; leave out --set engine")
+    return (emit,)
 
 
 def _usual() -> tuple[str, ...]:

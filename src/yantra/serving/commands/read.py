@@ -1,0 +1,193 @@
+"""A launch of an engine: of which model, how spread, with which options."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from os import path as paths
+from typing import Any, NamedTuple
+
+from yantra.base.documents import parse_yaml, read_text
+from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
+from yantra.base.notes import note
+from yantra.base.shell import Word, commands_of
+from yantra.serving.commands.table import ENGINES, Engine, Flag
+from yantra.serving.commands.weights import model_of, type_of
+
+_LAUNCH = re.compile(r"\bvllm\s+serve\b|vllm\.entrypoints|sglang\.launch_server|\bsglang\s+serve\b")
+_ARRAY = re.compile(r"^#SBATCH\s+--array=(\d+)-(\d+)\s*$", re.MULTILINE)
+_NEXT = re.compile(r"\d?[<>|&]")
+
+
+class Launch(NamedTuple):
+    """`fields` are those of a plan and options of the engine; `ignored` changes no time."""
+
+    engine: str
+    model: str
+    replicas: int
+    fields: dict[str, Any]
+    ignored: tuple[str, ...] = ()
+
+
+def is_launch(name: str) -> bool:
+    """Whether a name is that of a file that starts an engine."""
+    if name in ENGINES or name.endswith((".py", ".yaml", ".yml")) or not paths.isfile(name):
+        return False
+    return _LAUNCH.search(read_text(name)) is not None
+
+
+def load(path: str, model: str | None = None) -> Launch:
+    """The launch in a file, of which notes say what is ignored; `model` in place of its own.
+
+    Raises ConfigError.
+    """
+    launch = of_text(read_text(path), path, model)
+    if launch.ignored:
+        note(f"{path}: ignored, as it changes no time: {', '.join(launch.ignored)}")
+    return launch
+
+
+def of_text(text: str, where: str, instead: str | None = None) -> Launch:
+    """Raises ConfigError for flags that are unknown, not covered or not decided by the text."""
+    found = [
+        (name, model, flags)
+        for words in commands_of(text)
+        for name, engine in ENGINES.items()
+        for model, flags in _started(words, engine)
+    ]
+    if len({(name, tuple(flags)) for name, _, flags in found}) != 1:
+        starts = "vllm serve or python -m sglang.launch_server"
+        raise ConfigError(where, f"expected one command that starts {starts}, got {len(found)}")
+    name, model, flags = found[0]
+    array = _ARRAY.search(text)
+    replicas = len(found) if array is None else int(array[2]) - int(array[1]) + 1
+    return _launch(name, model, flags, replicas, where, instead)
+
+
+def _started(words: list[Word], engine: Engine) -> Iterator[tuple[Word | None, list[Word]]]:
+    texts = [word.text for word in words]
+    for start in engine.starts:
+        for at in range(len(texts) - len(start) + 1):
+            if tuple(texts[at : at + len(start)]) == start:
+                rest = words[at + len(start) :]
+                end = next((n for n, word in enumerate(rest) if _NEXT.match(word.text)), len(rest))
+                rest = [word for word in rest[:end] if word.text or "uses $@," not in word.doubt]
+                has_model = bool(rest) and not rest[0].text.startswith("-")
+                yield (rest[0], rest[1:]) if has_model else (None, rest)
+                return
+
+
+def _launch(
+    name: str,
+    model: Word | None,
+    flags: list[Word],
+    replicas: int,
+    where: str,
+    instead: str | None,
+) -> Launch:
+    engine, said, ignored = ENGINES[name], {}, []
+    drafts: dict[str, Any] = {}
+    by_name = {one: flag for flag in engine.flags for one in (flag.name, *flag.short)}
+    for flag, values in _arguments(flags):
+        place = f"{where}: --{flag}"
+        if flag in engine.model and values:
+            model = values[0]
+        elif flag in by_name:
+            said[by_name[flag].field] = _value(by_name[flag], values, place)
+        elif flag.startswith("speculative-config") and name == "vllm":
+            drafts |= _drafts(flag.partition(".")[2].replace("-", "_"), values, place)
+        elif flag in engine.refused:
+            raise ConfigError(place, engine.refused[flag])
+        elif _is_ignored(flag, engine):
+            ignored.append(f"--{flag}")
+        else:
+            hint = did_you_mean(flag, by_name)
+            raise ConfigError(place, f"not a flag that is known here; it may change times{hint}")
+    if drafts:
+        said |= _drafted(drafts, f"{where}: --speculative-config")
+    if instead is not None:
+        model = Word(instead) if model is None or model.doubt else model
+    if model is None or model.doubt or not model.text:
+        why = "needs a model" if model is None or not model.doubt else f"model: {model.doubt}"
+        raise ConfigError(where, f"{why}; write out which it is")
+    fields = {field: value for field, value in said.items() if value != ""}
+    if "dtype" not in fields and (dtype := type_of(model.text)):
+        fields["dtype"] = dtype
+    known = instead or model_of(model.text, where)
+    return Launch(name, known, *_spread(name, fields, replicas, known), tuple(ignored))
+
+
+def _spread(
+    name: str, fields: dict[str, Any], replicas: int, model: str
+) -> tuple[int, dict[str, Any]]:
+    """Experts and replicas as the engine spreads them."""
+    tp, dp = int(fields.get("tp", 1)), int(fields.get("dp", 1))
+    if name == "sglang":
+        if fields.pop("dp_attention", "") and dp > 1:
+            fields["tp"] = tp // dp
+        elif dp > 1:  # whole copies behind its own router
+            replicas *= int(fields.pop("dp"))
+    elif fields.pop("expert_parallel", ""):
+        fields["ep"] = tp * dp
+    elif dp > 1 and _has_experts(model):
+        fields["etp"] = tp * dp
+    return replicas, fields
+
+
+def _has_experts(model: str) -> bool:
+    from yantra.workloads.models.catalogue import find
+    from yantra.workloads.models.experts import experts_of
+
+    return experts_of(find(model)) is not None
+
+
+def _arguments(words: Iterable[Word]) -> Iterator[tuple[str, list[Word]]]:
+    name, behind = "", []
+    for word in words:
+        if not re.match(r"--?[A-Za-z]", word.text):
+            behind.append(word)
+            continue
+        if name:
+            yield name, behind
+        name, equals, value = word.text.lstrip("-").partition("=")
+        name, behind = name.replace("_", "-"), [Word(value, word.doubt)] if equals else []
+    if name:
+        yield name, behind
+
+
+def _value(flag: Flag, values: list[Word], place: str) -> str:
+    doubt = next((word.doubt for word in values if word.doubt), "")
+    if doubt:
+        raise ConfigError(place, f"{doubt}; write out what it is")
+    if flag.on is not None:
+        return flag.on
+    if len(values) != 1:
+        raise ConfigError(place, f"expected one value, got {len(values)}")
+    text = values[0].text
+    if flag.values is None:
+        return text
+    if text not in flag.values:
+        known = f"one of {', '.join(flag.values)}"
+        raise ConfigError(place, expected_got(known, text) + did_you_mean(text, flag.values))
+    return flag.values[text]
+
+
+def _drafts(key: str, values: list[Word], place: str) -> Mapping[str, Any]:
+    text = " ".join(word.text for word in values)
+    tree = {key: text} if key else parse_yaml(text, place)
+    if not isinstance(tree, Mapping):
+        raise ConfigError(place, expected_got("a mapping", tree))
+    return tree
+
+
+def _drafted(tree: Mapping[str, Any], place: str) -> dict[str, str]:
+    method = str(tree.get("method", ""))
+    kind = "ngram" if method == "ngram" else "mtp" if "mtp" in method else ""
+    if not kind:
+        raise ConfigError(place, f"drafts by {show(method or 'a model')} are not covered")
+    return {"draft": kind, "num_speculative_tokens": str(tree.get("num_speculative_tokens", 1))}
+
+
+def _is_ignored(flag: str, engine: Engine) -> bool:
+    names, flag = engine.ignored.split(), flag.partition(".")[0]
+    return any(flag == one or (one[-1] == "*" and flag.startswith(one[:-1])) for one in names)

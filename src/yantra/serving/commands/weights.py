@@ -1,0 +1,52 @@
+"""Checkpoints by their ids: which model, and in which type its weights were published.
+
+Sources: the cards of the checkpoints; DeepSeek and Qwen publish blocks of 128 in 8 bits.
+"""
+
+from __future__ import annotations
+
+import re
+from os import path as paths
+
+from yantra.base.errors import ConfigError
+
+_BLOCKS = re.compile(r"deepseek-ai/DeepSeek-(V3|R1)|Qwen/.*-FP8$|zai-org/.*-FP8$")
+_EIGHT = re.compile(r"-FP8(-dynamic|-KV)?$", re.IGNORECASE)
+_FOUR = re.compile(r"-(NV)?FP4(-v\d)?$", re.IGNORECASE)
+_SAME = {"deepseek-ai/DeepSeek-R1": "deepseek-v3", "deepseek-ai/DeepSeek-V3": "deepseek-v3"}
+_LATER = re.compile(r"(-\d{4}|\.1|-Base)$")
+
+
+def type_of(model: str) -> str:
+    """The type of a published checkpoint by its id; empty where it has 16 bits."""
+    if _BLOCKS.match(model):
+        return "fp8_block"
+    return "fp8" if _EIGHT.search(model) else "fp4" if _FOUR.search(model) else ""
+
+
+def id_of(model: str) -> str:
+    """The id of a model's published checkpoint; a file's folder; else the name as given."""
+    from yantra.workloads.models import catalogue, zoo
+
+    if not catalogue.is_known(model):
+        return paths.dirname(model) if model.endswith("config.json") else model
+    found = re.search(r"([\w.-]+/[\w.-]+) config\.json", zoo.get(model).source)
+    return found[1] if found else model
+
+
+def model_of(model: str, where: str) -> str:
+    """The name or file by which a checkpoint's model is found. Raises ConfigError."""
+    from yantra.workloads.models import catalogue
+
+    beside = paths.join(paths.dirname(where), model)
+    if paths.isfile(paths.join(beside, "config.json")):
+        return beside
+    plain = _FOUR.sub("", _EIGHT.sub("", model))
+    for name in (plain, _SAME.get(_LATER.sub("", plain), ""), plain.rpartition("/")[2]):
+        if name and catalogue.is_known(name):
+            return name
+    try:
+        catalogue.described(model, "model")
+    except ConfigError as error:
+        raise ConfigError(where, f"{error}, or give it with --model") from None
+    return model

@@ -1,0 +1,134 @@
+"""The script that starts a replica, its deployment, and their check by reading back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from yantra.base.errors import ConfigError, expected_got, show
+from yantra.base.notes import notes_to
+from yantra.serving.commands.read import of_text
+from yantra.serving.commands.table import ENGINES, Flag
+from yantra.serving.commands.weights import type_of
+from yantra.serving.pools import Asked, asked, options_of
+
+_IMAGES = {"vllm": "vllm/vllm-openai:latest", "sglang": "lmsysorg/sglang:latest"}
+_STARTS = {
+    "vllm": "vllm serve {model}",
+    "sglang": "python3 -m sglang.launch_server --model-path {model}",
+}
+_PORTS = {"vllm": 8000, "sglang": 30000}
+
+
+def emit(pool: Asked, model: str, *, most_devices: int = 8) -> Mapping[str, str]:
+    """Files that start replicas of a pool; `model` is an id, or a folder with a checkpoint.
+
+    Raises ConfigError that names the field for which the engine has no flag.
+    """
+    if pool.engine not in ENGINES:
+        raise ConfigError("--emit", expected_got(f"one of {', '.join(ENGINES)}", pool.engine))
+    if pool.plan.ranks > most_devices:
+        problem = f"{pool.plan.ranks} devices of a replica, and a host has {most_devices}"
+        raise ConfigError("plan", f"{problem}; bound it by --set devices={most_devices}")
+    flags = list(_flags(pool, model))
+    command = " \\\n  ".join((f"exec {_STARTS[pool.engine].format(model=model)}", *flags, '"$@"'))
+    head = (
+        f"#!/bin/bash\n#SBATCH --job-name={pool.engine}\n#SBATCH --array=1-{pool.replicas}\n"
+        f"#SBATCH --nodes=1 --gpus-per-node={pool.plan.ranks}\n"
+    )
+    script = f"{head}{command}\n"
+    _check(script, pool, model)
+    return {"serve.sh": script, "kubernetes.yaml": _kubernetes(pool, script)}
+
+
+def _flags(pool: Asked, model: str) -> list[str]:
+    plan, found = pool.plan, []
+    known = {flag.field: flag for flag in ENGINES[pool.engine].flags if flag.name != "dtype"}
+    values: dict[str, Any] = {"tp": plan.tp, "pp": plan.pp}
+    if pool.engine == "vllm":
+        values |= {"dp": plan.dp, "block_size": plan.block_size}
+        if plan.ep > 1:
+            found.append("--enable-expert-parallel")
+    elif plan.dp > 1:
+        values |= {"tp": plan.tp * plan.dp, "dp": plan.dp}
+        found.append("--enable-dp-attention")
+    if pool.engine == "sglang" and plan.ep > 1:
+        values["ep"] = plan.ep
+    values["gpu_memory_utilization"] = plan.gpu_memory_utilization
+    if plan.dtype in ("fp8", "fp4") and not type_of(model):
+        names = known["dtype"].values or {}
+        values["dtype"] = next(word for word, own in names.items() if own == plan.dtype)
+    if plan.kv_cache_dtype == "fp8":
+        values["kv_cache_dtype"] = "fp8"
+    if plan.dtype == "fp16":
+        found.append("--dtype float16")
+    values |= {name: f"{value:g}" for name, value in pool.options.items()}
+    for field, value in values.items():
+        if field not in known:
+            raise ConfigError(field, f"{pool.engine} has no flag for it")
+        found.append(_said(known[field], field, value, pool.engine))
+    return [one for one in found if one]
+
+
+def _said(flag: Flag, field: str, value: Any, engine: str) -> str:
+    choices = options_of(engine).get(field, (0, 0, "", []))[3]
+    text = choices[int(float(value))] if choices else value
+    if flag.on is None:
+        return f"--{flag.name} {text}"
+    same = [one for one in ENGINES[engine].flags if one.field == field and one.on == text]
+    return f"--{same[0].name}" if same else ""
+
+
+def _check(script: str, pool: Asked, model: str) -> None:
+    with notes_to(lambda _text: None):
+        launch = of_text(script, "serve.sh")
+    back = asked(launch.replicas, launch.engine, launch.fields, "serve.sh")
+    for name in type(pool.plan).field_names:
+        wanted, got = getattr(pool.plan, name), getattr(back.plan, name)
+        if wanted != got:
+            problem = f"{pool.engine} has no flag for {show(wanted)} of {model}"
+            raise ConfigError(name, f"{problem}; what it can say is {show(got)}")
+    _same(_whole(pool), _whole(back), pool.engine)
+    for name in ("tiers", "scaling", "start_s", "fail_s", "acceptance", "apart", "imbalance"):
+        if getattr(pool, name) != getattr(back, name):
+            raise ConfigError(name, f"{pool.engine} has no flag for it")
+
+
+def _whole(pool: Asked) -> dict[str, Any]:
+    usual = {name: option[0] for name, option in options_of(pool.engine).items()}
+    return usual | pool.options | {"replicas": pool.replicas}
+
+
+def _same(wanted: dict[str, Any], got: dict[str, Any], engine: str) -> None:
+    for name, value in wanted.items():
+        if got[name] != value:
+            raise ConfigError(name, f"{engine} has no flag for {show(value)}")
+
+
+def _kubernetes(pool: Asked, script: str) -> str:
+    command = script.partition("exec ")[2].replace(' \\\n  "$@"', "").replace(" \\\n ", "")
+    words = ", ".join(f'"{word}"' for word in command.split())
+    name, port = pool.engine, _PORTS[pool.engine]
+    return f"""apiVersion: v1
+kind: Service
+metadata: {{name: {name}}}
+spec: {{selector: {{app: {name}}}, ports: [{{port: {port}}}]}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: {name}}}
+spec:
+  replicas: {pool.replicas}
+  selector: {{matchLabels: {{app: {name}}}}}
+  template:
+    metadata: {{labels: {{app: {name}}}}}
+    spec:
+      containers:
+      - name: {name}
+        image: {_IMAGES[name]}
+        command: [{words}]
+        ports: [{{containerPort: {port}}}]
+        resources: {{limits: {{nvidia.com/gpu: {pool.plan.ranks}}}}}
+        volumeMounts: [{{name: memory, mountPath: /dev/shm}}]
+      volumes: [{{name: memory, emptyDir: {{medium: Memory}}}}]
+"""
