@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from yantra.base.errors import ConfigError
+from yantra.base.errors import CapacityError, ConfigError
 from yantra.fabric.clusters import load
 from yantra.rl.answer import Answer, answered, phases_of
 from yantra.rl.question import made
@@ -42,7 +42,51 @@ def test_beside_generation_trainers_wait_for_checkpoints_too() -> None:
     assert some.seconds > none.seconds + 50
 
 
-@pytest.mark.parametrize("more", [{"checkpoint_every": 5}, {"storage": 1e9}, {"convert": "never"}])
+def test_an_asynchronous_checkpoint_is_its_copy_to_the_host() -> None:
+    none = _answer()
+    some = _answer(checkpoint_every=1, storage=20e9, checkpoint="async")
+    host = load("hgx-h100").host_bandwidth.value
+    copy = 14 * find("llama3-8b").parameters() / 8 / host
+    assert some.seconds - none.seconds == pytest.approx(copy, rel=0.01)
+    with pytest.raises(CapacityError, match="112 s to write"):
+        _answer(checkpoint_every=1, storage=1e9, checkpoint="async")
+
+
+@pytest.mark.parametrize("mode", ["sync", "sync-split"])
+def test_a_validation_is_its_generation_and_off_where_nothing_is_said(mode: str) -> None:
+    none, whole, halves = (
+        _answer(mode, **more)
+        for more in (
+            {},
+            {"validate_every": 4, "validate_samples": 64},
+            {"validate_every": 4, "validate_samples": 64, "validate_batch": 32},
+        )
+    )
+    assert "validation" not in phases_of(none.steps[0])
+    least = phases_of(whole.steps[0])["validation"]
+    assert whole.seconds - none.seconds == pytest.approx(least, rel=0.01)
+    weights = 2 * find("llama3-8b").parameters()
+    moved = weights / 3e9 + weights / 64e9 if mode == "sync" else 0.0
+    assert least == pytest.approx((none.steps[0].parts.generation + moved) / 4, rel=0.2)
+    assert least < phases_of(halves.steps[0])["validation"] <= 2 * least
+    assert whole.low < whole.seconds < whole.high
+
+
+def test_a_validation_stops_both_sides() -> None:
+    none, some = (
+        _answer("one-off", **more) for more in ({}, {"validate_every": 1, "validate_samples": 64})
+    )
+    of = some.steps[0].parts
+    assert some.seconds - none.seconds == pytest.approx(of.validation, rel=0.2)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"checkpoint_every": 5}, {"storage": 1e9}, {"convert": "never"}, {"checkpoint": "async"},
+     {"checkpoint": "later"}, {"validate_every": 5}, {"validate_samples": 5},
+     {"validate_batch": 5},
+     {"validate_every": 1, "validate_samples": 4, "validate_batch": 5}],
+)  # fmt: skip
 def test_what_cannot_be_is_refused(more: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match="--set"):
         _answer(**more)

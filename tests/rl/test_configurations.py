@@ -81,6 +81,49 @@ def test_nemo_rl_with_the_file_it_begins_from(tmp_path: Path) -> None:
     assert apart["score_tokens"] == 8192
 
 
+def test_nemo_rl_states_rounds_validation_packing_and_mxfp8(tmp_path: Path) -> None:
+    _written(tmp_path, "base.yaml", _BASE)
+    text = """
+defaults: ./base.yaml
+grpo:
+  use_dynamic_sampling: true
+  batch_multiplier: 3
+  dynamic_sampling_max_gen_batches: 10
+  val_period: 5
+  max_val_samples: 100
+  val_batch_size: 40
+policy:
+  sequence_packing: {enabled: false}
+  generation: {vllm_cfg: {async_engine: true, precision: fp8, is_mx: true}}
+"""
+    found = read(_written(tmp_path, "dapo.yaml", text))
+    of = found.fields
+    assert (of["oversampling"], of["most_rounds"], of["algorithm"]) == (3, 11, "dapo")
+    assert of["filtered"] == pytest.approx(2 / 3)
+    assert "batch_multiplier" in found.assumed["filtered"]
+    assert (of["validate_every"], of["validate_samples"], of["validate_batch"]) == (5, 80, 40)
+    assert (of["packing"], of["async_engine"], of["generate"]["dtype"]) == (False, True, "mxfp8")
+    base = read(str(tmp_path / "base.yaml"))
+    assert "validate_every" not in base.fields
+    assert not base.assumed
+
+
+def test_rounds_of_verl_and_skyrl(tmp_path: Path) -> None:
+    more = """    data.gen_batch_size=3072 algorithm.filter_groups.enable=True \\
+    algorithm.filter_groups.metric=acc algorithm.filter_groups.max_num_gen_batches=10 \\
+"""
+    text = _VERL.replace("    trainer.n_gpus", f"{more}    trainer.n_gpus")
+    of = read(_written(tmp_path, "verl.sh", text)).fields
+    assert (of["oversampling"], of["most_rounds"], of["algorithm"]) == (3, 10, "dapo")
+    text = _SKYRL.replace("colocate_all=false", "colocate_all=true").replace(
+        "  trainer.train_batch",
+        "  trainer.algorithm.dynamic_sampling.type=filter trainer.train_batch",
+    )
+    found = read(_written(tmp_path, "skyrl.sh", text))
+    assert found.fields["most_rounds"] == 30
+    assert "--set filtered=" in found.assumed["filtered"]
+
+
 def test_a_script_of_verl(tmp_path: Path) -> None:
     found = read(_written(tmp_path, "run.sh", _VERL))
     assert found.framework == "verl"

@@ -86,9 +86,30 @@ def test_more_servers_are_no_slower_and_one_that_binds_is_the_step() -> None:
     assert service > 0
 
 
+def test_a_batch_is_no_slower_a_sample() -> None:
+    one, eight = (_question(reward_gpus=2, reward_batch=many).reward for many in (1, 8))
+    tokens = np.array([100, 300, 500])
+    assert (eight.each_s(tokens) <= one.each_s(tokens)).all()
+    assert (8 * eight.each_s(tokens) > one.each_s(tokens)).all()
+
+
+def test_workers_and_a_model_reward_a_sample_when_both_have() -> None:
+    workers = Reward(3.0, 2)
+    both = Reward(workers=1, gpus=1, knots=((100, 200), (1.0, 2.0)), beside=workers)
+    ends, tokens = np.array([0.0, 1.0, 5.0]), np.array([100, 100, 100])
+    alone = both._replace(beside=None)
+    assert both.ends_s(ends, tokens) == max(
+        workers.ends_s(ends, tokens), alone.ends_s(ends, tokens)
+    )
+    assert both.busier(tokens) == workers
+    assert both.busier(tokens * 10) == alone
+    model, some = (_answer(reward_gpus=2, gpus=10, **more) for more in ({}, {"reward_s": 1.0}))
+    assert some.seconds > model.seconds + 100  # 128 samples, a worker
+
+
 @pytest.mark.parametrize(
     "more",
-    [{"reward_model": "llama3-8b"}, {"reward_gpus": 2, "reward_s": 1.0}, {"reward_gpus": 8},
+    [{"reward_model": "llama3-8b"}, {"reward_batch": 4}, {"reward_gpus": 8},
      {"reward_gpus": 3, "reward_model": "llama3-70b"}],
 )  # fmt: skip
 def test_rewards_that_cannot_be_are_refused(more: dict[str, Any]) -> None:

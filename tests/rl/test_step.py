@@ -109,4 +109,6 @@ def test_modes_that_are_as_fast_say_what_binds() -> None:
 
 
 def test_what_training_rests_on_is_in_words() -> None:
-    assert "speeds of all measured frameworks together" in _answer("sync").rests_on
+    assert "speeds of megatron-bridge-moe-25.11" in _answer("sync").rests_on
+    mixed = answered(made("llama3-8b", "hgx-h100", stack="unknown", **_ASKED))
+    assert "speeds of all measured frameworks together" in mixed.rests_on

@@ -10,8 +10,8 @@ import click
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.base.whole_numbers import is_whole
 from yantra.cli.command import WithExamples, json_option, print_json
-from yantra.cli.complete import clusters as cluster_names
 from yantra.cli.file_options import stack_option
+from yantra.cli.model_options import clusters_option, model_option
 from yantra.cli.plugin_option import option as plugin_option
 from yantra.fabric.stacks.choice import DEFAULT
 from yantra.workloads.plan.fields import MEANINGS
@@ -90,20 +90,13 @@ def _allowed(
         '    --budget "200 USD/h" --global-batch 64',
     ],
 )
-@click.option("--model", required=True, help="A name such as llama3-70b, or a file of a model.")
+@model_option(required=True)
 @click.option("--ranks", type=int, help="Devices of the job.")
 @click.option(
     "--budget", metavar="PRICE", help="In place of --ranks: what all may cost, 500 USD/h."
 )
 @click.option("--power", metavar="POWER", help="In place of --ranks: what they may draw, 1 MW.")
-@click.option(
-    "--cluster",
-    "names",
-    multiple=True,
-    required=True,
-    shell_complete=cluster_names,
-    help="A named cluster, or the path of its file; several are compared.",
-)
+@clusters_option
 @click.option("--global-batch", type=int, required=True, help="Sequences per step.")
 @click.option("--seq", type=int, help="Tokens of a sequence; the model's usual number if left out.")
 @click.option("--dtype", default="bf16", show_default=True, help=_DTYPE)

@@ -20,6 +20,7 @@ import numpy as np
 from yantra.base import contract
 from yantra.base.contract import Contract, first_broken
 from yantra.base.errors import ConfigError
+from yantra.base.text import count
 from yantra.rl.groups import Groups
 from yantra.rl.job import Job
 from yantra.rl.laws import Law as Phase
@@ -127,7 +128,7 @@ def no_sample_is_staler_than_it_states(mode: Mode, case: Case) -> str | None:
     most = int(case.play(mode).stale.max())
     if bound is None or most <= bound:
         return None
-    return f"a sample is {most} mini-batches stale, and it states {bound} at most"
+    return f"a sample is {_batches(most)} stale, and it states {bound} at most"
 
 
 def where_it_waits_nothing_is_generated_beside_training(mode: Mode, case: Case) -> str | None:
@@ -168,7 +169,11 @@ def summary(mode: Mode) -> str:
     bounds = [bound for case in tried if (bound := mode.most_stale(case.asked)) is not None]
     stated = f"{max(bounds)} may be" if bounds else "no bound is stated"
     held = f"{len(LAWS)} laws hold for {len(tried)} jobs of {_STEPS} steps"
-    return f"{held}\nsamples are {max(stale)} mini-batches stale at most; {stated}"
+    return f"{held}\nsamples are {_batches(max(stale))} stale at most; {stated}"
+
+
+def _batches(number: int) -> str:
+    return count(number, "mini-batch", "mini-batches")
 
 
 CONTRACT = Contract(

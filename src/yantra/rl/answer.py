@@ -130,6 +130,9 @@ def lines(answer: Answer) -> Iterator[str]:
     waits = sorted(step.idle.items(), key=lambda one: -one[1])
     causes = ", ".join(f"{name} {share:.0%}" for name, share in waits if share >= 0.005)
     yield f"idle {sum(step.idle.values()):.0%} of the GPUs' time ({causes})"
+    if step.parts.rounds > 1 or question.rounds.over > 1:
+        groups = question.rounds.groups(question.prompts)
+        yield f"rounds of sampling: {step.parts.rounds:.3g} in the mean, of {groups} groups"
     if step.rolled is not None:
         side = binding(step)
         because = f"; {side} binds, not staleness" if side else ""
@@ -170,13 +173,13 @@ def phases_of(step: Step) -> dict[str, float]:
     found = {
         "generation": of.generation, "reward": of.reward, "log-probabilities": of.scoring,
         "training": of.training, "refit": of.refit, "switch": of.switch,
-        "controller": of.controller, "checkpoint": of.checkpoint,
+        "controller": of.controller, "checkpoint": of.checkpoint, "validation": of.validation,
     }  # fmt: skip
     return {name: value for name, value in found.items() if value > 0}
 
 
 def _staleness(of: Rolled) -> str:
-    said = f"staleness {of.stale_mean:.2g} mini-batches in the mean, {of.stale_most} at most"
+    said = f"staleness in mini-batches: {of.stale_mean:.2g} in the mean, {of.stale_most} at most"
     if of.discarded:
         said += f"; {of.discarded:.2g} groups thrown away for each that is trained"
     if of.recomputed >= 0.005:
@@ -215,6 +218,7 @@ def as_dict(answer: Answer) -> dict[str, Any]:
         "high_s": answer.high,
         "phases_s": phases_of(step),
         "idle": step.idle,
+        "rounds": step.parts.rounds,
         "staleness": None if step.rolled is None else step.rolled.stale_mean,
         "most_stale": None if step.rolled is None else step.rolled.stale_most,
         "discarded": None if step.rolled is None else step.rolled.discarded,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from yantra.base.errors import CapacityError, ConfigError, YantraError
 from yantra.rl.algorithms import Alone, work_of
-from yantra.rl.parts import generator_for, trained, whole, with_logits
+from yantra.rl.parts import generator_for, trained, trained_on, whole, with_logits
 from yantra.rl.phases.around import held_by, moves_s, sizes_of
 from yantra.rl.phases.memory import training_bytes
 from yantra.rl.phases.passes import ALONE_TOO, Passes, length_of, over
@@ -53,7 +53,7 @@ def trainers(question: Question, drawn: Drawn, gpus: int) -> list[Trainer]:
     """
     reward = question.reward._replace(gpus=0)
     asked = question._replace(generating=0, mode="sync-split", gpus=gpus, reward=reward)
-    lengths = whole(question, drawn)
+    lengths = trained_on(question, whole(question, drawn))
     node = node_of(question)
     fields = {**_SPACE, "most_tp": node, "dtype": question.train.get("dtype", "bf16")}
     most = max(question.micro_tokens, question.score_tokens)

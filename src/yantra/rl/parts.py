@@ -9,6 +9,9 @@ import numpy as np
 
 from yantra.base.errors import ConfigError
 from yantra.explore.closed_form.on_stack import parts_for
+from yantra.fabric.stacks import load as load_stack
+from yantra.fabric.stacks.choice import CHOICES
+from yantra.fabric.stacks.types import MOE
 from yantra.rl.algorithms import Alone, work_of
 from yantra.rl.phases.around import (
     NARROW,
@@ -26,6 +29,7 @@ from yantra.rl.phases.generation import Generator, generator_of
 from yantra.rl.phases.memory import check
 from yantra.rl.phases.packing import pack
 from yantra.rl.phases.passes import Passes, length_of, passes_of
+from yantra.workloads.models.experts import experts_of
 
 if TYPE_CHECKING:
     from yantra.rl.lengths import Drawn
@@ -60,6 +64,7 @@ class Parts(NamedTuple):
     to_generation: float
     reference_moves: float
     controller: float
+    validation: float
     checkpoint: float
     tail: float
     """Share of generation in which replicas wait for the last one."""
@@ -68,6 +73,8 @@ class Parts(NamedTuple):
     generated: int
     """Tokens, with those of samples that are thrown away."""
     restarts: int
+    rounds: float
+    """Of sampling, in the mean."""
 
     @property
     def scoring(self) -> float:
@@ -92,7 +99,7 @@ def machines_of(question: Question, drawn: Drawn) -> Machines:
     """Make what the question's plans take on its cluster. Raises ConfigError, CapacityError."""
     passes = passes_of(
         question.model, question.cluster, question.training, question.train,
-        length=length_of(whole(question, drawn)), stack=question.stack,
+        length=length_of(trained_on(question, whole(question, drawn))), stack=question.stack,
         most=max(question.micro_tokens, question.score_tokens),
     )  # fmt: skip
     generator = generator_for(question, drawn)
@@ -108,13 +115,35 @@ def joined(question: Question, generator: Generator, passes: Passes) -> Machines
     return Machines(generator, passes, sizes, held, _refit_s(question, generator, sizes, held))
 
 
+def written_s(question: Question, sizes: Sizes, rate: float) -> float:
+    """A checkpoint at so many bytes a second."""
+    return checkpoint_s(sizes, 1 + question.algorithm.critic, rate)
+
+
 def _checkpoint_s(question: Question, sizes: Sizes) -> float:
-    """Of a mean step."""
-    of = question.beside
+    """What trainers wait for, of a mean step."""
+    of, rate = question.beside, question.beside.storage
     if not of.checkpoint_every:
         return 0.0
-    models = 1 + question.algorithm.critic
-    return checkpoint_s(sizes, models, of.storage) / of.checkpoint_every
+    if of.checkpoint == "async":
+        rate = question.cluster.host_bandwidth.value * question.training
+    return written_s(question, sizes, rate) / of.checkpoint_every
+
+
+def _validation_s(question: Question, generator: Generator, drawn: Drawn, again: float) -> float:
+    """Batches one after the other, each with its rewards, of a mean step."""
+    of = question.beside
+    if not of.validate_every:
+        return 0.0
+    many, rest = divmod(of.validate_samples, of.validate_batch or of.validate_samples)
+    seconds = again
+    for samples, times in ((of.validate_batch or of.validate_samples, many), (rest, 1)):
+        if samples:
+            some = drawn.resized(samples, 1)
+            made = generator.run(some, 1, question.prompt_tokens)
+            ends = made.finished_s
+            seconds += times * question.reward.ends_s(ends, some.own + question.prompt_tokens)
+    return seconds / of.validate_every
 
 
 def _refit_s(question: Question, generator: Generator, sizes: Sizes, held: Held) -> float:
@@ -148,7 +177,7 @@ def generator_for(question: Question, drawn: Drawn) -> Generator:
     return generator_of(
         question.model, question.cluster, question.generating, question.generate,
         longest=(prompt, int(drawn.own.max())), framework=question.framework,
-        in_process=question.waits,
+        in_process=question.waits and not question.beside.async_engine,
     )  # fmt: skip
 
 
@@ -168,50 +197,62 @@ def whole(question: Question, drawn: Drawn) -> np.ndarray:
 
 
 def parts_of(question: Question, machines: Machines, drawn: Drawn) -> Parts:
-    """Compute the parts of a step that trains these samples."""
-    generated = machines.generator.run(
-        _with_filtered(question, drawn), question.generations, question.prompt_tokens
-    )
-    every = _with_filtered(question, drawn)
+    """Compute the parts of a step that trains these samples. Raises CapacityError."""
+    every, rounds = sampled(question, drawn)
+    generated = machines.generator.run(every, question.generations, question.prompt_tokens)
     rewarded = question.reward.ends_s(generated.finished_s, whole(question, every))
     scoring, training = trained(question, machines.passes, whole(question, drawn))
     algorithm, framework, cluster = question.algorithm, question.framework, question.cluster
     rest: dict[str, float] = dict.fromkeys(("to_training", "to_generation", "reference_moves"), 0.0)
+    again = 0.0
     if question.is_colocated:
         held = machines.held.with_models(1 + algorithm.critic, algorithm.reward_model)
         rest["to_training"] = moves_s(framework.to_training, held, framework, cluster)
         rest["to_generation"] = moves_s(framework.to_generation, held, framework, cluster)
+        again = moves_s(framework.again, held, framework, cluster)
+        rest["to_generation"] += (rounds - 1) * again
     if algorithm.reference:
         rest["reference_moves"] = moves_s(framework.reference, machines.held, framework, cluster)
     work = work_of(algorithm, Alone(scoring, training))
     return Parts(
-        generation=generated.seconds,
-        reward=max(rewarded - generated.seconds, 0.0),
+        generation=rounds * generated.seconds,
+        reward=rounds * max(rewarded - generated.seconds, 0.0),
         policy=work.policy,
         reference=work.reference,
         critic=work.critic,
         training=work.training,
         refit=machines.refit,
         controller=framework.step.value / 1e9,
+        validation=_validation_s(question, machines.generator, drawn, again),
         checkpoint=_checkpoint_s(question, machines.sizes),
         tail=generated.tail,
         tool=generated.tool,
-        generated=generated.tokens,
-        restarts=generated.restarts,
+        generated=round(rounds * generated.tokens),
+        restarts=round(rounds * generated.restarts),
+        rounds=rounds,
         **rest,
     )
 
 
-def _with_filtered(question: Question, drawn: Drawn) -> Drawn:
-    """The samples of a step with those of groups that are thrown away."""
-    if not question.filtered:
-        return drawn
-    groups = round(question.prompts / (1 - question.filtered))
-    return drawn.resized(groups, question.generations)
+def sampled(question: Question, drawn: Drawn) -> tuple[Drawn, float]:
+    """The samples of a round with those of groups that are thrown away, and how many rounds."""
+    prompts, thrown = question.prompts, question.filtered
+    if question.waits:
+        groups, rounds = question.rounds.groups(prompts), question.rounds.expected(prompts, thrown)
+    else:
+        groups, rounds = round(prompts / (1 - thrown)), 1.0
+    same = groups == prompts
+    return (drawn if same else drawn.resized(groups, question.generations)), rounds
+
+
+def trained_on(question: Question, lengths: np.ndarray) -> np.ndarray:
+    """Tokens of samples as the trainer has them: all as the longest, where it packs none."""
+    return lengths if question.beside.packing else np.full_like(lengths, lengths.max())
 
 
 def trained(question: Question, passes: Passes, lengths: np.ndarray) -> tuple[float, float]:
     """Seconds of log-probabilities of one model, and of all optimizer steps."""
+    lengths = trained_on(question, lengths)
     pads, replicas = question.framework.pads, passes.replicas
     scoring = passes.score_s(pack(lengths, question.score_tokens, replicas, _MULTIPLE), pads=pads)
     batches = lengths.reshape(-1, question.train_batch)
@@ -221,13 +262,26 @@ def trained(question: Question, passes: Passes, lengths: np.ndarray) -> tuple[fl
 
 def widths_of(question: Question, machines: Machines) -> Widths:
     """How sure the parts are."""
-    plan = question.train
-    stack = parts_for(
-        question.cluster, question.training, plan.get("dtype", "bf16"), question.stack
-    ).get("stack")
-    trainer = 0.0 if stack is None else float(stack.interval_of(plan.get("tp", 1), None))
     around = question.framework.interval.value
-    return Widths(machines.generator.interval, trainer, around)
+    return Widths(machines.generator.interval, _trainer_width(question), around)
+
+
+def _trainer_width(question: Question) -> float:
+    """That of the stack; of models of another kind than it was measured with, at least `any`'s."""
+    plan, name = question.train, question.stack
+    stack = parts_for(question.cluster, question.training, plan.get("dtype", "bf16"), name).get(
+        "stack"
+    )
+    if stack is None:
+        return 0.0
+    own = float(stack.interval_of(plan.get("tp", 1), None))
+    if name in CHOICES:
+        return own
+    file = load_stack(name, where="--set stack")
+    is_moe = experts_of(question.model) is not None
+    if is_moe == (file.kind == MOE):
+        return own
+    return max(own, float(file.terms()[1].interval.value))
 
 
 def bounds(terms: list[tuple[float, float]]) -> tuple[float, float]:

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from yantra.fabric.clusters.types import Cluster
+    from yantra.rl.phases.rounds import Rounds
 
 _REFITS = ("whole", "direct")
 _MOST_GPUS = 1 << 17
+_ROUNDS = ("oversampling", "most_rounds")
 
 
 class Question(NamedTuple):
@@ -92,6 +94,11 @@ class Question(NamedTuple):
         return self.gpus - self.reward.gpus
 
     @property
+    def rounds(self) -> Rounds:
+        """How synchronous steps replace groups that are thrown away."""
+        return self.beside.rounds
+
+    @property
     def longest(self) -> int:
         """Tokens of the longest sample, with its prompt."""
         return self.prompt_tokens + self.lengths.cap
@@ -140,7 +147,7 @@ def made(
     speeds, batch = stack or chosen.stack, _batch(train_batch, prompts, generations)
     generated, trained = dict(generate or {}), dict(train or {})
     beside, machines = Beside(**others), load_cluster(cluster)
-    beside.check(gpus)
+    beside.check(gpus, mode, waits=rule.waits)
     shared = gpus - beside.reward_gpus
     half = generated.pop("gpus", None)
     generating = shared if rule.colocated else _generating(half, shared)
@@ -184,7 +191,11 @@ def modes_of(asked: Mapping[str, Any]) -> list[Question]:
     ahead = given.pop("staleness", None)
     names = dict.fromkeys((*modes.names(), given.pop("mode", "sync")))
     return [
-        made(**given, mode=one, staleness=(ahead or 2) if rule.counts else None)
+        made(
+            **{name: value for name, value in given.items() if rule.waits or name not in _ROUNDS},
+            mode=one,
+            staleness=(ahead or 2) if rule.counts else None,
+        )
         for one, rule in ((one, mode_of(one)) for one in names)
         if rule.colocated or given["gpus"] > 1
     ]

@@ -21,7 +21,7 @@ from yantra.rl.job import Job
 from yantra.rl.laws import Curve
 from yantra.rl.loop import run
 from yantra.rl.modes import Asked, loop_of, mode_of
-from yantra.rl.parts import whole
+from yantra.rl.parts import trained_on, whole
 from yantra.rl.phases.packing import pack
 from yantra.rl.schedule import FATES, REPLICA_CAUSES, TRAINER_CAUSES
 
@@ -97,7 +97,7 @@ def job_of(question: Question, machines: Machines, draws: Sequence[Drawn], parts
     """Return the loop of a question."""
     lengths = np.concatenate([whole(question, one) for one in draws])
     each = question.generations
-    reward = question.reward
+    reward = question.reward.busier(lengths)
     batch = max(question.train_batch // each, 1)
     asked = Asked(question.prompts, batch, question.staleness, question.at_once,
                   question.refit_rule, question.kv)  # fmt: skip
@@ -115,7 +115,7 @@ def job_of(question: Question, machines: Machines, draws: Sequence[Drawn], parts
                    parts.reference_moves),
         train=_curve(parts.training / (question.samples // question.train_batch),
                      question.train_batch * lengths.mean(), 0.0),
-        refit=round(parts.refit * _PS),
+        refit=round((parts.refit + parts.validation) * _PS),
         switch=round(parts.switch / 2 * _PS) if question.is_colocated else 0,
         reward_servers=reward.workers if reward.seconds or reward.gpus else None,
         reward_overlap=reward.overlaps,
@@ -124,7 +124,7 @@ def job_of(question: Question, machines: Machines, draws: Sequence[Drawn], parts
 
 
 def _scored(question: Question, machines: Machines, lengths: np.ndarray) -> float:
-    some = lengths[: question.samples]
+    some = trained_on(question, lengths[: question.samples])
     packed = pack(some, question.score_tokens, machines.passes.replicas, _MULTIPLE)
     scoring = machines.passes.score_s(packed, pads=question.framework.pads)
     return work_of(question.algorithm, Alone(scoring, 0.0)).policy
@@ -149,7 +149,7 @@ def _groups(question: Question, draws: Sequence[Drawn]) -> Groups:
         prompt=np.concatenate(prompts),
         sizes=np.full(count, question.generations),
         output=output,
-        reward=np.rint(question.reward.each_s(tokens) * _PS).astype(np.int64),
+        reward=np.rint(question.reward.busier(tokens).each_s(tokens) * _PS).astype(np.int64),
         filtered=thrown.astype(np.int64),
         turns=turns or None,
     )

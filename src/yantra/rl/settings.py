@@ -13,11 +13,15 @@ if TYPE_CHECKING:
 _WHOLE = (
     "prompt_tokens", "train_batch", "micro_tokens", "score_tokens", "reward_workers", "seed",
     "at_once", "turns", "reward_gpus",
-    "checkpoint_every", "tool_tokens",
+    "checkpoint_every", "tool_tokens", "most_rounds", "reward_batch", "validate_every",
+    "validate_samples", "validate_batch",
 )  # fmt: skip
-_SHARES = ("filtered",)
-_TEXTS = ("algorithm", "reward_model", "framework", "stack", "refit", "refit_rule", "kv", "convert")
-_SWITCHES = ("reference", "policy")
+_SHARES = {"filtered": "a share from 0 to 1", "oversampling": "a number above 0"}
+_TEXTS = (
+    "algorithm", "reward_model", "framework", "stack", "refit", "refit_rule", "kv", "convert",
+    "checkpoint",
+)  # fmt: skip
+_SWITCHES = ("reference", "policy", "packing", "async_engine")
 _TIMES = {"reward": "reward_s", "tool_delay": "tool_delay_s"}
 NAMES = (*_WHOLE, *_SHARES, *_TEXTS, *_SWITCHES, *_TIMES, "storage")
 """What `--set` has."""
@@ -55,7 +59,7 @@ def settings_of(texts: Sequence[str]) -> dict[str, Any]:
         elif key in _WHOLE:
             found[key] = _number(value, where)
         elif key in _SHARES:
-            found[key] = _share(value, where)
+            found[key] = _share(value, where, _SHARES[key])
         elif key in _SWITCHES:
             if value not in ("on", "off"):
                 raise ConfigError(where, expected_got("on or off", value))
@@ -74,11 +78,11 @@ def _number(text: str, where: str) -> int:
     return int(text)
 
 
-def _share(text: str, where: str) -> float:
+def _share(text: str, where: str, expected: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ConfigError(where, expected_got("a share from 0 to 1", text)) from None
+        raise ConfigError(where, expected_got(expected, text)) from None
 
 
 def _plain(text: str) -> Any:

@@ -9,8 +9,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from yantra.base.errors import CapacityError
 from yantra.rl.modes import mode_of
-from yantra.rl.parts import Machines, Parts, Widths, bounds, parts_of, whole, widths_of
+from yantra.rl.parts import (
+    Machines,
+    Parts,
+    Widths,
+    bounds,
+    parts_of,
+    sampled,
+    whole,
+    widths_of,
+    written_s,
+)
 from yantra.rl.rollouts import Rolled, needed, rolled
 
 if TYPE_CHECKING:
@@ -56,9 +67,10 @@ def step_of(question: Question, drawn: Drawn, machines: Machines, way: int = 0) 
     parts = parts_of(question, machines, drawn)
     widths = widths_of(question, machines)
     seconds, low, high = ends_of(question.mode, parts, widths)
+    _check_written(question, machines, seconds)
     if question.waits:
         spans = tuple(_spans(question, parts))
-        idle = _idle(question, parts, spans, seconds) | _unasked(question, drawn, seconds)
+        idle = _idle(question, parts, spans, seconds) | _unasked(question, drawn, seconds, parts)
         return Step(seconds, low, high, parts, spans, idle, drawn.mean)
     draw = question.lengths.ways[way]
     draws = [
@@ -70,8 +82,21 @@ def step_of(question: Question, drawn: Drawn, machines: Machines, way: int = 0) 
     spans = tuple(_lanes(made))
     return Step(
         made.seconds, low * longer, high * longer, parts, spans,
-        _waits(question, made) | _unasked(question, drawn, made.seconds), drawn.mean, made,
+        _waits(question, made) | _unasked(question, drawn, made.seconds, parts), drawn.mean, made,
     )  # fmt: skip
+
+
+def _check_written(question: Question, machines: Machines, seconds: float) -> None:
+    of = question.beside
+    if of.checkpoint != "async":
+        return
+    writes, between = written_s(question, machines.sizes, of.storage), of.checkpoint_every * seconds
+    if writes > between:
+        raise CapacityError(
+            "--set checkpoint_every",
+            f"a checkpoint takes {writes:.3g} s to write, and the next begins {between:.3g} s "
+            "later; give more steps, or faster storage",
+        )
 
 
 def ends_of(mode: str, parts: Parts, widths: Widths) -> tuple[float, float, float]:
@@ -79,7 +104,8 @@ def ends_of(mode: str, parts: Parts, widths: Widths) -> tuple[float, float, floa
     sides = _generating(parts, widths), _training(parts, widths)
     rule = mode_of(mode)
     if not (rule.waits or rule.colocated):
-        sides = [*sides[0], (parts.refit, widths.around)], sides[1]
+        refit, validation = (parts.refit, widths.around), (parts.validation, widths.generation)
+        sides = [*sides[0], refit], [*sides[1], validation]
         ends = [bounds(side) for side in sides]
         seconds = max(sum(one for one, _ in side) for side in sides)
         return seconds, max(low for low, _ in ends), max(high for _, high in ends)
@@ -89,7 +115,8 @@ def ends_of(mode: str, parts: Parts, widths: Widths) -> tuple[float, float, floa
 
 
 def _generating(parts: Parts, widths: Widths) -> list[tuple[float, float]]:
-    return [(parts.generation, widths.generation), (parts.reward, widths.around)]
+    made = parts.generation + parts.validation
+    return [(made, widths.generation), (parts.reward, widths.around)]
 
 
 def _training(parts: Parts, widths: Widths) -> list[tuple[float, float]]:
@@ -100,7 +127,10 @@ def _training(parts: Parts, widths: Widths) -> list[tuple[float, float]]:
 
 
 def _spans(question: Question, parts: Parts) -> Iterator[Span]:
-    ahead = [("generation", parts.generation), ("reward", parts.reward)]
+    ahead = [
+        ("validation", parts.validation), ("generation", parts.generation),
+        ("reward", parts.reward),
+    ]  # fmt: skip
     behind = [
         ("switch", parts.to_training), ("controller", parts.controller),
         ("log-probabilities", parts.scoring), ("training", parts.training),
@@ -111,7 +141,7 @@ def _spans(question: Question, parts: Parts) -> Iterator[Span]:
         yield from _row("all", ahead + behind, 0.0)
         return
     yield from _row("generating", ahead, 0.0)
-    yield from _row("training", behind, parts.generation + parts.reward)
+    yield from _row("training", behind, sum(seconds for _, seconds in ahead))
 
 
 def _lanes(made: Rolled) -> Iterator[Span]:
@@ -136,12 +166,13 @@ def _waits(question: Question, made: Rolled) -> dict[str, float]:
     return found
 
 
-def _unasked(question: Question, drawn: Drawn, seconds: float) -> dict[str, float]:
+def _unasked(question: Question, drawn: Drawn, seconds: float, parts: Parts) -> dict[str, float]:
     """Share of all GPUs' time that those of a reward model wait for samples."""
     of = question.reward
     if not of.gpus:
         return {}
-    busy = of.busy(whole(question, drawn), seconds) / (1 - question.filtered)
+    every, _ = sampled(question, drawn)
+    busy = of.busy(whole(question, every), seconds) * parts.rounds
     return {"samples": max(1 - busy, 0.0) * of.gpus / question.gpus}
 
 

@@ -9,8 +9,8 @@ import click
 
 from yantra.base.errors import ConfigError
 from yantra.cli.command import json_option, print_json
-from yantra.cli.complete import clusters as cluster_names
 from yantra.cli.group import Commands
+from yantra.cli.model_options import cluster_option, model_option
 
 _NEEDED = ("model", "cluster", "gpus", "prompts", "generations", "lengths")
 _SHOWN = 12
@@ -34,8 +34,8 @@ class _Tools(Commands):
         "yantra rl --config grpo.yaml --cluster hgx-h100 \\\n    --lengths lengths.jsonl",
     ],
 )
-@click.option("--model", help="A name such as llama3-70b, or a file of a model.")
-@click.option("--cluster", shell_complete=cluster_names, help="A named cluster, or its file.")
+@model_option()
+@cluster_option()
 @click.option("--gpus", type=click.IntRange(min=1), help="Of the whole job.")
 @click.option("--prompts", type=click.IntRange(min=1), help="Prompts of a step.")
 @click.option("--generations", type=click.IntRange(min=1), help="Samples of a prompt.")
@@ -65,8 +65,10 @@ class _Tools(Commands):
     "score_tokens of a packed micro-batch, reward='20 ms', reward_workers=8, algorithm=dapo or a "
     ".py file, framework=nemo-rl, stack=megatron-bridge, reference=off, policy=off, at_once=128 "
     "groups, refit=direct, refit_rule=in-flight, kv=recompute, filtered=0.3, seed=1, turns=4, "
-    "tool_delay='2 s', tool_tokens=300, reward_gpus=4, reward_model=llama3-8b, "
-    "checkpoint_every=10, storage='40 GB/s', convert=after. May be repeated.",
+    "tool_delay='2 s', tool_tokens=300, reward_gpus=4, reward_model=llama3-8b, reward_batch=8, "
+    "checkpoint_every=10, storage='40 GB/s', checkpoint=async, validate_every=10, "
+    "validate_samples=256, validate_batch=64, oversampling=3, most_rounds=10, packing=off, "
+    "async_engine=on, convert=after. May be repeated.",
 )
 @click.option(
     "--config",
@@ -120,6 +122,8 @@ def _asked(settings: tuple[str, ...], config: str | None, named: dict[str, Any])
             shown = ", ".join(found.unknown[:_SHOWN])
             more = len(found.unknown) - _SHOWN
             note(f"{config}: not understood: {shown}{f' and {more} more' if more > 0 else ''}")
+        for name in found.assumed.keys() - settings_of(settings).keys():
+            note(f"{config}: does not state how many groups are thrown away: {found.assumed[name]}")
     for side in ("generate", "train"):
         asked[side] = asked.get(side, {}) | plan_of(named.pop(side), f"--{side}")
     asked |= {name: value for name, value in named.items() if value is not None}

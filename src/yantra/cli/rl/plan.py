@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from yantra.cli.command import WithExamples, json_option, print_json
-from yantra.cli.complete import clusters as cluster_names
+from yantra.cli.model_options import cluster_option, model_option
 
 
 @click.command(
@@ -19,10 +19,8 @@ from yantra.cli.complete import clusters as cluster_names
         "    --generations 16 --lengths lengths.jsonl --staleness 1 --json",
     ],
 )
-@click.option("--model", required=True, help="A name such as llama3-70b, or a file of a model.")
-@click.option(
-    "--cluster", required=True, shell_complete=cluster_names, help="A named cluster, or its file."
-)
+@model_option(required=True)
+@cluster_option(required=True)
 @click.option("--gpus", type=click.IntRange(min=1), required=True, help="Of the whole job.")
 @click.option("--prompts", type=click.IntRange(min=1), required=True, help="Prompts of a step.")
 @click.option(

@@ -10,9 +10,9 @@ import click
 from yantra.base.errors import ConfigError, expected_got
 from yantra.cli import warn
 from yantra.cli.command import json_option, print_json
-from yantra.cli.complete import clusters as cluster_names
 from yantra.cli.file_options import stack_option
 from yantra.cli.group import Commands
+from yantra.cli.model_options import cluster_option, model_option
 from yantra.cli.plugin_option import option as plugin_option
 from yantra.cli.timeline_options import form_of
 
@@ -49,8 +49,8 @@ class _Tools(Commands):
         "    --set max_num_seqs=64 --requests azure.csv --json",
     ],
 )
-@click.option("--model", help="A name such as llama3-70b, or a file of a model.")
-@click.option("--cluster", shell_complete=cluster_names, help="A named cluster, or its file.")
+@model_option()
+@cluster_option()
 @click.option(
     "--requests",
     metavar="FILE|RULE",

@@ -9,8 +9,8 @@ import click
 
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.cli.command import WithExamples, json_option, print_json
-from yantra.cli.complete import clusters as cluster_names
 from yantra.cli.file_options import stack_option
+from yantra.cli.model_options import clusters_option, model_option
 from yantra.cli.serve import promises
 
 if TYPE_CHECKING:
@@ -28,15 +28,8 @@ if TYPE_CHECKING:
         "    --set requests=azure.csv --tpot 'p99 40 ms' --json",
     ],
 )
-@click.option("--model", required=True, help="A name such as llama3-70b, or a file of a model.")
-@click.option(
-    "--cluster",
-    "names",
-    multiple=True,
-    required=True,
-    shell_complete=cluster_names,
-    help="A named cluster, or its file; several are compared.",
-)
+@model_option(required=True)
+@clusters_option
 @click.option("--rate", type=float, help="Requests per second, Poisson.")
 @click.option("--isl", type=click.IntRange(1, 10**7), help="Tokens of a prompt.")
 @click.option("--osl", type=click.IntRange(1, 10**7), help="Tokens of an output.")

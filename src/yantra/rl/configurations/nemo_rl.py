@@ -14,7 +14,8 @@ NAME = "nemo-rl"
 MARKS = ("grpo", "policy")
 IGNORED = (
     "logger", "checkpointing", "data", "reward_penalties", "on_policy_distillation", "env",
-    "grpo.max_", "grpo.val", "grpo.seed", "grpo.normalize", "grpo.use_leave", "grpo.adv_",
+    "grpo.max_", "grpo.val_at", "grpo.val_start", "grpo.val_num", "grpo.seed", "grpo.normalize",
+    "grpo.use_leave", "grpo.adv_",
     "grpo.stop_", "grpo.reward_", "grpo.overlong", "grpo.advantage", "grpo.invalid",
     "grpo.malformed", "grpo.seq_logprob", "loss_fn.", "policy.optimizer", "policy.scheduler",
     "policy.tokenizer", "policy.megatron_cfg.optimizer", "policy.megatron_cfg.scheduler",
@@ -57,16 +58,39 @@ def fields(tree: Tree) -> dict[str, Any]:
         "generate": _generate(tree),
         "train": _train(tree),
         "reward_workers": tree.whole("env.math.num_workers", 8),
+        "packing": tree.flag("policy.sequence_packing.enabled", True),
+        "async_engine": tree.flag(f"{_VLLM}.async_engine"),
         **_mode(tree),
+        **_validation(tree),
     }
     if float(tree.take("loss_fn.reference_policy_kl_penalty", 0.01)) == 0:
         found["reference"] = False
-    multiplier = float(tree.take("grpo.batch_multiplier", 1))
-    if found["algorithm"] == "dapo" and multiplier > 1:
-        found["filtered"] = 1 - 1 / multiplier
+    if found["algorithm"] == "dapo" and "staleness" not in found and found["mode"] != "one-off":
+        found |= _rounds(tree)
     if forced and prompts and each and batch == prompts * each:
         found["policy"] = False
     return found
+
+
+def _rounds(tree: Tree) -> dict[str, Any]:
+    """Dynamic sampling: it gives up behind one round more than it is allowed."""
+    over = float(tree.take("grpo.batch_multiplier", 1))
+    most = tree.whole("grpo.dynamic_sampling_max_gen_batches", 10) or 10
+    thrown = max(1 - 1 / over, 0.0)
+    tree.assume("filtered", thrown, "a round of batch_multiplier fills a step in the mean")
+    return {"oversampling": over, "most_rounds": most + 1, "filtered": thrown}
+
+
+def _validation(tree: Tree) -> dict[str, Any]:
+    """Off where a file does not state its period; batches that are not full are left out."""
+    every = tree.take("grpo.val_period")
+    many, batch = tree.whole("grpo.max_val_samples", 256), tree.whole("grpo.val_batch_size", 256)
+    if not every or not many or not batch or many < batch:
+        return {}
+    return {
+        "validate_every": int(every), "validate_samples": many - many % batch,
+        "validate_batch": batch,
+    }  # fmt: skip
 
 
 def _mode(tree: Tree) -> dict[str, Any]:
@@ -101,7 +125,7 @@ def _generate(tree: Tree) -> dict[str, Any]:
     if tree.flag(f"{_VLLM}.enforce_eager"):
         plan["enforce_eager"] = True
     if tree.take(f"{_VLLM}.precision") == "fp8":
-        plan["dtype"] = "fp8_block"
+        plan["dtype"] = "mxfp8" if tree.flag(f"{_VLLM}.is_mx") else "fp8_block"
     if not tree.flag(f"{own}.enabled", True):
         plan["gpus"] = (nodes or 1) * (each or 8)
     return {name: value for name, value in plan.items() if value is not None}

@@ -20,6 +20,8 @@ class Read(NamedTuple):
     framework: str
     fields: dict[str, Any]
     unknown: list[str]
+    assumed: dict[str, str]
+    """Fields that it does not state, and why they are so."""
 
 
 def read(path: str) -> Read:
@@ -32,7 +34,7 @@ def read(path: str) -> Read:
             }
             if "model" in fields:
                 fields["model"] = model_of(str(fields["model"]))
-            return Read(reader.NAME, fields, tree.left(reader.IGNORED))
+            return Read(reader.NAME, fields, tree.left(reader.IGNORED), tree.assumed)
     known = "; ".join(f"{one.NAME} ({', '.join(one.MARKS)})" for one in _READERS)
     raise ConfigError(path, f"is no configuration that is known; expected keys of {known}")
 

@@ -58,7 +58,18 @@ def fields(tree: Tree) -> dict[str, Any]:
         "train": _train(tree),
         "reference": None if refers else False,
         **_mode(tree, colocated),
+        **(_rounds(tree) if colocated else {}),
     }
+
+
+def _rounds(tree: Tree) -> dict[str, Any]:
+    """`filter`: batches are added until one is full. `replace` copies groups, and adds none."""
+    own = "trainer.algorithm.dynamic_sampling"
+    if str(tree.take(f"{own}.type")) != "filter":
+        return {}
+    tree.assume("filtered", 0.0, "no group were thrown away; --set filtered= says how many are")
+    most = tree.whole(f"{own}.max_sample_batches", 30)
+    return {"algorithm": "dapo", "most_rounds": most}
 
 
 def _mode(tree: Tree, colocated: bool) -> dict[str, Any]:

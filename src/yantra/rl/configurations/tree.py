@@ -22,6 +22,8 @@ class Tree:
     def __init__(self, flat: dict[str, Any], where: str) -> None:
         self._flat, self.where = flat, where
         self._taken: set[str] = set()
+        self.assumed: dict[str, str] = {}
+        """What a file does not state, and why it is taken to be so."""
 
     def __contains__(self, prefix: str) -> bool:
         return any(key == prefix or key.startswith(f"{prefix}.") for key in self._flat)
@@ -52,6 +54,10 @@ class Tree:
     def flag(self, key: str, fallback: bool = False) -> bool:
         """Return whether a key is on."""
         return str(self.take(key, fallback)).lower() in ("true", "1", "yes")
+
+    def assume(self, name: str, value: float, why: str) -> None:
+        """Note that a file does not state a setting."""
+        self.assumed[name] = f"{name}={value:.3g}, as if {why}"
 
     def left(self, ignored: tuple[str, ...]) -> list[str]:
         """Return the keys that nobody took, those that begin as `ignored` do left out."""

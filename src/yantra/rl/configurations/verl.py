@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 NAME = "verl"
 MARKS = ("actor_rollout_ref",)
 IGNORED = (
-    "data.", "trainer.", "algorithm.", "custom_reward", "reward_m", "global_profiler", "ray_",
+    "data.", "trainer.", "algorithm.adv", "algorithm.gamma", "algorithm.lam", "algorithm.kl",
+    "algorithm.norm", "algorithm.use_kl", "algorithm.rollout", "custom_reward", "reward_m",
+    "global_profiler", "ray_",
     "critic.", "actor_rollout_ref.actor.optim", "actor_rollout_ref.actor.kl_",
     "actor_rollout_ref.actor.entropy", "actor_rollout_ref.actor.clip", "actor_rollout_ref.ref.",
     "actor_rollout_ref.actor.loss", "actor_rollout_ref.actor.checkpoint",
@@ -47,7 +49,24 @@ def fields(tree: Tree) -> dict[str, Any]:
         "generate": _generate(tree),
         "train": _train(tree),
         "reference": None if refers else False,
+        **_rounds(tree),
     }
+
+
+def _rounds(tree: Tree) -> dict[str, Any]:
+    """Groups of equal metrics are thrown away, until a batch is full."""
+    if not tree.flag("algorithm.filter_groups.enable"):
+        return {}
+    tree.take("algorithm.filter_groups.metric")
+    step = tree.whole("data.train_batch_size", 1024) or 1024
+    over = (tree.whole("data.gen_batch_size", step) or step) / step
+    thrown = max(1 - 1 / over, 0.0)
+    tree.assume("filtered", thrown, "a round of gen_batch_size fills a step in the mean")
+    most = int(tree.take("algorithm.filter_groups.max_num_gen_batches", 0))
+    return {
+        "algorithm": "dapo", "oversampling": over, "most_rounds": max(most, 0),
+        "filtered": thrown,
+    }  # fmt: skip
 
 
 def _tokens(tree: Tree, most: str, each: str) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from yantra.rl.frameworks.types import Framework, How, Move, What
 
 _FILES = NamedFiles("framework", paths.join(paths.dirname(__file__), "files"))
 _TEXTS = ("title", "version", "stack", "engine")
-_MOVES = ("to_training", "to_generation", "reference")
+_MOVES = ("to_training", "to_generation", "again", "reference")
 _LOGITS = ("loss", "score")
 _REFITS = ("whole", "direct")
 _DEVICES = ("a100_sxm", "h100_sxm", "h200_sxm", "b200_sxm", "gb200")

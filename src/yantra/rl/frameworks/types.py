@@ -58,6 +58,8 @@ class Framework(Record):
     to_training: tuple[Move, ...]
     """Copies of a colocated switch from generation to training."""
     to_generation: tuple[Move, ...]
+    again: tuple[Move, ...]
+    """Copies between two rounds of sampling, when colocated."""
     reference: tuple[Move, ...]
     """Copies around the log-probabilities of the reference."""
     interval: Number

@@ -1,8 +1,10 @@
 """Rewards: samples queue in the order in which they end, for workers of the CPU, sandboxes, or
 servers of a reward model with GPUs of their own.
 
-A server is the narrowest that holds the model's weights in bf16; a sample takes its forward pass.
-Trade-off: on a worker a sample takes a stated time, however long it is; servers take one at once.
+A server is the narrowest that holds the model's weights in bf16. A sample takes its share of the
+forward pass of a full batch. With workers as well, a sample is rewarded when both have done it.
+Trade-off: on a worker a sample takes a stated time, however long it is; batches are always full;
+where rewards are part of the loop, the busier of both queues counts alone.
 """
 
 from __future__ import annotations
@@ -37,6 +39,20 @@ class Reward(NamedTuple):
     """Of the reward model."""
     knots: tuple[tuple[int, ...], tuple[float, ...]] = ((), ())
     """Tokens, and seconds of a server for a sample of so many."""
+    beside: Reward | None = None
+    """Workers that reward each sample as well."""
+
+    @property
+    def queues(self) -> tuple[Reward, ...]:
+        """Each alone: what rewards, and the workers beside it."""
+        alone = self._replace(beside=None)
+        if self.beside is None:
+            return (alone,)
+        return alone, self.beside._replace(overlaps=self.overlaps)
+
+    def busier(self, tokens: np.ndarray) -> Reward:
+        """The queue that such samples keep longer."""
+        return max(self.queues, key=lambda one: one.busy(tokens, 1.0))
 
     def each_s(self, tokens: np.ndarray) -> np.ndarray:
         """Seconds of each sample of so many tokens, with its prompt."""
@@ -48,6 +64,8 @@ class Reward(NamedTuple):
     def ends_s(self, finished_s: np.ndarray, tokens: np.ndarray | None = None) -> float:
         """When the last of samples that ended at these times is rewarded."""
         last = float(finished_s.max())
+        if self.beside is not None:
+            return max(one.ends_s(finished_s, tokens) for one in self.queues)
         each = self.each_s(np.ones(len(finished_s)) if tokens is None else tokens)
         if not each.any():
             return last
@@ -65,9 +83,16 @@ class Reward(NamedTuple):
 
 
 def served(
-    reward: Reward, model: Any, cluster: Cluster, gpus: int, *, longest: int, stack: str
+    reward: Reward,
+    model: Any,
+    cluster: Cluster,
+    gpus: int,
+    *,
+    longest: int,
+    batch: int,
+    stack: str,
 ) -> Reward:
-    """Reward with a model on so many GPUs.
+    """Reward with a model on so many GPUs, so many samples at once.
 
     Raises ConfigError for GPUs that servers do not fill, CapacityError where no server holds it.
     """
@@ -81,21 +106,23 @@ def served(
     if gpus % tp:
         problem = expected_got(f"a multiple of the {tp} GPUs of a server of {model.name}", gpus)
         raise ConfigError(where, problem)
-    tokens, seconds = _passes(model, cluster, tp, longest, stack)
+    tokens, seconds = _passes(model, cluster, tp, longest, batch, stack)
     return reward._replace(gpus=gpus, workers=gpus // tp, knots=(tokens, seconds))
 
 
 @lru_cache(maxsize=8)
 def _passes(
-    model: Any, cluster: Cluster, tp: int, longest: int, stack: str
+    model: Any, cluster: Cluster, tp: int, longest: int, batch: int, stack: str
 ) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    """Forward passes of one sample each, of a few lengths."""
+    """A sample's share of forward passes of a batch, of a few lengths."""
     lengths = [max(longest >> some, 64) for some in (4, 3, 2, 1, 0)]
     found = {
-        int(passes.tokens[0]): float(passes.scored[0])
+        int(of.tokens[0]): float(line(batch * of.tokens[:1], of.tokens, of.scored)[0]) / batch
         for length in lengths
-        for passes in [
-            passes_of(model, cluster, tp, {"tp": tp}, length=length, most=1, stack=stack)
+        for of in [
+            passes_of(
+                model, cluster, tp, {"tp": tp}, length=length, most=batch * length, stack=stack
+            )
         ]
     }
     return tuple(sorted(found)), tuple(found[one] for one in sorted(found))
