@@ -67,6 +67,39 @@ def _told(trace: Seen) -> list[Any]:
     return [*told, rank_stats(columns), trace.metadata, len(trace)]
 
 
+def _lane(columns: Columns, node: int) -> str:
+    kind, extra = columns.kind[node], columns.extra[node]
+    if kind == "communication" and extra.communication is None:
+        return f"group {columns.group[node]}"
+    if columns.is_cpu[node] or kind == "other":
+        return f"cpu thread {extra.thread or 0}"
+    return f"gpu stream {extra.stream or 0}"
+
+
+def _kind(columns: Columns, node: int) -> str:
+    extra, type = columns.extra[node], columns.type[node]
+    if extra.part == "delay":
+        return "delay"
+    if type == NodeType.COMP:
+        if extra.communication is not None:
+            return "communication"
+        return "cpu" if columns.is_cpu[node] else "gpu_compute"
+    return "communication" if type in (NodeType.COMM_COLL, NodeType.COMM_SEND) else "other"
+
+
+@settings(max_examples=100, deadline=None)
+@given(files(), st.booleans())
+def test_kinds_and_lanes_are_those_of_each_node(data: bytes, large: bool) -> None:
+    trace = Trace.from_bytes(data)
+    if large:
+        more = [Attribute("thread", (1 << 63) + 5, Kind.UINT64), Attribute("is_cpu_op", True)]
+        trace = Trace([*trace, Node(99, "a", NodeType.COMP, attributes=more)])
+    columns = Columns(trace)
+    nodes = range(columns.count)
+    assert list(columns.kind) == [_kind(columns, node) for node in nodes]
+    assert list(columns.lane) == [_lane(columns, node) for node in nodes]
+
+
 def _outcome(make: Any, *of: Any) -> Any:
     try:
         return _told(make(*of))

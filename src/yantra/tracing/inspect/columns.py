@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, overload
 from yantra import _core
 from yantra.chakra.schema import CollectiveType, NodeType, lane_of
 from yantra.chakra.trace import Trace
-from yantra.tracing.inspect.repeated import Repeated
 from yantra.tracing.inspect.surveyed import Seen, Surveyed
 
 KINDS = ("cpu", "gpu_compute", "communication", "memory", "delay", "other")
@@ -28,6 +27,9 @@ _WORLD = ("", "0")
 _PRESENT = _core.IntColumn.Kind.INTEGER.value
 _RANGE = 1 << 64
 _SIGNED = 1  # a number that 63 bits hold
+_GROUP, _REMOTE, _THREAD, _STREAM = range(4)  # what makes a lane
+_NUMBERED = {_THREAD: "cpu thread", _STREAM: "gpu stream"}
+_AT_ONCE = 1 << 17  # nodes
 _CPU, _GPU, _COMMUNICATION, _MEMORY, _DELAY, _OTHER = range(len(KINDS))
 
 
@@ -119,9 +121,29 @@ class Extras(Sequence[Extra]):
     def __len__(self) -> int:
         return len(self._record)
 
+    def has_number(self, side: int) -> bool:
+        """Whether any node has it."""
+        return self._numbers[side].is_anywhere
+
     def number(self, side: int, node: int) -> int | None:
         """The stream, thread, start or duration of a node, in ns."""
         return self._numbers[side].at(self._record[node])
+
+    def numbers(self, side: int, nodes: Sequence[int]) -> list[int | None]:
+        """`number` of each node."""
+        return self._numbers[side].each([self._record[node] for node in nodes])
+
+    def present(self, side: int) -> Any:
+        """By node, as numpy's booleans: whether it has the number."""
+
+        return self._numbers[side].halves(self._records(slice(None)), len(self))[1] != 0
+
+    def halves(self, side: int, nodes: slice) -> tuple[Any, Any]:
+        """By node, in arrays: the low 64 bits of the number, and 0 if it is missing, 2 if it is
+        above the signed ones.
+        """
+        count = len(self._record[nodes])
+        return self._numbers[side].halves(self._records(nodes), count)
 
     def __getitem__(self, node: Any) -> Any:
         if isinstance(node, slice):
@@ -134,21 +156,20 @@ class Extras(Sequence[Extra]):
     def __iter__(self) -> Iterator[Extra]:
         return (self[node] for node in range(len(self)))
 
-    def parts(self) -> Iterator[tuple[str | None, str | None]]:
-        """`part` and `communication` of every node."""
-        part, communication = self.part, self.communication
-        return ((part.at(at), communication.at(at)) for at in self._record)
-
-    def has(self, texts: _Texts, wanted: str | None = None) -> Any:
+    def has(self, texts: _Texts, here: slice = slice(None), wanted: str | None = None) -> Any:
         """By node, as numpy's booleans: whether it has this text, or any."""
         import numpy as np
 
-        places = np.asarray(texts.places)
-        if not len(places):
-            return np.zeros(len(self), bool)
+        if not len(texts.places):
+            return np.zeros(len(self._record[here]), bool)
         numbers = [at for at, text in enumerate(texts.texts) if wanted in (None, text)]
-        found = np.isin(places, numbers)
-        return found if isinstance(self._record, range) else found[np.asarray(self._record)]
+        return np.isin(np.asarray(texts.places)[self._records(here)], numbers)
+
+    def _records(self, nodes: slice) -> Any:
+        import numpy as np
+
+        is_same = isinstance(self._record, range)
+        return nodes if is_same else np.asarray(self._record[nodes], np.int64)
 
 
 class _Numbers:
@@ -159,6 +180,7 @@ class _Numbers:
     ) -> None:
         values, kinds = native.integers(name)
         self._kinds = memoryview(kinds)
+        self.is_anywhere = any(self._kinds)
         self._values = memoryview(values).cast("B").cast("q")
         self._other = other
 
@@ -169,6 +191,28 @@ class _Numbers:
         if kind:
             return self._values[record] + _RANGE
         return None if self._other is None else self._other.at(record)
+
+    def each(self, records: Sequence[int]) -> list[int | None]:
+        import numpy as np
+
+        values, kinds = self.halves(np.asarray(records, np.int64), len(records))
+        if (kinds == _SIGNED).all():
+            found: list[int | None] = values.tolist()
+            return found
+        return [self.at(record) for record in records]
+
+    def halves(self, records: Any, count: int) -> tuple[Any, Any]:
+        import numpy as np
+
+        if self._other is None:
+            values, kinds = np.zeros(count, np.int64), np.zeros(count, np.uint8)
+        else:
+            values, kinds = self._other.halves(records, count)
+        if len(self._kinds):
+            own = np.asarray(self._kinds)[records]
+            values = np.where(own != 0, np.asarray(self._values)[records], values)
+            kinds = np.where(own != 0, own, kinds)
+        return values, kinds
 
 
 class _Texts:
@@ -280,13 +324,50 @@ class Columns:
         computes = type == NodeType.COMP
         kinds[computes] = np.where(on_cpu[computes], _CPU, _GPU)
         kinds[computes & extra.has(extra.communication)] = _COMMUNICATION
-        kinds[extra.has(extra.part, "delay")] = _DELAY
+        kinds[extra.has(extra.part, wanted="delay")] = _DELAY
         return Named(kinds.data, KINDS)
 
     @cached_property
-    def lane(self) -> Repeated[str]:
-        rows = zip(self.kind, self.extra, self.group, self.is_cpu, strict=True)
-        return Repeated(_lane(*row) for row in rows)
+    def lane(self) -> Named:
+        import numpy as np
+
+        known: dict[tuple[int, int, int], int] = {}
+        places = np.empty(self.count, np.uint32)
+        for begin in range(0, self.count, _AT_ONCE):
+            here = slice(begin, begin + _AT_ONCE)
+            rows = np.stack(self._lane_parts(here), axis=1)
+            found, which = np.unique(rows, axis=0, return_inverse=True)
+            numbers = [known.setdefault(tuple(row), len(known)) for row in found.tolist()]
+            places[here] = np.array(numbers, np.uint32)[which.ravel()]
+        return Named(places.data, [self._lane_name(*key) for key in known])
+
+    def _lane_parts(self, here: slice) -> tuple[Any, Any, Any]:
+        """What makes a lane, its number, and whether that is above the signed ones."""
+        import numpy as np
+
+        extra = self.extra
+        kinds = np.asarray(self.kind.places)[here]
+        on_cpu = np.frombuffer(self.is_cpu, np.uint8)[here] != 0
+        in_group = (kinds == _COMMUNICATION) & ~extra.has(extra.communication, here)
+        in_memory = kinds == _MEMORY
+        of_thread = (on_cpu | (kinds == _OTHER)) & ~in_group & ~in_memory
+        choice = np.select([in_group, in_memory, of_thread], [_GROUP, _REMOTE, _THREAD], _STREAM)
+        numbers, above = extra.halves(STREAM, here)
+        threads, above_threads = extra.halves(THREAD, here)
+        groups = np.asarray(self.graph.pg_name)[here].astype(np.int64)
+        number = np.select([in_group, in_memory, of_thread], [groups, 0 * groups, threads], numbers)
+        is_above = (
+            np.select([in_group | in_memory, of_thread], [np.uint8(0), above_threads], above)
+            > _SIGNED
+        )
+        return choice, number, is_above.astype(np.int64)
+
+    def _lane_name(self, what: int, number: int, above: int) -> str:
+        if what == _GROUP:
+            return f"group {self.group.names[number]}"
+        if what == _REMOTE:
+            return "memory"
+        return f"{_NUMBERED[what]} {number + above * _RANGE}"
 
     @cached_property
     def _involved(self) -> tuple[memoryview, memoryview]:
@@ -308,13 +389,3 @@ def collective_name(comm_type: int | None) -> str:
     if 0 <= comm_type < len(CollectiveType):
         return CollectiveType(comm_type).name
     return f"type {comm_type}"
-
-
-def _lane(kind: str, extra: Extra, group: str, cpu: int) -> str:
-    if kind == "communication" and extra.communication is None:
-        return f"group {group}"
-    if kind == "memory":
-        return "memory"
-    if cpu or kind == "other":
-        return f"cpu thread {extra.thread or 0}"
-    return f"gpu stream {extra.stream or 0}"

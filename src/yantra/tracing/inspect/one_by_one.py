@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from hashlib import sha256
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -19,6 +18,7 @@ from yantra.base.errors import TraceError
 from yantra.base.notes import note, notes_to
 from yantra.chakra import files
 from yantra.tracing.inspect.rank_traces import TraceFile
+from yantra.tracing.inspect.surveyed import digest_of
 from yantra.tracing.pytorch.on_cores import FailedError, answers, be_child_of, pays
 
 Kept = TypeVar("Kept")
@@ -67,7 +67,7 @@ class Reading(Generic[Kept]):
     def _read(self, file: TraceFile) -> tuple[object, Kept | None]:
         try:
             content = files.Content(file.path)
-            key = _digest(content) if self._alike else None
+            key = digest_of(content) if self._alike else None
         except TraceError as error:
             if self._unreadable is None:
                 raise
@@ -115,13 +115,6 @@ def _joined(given: Sequence[TraceFile], answers: Iterable[_Answer[Kept]]) -> lis
                 note(text)
         rows.append(OfRank(file.rank, file.path, answer.key, known[answer.key]))
     return rows
-
-
-def _digest(content: files.Content) -> bytes:
-    digest = sha256()
-    for piece in content.pieces():
-        digest.update(piece)
-    return digest.digest()
 
 
 def _size(path: str) -> int:

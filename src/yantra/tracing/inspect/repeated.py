@@ -12,14 +12,14 @@ Value = TypeVar("Value")
 class Repeated(Generic[Value]):
     def __init__(self, values: Iterable[Value]) -> None:
         known: dict[Value, int] = {}
-        self._places = array("I", (known.setdefault(one, len(known)) for one in values))
-        self._values = list(known)
+        self.places = array("I", (known.setdefault(one, len(known)) for one in values))
+        self.values = list(known)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self.places)
 
     def __getitem__(self, at: int) -> Value:
-        return self._values[self._places[at]]
+        return self.values[self.places[at]]
 
     def __iter__(self) -> Iterator[Value]:
-        return map(self._values.__getitem__, self._places)
+        return map(self.values.__getitem__, self.places)

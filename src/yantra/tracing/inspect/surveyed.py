@@ -5,12 +5,16 @@ Trade-off: a survey takes a fifth of the memory, and has only the attributes tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
+from typing import NamedTuple
 
 from yantra import _core
 from yantra.chakra import files
 from yantra.chakra.schema import Metadata
 from yantra.chakra.trace import Trace, metadata_of
+from yantra.tracing.inspect.rank_traces import find_traces
 
 
 class Surveyed:
@@ -34,6 +38,35 @@ class Surveyed:
 
 
 Seen = Trace | Surveyed
+
+
+class RankSeen(NamedTuple):
+    """A rank's trace; equal files share the `trace` object."""
+
+    rank: int
+    path: str
+    trace: Seen
+
+
+def see_job(arguments: Sequence[str | os.PathLike[str]]) -> list[RankSeen]:
+    """As `load_job`."""
+    known: dict[bytes, Seen] = {}
+    job = []
+    found = find_traces(arguments)
+    for rank, path in found:
+        content = files.Content(path)
+        digest = digest_of(content) if len(found) > 1 else b""
+        if digest not in known:
+            known[digest] = seen(content)
+        job.append(RankSeen(rank, path, known[digest]))
+    return job
+
+
+def digest_of(content: files.Content) -> bytes:
+    digest = sha256()
+    for piece in content.pieces():
+        digest.update(piece)
+    return digest.digest()
 
 
 def seen(content: files.Content) -> Seen:

@@ -13,6 +13,7 @@ from yantra.base.notes import note
 from yantra.chakra.trace import Trace, read
 from yantra.tracing import sources
 from yantra.tracing.inspect.rank_traces import RankTrace, load_job
+from yantra.tracing.inspect.surveyed import RankSeen, Seen, see_job, seen_in
 from yantra.tracing.pytorch import ranks
 from yantra.tracing.pytorch.convert import ConvertOptions, convert_job
 from yantra.tracing.pytorch.kinds import is_recording
@@ -91,6 +92,20 @@ def converted(arguments: Sequence[str]) -> tuple[list[RankTrace], list[str]]:
 def job_of(arguments: Sequence[str]) -> tuple[list[RankTrace], list[str]]:
     """The traces of a job, whether they are Chakra's or recordings, and what to say."""
     return converted(arguments) if are_recordings(arguments) else (load_job(arguments), [])
+
+
+def seen_job(arguments: Sequence[str]) -> tuple[list[RankSeen], list[str]]:
+    """As `job_of`, for tools that only look."""
+    if not are_recordings(arguments):
+        return see_job(arguments), []
+    found: dict[int, Seen] = {}
+
+    def take(rank: int, pieces: Iterable[bytes]) -> None:
+        found[rank] = seen_in(pieces)
+
+    made = each(arguments, take)
+    job = [RankSeen(rank, made.paths[rank], trace) for rank, trace in sorted(found.items())]
+    return job, made.problems
 
 
 def trace_of(path: str) -> Trace:

@@ -174,7 +174,7 @@ def _operators(columns: Columns) -> list[Operator]:
     times: Counter[tuple[str, str]] = Counter()
     known: dict[int, tuple[str, str]] = {}
     extra = columns.extra
-    counted = ~np.logical_or(*(extra.has(extra.part, part) for part in _LATER_PARTS))
+    counted = ~np.logical_or(*(extra.has(extra.part, wanted=part) for part in _LATER_PARTS))
     for begin in range(0, columns.count, _AT_ONCE):
         here = slice(begin, begin + _AT_ONCE)
         codes = np.asarray(columns.graph.name_at)[here].astype(np.int64) * len(KINDS)

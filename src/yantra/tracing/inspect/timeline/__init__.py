@@ -40,14 +40,14 @@ def timeline(
     `ticks_per_us` is for logs, `arrows` (dependencies) for traces.
     """
     from yantra.chakra import files
-    from yantra.tracing.pytorch.in_memory import job_of
+    from yantra.tracing.pytorch.in_memory import seen_job
 
     if len(inputs) == 1 and "{rank}" not in os.fspath(inputs[0]):
-        content = files.load(inputs[0])
-        if is_log(content):
-            where = os.fspath(inputs[0])
-            return log_timeline(parse_log(content, where), ticks_per_us=ticks_per_us)
-    job, problems = job_of([os.fspath(one) for one in inputs])
+        content = files.Content(inputs[0])
+        if is_log(content.pieces()):
+            executions = parse_log(content.whole(), content.path)
+            return log_timeline(executions, ticks_per_us=ticks_per_us)
+    job, problems = seen_job([os.fspath(one) for one in inputs])
     made = recorded_timeline(job, arrows=arrows)
     made.warnings[:0] = problems
     return made

@@ -7,9 +7,12 @@ Source: Chromium's Trace Event Format (complete, flow and metadata events).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from array import array
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from yantra.base.errors import TraceError
 from yantra.base.output import Path, whole_file
@@ -38,10 +41,27 @@ class Arrow(NamedTuple):
     name: str
 
 
+class Rows(NamedTuple):
+    """Of spans, what places them: times in us, and lanes as places in `names`, (process, name)."""
+
+    start_us: Sequence[float]
+    end_us: Sequence[float]
+    lane: Sequence[int]
+    nests: Sequence[int]
+    names: Sequence[tuple[int, str]]
+
+
+class Spans(Sequence[Span]):
+    """Spans that are made when asked for."""
+
+    def rows(self) -> Rows:
+        raise NotImplementedError
+
+
 class Timeline(NamedTuple):
     """`processes`: their names; `warnings`: what is not shown."""
 
-    spans: list[Span]
+    spans: Sequence[Span]
     arrows: list[Arrow]
     processes: dict[int, str]
     warnings: list[str]
@@ -98,32 +118,46 @@ def _events(timeline: Timeline) -> Iterator[dict[str, Any]]:
 Lane = tuple[int, str, int]  # process, name, number among lanes of that name
 
 
-def _place(spans: list[Span]) -> tuple[list[int], dict[Lane, int]]:
-    order = sorted(
-        range(len(spans)), key=lambda at: (spans[at].start_us, -spans[at].duration_us, at)
+def _rows(spans: Sequence[Span]) -> Rows:
+    if isinstance(spans, Spans):
+        return spans.rows()
+    names: dict[tuple[int, str], int] = {}
+    return Rows(
+        [span.start_us for span in spans],
+        [span.start_us + span.duration_us for span in spans],
+        [names.setdefault((span.process, span.lane), len(names)) for span in spans],
+        [span.nests for span in spans],
+        list(names),
     )
-    open_ends: dict[tuple[int, str], list[list[float]]] = {}
-    chosen: list[Lane] = [(0, "", 0)] * len(spans)
+
+
+def _place(spans: Sequence[Span]) -> tuple[Sequence[int], dict[Lane, int]]:
+    rows = _rows(spans)
+    for at, (start, end) in enumerate(zip(rows.start_us, rows.end_us, strict=True)):
+        if not (start == start and end < float("inf")):
+            raise TraceError(f"{spans[at].name}: its times are no numbers")
+    order = array("I", range(len(spans)))
+    if len(spans):
+        ends, starts = np.asarray(rows.end_us, float), np.asarray(rows.start_us, float)
+        order = array("I", np.lexsort((-(ends - starts), starts)).astype(np.uint32).tobytes())
+    open_ends: list[list[list[float]]] = [[] for _ in rows.names]
+    known: dict[Lane, int] = {}
+    chosen = array("I", bytes(4 * len(spans)))
     for at in order:
-        span = spans[at]
-        end = span.start_us + span.duration_us
-        if not (span.start_us == span.start_us and end < float("inf")):
-            raise TraceError(f"{span.name}: its times are no numbers")
-        beside = open_ends.setdefault((span.process, span.lane), [])
-        number = _room(beside, span, end)
-        beside[number].append(end)
-        chosen[at] = (span.process, span.lane, number)
-    lanes: dict[Lane, int] = {}
-    for lane in sorted(set(chosen)):
-        lanes[lane] = 1 + len(lanes)
-    return [lanes[lane] for lane in chosen], lanes
+        lane, start, end = rows.lane[at], rows.start_us[at], rows.end_us[at]
+        number = _room(open_ends[lane], start, end, rows.nests[at])
+        open_ends[lane][number].append(end)
+        chosen[at] = known.setdefault((*rows.names[lane], number), len(known))
+    lanes = {lane: 1 + place for place, lane in enumerate(sorted(known))}
+    tid = [lanes[lane] for lane in known]
+    return array("I", (tid[place] for place in chosen)), lanes
 
 
-def _room(beside: list[list[float]], span: Span, end: float) -> int:
+def _room(beside: list[list[float]], start: float, end: float, nests: int) -> int:
     for number, ends in enumerate(beside):
-        while ends and ends[-1] <= span.start_us + _ROUNDING_US:
+        while ends and ends[-1] <= start + _ROUNDING_US:
             ends.pop()
-        if not ends or (span.nests and end <= ends[-1] + _ROUNDING_US):
+        if not ends or (nests and end <= ends[-1] + _ROUNDING_US):
             return number
     beside.append([])
     return len(beside) - 1

@@ -26,6 +26,8 @@ _LINE = re.compile(
     r"^(?:\[[^\]]*\]\s*)*(issue|callback)\s*,[^=,]*=\s*([0-9]{1,18})\s*,[^=,]*=\s*([0-9]{1,18})"
     r"\s*,[^=,]*=\s*([0-9]{1,20})\s*,[^=,]*=\s*(.*?)(?:,\s*node->type=\s*([0-9]{1,3}))?\s*$"
 )
+_LONGEST = 1 << 24  # bytes of a line that may be an event
+_NO_EVENT = b"?"
 _LANES = {
     type: traits.lane if traits.lane in ("compute", "memory") else "communication"
     for type, traits in NODE_TRAITS.items()
@@ -47,8 +49,15 @@ class Execution(NamedTuple):
     line: int
 
 
-def is_log(content: bytes) -> bool:
-    return _EVENT.search(content) is not None
+def is_log(pieces: Iterable[bytes]) -> bool:
+    rest = b""
+    for piece in pieces:
+        text = rest + piece
+        if (b"issue" in text or b"callback" in text) and _EVENT.search(text):
+            return True
+        line = text.rfind(b"\n", 0, max(0, text.rfind(b"\n")))  # an event may take two lines
+        rest = text[line + 1 :] if line >= 0 or len(text) < _LONGEST else _NO_EVENT
+    return False
 
 
 def read_log(path: str | os.PathLike[str]) -> list[Execution]:
