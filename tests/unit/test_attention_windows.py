@@ -19,7 +19,8 @@ def of_gpu(name: str) -> Device:
 
 def estimate(gpu: str, framework: str | None = None, **sizes: list[int]) -> Estimates:
     (count,) = {len(column) for column in sizes.values()}
-    asked = kernels([0] * count, [0] * count, "attention", "bf16", "forward", **sizes)
+    flops = sizes.pop("flops", [0] * count)
+    asked = kernels(flops, [0] * count, "attention", "bf16", "forward", **sizes)
     return Measured(Options(gpu=gpu, framework=framework)).estimate(asked, of_gpu(gpu))
 
 
@@ -44,6 +45,20 @@ def test_a_window_of_1024_over_8192_tokens_visits_a_quarter_of_the_tiles() -> No
     assert tiles[0] == pytest.approx((36 + 56 * 9) / 64)
     one, whole = prefill("b200_sxm", [1024, 0], 256).middle
     assert 8.4 / 32.5 < one / whole < 1.6 * 8.4 / 32.5
+
+
+@pytest.mark.parametrize("ways", [2, 4, 16])
+def test_ranks_that_share_a_sequence_evenly_take_its_time_together(ways: int) -> None:
+    """Each has an early and a late part of the queries, and all keys."""
+    tokens = 65_536
+    pairs = tokens * (tokens + 1) // 2
+    made = estimate(
+        "b200_sxm", batch=[1, 1], queries=[tokens, tokens // ways], keys=[tokens] * 2,
+        heads=[64] * 2, kv_heads=[8] * 2, head_dim=[128] * 2,
+        flops=[4 * 128 * 64 * pairs, 4 * 128 * 64 * pairs // ways],
+    )  # fmt: skip
+    whole, share = made.middle
+    assert share * ways == pytest.approx(whole, rel=0.1)
 
 
 def test_a_window_that_holds_all_keys_is_none() -> None:

@@ -155,7 +155,19 @@ def shape_of(kernels: Kernels) -> Shape:
     half = 1 - queries / (4 * keys)
     causal = (kernels.flops == 0) | (kernels.flops < half * passes * all_pairs)
     like = np.where(value < head_dim, value, width)
+    pairs = kernels.flops / (passes * all_pairs) * queries * keys
+    keys = np.where(causal & (window == 0), _mean_keys(pairs, queries, keys), keys)
     return Shape(batch, queries, keys, heads, kv, width, window, causal & (queries > 1), like)
+
+
+def _mean_keys(pairs: Reals, queries: Reals, keys: Reals) -> Reals:
+    """Keys behind which queries see so many pairs: fewer where context parallelism hands each rank
+    an early and a late part of the sequence (Llama 3, section 3.3.2).
+    """
+    behind = np.maximum(pairs / queries + (queries - 1) / 2, queries)
+    fewer = (pairs > 0) & (queries > 1) & (behind < 0.99 * keys)
+    made: Reals = np.where(fewer, behind, keys)
+    return made
 
 
 def _tiled(width: Reals) -> Reals:
