@@ -27,6 +27,7 @@ _ARITHMETIC: Mapping[type[ast.operator], Callable[[int, int], int]] = {
     ast.Mod: operator.mod,
 }
 _MOST = 2**62
+_OWN = re.compile(r"uses \$\d,")
 _DECLARING = ("export", "declare", "local", "readonly")
 _OTHER_MODEL = re.compile(r"(?:^|/)pretrain_(?:bert|ict|mamba|hybrid|retro|t5|vision\w*|vlm)\.py$")
 _TOKEN = re.compile(
@@ -192,7 +193,7 @@ class _Script:
         self._end_word()
         words, self._words = self._words, []
         gaps, self._gaps = self._gaps, set()
-        at = self._branches.enter([word.text for word in words], self._line, _doubt_of(words))
+        at = self._branches.enter([word.text for word in words], self._line, _open_doubt(words))
         words = words[at:]
         if not words or self._branches.skipped:
             return
@@ -237,5 +238,6 @@ def _evaluated(node: ast.expr) -> int:
     raise ValueError("not arithmetic of whole numbers from 0")
 
 
-def _doubt_of(words: list[Word]) -> str:
-    return next((word.doubt for word in words if word.doubt), "")
+def _open_doubt(words: list[Word]) -> str:
+    """Of a condition, in which the arguments of the script itself are left out."""
+    return next((word.doubt for word in words if not _OWN.search(word.doubt) and word.doubt), "")

@@ -160,6 +160,8 @@ def workload_of(known: Known) -> dict[str, Any]:
         return {"traces": known.name} | beside
     from yantra.scenario.training import STEP, step_of_job
 
+    if "model" not in known.tree:  # a setting says it
+        return dict(known.tree)
     with Reading(known.name):
         tree: dict[str, Any] = STEP.write(step_of_job(known.tree, known.name), "")
     return tree

@@ -90,10 +90,9 @@ def serve(
     `engine` is a name, or a script that starts one (`yantra.serving.commands`) and says the model.
     `fields` are those of an inference plan (tp, dtype, ...) and options of the engine. `prefill`
     and `decode` are pools such as `3x tp=4`, in place of `replicas`. `rate_x` times the rate of
-    arrivals; `concurrency`, if given, bounds requests under way. `cost` gives the time of an
-    iteration in place of a model and a cluster. KV moves over the cluster's links, or at
-    `transfer_bytes_per_s`, whole or `layerwise`; with a `cost` it has `kv_bytes_per_token`. A
-    `stream` is read piece by piece, and written to `rows`.
+    arrivals; `concurrency` bounds requests under way. `cost` gives the time of an iteration in
+    place of a model and a cluster. KV moves over the cluster's links, or at `transfer_bytes_per_s`,
+    whole or `layerwise`; with a `cost` it has `kv_bytes_per_token`. A `stream` goes to `rows`.
 
     Raises ConfigError for what does not fit together, CapacityError where no KV fits, and
     DeadlockError for requests that can never end.

@@ -55,6 +55,18 @@ OWN: dict[str, dict[str, list[Any]]] = {
         "master_dtype": ["fp32", "remainder"],
     },
 }  # fmt: skip
+OWN["torchtitan"] = {
+    "tp": [1, 2], "cp": [1, 2], "pp": [1, 2], "vpp": [1, 2], "zero": [0, 3],
+    "cp_kind": ["p2p", "all_gather"], "recompute": ["none", "operators", "full"],
+    "schedule": [None, "zb-v"], "reshard_after_forward": [True, False],
+    "overlap_products": [True, False], "dtype": ["bf16", "fp8"], "narrow_weights": [True, False],
+    "gradient_dtype": ["fp32"], "ep": [1, 2], "shard": [None, 2],
+}  # fmt: skip
+OWN["deepspeed"] = {
+    "zero": [0, 1, 2, 3], "recompute": ["none", "full"], "dtype": ["bf16", "fp16", "fp32"],
+    "gradient_dtype": ["fp32", "bf16"], "offload_optimizer": [True, False],
+    "overlap_gradients": [True, False],
+}  # fmt: skip
 OWN["nemo"] = OWN["megatron"]
 
 
@@ -74,12 +86,33 @@ def plans(draw: Any, framework: str) -> tuple[Transformer, Plan]:
         fields["exp_avg_dtype"] = "fp32"
     if not fields.get("dtype", "bf16").startswith("fp8"):
         fields.pop("narrow_weights", None)
+    if framework == "torchtitan":
+        _as_torchtitan(fields)
     try:
         plan = Plan(**fields, global_batch=a_step * fields["micro_batch"] * fields["dp"])
         check(plan, model_of(model), SEQUENCE)
     except ConfigError:
         assume(False)
     return model, plan
+
+
+def _as_torchtitan(fields: dict[str, Any]) -> None:
+    """FSDP over dp and cp where there are several, chunks by the schedule's."""
+    fields["etp"] = 1
+    if fields["dp"] * fields["cp"] == 1:
+        fields["dp"] = 2
+    if fields["cp"] > 1:
+        fields |= {"zero": 3}
+    else:
+        fields["cp_kind"] = "p2p"
+    if fields["zero"] == 0:
+        fields |= {"reshard_after_forward": True, "shard": None}
+    if fields["shard"]:
+        fields["shard"] = fields["dp"] * fields["cp"] // 2 if fields["dp"] > 2 else None
+    if fields["pp"] == 1:
+        fields |= {"vpp": 1, "schedule": None}
+    elif fields["schedule"]:
+        fields["vpp"] = 2
 
 
 def read_back(framework: str, model: Transformer, plan: Plan) -> dict[str, Any]:

@@ -7,11 +7,14 @@ from collections.abc import Mapping
 from os import path as paths
 from typing import Any
 
-from yantra.base.documents import read_text
+from yantra.base.documents import parse_yaml, read_text
 from yantra.base.notes import notes_to
+from yantra.workloads.frameworks import hugging_face, torchtitan
 from yantra.workloads.frameworks.said import Said, sizes_of
 from yantra.workloads.models import megatron
 
+_TOML = re.compile(r"^\[[\w.\"]+\]\s*(#.*)?$", re.MULTILINE)
+_MAPPING = re.compile(r"model_name_or_path|train_(micro_)?batch_size|zero_optimization")
 _MEGATRON = re.compile(r"--num-layers[\s=:]|^MODEL_ARGS:", re.MULTILINE)
 
 
@@ -47,4 +50,13 @@ def _said(text: str, where: str, files: Folder) -> Said | None:
         job = megatron.from_text(text, where)
         model = job.model
         return Said("Megatron-LM", sizes_of(model), job.plan, None, job.ignored, model.notes)
-    return None
+    if _TOML.search(text):
+        return torchtitan.read(text, where)
+    if f"--{hugging_face.MODEL}" in text:
+        return hugging_face.of_script(text, where, files)
+    if not _MAPPING.search(text):
+        return None
+    tree = parse_yaml(text, where)
+    if hugging_face.is_arguments(tree):
+        return hugging_face.of_arguments(tree, where, files)
+    return hugging_face.of_json(tree, where) if hugging_face.is_deepspeed(tree) else None

@@ -44,7 +44,9 @@ class Said(NamedTuple):
             told.append(f"ignored, as it changes no time: {shown}{more}")
         for text in told:
             note(f"{where}: {text}")
-        tree = {"model": self.model, "plan": plan, "framework": self.framework}
+        tree = {"plan": plan, "framework": self.framework}
+        if self.model is not None:
+            tree["model"] = self.model
         return tree if self.sequence is None else tree | {"sequence": self.sequence}
 
 
