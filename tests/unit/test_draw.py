@@ -16,6 +16,7 @@ from yantra.base.errors import ConfigError, UnsupportedError
 from yantra.chakra import Node, NodeType, Trace, TraceBuilder
 from yantra.cli import main
 from yantra.cli.upstream import visualizer
+from yantra.tracing.inspect.columns import Columns
 from yantra.tracing.inspect.draw import Cut, Links, cut, dot_text, draw, drawing, graphml_text
 from yantra.tracing.inspect.draw import summary as summary_module
 
@@ -83,7 +84,7 @@ def test_a_summary_keeps_every_node_and_counts_every_edge(
         patch.setattr(summary_module, "MOST_BOXES", boxes)
         patch.setattr(summary_module, "MOST_EDGES", edges)
         picture = drawing(trace)
-    links = Links(trace)
+    links = Links(Columns(trace))
     assert sum(box.members for box in picture.boxes) == links.count
     shown = sum(edge.links for edge in picture.edges)
     assert shown <= len(links.edges)
@@ -175,7 +176,7 @@ def test_a_huge_graph_of_odd_names_is_still_a_small_picture() -> None:
 
 
 def test_parts_are_cut_out() -> None:
-    links = Links(chain(20))
+    links = Links(Columns(chain(20)))
     assert cut(links, Cut("3")) == [3]
     assert cut(links, Cut("3-5, 9")) == [3, 4, 5, 9]
     assert cut(links, Cut(around=7, hops=0)) == [7]

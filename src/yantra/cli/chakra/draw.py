@@ -63,11 +63,11 @@ def command(
     A large graph is summarised, unless --full. SVG and PDF need graphviz; GraphML is always whole.
     """
     from yantra.tracing.inspect.draw import Cut, draw, format_of
-    from yantra.tracing.pytorch.in_memory import trace_of
+    from yantra.tracing.pytorch.in_memory import seen_of, trace_of
 
-    format_of(output)
+    read = trace_of if format_of(output) == "graphml" else seen_of
     part = Cut(nodes, around, hops) if nodes is not None or around is not None else None
-    drawn = draw(trace_of(trace), output, part, whole=full, lanes=lanes, time_limit_s=time_limit)
+    drawn = draw(read(trace), output, part, whole=full, lanes=lanes, time_limit_s=time_limit)
     if as_json:
         print_json({"output": output, "drawn": drawn})
     else:

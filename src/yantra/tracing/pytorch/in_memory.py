@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 from yantra.base.errors import ConfigError
 from yantra.base.notes import note
+from yantra.chakra.files import Content
 from yantra.chakra.trace import Trace, read
 from yantra.tracing import sources
 from yantra.tracing.inspect.rank_traces import RankTrace, load_job
-from yantra.tracing.inspect.surveyed import RankSeen, Seen, see_job, seen_in
+from yantra.tracing.inspect.surveyed import RankSeen, Seen, see_job, seen, seen_in
 from yantra.tracing.pytorch import ranks
 from yantra.tracing.pytorch.convert import ConvertOptions, convert_job
 from yantra.tracing.pytorch.kinds import is_recording
@@ -113,6 +114,20 @@ def trace_of(path: str) -> Trace:
     if not are_recordings([path]):
         return read(path)
     job, problems = converted([path])
+    _check_one(path, job, problems)
+    return job[0].trace
+
+
+def seen_of(path: str) -> Seen:
+    """As `trace_of`, for tools that only look."""
+    if not are_recordings([path]):
+        return seen(Content(path))
+    job, problems = seen_job([path])
+    _check_one(path, job, problems)
+    return job[0].trace
+
+
+def _check_one(path: str, job: Sequence[object], problems: Sequence[str]) -> None:
     if len(job) > 1:
         raise ConfigError(
             path,
@@ -121,7 +136,6 @@ def trace_of(path: str) -> Trace:
         )
     for text in problems:
         note(text)
-    return job[0].trace
 
 
 def converted_job(arguments: Sequence[str], step: int | None = None) -> Converted:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from yantra import _core
 from yantra.base.errors import ConfigError, TraceError, expected_got
-from yantra.chakra.trace import Trace
 from yantra.tracing.inspect.columns import Columns
 
 _RANGE = re.compile(r"\s*([0-9]{1,20})\s*(?:-\s*([0-9]{1,20}))?\s*")
@@ -22,13 +22,14 @@ class Link(NamedTuple):
 
 
 class Links:
-    def __init__(self, trace: Trace) -> None:
-        self.columns = Columns(trace)
+    def __init__(self, columns: Columns) -> None:
+        self.columns = columns
         self.missing: list[int] = []
-        index = {id: node for node, id in enumerate(self.columns.id)}
-        native = trace.native
+        index = {id: node for node, id in enumerate(columns.id)}
+        native = columns.native
         found: dict[Link, None] = {}
-        for record, id in enumerate(native.id.tolist()):
+        ids = native.id if isinstance(native, _core.Trace) else columns.id
+        for record, id in enumerate(ids.tolist()):
             target = index[id]
             for control, parents in (
                 (False, native.data_deps(record)),

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from yantra.base.text import count, shortened
-from yantra.chakra.trace import Trace
+from yantra.tracing.inspect.columns import Columns
+from yantra.tracing.inspect.draw.large import Large, summary
 from yantra.tracing.inspect.draw.links import Cut, Link, Links, cut
 from yantra.tracing.inspect.draw.summary import Grouping, group, place_of
+from yantra.tracing.inspect.surveyed import Seen
 
 _WIDEST = 48
 
@@ -41,7 +43,7 @@ class Picture(NamedTuple):
 
 
 def drawing(
-    trace: Trace,
+    trace: Seen,
     part: Cut | None = None,
     *,
     whole: bool = False,
@@ -53,7 +55,10 @@ def drawing(
     `whole`: a box per node, however many. `lanes`: group by thread, stream or communicator, as name
     summaries always do. `plain`: only names.
     """
-    links = Links(trace)
+    columns = Columns(trace)
+    if part is None and not whole and (large := summary(columns)) is not None:
+        return _large(columns, large, plain)
+    links = Links(columns)
     nodes = cut(links, part or Cut())
     chosen = set(nodes)
     edges = [edge for edge in links.edges if edge.source in chosen and edge.target in chosen]
@@ -64,6 +69,22 @@ def drawing(
         _notes(links, nodes, edges, grouping),
         lanes or bool(grouping.names),
     )
+
+
+def _large(columns: Columns, large: Large, plain: bool) -> Picture:
+    drawn = []
+    for name, members in zip(large.names, large.members, strict=True):
+        node, number, micros = members
+        key, lane, kind = str(columns.id[node]), columns.lane[node], columns.kind[node]
+        if plain and number == 1:
+            drawn.append(Box(key, (columns.name(node),), kind, lane, 1))
+            continue
+        time = f", {micros} us" if micros else ""
+        lines = shortened(name, _WIDEST), f"{count(number, 'node')}{time}"
+        drawn.append(Box(key, lines, kind, lane, number))
+    edges = [Edge(*ends, number) for ends, number in large.edges.items()]
+    note = f"{count(columns.count, 'node')} as {boxes(len(drawn))}: {large.how}"
+    return Picture(drawn, edges, (note,), lanes=True)
 
 
 def _box(links: Links, grouping: Grouping, at: int, plain: bool) -> Box:

@@ -16,6 +16,7 @@ from yantra.tracing.inspect.draw.dot import dot_text
 from yantra.tracing.inspect.draw.graphml import graphml_text
 from yantra.tracing.inspect.draw.links import Cut
 from yantra.tracing.inspect.draw.picture import boxes, drawing
+from yantra.tracing.inspect.surveyed import Seen
 
 FORMATS = ("dot", "svg", "pdf", "graphml")
 TIME_LIMIT_S = 60.0
@@ -31,7 +32,7 @@ def format_of(path: str) -> str:
 
 
 def draw(
-    trace: Trace,
+    trace: Seen,
     path: str,
     part: Cut | None = None,
     *,
@@ -42,12 +43,14 @@ def draw(
 ) -> str:
     """Draw a trace to `path`; return a description. Options: see `drawing`.
 
-    Raises ConfigError when graphviz is missing, UnsupportedError when it takes too long.
+    GraphML needs all of the trace. Raises ConfigError when graphviz is missing, UnsupportedError
+    when it takes too long.
     """
     form = format_of(path)
     if form == "graphml":
         if part is not None and part != Cut():
             raise ConfigError(path, "GraphML holds whole traces; draw a part as .dot, .svg or .pdf")
+        assert isinstance(trace, Trace)
         write_text(path, graphml_text(trace))
         return count(len(trace), "node")
     picture = drawing(trace, part, whole=whole, lanes=lanes, plain=plain)

@@ -5,7 +5,7 @@ of one name, where cycles may appear.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from yantra.tracing.inspect.draw.links import Link, Links
@@ -95,44 +95,54 @@ def place_of(links: Links, node: int) -> tuple[str, str]:
 Class = tuple[str, str, str]  # lane, kind, name
 
 
+def plain_name(name: str) -> str:
+    return normalised(name) or "(no name)"
+
+
 def _classes(links: Links, nodes: Sequence[int], edges: Sequence[Link]) -> Grouping:
     plain: dict[str, str] = {}
     own: dict[int, Class] = {}
     for node in nodes:
         name = links.name_of(node)
         if name not in plain:
-            plain[name] = normalised(name) or "(no name)"
+            plain[name] = plain_name(name)
         own[node] = (*place_of(links, node), plain[name])
     weights: Counter[Class] = Counter()
     sizes = Counter(own.values())
     for node in nodes:
         if node < links.columns.count:
             weights[own[node]] += links.columns.duration[node]
-    ranked = sorted(sizes, key=lambda key: (-weights[key], -sizes[key], key))
+    order = ranked(sizes, lambda key: (-weights[key], -sizes[key]))
+    key_of = merged(order, {(own[edge.source], own[edge.target], edge.control) for edge in edges})
+    boxes: dict[Class, list[int]] = {}
+    for node in nodes:
+        boxes.setdefault(key_of[own[node]], []).append(node)
+    names = [key[2] for key in boxes]
+    return Grouping(list(boxes.values()), names, how_merged(len(boxes), len(sizes)))
+
+
+def ranked(classes: Iterable[Class], rank: Callable[[Class], tuple[int, int]]) -> list[Class]:
+    return sorted(classes, key=lambda key: (rank(key), key))
+
+
+def merged(order: list[Class], links: Collection[tuple[Class, Class, bool]]) -> dict[Class, Class]:
+    """The class in whose box each class is drawn: as many of the first as there is room for."""
     budget = MOST_BOXES
     while True:
-        merged = _merged(ranked, budget)
-        pairs = {
-            (merged[own[edge.source]], merged[own[edge.target]], edge.control) for edge in edges
-        }
-        boxes = set(merged.values())
-        if budget < 0 or (len(boxes) <= MOST_BOXES and len(pairs) <= MOST_EDGES):
-            return _grouping(nodes, {node: merged[key] for node, key in own.items()}, len(sizes))
+        found = _merged(order, budget)
+        pairs = {(found[source], found[target], control) for source, target, control in links}
+        if budget < 0 or (len(set(found.values())) <= MOST_BOXES and len(pairs) <= MOST_EDGES):
+            return found
         budget = budget // 2 if budget > 1 else budget - 1
 
 
-def _merged(ranked: list[Class], budget: int) -> dict[Class, Class]:
+def _merged(order: list[Class], budget: int) -> dict[Class, Class]:
     if budget < 0:
-        return {key: ("all lanes", key[1], OTHERS) for key in ranked}
-    kept = set(ranked[:budget])
-    return {key: key if key in kept else (*key[:2], OTHERS) for key in ranked}
+        return {key: ("all lanes", key[1], OTHERS) for key in order}
+    kept = set(order[:budget])
+    return {key: key if key in kept else (*key[:2], OTHERS) for key in order}
 
 
-def _grouping(nodes: Sequence[int], key_of: dict[int, Class], classes: int) -> Grouping:
-    boxes: dict[Hashable, list[int]] = {}
-    for node in nodes:
-        boxes.setdefault(key_of[node], []).append(node)
-    names = [str(key[2]) for key in boxes if isinstance(key, tuple)]
-    others = "" if len(boxes) == classes else f", the smaller ones of {classes} names as {OTHERS}"
-    how = f"nodes of one name and lane drawn as one box{others}"
-    return Grouping(list(boxes.values()), names, how)
+def how_merged(boxes: int, classes: int) -> str:
+    others = "" if boxes == classes else f", the smaller ones of {classes} names as {OTHERS}"
+    return f"nodes of one name and lane drawn as one box{others}"
