@@ -6,7 +6,7 @@ from statistics import fmean
 
 import pytest
 
-from yantra.rl.accuracy.judged import judge, ran, recorded, scaled, table
+from yantra.rl.accuracy.judged import judge, ran, ratios, recorded, scaled, table
 from yantra.rl.accuracy.rows import rows
 
 
@@ -22,7 +22,11 @@ def test_the_record_holds_what_the_page_says() -> None:
     assert len(found) == len(rows()) == 23
     assert sum(one.held for one in found) / len(found) >= 0.85
     assert max(one.high / one.low for one in found) <= 2.0
-    assert fmean(abs(one.error) for one in found) < 0.15
+    assert fmean(abs(one.error) for one in found) < 0.12
+    assert fmean(abs(one.fitted / one.measured - 1) for one in found) <= 0.12
+    assert len(ratios(found)) == 3
+    for _, measured, ours in ratios(found):
+        assert ours == pytest.approx(measured, rel=0.12)
     assert sum(line.count(": ") for line in table(found) if "|" in line) == 23
 
 

@@ -15,11 +15,11 @@ import csv
 import sys
 from math import exp, log
 from os import path as paths
-from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from yantra.accuracy.metrics import errors
 from yantra.accuracy.simplex import simplex
 from yantra.base.documents import read_text
 from yantra.rl.accuracy.rows import Row, rows
@@ -77,11 +77,6 @@ class Judged(NamedTuple):
         """Share by which the prediction is off."""
         return self.seconds / self.measured - 1
 
-    @property
-    def fitted_error(self) -> float:
-        """The same with factors."""
-        return self.fitted / self.measured - 1
-
 
 def ran(row: Row) -> Ran:
     """Predict a row."""
@@ -133,20 +128,17 @@ def judge(runs: Sequence[Ran]) -> tuple[list[Judged], Factors]:
     return found, factors
 
 
-def ratios(runs: Sequence[Ran]) -> list[tuple[str, float, float]]:
+def ratios(found: Sequence[Judged]) -> list[tuple[str, float, float]]:
     """One step off over synchronous, of jobs that have both on equal GPUs: measured, predicted."""
-    by_pair: dict[tuple[str, ...], dict[str, Ran]] = {}
-    for one in runs:
-        if one.row.given["algorithm"] == "grpo":
-            by_pair.setdefault(one.row.pair, {})[one.row.given["mode"]] = one
+    by_pair: dict[tuple[str, int], dict[str, Judged]] = {}
+    for one in found:
+        job, _, mode = one.title.rpartition(" ")
+        by_pair.setdefault((job, one.gpus), {})[mode] = one
     return [
-        (
-            " ".join(pair[:2]),
-            of["one-off"].row.seconds / of["sync"].row.seconds,
-            of["one-off"].seconds / of["sync"].seconds,
-        )
-        for pair, of in by_pair.items()
-        if len(of) == 2
+        (job, after.measured / before.measured, after.seconds / before.seconds)
+        for (job, _), of in by_pair.items()
+        for before, after in [(of.get("sync"), of.get("one-off"))]
+        if before is not None and after is not None
     ]
 
 
@@ -186,19 +178,18 @@ def table(found: Sequence[Judged]) -> list[str]:
 
 def said(found: Sequence[Judged]) -> list[str]:
     """Return the figures over all rows in words."""
-    off, fitted = (
-        [abs(one[1]) for one in _errors(found, name)] for name in ("error", "fitted_error")
-    )
+    plain = errors([one.seconds / one.measured for one in found])
+    fitted = errors([one.fitted / one.measured for one in found])
     widest = max(one.high / one.low for one in found)
-    return [
-        f"* nothing fitted: {fmean(off):.1%} off in the mean, {sum(one.held for one in found)} of "
+    lines = [
+        f"* nothing fitted: {plain.mean:.1%} off in the mean, {sum(one.held for one in found)} of "
         f"{len(found)} within the interval, which is a factor {widest:.2f} wide at most",
-        f"* with factors of other models: {fmean(fitted):.1%}, at most {max(fitted):.0%}",
+        f"* with factors of other models: {fitted.mean:.1%}, at most "
+        f"{max(fitted.high, -fitted.low):.0%}",
     ]
-
-
-def _errors(found: Sequence[Judged], name: str) -> list[tuple[str, float]]:
-    return [(one.title, getattr(one, name)) for one in found]
+    for job, measured, ours in ratios(found):
+        lines.append(f"* {job}: one step off / sync {measured:.3f}, predicted {ours:.3f}")
+    return lines
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -211,8 +202,6 @@ def main(arguments: Sequence[str]) -> int:
     for half, of in factors.items():
         names = "generation, log-probabilities, training, around"
         lines.append(f"* {', '.join(half)}: {names} x {', '.join(f'{one:.2f}' for one in of)}")
-    for title, measured, ours in ratios(runs):
-        lines.append(f"* {title}: one step off / sync {measured:.3f}, predicted {ours:.3f}")
     sys.stdout.write("\n".join(lines) + "\n")
     return 0
 

@@ -37,11 +37,6 @@ class Row(NamedTuple):
         return self.given["model"]
 
     @property
-    def pair(self) -> tuple[str, ...]:
-        """What a synchronous and an asynchronous row of one job have in common."""
-        return tuple(self.given[name] for name in ("model", "cluster", "dtype", "gpus"))
-
-    @property
     def seconds(self) -> float:
         """Measured, of a step."""
         return float(self.given["seconds"])
