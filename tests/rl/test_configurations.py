@@ -93,7 +93,9 @@ grpo:
   max_val_samples: 100
   val_batch_size: 40
 policy:
-  sequence_packing: {enabled: false}
+  sequence_packing: {enabled: false, train_mb_tokens: 9000}
+  dynamic_batching: {enabled: false, train_mb_tokens: 9000}
+  megatron_cfg: {sequence_parallel: true}
   generation: {vllm_cfg: {async_engine: true, precision: fp8, is_mx: true}}
 """
     found = read(_written(tmp_path, "dapo.yaml", text))
@@ -103,6 +105,13 @@ policy:
     assert "batch_multiplier" in found.assumed["filtered"]
     assert (of["validate_every"], of["validate_samples"], of["validate_batch"]) == (5, 80, 40)
     assert (of["packing"], of["async_engine"], of["generate"]["dtype"]) == (False, True, "mxfp8")
+    assert of["micro_tokens"] == 4096
+    assert of["train"]["sequence_parallel"] is True
+    assert found.unknown == ["grpo.sample_twice"]
+    packed = text.replace(
+        "{enabled: false, train_mb_tokens: 9000}\n  dynamic", "{train_mb_tokens: 9000}\n  dynamic"
+    )
+    assert read(_written(tmp_path, "packed.yaml", packed)).fields["micro_tokens"] == 9000
     base = read(str(tmp_path / "base.yaml"))
     assert "validate_every" not in base.fields
     assert not base.assumed

@@ -5,6 +5,7 @@ Source: NVIDIA-NeMo/RL at 7ea279a, examples/configs.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -29,9 +30,24 @@ IGNORED = (
     "cluster.segment", "grpo.async_grpo.max_generation_failures", "data_plane", "policy.precision",
     "policy.generation.backend", "policy.generation.max_new_tokens", "policy.megatron_cfg.moe_per",
     "policy.megatron_cfg.pipeline_dtype", "policy.megatron_cfg.mtp_",
-    "policy.generation.vllm_cfg.http", "policy.generation.vllm_cfg.zmq",
+    "policy.generation.vllm_cfg.http", "policy.generation.vllm_cfg.zmq", "grpo.batch_multiplier",
+    "grpo.dynamic_sampling", "policy.make_sequence", "policy.megatron_cfg.freeze_moe",
+    "policy.megatron_cfg.moe_router", "policy.megatron_cfg.converter",
+    "policy.sequence_packing.algorithm", "policy.sequence_packing.sequence_length_round",
+    "policy.sequence_packing.microbatch_order", "policy.generation.vllm_cfg.max_model_len",
+    "policy.megatron_cfg.defer_fp32", "policy.megatron_cfg.empty_unused",
+    "policy.megatron_cfg.bias_activation",
 )  # fmt: skip
 _MEGATRON, _VLLM = "policy.megatron_cfg", "policy.generation.vllm_cfg"
+_USUAL: Mapping[str, Any] = {
+    f"{_VLLM}.expert_parallel_size": 1, f"{_VLLM}.kv_cache_dtype": "auto",
+    f"{_VLLM}.num_first_layers_in_bf16": 0, f"{_VLLM}.num_last_layers_in_bf16": 0,
+    f"{_VLLM}.use_deep_gemm": False, "policy.logprob_chunk_size": None,
+    "policy.offload_optimizer_for_logprob": False, f"{_MEGATRON}.fp8_cfg": None,
+    "policy.generation.vllm_kwargs": {}, f"{_MEGATRON}.apply_rope_fusion": True,
+    f"{_MEGATRON}.num_layers_in_first_pipeline_stage": None,
+    f"{_MEGATRON}.num_layers_in_last_pipeline_stage": None,
+}  # fmt: skip
 _SPECULATIVE = "policy.generation.vllm_kwargs.speculative_config"
 
 
@@ -51,8 +67,8 @@ def fields(tree: Tree) -> dict[str, Any]:
         "generations": each,
         "gpus": gpus,
         "train_batch": batch,
-        "micro_tokens": longest and longest * micro,
-        "score_tokens": longest and longest * score,
+        "micro_tokens": _packed(tree, "train", longest and longest * micro),
+        "score_tokens": _packed(tree, "logprob", longest and longest * score),
         "framework": NAME,
         "algorithm": "dapo" if tree.flag("grpo.use_dynamic_sampling") else "grpo",
         "generate": _generate(tree),
@@ -63,6 +79,9 @@ def fields(tree: Tree) -> dict[str, Any]:
         **_mode(tree),
         **_validation(tree),
     }
+    if not tree.flag("policy.dynamic_batching.enabled"):
+        tree.skip("policy.dynamic_batching")
+    tree.usual(_USUAL)
     if float(tree.take("loss_fn.reference_policy_kl_penalty", 0.01)) == 0:
         found["reference"] = False
     if found["algorithm"] == "dapo" and "staleness" not in found and found["mode"] != "one-off":
@@ -70,6 +89,12 @@ def fields(tree: Tree) -> dict[str, Any]:
     if forced and prompts and each and batch == prompts * each:
         found["policy"] = False
     return found
+
+
+def _packed(tree: Tree, what: str, apart: int | None) -> int | None:
+    """Tokens of a packed micro-batch, else of so many samples."""
+    stated = tree.whole(f"policy.sequence_packing.{what}_mb_tokens")
+    return stated if stated and tree.flag("policy.sequence_packing.enabled", True) else apart
 
 
 def _rounds(tree: Tree) -> dict[str, Any]:
@@ -148,6 +173,9 @@ def _train(tree: Tree) -> dict[str, Any]:
     found: dict[str, Any] = {
         name: tree.whole(f"{_MEGATRON}.{word}_parallel_size", 1) for name, word in names.items()
     }
+    if f"{_MEGATRON}.sequence_parallel" in tree and found["tp"] > 1:
+        found["sequence_parallel"] = tree.flag(f"{_MEGATRON}.sequence_parallel")
+    tree.take(f"{_MEGATRON}.sequence_parallel")
     found["recompute"] = "full" if tree.flag(f"{_MEGATRON}.activation_checkpointing") else "none"
     if tree.flag(f"{_MEGATRON}.fp8_cfg.enabled"):
         found["dtype"] = "fp8_block"

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from os import path as paths
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from yantra.base.documents import parse_yaml, read_text
 from yantra.base.errors import ConfigError, expected_got
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _WORD = re.compile(r"(?:^|\s)\+{0,2}([a-z_][\w.]*\.[\w.]+)=((?:'[^']*'|\"[^\"]*\"|\S)*)")
 _REFERENCE = re.compile(r"\$\{([\w.]+)\}")
@@ -58,6 +61,16 @@ class Tree:
     def assume(self, name: str, value: float, why: str) -> None:
         """Note that a file does not state a setting."""
         self.assumed[name] = f"{name}={value:.3g}, as if {why}"
+
+    def skip(self, prefix: str) -> None:
+        """Mark what begins so as understood, as it is off."""
+        self._taken |= {key for key in self._flat if key.startswith(f"{prefix}.")}
+
+    def usual(self, values: Mapping[str, Any]) -> None:
+        """Mark keys as understood that have these values, which change nothing."""
+        for key, value in values.items():
+            if str(self._flat.get(key)).lower() == str(value).lower():
+                self._taken.add(key)
 
     def left(self, ignored: tuple[str, ...]) -> list[str]:
         """Return the keys that nobody took, those that begin as `ignored` do left out."""

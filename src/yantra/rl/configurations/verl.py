@@ -56,6 +56,7 @@ def fields(tree: Tree) -> dict[str, Any]:
 def _rounds(tree: Tree) -> dict[str, Any]:
     """Groups of equal metrics are thrown away, until a batch is full."""
     if not tree.flag("algorithm.filter_groups.enable"):
+        tree.skip("algorithm.filter_groups")
         return {}
     tree.take("algorithm.filter_groups.metric")
     step = tree.whole("data.train_batch_size", 1024) or 1024
