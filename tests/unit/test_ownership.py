@@ -85,7 +85,7 @@ def test_a_price_without_a_unit_or_beyond_bounds_is_refused(
 
 def test_a_device_without_work_draws_its_idle_power() -> None:
     rates = Rates(power_w=700.0, idle_w=100.0, pue=1.2)
-    assert rates.energy_j(10.0, 2, busy_share=0.0) == pytest.approx(100 * 2 * 10 * 1.2)
-    assert rates.energy_j(10.0, 2, busy_share=1.0) == pytest.approx(700 * 2 * 10 * 1.2)
-    assert rates.energy_j(10.0, 2, busy_share=0.5) == pytest.approx(400 * 2 * 10 * 1.2)
+    assert rates.energy_j(10.0, 2) == pytest.approx(100 * 2 * 10 * 1.2)
+    assert rates.energy_j(10.0, 2, 3000.0) == pytest.approx(400 * 2 * 10 * 1.2)
+    assert rates.energy_j(10.0, 2, 9000.0) == pytest.approx(700 * 2 * 10 * 1.2)
     assert Rates().energy_j(10.0, 2) is None and Rates().cost_usd(10.0, 2) is None

@@ -78,9 +78,10 @@ def test_the_schema_describes_every_member_and_column(result: Result, recorded: 
         "packed",
         "case",
         "disturbed",
+        "energy",
         "packets",
         MEMBER,
-    }  # sweep, failures, packet network, files
+    }  # sweep, failures, --energy, packet network, files
     assert set(form) == in_full - {"critical_path"}  # it was not recorded
     assert set(form) - CAME_LATER == set(SCHEMA["required"])
     tables = SCHEMA["properties"]["tables"]["properties"]

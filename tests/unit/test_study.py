@@ -67,7 +67,7 @@ def test_every_trial_is_shown_with_cost_and_energy_per_million_tokens(tmp_path: 
     seconds, usd, kwh = map(float, priced.split()[2:5])
     each = 4 * seconds / 3600 / (16 * 1024) * 1e6
     assert usd == pytest.approx(6.155 * each, rel=1e-5)
-    assert kwh == pytest.approx(0.7 * each, rel=1e-5)  # no idle power is stated
+    assert 0.22 * 0.7 * each < kwh < 0.7 * each
     assert bare.removesuffix("front").split()[2:] == [f"{seconds:.6g}"]
 
 

@@ -22,6 +22,7 @@ Kind = Literal[
     "frequency",
     "money",
     "energy_price",
+    "carbon",
 ]
 
 _DECIMAL: Final = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18}
@@ -52,7 +53,7 @@ _PER_NS: Final = {"B/ns": (10**9, 1)}
 _OPERATIONS: Final = {"FLOP/s": (1, 1), "FLOPS": (1, 1), "flop/s": (1, 1)}
 
 # kind -> unit -> (numerator, denominator) of that unit in s, B, B/s, FLOP/s, s/B, W, USD/h, Hz,
-# USD or USD/kWh
+# USD, USD/kWh or g/kWh
 _UNITS: Final[dict[Kind, dict[str, tuple[int, int]]]] = {
     "time": _SECONDS,
     "size": _scaled({"B": (1, 1), "b": (1, 8), "bit": (1, 8)}),
@@ -63,6 +64,7 @@ _UNITS: Final[dict[Kind, dict[str, tuple[int, int]]]] = {
     "price": {"USD/h": (1, 1)},
     "money": {"USD": (1, 1)},
     "energy_price": {"USD/kWh": (1, 1)},
+    "carbon": {"g/kWh": (1, 1), "kg/kWh": (1000, 1)},
     "frequency": _scaled({"Hz": (1, 1)}),
 }
 _EXAMPLE: Final[dict[Kind, str]] = {
@@ -75,6 +77,7 @@ _EXAMPLE: Final[dict[Kind, str]] = {
     "price": "2.50 USD/h",
     "money": "30000 USD",
     "energy_price": "0.08 USD/kWh",
+    "carbon": "350 g/kWh",
     "frequency": "1.41 GHz",
 }
 _SPOKEN: Final[dict[Kind, str]] = {
@@ -82,6 +85,7 @@ _SPOKEN: Final[dict[Kind, str]] = {
     "time_per_byte": "time per byte",
     "money": "sum of money",
     "energy_price": "price of energy",
+    "carbon": "carbon of energy",
 }
 _ENDINGS: Final[tuple[tuple[str, Kind, str], ...]] = (
     ("ns_per_byte", "time_per_byte", "ns/B"),

@@ -78,6 +78,7 @@ def _form_and_file(text: str) -> tuple[str, str]:
         "yantra run step.yaml --trace run.pftrace",
         "yantra run step.yaml --set network=flow --hot-links 3",
         "yantra run --workload step.yw --cluster hgx-h100 --explain-folding",
+        "yantra run step.yw --cluster hgx-h100 --energy --set cluster.machine.pue=1.2",
         "yantra run tenants.yaml",
     ],
     epilog="FILE is a scenario, a result (which runs again), or what runs on a --cluster: a "
@@ -151,6 +152,11 @@ def _form_and_file(text: str) -> tuple[str, str]:
     help=f"The table for --csv and --parquet: {', '.join(ALL_TABLES)}.",
 )
 @click.option(
+    "--energy",
+    is_flag=True,
+    help="Show what devices, hosts, switches and the building draw, over time, too.",
+)
+@click.option(
     "--hot-links",
     type=click.IntRange(min=1),
     metavar="N",
@@ -179,6 +185,7 @@ def command(
     trace_messages: int | None,
     html: str | None,
     hot_links: int | None,
+    energy: bool,
     **options: Any,
 ) -> int:
     """Run FILE and show where the time of its ranks goes."""
@@ -192,6 +199,9 @@ def command(
             "--hot-links prints text; with --json use --csv and --table link_flows"
         )
     model = _model(context, file, workload, options)
+    if energy and model.scenario.machine.power_w is None:
+        problem = "missing; --energy needs what a device draws, such as --set {0}='700 W'"
+        raise ConfigError(_POWER, problem.format(_POWER))
     if not as_json:
         warn(model.warnings)
 
@@ -210,13 +220,15 @@ def command(
         warn(result.run_warnings)
     if html:
         result.to_report(html)  # first: it weighs causes, which the rest repeats
-    _write(result, output, csv, parquet, table, exports)
+    _write(result, output, csv, parquet, table, exports, energy)
     if trace:
         timeline_options.write(result, trace, trace_ranks, trace_messages)
     if as_json:
-        sys.stdout.writelines(json_pieces(result, _shown_as_json(result)))
+        sys.stdout.writelines(json_pieces(result, _shown_as_json(result), energy=energy))
         return 0
     show(result)
+    if energy:
+        _show_energy(result)
     if hot_links is not None:
         _show_hot_links(result, hot_links)
     return 0
@@ -259,11 +271,12 @@ def _write(
     parquet: str | None,
     table: str,
     exports: list[tuple[str, str]],
+    energy: bool,
 ) -> None:
     from yantra.export import local_memory_trace
 
     if output:
-        result.to_json(output)
+        result.export("json", output, energy=energy)
     if csv:
         result.to_csv(csv, table)
     if parquet:
@@ -272,6 +285,13 @@ def _write(
         warn(result.export(form, path))
     if result.model.scenario.track_local_memory:
         local_memory_trace.write_traces(result)
+
+
+def _show_energy(result: Result) -> None:
+    from yantra.export.energy import lines
+
+    if result.energy is not None:
+        sys.stdout.write("\n" + "\n".join(lines(result.energy)) + "\n")
 
 
 def _show_hot_links(result: Result, most: int) -> None:
@@ -401,6 +421,7 @@ def _carried(settings: Settings, source: str | None, cluster: str | None) -> Set
 
 
 _COMPUTE = "cluster.device.compute"
+_POWER = "cluster.machine.power"
 
 
 def _is_given(context: click.Context, name: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import inf
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from yantra import _core
 from yantra import compute as computes
@@ -17,14 +17,17 @@ from yantra.compute.model import ComputeModel, Estimates, Kernels
 from yantra.scenario import Device, Scenario
 from yantra.scenario.quirks import Quirk
 
+if TYPE_CHECKING:
+    from yantra.compute.model import Reals
+
 WHERE = "cluster.device.compute"
 
 
 class TimedKernels(NamedTuple):
     """Distinct kernels of a device's ranks, and its model's answer.
 
-    `basis`: what estimates rest on, or "". `answered`: before a stack's slowdown; `at`: number of
-    the device.
+    `basis`: what estimates rest on, or "". `answered`: before a stack's slowdown and a cap; `at`:
+    number of the device. `soonest`: the least that a cap may make of the middle.
     """
 
     device: Device
@@ -33,6 +36,7 @@ class TimedKernels(NamedTuple):
     basis: str
     answered: Estimates
     at: int
+    soonest: Reals
 
 
 class Asked(NamedTuple):
@@ -54,8 +58,12 @@ _RATES = frozenset(("peak", "memory_bandwidth"))
 
 def asks_a_model(scenario: Scenario) -> bool:
     slower = slowdown_of(scenario).changes_kernels
-    asked_for = (slower or native_of(device) is None for device in scenario.all_devices())
+    asked_for = (slower or _needs_model(device) for device in scenario.all_devices())
     return not scenario.replay_only and any(asked_for)
+
+
+def _needs_model(device: Device) -> bool:
+    return native_of(device) is None or device.power_cap_w is not None
 
 
 def native_of(device: Device) -> str | None:
@@ -84,15 +92,14 @@ class KernelTimes:
         self._devices = scenario.all_devices()
         workload = getattr(graphs, "workload", None)
         self._slower = slowdown_of(scenario).launching(getattr(workload, "launched", 1.0))
-        self._without = without
+        self._without, self._machine = without, scenario.machine
         self._tables: dict[int, _core.KernelTable] = {}
         timed = []
         for at, device in enumerate(self._devices if graphs.kernels else ()):
-            if native_of(device) is None or self._slower.changes_kernels:
+            if _needs_model(device) or self._slower.changes_kernels:
                 model = computes.model_of(device.compute, WHERE)
-                table = self._tables[at] = _table_of(
-                    graphs, at, model, quirks, may_communicate=scenario.semantics == "yantra"
-                )
+                may_communicate = scenario.semantics == "yantra"
+                table = self._tables[at] = _table_of(graphs, at, model, quirks, may_communicate)
                 timed.append(self._ask(table, model, at))
                 table.set_ns(timed[-1].estimates.middle, scale)
         self.timed = tuple(timed)
@@ -109,7 +116,8 @@ class KernelTimes:
         device = self._devices[at]
         known = self._known and self._known.of(at, device, self._without)
         if known is not None:
-            return known._replace(estimates=self._longer(known.kernels, known.answered))
+            estimates, soonest = self._longer(known.kernels, known.answered, device)
+            return known._replace(estimates=estimates, soonest=soonest)
         from yantra.compute.answers import ask
 
         kernels = kernels_of(table)
@@ -120,13 +128,20 @@ class KernelTimes:
             ),
         )
         answered = ask(model, kernels, seen, named(device.compute), WHERE)
-        estimates = self._longer(kernels, answered)
+        estimates, soonest = self._longer(kernels, answered, device)
         basis = model.basis(kernels, seen)
-        return TimedKernels(device, kernels, estimates, basis, answered, at)
+        return TimedKernels(device, kernels, estimates, basis, answered, at, soonest)
 
-    def _longer(self, kernels: Kernels, answered: Estimates) -> Estimates:
+    def _longer(
+        self, kernels: Kernels, answered: Estimates, device: Device
+    ) -> tuple[Estimates, Reals]:
         is_longer = self._slower.changes_kernels
-        return self._slower.of(kernels, answered) if is_longer else answered
+        longer = self._slower.of(kernels, answered) if is_longer else answered
+        if device.power_cap_w is None:
+            return longer, longer.middle
+        from yantra.compile.capped import capped
+
+        return capped(self._machine, device, kernels, longer)
 
 
 def needs_of(device: Device) -> frozenset[str]:
@@ -185,7 +200,6 @@ def _table_of(
     device: int,
     model: ComputeModel,
     quirks: frozenset[Quirk],
-    *,
     may_communicate: bool,
 ) -> _core.KernelTable:
     table = _core.KernelTable(

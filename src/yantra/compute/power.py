@@ -12,8 +12,6 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-import numpy as np
-
 FLOOR: Final = 0.22
 WORKING: Final = 0.74
 OPERATION: Final = 0.82e-12
@@ -24,23 +22,31 @@ INTERVAL: Final = 0.18
 
 
 class Power(NamedTuple):
-    """A device's law; `floor_w` None takes the class's share of the limit."""
+    """A device's law; `floor_w` None takes the class's share of the limit, `cap_w` no cap."""
 
     limit_w: float
     floor_w: float | None = None
+    cap_w: float | None = None
 
     @property
     def idle_w(self) -> float:
         """What it draws without work."""
         floor = FLOOR * self.limit_w if self.floor_w is None else self.floor_w
-        return min(floor, self.limit_w)
+        return min(floor, self.most_w)
 
     @property
     def working_w(self) -> float:
         """What it draws at work, without operations."""
         return max(WORKING * self.limit_w, self.idle_w)
 
+    @property
+    def most_w(self) -> float:
+        """What it never exceeds."""
+        return self.limit_w if self.cap_w is None else min(self.cap_w, self.limit_w)
+
     def joules(self, seconds: Any, work_s: Any = 0.0, operations: Any = 0.0) -> Any:
         """Energy of a time of which `work_s` at work; numbers or arrays."""
+        import numpy as np
+
         drawn = self.idle_w * seconds + (self.working_w - self.idle_w) * work_s
-        return np.minimum(drawn + OPERATION * operations, self.limit_w * seconds)
+        return np.minimum(drawn + OPERATION * operations, self.most_w * seconds)

@@ -51,8 +51,9 @@ def head_of(
     *,
     path: bool = True,
     case: Mapping[str, Any] | None = None,
+    energy: bool = False,
 ) -> dict[str, Any]:
-    """The JSON form without tables, and without `path` if so asked."""
+    """The JSON form without tables; `path` and `energy` say whether it has these."""
     from yantra import __version__
     from yantra.scenario.origin import digest_of, digests, tree_of
 
@@ -74,6 +75,7 @@ def head_of(
         "warnings": [*warnings, *result.warnings],
         "scenario": tree,
         "inputs": inputs,
+        **(_energy_member(result) if energy else {}),
         **({} if case is None else {"case": {**case, "digest": digest_of(scenario, tree, inputs)}}),
         "recorded": result.recorded,
         **(_path_member(result) if path else {}),
@@ -86,6 +88,10 @@ def _chosen(result: Result, tables: Iterable[str] | None) -> Iterable[str]:
 
 def _named(result: Result) -> dict[str, Any]:
     return {"what_ran": result.what_ran.as_dict(), "figures": result.figures.as_dict()}
+
+
+def _energy_member(result: Result) -> dict[str, Any]:
+    return {} if result.energy is None else {"energy": result.energy.as_dict()}
 
 
 def _path_member(result: Result) -> dict[str, Any]:
@@ -107,11 +113,12 @@ def json_pieces(
     *,
     packed: bool = False,
     case: Mapping[str, Any] | None = None,
+    energy: bool = False,
 ) -> Iterator[str]:
-    """Long tables are packed if `packed`; `case` is as in `head_of`."""
+    """Long tables are packed if `packed`; `case` and `energy` are as in `head_of`."""
     members = [
         f"  {_text(name)}: {_text(value)},\n"
-        for name, value in head_of(result, warnings, folder, case=case).items()
+        for name, value in head_of(result, warnings, folder, case=case, energy=energy).items()
     ]
     yield "{\n" + "".join(members) + '  "tables": {'
     by_name = {name: result.table(name) for name in _chosen(result, tables)}
@@ -175,9 +182,10 @@ class Json(TextExporter):
         tables: Iterable[str] | None = None,
         folder: Path = "",
         case: Mapping[str, Any] | None = None,
+        energy: bool = False,
         **options: Any,
     ) -> Iterator[str]:
-        pieces = json_pieces(result, tables, folder=folder, packed=True, case=case)
+        pieces = json_pieces(result, tables, folder=folder, packed=True, case=case, energy=energy)
         return seal_pieces(pieces)
 
     def write(self, result: Result, path: Path, **options: Any) -> list[str]:

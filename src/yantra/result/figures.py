@@ -11,6 +11,7 @@
 * A pipeline's bubble is the mean share of a step without kernel, memory operation or collective of
   the device's own stage: (p - 1) / (m + p - 1) for equal stages (Huang et al., "GPipe", 2019).
 * Headroom is a device's memory less the peak of the rank that needs most.
+* Energy is that of the devices over the run (`yantra.result.energy`), times a stated PUE.
 """
 
 from __future__ import annotations
@@ -32,7 +33,6 @@ from yantra.result.what_ran import about_of, plan_of, whole
 from yantra.scenario.types import Machine
 from yantra.workloads.templates.room import in_communicators
 
-_J_PER_KWH = 3.6e6
 _NS_PER_H = 3.6e12
 _NOT_WORK = frozenset(map(NODE_TYPES.index, ("INVALID", "METADATA", "COMM_SEND", "COMM_RECV")))
 _COLLECTIVE = NODE_TYPES.index("COMM_COLL")
@@ -87,6 +87,7 @@ class Figures(NamedTuple):
     joules_per_token: float | None = None
     kwh_per_million_tokens: float | None = None
     power_w: float | None = None
+    mean_power_w: float | None = None
     time_low_ns: float | None = None
     time_high_ns: float | None = None
     away: float | None = None
@@ -128,6 +129,7 @@ def figures(model: Model, outcome: _core.Outcome, steady_ns: float | None = None
         going_ns = time_ns - times.get("fill_drain_ns", 0.0)
         found |= times | utilisation(model, about, going_ns)
         found |= _cost(machine, model.ranks, time_ns, going_ns, times.get("tokens"))
+        found |= _energy(model, outcome, time_ns, going_ns / time_ns, times.get("tokens"))
         if "tokens" in times:
             found["tokens_per_s_per_device"] = times["tokens_per_s"] / model.ranks
         if (whole(plan_of(about), "pp") or 1) > 1 and about.get("kind") == "training":
@@ -217,12 +219,24 @@ def _cost(
         found |= {"cost_usd": each_ns * time_ns, "price_usd_per_h": machine.price_usd_per_h}
         if tokens:
             found["usd_per_million_tokens"] = each_ns * going_ns / tokens * 1e6
-    if machine.power_w:
-        each_ns = machine.power_w * devices / 1e9
-        found |= {"energy_kwh": each_ns * time_ns / _J_PER_KWH, "power_w": machine.power_w}
-        if tokens:
-            each = each_ns * going_ns / tokens
-            found |= {"joules_per_token": each, "kwh_per_million_tokens": each / _J_PER_KWH * 1e6}
+    return found
+
+
+def _energy(
+    model: Model, outcome: _core.Outcome, time_ns: float, going: float, tokens: int | None
+) -> dict[str, Any]:
+    machine = model.scenario.machine
+    if not machine.power_w:
+        return {}
+    from yantra.result.energy import J_PER_KWH, device_joules
+
+    own = device_joules(model, outcome) or 0.0
+    joules = own * (machine.pue or 1.0)
+    found: dict[str, Any] = {"energy_kwh": joules / J_PER_KWH, "power_w": machine.power_w}
+    found["mean_power_w"] = own / (model.ranks * time_ns / 1e9)
+    if tokens:
+        each = joules * going / tokens
+        found |= {"joules_per_token": each, "kwh_per_million_tokens": each / J_PER_KWH * 1e6}
     return found
 
 
@@ -290,8 +304,11 @@ def _lines(of: Figures) -> Iterator[tuple[str, str]]:
         yield "cost", "no price known: set cluster.machine.price"
     if of.energy_kwh is not None:
         each = of.kwh_per_million_tokens
-        more = "" if each is None else f", {each:.4g} kWh per million tokens{_per_text(of, each)}"
-        yield "energy", f"{of.energy_kwh:.4g} kWh{more} at {of.power_w:g} W"
+        more = ""
+        if each is not None:
+            more = f", {each:.4g} kWh per million tokens{_energy_text(of, each)}"
+        mean = "" if of.mean_power_w is None else f"{of.mean_power_w:.4g} of "  # of older results
+        yield "energy", f"{of.energy_kwh:.4g} kWh{more} at {mean}{of.power_w:g} W"
     elif of.tokens is not None:
         yield "energy", "no power known: set cluster.machine.power"
     yield from _carried_lines(of)
@@ -338,6 +355,16 @@ def _per_text(of: Figures, each: float) -> str:
     if of.time_low_ns is None or of.time_high_ns is None or time is None:
         return ""
     low, high = each * of.time_low_ns / time, each * of.time_high_ns / time
+    return f" ({low:.4g} to {high:.4g}, 90 %)"
+
+
+def _energy_text(of: Figures, each: float) -> str:
+    time = _time_of(of)
+    if of.time_low_ns is None or of.time_high_ns is None or time is None:
+        return ""
+    from yantra.result.energy import ends_of, width_of
+
+    low, high = ends_of(each, width_of((of.time_low_ns / time, of.time_high_ns / time)))
     return f" ({low:.4g} to {high:.4g}, 90 %)"
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from yantra.result.bound import Bound, Gain
     from yantra.result.critical_path import CriticalPath
     from yantra.result.disturbed import Disturbed
+    from yantra.result.energy import Energy
     from yantra.result.figures import Figures, Interval
     from yantra.result.network import DimensionUse
     from yantra.result.packets import Packets
@@ -260,6 +261,18 @@ class Result:
         See `yantra.run.interval`.
         """
         return self._further.interval(self) if self._further else None
+
+    @cached_property
+    def energy(self) -> Energy | None:
+        """What the run draws over time; None without the power of a device.
+
+        See `yantra.result.energy`.
+        """
+        from yantra.result.energy import energy
+
+        of = self.interval
+        time = None if of is None else (of.low, of.high)
+        return energy(self.model, self.outcome, self.figures.tokens, time)
 
     @cached_property
     def disturbed(self) -> Disturbed | None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from yantra.base.fields import Plugin, kind_of, named
 from yantra.compile import compile_like
+from yantra.compile.capped import soonest
 from yantra.compile.slowdown import class_of, is_inference
 from yantra.compute.families.machine import OF_ANOTHER
 from yantra.fabric.stacks.choice import TOO_FAST, UNKNOWN
@@ -54,7 +55,8 @@ def interval(result: Result) -> Interval | None:
     if of_another(model):
         stated = stated_of(model, responses(result), class_widths(model))
     stated = hypot(stated, COPIED * model.graphs.kept)
-    return Interval(*bounds(stated), rests_on(model), away(model) or None)
+    low, high = bounds(stated)
+    return Interval(low * soonest(model.kernels), high, rests_on(model), away(model) or None)
 
 
 def _of_carried(result: Result) -> Interval:
@@ -179,6 +181,9 @@ def rests_on(model: Model) -> str:
     if kept < 1.0:
         said += [timed.basis for timed in model.kernels if timed.basis]
     said += model.rests_on
+    if caps := {of.power_cap_w for of in model.scenario.all_devices() if of.power_cap_w}:
+        watts = ", ".join(f"{cap:g} W" for cap in sorted(caps))
+        said.append(f"capped at {watts}: power above idle as linear in the clock")
     if is_carried(model):
         return "; ".join(dict.fromkeys(said))
     if stack is not None:

@@ -16,6 +16,7 @@ from yantra.base.plugin_files import split_path
 from yantra.scenario import types
 from yantra.scenario.fields import check_ranks
 from yantra.scenario.layout import DEVICE, IN_CLUSTER, IN_SCENARIO, MEMORY
+from yantra.scenario.power import law_of
 from yantra.schedulers import class_of
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def check(scenario: Scenario) -> None:
     _resources(scenario.resources)
     _scheduler(scenario)
     _stack(scenario)
+    _caps(scenario)
     _host(scenario)
     _workload(scenario)
     _fabric(scenario)
@@ -110,6 +112,17 @@ def _stack(scenario: Scenario) -> None:
             f"cluster.device.compute: measured; got {compute}"
         )
         raise ConfigError("stack", problem)
+
+
+def _caps(scenario: Scenario) -> None:
+    for device in scenario.all_devices():
+        law_of(scenario.machine, device)
+        if device.power_cap_w is None:
+            continue
+        if scenario.replay_only or named(device.compute) == "recorded":
+            problem = "not with recorded durations, whose kernels ran without it"
+            raise ConfigError("cluster.device.power_cap", problem)
+        _own_semantics("cluster.device.power_cap", scenario.semantics)
 
 
 def _host(scenario: Scenario) -> None:

@@ -213,6 +213,11 @@ DEVICE = Section(
             Flag(),
             "kernels, reductions and copies at the same time share memory_bandwidth",
         ),
+        "power_cap": (
+            "power_cap_w",
+            Quantity("power", "W", above=0),
+            "the most it may draw: kernels that would draw more are slower",
+        ),
     },
 )
 
@@ -313,6 +318,27 @@ MACHINE = Section(
             "memory for the buffers of each communicator that a rank is in",
         ),
         "power": ("power_w", Quantity("power", "W", above=0), "what a device draws"),
+        "idle_power": (
+            "idle_power_w",
+            Quantity("power", "W", at_least=0),
+            "what a device draws without work; by default a share of its power",
+        ),
+        "host_power": (
+            "host_power_w",
+            Quantity("power", "W", at_least=0),
+            "a device's share of what its host draws: processors, adapters, fans",
+        ),
+        "switch_power": (
+            "switch_power_w",
+            Quantity("power", "W", at_least=0),
+            "a device's share of what the switches draw",
+        ),
+        "pue": ("pue", Number(at_least=1), "what the building draws over what its machines draw"),
+        "grid": (
+            "grid_g_per_kwh",
+            Quantity("carbon", "g/kWh", at_least=0),
+            "grams of CO2 of a kWh that the building draws",
+        ),
         "price": (
             "price_usd_per_h",
             Quantity("price", "USD/h", above=0),

@@ -71,6 +71,7 @@ class Device(Record):
     memory_bytes_per_s: Amount[float] = amount(0.0)
     compute: PluginChoice = "recorded"
     share_bandwidth: bool = False
+    power_cap_w: float | None = None
 
 
 CHANGED = " (changed)"
@@ -81,7 +82,8 @@ class Machine(Record):
     """A machine's name and data sheet, which affect no time.
 
     A result's MFU follows from the dense `peak_flops` of `dtype`, headroom from `memory_bytes`,
-    cost from `price_usd_per_h`, energy from `power_w`, each of a device. Jobs cannot use
+    cost from `price_usd_per_h`, energy from `power_w`, each of a device, with its shares of hosts
+    and switches; `pue` and `grid_g_per_kwh` are the building's. Jobs cannot use
     `reserve_bytes`, nor `communicator_bytes` for each of a rank's communicators. None means not
     stated. `rates` are (type, dense peak, device rate) of every type; if any, the workload's type
     overrides `dtype`; no file has them.
@@ -95,6 +97,11 @@ class Machine(Record):
     communicator_bytes: int | None = None
     power_w: float | None = None
     price_usd_per_h: float | None = None
+    idle_power_w: float | None = None
+    host_power_w: float | None = None
+    switch_power_w: float | None = None
+    pue: float | None = None
+    grid_g_per_kwh: float | None = None
     rates: tuple[tuple[str, float, float], ...] = ()
 
     @property

@@ -24,6 +24,7 @@ from yantra.explore.closed_form.exact import MOST_EVENTS, Budget, Exact
 from yantra.explore.closed_form.on_stack import parts_for
 from yantra.explore.closed_form.passes import USUAL, Works
 from yantra.fabric.clusters.ownership import kwh, rates_of
+from yantra.result.energy import device_joules
 from yantra.result.figures import utilisation
 from yantra.result.what_ran import about_of
 from yantra.scenario import Scenario, Templates
@@ -201,15 +202,18 @@ class Runner:
             return None  # its schedule or its stages break a rule of their own
 
     def one(self, row: int) -> Ranked | None:
-        return self._simulated(self.space.plan(self.columns, row, **self._forced), self._parts(row))
+        plan = self.space.plan(self.columns, row, **self._forced)
+        return self._simulated(plan, self._parts(row), kernel_j=float(self.judged.kernel_j[row]))
 
     def _parts(self, row: int) -> tuple[float, ...]:
         return tuple(float(getattr(self.judged, f"{name}_ns")[row]) for name in PARTS)
 
-    def _simulated(self, plan: Plan, parts: Sequence[float], cause: str = "") -> Ranked | None:
+    def _simulated(
+        self, plan: Plan, parts: Sequence[float], cause: str = "", kernel_j: float = 0.0
+    ) -> Ranked | None:
         """Simulate a plan with the closed form's parts, or the parts before a `cause` changed.
 
-        None if it does not fit.
+        `kernel_j` is the closed form's, for a plan that is not simulated. None if it does not fit.
         """
         workload = self.shared.step(plan)
         need = max(workload.peaks().values())
@@ -221,7 +225,7 @@ class Runner:
         time = closed if exact.result is None else exact.result.makespan_ns
         self._keep(_Run(time, plan, exact))
         took = parts_after(parts, time, cause)
-        joules = self.rates.energy_j(time / 1e9, plan.ranks, took[0] / time)
+        joules = self._joules(exact, time, plan.ranks, kernel_j)
         cost = self.rates.cost_usd(time / 1e9, plan.ranks)
         return Ranked(
             plan=plan,
@@ -238,6 +242,12 @@ class Runner:
             not_simulated=exact.reason,
             refined=bool(cause),
         )
+
+    def _joules(self, exact: Exact, time: float, ranks: int, kernel_j: float) -> float | None:
+        if exact.result is None:
+            return self.rates.energy_j(time / 1e9, ranks, kernel_j)
+        own = device_joules(exact.model, exact.result.outcome)
+        return None if own is None else own * self.rates.pue
 
     def _keep(self, run: _Run) -> None:
         kind = kind_of(run.plan)

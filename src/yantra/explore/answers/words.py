@@ -107,7 +107,7 @@ def why(answer: Answer) -> Iterator[str]:
         yield "no energy: the cluster states no power"
     else:
         power = f"{_POWERS.get(answer.rates.power_basis or '', 'a')} {answer.rates.power_w:g} W"
-        yield f"1 takes {each:.4g} kWh per million tokens, by {power} a device that computes"
+        yield f"1 takes {each:.4g} kWh per million tokens, by the law of power and {power} a device"
 
 
 def as_dict(answer: Answer) -> dict[str, Any]:

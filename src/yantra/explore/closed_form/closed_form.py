@@ -59,7 +59,8 @@ _WIDE = 4  # bytes of a wide gradient
 class Judged(NamedTuple):
     """Step time in ns and memory of the worst device in bytes, per plan.
 
-    Parts that add up: kernels of the slowest device, its exposed communication, the bubble with its
+    `kernel_j` is what kernels draw above a device's floor, of a device on average. Parts that add
+    up: kernels of the slowest device, its exposed communication, the bubble with its
     messages, and what comes before and after the passes.
     """
 
@@ -69,6 +70,7 @@ class Judged(NamedTuple):
     communication_ns: np.ndarray
     bubble_ns: np.ndarray
     behind_ns: np.ndarray
+    kernel_j: np.ndarray
 
 
 class ClosedForm:
@@ -113,10 +115,10 @@ class ClosedForm:
         if need is None:
             need = np.concatenate([self._memory(one, global_batch) for one in blocks])
         times = [self._times(one, global_batch) for one in blocks]
-        kernels, communication, bubble, passes, behind = map(
+        kernels, communication, bubble, passes, behind, drawn = map(
             np.concatenate, zip(*times, strict=True)
         )
-        return Judged(passes + behind, need, kernels, communication, bubble, behind)
+        return Judged(passes + behind, need, kernels, communication, bubble, behind, drawn)
 
     def forward(self, columns: Columns, global_batch: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the time of each plan's forward passes alone, and of one on its slowest device.
@@ -207,9 +209,12 @@ class ClosedForm:
             worked, work = worked - hidden, work - hidden
         kernels = np.minimum(m * np.max(sizes.kernels, axis=0), work)
         bubble = worked - work
-        behind = self._around(block, sizes, of_path, late, m, worked)
+        behind, updates = self._around(block, sizes, of_path, late, m, worked)
         of_passes = (kernels, work - kernels, bubble, worked)
-        return *(one[paths.back] for one in of_passes), behind
+        drawn = (m * sizes.drawn / c["pp"])[paths.back]
+        if (law := self.machine.power) is not None:
+            drawn = drawn + (law.working_w - law.idle_w) * updates / 1e9
+        return *(one[paths.back] for one in of_passes), behind, drawn
 
     def _with_weights(self, parts: list[Part], columns: Columns) -> Passes:
         rows = np.flatnonzero(columns["zero"] == WEIGHTS)
@@ -255,15 +260,18 @@ class ClosedForm:
         message: np.ndarray,
         m: np.ndarray,
         worked: np.ndarray,
-    ) -> np.ndarray:
-        """Return what precedes and follows the passes: weights, gradients, optimizer; by path."""
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return what precedes and follows the passes: weights, gradients, optimizer; by path.
+
+        Then the optimizer's kernels, of a device on average.
+        """
         columns, paths, payers = block.columns, block.paths, block.payers()
         of_payer, path_of = payers.of(columns), paths.back[payers.first]
         owners = block.owners(of_payer)
         of_owner = owners.of(of_payer)
         domains = self._domains(sizes, of_owner, path_of[owners.first])
         c, overlaps = _floats(of_path), columns["overlap"] > 0
-        opening = closing = last = np.zeros(len(overlaps))
+        opening = closing = last = updates = np.zeros(len(overlaps))
         between = (c["pp"] - 1) * message
         late = np.maximum(message - sizes.lead, 0.0)
         arrival = (sizes.whole_forward - sizes.forward[2]) / c["vpp"] + between
@@ -281,6 +289,7 @@ class ClosedForm:
             owed = owed_of(self.machine, domains, of_owner, device, each).at(owners.back)
             costs = costs_of(owed, of_payer, device, both, late[path_of], taken, exposed)
             costs = Costs(*(one[payers.back] for one in costs))
+            updates = updates + (costs.norm + costs.update) / 2
             waits = (m, _begins(passes, c, m, device), worked)
             before, own, after = _exposed(costs, columns, len(domains), waits, paths.back, taken)
             if device:
@@ -301,7 +310,7 @@ class ClosedForm:
             if kept.any():
                 shard = whole / (of_path["dp"] * of_path["cp"])
                 result = result + np.where(kept, self._tied(shard, of_path)[paths.back], 0.0)
-        return result
+        return result, updates
 
     def _domains(self, sizes: Devices, columns: Columns, path_of: np.ndarray) -> list[Domain]:
         copies = columns["dp"] * columns["cp"]

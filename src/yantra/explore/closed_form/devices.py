@@ -73,6 +73,7 @@ class Devices:
             self._of(way, layers.all) + getattr(front, way) + getattr(tail, way) + p * v * more
             for way, more in self._more.items()
         )
+        self.drawn = self._of("drawn", layers.all) + front.drawn + tail.drawn
         self.lead, self.border = self._mean("lead"), self._mean("border")
 
     def _of(self, name: str, counts: np.ndarray) -> np.ndarray:

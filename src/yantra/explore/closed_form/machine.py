@@ -36,6 +36,7 @@ from yantra.fabric.stacks.choice import ROOFLINE, WITHOUT_TERMS
 from yantra.fabric.topologies import topologies
 from yantra.run.simulate import run
 from yantra.scenario import Scenario, Stack, Templates
+from yantra.scenario.power import law_of
 from yantra.workloads.models.experts import experts_a_token
 from yantra.workloads.templates import RankClass, Workload
 from yantra.workloads.templates.grid import Grid, Group
@@ -109,6 +110,7 @@ class Machine:
         self.any_layout = any_layout(cluster)
         self._parts = parts_for(cluster, ranks, dtype, stack)
         self._bound = self._parts["device"]
+        self.power = law_of(self._parts["machine"], self._bound)
         if "stack" in self._parts:
             self._bound = parts_for(cluster, ranks, dtype, ROOFLINE)["device"]
         self._flops_per_ns = self._bound.peak_flops / 1e9 * scale.peak

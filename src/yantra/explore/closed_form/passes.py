@@ -48,7 +48,8 @@ class Part(NamedTuple):
     its least size. `tied` are elements of `dense` that a device with both ends holds once, `table`
     those updated by row or frozen, without gradients; of all, `narrow` ones
     are of products in few bits. `unused`: of gradients that products give out. `reads`: a backward
-    pass has its weights. `hides` is the time of messages of both passes that other passes may hide.
+    pass has its weights. `drawn` is what kernels draw above a device's floor, in J. `hides` is the
+    time of messages of both passes that other passes may hide.
     """
 
     forward: Any
@@ -70,6 +71,7 @@ class Part(NamedTuple):
     narrow_expert: Any
     narrow_table: Any
     unused: Any
+    drawn: Any
 
 
 Key = tuple[int, ...]
@@ -249,6 +251,7 @@ def untimed(work: StageWork, amounts: Amounts, keys: int) -> np.ndarray:
         narrow_expert=sum(one.elements for one in trained if one.packs and one.domain == "expert"),
         narrow_table=sum(one.elements for one in work.weights if one.packs and one.is_frozen),
         unused=sum(weight.shape for weight in work.weights),
+        drawn=0.0,
     )
     return np.stack([np.broadcast_to(np.asarray(one, float), keys) for one in part])
 

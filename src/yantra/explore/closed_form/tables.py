@@ -157,7 +157,22 @@ class Tables:
             times = self._times(of, own, least, groups)
             for name, values in timed(work, times, self._machine.taken, hides=hides).items():
                 part[_PLACE[name]] = values
+            part[_PLACE["drawn"]] = self._drawn(of, own, times)
         return fields
+
+    def _drawn(
+        self, of: Amounts, kernels: list[np.ndarray | None], times: list[np.ndarray]
+    ) -> np.ndarray | float:
+        law = self._machine.power
+        if law is None:
+            return 0.0
+        drawn: np.ndarray | float = 0.0
+        for at, (ns, is_kernel) in enumerate(zip(times, kernels, strict=True)):
+            if is_kernel is not None:
+                seconds = ns / 1e9
+                drawn = drawn + law.joules(seconds, seconds, of.rows[of.starts[at]])
+                drawn = drawn - law.idle_w * seconds
+        return drawn
 
     def _times(
         self,

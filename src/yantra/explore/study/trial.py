@@ -170,8 +170,7 @@ def figures(plans: Plans, row: int) -> dict[str, Any]:
 def _facts(plans: Plans, row: int) -> Facts:
     judged, ranks = plans.judged, plans.space.ranks
     seconds = float(judged.time_ns[row]) / 1e9
-    busy = float(judged.kernels_ns[row] / judged.time_ns[row])
-    joules = rates_of(plans.cluster).energy_j(seconds, ranks, busy)
+    joules = rates_of(plans.cluster).energy_j(seconds, ranks, float(judged.kernel_j[row]))
     memory = int(judged.memory_bytes[row])
     return _facts_of(plans.study, plans.cluster, plans.scale, ranks, seconds, memory, joules)
 

@@ -5,10 +5,10 @@ A device is hired at a price an hour, or it is bought: then an hour costs
     capital / (years x 8766 x utilisation) + power x PUE x electricity + running
 
 where the capital of a device includes its share of hosts, links and switches. Energy is that of
-devices, `(idle x time + (peak - idle) x busy time)` each, with the PUE of the building on top.
+devices by `yantra.compute.power`, with the PUE of the building on top.
 
-Trade-off: a device that is busy draws its full power whatever it does, so energy is an upper bound.
-Hours of a year as in COMET's and LIBRA's cost models: 8766 (365.25 days).
+Trade-off: an hour of a device that is bought counts its full power. Hours of a year as in COMET's
+and LIBRA's cost models: 8766 (365.25 days).
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ class Rates(NamedTuple):
     def cost_usd(self, seconds: float, devices: int) -> float | None:
         return None if self.usd_per_h is None else self.usd_per_h * devices * seconds / 3600.0
 
-    def energy_j(self, seconds: float, devices: int, busy_share: float = 1.0) -> float | None:
-        """Return the energy of so many devices for a time; they compute in a share of it."""
+    def energy_j(self, seconds: float, devices: int, kernel_j: float = 0.0) -> float | None:
+        """Return the energy of so many devices; kernels of each draw so many J above its floor."""
         if self.power_w is None:
             return None
-        idle = self.power_w if self.idle_w is None else self.idle_w
-        each = idle + (self.power_w - idle) * busy_share
-        return each * devices * seconds * self.pue
+        law = Power(self.power_w, self.idle_w)
+        each = min(law.idle_w * seconds + kernel_j, law.limit_w * seconds)
+        return each * devices * self.pue
 
 
 def rates_of(cluster: Cluster) -> Rates:

@@ -46,6 +46,8 @@ def parts_of(
     topology = [
         dimension for level, shape in used for dimension in _dimensions(level, shape, speeds)
     ]
+    if (switches := _switches_w(level for level, _ in used)) is not None:
+        device["machine"]["switch_power"] = units.exact(switches, "W")
     is_measured = speeds == "measured" and ranks > 1 and not _own_algorithms(collectives)
     if is_measured and (selection := _selection(cluster)) is not None:
         network = _as_measured(cluster, used, topology, speeds)
@@ -59,6 +61,11 @@ def parts_of(
         **device,
         "collectives": collectives,
     }
+
+
+def _switches_w(levels: Iterable[Level]) -> float | None:
+    stated = [level.power.value for level in levels if level.power is not None]
+    return sum(stated) if stated else None
 
 
 def levels_of(cluster: Cluster, ranks: int) -> tuple[str, ...]:
@@ -184,8 +191,15 @@ def _selection(cluster: Cluster) -> dict[str, Any] | None:
     return {"kind": "measured", "options": options}
 
 
-def _stated(cluster: Cluster, dtype: str, peak: Number) -> dict[str, str]:
-    stated = {
+def _powers(cluster: Cluster) -> Iterable[tuple[str, Number | None]]:
+    yield "power", cluster.power
+    yield "idle_power", cluster.idle_power
+    yield "host_power", cluster.host_power
+    yield "grid", dict(cluster.ownership).get("grid")
+
+
+def _stated(cluster: Cluster, dtype: str, peak: Number) -> dict[str, Any]:
+    stated: dict[str, Any] = {
         "name": cluster.name,
         "dtype": dtype,
         "peak": units.exact(peak.value, "FLOP/s"),
@@ -193,8 +207,11 @@ def _stated(cluster: Cluster, dtype: str, peak: Number) -> dict[str, str]:
     }
     if cluster.reserve is not None:
         stated["reserve"] = cluster.reserve.written
-    if cluster.power is not None:
-        stated["power"] = units.exact(cluster.power.value, "W")
+    for key, number in _powers(cluster):
+        if number is not None:
+            stated[key] = units.exact(number.value, number.unit)
+    if "pue" in (owned := dict(cluster.ownership)):
+        stated["pue"] = owned["pue"].value
     hourly = rates_of(cluster).usd_per_h
     if hourly is not None:
         stated["price"] = units.exact(hourly, "USD/h")

@@ -31,7 +31,7 @@ _STATED: dict[str, tuple[units.Kind, str]] = {
     "capital": ("money", "USD"),
     "mtbf": ("time", "s"),
 }
-_OWNERSHIP = ("years", "utilisation", "pue", "electricity", "running")
+_OWNERSHIP = ("years", "utilisation", "pue", "electricity", "running", "grid")
 _LAYOUTS = ("transposed", "any")
 _TOP = ("title", "sources", "device", "host", "network")
 _LEVEL = ("name", "kind", "links", "bandwidth", "latency", "algorithms")
@@ -59,7 +59,7 @@ def cluster_of(tree: Any, path: str) -> Cluster:
             at = where.key("achievable").key(name).key("value")
             raise at.error(f"must not be above the peak of {peaks[name].written}")
     host_at = place.key("host")
-    host = host_at.mapping(top["host"], ("bandwidth", "latency"), ())
+    host = host_at.mapping(top["host"], ("bandwidth", "latency"), ("power",))
     collectives_at = place.key("collectives")
     collectives = collectives_at.mapping(top.get("collectives", {}), (), _COLLECTIVES_KEYS)
     made = Cluster(
@@ -82,6 +82,7 @@ def cluster_of(tree: Any, path: str) -> Cluster:
         **_texts(where, device, ("tables", "like")),
         host_bandwidth=host_at.key("bandwidth").quantity(host["bandwidth"], "bandwidth", "B/s"),
         host_latency=host_at.key("latency").quantity(host["latency"], "time", "ns", whole=True),
+        host_power=_power(host_at, host),
         network=_network(place.key("network"), top["network"]),
         **_texts(collectives_at, collectives, ("measured",)),
         fits=_fits(collectives_at, collectives, path),
@@ -157,6 +158,8 @@ def _ownership(place: Place, tree: Any) -> tuple[tuple[str, Number], ...]:
         at = place.key(name)
         if name == "electricity":
             number = at.quantity(given[name], "energy_price", "USD/kWh")
+        elif name == "grid":
+            number = at.quantity(given[name], "carbon", "g/kWh", least=0)
         elif name == "running":
             number = at.quantity(given[name], "price", "USD/h")
         else:
@@ -194,7 +197,7 @@ def _network(place: Place, tree: Any) -> tuple[Level, ...]:
 def _level(place: Place, tree: Any) -> Level:
     is_torus = isinstance(tree, dict) and tree.get("kind") == "torus"
     limits = ("shapes",) if is_torus else ("members", "granule")
-    level = place.mapping(tree, _LEVEL, ("achievable", *limits))
+    level = place.mapping(tree, _LEVEL, ("achievable", "power", *limits))
     kind = place.key("kind").text(level["kind"])
     if is_torus and "shapes" not in level:
         raise place.key("shapes").error("missing; expected the shapes of slices")
@@ -219,8 +222,15 @@ def _level(place: Place, tree: Any) -> Level:
         bandwidth=place.key("bandwidth").quantity(level["bandwidth"], "bandwidth", "B/s"),
         latency=place.key("latency").quantity(level["latency"], "time", "ns"),
         algorithms=_algorithms(place.key("algorithms"), level["algorithms"]),
+        power=_power(place, level),
         **optional,
     )
+
+
+def _power(place: Place, tree: dict[str, Any]) -> Number | None:
+    if "power" not in tree:
+        return None
+    return place.key("power").quantity(tree["power"], "power", "W", least=0)
 
 
 def _check_members(place: Place, optional: dict[str, Any]) -> None:

@@ -26,7 +26,7 @@ class Number(Record):
 
     value: float
     """The number in `unit`."""
-    unit: Literal["B", "B/s", "FLOP/s", "ns", "W", "USD/h", "USD", "USD/kWh", "s", ""]
+    unit: Literal["B", "B/s", "FLOP/s", "ns", "W", "USD/h", "USD", "USD/kWh", "g/kWh", "s", ""]
     """The unit of `value`; empty for a count or a share."""
     written: str
     """The number as the file writes it, with its unit."""
@@ -83,6 +83,8 @@ class Level(Record):
     """Of one link and direction as software reaches it, in B/s; None if unknown."""
     shapes: Shapes | None = None
     """The shapes of slices of a torus; None for other kinds."""
+    power: Number | None = None
+    """A device's share of what its switches draw, in W; None if not stated."""
 
     def device_bytes_per_s(self, speeds: Speeds = "achievable") -> float:
         """Return the bandwidth of all links of a device, per direction, in B/s."""
@@ -151,6 +153,8 @@ class Cluster(Record):
     """Of an hour of a device, in USD/h."""
     idle_power: Number | None = None
     """What a device draws without work, in W."""
+    host_power: Number | None = None
+    """A device's share of what its host draws, in W."""
     capital: Number | None = None
     """What a device and its share of all around it cost, in USD."""
     mtbf: Number | None = None
@@ -257,8 +261,18 @@ class Cluster(Record):
             yield f"ownership.{name}", number
         yield "host.bandwidth", self.host_bandwidth
         yield "host.latency", self.host_latency
+        if self.host_power is not None:
+            yield "host.power", self.host_power
         for at, level in enumerate(self.network):
-            for key in ("members", "granule", "links", "bandwidth", "achievable", "latency"):
+            for key in (
+                "members",
+                "granule",
+                "links",
+                "bandwidth",
+                "achievable",
+                "latency",
+                "power",
+            ):
                 number = getattr(level, key)
                 if number is not None:
                     yield f"network[{at}].{key}", number
