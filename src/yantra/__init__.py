@@ -38,6 +38,7 @@ _HOMES = {
     "Prediction": "asked",
     "Plans": "asked",
     "Life": "lives.life",
+    "day": "lives.days.day",
     "life": "lives.life",
     "plan": "asked",
     "predict": "asked",

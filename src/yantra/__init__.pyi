@@ -26,6 +26,7 @@ from yantra.compile import compile as compile
 from yantra.export.stored import load_result as load_result
 from yantra.fabric import clusters as clusters
 from yantra.fabric import topologies as topologies
+from yantra.lives.days.day import day as day
 from yantra.lives.life import Life as Life
 from yantra.lives.life import life as life
 from yantra.result import Result as Result

@@ -63,6 +63,8 @@ TEXTS = {
     "grpo.yaml": "grpo: {num_prompts_per_step: 16, num_generations_per_prompt: 8}\n"
     "policy: {model_name: meta-llama/Llama-3.1-8B, train_global_batch_size: 128, "
     "max_total_sequence_length: 4096}\ncluster: {num_nodes: 1, gpus_per_node: 8}\n",
+    "jobs.csv": "job_id,vc,gpu_num,submit_time,duration\n"
+    + "".join(f"{at},{'ab'[at % 2]},{2**at},2020-09-01 00:0{at}:00,3600\n" for at in range(6)),
     "job.yaml": "model: llama3-8b\nplan: {tp: 2}\n",
     "pod.csv": "from,to,bandwidth,latency\n0,leaf,50 GB/s,500 ns\n1,leaf,50 GB/s,500 ns\n",
     "links.csv": "source,destination,from_ns,to_ns,bytes_per_ns\n0,leaf,500,520,50\n",

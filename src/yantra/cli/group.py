@@ -41,6 +41,7 @@ COMMANDS = {
     "serve": "Serve requests on engines: what users wait for, why, and what it costs.",
     "rl": "Say how long a step of post-training by reinforcement takes.",
     "life": "Say what failures cost a job over its days, and which policies pay.",
+    "day": "Say who waits on a cluster in a day of a public trace of jobs.",
     "service": "Serve the API of ASTRA-sim Service over gRPC.",
     "new": "Write a starting point for a plug-in: a topology, an algorithm, a model.",
     "contract": "Check a plug-in against the laws of its kind.",

@@ -96,14 +96,14 @@ def made(**given: Any) -> Settings:
     return settings
 
 
-def pairs_of(texts: Sequence[str]) -> dict[str, str]:
+def pairs_of(texts: Sequence[str], where: str = "--set") -> dict[str, str]:
     """Read `NAME=VALUE`s. Raises ConfigError."""
     found: dict[str, str] = {}
     for text in texts:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not value:
-            raise ConfigError("--set", expected_got("NAME=VALUE", text))
-        found[name.replace("-", "_")] = value
+            raise ConfigError(where, expected_got("NAME=VALUE", text))
+        found[name.replace("-", "_") if where == "--set" else name] = value
     return found
 
 

@@ -1,0 +1,164 @@
+"""`yantra day`: a trace's jobs on a cluster: who waits, what is used, and what is useful.
+
+With a job file, jobs of more than one host train it, and those that cross pods take the step of
+`yantra run` with their share of the outermost bandwidth. Trade-off: between all of it and what
+oversubscription leaves, steps are taken to be linear in its inverse.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from yantra.base.errors import ConfigError, expected_got, hint
+from yantra.lives.days.hosts import Hosts
+from yantra.lives.days.play import Day, Ran, Rules, play
+from yantra.lives.days.traces import Trace, read
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from yantra.base.documents import Path
+    from yantra.workloads.job_file import Request
+
+POLICIES = ("fifo", "backfill", "shortest")
+_MOST_GPUS = 1 << 20
+
+
+class Answer(NamedTuple):
+    cluster: str
+    trace: Trace
+    day: Day
+    rules: Rules
+    too_large: int
+    """Jobs of more GPUs than there are, which are left out."""
+    slowdowns: dict[int, float] | None
+    """By GPUs, steps with the least share of the bandwidth over steps alone."""
+
+    @property
+    def utilisation(self) -> float:
+        """Share of GPU time that jobs held."""
+        return self.day.busy / (self.day.gpus * self.day.window)
+
+    @property
+    def goodput(self) -> float:
+        """Share of GPU time that was useful: not redone, restarted or slowed."""
+        held = sum(one.held * one.job.gpus for one in self.day.ran)
+        work = sum(one.job.work * one.job.gpus for one in self.day.ran)
+        return self.utilisation * (work / held if held else 1.0)
+
+    @property
+    def fragmented(self) -> float:
+        """Share of GPU time that was free though the first job wanted no more."""
+        return self.day.fragmented / (self.day.gpus * self.day.window)
+
+
+def day(
+    trace: Path,
+    *,
+    cluster: str,
+    gpus: int,
+    policy: str = "backfill",
+    job: Path | None = None,
+    quotas: Mapping[str, int] | None = None,
+    hours: float = 24.0,
+    host_gpus: int = 8,
+    pod: int = 0,
+    oversubscription: float = 1.0,
+    checkpoint: float = 1800.0,
+    restart: float = 600.0,
+) -> Answer:
+    """Run jobs of a trace's first hours; `pod` in hosts, times in s. Raises ConfigError."""
+    from yantra.fabric.clusters import load
+
+    name = load(cluster).name
+    if policy not in POLICIES:
+        expected = expected_got(f"one of {', '.join(POLICIES)}", policy)
+        raise ConfigError("--policy", expected + hint(policy, POLICIES))
+    _check("--set hours", hours, 1e-3, 1e5)
+    _check("--set oversubscription", oversubscription, 1.0, 1e3)
+    _check("--set checkpoint", checkpoint, 1.0, 1e9)
+    _check("--set restart", restart, 0.0, 1e9)
+    _check("--set host_gpus", host_gpus, 1, 1024)
+    _check("--set pod", pod, 0, _MOST_GPUS)
+    if not host_gpus <= gpus <= _MOST_GPUS or gpus % host_gpus:
+        raise ConfigError("--gpus", expected_got(f"whole hosts of {host_gpus} GPUs", gpus))
+    if oversubscription > 1.0 and not pod:
+        raise ConfigError("--set oversubscription", "is of pods; give --set pod=32 hosts")
+    if job is not None and oversubscription == 1.0:
+        raise ConfigError("--job", "slows nothing without --set pod=32 --set oversubscription=4")
+    found = read(trace, hours)
+    fits = [one for one in found.jobs if one.gpus <= gpus]
+    if not fits:
+        raise ConfigError("--gpus", f"every job of {trace} needs more than {gpus}")
+    slowdowns: dict[int, float] | None = None
+    if job is not None:
+        sizes = sorted({one.gpus for one in fits if one.gpus > host_gpus})
+        slowdowns = slowdowns_of(job, cluster, sizes, oversubscription)
+    rules = Rules(policy, dict(quotas or {}), checkpoint, restart, oversubscription)  # type: ignore[arg-type]
+
+    def slowdown(of: int, share: float) -> float:
+        worst = (slowdowns or {}).get(of, 1.0)
+        return 1.0 + (worst - 1.0) * (1.0 / share - 1.0) / (oversubscription - 1.0)
+
+    hosts = Hosts(gpus // host_gpus, host_gpus, int(pod))
+    ran = play(fits, hosts, rules, hours * 3600.0, slowdown)
+    return Answer(name, found, ran, rules, len(found.jobs) - len(fits), slowdowns)
+
+
+def slowdowns_of(
+    job: Path, cluster: str, sizes: list[int], oversubscription: float
+) -> dict[int, float]:
+    """Steps of a job with 1/oversubscription of the outermost bandwidth, over those with all.
+
+    Sizes that the job's plan cannot have are left out.
+    """
+    from yantra.workloads import job_file
+
+    request = job_file.read(job)
+    found = {}
+    for size in sizes:
+        try:
+            alone = _step(request, cluster, size, 1.0)
+        except ConfigError:
+            continue
+        found[size] = max(_step(request, cluster, size, oversubscription) / alone, 1.0)
+    if sizes and not found:
+        listed = ", ".join(map(str, sizes))
+        raise ConfigError("--job", f"{job} can be of none of the trace's sizes: {listed} GPUs")
+    return found
+
+
+def _step(request: Request, cluster: str, gpus: int, oversubscription: float) -> float:
+    from yantra.asked import Prediction
+    from yantra.run.simulate import simulate
+    from yantra.scenario.on_cluster import on_cluster
+
+    source = {} if request.source is None else {request.source[0]: request.source[1]}
+    plan = {name: value for name, value in request.plan.items() if name not in ("ranks", "dp")}
+    workload: dict[str, Any] = {
+        "model": {**source, **request.sizes},
+        "plan": {**plan, "ranks": gpus},
+    }
+    if request.sequence is not None:
+        workload["sequence"] = request.sequence
+    scenario = on_cluster(workload, cluster)
+    if oversubscription > 1.0:
+        last = len(scenario.topology.dimensions) - 1
+        rate = scenario.topology.dimensions[last].bytes_per_ns / oversubscription
+        name = f"cluster.topology[{last}].bandwidth"
+        scenario = on_cluster(workload, cluster, settings={name: f"{rate:.6f} B/ns"})
+    return Prediction(simulate(scenario)).time_s
+
+
+def _check(where: str, value: float, least: float, most: float) -> None:
+    if not isinstance(value, int | float) or not least <= value <= most:
+        raise ConfigError(where, expected_got(f"a number from {least:g} to {most:g}", value))
+
+
+def sizes_of(ran: tuple[Ran, ...], host_gpus: int) -> dict[str, list[Ran]]:
+    """Jobs by size: of a GPU, of a host, of several."""
+    classes: dict[str, list[Ran]] = {"1 GPU": [], "to a host": [], "several hosts": []}
+    for one in ran:
+        at = 0 if one.job.gpus == 1 else 1 if one.job.gpus <= host_gpus else 2
+        list(classes.values())[at].append(one)
+    return {name: of for name, of in classes.items() if of}
