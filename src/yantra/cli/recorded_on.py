@@ -14,12 +14,13 @@ def differences(files: Sequence[str], gpu: str | None, option: str, what: str) -
 
     `what` says what rests on `gpu`. Silent where the recordings or the GPU are not known.
     """
+    if gpu is None:
+        return []
+
     from yantra.base.errors import ConfigError
     from yantra.compute.retarget.gpus import gpu_named
     from yantra.tracing.why.look import recorded_device
 
-    if gpu is None:
-        return []
     try:
         wanted = gpu_named(gpu, option).title
     except ConfigError:
