@@ -175,6 +175,14 @@ def test_all_forms_of_traces_have_the_same_jobs(name: str, tmp_path: Path) -> No
     assert found.left_out == 1
 
 
+def test_a_day_begins_after_some_hours(tmp_path: Path) -> None:
+    path = tmp_path / "helios.csv"
+    path.write_text(FORMS["helios.csv"])
+    assert read(path, 1.0, 30.0 / 3600.0).jobs == (Asked("3", "w", 16, 30.0, 120.0),)
+    with pytest.raises(ConfigError, match="nothing is submitted in 1 hours after 2"):
+        read(path, 1.0, 2.0)
+
+
 def test_a_day_of_2000_jobs_on_4096_gpus_takes_seconds(tmp_path: Path) -> None:
     jobs = drawn(1, 2000, 512)
     begun = process_time()

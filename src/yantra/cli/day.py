@@ -11,7 +11,7 @@ from yantra.base.errors import ConfigError, expected_got, hint
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.complete import clusters as cluster_names
 
-_SETTINGS = ("hours", "host_gpus", "pod", "oversubscription", "checkpoint", "restart")
+_SETTINGS = ("hours", "after", "host_gpus", "pod", "oversubscription", "checkpoint", "restart")
 _WHOLE = ("host_gpus", "pod")
 _TIMES = ("checkpoint", "restart")
 
@@ -52,8 +52,9 @@ _TIMES = ("checkpoint", "restart")
     "settings",
     multiple=True,
     metavar="NAME=VALUE",
-    help="hours=24 of submissions; host_gpus=8; pod=32 hosts of a switch, with oversubscription=4 "
-    "of its uplinks; checkpoint='30 min' and restart='10 min' of preempted jobs. May be repeated.",
+    help="hours=24 of submissions, after=0 others; host_gpus=8; pod=32 hosts of a switch, with "
+    "oversubscription=4 of its uplinks; checkpoint='30 min' and restart='10 min' of preempted "
+    "jobs. May be repeated.",
 )
 @json_option
 def command(

@@ -61,13 +61,14 @@ def day(
     job: Path | None = None,
     quotas: Mapping[str, int] | None = None,
     hours: float = 24.0,
+    after: float = 0.0,
     host_gpus: int = 8,
     pod: int = 0,
     oversubscription: float = 1.0,
     checkpoint: float = 1800.0,
     restart: float = 600.0,
 ) -> Answer:
-    """Run jobs of a trace's first hours; `pod` in hosts, times in s. Raises ConfigError."""
+    """Run jobs of some hours of a trace; `pod` in hosts, times in s. Raises ConfigError."""
     from yantra.fabric.clusters import load
 
     name = load(cluster).name
@@ -75,6 +76,7 @@ def day(
         expected = expected_got(f"one of {', '.join(POLICIES)}", policy)
         raise ConfigError("--policy", expected + hint(policy, POLICIES))
     _check("--set hours", hours, 1e-3, 1e5)
+    _check("--set after", after, 0.0, 1e6)
     _check("--set oversubscription", oversubscription, 1.0, 1e3)
     _check("--set checkpoint", checkpoint, 1.0, 1e9)
     _check("--set restart", restart, 0.0, 1e9)
@@ -86,7 +88,7 @@ def day(
         raise ConfigError("--set oversubscription", "is of pods; give --set pod=32 hosts")
     if job is not None and oversubscription == 1.0:
         raise ConfigError("--job", "slows nothing without --set pod=32 --set oversubscription=4")
-    found = read(trace, hours)
+    found = read(trace, hours, after)
     fits = [one for one in found.jobs if one.gpus <= gpus]
     if not fits:
         raise ConfigError("--gpus", f"every job of {trace} needs more than {gpus}")

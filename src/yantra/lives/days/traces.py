@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 import json
-from datetime import datetime
+from datetime import UTC, datetime
 from io import StringIO
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -44,8 +44,8 @@ class Trace(NamedTuple):
     left_out: int
 
 
-def read(path: Path, hours: float) -> Trace:
-    """Read the jobs of so many hours from the first submission on. Raises ConfigError."""
+def read(path: Path, hours: float, after: float = 0.0) -> Trace:
+    """Read jobs of so many hours, `after` others from the first submission. Raises ConfigError."""
     from os import fspath
 
     where = fspath(path)
@@ -62,9 +62,11 @@ def read(path: Path, hours: float) -> Trace:
             found.append(job)
     if not found:
         raise ConfigError(where, "has no job that ran on a GPU")
-    first = min(job.submitted for job in found)
+    first = min(job.submitted for job in found) + after * 3600.0
     day = [job._replace(submitted=job.submitted - first) for job in found]
-    day = [job for job in day if job.submitted < hours * 3600.0]
+    day = [job for job in day if 0.0 <= job.submitted < hours * 3600.0]
+    if not day:
+        raise ConfigError(where, f"nothing is submitted in {hours:g} hours after {after:g}")
     return Trace(kind, tuple(sorted(day, key=lambda job: job.submitted)), left_out)
 
 
@@ -119,4 +121,5 @@ def _asked(name: str, owner: str, gpus: int, submitted: float, work: float) -> A
 
 
 def _time(text: str) -> float:
-    return datetime.fromisoformat(text).timestamp()
+    at = datetime.fromisoformat(text)
+    return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
