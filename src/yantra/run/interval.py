@@ -17,9 +17,7 @@ from typing import TYPE_CHECKING
 
 from yantra.base.fields import Plugin, kind_of, named
 from yantra.compile import compile_like
-from yantra.compile.capped import soonest
 from yantra.compile.slowdown import class_of, is_inference
-from yantra.compute.families.machine import OF_ANOTHER
 from yantra.fabric.stacks.choice import TOO_FAST, UNKNOWN
 from yantra.result.carried import KIND, carried_of, is_carried
 from yantra.result.figures import Interval
@@ -56,7 +54,11 @@ def interval(result: Result) -> Interval | None:
         stated = stated_of(model, responses(result), class_widths(model))
     stated = hypot(stated, COPIED * model.graphs.kept)
     low, high = bounds(stated)
-    return Interval(low * soonest(model.kernels), high, rests_on(model), away(model) or None)
+    if model.kernels:
+        from yantra.compile.capped import soonest
+
+        low *= soonest(model.kernels)
+    return Interval(low, high, rests_on(model), away(model) or None)
 
 
 def _of_carried(result: Result) -> Interval:
@@ -112,6 +114,11 @@ def stated_of(model: Model, shares: NDArray[np.float64], widths: Sequence[float]
 
 def of_another(model: Model) -> bool:
     """Whether some kernels' tables are scaled from another device."""
+    if not model.kernels:
+        return False
+
+    from yantra.compute.families.machine import OF_ANOTHER
+
     return any(OF_ANOTHER in timed.basis for timed in model.kernels)
 
 
