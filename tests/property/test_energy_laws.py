@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,10 @@ from yantra.run.simulate import simulate
 from yantra.scenario import Scenario, Templates
 from yantra.scenario.power import law_of
 from yantra.scenario.types import Device, Machine
+from yantra.serving.iteration import Batch, Predictor
 from yantra.workloads.models.catalogue import find
 from yantra.workloads.plan.plan import Plan
+from yantra.workloads.serving import InferencePlan
 from yantra.workloads.training.train import train
 
 CLUSTER, KERNELS = "hgx-h100", 12
@@ -131,6 +134,33 @@ def test_a_cap_never_speeds_up_and_no_device_exceeds_it() -> None:
         assert one.energy.peak_w <= (16 * watts + hosts) * (1 + 1e-9)
         assert one.figures.mean_power_w is not None
         assert LAW.idle_w <= one.figures.mean_power_w <= watts
+
+
+def test_a_cap_of_a_cluster_file_slows_searches_and_serving_alike(tmp_path: Path) -> None:
+    text = Path(clusters.path_of(CLUSTER)).read_text(encoding="utf-8")
+    stated = "  power_cap: {value: 400 W, basis: yours}\n  memory_bandwidth:"
+    (tmp_path / "own.yaml").write_text(text.replace("  memory_bandwidth:", stated, 1))
+    own = clusters.load(str(tmp_path / "own.yaml"))
+    space = PlanSpace(ranks=16, global_batch=32, most_tp=8, sequence=2048, tp=(4,), pp=(2,))
+    model, columns = find("llama3-8b"), space.columns(find("llama3-8b"))
+    free, slow = (
+        ClosedForm(model, Searched(of, 16, stack="unknown"), 2048).judge(columns, 32)
+        for of in (clusters.load(CLUSTER), own)
+    )
+    assert (slow.time_ns > 1.3 * free.time_ns).all()
+    parts = parts_for(own, 16, "bf16", "unknown")
+    workload = Templates(workload=train(model, space.plan(columns, 0), 2048))
+    ran = simulate(Scenario(workload=workload, **parts))
+    assert slow.time_ns[0] == pytest.approx(ran.makespan_ns, rel=0.03)
+    formed = rates_of(own).energy_j(slow.time_ns[0] / 1e9, 16, float(slow.kernel_j[0]))
+    assert formed == pytest.approx(device_joules(ran.model, ran.outcome), rel=0.03)
+    batch = Batch(64, 64_000, (), 64)
+    first, second = (
+        Predictor(model, of, InferencePlan(tp=1), engine="vllm").iteration(batch)
+        for of in (CLUSTER, own)
+    )
+    assert second.seconds > first.seconds
+    assert second.joules is not None and second.joules <= 400 * second.seconds * (1 + 1e-9)
 
 
 def test_a_cap_widens_the_interval_towards_the_time_without_it() -> None:

@@ -19,6 +19,7 @@ from yantra.scenario.power import law_of
 
 if TYPE_CHECKING:
     from yantra.compile.kernels import TimedKernels
+    from yantra.compile.slowdown import Slowdown
     from yantra.compute.model import Kernels, Reals
     from yantra.compute.power import Power
     from yantra.scenario.types import Device, Machine
@@ -27,15 +28,19 @@ _SOONEST = 1 / 3
 
 
 def capped(
-    machine: Machine, device: Device, kernels: Kernels, estimates: Estimates
+    machine: Machine, device: Device, kernels: Kernels, estimates: Estimates, launched: Slowdown
 ) -> tuple[Estimates, Reals]:
-    """Slower estimates of kernels that would draw more than the cap, and the least middle."""
+    """Slower estimates of kernels that would draw more than the cap, and the least middle.
+
+    Launches hide behind slower kernels.
+    """
     law = law_of(machine, device)
     assert law is not None
     factor = factors(law, kernels.flops, estimates.middle)
     soon = factor**_SOONEST
     slower = Estimates(estimates.low * soon, estimates.middle * factor, estimates.high * factor)
-    return slower, estimates.middle * soon
+    soonest = Estimates.exact(estimates.middle * soon)
+    return launched.of(kernels, slower), launched.of(kernels, soonest).middle
 
 
 def factors(law: Power, flops: np.ndarray, ns: np.ndarray) -> np.ndarray:

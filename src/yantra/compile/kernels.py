@@ -135,13 +135,14 @@ class KernelTimes:
     def _longer(
         self, kernels: Kernels, answered: Estimates, device: Device
     ) -> tuple[Estimates, Reals]:
-        is_longer = self._slower.changes_kernels
-        longer = self._slower.of(kernels, answered) if is_longer else answered
+        slower = self._slower
         if device.power_cap_w is None:
+            longer = slower.of(kernels, answered) if slower.changes_kernels else answered
             return longer, longer.middle
         from yantra.compile.capped import capped
 
-        return capped(self._machine, device, kernels, longer)
+        launched, own = slower.parts()
+        return capped(self._machine, device, kernels, own.of(kernels, answered), launched)
 
 
 def needs_of(device: Device) -> frozenset[str]:

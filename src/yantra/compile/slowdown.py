@@ -69,6 +69,11 @@ class Slowdown(NamedTuple):
         """The same where CUDA graphs launch all kernels but a share."""
         return self._replace(launch_ns=self.launch_ns * share)
 
+    def parts(self) -> tuple[Slowdown, Slowdown]:
+        """What launches do, and what does not depend on them."""
+        launched = Slowdown(launch_ns=self.launch_ns, graphs=self.graphs, waits=self.waits)
+        return launched, self._replace(launch_ns=0.0)
+
     def factor(self, op_class: str) -> float:
         return float(getattr(self, class_of(op_class)))
 

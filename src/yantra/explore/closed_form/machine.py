@@ -26,6 +26,7 @@ from yantra.collectives.selection.of_model import by_engine, leaves_to_model, of
 from yantra.collectives.selection.selection import Group as Ranks
 from yantra.collectives.selection.selection import Timed
 from yantra.compile import compile
+from yantra.compile.capped import factors
 from yantra.compile.slowdown import slowdown_on
 from yantra.compute.roofline import Options, shares_of
 from yantra.explore.closed_form.distinct import distinct
@@ -197,8 +198,14 @@ class Machine:
 
     def kernels_ns(self, blocks: Sequence[Block]) -> list[np.ndarray]:
         if self._kernels is not None:
-            return self._kernels.of(blocks)
-        return [np.maximum(*self._bounds_ns(one)) for one in blocks]
+            found = self._kernels.of(blocks)
+        else:
+            found = [np.maximum(*self._bounds_ns(one)) for one in blocks]
+        return [self._capped(one.rows[0], ns) for one, ns in zip(blocks, found, strict=True)]
+
+    def _capped(self, flops: Any, ns: Any) -> Any:
+        law = self.power
+        return ns if law is None or law.cap_w is None else ns * factors(law, flops, ns)
 
     def _longer(self, kernel: Block) -> np.ndarray:
         computes, moves = self._bounds_ns(kernel)
@@ -225,11 +232,12 @@ class Machine:
         Memory bounds them.
         """
         if self._kernels is not None:
-            return self._kernels.at(made, elements)
+            return self._capped(0.0, self._kernels.at(made, elements))
         none, one = made(0), made(1)
         fixed = none.bytes_read + none.bytes_written
         each = one.bytes_read + one.bytes_written - fixed
-        return np.where(np.asarray(elements) > 0, fixed + each * elements, 0) / self._bytes_per_ns
+        moved = np.where(np.asarray(elements) > 0, fixed + each * elements, 0)
+        return self._capped(0.0, moved / self._bytes_per_ns)
 
     def collective_ns(self, kind: CollectiveType, size: int, stride: int, size_bytes: Any) -> Any:
         """Return the time of a collective alone; `size_bytes` per rank, number or array."""

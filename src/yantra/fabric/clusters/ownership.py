@@ -35,6 +35,7 @@ class Rates(NamedTuple):
     usd_per_h: float | None = None
     power_w: float | None = None
     idle_w: float | None = None
+    cap_w: float | None = None
     pue: float = 1.0
     mtbf_s: float | None = None
     basis: str | None = None
@@ -47,8 +48,8 @@ class Rates(NamedTuple):
         """Return the energy of so many devices; kernels of each draw so many J above its floor."""
         if self.power_w is None:
             return None
-        law = Power(self.power_w, self.idle_w)
-        each = min(law.idle_w * seconds + kernel_j, law.limit_w * seconds)
+        law = Power(self.power_w, self.idle_w, self.cap_w)
+        each = min(law.idle_w * seconds + kernel_j, law.most_w * seconds)
         return each * devices * self.pue
 
 
@@ -62,6 +63,7 @@ def rates_of(cluster: Cluster) -> Rates:
     of = Rates(
         power_w=power,
         idle_w=cluster.idle_power.value if cluster.idle_power else None,
+        cap_w=cluster.power_cap.value if cluster.power_cap else None,
         pue=owned["pue"].value if "pue" in owned else 1.0,
         mtbf_s=cluster.mtbf.value if cluster.mtbf else None,
         power_basis=cluster.power.basis if cluster.power else None,
@@ -88,7 +90,8 @@ def power_of(cluster: Cluster) -> Power | None:
     if cluster.power is None:
         return None
     floor = None if cluster.idle_power is None else cluster.idle_power.value
-    return Power(cluster.power.value, floor)
+    cap = None if cluster.power_cap is None else cluster.power_cap.value
+    return Power(cluster.power.value, floor, cap)
 
 
 def kwh(joules: float) -> float:

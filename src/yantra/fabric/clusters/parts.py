@@ -93,8 +93,10 @@ def device_parts(
     if speeds == "achievable":
         rate = dict(cluster.achievable).get(dtype, rate)
     compute: Any = roofline(cluster, dtype, speeds) if by_type else "roofline"
+    cap = cluster.power_cap
     return {
         "device": {
+            **({} if cap is None else {"power_cap": units.exact(cap.value, "W")}),
             "peak": units.exact(rate.value, "FLOP/s"),
             "memory_bandwidth": units.exact(cluster.memory_bandwidth.value, "B/s"),
             "compute": measured(cluster, dtype) if speeds == "measured" else compute,

@@ -27,6 +27,7 @@ _STATED: dict[str, tuple[units.Kind, str]] = {
     "context": ("size", "B"),
     "power": ("power", "W"),
     "idle_power": ("power", "W"),
+    "power_cap": ("power", "W"),
     "price": ("price", "USD/h"),
     "capital": ("money", "USD"),
     "mtbf": ("time", "s"),

@@ -153,6 +153,8 @@ class Cluster(Record):
     """Of an hour of a device, in USD/h."""
     idle_power: Number | None = None
     """What a device draws without work, in W."""
+    power_cap: Number | None = None
+    """The most it may draw, in W; None for its power."""
     host_power: Number | None = None
     """A device's share of what its host draws, in W."""
     capital: Number | None = None
@@ -254,7 +256,7 @@ class Cluster(Record):
         for model, options in self.compute:
             for name, number in options:
                 yield f"device.compute.{model}.{name}", number
-        for key in ("context", "power", "idle_power", "price", "capital", "mtbf"):
+        for key in ("context", "power", "idle_power", "power_cap", "price", "capital", "mtbf"):
             if (stated := getattr(self, key)) is not None:
                 yield f"device.{key}", stated
         for name, number in self.ownership:

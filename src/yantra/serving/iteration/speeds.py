@@ -11,6 +11,7 @@ import numpy as np
 
 from yantra import compute as computes
 from yantra.base.fields import Plugin, named
+from yantra.compile.capped import capped
 from yantra.compile.slowdown import slowdown_on
 from yantra.compute.answers import ask
 from yantra.compute.model import Device as Seen
@@ -61,6 +62,7 @@ class Speeds:
             self._machine.serve_with(framework)
         self._machine.know(model)
         device: Device = parts["device"]
+        self._stated = parts["machine"]
         self._device = _running(
             device.replace(
                 peak_flops=device.peak_flops * scale.peak,
@@ -129,7 +131,13 @@ class Speeds:
         columns = columns_of(fewer)
         seen = Seen(self._device.peak_flops, self._device.memory_bytes_per_s)
         name = named(self._device.compute)
-        ns = self._slower.of(columns, ask(self._kernels, columns, seen, name, _WHERE)).middle
+        answered = ask(self._kernels, columns, seen, name, _WHERE)
+        if self._device.power_cap_w is None:
+            ns = self._slower.of(columns, answered).middle
+        else:
+            launched, own = self._slower.parts()
+            slower = own.of(columns, answered)
+            ns = capped(self._stated, self._device, columns, slower, launched)[0].middle
         ends = np.cumsum([one.rows.shape[1] for one in fewer])
         for one, own, (_, place) in zip(new, np.split(ns, ends[:-1]), back, strict=True):
             self._asked[one.key] = own[place]
