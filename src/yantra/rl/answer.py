@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from yantra.base.text import count, table
+from yantra.fabric.clusters.ownership import power_of
 from yantra.rl.modes import modes
 from yantra.rl.step import WORKS, Step, step_of
 
@@ -70,13 +71,12 @@ class Answer(NamedTuple):
 
     @property
     def kwh(self) -> float | None:
-        """Energy of a step: the devices' power, or their power without work where they wait."""
-        cluster, step = self.question.cluster, self.steps[0]
-        if cluster.power is None:
+        """Energy of a step: the most that devices draw, or what they draw idle where they wait."""
+        law, step = power_of(self.question.cluster), self.steps[0]
+        if law is None:
             return None
         waits = sum(step.idle.values())
-        resting = cluster.power.value if cluster.idle_power is None else cluster.idle_power.value
-        power = cluster.power.value * (1 - waits) + resting * waits
+        power = law.most_w * (1 - waits) + law.idle_w * waits
         return power * self.question.gpus * self.seconds / _HOUR / _KILO
 
 

@@ -135,8 +135,8 @@ class Speeds:
         if self._device.power_cap_w is None:
             ns = self._slower.of(columns, answered).middle
         else:
-            launched, own = self._slower.parts()
-            slower = own.of(columns, answered)
+            launched, always = self._slower.parts()
+            slower = always.of(columns, answered)
             ns = capped(self._stated, self._device, columns, slower, launched)[0].middle
         ends = np.cumsum([one.rows.shape[1] for one in fewer])
         for one, own, (_, place) in zip(new, np.split(ns, ends[:-1]), back, strict=True):
