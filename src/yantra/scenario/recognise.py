@@ -76,6 +76,9 @@ def recognise(path: Path) -> Known:
 
     if (job := frameworks.read(text, name)) is not None:
         return Known("job", name, text, job)
+    if text.startswith("#!"):
+        problem = "a script without a launch that is known here (docs/reference/frameworks.md)"
+        raise ConfigError(name, problem)
     tree = parse_yaml(text, name)
     return Known(_kind_of(tree, name), name, text, tree)
 

@@ -67,7 +67,7 @@ OWN["deepspeed"] = {
     "gradient_dtype": ["fp32", "bf16"], "offload_optimizer": [True, False],
     "overlap_gradients": [True, False],
 }  # fmt: skip
-OWN["nemo"] = OWN["megatron"]
+OWN["nemo"] = OWN["megatron"] | {"overlap_p2p": [True]}
 
 
 @st.composite

@@ -59,6 +59,11 @@ def test_a_pipeline_cuts_the_local_batch() -> None:
     assert (plan["recompute"], plan["reshard_after_forward"]) == ("operators", False)
 
 
+def test_every_second_layer_is_half_of_a_chunk() -> None:
+    plan = tree(TOML.replace('"op"', '"2"'))["plan"]
+    assert (plan["recompute_method"], plan["recompute_layers"]) == ("block", 8)
+
+
 def test_a_condition_on_an_argument_left_out_is_decided() -> None:
     plan = tree(CHAT)["plan"]
     assert (plan["zero"], plan["ranks"], plan["dtype"]) == (3, 4, "fp16")
@@ -79,7 +84,7 @@ def test_a_configuration_without_a_model_takes_it_from_a_setting(tmp_path: Path)
     ("text", "problem"),
     [
         (TOML.replace('"8B"', '"9B"'), "model.flavor: expected one of llama3 8B, llama3 70B"),
-        (TOML.replace('"op"', '"2"'), "every 2-nd layer is not covered"),
+        (TOML.replace('"op"', '"ops"'), "expected op or a number of layers"),
         (f"{TOML}new_key = 3", "line 15: activation_checkpoint.new_key: not a key that is known"),
         (CHAT.replace("$ZERO --", "$STAGE --"), "--zero_stage: line 7 uses $STAGE, which the"),
         ("model_name_or_path: llama3-8b\nbeta: 0.1\n", "beta: losses over pairs of answers"),
@@ -89,4 +94,46 @@ def test_a_configuration_without_a_model_takes_it_from_a_setting(tmp_path: Path)
 def test_what_may_change_the_time_is_refused_by_key(text: str, problem: str) -> None:
     with pytest.raises(ConfigError) as told:
         tree(text)
+    assert problem in str(told.value)
+
+
+NEMO = """
+name: megatron_llama
+trainer: {devices: 8, num_nodes: 2, precision: bf16}
+model:
+  micro_batch_size: 1
+  global_batch_size: 32
+  tensor_model_parallel_size: 4
+  encoder_seq_length: 1024
+  num_layers: 4
+  hidden_size: 512
+  ffn_hidden_size: 1024
+  num_attention_heads: 8
+  normalization: rmsnorm
+  bias: False
+  activation: fast-swiglu
+  position_embedding_type: rope
+  optim: {name: distributed_fused_adam}
+"""
+
+
+def test_a_configuration_of_nemo_is_megatrons_arguments() -> None:
+    found = tree(NEMO)
+    assert "vocab_size" not in found["model"]
+    plan = found["plan"]
+    assert (plan["world_size"], plan["use_distributed_optimizer"]) == (16, True)
+    assert found["model"]["ffn_hidden_size"] == 1024
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        ("  hybrid_override_pattern: M*M*\n", "model.hybrid_override_pattern: layers of several"),
+        ("  new_field: 3\n", "model.new_field: not a field that is known here"),
+        ("  attention_type: multiquery\n", "model.attention_type: expected multihead"),
+    ],
+)
+def test_a_field_of_nemo_that_may_change_the_time_is_refused(more: str, problem: str) -> None:
+    with pytest.raises(ConfigError) as told:
+        tree(NEMO + more)
     assert problem in str(told.value)

@@ -13,6 +13,7 @@ from yantra.base.notes import note
 from yantra.base.shell import Word, commands_of
 from yantra.serving.commands.table import ENGINES, Engine, Flag
 from yantra.serving.commands.weights import model_of, type_of
+from yantra.workloads.models.model import Model
 
 _LAUNCH = re.compile(r"\bvllm\s+serve\b|vllm\.entrypoints|sglang\.launch_server|\bsglang\s+serve\b")
 _ARRAY = re.compile(r"^#SBATCH\s+--array=(\d+)-(\d+)\s*$", re.MULTILINE)
@@ -23,7 +24,7 @@ class Launch(NamedTuple):
     """`fields` are those of a plan and options of the engine; `ignored` changes no time."""
 
     engine: str
-    model: str
+    model: str | Model
     replicas: int
     fields: dict[str, Any]
     ignored: tuple[str, ...] = ()
@@ -118,7 +119,7 @@ def _launch(
 
 
 def _spread(
-    name: str, fields: dict[str, Any], replicas: int, model: str
+    name: str, fields: dict[str, Any], replicas: int, model: str | Model
 ) -> tuple[int, dict[str, Any]]:
     """Experts and replicas as the engine spreads them."""
     tp, dp = int(fields.get("tp", 1)), int(fields.get("dp", 1))
@@ -134,11 +135,11 @@ def _spread(
     return replicas, fields
 
 
-def _has_experts(model: str) -> bool:
+def _has_experts(model: str | Model) -> bool:
     from yantra.workloads.models.catalogue import find
     from yantra.workloads.models.experts import experts_of
 
-    return experts_of(find(model)) is not None
+    return experts_of(find(model) if isinstance(model, str) else model) is not None
 
 
 def _arguments(words: Iterable[Word]) -> Iterator[tuple[str, list[Word]]]:

@@ -9,12 +9,11 @@ import re
 from os import path as paths
 
 from yantra.base.errors import ConfigError
+from yantra.workloads.models.model import Model
 
 _BLOCKS = re.compile(r"deepseek-ai/DeepSeek-(V3|R1)|Qwen/.*-FP8$|zai-org/.*-FP8$")
 _EIGHT = re.compile(r"-FP8(-dynamic|-KV)?$", re.IGNORECASE)
 _FOUR = re.compile(r"-(NV)?FP4(-v\d)?$", re.IGNORECASE)
-_SAME = {"deepseek-ai/DeepSeek-R1": "deepseek-v3", "deepseek-ai/DeepSeek-V3": "deepseek-v3"}
-_LATER = re.compile(r"(-\d{4}|\.1|-Base)$")
 
 
 def type_of(model: str) -> str:
@@ -34,17 +33,20 @@ def id_of(model: str) -> str:
     return found[1] if found else model
 
 
-def model_of(model: str, where: str) -> str:
-    """The name or file by which a checkpoint's model is found. Raises ConfigError."""
+def model_of(model: str, where: str) -> str | Model:
+    """The name, file or sizes of a checkpoint's model. Raises ConfigError."""
+    from yantra.workloads.frameworks.checkpoints import sizes_of_id
     from yantra.workloads.models import catalogue
+    from yantra.workloads.models.assemble import model_of as built
 
     beside = paths.join(paths.dirname(where), model)
     if paths.isfile(paths.join(beside, "config.json")):
         return beside
     plain = _FOUR.sub("", _EIGHT.sub("", model))
-    for name in (plain, _SAME.get(_LATER.sub("", plain), ""), plain.rpartition("/")[2]):
-        if name and catalogue.is_known(name):
-            return name
+    if catalogue.is_known(plain):
+        return plain
+    if (sizes := sizes_of_id(plain)) is not None:
+        return sizes.name if catalogue.is_known(sizes.name) else built(sizes)
     try:
         catalogue.described(model, "model")
     except ConfigError as error:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
-from yantra.workloads.frameworks import hugging_face, megatron, torchtitan
+from yantra.workloads.frameworks import hugging_face, megatron, nemo, torchtitan
 from yantra.workloads.frameworks.launch import Nodes, kubernetes, nodes_of, slurm
 from yantra.workloads.frameworks.recognise import read
 from yantra.workloads.models.assemble import model_of
@@ -31,6 +31,7 @@ def _megatron(model: Transformer, plan: Plan, sequence: int, nodes: Nodes) -> di
 
 FRAMEWORKS: Mapping[str, tuple[str, Write]] = {
     "megatron": (megatron.PROGRAM, _megatron),
+    "nemo": (nemo.PROGRAM, nemo.files),
     "torchtitan": (torchtitan.PROGRAM, torchtitan.files),
     "deepspeed": (hugging_face.PROGRAM, hugging_face.files),
 }

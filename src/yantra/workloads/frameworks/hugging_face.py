@@ -15,8 +15,9 @@ from typing import Any
 
 from yantra.base.errors import ConfigError, expected_got
 from yantra.base.shell import Word, commands_of
+from yantra.workloads.frameworks.checkpoints import sizes_of_id
 from yantra.workloads.frameworks.launch import Nodes, torchrun
-from yantra.workloads.frameworks.said import Said
+from yantra.workloads.frameworks.said import Said, sizes_of
 from yantra.workloads.models.transformer import Transformer
 from yantra.workloads.plan.plan import Plan
 
@@ -102,9 +103,9 @@ def _said(
     length = next((given[name] for name in LENGTHS if _whole(given.get(name))), None)
     if length is None:
         notes.append("says no length of sequences; taken as the model's usual")
-    name = _model(given, where, doubts)
+    model = _model(given, where, doubts)
     sequence = None if length is None else int(length)
-    return Said(PROGRAM, name, plan, sequence, tuple(ignored), tuple(notes))
+    return Said(PROGRAM, model, plan, sequence, tuple(ignored), tuple(notes))
 
 
 def _plan(
@@ -187,7 +188,7 @@ def _deepspeed(tree: Mapping[str, Any], where: str, beside: Mapping[str, Any]) -
     return plan
 
 
-def _model(given: Mapping[str, Any], where: str, doubts: Mapping[str, str]) -> str:
+def _model(given: Mapping[str, Any], where: str, doubts: Mapping[str, str]) -> str | dict[str, Any]:
     from yantra.workloads.models import catalogue
 
     name = str(given[MODEL])
@@ -195,11 +196,12 @@ def _model(given: Mapping[str, Any], where: str, doubts: Mapping[str, str]) -> s
         raise ConfigError(f"{where}: --{MODEL}", f"{doubts[MODEL]}; write out what it is")
     if catalogue.is_known(name):
         return name
+    if (known := sizes_of_id(name)) is not None:
+        return sizes_of(known)
     try:
         catalogue.described(name, MODEL)
     except ConfigError as error:
-        problem = f"{error.problem}, or with --set workload.model=NAME"
-        raise ConfigError(f"{where}: {MODEL}", problem) from None
+        raise ConfigError(f"{where}: {MODEL}", error.problem) from None
     return name
 
 
@@ -225,6 +227,15 @@ def _until_next(words: list[Word]) -> Iterator[Word]:
             return
         if word.text or "uses $@," not in word.doubt:
             yield word
+
+
+def ranks_of_launch(text: str) -> int | None:
+    """The devices on which a script's first launch of a Python program starts; None if not said."""
+    for words in commands_of(text):
+        at = next((n for n, word in enumerate(words) if word.text.endswith(".py")), None)
+        if at is not None:
+            return _ranks(_arguments(words[:at])[0])
+    return None
 
 
 def _ranks(launcher: Mapping[str, Any]) -> int | None:

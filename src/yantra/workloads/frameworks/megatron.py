@@ -36,10 +36,15 @@ _UNFUSED = {
 
 def script(model: Transformer, plan: Plan, sequence: int, nodes: Nodes) -> str:
     """A shell script that trains on mock data; more arguments may follow its name."""
-    lines = [*_model(model, sequence), *_plan(model, plan), *_RUN]
-    arguments = " \\\n".join(f"  {line}" for line in lines)
+    lines = [*arguments(model, plan, sequence), *_RUN]
+    behind = " \\\n".join(f"  {line}" for line in lines)
     program = torchrun(nodes, "${MEGATRON:-.}/pretrain_gpt.py")
-    return f'#!/bin/bash\nset -e\n{program} \\\n{arguments} \\\n  "$@"\n'
+    return f'#!/bin/bash\nset -e\n{program} \\\n{behind} \\\n  "$@"\n'
+
+
+def arguments(model: Transformer, plan: Plan, sequence: int) -> list[str]:
+    """What says the model and the plan."""
+    return [*_model(model, sequence), *_plan(model, plan)]
 
 
 _RUN = (

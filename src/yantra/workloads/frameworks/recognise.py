@@ -9,12 +9,17 @@ from typing import Any
 
 from yantra.base.documents import parse_yaml, read_text
 from yantra.base.notes import notes_to
-from yantra.workloads.frameworks import hugging_face, torchtitan
+from yantra.workloads.frameworks import hugging_face, nemo, torchtitan
+from yantra.workloads.frameworks.hugging_face import ranks_of_launch
 from yantra.workloads.frameworks.said import Said, sizes_of
 from yantra.workloads.models import megatron
 
 _TOML = re.compile(r"^\[[\w.\"]+\]\s*(#.*)?$", re.MULTILINE)
-_MAPPING = re.compile(r"model_name_or_path|train_(micro_)?batch_size|zero_optimization")
+_CONFIG_FILE = re.compile(r"--config-file[ =](\S+\.yaml)")
+_MAPPING = re.compile(
+    r"^(trainer|train|ddp):|model_name_or_path|train_(micro_)?batch_size|zero_optimization",
+    re.MULTILINE,
+)
 _MEGATRON = re.compile(r"--num-layers[\s=:]|^MODEL_ARGS:", re.MULTILINE)
 
 
@@ -50,6 +55,10 @@ def _said(text: str, where: str, files: Folder) -> Said | None:
         job = megatron.from_text(text, where)
         model = job.model
         return Said("Megatron-LM", sizes_of(model), job.plan, None, job.ignored, model.notes)
+    if (found := _CONFIG_FILE.search(text)) is not None:
+        name = found[1]
+        tree = parse_yaml(files[name], name)
+        return nemo.read(tree, name, ranks_of_launch(text)) if nemo.is_config(tree) else None
     if _TOML.search(text):
         return torchtitan.read(text, where)
     if f"--{hugging_face.MODEL}" in text:
@@ -57,6 +66,8 @@ def _said(text: str, where: str, files: Folder) -> Said | None:
     if not _MAPPING.search(text):
         return None
     tree = parse_yaml(text, where)
+    if nemo.is_config(tree):
+        return nemo.read(tree, where)
     if hugging_face.is_arguments(tree):
         return hugging_face.of_arguments(tree, where, files)
     return hugging_face.of_json(tree, where) if hugging_face.is_deepspeed(tree) else None

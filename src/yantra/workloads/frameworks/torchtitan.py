@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from yantra.base.errors import ConfigError, expected_got
+from yantra.workloads.frameworks.checkpoints import sizes_of_id
 from yantra.workloads.frameworks.launch import Nodes, torchrun
-from yantra.workloads.frameworks.said import Said
+from yantra.workloads.frameworks.said import Said, sizes_of
 from yantra.workloads.models.transformer import Transformer
 from yantra.workloads.plan.plan import Plan
 
@@ -27,6 +28,11 @@ FLAVORS: Mapping[tuple[str, str], str] = {
     ("deepseek_v3", "16B"): "deepseek-v2-lite",
     ("deepseek_v3", "236B"): "deepseek-v2",
     ("deepseek_v3", "671B"): "deepseek-v3",
+    ("qwen3", "0.6B"): "Qwen/Qwen3-0.6B",
+    ("qwen3", "1.7B"): "Qwen/Qwen3-1.7B",
+    ("qwen3", "4B"): "Qwen/Qwen3-4B",
+    ("qwen3", "8B"): "Qwen/Qwen3-8B",
+    ("qwen3", "14B"): "Qwen/Qwen3-14B",
     ("qwen3", "32B"): "qwen3-32b",
     ("qwen3", "30B-A3B"): "qwen3-30b-a3b",
     ("qwen3", "235B-A22B"): "qwen3-235b-a22b",
@@ -100,7 +106,8 @@ def read(text: str, where: str) -> Said | None:
         return None
     given, ignored = _flat(tree, where, text)
     plan = _degrees(given) | _batches(given) | _precision(tree, where)
-    plan |= _recompute(given, where) | _pipeline(given, where)
+    plan |= _pipeline(given, where)
+    plan |= _recompute(given, where, _layers(tree["model"]) // (plan["pp"] * plan.get("vpp", 1)))
     if given.get("enable_async_tensor_parallel"):
         plan["overlap_products"] = True
     model, notes = _model(tree["model"], where)
@@ -139,9 +146,11 @@ def _model(section: Mapping[str, Any], where: str) -> tuple[Any, tuple[str, ...]
     if kind[1] == "debugmodel" and kind[0] in ("llama3", "llama"):
         return dict(_DEBUG), ()
     if kind in FLAVORS:
-        return FLAVORS[kind], ()
-    known = ", ".join(f"{name} {flavor}" for name, flavor in FLAVORS)
-    raise ConfigError(f"{where}: model.flavor", expected_got(f"one of {known}", " ".join(kind)))
+        name = FLAVORS[kind]
+        known = sizes_of_id(name)
+        return (sizes_of(known) if "/" in name and known is not None else name), ()
+    every = ", ".join(f"{name} {flavor}" for name, flavor in FLAVORS)
+    raise ConfigError(f"{where}: model.flavor", expected_got(f"one of {every}", " ".join(kind)))
 
 
 def _degrees(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -193,13 +202,27 @@ def _precision(tree: Mapping[str, Any], where: str) -> dict[str, Any]:
     return plan
 
 
-def _recompute(given: Mapping[str, Any], where: str) -> dict[str, Any]:
+def _layers(section: Mapping[str, Any]) -> int:
+    name = FLAVORS.get((str(section.get("name")), str(section.get("flavor"))))
+    known = None if name is None else sizes_of_id(name)
+    return known.num_layers if known is not None else _DEBUG["num_layers"]
+
+
+def _recompute(given: Mapping[str, Any], where: str, layers: int) -> dict[str, Any]:
+    """Every n-th layer of a chunk is as many as its first ones."""
     mode, option = str(given.get("mode", "selective")), str(given.get("selective_ac_option", "op"))
     if mode == "selective" and option == "1":
         mode = "full"
+    elif mode == "selective" and option.isdecimal() and int(option) > 1:
+        repeated = layers // int(option)
+        return (
+            {"recompute": "full", "recompute_method": "block", "recompute_layers": repeated}
+            if repeated
+            else {"recompute": "none"}
+        )
     elif mode == "selective" and option != "op":
-        problem = f"every {option}-nd layer is not covered; expected op or 1"
-        raise ConfigError(f"{where}: activation_checkpoint.selective_ac_option", problem)
+        place = f"{where}: activation_checkpoint.selective_ac_option"
+        raise ConfigError(place, expected_got("op or a number of layers", option))
     if (found := _MODES.get(mode)) is None:
         known = expected_got("none, selective or full", mode)
         raise ConfigError(f"{where}: activation_checkpoint.mode", known)

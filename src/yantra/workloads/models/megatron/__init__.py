@@ -20,6 +20,7 @@ from yantra.workloads.models.megatron.plan import plan
 from yantra.workloads.models.transformer import Transformer
 
 _SECTION = "MODEL_ARGS"
+_SAID = ("True", "False")  # which are texts to YAML
 _IN_YAML = re.compile(rf"^{_SECTION}:", re.MULTILINE)
 
 
@@ -68,6 +69,7 @@ def _words(text: str, where: str) -> Iterator[Word]:
     if not isinstance(arguments, dict):
         raise ConfigError(where, expected_got(f"arguments by name in {_SECTION}", arguments))
     for name, value in arguments.items():
+        value = {"True": True, "False": False}.get(value, value) if value in _SAID else value
         if value is False or value is None:
             continue
         yield Word(str(name))

@@ -1,7 +1,7 @@
 """Jobs from the configuration files of NeMo and Megatron-Bridge, by Megatron-LM's arguments.
 
 A file has sections (`model`, `ddp`, `train`, ...) of fields that are mostly arguments with
-underscores; those of other names are in `_OWN`.
+underscores; those of other names are in `OWN`.
 
 Source: NVIDIA-NeMo/Megatron-Bridge, `ConfigContainer` (src/megatron/bridge/training/config.py).
 """
@@ -30,7 +30,7 @@ from yantra.workloads.models.megatron.ignored import is_ignored
 _USED = MODEL | PLAN | PLAN_TOGETHER
 _SECTIONS = ("model", "comm_overlap", "mixed_precision", "ddp", "optimizer", "dist", "train")
 """Those that say what is trained and how it is split, later ones overriding earlier ones."""
-_OWN = {
+OWN = {
     "num_moe_experts": "num-experts",
     "virtual_pipeline_model_parallel_size": "num-virtual-stages-per-pipeline-rank",
     "num_layers_in_first_pipeline_stage": "decoder-first-pipeline-num-layers",
@@ -40,7 +40,7 @@ _OWN = {
     "fp8": "fp8-format",
     "fp4": "fp4-format",
 }
-_INVERSE = {
+INVERSE = {
     "add_bias_linear": "disable-bias-linear",
     "share_embeddings_and_output_weights": "untie-embeddings-and-output-weights",
     "overlap_p2p_comm": "",
@@ -67,24 +67,27 @@ _ALWAYS = ("position_embedding_type", "hidden_dropout", "attention_dropout", "no
 
 def load(path: str | PathLike[str]) -> Job:
     """The job of a configuration file. Raises ConfigError."""
-    where = str(path)
-    tree = parse_yaml(read_text(path), where)
+    return of_tree(parse_yaml(read_text(path), str(path)), str(path), Path(path).stem)
+
+
+def of_tree(tree: Any, where: str, name: str) -> Job:
+    """The job of a configuration. Raises ConfigError."""
     if not isinstance(tree, dict) or not isinstance(tree.get("model"), dict):
         raise ConfigError(where, expected_got("a section model, as Megatron-Bridge writes", tree))
     words: list[str] = []
     unread = []
-    for name, value in _fields(tree).items():
-        argument = _OWN.get(name, name.replace("_", "-"))
+    for field, value in _fields(tree).items():
+        argument = argument_of(field)
         if argument in _USED:
             words += _words(argument, value)
         elif argument in REFUSED or argument in NOT_MODELLED:
             words.append(f"--{argument}")
-        elif name not in _FREE and not is_ignored(argument):
-            unread.append(name)
+        elif field not in _FREE and not is_ignored(argument):
+            unread.append(field)
     if not tree["model"].get("multi_latent_attention"):
         words += _groups(tree["model"])
-    job = from_arguments(words, where, Path(path).stem)
-    notes = (*job.model.notes, *(f"{name}: not read" for name in unread))
+    job = from_arguments(words, where, name)
+    notes = (*job.model.notes, *(f"{field}: not read" for field in unread))
     return job._replace(model=job.model.replace(notes=notes), ignored=())
 
 
@@ -95,9 +98,9 @@ def _fields(tree: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in of.items() if isinstance(of, dict) else ():
             if name.startswith("_") or (section != "model" and not _is_of_plan(name)):
                 continue
-            if name in _INVERSE:
+            if name in INVERSE:
                 if value is False:
-                    found |= dict.fromkeys(_INVERSE[name].split(), True)
+                    found |= dict.fromkeys(INVERSE[name].split(), True)
             elif name in _ALWAYS or (value not in (None, False, "", 0, []) and _is_plain(value)):
                 found[name] = value
             elif section == "ddp" and value is False:
@@ -115,8 +118,13 @@ def _is_plain(value: object) -> bool:
     return not isinstance(value, dict)
 
 
+def argument_of(field: str) -> str:
+    """Megatron-LM's argument for a field."""
+    return OWN.get(field, field.replace("_", "-"))
+
+
 def _is_of_plan(name: str) -> bool:
-    argument = _OWN.get(name, name.replace("_", "-"))
+    argument = argument_of(name)
     return argument in PLAN or argument in PLAN_TOGETHER or argument in NOT_MODELLED
 
 

@@ -1,0 +1,256 @@
+"""NeMo's configurations: those of NeMo 1 and of Megatron-Bridge, and the latter back.
+
+They are Megatron-LM's arguments in sections, by the tables of `models/megatron/bridge.py`.
+
+Sources: NVIDIA/NeMo, examples/nlp/language_modeling/conf; NVIDIA-NeMo/Megatron-Bridge,
+src/megatron/bridge/training/config.py.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from yantra.base.errors import ConfigError, expected_got
+from yantra.workloads.frameworks import megatron
+from yantra.workloads.frameworks.launch import Nodes, torchrun
+from yantra.workloads.frameworks.said import Said, sizes_of
+from yantra.workloads.models.megatron import bridge
+from yantra.workloads.models.megatron.arguments import MODEL, NUMBER, PLAN, PLAN_TOGETHER, WORDS
+from yantra.workloads.models.transformer import Transformer
+from yantra.workloads.plan.plan import Plan
+
+PROGRAM = "Megatron-Bridge"
+_SECTIONS = ("trainer", "train", "ddp", "optim", "optimizer", "dist")
+_DIFFERENT = {
+    "encoder_seq_length": "seq_length",
+    "activations_checkpoint_granularity": "recompute_granularity",
+    "activations_checkpoint_method": "recompute_method",
+    "activations_checkpoint_num_layers": "recompute_num_layers",
+    "bias": "add_bias_linear",
+    "num_experts": "num_moe_experts",
+    "qkv_bias": "add_qkv_bias",
+}
+"""NeMo 1's fields, and Megatron-Core's."""
+_ACTIVATIONS = {"swiglu": True, "fast-swiglu": True, "geglu": True, "fast-geglu": True,
+                "gelu": False, "squared-relu": False, "relu": False}  # fmt: skip
+_NORMS = {"rmsnorm": "RMSNorm", "layernorm": "LayerNorm", "layernorm1p": "LayerNorm"}
+_NAMES = """
+transformer_engine apply_embedding_scaling fsdp_sharding_strategy fsdp_grad_reduce_dtype
+cpu_offloading_weights
+restore_from_path restore_from_ckpt mcore_gpt pre_process post_process use_scaled_init_method
+ffn_dropout do_layer_norm_weight_decay layernorm_epsilon headscale transformer_block_type
+normalize_attention_scores attention_type tokenizer native_amp_init_scale
+native_amp_growth_interval grad_div_ar_fusion grad_allreduce_chunk_size_mb
+get_attention_mask_from_fusion data optim nsys_profile gc_interval precision activation
+share_embeddings_and_output_weights name resume_from_checkpoint apex_transformer_log_level
+gradient_as_bucket_view use_cpu sync_batch_comm nccl_communicator_config_path
+activations_checkpoint_layers_per_pipeline num_micro_batches_with_partial_activation_checkpoints
+seq_len_interpolation_factor rotary_percentage megatron_amp_O2 fp8_e4m3 fp8_hybrid reduce_amax
+fp8_params ub_tp_comm_overlap use_emha zarr_ckpt onnx_safe rotary_base load_from target
+dist_ckpt_format dist_ckpt_load_on_device dist_ckpt_parallel_save use_flash_attention
+tp_comm_overlap_ag tp_comm_overlap_rs scale_positional_embedding max_position_embeddings
+attn_mask_type embedding_scale persist_layer_norm batch_p2p_comm seed
+"""
+_FREE = frozenset(_NAMES.split())
+_OTHERS = ("gemma2", "griffin", "mamba", "hyena", "bert", "bart", "t5", "ul2", "retro")
+"""Programs whose names say layers that the fields do not."""
+_NEEDS = re.compile(r"\$\{(?:\.|model\.)(\w+)\}")
+
+
+def is_config(tree: object) -> bool:
+    """Whether a mapping is a configuration of NeMo's or Megatron-Bridge's."""
+    return (
+        isinstance(tree, dict)
+        and isinstance(tree.get("model"), dict)
+        and any(isinstance(tree.get(section), dict) for section in _SECTIONS)
+        and "plan" not in tree
+    )
+
+
+def read(tree: Mapping[str, Any], where: str, ranks: int | None = None) -> Said:
+    """Raises ConfigError for what is not covered; what is not read is a note."""
+    tree = _booleans(tree)
+    is_first = "trainer" in tree
+    whole = _as_bridge(tree, where) if is_first else dict(tree)
+    has_words = "vocab_size" in whole["model"]
+    if not has_words:
+        whole["model"] = whole["model"] | {"vocab_size": 1}
+    if "num_layers" not in whole["model"]:
+        raise ConfigError(where, "says no num_layers, as its recipe in Python does; give the whole")
+    job = bridge.of_tree(whole, where, "nemo")
+    sizes, notes = sizes_of(job.model), list(job.model.notes)
+    if is_first and (unread := [one for one in notes if one.endswith(": not read")]):
+        field = unread[0].partition(":")[0]
+        place = f"{where}: model.{field}"
+        raise ConfigError(place, "not a field that is known here; it may change the time")
+    if not has_words:
+        del sizes["vocab_size"]
+        notes.append(
+            "its tokenizer says the vocabulary; --set workload.model.vocab_size=N does here"
+        )
+    plan = dict(job.plan)
+    if is_first:
+        trainer = tree["trainer"]
+        nodes = trainer.get("num_nodes", 1)
+        if isinstance(trainer.get("devices"), int) and isinstance(nodes, int):
+            plan["world_size"] = trainer["devices"] * nodes
+    elif ranks:
+        plan["world_size"] = ranks
+    return Said("NeMo" if is_first else PROGRAM, sizes, plan, None, (), tuple(notes))
+
+
+def _as_bridge(tree: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """NeMo 1's configuration in the fields of Megatron-Bridge's."""
+    given = {_DIFFERENT.get(name, name): _resolved(value, tree["model"])
+             for name, value in tree["model"].items()}  # fmt: skip
+    model = {name: value for name, value in given.items() if name not in _FREE}
+    model["share_embeddings_and_output_weights"] = given.get(
+        "share_embeddings_and_output_weights", True
+    )
+    if given.get("position_embedding_type", "learned_absolute") == "learned_absolute":
+        model["max_position_embeddings"] = given.get(
+            "max_position_embeddings", given.get("seq_length")
+        )
+    kind = next((one for one in _OTHERS if one in str(tree.get("name", ""))), "")
+    if kind:
+        raise ConfigError(f"{where}: name", f"{kind} is a model of another kind")
+    for name in ("block_types", *(one for one in given if one.startswith(("hybrid_", "mamba_")))):
+        if name in given:
+            raise ConfigError(f"{where}: model.{name}", "layers of several kinds are not covered")
+    if not given.get("cpu_offloading"):
+        model.pop("cpu_offloading_num_layers", None)
+    activation = str(given.get("activation", "gelu"))
+    if activation not in _ACTIVATIONS:
+        known = f"one of {', '.join(_ACTIVATIONS)}"
+        raise ConfigError(f"{where}: model.activation", expected_got(known, activation))
+    model["gated_linear_unit"] = _ACTIVATIONS[activation]
+    for name, usual in (("transformer_block_type", "pre_ln"), ("attention_type", "multihead")):
+        if given.get(name, usual) != usual:
+            raise ConfigError(f"{where}: model.{name}", expected_got(usual, given[name]))
+    norm = str(given.get("normalization", "layernorm")).lower()
+    model["normalization"] = _NORMS.get(norm, norm)
+    for name in ("hidden_dropout", "attention_dropout"):
+        model.setdefault(name, 0.1)
+    if given.get("ub_tp_comm_overlap"):
+        model["tp_comm_overlap"] = True
+    precision = str(tree["trainer"].get("precision", given.get("precision", 32)))
+    kind = "bf16" if precision.startswith("bf16") else "fp16" if precision.startswith("16") else ""
+    mixed: dict[str, Any] = {kind: True} if kind else {}
+    if given.get("fp8"):
+        mixed["fp8"] = "hybrid"
+    model.pop("fp8", None)
+    optimizer = str((given.get("optim") or {}).get("name", ""))
+    ddp = {"use_distributed_optimizer": optimizer == "distributed_fused_adam"}
+    ddp |= {"overlap_grad_reduce": bool((given.get("optim") or {}).get("overlap_grad_sync"))}
+    return {"model": model, "mixed_precision": mixed, "ddp": ddp}
+
+
+def _booleans(value: Any) -> Any:
+    """With `True` as true, as Python's readers of YAML take it."""
+    if isinstance(value, Mapping):
+        return {name: _booleans(one) for name, one in value.items()}
+    return {"True": True, "False": False}.get(value, value) if isinstance(value, str) else value
+
+
+def _resolved(value: Any, model: Mapping[str, Any]) -> Any:
+    if isinstance(value, str) and (found := _NEEDS.fullmatch(value)):
+        return model.get(found[1])
+    return value
+
+
+def files(model: Transformer, plan: Plan, sequence: int, nodes: Nodes) -> dict[str, str]:
+    """A configuration, the Python that starts it, and the script that starts that."""
+    import yaml
+
+    words = shlex.split(" ".join(megatron.arguments(model, plan, sequence)))
+    sections = _sections(dict(_pairs(words)))
+    text = yaml.safe_dump(sections, sort_keys=False, default_flow_style=None, width=100)
+    program = torchrun(nodes, "start.py --config-file train.yaml")
+    script = f'#!/bin/bash\nset -e\ncd "$(dirname "$0")"\n{program} "$@"\n'
+    return {"train.sh": script, "train.yaml": text, "start.py": _START}
+
+
+_START = '''"""Starts train.yaml in Megatron-Bridge."""
+
+from megatron.bridge.training.config import ConfigContainer
+from megatron.bridge.training.gpt_step import forward_step
+from megatron.bridge.training.pretrain import pretrain
+
+pretrain(ConfigContainer.from_yaml("train.yaml"), forward_step)
+'''
+_TARGETS = {
+    "model": "megatron.bridge.models.gpt_provider.GPTModelProvider",
+    "train": "megatron.bridge.training.config.TrainingConfig",
+    "ddp": "megatron.bridge.training.config.DistributedDataParallelConfig",
+    "mixed_precision": "megatron.bridge.training.mixed_precision.MixedPrecisionConfig",
+    "optimizer": "megatron.bridge.training.config.OptimizerConfig",
+    "scheduler": "megatron.bridge.training.config.SchedulerConfig",
+    "dataset": "megatron.bridge.training.config.MockGPTDatasetConfig",
+    "logger": "megatron.bridge.training.config.LoggerConfig",
+    "tokenizer": "megatron.bridge.training.tokenizers.config.TokenizerConfig",
+    "checkpoint": "megatron.bridge.training.config.CheckpointConfig",
+    "dist": "megatron.bridge.training.config.DistributedInitConfig",
+}
+_IN = {
+    "train": ("micro-batch-size", "global-batch-size"),
+    "ddp": (
+        "use-distributed-optimizer", "overlap-grad-reduce", "overlap-param-gather",
+        "use-megatron-fsdp", "data-parallel-sharding-strategy", "ddp-bucket-size",
+        "num-distributed-optimizer-instances",
+    ),
+    "mixed_precision": ("bf16", "fp16", "fp8-format", "fp8-recipe", "fp8-param-gather",
+                        "reuse-grad-buf-for-mxfp8-param-ag"),
+    "optimizer": ("use-precision-aware-optimizer", "exp-avg-dtype", "exp-avg-sq-dtype",
+                  "main-params-dtype", "optimizer", "optimizer-cpu-offload",
+                  "optimizer-offload-fraction"),
+    "dist": ("use-tp-pp-dp-mapping",),
+}  # fmt: skip
+
+
+def _pairs(words: list[str]) -> Iterator[tuple[str, Any]]:
+    kinds = MODEL | PLAN | PLAN_TOGETHER
+    at = 0
+    while at < len(words):
+        name, behind = words[at].removeprefix("--"), []
+        at += 1
+        while at < len(words) and not words[at].startswith("--"):
+            behind.append(words[at])
+            at += 1
+        if name not in kinds:
+            continue
+        value: Any = behind if kinds[name] == WORDS else behind[0] if behind else True
+        yield name, int(value) if kinds[name] == NUMBER else value
+
+
+def _sections(given: dict[str, Any]) -> dict[str, Any]:
+    """Fields by sections; a switch that turns one off is that field, false."""
+    owners = {argument: section for section, some in _IN.items() for argument in some}
+    inverse = {name.replace("_", "-"): field for field, names in bridge.INVERSE.items()
+               for name in names.split()}  # fmt: skip
+    names = {argument: field for field, argument in bridge.OWN.items()}
+    made: dict[str, Any] = {"_target_": "megatron.bridge.training.config.ConfigContainer"}
+    made |= {section: {"_target_": target} for section, target in _TARGETS.items()}
+    length = given["seq-length"]
+    made["dataset"] |= {"seq_length": length, "random_seed": 1234}
+    made["tokenizer"] |= {"tokenizer_type": "NullTokenizer", "vocab_size": given.pop("vocab-size")}
+    made["train"] |= {"train_iters": 100}
+    made["optimizer"] |= {"lr": 1e-4}
+    for argument in ("tokenizer-type", "accumulate-allreduce-grads-in-fp32"):
+        given.pop(argument, None)
+    narrow = given.pop("grad-reduce-in-bf16", False)
+    made["ddp"]["grad_reduce_in_fp32"] = not narrow
+    grouped = given.pop("group-query-attention", False)
+    if not grouped:
+        given["num-query-groups"] = given["num-attention-heads"]
+    for name in ("hidden-dropout", "attention-dropout"):
+        given[name] = float(given[name])
+    for argument, value in given.items():
+        section = made[owners.get(argument, "model")]
+        if argument in inverse:
+            section[inverse[argument]] = False
+        else:
+            section[names.get(argument, argument.replace("-", "_"))] = value
+    return made
