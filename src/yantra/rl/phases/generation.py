@@ -181,11 +181,14 @@ def drafting(cost: Measured, drafts: int, acceptance: float) -> Measured:
     made = sum(acceptance**number for number in range(drafts + 1))
     of = cost.tables
     changed: dict[str, Any] = {"prefill_ns_per_iteration": of.prefill_ns_per_iteration / made}
-    for name, knots in (("dense", "dense_tokens"), ("emit", "emit_n")):
+    columns = ("ns", "flops", "bytes", "parts")
+    for name, knots, whats in (
+        ("dense", "dense_tokens", (*columns, "ran")), ("emit", "emit_n", columns),
+    ):  # fmt: skip
         fewer = np.maximum(getattr(of, knots) // (drafts + 1), 1)
         fewer, first = np.unique(fewer, return_index=True)
         changed[knots] = fewer
-        for what in ("ns", "flops", "bytes", "parts"):
+        for what in whats:
             values = np.asarray(getattr(of, f"{name}_{what}"))[..., first]
             changed[f"{name}_{what}"] = values / made
     for name in ("decode_ns", "prefill_ns", "decode_parts", "prefill_parts"):
