@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.oracles import replay_graph
 from tests.oracles.small_traces import call, event, kernel, linked, node, op
+from yantra.base.errors import TraceError
 from yantra.tracing.pytorch.graph import Graph, GraphNode, GraphOptions, build
+from yantra.tracing.pytorch.linked import DeviceOp, Linked
 
 OUTER, INNER = node(3, "aten::linear", 2), node(4, "aten::addmm", 3)
 OPS = [op(3, "aten::linear", 0, 100), op(4, "aten::addmm", 10, 60)]
@@ -104,8 +108,9 @@ def test_a_faster_kernel_makes_the_wait_come_earlier_but_not_before_the_call() -
         call("cudaDeviceSynchronize", 30, 25, 10),
     ]
     made = graph([OUTER, INNER], events)
-    named(made, "k").dur_us = 1
-    start = replay_graph.unlimited(made.nodes)
+    nodes = list(made.nodes)
+    nodes[named(made, "k").id].dur_us = 1
+    start = replay_graph.unlimited(nodes)
     assert start[named(made, "cudaDeviceSynchronize").id] == 30
 
 
@@ -120,8 +125,9 @@ def test_a_blocking_copy_hands_over_when_it_begins() -> None:
         copy,
     ]
     made = graph([OUTER, INNER], events)
-    named(made, "k").dur_us = 10  # what if the kernel were faster?
-    start = replay_graph.unlimited(made.nodes)
+    nodes = list(made.nodes)
+    nodes[named(made, "k").id].dur_us = 10  # what if the kernel were faster?
+    start = replay_graph.unlimited(nodes)
     assert start[named(made, copy["name"]).id] == 40 + 4
     assert start[named(made, "cudaMemcpyAsync").id] == 40 + 4 + 4
 
@@ -159,8 +165,9 @@ def test_the_thread_that_called_backward_waits_for_it() -> None:
     step = named(made, "Optimizer.step")
     assert forward.id in back.deps and back.id in step.deps
     assert made.handovers == 2
-    back.dur_us += 1000
-    assert replay_graph.unlimited(made.nodes)[step.id] == 350 + 1000
+    nodes = list(made.nodes)
+    nodes[back.id].dur_us += 1000
+    assert replay_graph.unlimited(nodes)[step.id] == 350 + 1000
 
 
 def test_without_handover_threads_keep_their_distance() -> None:
@@ -278,3 +285,13 @@ def test_a_cycle_at_one_instant_is_broken() -> None:
     made = build(trace)
     assert sorted(made.device_node) == [one.id, other.id]
     assert replay_graph.unlimited(made.nodes)
+
+
+def test_times_that_no_recording_has_are_refused() -> None:
+    ops = [
+        DeviceOp(at, "k", "kernel", 0, 7, 0, 1 << 59, at, None, after=[at - 1] if at else [])
+        for at in range(32)
+    ]
+    made = Linked("1.0.3", 0, "", 0, 0, 3, 4, 0, device_ops=ops)
+    with pytest.raises(TraceError, match="rank 3: its times add up to more than 292 years"):
+        build(made)

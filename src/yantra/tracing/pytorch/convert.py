@@ -300,7 +300,7 @@ def _rank(
         report.recorded[linked.rank] = timeline(linked, graph, items, options.memory_nodes)
     parts = [item.op for item in items if item.type is not NodeType.COMP]
     report.nodes += len(graph.nodes) + len(parts) - len({*parts})
-    report.delays += sum(node.kind == "delay" for node in graph.nodes)
+    report.delays += graph.nodes.count_of("delay")
     return emit(linked, graph, items, communicators, how, *known)
 
 

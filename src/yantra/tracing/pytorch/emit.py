@@ -130,11 +130,10 @@ class _Emitter:
     def run(self) -> Iterator[Trace]:
         self._metadata()
         nodes = self.graph.nodes
-        deps: Sequence[Sequence[int]] = [node.deps for node in nodes]
-        if self.options.reduce:
-            deps = reduced(deps)
+        needed = reduced([node.deps for node in nodes]) if self.options.reduce else None
         ids = self._ids()
-        for place, (node, parents) in enumerate(zip(nodes, deps, strict=True), start=1):
+        for place, node in enumerate(nodes, start=1):
+            parents = node.deps if needed is None else needed[node.id]
             if ids is None:
                 self._node(node, parents, [] if node.ctrl is None else [node.ctrl])
             else:

@@ -21,6 +21,7 @@ from yantra.tracing.pytorch import json_input
 from yantra.tracing.pytorch.json_list import REFUSED, read_list
 from yantra.tracing.pytorch.linked import Attr, ProcessGroup
 from yantra.tracing.pytorch.node_file import NODES
+from yantra.tracing.pytorch.shared import Shared
 
 WHAT = "PyTorch host execution trace"
 FLAT = "1.0.1"
@@ -41,8 +42,6 @@ _FLAT_ATTRS = (
 )
 _NOTHING = Raw(b"[]")
 _MOST_RANKS = 1 << 22
-_HASHED = (int, str)
-_MOST_SHARED = 1 << 14
 
 
 class HostNode(Struct, gc=False):
@@ -160,34 +159,15 @@ class _Kept:
     def __init__(self, where: str) -> None:
         self.nodes: list[HostNode] = []
         self._where = where
-        self._attrs: dict[tuple[str, str, Any], Attr] = {}
-        self._texts: dict[str, str] = {}
-        self._tensors: dict[bytes, Raw] = {}
+        self._shared = Shared()
 
     def take(self, nodes: list[_Node]) -> None:
+        shared = self._shared
         for node in nodes:
             made = _from_nested(node, self._where)
-            made.name = self._texts.setdefault(made.name, made.name)
-            made.attrs = [self._shared(attr) for attr in made.attrs]
-            made.inputs, made.outputs = self._own(made.inputs), self._own(made.outputs)
+            made.name, made.attrs = shared.text(made.name), shared.attrs(made.attrs)
+            made.inputs, made.outputs = shared.raw(made.inputs), shared.raw(made.outputs)
             self.nodes.append(made)
-
-    def _shared(self, attr: Attr) -> Attr:
-        if type(attr.value) not in _HASHED:
-            return attr
-        key = attr.name, attr.type, attr.value
-        found = self._attrs.get(key)
-        if found is not None:
-            return found
-        attr.name = self._texts.setdefault(attr.name, attr.name)
-        attr.type = self._texts.setdefault(attr.type, attr.type)
-        if len(self._attrs) < _MOST_SHARED:
-            self._attrs[key] = attr
-        return attr
-
-    def _own(self, raw: Raw) -> Raw:
-        text = bytes(raw)
-        return self._tensors.setdefault(text, Raw(text))
 
 
 def _trace(head: _Head, nodes: list[HostNode], where: str) -> HostTrace:

@@ -29,8 +29,8 @@ def keep_issue_order(
         if before is None or before in node.deps or before >= node.id:
             continue
         known = set(node.deps)
-        node.deps += [
-            parent
-            for parent in graph.nodes[before].deps
-            if parent not in known and graph.nodes[parent].end_us <= node.start_us
-        ]
+        parents = graph.nodes[before].deps
+        more = [one for one in parents if one not in known]
+        graph.nodes.depend(
+            node.id, [one for one in more if graph.nodes[one].end_us <= node.start_us]
+        )

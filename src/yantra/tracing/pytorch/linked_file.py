@@ -30,6 +30,7 @@ from yantra.tracing.pytorch.linked import (
     Wait,
 )
 from yantra.tracing.pytorch.node_file import read_nodes
+from yantra.tracing.pytorch.shared import Shared
 
 FORM = 1
 _BATCH = 1000
@@ -149,29 +150,21 @@ class _Gathered:
     def __init__(self) -> None:
         self.operators: list[Operator] = []
         self.device_ops: list[DeviceOp] = []
-        self._texts: dict[str, str] = {}
-        self._tensors: dict[bytes, Raw] = {}
+        self._shared = Shared()
 
     def take(self, nodes: list[_Node]) -> None:
+        shared = self._shared
         for node in nodes:
+            node.name = shared.text(node.name)
             if node.cat is UNSET:
-                self._shorten(node)
+                node.attrs = shared.attrs(node.attrs)
+                node.inputs, node.outputs = shared.raw(node.inputs), shared.raw(node.outputs)
                 self.operators.append(_operator(node))
             else:
+                node.cat = shared.text(node.cat)
+                if node.launch:
+                    node.launch.name = shared.text(node.launch.name)
                 self.device_ops.append(_device_op(node))
-
-    def _shorten(self, node: _Node) -> None:
-        texts = self._texts
-        for attr in node.attrs:
-            attr.name = texts.setdefault(attr.name, attr.name)
-            attr.type = texts.setdefault(attr.type, attr.type)
-            if isinstance(attr.value, str):
-                attr.value = texts.setdefault(attr.value, attr.value)
-        node.inputs, node.outputs = self._own(node.inputs), self._own(node.outputs)
-
-    def _own(self, raw: Raw) -> Raw:
-        text = bytes(raw)
-        return self._tensors.setdefault(text, Raw(text))
 
 
 def _linked(file: _File, gathered: _Gathered, where: str) -> Linked:

@@ -23,9 +23,11 @@ def timeline(
         types.setdefault(op.id, type_of(op, memory_nodes))
     recorder = _core.TraceRecorder()
     recorder.end_metadata("")
+    boolean, none = int(Kind.BOOL), list[int]()
+    attribute, record = recorder.attribute, recorder.node
     for node in graph.nodes:
         is_device = node.kind == "device"
         type = types[node.source] if is_device else NodeType.COMP
-        recorder.attribute("is_cpu_op", Kind.BOOL, node.is_cpu and not is_device, "")
-        recorder.node(node.id, node.name, type, 0, node.dur_us, node.deps, [])
+        attribute("is_cpu_op", boolean, node.device < 0 and not is_device, "")
+        record(node.id, "", type, 0, node.dur_us, node.deps, none)
     return recorded(recorder.finish().graph())

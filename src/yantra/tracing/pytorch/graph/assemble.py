@@ -6,10 +6,14 @@ timeline.
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections import defaultdict
 from heapq import heapify, heappop, heappush
 
+import numpy as np
+
+from yantra.base.errors import TraceError
 from yantra.tracing.pytorch.collector import without_collector
 from yantra.tracing.pytorch.graph.handover import Handover
 from yantra.tracing.pytorch.graph.lanes import (
@@ -21,10 +25,11 @@ from yantra.tracing.pytorch.graph.lanes import (
     launch_points,
     wait_points,
 )
-from yantra.tracing.pytorch.graph.nodes import Graph, GraphNode, GraphOptions
+from yantra.tracing.pytorch.graph.nodes import Graph, GraphOptions, Nodes
 from yantra.tracing.pytorch.host import ROOT_NAMES
 from yantra.tracing.pytorch.linked import DeviceOp, Linked, Operator
 
+_WRITTEN = Draft("", 0, "", 0, 0, 0, 0)
 _LONG_NS = 20_000  # longer than launching and stream hand-over take
 
 
@@ -40,7 +45,13 @@ def build(linked: Linked, options: GraphOptions | None = None) -> Graph:
     builder.connect()
     anchored = builder.anchor() if options.anchors else 0
     order = _order(builder.lanes.drafts)
-    graph = _Writer(builder, order, options).write()
+    try:
+        graph = _Writer(builder, order, options).write()
+    except OverflowError:
+        raise TraceError(
+            f"rank {linked.rank}: its times add up to more than 292 years; expected those of a "
+            "recording"
+        ) from None
     graph.handovers = handover.edges
     graph.anchored = anchored
     return graph
@@ -250,9 +261,10 @@ def _all_deps(draft: Draft) -> list[int]:
 
 
 def _by_time(drafts: list[Draft]) -> list[int]:
-    times = [(draft.start, draft.end, index) for index, draft in enumerate(drafts)]
-    times.sort()
-    return [index for _, _, index in times]
+    starts = np.array([draft.start for draft in drafts], np.int64)
+    ends = np.array([draft.end for draft in drafts], np.int64)
+    order: list[int] = np.lexsort((ends, starts)).tolist()
+    return order
 
 
 def _follow_deps(drafts: list[Draft], order: list[int]) -> bool:
@@ -280,12 +292,14 @@ class _Writer:
         self.drafts = builder.drafts
         self.order = order
         self.gaps = options.gaps
-        self.graph = Graph(nodes=[], operator_node={}, device_node={})
+        self.graph = Graph(nodes=Nodes(), operator_node={}, device_node={})
         self.ids = [0] * len(self.drafts)
-        self.ends = [0] * len(self.drafts)  # of each draft in a replay, on the grid
-        self.ends_ns = [0] * len(self.drafts)  # and of measured durations
+        nothing = bytes(8 * len(self.drafts))
+        self.ends = array("q", nothing)  # of each draft in a replay, on the grid
+        self.ends_ns = array("q", nothing)  # and of measured durations
 
     def write(self) -> Graph:
+        """The graph; drafts are given up one by one, as there are many."""
         ids, ends, ends_ns, gaps = self.ids, self.ends, self.ends_ns, self.gaps
         nodes = self.graph.nodes
         for index in self.order:
@@ -299,52 +313,29 @@ class _Writer:
                 begin_ns = max([ends_ns[dep] for dep in waited], default=0)
                 if start > earliest:
                     span = earliest, start, begin_ns, max(begin_ns, draft.start)
-                    nodes.append(_delay(len(nodes), draft, span, deps, ctrl))
-                    deps.append(len(nodes) - 1)
+                    deps.append(_delay(nodes, draft, span, deps, ctrl))
                     begin_ns = span[3]
                 elif start < earliest:
                     self.graph.shifted += start + 1 < earliest
                     start, end = earliest, max(earliest, end)
                 ends_ns[index] = begin_ns + draft.end - draft.start
-            ids[index] = len(nodes)
             ends[index] = end
-            nodes.append(_node(len(nodes), draft, start, end, deps, ctrl))
-        self._index()
-        return self.graph
-
-    def _index(self) -> None:
-        for index, draft in enumerate(self.drafts):
+            times = start, end - start, draft.start, draft.end - draft.start
+            place = draft.device, draft.lane
+            ids[index] = nodes.add(draft.kind, draft.source, draft.name, place, times, deps, ctrl)
+            self.drafts[index] = _WRITTEN
             if draft.kind == "operator":
-                self.graph.operator_node[draft.source] = self.ids[index]
+                self.graph.operator_node[draft.source] = ids[index]
             elif draft.kind == "device":
-                self.graph.device_node[draft.source] = self.ids[index]
-
-
-def _node(
-    id: int, draft: Draft, start: int, end: int, deps: list[int], ctrl: int | None
-) -> GraphNode:
-    return GraphNode(  # by place: half the time of names
-        id, draft.kind, draft.source, draft.name, draft.device, draft.lane,
-        start, end - start, draft.start, draft.end - draft.start, deps, ctrl,
-    )  # fmt: skip
+                self.graph.device_node[draft.source] = ids[index]
+        return self.graph
 
 
 def _delay(
-    id: int, draft: Draft, span: tuple[int, int, int, int], deps: list[int], ctrl: int | None
-) -> GraphNode:
+    nodes: Nodes, draft: Draft, span: tuple[int, int, int, int], deps: list[int], ctrl: int | None
+) -> int:
     # `span`: begin and end in us of the grid, then in ns of a replay of measured durations
     earliest, start, begin_ns, end_ns = span
-    return GraphNode(
-        id=id,
-        kind="delay",
-        source=id + 1,
-        name="delay",
-        device=draft.device,
-        lane=draft.lane,
-        start_us=earliest,
-        dur_us=start - earliest,
-        start_ns=begin_ns,
-        dur_ns=end_ns - begin_ns,
-        deps=deps[:],
-        ctrl=ctrl,
-    )
+    times = earliest, start - earliest, begin_ns, end_ns - begin_ns
+    place = draft.device, draft.lane
+    return nodes.add("delay", len(nodes) + 1, "delay", place, times, deps, ctrl)
