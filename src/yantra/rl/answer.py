@@ -161,7 +161,12 @@ def title(question: Question) -> str:
 def plans(question: Question) -> str:
     """Say how both sides are spread."""
     said = [
-        " ".join(f"{name} {value}" for name, value in plan.items() if value != 1) or "one device"
+        " ".join(
+            name if value is True else f"{name} {value}"
+            for name, value in plan.items()
+            if value is True or value != 1
+        )
+        or "one device"
         for plan in (question.generate, question.train)
     ]
     return f"generates with {said[0]}; trains with {said[1]}"
