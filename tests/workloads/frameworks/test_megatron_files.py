@@ -51,6 +51,23 @@ def test_yaml_and_script_are_one_job() -> None:
     assert by_yaml["plan"] == by_script["plan"]
 
 
+def test_a_merged_mapping_of_yaml_is_taken_in() -> None:
+    text = f"{YAML}  --vocab-size: 1000\n".replace("MODEL_ARGS:", "BASE: &base")
+    found = tree(f"{text}MODEL_ARGS:\n  <<: *base\n  --num-layers: 4\n")
+    assert (found["model"]["num_layers"], found["model"]["hidden_size"]) == (4, 512)
+
+
+def test_devices_that_the_plan_does_not_divide_are_a_placeholder() -> None:
+    text = SCRIPT.replace("GPUS=8", "GPUS=1").replace("$((GPUS", "$((8")
+    with pytest.warns(match="starts on 2 devices, which its plan does not divide; taken as 8"):
+        assert read(f"{text.rstrip()} --pipeline-model-parallel-size 4\n", "file") is not None
+
+
+def test_no_more_devices_are_taken_than_the_batch_has_sequences() -> None:
+    found = tree(f"{YAML}  --vocab-size: 1000\n  --global-batch-size: 2\n")
+    assert found["plan"]["ranks"] == 4
+
+
 def test_the_vocabulary_of_a_known_tokenizer_is_padded_as_by_megatron() -> None:
     found = tree(f"{YAML}  --vocab-file: ${{DATA}}/vocab.json\n")
     assert found["model"]["vocab_size"] == 50_432

@@ -34,7 +34,7 @@ class Engine(NamedTuple):
 
 
 _TYPES = {"bfloat16": "bf16", "bf16": "bf16", "float16": "fp16", "half": "fp16", "auto": ""}
-_QUANTISED = {"fp8": "fp8", "modelopt": "fp8", "modelopt_fp4": "fp4", "nvfp4": "fp4"}
+_QUANTISED = {"fp8": "fp8", "modelopt": "fp8", "modelopt_fp4": "nvfp4", "nvfp4": "nvfp4"}
 _CACHE = {"auto": "", "fp8": "fp8", "fp8_e4m3": "fp8", "fp8_e5m2": "fp8", "bfloat16": "bf16"}
 _DTYPE = Flag("dtype", "dtype", values=_TYPES)
 _QUANTIZATION = Flag("quantization", "dtype", ("q",), values=_QUANTISED)

@@ -20,7 +20,7 @@ def type_of(model: str) -> str:
     """The type of a published checkpoint by its id; empty where it has 16 bits."""
     if _BLOCKS.match(model):
         return "fp8_block"
-    return "fp8" if _EIGHT.search(model) else "fp4" if _FOUR.search(model) else ""
+    return "fp8" if _EIGHT.search(model) else "nvfp4" if _FOUR.search(model) else ""
 
 
 def id_of(model: str) -> str:

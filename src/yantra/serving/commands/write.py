@@ -55,7 +55,7 @@ def _flags(pool: Asked, model: str) -> list[str]:
     if pool.engine == "sglang" and plan.ep > 1:
         values["ep"] = plan.ep
     values["gpu_memory_utilization"] = plan.gpu_memory_utilization
-    if plan.dtype in ("fp8", "fp4") and not type_of(model):
+    if plan.dtype in ("fp8", "nvfp4") and not type_of(model):
         names = known["dtype"].values or {}
         values["dtype"] = next(word for word, own in names.items() if own == plan.dtype)
     if plan.kv_cache_dtype == "fp8":

@@ -13,7 +13,8 @@ from typing import Any
 from yantra.workloads.models.transformer import Transformer
 
 _TUNED = re.compile(
-    r"([-_](instruct|chat|base|it|hf|alpha|beta|pt|v\d(\.\d)?|\d{4}|sft|full|dpo))+$", re.IGNORECASE
+    r"([-_](instruct|chat|base|it|hf|alpha|beta|pt|v\d(\.\d)?|\d{4}|sft|full|dpo|checkpoints))+$",
+    re.IGNORECASE,
 )
 _FIELDS = ("num_layers", "hidden_size", "num_attention_heads", "num_query_groups",
            "ffn_hidden_size", "vocab_size")  # fmt: skip

@@ -238,10 +238,10 @@ def _sections(given: dict[str, Any]) -> dict[str, Any]:
     made["tokenizer"] |= {"tokenizer_type": "NullTokenizer", "vocab_size": given.pop("vocab-size")}
     made["train"] |= {"train_iters": 100}
     made["optimizer"] |= {"lr": 1e-4}
-    for argument in ("tokenizer-type", "accumulate-allreduce-grads-in-fp32"):
+    for argument in ("tokenizer-type", "grad-reduce-in-bf16"):
         given.pop(argument, None)
-    narrow = given.pop("grad-reduce-in-bf16", False)
-    made["ddp"]["grad_reduce_in_fp32"] = not narrow
+    wide = given.pop("accumulate-allreduce-grads-in-fp32", False)
+    made["ddp"]["grad_reduce_in_fp32"] = wide
     grouped = given.pop("group-query-attention", False)
     if not grouped:
         given["num-query-groups"] = given["num-attention-heads"]

@@ -31,11 +31,15 @@ class Said(NamedTuple):
         """It as a job file; notes name what was ignored and assumed."""
         plan = {name: value for name, value in self.plan.items() if value is not None}
         told = list(self.notes)
-        if not _says_ranks(plan):
+        if (said := _ranks_of(plan)) is None or said % _least(plan):
+            for name in ("ranks", "world_size", "dp"):
+                plan.pop(name, None)
             plan["ranks"] = _node_of(plan)
+            is_said = f"starts on {said} devices, which its plan does not divide"
+            missing = "does not say on how many devices it starts" if said is None else is_said
             told.append(
-                f"does not say on how many devices it starts; taken as {plan['ranks']} (--set "
-                "workload.plan.ranks=N says another number)"
+                f"{missing}; taken as {plan['ranks']} (--set workload.plan.ranks=N says another "
+                "number)"
             )
         if self.ignored:
             rest = len(self.ignored) - _MOST_NAMED
@@ -61,15 +65,39 @@ def _default(field: str) -> Any:
     return Transformer.__dict__.get(field)
 
 
-def _says_ranks(plan: Mapping[str, Any]) -> bool:
-    return any(names.key_of(name) in ("ranks", "world_size", "dp") for name in plan)
+def _ranks_of(plan: Mapping[str, Any]) -> int | None:
+    for name in ("ranks", "world_size"):
+        if name in plan:
+            ranks: int = plan[name]
+            return ranks
+    if "dp" not in plan:
+        return None
+    return _sizes(plan).ranks
+
+
+def _sizes(plan: Mapping[str, Any]) -> Plan:
+    return Plan.of(_stated(plan))
+
+
+def _stated(plan: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in plan.items() if name not in names.COMPUTED}
 
 
 def _node_of(plan: Mapping[str, Any]) -> int:
-    """The ranks of one node, or the fewest more that the plan divides."""
-    open_ended = {name: value for name, value in plan.items() if name not in names.COMPUTED}
-    made = Plan.of(open_ended)
+    """The ranks of one node, as far as the global batch goes, or the fewest that the plan takes."""
+    least, made = _least(plan), _sizes(plan)
+    is_given = any(names.field_of(name) == "global_batch" for name in _stated(plan))
+    micro_batches = made.global_batch // made.micro_batch
+    for times in range(-(-NODE // least), 1, -1):
+        copies = least * times // (made.tp * made.cp * made.pp)
+        if not is_given or micro_batches % copies == 0:
+            return least * times
+    return least
+
+
+def _least(plan: Mapping[str, Any]) -> int:
+    """The fewest ranks of a plan; others are multiples."""
+    made = _sizes(plan)
     copies = plan.get("data_parallel_replicate_degree") or 1
     copies *= plan.get("num_distributed_optimizer_instances") or 1
-    least = made.pp * lcm(made.tp * made.cp, made.ep * made.etp) * copies
-    return least * -(-NODE // least)
+    return made.pp * lcm(made.tp * made.cp * copies, made.ep * made.etp)

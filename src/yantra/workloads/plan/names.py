@@ -223,12 +223,13 @@ def computed_from(name: str, plan: Plan) -> int | None:
 
 def over(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]:
     """Both, `upper` overriding `lower` whatever names they give a field."""
-    given = {_field_of(key_of(name)) for name, value in upper.items() if value is not None}
-    kept = {name: value for name, value in lower.items() if _field_of(key_of(name)) not in given}
+    given = {field_of(key_of(name)) for name, value in upper.items() if value is not None}
+    kept = {name: value for name, value in lower.items() if field_of(key_of(name)) not in given}
     return {**kept, **upper}
 
 
-def _field_of(key: str) -> str:
+def field_of(key: str) -> str:
+    """The field that a key of `key_of` says; the key itself where none does."""
     if key in COMPUTED:
         return COMPUTED[key][0]
     alias = _found(key)

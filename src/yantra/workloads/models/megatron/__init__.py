@@ -68,7 +68,8 @@ def _words(text: str, where: str) -> Iterator[Word]:
     arguments = tree.get(_SECTION) if isinstance(tree, dict) else None
     if not isinstance(arguments, dict):
         raise ConfigError(where, expected_got(f"arguments by name in {_SECTION}", arguments))
-    for name, value in arguments.items():
+    merged = arguments.pop("<<", {})
+    for name, value in (merged | arguments if isinstance(merged, dict) else arguments).items():
         value = {"True": True, "False": False}.get(value, value) if value in _SAID else value
         if value is False or value is None:
             continue

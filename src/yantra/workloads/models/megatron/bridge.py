@@ -107,7 +107,7 @@ def _fields(tree: Mapping[str, Any]) -> dict[str, Any]:
                 found.pop(name, None)
     wide = tree.get("ddp", {}) if isinstance(tree.get("ddp"), dict) else {}
     found["accumulate_allreduce_grads_in_fp32"] = bool(wide.get("grad_reduce_in_fp32", True))
-    if not found["accumulate_allreduce_grads_in_fp32"]:
+    if not found["accumulate_allreduce_grads_in_fp32"] and not found.get("fp16"):
         found["grad_reduce_in_bf16"] = True
     for name in ("num_query_groups", "kv_channels"):
         found.pop(name, None)  # given with --group-query-attention, or by latent attention

@@ -22,7 +22,7 @@ moe-router-pre-softmax moe-router-quantile-* moe-router-score-function
 moe-router-topk-scaling-factor moe-token-drop-policy moe-use-upcycling moe-upcycling-*
 moe-z-loss-coeff mscale mscale-all-dim mtp-detach-heads mtp-loss-scaling-factor mup-*
 no-attention-softmax-in-fp32 no-check-* no-clone-scatter-* no-initialization norm-epsilon
-num-layers-at-* onnx-safe openai-gelu output-logit-dtype qk-clip* seed softmax-scale
+num-layers-at-* onnx-safe openai-gelu output-logit-dtype qk-clip* seed softmax-scale softmax-type
 squared-relu test-mode tp-only-amax-red use-cpu-initialization use-mup
 """
 _ROTATING = """
