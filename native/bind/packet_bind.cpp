@@ -172,7 +172,8 @@ void register_counts(nb::module_& module) {
         .field("marked_acks", &packet::Totals::marked_acks)
         .field("drops", &packet::Totals::drops)
         .field("timeouts", &packet::Totals::timeouts)
-        .field("timeouts_without_loss", &packet::Totals::timeouts_without_loss);
+        .field("timeouts_without_loss", &packet::Totals::timeouts_without_loss)
+        .field("skipped", &packet::Totals::skipped);
     Class<packet::Stuck>(module, "StuckPackets")
         .field("cycle", &packet::Stuck::cycle)
         .field("drops", &packet::Stuck::drops)

@@ -23,6 +23,9 @@ public:
         return true;
     }
 
+    // Null if it was stopped.
+    const Payload* running(u32 timer) const { return timers_[timer].is_stopped ? nullptr : &timers_[timer].payload; }
+
     // Nothing if it was stopped.
     std::optional<Payload> expire(u32 timer) {
         const Timer expired = timers_[timer];

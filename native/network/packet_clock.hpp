@@ -9,6 +9,7 @@ struct PacketClock {
     u64 packets_per_ns;
     u64 engine_per_ns;
 
+    bool are_as_one() const { return packets_per_ns == engine_per_ns; }
     u64 of_engine(u64 packets) const {
         return (packets * engine_per_ns + packets_per_ns - 1) / packets_per_ns;
     }

@@ -31,6 +31,7 @@ packet::Settings settings_for(const NetworkParameters& parameters) {
         }
     }
     packet::Settings settings = packet_settings_of(parameters.choice.options, host_gbps);
+    settings.orders_ties = true;
     settings.tells_crossings = WaysProbe::keeps_spans;
     return settings;
 }
@@ -70,7 +71,11 @@ PacketNetwork::PacketNetwork(const NetworkSetup& setup)
       changes_(setup.parameters, ways_.links(), setup.engine.queue, changes, known),
       orders_(settings_.quirks == 0 ? setup.rank_order() : std::vector<u16>()),
       clock_{settings_.ticks_per_ns(), setup.semantics.scale.ticks_per_ns()},
-      routes_(ways_, tiers_, simulator_, settings_.entropies) {
+      routes_(ways_, tiers_, simulator_, settings_.entropies),
+      repeats_(simulator_, *this, why_not_skip().empty()) {
+    if (settings_.skip == packet::Skip::required && !why_not_skip().empty()) {
+        throw Unsupported("network.skip: required, and nothing can be skipped: " + why_not_skip());
+    }
     if (ways_.by_packet()) {
         simulator_.add_ways({});   // throws, with the reason, if it cannot be sprayed
     }
@@ -80,6 +85,16 @@ PacketNetwork::PacketNetwork(const NetworkSetup& setup)
     }
     check_changes(setup.parameters.link_changes);
     probe_.keeps(ways_.links(), ways_.groups(), [this](u32 link) { return ways_.group(link); });
+}
+
+std::string PacketNetwork::why_not_skip() const {
+    const std::string refused = packet::Repeats::refusal(settings_);
+    return !refused.empty()       ? refused
+           : tiers_.any()         ? "a tier goes by formula"
+           : changes_.any()       ? "links change"
+           : ways_.by_packet()    ? "packets of one message take several ways"
+           : !clock_.are_as_one() ? "messages begin in whole ns"
+                                  : "";
 }
 
 void PacketNetwork::send(const Message& message, Notice arrived, Notice departed) {
@@ -113,7 +128,7 @@ void PacketNetwork::send_packets(u32 number) {
     const Transit& transit = transits_[number];
     const PacketRoutes::OfPair& routes = transit.routes;
     const u64 now = clock_.next_of_packets(queue_.now());
-    simulator_.send({number, std::max<u64>(transit.bytes, 1), routes.data, routes.acks, routes.first_way, routes.ways,
+    repeats_.send({number, std::max<u64>(transit.bytes, 1), routes.data, routes.acks, routes.first_way, routes.ways,
                      transit.source, transit.destination, none, order_of(transit.source)},
                     std::max(now, simulator_.now()));
     ++under_way_;
@@ -173,12 +188,12 @@ void PacketNetwork::wake_to_now() {
 }
 
 void PacketNetwork::run_to_now() {
-    while (!simulator_.empty() && clock_.of_engine(simulator_.next_time()) <= queue_.now()) {
+    repeats_.run_to(clock_.of_packets(queue_.now()), [this] {
         simulator_.step();
         if ((++since_look_ & (look_every - 1)) == 0) {
             look();
         }
-    }
+    });
 }
 
 void PacketNetwork::crosses(u32 number, u32 link, u64 start, u64 end, u32 payload) {
@@ -220,7 +235,7 @@ void PacketNetwork::end_spans() {
 
 // Handles timers, and the last packets.
 void PacketNetwork::catch_up() {
-    while (under_way_ == 0 && !simulator_.empty() && clock_.of_engine(simulator_.next_time()) < queue_.now()) {
+    while (under_way_ == 0 && !repeats_.replays() && !simulator_.empty() && clock_.of_engine(simulator_.next_time()) < queue_.now()) {
         simulator_.step();
     }
 }
@@ -229,14 +244,15 @@ void PacketNetwork::wake() {
     if (under_way_ == 0) {
         return;
     }
-    if (simulator_.empty()) {
+    if (repeats_.empty()) {
         if (simulator_.faults().cut_senders() > 0) {
             return;   // they wait for a link
         }
         look();
         fail("a packet network with flows under way and nothing to do");
     }
-    const u64 next = std::max(clock_.of_engine(simulator_.next_time()), queue_.now());
+    const u64 of_packets = repeats_.replays() ? repeats_.next_time() : simulator_.next_time();
+    const u64 next = std::max(clock_.of_engine(of_packets), queue_.now());
     if (next < wake_at_) {
         wake_at_ = next;
         queue_.schedule(next, {Owner::network, wakes}, ++wake_number_);
@@ -244,7 +260,7 @@ void PacketNetwork::wake() {
 }
 
 void PacketNetwork::received(u32 number) {
-    if (!settings_.has(packet::Quirk::late_receiver)) {
+    if (repeats_.hears(number, false) && !settings_.has(packet::Quirk::late_receiver)) {
         arrive(number);
     }
 }
@@ -256,6 +272,9 @@ void PacketNetwork::arrive(u32 number) {
 }
 
 void PacketNetwork::completed(u32 number) {
+    if (!repeats_.hears(number, true)) {
+        return;
+    }
     const Transit& transit = transits_[number];
     if (!transit.departed.kind.is_none()) {
         probe_.arrives(number);   // caused by the sender, too

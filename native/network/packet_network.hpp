@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -15,6 +16,7 @@
 #include "network/formula_tiers.hpp"
 #include "network/link_changes.hpp"
 #include "network/network.hpp"
+#include "network/packet/repeats.hpp"
 #include "network/packet/simulator.hpp"
 #include "network/packet_clock.hpp"
 #include "network/packet_routes.hpp"
@@ -34,6 +36,7 @@ public:
     std::vector<LinkUse> dimensions() const override { return ways_.uses(use()); }
     NetworkReport report() override;
     void ranks_end() override {
+        repeats_.end(clock_.of_packets(queue_.now()));
         catch_up();
         simulator_.watch().note_end(clock_.of_packets(queue_.now()));
     }
@@ -67,6 +70,7 @@ private:
     void end_span(u32 link);
     void end_spans();
     void catch_up();
+    std::string why_not_skip() const;
     void run_to_now();
     void wake_to_now();
     void wake();
@@ -99,6 +103,7 @@ private:
     const std::vector<u16> orders_;   // of ranks; not of switches that take part
     const PacketClock clock_;
     PacketRoutes routes_;
+    packet::Repeats repeats_;
     Pool<Transit> transits_;
     std::vector<OpenSpan> open_;   // by link, of a recorded run
     u64 under_way_ = 0;            // as packets

@@ -18,8 +18,8 @@ namespace yantra {
 namespace {
 
 // All others change a preset (network/packet/options.hpp).
-constexpr std::array<std::string_view, 9> own_options = {"preset", "congestion_control", "window", "payload", "buffer",
-                                                         "semantics", "seed", "look", "look_every"};
+constexpr std::array<std::string_view, 10> own_options = {"preset", "congestion_control", "window", "payload", "buffer",
+                                                         "semantics", "seed", "look", "look_every", "skip"};
 
 bool is_own(const std::string& name) {
     return std::find(own_options.begin(), own_options.end(), name) != own_options.end();
@@ -54,6 +54,8 @@ std::vector<NetworkOption> own_network_options() {
         {"seed", "", 0.0, 0.0, "of marks that are drawn"},
         {"look", "", 1.0, 0.0, "what is kept of queues, pauses, marks and rates over time, and of each message",
          {"nothing", "samples", "changes"}},
+        {"skip", "", 0.0, 0.0, "whether steps that repeat are simulated once, with equal results",
+         {"auto", "off", "required"}},
         {"look_every", "ns", 0.0, 0.0, "between samples; 0: 100 ns, and more where they become many"},
     };
 }
@@ -109,6 +111,7 @@ packet::Settings packet_settings_of(const std::map<std::string, double>& options
     made.quirks = at("semantics") == 1 ? packet::all_quirks : 0;
     made.seed = at("seed");
     made.look = static_cast<packet::Look>(at("look"));
+    made.skip = static_cast<packet::Skip>(at("skip"));
     made.look_every_ns = number("look_every");
     return made;
 }

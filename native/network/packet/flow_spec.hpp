@@ -28,7 +28,7 @@ struct FlowSpec {
     u32 source = none;     // the caller's numbers of its ends
     u32 destination = none;
     u32 seen = none;       // its row in Seen, which send() sets
-    u16 order = 0;         // the least goes first of those that come to a queue in one tick; of equal ones, any
+    u16 order = 0;         // the least goes first of those that come to a queue in one tick; of equal ones as settings say
 };
 
 }  // namespace yantra::packet

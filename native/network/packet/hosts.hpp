@@ -16,12 +16,17 @@ public:
     Hosts(Common& all, Watch& watch, Transmitter& transmitter, Recovery& recovery, Switches& switches);
 
     void send(const FlowSpec& flow, u64 tick);
-    u16 order_of(u32 waiting) const { return waiting_[waiting].order; }
+    u64 place_of(const FlowSpec& flow) const {
+        return all_.settings.orders_ties ? place_in_tick(flow.order, 0, all_.routes[flow.data_route]) : flow.order;
+    }
+    FlowSpec& waiting(u32 number) { return waiting_[number]; }
     void start(u32 waiting);
     void transmit(PortId port);
     SenderId likely_next(PortId port) const {
         return nics_[all_.ports[port].nic].likely_next(all_.senders.ready[port]);
     }
+
+    Nic& nic(PortId port) { return nics_[all_.ports[port].nic]; }
 
     void receive_data(PacketId packet);
     void receive_opening(PacketId packet);

@@ -2,6 +2,7 @@
 // becomes its own acknowledgement.
 #pragma once
 
+#include <algorithm>
 #include <array>
 
 #include "base/pool.hpp"
@@ -40,6 +41,13 @@ struct alignas(64) Packet {
     u16 order = 0;        // of its message: which of two that come in one tick goes first
 };
 static_assert(sizeof(Packet) == 64, "a packet is a line of the cache");
+
+// Of what comes over or leaves by a link in one tick, the least goes first: so that messages of one
+// order stay abreast.
+constexpr u64 place_in_tick(u16 order, u64 sequence, LinkId link) {
+    constexpr u64 most = (u64{1} << 24U) - 1;
+    return u64{order} << 48U | std::min(sequence >> 10U, most) << 24U | (link.index() & most);
+}
 
 using PacketPool = IdPool<PacketId, Packet>;
 

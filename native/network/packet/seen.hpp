@@ -65,6 +65,7 @@ struct Totals {
     u64 drops = 0;
     u64 timeouts = 0;
     u64 timeouts_without_loss = 0;   // those before anything was dropped or a link failed
+    u64 skipped = 0;       // of `packets`: known from steps before (network/packet/repeats.hpp)
 };
 
 struct PortCount {

@@ -178,6 +178,9 @@ public:
     // Nothing if it was stopped.
     std::optional<Timer> expire_timer(u32 timer) { return timers_.expire(timer); }
 
+    // Null if it was stopped.
+    const Timer* running(u32 timer) const { return timers_.running(timer); }
+
     void wake(PortId port, u64 tick);
 
     const Settings& settings;

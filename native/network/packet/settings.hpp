@@ -22,6 +22,9 @@ struct MarkLimits {
     double pmax = 0.0;
 };
 
+// Whether steps that repeat are simulated once (network/packet/repeats.hpp).
+enum class Skip : u8 { if_possible, never, required };
+
 // network/packet/seen.hpp.
 enum class Look : u8 { nothing, samples, changes };
 
@@ -48,7 +51,9 @@ struct Settings {
     std::vector<MarkLimits> limits;
     double retransmission_ns = 1e6;  // after which silence is a loss
     double pause_ns = 1e6;           // after which a pause ends, unless it is renewed
+    bool orders_ties = false;        // of one order: by bytes sent, then by link; else as they were scheduled
     bool tells_crossings = false;    // the observer hears of each data packet on each link
+    Skip skip = Skip::if_possible;
     Look look = Look::nothing;
     double look_every_ns = 0.0;      // 0: chosen to keep samples few
     double sweep_every_ns = 0.0;     // between two looks at all switches' queues; 0: none

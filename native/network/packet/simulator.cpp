@@ -13,7 +13,8 @@ Simulator::Simulator(const FabricSpec& fabric, const Settings& settings, Observe
       switches_(all_, fabric, watch_, transmitter_, recovery_, faults_),
       hosts_(all_, watch_, transmitter_, recovery_, switches_),
       recovery_(all_, transmitter_, hosts_),
-      faults_(all_, queues_, watch_, transmitter_, switches_, hosts_, recovery_) {}
+      faults_(all_, queues_, watch_, transmitter_, switches_, hosts_, recovery_),
+      state_(all_, hosts_, switches_) {}
 
 u32 Simulator::add_route(std::span<const u32> links) {
     const u32 route = all_.routes.add(links);
@@ -96,7 +97,11 @@ struct Simulator::Ahead {
 
 [[gnu::noinline]] u32 Simulator::first_of_tick(u32 what) {
     return at_once_.take(what, all_.senders.wheel, [this](EventKind kind, u32 index) {
-        return kind == EventKind::arrived ? all_.packets[PacketId(index)].order : hosts_.order_of(index);
+        if (kind == EventKind::begins) {
+            return hosts_.place_of(hosts_.waiting(index));
+        }
+        const Packet& packet = all_.packets[PacketId(index)];
+        return all_.settings.orders_ties ? place_in_tick(packet.order, packet.sequence, packet.link) : packet.order;
     });
 }
 

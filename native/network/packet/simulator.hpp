@@ -10,6 +10,7 @@
 #include "network/packet/hosts.hpp"
 #include "network/packet/queues.hpp"
 #include "network/packet/recovery.hpp"
+#include "network/packet/state.hpp"
 #include "network/packet/switches.hpp"
 #include "network/packet/tick_order.hpp"
 #include "network/packet/transmitter.hpp"
@@ -33,6 +34,8 @@ public:
     void send(const FlowSpec& flow, u64 tick) { hosts_.send(flow, tick); }
     void crosses_by_formula(LinkId link, u64 bytes, u64 tick) { transmitter_.crosses_by_formula(link, bytes, tick); }
 
+    // The least of those sent in a tick begins first.
+    u64 place_of(const FlowSpec& flow) const { return hosts_.place_of(flow); }
     bool empty() const { return at_once_.empty() && all_.senders.wheel.empty(); }
     u64 now() const { return all_.now(); }
     u64 next_time() const { return at_once_.empty() ? all_.senders.wheel.next_time() : now(); }
@@ -56,6 +59,7 @@ public:
 
     Watch& watch() { return watch_; }
     const Watch& watch() const { return watch_; }
+    State& state() { return state_; }
     Faults& faults() { return faults_; }
     const Faults& faults() const { return faults_; }
 
@@ -75,6 +79,7 @@ private:
     Hosts hosts_;
     Recovery recovery_;
     Faults faults_;
+    State state_;
     TickOrder at_once_;
 };
 

@@ -169,6 +169,7 @@ bool Switches::draws_mark(const Port& port, PortId number, const Packet& packet)
 
 // Depends on no device's number. With the quirk, each port draws from its own sequence.
 double Switches::draw(PortId number, const Packet& packet, u64 state) {
+    ++draws_;
     if (all_.settings.quirks != 0) {
         return random_[number].uniform();
     }

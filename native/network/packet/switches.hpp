@@ -25,6 +25,7 @@ public:
     void obey(PortId port, PacketKind kind);
     void end_pause(PortId port);
     u64 buffer_used(u32 device) const { return buffers_[device].used; }
+    u64 draws() const { return draws_; }   // so far
 
 private:
     void add_buffer(const FabricSpec& fabric, u32 device, const std::vector<LinkId>& incoming);
@@ -44,6 +45,7 @@ private:
     Faults& faults_;
     std::vector<SharedBuffer> buffers_;   // by device
     IdVector<PortId, Rng> random_;
+    u64 draws_ = 0;
 };
 
 }  // namespace yantra::packet

@@ -5,12 +5,14 @@
 namespace yantra::packet {
 
 void TickOrder::put_in_order(EventKind kind) {
-    std::sort(keys_.begin(), keys_.end());
+    std::sort(places_.begin(), places_.end(), [](const Place& one, const Place& other) {
+        return one.place != other.place ? one.place < other.place : one.at < other.at;
+    });
     const std::vector<u32> before = events_;
-    auto next = keys_.cbegin();
+    auto next = places_.cbegin();
     for (u32& what : events_) {
         if (kind_of(what) == kind) {
-            what = before[static_cast<u32>(*next++)];
+            what = before[(next++)->at];
         }
     }
 }

@@ -3,6 +3,9 @@
 // Trade-off: 200 kB of slots.
 #pragma once
 
+#include <algorithm>
+#include <vector>
+
 #include "base/too_long.hpp"
 #include "base/types.hpp"
 #include "engine/later_levels.hpp"
@@ -52,6 +55,39 @@ public:
     void advance_to(u64 time) {
         now_ = time;
         reach(time >> turn_bits, Careless{});
+    }
+
+    // In order: `visit(time, what)`.
+    template <class Visit>
+    void for_each(Visit&& visit) const {
+        for (u64 time = now_; time >> turn_bits == now_ >> turn_bits; ++time) {
+            lists_.for_each_at(time, [&](u32 what) {
+                visit(time, what);
+                return true;
+            });
+        }
+        std::vector<Later> later;
+        later_.for_each([&later](const Later& of) { later.push_back(of); });
+        std::stable_sort(later.begin(), later.end(),
+                         [](const Later& one, const Later& other) { return one.time < other.time; });
+        for (const Later& of : later) {
+            visit(of.time, of.what);
+        }
+    }
+    // With all that is pending; `events` count as handled.
+    void leap(u64 ticks, u64 events) {
+        std::vector<Later> all;
+        for_each([&all](u64 time, u32 what) { all.push_back({time, what}); });
+        while (!lists_.empty()) {
+            lists_.take_first(lists_.next(now_));
+        }
+        now_ += ticks;
+        later_.clear(now_ >> turn_bits);
+        pending_ = 0;
+        processed_ += events;
+        for (const Later& of : all) {
+            schedule(of.time + ticks, of.what);
+        }
     }
 
 private:

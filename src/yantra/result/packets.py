@@ -158,6 +158,8 @@ class Packets:
         found["paused_ns"] = float(counts["paused_ns"].sum())
         most = counts["queue_max_bytes"]
         found["queue_max_bytes"] = int(most.max(initial=0))
+        if totals.skipped:
+            found["skipped"] = totals.skipped
         if totals.timeouts_without_loss:
             found["timeouts_without_loss"] = totals.timeouts_without_loss
         if len(most) and most.max():
@@ -225,6 +227,9 @@ def lines(summary: dict[str, Any]) -> list[str]:
         f"{packets} crossed a link; {summary['marked_acks']:,} of {acks} carried a mark, "
         f"{dropped} {was} dropped"
     ]
+    if "skipped" in summary:
+        share = _share(summary["skipped"], summary["packets"])
+        found.append(f"skipped {share} of these crossings (repeated steps); exact")
     if summary["pauses"]:
         paused = format_time(summary["paused_ns"])
         found.append(f"{count(summary['pauses'], 'pause', commas=True)}, {paused} over all ports")
@@ -233,6 +238,11 @@ def lines(summary: dict[str, Any]) -> list[str]:
         size = format_size(summary["queue_max_bytes"])
         found.append(f"the longest queue had {size}, from {summary['longest_queue']}")
     return found
+
+
+def _share(part: int, whole: int) -> str:
+    # rounded down, as not all are skipped
+    return f"{part * 1000 // whole / 10:.1f} %"
 
 
 def needless(summary: dict[str, Any]) -> list[str]:

@@ -1,0 +1,82 @@
+// State: what decides the future of a simulation without congestion control, recovery or look, with
+// times from now on; and the simulation moved in time. Trade-off: a walk over all packets.
+#pragma once
+
+#include <bit>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "base/content_hash.hpp"
+#include "network/packet/common.hpp"
+
+namespace yantra::packet {
+
+class Hosts;
+class Switches;
+
+// 128 bits, so that two different ones of 10^9 states are equal with a chance below 10^-20.
+class StateHash {
+public:
+    struct Value {
+        u64 one = 0;
+        u64 other = 0;
+        friend bool operator==(const Value&, const Value&) = default;
+    };
+
+    void add(u64 word) {
+        value_.one = folded_product(value_.one ^ word, 0x9e3779b97f4a7c15) + 0xd6e8feb86659fd93;
+        value_.other = folded_product(std::rotl(value_.other, 29) ^ word, 0xff51afd7ed558ccd) + 0xa0761d6478bd642f;
+        ++words_;
+    }
+    Value value() const { return value_; }
+    u64 words() const { return words_; }
+
+private:
+    Value value_;
+    u64 words_ = 0;
+};
+
+// Of a port, or with the totals' in the last row.
+struct Counts {
+    u64 packets = 0;
+    u64 sent_bytes = 0;
+    u64 payload_bytes = 0;
+    u64 busy_ticks = 0;
+    u64 pauses = 0;
+    u64 resumes = 0;
+    u64 paused_ticks = 0;
+    u64 marks = 0;
+};
+
+struct AllCounts {
+    std::vector<Counts> of_ports;
+    Totals totals;
+    u64 events = 0;
+};
+
+class State {
+public:
+    using OfFlow = std::function<u64(u32 flow)>;
+
+    State(Common& all, Hosts& hosts, Switches& switches) : all_(all), hosts_(hosts), switches_(switches) {}
+
+    // When `sent` are sent, in their order, and nothing else is to begin. `name`: of flows under way,
+    // which their numbers do not decide.
+    StateHash hash(u64 now, std::span<const FlowSpec> sent, const OfFlow& name) const;
+    // Nothing was drawn at random or lost between two equal values.
+    u64 chances() const;
+    AllCounts counts() const;
+    // `times` what was counted since `before`, until `after`.
+    void leap(u64 ticks, u64 times, const AllCounts& before, const AllCounts& after);
+    void rename(const OfFlow& number);
+
+private:
+    struct Writer;
+
+    Common& all_;
+    Hosts& hosts_;
+    Switches& switches_;
+};
+
+}  // namespace yantra::packet
