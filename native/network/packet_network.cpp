@@ -155,7 +155,7 @@ void PacketNetwork::send_by_formula(u32 number) {
 void PacketNetwork::handle(const Event& event) {
     switch (static_cast<Kind>(event.kind.kind())) {
         case wakes:
-            if (event.index == wake_number_) {
+            if (event.index == next_wake_.number) {
                 wake_to_now();
             }
             return;
@@ -179,10 +179,10 @@ void PacketNetwork::handle(const Event& event) {
 // So that order depends only on `order`.
 void PacketNetwork::wake_to_now() {
     if (settings_.quirks == 0 && !queue_.tick_is_over()) {
-        queue_.schedule(queue_.now(), {Owner::network, wakes}, wake_number_);
+        queue_.schedule(queue_.now(), {Owner::network, wakes}, next_wake_.number);
         return;
     }
-    wake_at_ = never_wakes;
+    next_wake_.tick = never_wakes;
     run_to_now();
     wake();
 }
@@ -253,9 +253,9 @@ void PacketNetwork::wake() {
     }
     const u64 of_packets = repeats_.replays() ? repeats_.next_time() : simulator_.next_time();
     const u64 next = std::max(clock_.of_engine(of_packets), queue_.now());
-    if (next < wake_at_) {
-        wake_at_ = next;
-        queue_.schedule(next, {Owner::network, wakes}, ++wake_number_);
+    if (next < next_wake_.tick) {
+        next_wake_.tick = next;
+        queue_.schedule(next, {Owner::network, wakes}, ++next_wake_.number);
     }
 }
 

@@ -46,6 +46,10 @@ private:
 
     enum Kind : u32 { wakes, changes, known, by_formula };
 
+    struct NextWake {
+        u64 tick = never_wakes;
+        u32 number = 0;
+    };
     struct OpenSpan {
         u32 message = none;   // of the recording
         u64 start = 0;
@@ -109,8 +113,7 @@ private:
     u64 under_way_ = 0;            // as packets
     std::vector<u32> held_;        // messages without a way when sent
     u64 since_look_ = 0;
-    u64 wake_at_ = never_wakes;
-    u32 wake_number_ = 0;
+    NextWake next_wake_;
     Disturbance disturbance_;
 };
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t most_sent = std::size_t{1} << 21;      // flows in what is remembered
 constexpr std::size_t most_counts = std::size_t{1} << 20;    // ports in what is known: 64 MB
-constexpr u64 events_a_word = 4;                              // so that looking costs a hundredth
+constexpr u64 most_doublings = 5;   // of events a word of state until the next look: then one costs a hundredth
 constexpr u64 most_moments_without = u64{1} << 16;
 
 bool are_alike(const FlowSpec& one, const FlowSpec& other) {
@@ -129,7 +129,7 @@ void Repeats::look_for_repetition(u64 tick) {
         return (last() - of_flow_[flow].moment) << 32U | of_flow_[flow].place;
     });
     search_.at_events = simulator_.events();
-    search_.patience = events_a_word * hash.words() << std::min(search_.in_vain, 16U);
+    search_.patience = hash.words() << std::min<u64>(known_.size() + search_.in_vain, most_doublings);
     const u64 chances = simulator_.state().chances();
     if (!known_.empty() && known_.back().chances != chances) {
         known_.clear();

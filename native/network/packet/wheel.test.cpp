@@ -58,6 +58,14 @@ void run(u32 seed) {
             wheel.advance_to(wheel.now() + random.below(first->time - wheel.now() + 1));
             continue;
         }
+        if (random.one_in(50)) {
+            const u64 ticks = random.below(u64{1} << random.below(40));
+            wheel.leap(ticks, 0);
+            for (Pending& of : pending) {
+                of.time += ticks;
+            }
+            continue;
+        }
         check(wheel.next(Watcher{wheel, pending, told}) == first->what, "the next event", step);
         check(wheel.now() == first->time, "the clock", step);
         pending.erase(first);
