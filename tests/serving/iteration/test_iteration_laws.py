@@ -176,6 +176,19 @@ def test_energy_is_within_the_power_of_the_device() -> None:
         assert found.joules_low < found.joules < found.joules_high
 
 
+def test_operations_that_run_fill_the_tiles_of_experts_and_no_others() -> None:
+    tokens = np.array([8, 16_384])
+    dense = predictor("dense").form.dense(tokens, 0)
+    assert (dense.ran == dense.flops).all()
+    model, plan = "qwen3-235b-a22b", InferencePlan(tp=4, ep=4, dtype="fp8_block")
+    for engine, rows in (("vllm", 64), ("sglang", 16)):
+        work = Predictor(model, "hgx-h100", plan, engine=engine).form.chosen(
+            tokens, lambda name: ".experts." in name
+        )
+        products = work.ran / work.flops
+        assert products == pytest.approx([rows, 1.0], rel=0.01)  # a row of 16 experts; many rows
+
+
 def test_a_query_has_the_same_bits_in_any_order() -> None:
     batches = [Batch(n, n * 700, ((64 * n, n),), n) for n in (1, 7, 30)]
     model, cluster, plan = CASES["dense"]
