@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -67,7 +68,7 @@ def emit(
     files = dict(write(described, plan, length, nodes))
     first = next(iter(files))
     _check(called, files, described, plan, length)
-    name = f"{framework}-{described.name}".lower().replace("_", "-").replace(".", "-")
+    name = re.sub(r"[^a-z0-9]+", "-", f"{framework}-{described.name}".lower())
     wrapped = {"kubernetes.yaml": kubernetes(name, nodes, files, "train.sh")}
     wrapped["slurm.sh"] = slurm(name, nodes, "train.sh")
     return Start(files | wrapped, "bash train.sh", first)
@@ -93,6 +94,9 @@ def _same(field: str, wanted: Any, got: Any, called: str) -> None:
     if wanted == got:
         return
     problem = f"{called} has no argument for {show(wanted)}; what it can say is {show(got)}"
+    if isinstance(got, str | int | bool):
+        said = str(got).lower() if isinstance(got, bool) else got
+        problem += f" (--allow {field.removeprefix('plan.')}={said})"
     if field.startswith("model"):
         problem = f"{called} builds it otherwise; it has no arguments for these layers"
     raise ConfigError(field, problem)

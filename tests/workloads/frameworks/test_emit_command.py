@@ -1,0 +1,60 @@
+"""`yantra plan --emit`: what it writes starts as the wrappers say, and runs as the plan does."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from yantra.cli import main
+
+PLAN = ["plan", "--model", "llama3-8b", "--ranks", "16", "--cluster", "hgx-h100", "--no-refine"]
+MORE = ["--global-batch", "16", "--top", "1", "--stack", "roofline", "--json", "--allow",
+        "gradient_dtype=fp32", "--allow", "zero=3", "--seq", "1024"]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("framework", "file"),
+    [("megatron", "train.sh"), ("nemo", "train.sh"), ("torchtitan", "train.toml")],
+)
+def test_the_files_run_as_long_as_the_plan(
+    framework: str, file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*PLAN, *MORE, "--emit", framework, "-o", str(tmp_path)]) == 0
+    (cluster,) = json.loads(capsys.readouterr().out)["clusters"]
+    run = ["run", str(tmp_path / file), "--cluster", "hgx-h100", "--stack", "roofline", "--json"]
+    assert main(run) == 0
+    ran = json.loads(capsys.readouterr().out)
+    assert ran["figures"]["step_time_ns"] == cluster["ranked"][0]["time_ns"]
+
+
+def test_the_wrappers_start_two_nodes_of_eight(tmp_path: Path) -> None:
+    assert main([*PLAN, *MORE, "--emit", "megatron", "-o", str(tmp_path)]) == 0
+    for script in ("train.sh", "slurm.sh"):
+        subprocess.run(["bash", "-n", str(tmp_path / script)], check=True)
+    assert "--nodes=2" in (tmp_path / "slurm.sh").read_text()
+    files, _, job = yaml.safe_load_all((tmp_path / "kubernetes.yaml").read_text())
+    assert files["data"]["train.sh"] == (tmp_path / "train.sh").read_text()
+    assert job["spec"]["completions"] == 2
+    (container,) = job["spec"]["template"]["spec"]["containers"]
+    assert container["resources"]["limits"]["nvidia.com/gpu"] == 8
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        (["--emit", "megatrn", "-o", "job"], "did you mean 'megatron'?"),
+        (["--emit", "megatron"], "expected a folder, as --emit writes files"),
+        (["--emit", "megatron", "-o", "job.json"], "expected a folder"),
+    ],
+)
+def test_what_cannot_be_written_is_said(
+    given: list[str], problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    assert main([*PLAN, *MORE, *given]) == 2
+    assert problem in capsys.readouterr().err
