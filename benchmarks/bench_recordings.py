@@ -1,8 +1,8 @@
 """A large recording through every command: user seconds and peak memory of each.
 
 One rank of 832,000 operators and device ops, made here (`YANTRA_RECORDING_OPERATORS` makes fewer).
-Goals: at most 12 s and 500 MB a command. Memory misses its goal: traces are
-decoded whole.
+Goals: at most 12 s and 500 MB a command. Linking and converting miss both:
+they hold an object an operator.
 
     python -m benchmarks.bench_recordings
 """
