@@ -16,6 +16,8 @@ from typing import Any
 MODULES = (
     "yantra",
     "yantra.asked",
+    "yantra.lives.life",
+    "yantra.lives.days.day",
     "yantra.serving",
     "yantra.serving.serve",
     "yantra.scenario",

@@ -21,7 +21,7 @@ _TIMES = ("checkpoint", "restart")
     examples=[
         "yantra day jobs.csv --cluster hgx-h100 --gpus 64 --policy backfill",
         "yantra day jobs.csv --cluster hgx-b200 --gpus 64 --quota a=32 --job job.yaml \\\n"
-        "    --set pod=2 --set oversubscription=2",
+        "    --set pod=2 --set oversubscription=2 --json",
     ],
 )
 @click.argument("trace", type=click.Path())

@@ -29,19 +29,27 @@ if TYPE_CHECKING:
 _POINT = 0.01
 
 
+__all__ = ["Life", "life"]
+
+
 class Life:
     """`lives` has the time of each life by part, in ns."""
 
     def __init__(self, question: Question) -> None:
         self.question = question
+        """What was asked."""
         self.price: Price = price_of(question.cluster, question.settings)
+        """Of a device's hour."""
         self._events = question.events()
         self._found = found(question, self._events)
         self.policy = self._found.policy
+        """What was chosen."""
         self.lives: Lives = self._found.lives
+        """What was played."""
 
     @property
     def goodput(self) -> Range:
+        """Useful share of the time."""
         return range_of(self.lives.useful / self.question.horizon)
 
     @property
@@ -58,6 +66,7 @@ class Life:
 
     @property
     def by_component(self) -> dict[str, float]:
+        """Mean interruptions."""
         means = self.lives.counts.mean(axis=1)
         names = (one.name for one in self.question.rates.components)
         return {name: float(mean) for name, mean in zip(names, means, strict=True)}
@@ -83,14 +92,17 @@ class Life:
 
     @property
     def spares(self) -> int:
+        """Hosts that wait."""
         return self.policy.spares
 
     @property
     def steps(self) -> Range:
+        """Steps done."""
         return range_of(self._steps)
 
     @property
     def tokens(self) -> Range:
+        """Tokens trained."""
         return range_of(self._steps * self.question.job.tokens)
 
     @property
@@ -127,6 +139,7 @@ class Life:
 
     @property
     def usd_per_million_tokens(self) -> Range | None:
+        """Cost of tokens."""
         if self.usd is None or not self.question.job.tokens:
             return None
         return range_of(self.usd / np.maximum(self._steps * self.question.job.tokens, 1.0) * 1e6)
@@ -142,6 +155,7 @@ class Life:
 
     @cached_property
     def bought(self) -> list[Bought]:
+        """What other policies give."""
         return bought(self.question, self._events, self._found)
 
     @cached_property
@@ -149,6 +163,7 @@ class Life:
         return self.lives.useful / (self.question.job.step * self._events.step)
 
     def as_dict(self) -> dict[str, Any]:
+        """Plain values."""
         from yantra.lives.words import as_dict
 
         return as_dict(self)

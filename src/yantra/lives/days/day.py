@@ -20,15 +20,23 @@ if TYPE_CHECKING:
     from yantra.base.documents import Path
     from yantra.workloads.job_file import Request
 
+__all__ = ["Answer", "day"]
+
 POLICIES = ("fifo", "backfill", "shortest")
 _MOST_GPUS = 1 << 20
 
 
 class Answer(NamedTuple):
+    """A day, and what it was made from."""
+
     cluster: str
+    """Its name."""
     trace: Trace
+    """What was read."""
     day: Day
+    """What jobs did."""
     rules: Rules
+    """By which."""
     too_large: int
     """Jobs of more GPUs than there are, which are left out."""
     slowdowns: dict[int, float] | None
