@@ -19,10 +19,10 @@ def write_training(
     framework: str, model: str, machine: Cluster, answer: Answer, folder: str, *, quiet: bool
 ) -> None:
     from yantra.workloads.frameworks import emit
-    from yantra.workloads.models.catalogue import described
+    from yantra.workloads.job_file import described_by
 
     best = answer.ranked[0]
-    start = emit(framework, described(model), best.plan, answer.sequence, _node(machine))
+    start = emit(framework, described_by(model), best.plan, answer.sequence, _node(machine))
     write(start.files, folder)
     if not quiet:
         click.echo(f"{folder}: {', '.join(start.files)}, read back as the same plan")

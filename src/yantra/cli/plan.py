@@ -166,14 +166,15 @@ def command(
     from yantra.explore.answers.sensitivity import sensitivities
     from yantra.explore.closed_form.on_stack import check_stack
     from yantra.fabric.stacks.find import of_kind
-    from yantra.workloads.models.catalogue import find
+    from yantra.workloads.job_file import described_by
+    from yantra.workloads.models.assemble import model_of
     from yantra.workloads.models.experts import experts_of
 
     _check_output(emit, output, names)
     stack = stack or DEFAULT
     check_stack(stack, "--stack")
     machines = [_priced(name, price) for name in names]
-    described = find(model)
+    described = model_of(described_by(model))
     stack = of_kind(stack, experts_of(described) is not None)
     limits = _limits(ranks, budget, power)
     others = _others(_moved(allow, chosen))

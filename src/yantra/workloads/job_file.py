@@ -112,6 +112,18 @@ def _described(request: Request) -> tuple[Transformer | Model, Request]:
     return catalogue.described(value), request
 
 
+def described_by(name: str) -> Transformer | Model:
+    """A model by its name or file, or that of a framework's file. Raises ConfigError."""
+    from yantra.base.documents import read_text
+    from yantra.workloads import frameworks
+
+    if os.path.isfile(name) and not name.endswith((".py", ".json")):
+        tree = frameworks.read(read_text(name), name, quiet=True)
+        if tree is not None and "model" in tree:
+            return _described(request_of(tree, name, os.path.dirname(name)))[0]
+    return catalogue.described(name)
+
+
 def _vocabulary(sizes: Mapping[str, Any]) -> list[str]:
     given = description.fields_of(sizes, "model").get("vocab_size")
     return [] if given is None else ["--vocab-size", str(given)]

@@ -58,3 +58,13 @@ def test_what_cannot_be_written_is_said(
     monkeypatch.chdir(tmp_path)
     assert main([*PLAN, *MORE, *given]) == 2
     assert problem in capsys.readouterr().err
+
+
+def test_a_file_says_the_model_of_a_search(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*PLAN, *MORE, "--emit", "megatron", "-o", str(tmp_path)]) == 0
+    first = json.loads(capsys.readouterr().out)["clusters"][0]["ranked"][0]
+    again = [str(tmp_path / "train.sh") if one == "llama3-8b" else one for one in PLAN]
+    assert main([*again, *MORE]) == 0
+    assert json.loads(capsys.readouterr().out)["clusters"][0]["ranked"][0] == first

@@ -101,6 +101,8 @@ def read(text: str, where: str) -> Said | None:
     try:
         tree = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
+        if not where.endswith(".toml"):
+            return None
         raise ConfigError(where, f"not TOML: {error}") from None
     if not is_config(tree):
         return None
