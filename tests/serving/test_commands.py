@@ -30,6 +30,7 @@ OPTIONS: dict[str, dict[str, list[Any]]] = {
         "radix_cache": ["on", "off"],
         "mixed_chunk": ["on", "off"],
         "page_size": [1, 16],
+        "overlap": ["on", "off"],
     },
 }
 
@@ -105,9 +106,9 @@ VLLM_USE_X=1 vllm serve deepseek-ai/DeepSeek-V3.1 -tp $((TP / 2)) -dp 2 --enable
 def test_ranks_of_attention_and_whole_copies_differ_in_sglang() -> None:
     start = f"python3 -m sglang.launch_server --model-path {MIXED} --tp 8 --dp 2"
     copies = of_text(start, "serve.sh")
-    assert (copies.replicas, copies.fields) == (2, {"tp": "8"})
+    assert (copies.replicas, copies.fields) == (2, {"tp": "8", "overlap": "on"})
     apart = of_text(f"{start} --enable-dp-attention --ep 8", "serve.sh")
-    assert (apart.replicas, apart.fields) == (1, {"tp": 4, "dp": "2", "ep": "8"})
+    assert (apart.replicas, apart.fields) == (1, {"tp": 4, "dp": "2", "ep": "8", "overlap": "on"})
 
 
 @pytest.mark.parametrize(

@@ -124,6 +124,7 @@ def _spread(
     """Experts and replicas as the engine spreads them."""
     tp, dp = int(fields.get("tp", 1)), int(fields.get("dp", 1))
     if name == "sglang":
+        fields.setdefault("overlap", "on" if int(fields.get("pp", 1)) == 1 else "off")
         if fields.pop("dp_attention", "") and dp > 1:
             fields["tp"] = tp // dp
         elif dp > 1:  # whole copies behind its own router

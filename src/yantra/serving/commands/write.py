@@ -62,7 +62,8 @@ def _flags(pool: Asked, model: str) -> list[str]:
         values["kv_cache_dtype"] = "fp8"
     if plan.dtype == "fp16":
         found.append("--dtype float16")
-    values |= {name: f"{value:g}" for name, value in pool.options.items()}
+    usual = {"overlap": 0.0} if pool.engine == "sglang" else {}  # which SGLang has on
+    values |= {name: f"{value:g}" for name, value in (usual | pool.options).items()}
     for field, value in values.items():
         if field not in known:
             raise ConfigError(field, f"{pool.engine} has no flag for it")
