@@ -123,7 +123,7 @@ def _flat(tree: Mapping[str, Any], where: str, text: str) -> tuple[dict[str, Any
         if section in _IGNORED or not isinstance(keys, dict):
             ignored.append(f"[{section}]")
             continue
-        for key, value in keys.items():
+        for key, value in keys.items() if section != "quantize" else ():
             place = f"{where}, line {_line(text, key)}: {section}.{key}"
             if key in _REFUSED and value not in (False, "", []):
                 raise ConfigError(place, _REFUSED[key])
@@ -262,7 +262,7 @@ def files(model: Transformer, plan: Plan, sequence: int, nodes: Nodes) -> dict[s
         "activation_checkpoint": _ac(plan),
     }
     if plan.dtype == "fp8":
-        sections["float8"] = {"enable_fsdp_float8_all_gather": plan.narrow_weights}
+        sections["quantize.linear.float8"] = {"enable_fsdp_float8_all_gather": plan.narrow_weights}
     text = "\n".join(
         "\n".join((f"[{name}]", *(f"{key} = {_toml(value)}" for key, value in keys.items()), ""))
         for name, keys in sections.items()
@@ -291,7 +291,7 @@ def _written(plan: Plan) -> dict[str, Any]:
 def _converters(plan: Plan) -> dict[str, Any]:
     if plan.dtype != "fp8":
         return {}
-    return {"converters": ["mx" if plan.scaling == "mxfp8" else "float8"]}
+    return {"converters": [f"quantize.linear.{'mx' if plan.scaling == 'mxfp8' else 'float8'}"]}
 
 
 def _ac(plan: Plan) -> dict[str, Any]:
