@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yantra.base.errors import ConfigError
+from yantra.cli import main
 from yantra.compile.capped import factors
 from yantra.compute.power import OPERATION, Power
 from yantra.explore.closed_form.closed_form import ClosedForm
@@ -211,3 +213,20 @@ def test_the_closed_form_is_near_the_run_whose_energy_it_stands_for() -> None:
         errors.append(abs(formed / joules - 1))
     assert np.median(errors) < 0.03, errors
     assert max(errors) < 0.1, errors
+
+
+def test_the_option_refuses_what_has_no_power_and_lists_of_jobs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "model: llama3-8b\nsequence: 1024\nplan: {tp: 8, global_batch: 8}\n"
+    (tmp_path / "job.yaml").write_text(text)
+    job = str(tmp_path / "job.yaml")
+    assert main(["run", job, "--cluster", "tpu-v5p", "--energy"]) == 2
+    assert "cluster.machine.power: missing; --energy needs" in capsys.readouterr().err
+    assert main(["run", job, "--cluster", "hgx-h100", "--energy"]) == 0
+    shown = capsys.readouterr().out
+    assert "energy of the run\ndevices " in shown
+    assert "switches         UNKNOWN: set cluster.machine.switch_power" in shown
+    assert main(["run", job, "--cluster", "hgx-h100", "--energy", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["energy"]
+    assert told["facility_j"] == pytest.approx(told["device_j"] + told["host_j"])

@@ -192,16 +192,14 @@ def command(
     file = one_file(files, options.pop("step"), options.pop("host_time"), options["cluster"])
     warn(differences(files, options["source"], "--from", "its kernels are taken for those of"))
     if file is not None and workload is None and _is_list_of_jobs(file):
+        if energy:
+            raise click.UsageError("--energy goes with one job, not with a list of jobs")
         return _run_jobs(context, file, options, as_json=as_json, output=output, html=html)
     timeline_options.check(trace, trace_ranks, trace_messages)
     if hot_links is not None and as_json:
-        raise click.UsageError(
-            "--hot-links prints text; with --json use --csv and --table link_flows"
-        )
+        raise click.UsageError(_TEXT_ALONE)
     model = _model(context, file, workload, options)
-    if energy and model.scenario.machine.power_w is None:
-        problem = "missing; --energy needs what a device draws, such as --set {0}='700 W'"
-        raise ConfigError(_POWER, problem.format(_POWER))
+    _check_power(model, energy=energy)
     if not as_json:
         warn(model.warnings)
 
@@ -226,12 +224,22 @@ def command(
     if as_json:
         sys.stdout.writelines(json_pieces(result, _shown_as_json(result), energy=energy))
         return 0
+    _show(result, hot_links, energy=energy)
+    return 0
+
+
+def _check_power(model: Model, *, energy: bool) -> None:
+    if energy and model.scenario.machine.power_w is None:
+        problem = f"missing; --energy needs what a device draws, such as --set {_POWER}='700 W'"
+        raise ConfigError(_POWER, problem)
+
+
+def _show(result: Result, hot_links: int | None, *, energy: bool) -> None:
     show(result)
     if energy:
         _show_energy(result)
     if hot_links is not None:
         _show_hot_links(result, hot_links)
-    return 0
 
 
 def _recorded(model: Model, table: str, record: bool | None) -> bool | None:
@@ -422,6 +430,7 @@ def _carried(settings: Settings, source: str | None, cluster: str | None) -> Set
 
 _COMPUTE = "cluster.device.compute"
 _POWER = "cluster.machine.power"
+_TEXT_ALONE = "--hot-links prints text; with --json use --csv and --table link_flows"
 
 
 def _is_given(context: click.Context, name: str) -> bool:
