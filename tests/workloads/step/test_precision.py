@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -68,6 +69,23 @@ def test_sharded_weights_are_kept_once_and_sent_in_their_bits() -> None:
     assert sent(scaled("mxfp8", dp=4, zero=3)) == wide
     whole = LAYERS * OF_LAYER + 2 * ENDS
     assert memory(scaled("tensorwise", dp=4, zero=3))["weights"] == whole / 4
+
+
+@pytest.mark.parametrize("scaling", SAVED)
+def test_what_products_round_is_gathered_in_its_bits_and_summed_in_16(scaling: str) -> None:
+    def sent(plan: Plan) -> dict[str, int]:
+        (step,) = steps_of(find("llama3-8b"), plan, 2048)
+        messages = [item.operation for one in step.passes[0].values() for item in one.items]
+        found: dict[str, int] = Counter()
+        for one in messages:
+            if one.group == "tp":
+                found[f"{one.unit.partition('.')[0]} {one.kind}"] += one.size_bytes
+        return found
+
+    wide, narrow = sent(Plan(tp=2)), sent(scaled(scaling, tp=2))
+    assert wide["layers all_gather"] == 12 * LAYERS * 2048 * HIDDEN // 2
+    assert narrow.pop("layers all_gather") == wide.pop("layers all_gather") * SAVED[scaling] / 2
+    assert narrow == wide and len(wide) > 2
 
 
 @pytest.mark.parametrize(

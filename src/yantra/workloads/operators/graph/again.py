@@ -103,13 +103,17 @@ def _again(g: Graph, built: _Built, given: Tensor) -> Tensor:
 
 def _copy(built: _Built, unit: str, shift: int, given: Tensor) -> _Added:
     length = len(built.unit)
-    known = {built.given.number: given}
+    known: dict[Tensor, Tensor] = {}
 
     def tensor(one: Tensor) -> Tensor:
-        found = known.get(one.number)
+        found = known.get(one)
         if found is None:
-            moved = (one.number + shift, unit + one.name[length:], *one[2:])
-            found = known[one.number] = _make(Tensor, moved)
+            if one.number == built.given.number:
+                found = given._replace(gathered=one.gathered)
+            else:
+                moved = (one.number + shift, unit + one.name[length:], *one[2:])
+                found = _make(Tensor, moved)
+            known[one] = found
         return found
 
     def uses(of: tuple[Use, ...]) -> tuple[Use, ...]:

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from math import ceil
 from typing import Literal, NamedTuple
 
+from yantra.chakra import CollectiveType
 from yantra.workloads.operators.graph.batch import Batch
 from yantra.workloads.operators.graph.formats import WIDTHS, stored_bytes
 from yantra.workloads.operators.graph.reshard import Move, moves
@@ -133,6 +134,12 @@ class Operator(NamedTuple):
     region: str = ""
     again: tuple[int, ...] | None = None
     again_program: tuple[Operation, ...] = ()
+
+
+def _narrowed(one: Move, share: float) -> Move:
+    if one.axis != "tp" or one.type is not CollectiveType.ALL_GATHER:
+        return one
+    return one._replace(size_bytes=ceil(one.size_bytes * share))
 
 
 def _is_of_weights(gradient: Gradient) -> bool:
@@ -309,4 +316,7 @@ class Graph:
         if source == target:
             return ()
         total = tensor.elements() * tensor.width
-        return moves(source, target, total, self.setting.axes)
+        found = moves(source, target, total, self.setting.axes)
+        if tensor.gathered is None or self.setting.ways("tp") == 1:
+            return found
+        return tuple([_narrowed(one, tensor.gathered / tensor.width) for one in found])

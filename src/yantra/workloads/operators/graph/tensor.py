@@ -53,11 +53,16 @@ REPLICATED = Placement()
 
 
 class Tensor(NamedTuple):
+    """`gathered`: bytes an element while it, or its gradient, is gathered for products that round
+    it first; None: `width`.
+    """
+
     number: int
     name: str
     sizes: tuple[tuple[str, int], ...]
     placement: Placement
     width: int
+    gathered: float | None = None
 
     def size(self, dimension: str) -> int:
         for name, size in self.sizes:
