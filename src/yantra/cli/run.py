@@ -191,9 +191,7 @@ def command(
     """Run FILE and show where the time of its ranks goes."""
     file = one_file(files, options.pop("step"), options.pop("host_time"), options["cluster"])
     warn(differences(files, options["source"], "--from", "its kernels are taken for those of"))
-    if file is not None and workload is None and _is_list_of_jobs(file):
-        if energy:
-            raise click.UsageError("--energy goes with one job, not with a list of jobs")
+    if file is not None and workload is None and _is_list_of_jobs(file, energy=energy):
         return _run_jobs(context, file, options, as_json=as_json, output=output, html=html)
     timeline_options.check(trace, trace_ranks, trace_messages)
     if hot_links is not None and as_json:
@@ -223,8 +221,8 @@ def command(
         timeline_options.write(result, trace, trace_ranks, trace_messages)
     if as_json:
         sys.stdout.writelines(json_pieces(result, _shown_as_json(result), energy=energy))
-        return 0
-    _show(result, hot_links, energy=energy)
+    else:
+        _show(result, hot_links, energy=energy)
     return 0
 
 
@@ -308,10 +306,13 @@ def _show_hot_links(result: Result, most: int) -> None:
     sys.stdout.write("\n" + "\n".join(lines(hot_links(result, most))) + "\n")
 
 
-def _is_list_of_jobs(file: str) -> bool:
+def _is_list_of_jobs(file: str, *, energy: bool) -> bool:
     from yantra.scenario.recognise import recognise
 
-    return recognise(file).kind == "jobs"
+    is_list = recognise(file).kind == "jobs"
+    if is_list and energy:
+        raise click.UsageError("--energy goes with one job, not with a list of jobs")
+    return is_list
 
 
 def _run_jobs(context: click.Context, file: str, options: dict[str, Any], **given: Any) -> int:

@@ -112,7 +112,6 @@ def serve(
         transfer_latency_s=transfer_latency_s, layerwise=layerwise,
         kv_bytes_per_token=kv_bytes_per_token,
     )  # fmt: skip
-
     if stream:
         from yantra.serving.requests.pieces import Pieces
         from yantra.serving.stream import streamed
