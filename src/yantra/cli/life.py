@@ -55,7 +55,7 @@ def command(
 ) -> int:
     """Say how much of a training job's days is useful on a cluster that fails, and what they cost.
 
-    JOB is a job file, as yantra workload train --job takes it.
+    JOB is a job file, or one of Megatron-LM, NeMo, TorchTitan or DeepSpeed.
     """
     from yantra.lives.life import life
     from yantra.lives.settings import pairs_of

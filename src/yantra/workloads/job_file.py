@@ -154,11 +154,15 @@ def source_of(text: str) -> tuple[str, str]:
 
 
 def read(path: Path) -> Request:
-    """Read a job file, YAML or JSON; its paths are relative to its folder. Raises ConfigError."""
-    from yantra.base.documents import parse_yaml, read_text
+    """Read a job file, YAML, JSON or a framework's; its paths are relative to its folder.
 
-    where = os.fspath(path)
-    tree = parse_yaml(read_text(path), where)
+    Raises ConfigError.
+    """
+    from yantra.base.documents import parse_yaml, read_text
+    from yantra.workloads import frameworks
+
+    where, text = os.fspath(path), read_text(path)
+    tree = frameworks.read(text, where) or parse_yaml(text, where)
     with trust.Reading(where):
         return request_of(tree, where, os.path.dirname(where))
 

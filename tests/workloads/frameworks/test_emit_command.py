@@ -29,6 +29,10 @@ def test_the_files_run_as_long_as_the_plan(
     assert main(run) == 0
     ran = json.loads(capsys.readouterr().out)
     assert ran["figures"]["step_time_ns"] == cluster["ranked"][0]["time_ns"]
+    life = ["life", run[1], *run[2:], "--gpus", "16", "--days", "9", "--set", "lives=4"]
+    assert main(life) == 0
+    step_s = json.loads(capsys.readouterr().out)["step_s"]
+    assert step_s == pytest.approx(cluster["ranked"][0]["time_ns"] / 1e9)
 
 
 def test_the_wrappers_start_two_nodes_of_eight(tmp_path: Path) -> None:
