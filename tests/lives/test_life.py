@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import exp
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import yantra
 from yantra.base.errors import ConfigError
 from yantra.cli import main
+from yantra.compute.power import INTERVAL
 from yantra.fabric import clusters
 from yantra.lives.life import Life
 from yantra.lives.play import PARTS
@@ -51,6 +53,13 @@ def test_without_failures_steps_times_their_time_is_the_life(job: Path, tmp_path
     horizon = found.question.horizon
     assert (found.lives.useful == horizon).all()
     steps = horizon / found.question.job.step
+    each = yantra.predict("llama3-8b", ranks=64, cluster="hgx-h100", tp=2, pp=2, global_batch=128)
+    step = each.result.energy
+    assert step is not None
+    assert found.kwh is not None
+    assert found.kwh.mean == pytest.approx(steps * step.facility_j / 3.6e6, rel=1e-9)
+    assert found.kwh.high / found.kwh.mean == pytest.approx(exp(INTERVAL))
+    assert found.kwh_by_part == {**dict.fromkeys([*PARTS, "spares"], 0.0), "useful": found.kwh.mean}
     assert found.steps.low < steps < found.steps.high
 
 
@@ -70,6 +79,39 @@ def test_shares_and_dollars_add_up(said: Life) -> None:
     per = said.usd_per_million_tokens
     assert per is not None
     assert per.low < said.usd / said.tokens.mean * 1e6 < per.high
+
+
+def test_energy_adds_up_over_parts_and_spares(job: Path) -> None:
+    found = yantra.life(job, **ASKED, lives=20, spares=3, grid="350 g/kWh")
+    kwh, parts, draws = found.kwh, found.kwh_by_part, found.question.job.draws
+    assert kwh is not None
+    assert parts is not None
+    assert draws is not None
+    assert set(parts) == {*PARTS, "spares"}
+    assert sum(parts.values()) == pytest.approx(kwh.mean, rel=1e-12)
+    assert 0 < draws.waiting_w < draws.working_w
+    hours = 54 * 24.0
+    shares = {"useful": found.goodput.mean} | found.lost
+    for name, share in shares.items():
+        watts = draws.working_w if name in ("useful", "redone") else draws.waiting_w
+        assert parts[name] == pytest.approx(share * hours * watts / 1e3)
+    assert parts["spares"] == pytest.approx(3 / 8 * hours * draws.waiting_w / 1e3)
+    assert found.kg_co2 == pytest.approx(tuple(end * 0.35 for end in kwh))
+    assert "UNKNOWN, left out: switch power, pue" in repr(found)
+    twice = yantra.life(job, **ASKED, lives=20, spares=3, pue=2)
+    assert twice.kwh == pytest.approx(tuple(2 * end for end in kwh))
+    assert twice.kg_co2 is None
+    assert "CO2 UNKNOWN" in repr(twice)
+
+
+def test_a_cluster_without_a_power_has_unknown_energy(job: Path, tmp_path: Path) -> None:
+    text = Path(clusters.__file__).with_name("machines").joinpath("hgx-h100.yaml").read_text()
+    path = tmp_path / "mine.yaml"
+    path.write_text(text.replace("  power: {value: 700 W", "  #"))
+    found = yantra.life(job, cluster=str(path), gpus=64, days=10, lives=4, grid="350 g/kWh")
+    assert (found.kwh, found.kg_co2, found.kwh_per_million_tokens) == (None, None, None)
+    assert found.as_dict()["kwh_by_part"] is None
+    assert "energy       UNKNOWN" in repr(found)
 
 
 def test_owning_costs_its_parts_and_what_nobody_states_is_unknown(job: Path) -> None:
@@ -134,6 +176,7 @@ def test_the_command_prints_the_answer(job: Path, capsys: pytest.CaptureFixture[
         ({"lives": 1}, "--set lives", "from 2"),
         ({"lives": 10**5, "days": 20_000}, "--set lives", "take fewer"),
         ({"spares": 10**5}, "--set spares", "take fewer"),
+        ({"grid": "350 g"}, "--set grid", "350 g/kWh"),
         ({"interval": "1 ms"}, "--set interval", "until the checkpoint before is safe"),
         ({"gpus": 24}, "plan.global_batch", "128"),
         ({"days": -1}, "--days", "expected"),

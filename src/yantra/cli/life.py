@@ -40,7 +40,8 @@ from yantra.cli.complete import clusters as cluster_names
     "cluster; restart='10 min'; spares=64 hosts; queue='2 h' for a host of the scheduler; "
     "elastic=on; in_place=off; evict=off; notice='10 min' of slow ranks; foreseen=0.3 of crashes "
     "with move='20 s'; lives=1000; seed=1; price='2.50 USD/h', or capital='30000 USD' with years, "
-    "utilisation, pue, electricity and running; network_price, storage_price. May be repeated.",
+    "utilisation, pue, electricity and running; network_price, storage_price; "
+    "grid='350 g/kWh'. May be repeated.",
 )
 @json_option
 def command(

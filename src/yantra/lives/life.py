@@ -15,11 +15,13 @@ import numpy as np
 
 from yantra.lives.best import Bought, bought, found
 from yantra.lives.draws import DAY_NS, NS
+from yantra.lives.energy import widened
 from yantra.lives.money import Price, price_of
 from yantra.lives.play import PARTS, Lives
 from yantra.lives.policy import NEVER
 from yantra.lives.question import Question, asked
 from yantra.lives.ranges import Range, range_of
+from yantra.result.energy import J_PER_KWH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -152,6 +154,47 @@ class Life:
             return None
         ends = [self.usd * _POINT / (end + _POINT) for end in (mfu.mean, mfu.high, mfu.low)]
         return Range(*ends)
+
+    @property
+    def kwh(self) -> Range | None:
+        """What the building draws, without what is unknown; None without a device's power."""
+        each = self._kwh
+        return None if each is None else widened(range_of(sum(each.values())))
+
+    @property
+    def kwh_by_part(self) -> dict[str, float] | None:
+        """Means by part of the time, and of spares."""
+        each = self._kwh
+        return None if each is None else {name: float(np.mean(part)) for name, part in each.items()}
+
+    @property
+    def kwh_per_million_tokens(self) -> Range | None:
+        """Of all, spares too."""
+        each, tokens = self._kwh, self.question.job.tokens
+        if each is None or not tokens:
+            return None
+        trained = np.maximum(self._steps * tokens, 1.0)
+        return widened(range_of(sum(each.values()) / trained * 1e6))
+
+    @property
+    def kg_co2(self) -> Range | None:
+        """None without a grid."""
+        kwh, draws = self.kwh, self.question.job.draws
+        if kwh is None or draws is None or draws.grid_g_per_kwh is None:
+            return None
+        return Range(*(end * draws.grid_g_per_kwh / 1e3 for end in kwh))
+
+    @cached_property
+    def _kwh(self) -> dict[str, Any] | None:
+        """Of each life."""
+        of = self.question
+        draws = of.job.draws
+        if draws is None:
+            return None
+        named = zip(PARTS, self.lives.parts(), strict=True)
+        each = {name: draws.of(name) * (part / NS) / J_PER_KWH for name, part in named}
+        waits = draws.waiting_w * self.spares / of.job.hosts * of.horizon / NS / J_PER_KWH
+        return each | {"spares": np.full(of.settings.lives, waits)}
 
     @cached_property
     def bought(self) -> list[Bought]:

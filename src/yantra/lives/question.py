@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from yantra.asked import Prediction
 from yantra.base.errors import CapacityError, ConfigError, expected_got
 from yantra.lives.draws import DAY_NS, NS, Events, drawn
+from yantra.lives.energy import Draws, draws_of
 from yantra.lives.policy import NEVER, Policy
 from yantra.lives.rates import Rates
 from yantra.lives.rates import load as load_rates
@@ -51,6 +52,7 @@ class Job(NamedTuple):
     share: int
     """For which copies go to other hosts' memory."""
     rests_on: str | None = None
+    draws: Draws | None = None
 
 
 class Question(NamedTuple):
@@ -210,6 +212,7 @@ def _job(
         store=round(checkpoint_s(sizes, 1, storage) * NS),
         share=round(across * NS),
         rests_on=ran.rests_on,
+        draws=draws_of(ran.result.energy, said),
     )
 
 

@@ -53,6 +53,8 @@ class Settings(NamedTuple):
     network_price: float | None = None
     """What the network adds to a device's hour, in USD/h."""
     storage_price: float | None = None
+    grid: float | None = None
+    """Grams of CO2 of a kWh."""
 
 
 _QUANTITIES: dict[str, tuple[Kind, str]] = {
@@ -68,6 +70,7 @@ _QUANTITIES: dict[str, tuple[Kind, str]] = {
     "running": ("price", "USD/h"),
     "network_price": ("price", "USD/h"),
     "storage_price": ("price", "USD/h"),
+    "grid": ("carbon", "g/kWh"),
 }
 _WHOLE = {"spares": (0, 10**5), "lives": (2, _MOST_LIVES), "seed": (0, 2**31)}
 _SHARES = ("foreseen", "utilisation")

@@ -6,6 +6,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from yantra.base.text import count
+from yantra.lives.energy import AT_WORK
 from yantra.lives.policy import NEVER
 from yantra.lives.ranges import Range
 
@@ -24,6 +25,7 @@ _PARTS = {
 }
 _MINUTE = 60.0
 _WIDE = 36
+_WHOLE_KWH = 1e3
 _COLUMNS = 100
 _SCALES = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
 
@@ -49,6 +51,7 @@ def lines(life: Life) -> Iterator[str]:
         yield _line("", "give --set price='2.50 USD/h', or a capital with what owning it costs")
     else:
         yield _line("", _priced(life))
+    yield _line("energy", _energy(life))
     yield "other policies on the same failures: goodput, and the difference"
     for one in life.bought:
         gain = f"{one.gains * 100:+.2f} ({one.low * 100:+.2f} to {one.high * 100:+.2f})"
@@ -114,11 +117,32 @@ def _priced(life: Life) -> str:
     return "; ".join(said)
 
 
+def _energy(life: Life) -> str:
+    draws, kwh, parts = life.question.job.draws, life.kwh, life.kwh_by_part
+    if draws is None or kwh is None or parts is None:
+        return f"UNKNOWN: {life.question.cluster.name} states no power of a device"
+    least = "at least " if draws.unknown else ""
+    form = ",.0f" if kwh.mean >= _WHOLE_KWH else ".3g"
+    said = [f"{least}{_span(kwh, form)} kWh"]
+    if (each := life.kwh_per_million_tokens) is not None:
+        said.append(f"{_span(each, '.3g')} kWh per million tokens")
+    idle = sum(part for name, part in parts.items() if name not in (*AT_WORK, "spares"))
+    shares = (f"work again {parts['redone']:{form}}", f"waiting {idle:{form}}")
+    said.append(f"{', '.join(shares)}, spare hosts {parts['spares']:{form}} kWh")
+    co2, grid = life.kg_co2, draws.grid_g_per_kwh
+    say = "CO2 UNKNOWN: --set grid='350 g/kWh'"
+    said.append(say if co2 is None else f"{_span(co2, form)} kg CO2 at {grid:g} g/kWh")
+    if draws.unknown:
+        names = (name.rpartition(".")[2].replace("_", " ") for name in draws.unknown)
+        said.append(f"UNKNOWN, left out: {', '.join(names)}")
+    return "; ".join(said)
+
+
 def as_dict(life: Life) -> dict[str, Any]:
     of = life.question
     ranges = (
         "goodput", "interruptions", "mttf_h", "steps", "tokens", "mfu",
-        "usd_per_million_tokens", "usd_per_point",
+        "usd_per_million_tokens", "usd_per_point", "kwh", "kwh_per_million_tokens", "kg_co2",
     )  # fmt: skip
     told = {name: getattr(life, name) for name in ranges}
     return {
@@ -138,6 +162,8 @@ def as_dict(life: Life) -> dict[str, Any]:
         "usd": life.usd,
         "usd_by_part": life.usd_by_part,
         "usd_per_h": dict(life.price.parts),
+        "kwh_by_part": life.kwh_by_part,
+        "energy_unknown": [] if of.job.draws is None else list(of.job.draws.unknown),
         "policies": [one._asdict() for one in life.bought],
         "unknown": dict(of.rates.unknown),
         "rests_on": of.job.rests_on,
