@@ -29,5 +29,5 @@ def timeline(
         is_device = node.kind == "device"
         type = types[node.source] if is_device else NodeType.COMP
         attribute("is_cpu_op", boolean, node.device < 0 and not is_device, "")
-        record(node.id, "", type, 0, node.dur_us, node.deps, none)
+        record(node.id, node.name, type, 0, node.dur_us, node.deps, none)
     return recorded(recorder.finish().graph())
