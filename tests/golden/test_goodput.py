@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from math import inf
+from math import exp, inf
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from yantra.base.errors import ConfigError
 from yantra.explore.study.first_estimates import footprint, gemm_traffic, hybrid_bandwidth
 from yantra.explore.study.goodput import (
+    at_work,
     best_goodput,
     best_interval,
     daly_interval,
@@ -109,7 +110,16 @@ def test_law_9_the_interval_of_daly_is_no_worse_than_that_of_young_within_a_hund
 def test_a_job_that_never_fails_pays_its_checkpoints_alone() -> None:
     assert mtti_of({}) == inf
     assert goodput(inf, 10.0, 100.0, 90.0) == 0.9
-    assert best_goodput(inf, 10.0, 100.0).share == 1.0
+    assert best_goodput(inf, 10.0, 100.0) == (inf, 1.0, 1.0)
+    assert at_work(inf, 10.0, 100.0, 90.0) == 0.9
+
+
+@given(mtti=times, d=st.floats(0.01, 1e3), restart=st.floats(0, 1e4))
+def test_work_is_what_is_useful_and_what_is_lost(mtti: float, d: float, restart: float) -> None:
+    best = best_goodput(mtti, d, restart)
+    assert best.share * (1 - 1e-9) <= best.at_work <= exp(-restart / mtti)
+    calm = at_work(1e9 * mtti, d, restart, best.interval_s)
+    assert calm == pytest.approx(goodput(inf, d, restart, best.interval_s), rel=1e-4)
 
 
 def test_goodput_without_hope_is_zero() -> None:

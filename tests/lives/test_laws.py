@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.lives.fleets import HOSTS, fleet, lived
-from yantra.explore.study.goodput import best_interval, goodput
+from yantra.explore.study.goodput import at_work, best_interval, goodput
 from yantra.lives.draws import DAY_NS, NS, drawn
 from yantra.lives.play import play
 from yantra.lives.policy import NEVER, Policy
@@ -89,8 +89,11 @@ def test_goodput_at_the_best_interval_is_dalys(
     policy = Policy(tau=round(tau * NS), block=round(block_s * NS), save=round(block_s * NS))
     policy = policy._replace(queue=0)  # hosts are there at once
     events = lived(rates, 400.0)
-    share = play(rates, events, policy).useful.mean() / events.horizon
+    found = play(rates, events, policy)
+    share = found.useful.mean() / events.horizon
     assert share == pytest.approx(goodput(mean_s, block_s, restart_s, tau), rel=0.01)
+    works = share + found.redone.mean() / events.horizon
+    assert works == pytest.approx(at_work(mean_s, block_s, restart_s, tau), rel=0.005)
     for other in (0.5, 2.0):
         worse = policy._replace(tau=round(other * tau * NS))
         assert play(rates, events, worse).useful.mean() / events.horizon < share

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from yantra.base.errors import ConfigError
+from yantra.fabric import clusters
 from yantra.lives import rates
 from yantra.lives.draws import DAY_NS, drawn
 from yantra.lives.rates import load, parsed
@@ -52,6 +53,15 @@ def test_mean_times_to_failure_are_those_of_the_fleets_own_paper(gpus: int, hour
     events = drawn(fleet, gpus // 8, DAY_NS, 200, 3)
     met = (events.at < events.horizon).sum(axis=0).mean()
     assert 24.0 / met == pytest.approx(hours, rel=0.04)
+
+
+def test_the_clusters_time_between_failures_is_that_of_the_fleet_it_names() -> None:
+    of = load("llama3")
+    crashes = sum(one.events for one in of.components if one.does == "crash")
+    stated = clusters.load("hgx-h100").mtbf
+    assert stated is not None
+    hours = of.host_days * 24 * of.host_gpus / crashes
+    assert stated.value == pytest.approx(hours * 3600, rel=1e-4)
 
 
 def changed(old: str, new: str) -> str:

@@ -71,6 +71,28 @@ def test_every_trial_is_shown_with_cost_and_energy_per_million_tokens(tmp_path: 
     assert bare.removesuffix("front").split()[2:] == [f"{seconds:.6g}"]
 
 
+@pytest.mark.parametrize("hours", [100, 50677, 1e15])
+def test_failures_cost_money_and_energy_and_without_them_figures_are_the_plain_ones(
+    tmp_path: Path, hours: float
+) -> None:
+    machine = Path(clusters.path_of("hgx-h100")).read_text(encoding="utf-8")
+    (tmp_path / "own.yaml").write_text(machine.replace("50677 h", f"{hours:g} h"))
+    text = re.sub(r"(?m)^(scale|prices|clusters|objectives): .*\n", "", TEXT)
+    names = ("usd_per_million_useful_tokens", "joules_per_useful_token")
+    text += f"clusters: [{tmp_path / 'own.yaml'}]\nobjectives: [{', '.join(names)}]\n"
+    told = run_study(study_of(tmp_path, text), str(tmp_path / "out")).trials[0]
+    usd, joules = (told[name] for name in names)
+    assert told["broken"] == []
+    assert usd == pytest.approx(told["usd_per_million_tokens"] / told["goodput"])
+    lost = joules / told["joules_per_token"]
+    assert 1.0 <= lost * (1 + 1e-12) <= (1 + 2e-12) / told["goodput"]
+    if hours == 1e15:
+        assert told["goodput"] == pytest.approx(1.0, abs=1e-6)
+        assert lost == pytest.approx(1.0, abs=1e-6)
+    else:
+        assert lost > 1.0002
+
+
 def test_a_killed_study_loses_nothing_that_was_finished(tmp_path: Path, whole: object) -> None:
     study = study_of(tmp_path)
     out = tmp_path / "out"

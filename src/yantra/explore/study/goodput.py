@@ -26,10 +26,14 @@ _STEPS = 200
 
 
 class Goodput(NamedTuple):
-    """The interval between checkpoints in s, and the useful share, 0 to 1."""
+    """The interval between checkpoints in s, and the useful share, 0 to 1.
+
+    `at_work` is the share of the time in which steps run, also those that are lost.
+    """
 
     interval_s: float
     share: float
+    at_work: float
 
 
 def mtti_of(parts: Mapping[str, tuple[float, float]]) -> float:
@@ -97,13 +101,30 @@ def goodput(mtti_s: float, checkpoint_s: float, restart_s: float, interval_s: fl
     return interval_s / mtti_s / (exp(restart) * expm1(segment))
 
 
+def at_work(mtti_s: float, checkpoint_s: float, restart_s: float, interval_s: float) -> float:
+    """Return the share of the time in which steps run, also those that are lost:
+
+    exp(-R / M) (1 - exp(-tau / M)) / (1 - exp(-(tau + d) / M)), as a restart is down until none
+    failed for R, and each try of a segment stops at its first failure.
+    """
+    _check(mtti_s, checkpoint_s, restart_s)
+    if checkpoint_s == 0.0 or interval_s == inf:
+        return exp(-restart_s / mtti_s)
+    if mtti_s == inf:
+        return interval_s / (interval_s + checkpoint_s)
+    tries = expm1(-interval_s / mtti_s) / expm1(-(interval_s + checkpoint_s) / mtti_s)
+    return exp(-restart_s / mtti_s) * tries
+
+
 def best_goodput(mtti_s: float, checkpoint_s: float, restart_s: float) -> Goodput:
     """Return the best interval and its goodput; infinite without failures."""
     if mtti_s == inf or checkpoint_s == 0.0:
         _check(mtti_s, checkpoint_s, restart_s)
-        return Goodput(inf if mtti_s == inf else 0.0, exp(-restart_s / mtti_s))
+        share = exp(-restart_s / mtti_s)
+        return Goodput(inf if mtti_s == inf else 0.0, share, share)
     interval = best_interval(mtti_s, checkpoint_s)
-    return Goodput(interval, goodput(mtti_s, checkpoint_s, restart_s, interval))
+    times = (mtti_s, checkpoint_s, restart_s, interval)
+    return Goodput(interval, goodput(*times), at_work(*times))
 
 
 def _check(mtti_s: float, checkpoint_s: float, restart_s: float) -> None:

@@ -17,7 +17,8 @@ class Facts(NamedTuple):
     """What is known of a plan on a cluster; None if not stated.
 
     `seconds` of a step of `tokens`; `joules`, `usd_per_h` of all devices; `goodput` the useful
-    share of time; `steps` of the whole training.
+    share of time; `steps` of the whole training; `at_work` the share of time in which steps run,
+    in the rest all devices draw `idle_w`.
     """
 
     seconds: float
@@ -29,6 +30,8 @@ class Facts(NamedTuple):
     joules: float | None
     goodput: float | None
     steps: int | None
+    at_work: float | None = None
+    idle_w: float | None = None
 
 
 class Kind(NamedTuple):
@@ -48,6 +51,18 @@ def _usd_per_million_tokens(facts: Facts) -> float | None:
     if facts.usd_per_h is None:
         return None
     return facts.usd_per_h * facts.seconds / 3600 / facts.tokens * 1e6
+
+
+def _usd_per_million_useful_tokens(facts: Facts) -> float | None:
+    usd = _usd_per_million_tokens(facts)
+    return None if usd is None or not facts.goodput else usd / facts.goodput
+
+
+def _joules_per_useful_token(facts: Facts) -> float | None:
+    if facts.joules is None or facts.idle_w is None or facts.at_work is None or not facts.goodput:
+        return None
+    waiting = facts.idle_w * facts.seconds * (1.0 - facts.at_work)
+    return (facts.joules * facts.at_work + waiting) / facts.goodput / facts.tokens
 
 
 def _time_to_train(facts: Facts) -> float | None:
@@ -102,6 +117,20 @@ KNOWN: Final[dict[str, Kind]] = {
         "useful share of the time under failures, 0 to 1",
         lambda facts: facts.goodput,
         _MTBF,
+    ),
+    "usd_per_million_useful_tokens": Kind(
+        "USD",
+        False,
+        "with the time that failures cost",
+        _usd_per_million_useful_tokens,
+        f"{_PRICE}, and {_MTBF}",
+    ),
+    "joules_per_useful_token": Kind(
+        "J",
+        False,
+        "with lost steps, and devices that wait for checkpoints and restarts",
+        _joules_per_useful_token,
+        f"{_POWER}, and {_MTBF}",
     ),
     "usd_per_h": Kind("USD/h", False, "of all devices", lambda facts: facts.usd_per_h, _PRICE),
     "watts": Kind(

@@ -185,10 +185,10 @@ def _facts_of(
     joules: float | None,
 ) -> Facts:
     hourly, rates = hourly_of(study, cluster, scale), rates_of(cluster)
-    goodput = None
+    best = None
     if rates.mtbf_s is not None:
         mtti = mtti_of({"devices": (ranks, rates.mtbf_s)})
-        goodput = best_goodput(mtti, *study.failures).share
+        best = best_goodput(mtti, *study.failures)
     return Facts(
         seconds=seconds,
         tokens=_tokens(study),
@@ -197,8 +197,10 @@ def _facts_of(
         device_bytes=cluster.usable_bytes,
         usd_per_h=None if hourly is None else hourly * ranks,
         joules=joules,
-        goodput=goodput,
+        goodput=None if best is None else best.share,
         steps=study.steps,
+        at_work=None if best is None else best.at_work,
+        idle_w=rates.energy_j(1.0, ranks),
     )
 
 
@@ -210,7 +212,8 @@ def _tokens(study: Study) -> int:
 def agree(study: Study, told: Mapping[str, Any]) -> bool:
     """Return whether a trial's figures are consistent, and its plan fits its ranks.
 
-    Given time, memory and energy, this finds one altered figure, not several altered together.
+    Given time, memory and energy, this finds one altered figure, not several altered together;
+    older lines lack newer figures.
     """
     cluster, ranks, plan = _cluster(told["cluster"]), told["ranks"], told["plan"]
     per_token = told["joules_per_token"]
@@ -219,7 +222,8 @@ def agree(study: Study, told: Mapping[str, Any]) -> bool:
     facts = _facts_of(study, cluster, scale, ranks, told["step_time"], told["memory"], joules)
     if plan["tp"] * plan["cp"] * plan["pp"] * plan["dp"] != ranks:
         return False
-    return all(_alike(told[name], value) for name, value in computed(facts).items())
+    found = computed(facts).items()
+    return all(name not in told or _alike(told[name], value) for name, value in found)
 
 
 def _alike(one: float | None, other: float | None) -> bool:
