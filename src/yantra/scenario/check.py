@@ -16,7 +16,6 @@ from yantra.base.plugin_files import split_path
 from yantra.scenario import types
 from yantra.scenario.fields import check_ranks
 from yantra.scenario.layout import DEVICE, IN_CLUSTER, IN_SCENARIO, MEMORY
-from yantra.scenario.power import law_of
 from yantra.schedulers import class_of
 
 if TYPE_CHECKING:
@@ -116,9 +115,11 @@ def _stack(scenario: Scenario) -> None:
 
 def _caps(scenario: Scenario) -> None:
     for device in scenario.all_devices():
-        law_of(scenario.machine, device)
         if device.power_cap_w is None:
             continue
+        from yantra.scenario.power import law_of
+
+        law_of(scenario.machine, device)
         if scenario.replay_only or named(device.compute) == "recorded":
             problem = "not with recorded durations, whose kernels ran without it"
             raise ConfigError("cluster.device.power_cap", problem)
