@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from yantra.fabric.clusters.types import Number
+from yantra.fabric.failures import Component, Does, Rates, load
 from yantra.lives.draws import DAY_NS, Events, drawn
-from yantra.lives.rates import Component, Does, Rates, load
 
 HOSTS = 256
 

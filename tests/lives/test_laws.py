@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from tests.lives.fleets import HOSTS, fleet, lived
 from yantra.explore.study.goodput import at_work, best_interval, goodput
+from yantra.fabric.failures import load
 from yantra.lives.draws import DAY_NS, NS, drawn
 from yantra.lives.play import play
 from yantra.lives.policy import NEVER, Policy
-from yantra.lives.rates import load
 
 FLEETS = load("fleets")
 

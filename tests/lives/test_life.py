@@ -40,9 +40,9 @@ def test_the_step_is_that_of_the_run(said: Life) -> None:
 
 
 def test_without_failures_steps_times_their_time_is_the_life(job: Path, tmp_path: Path) -> None:
-    from yantra.lives import rates
+    from yantra.fabric import failures
 
-    text = Path(rates.__file__).with_name("files").joinpath("fleets.yaml").read_text()
+    text = Path(failures.__file__).with_name("files").joinpath("fleets.yaml").read_text()
     calm = [line for line in text.splitlines() if "does:" not in line or "planned" in line]
     path = tmp_path / "calm.yaml"
     path.write_text("\n".join(calm).replace("events: 6,", "events: 0,"))

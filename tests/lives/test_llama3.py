@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from yantra.explore.study.goodput import best_interval
+from yantra.fabric.failures import Rates, load
 from yantra.lives.draws import DAY_NS, NS, drawn
 from yantra.lives.play import Lives, play
 from yantra.lives.policy import Policy
-from yantra.lives.rates import Rates, load
 
 HOSTS, DAYS, MET, UNEXPECTED = 2048, 54, 466, 419
 BY_COMPONENT = {"gpu": 184, "hbm": 72, "switch_or_link": 35, "software": 56, "planned": 47}

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from yantra.base.errors import ConfigError
-from yantra.fabric import clusters
-from yantra.lives import rates
+from yantra.fabric import clusters, failures
+from yantra.fabric.failures import load, parsed
 from yantra.lives.draws import DAY_NS, drawn
-from yantra.lives.rates import load, parsed
 
 PUBLISHED = {
     "restart_low": 300.0,
@@ -30,10 +29,10 @@ FLEETS = {
     "imbue": 0.03 / 7,
     "bloom": 1.5 / 7 / 50,
 }
-TEXT = Path(rates.__file__).with_name("files").joinpath("fleets.yaml").read_text()
+TEXT = Path(failures.__file__).with_name("files").joinpath("fleets.yaml").read_text()
 
 
-@pytest.mark.parametrize("name", rates.names())
+@pytest.mark.parametrize("name", failures.names())
 def test_recovery_takes_what_is_published(name: str) -> None:
     found: dict[str, Any] = {one: getattr(load(name), one).value for one in PUBLISHED}
     assert found == pytest.approx(PUBLISHED)
@@ -53,6 +52,15 @@ def test_mean_times_to_failure_are_those_of_the_fleets_own_paper(gpus: int, hour
     events = drawn(fleet, gpus // 8, DAY_NS, 200, 3)
     met = (events.at < events.horizon).sum(axis=0).mean()
     assert 24.0 / met == pytest.approx(hours, rel=0.04)
+
+
+@pytest.mark.parametrize("name", failures.names())
+def test_a_devices_time_between_failures_gives_the_interruptions_of_lives(name: str) -> None:
+    of = load(name)
+    events = drawn(of, 512, 20 * DAY_NS, 1000, 5)
+    met = (events.at < events.horizon).sum(axis=0).mean()
+    devices = 512 * of.host_gpus
+    assert met == pytest.approx(devices * 20 * 86_400 / of.device_mtbf_s, rel=0.03)
 
 
 def test_the_clusters_time_between_failures_is_that_of_the_fleet_it_names() -> None:

@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 from yantra.base.errors import ConfigError
+from yantra.explore.study.goodput import best_goodput
 from yantra.explore.study.study import TRIALS, front_of, run_study, table_of
 from yantra.explore.study.study_file import Study, read_study
-from yantra.fabric import clusters
+from yantra.fabric import clusters, failures
 
 TEXT = """
 model: llama3-8b
@@ -91,6 +92,21 @@ def test_failures_cost_money_and_energy_and_without_them_figures_are_the_plain_o
         assert lost == pytest.approx(1.0, abs=1e-6)
     else:
         assert lost > 1.0002
+
+
+def test_rates_of_fleets_are_instead_of_a_clusters_own(tmp_path: Path) -> None:
+    text = re.sub(r"(?m)^(scale|objectives): .*\n", "", TEXT) + "objectives: [goodput]\n"
+    own, known = (
+        run_study(study_of(tmp_path, text + more), str(tmp_path / name)).trials
+        for name, more in (("own", ""), ("known", "failures: {rates: fleets}\n"))
+    )
+    mtti = failures.load("fleets").device_mtbf_s / 4
+    for trial in known:
+        assert trial["goodput"] == best_goodput(mtti, 60.0, 300.0).share
+    assert own[0]["goodput"] != known[0]["goodput"]
+    assert own[1]["goodput"] is None  # without an MTBF
+    with pytest.raises(ConfigError, match=r"failures\.rates: .*fleets, llama3"):
+        study_of(tmp_path, text + "failures: {rates: flets}\n")
 
 
 def test_a_killed_study_loses_nothing_that_was_finished(tmp_path: Path, whole: object) -> None:

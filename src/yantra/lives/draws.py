@@ -14,7 +14,7 @@ from zlib import crc32
 import numpy as np
 
 if TYPE_CHECKING:
-    from yantra.lives.rates import Component, Rates
+    from yantra.fabric.failures import Component, Rates
 
     Ints = np.ndarray[Any, np.dtype[np.int64]]
     Floats = np.ndarray[Any, np.dtype[np.float64]]

@@ -16,8 +16,8 @@ import numpy as np
 from yantra.lives.policy import NEVER, Policy
 
 if TYPE_CHECKING:
+    from yantra.fabric.failures import Rates
     from yantra.lives.draws import Events
-    from yantra.lives.rates import Rates
 
     Ints = np.ndarray[Any, np.dtype[np.int64]]
     Bools = np.ndarray[Any, np.dtype[np.bool_]]

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from yantra.asked import Prediction
 from yantra.base.errors import CapacityError, ConfigError, expected_got
+from yantra.fabric.failures import Rates
+from yantra.fabric.failures import load as load_rates
 from yantra.lives.draws import DAY_NS, NS, Events, drawn
 from yantra.lives.energy import Draws, draws_of
 from yantra.lives.policy import NEVER, Policy
-from yantra.lives.rates import Rates
-from yantra.lives.rates import load as load_rates
 from yantra.lives.settings import Settings, made
 
 if TYPE_CHECKING:

@@ -45,7 +45,7 @@ class Space(Record):
     (`peak`, `memory`, `latency`, `links 0` the innermost), `between` two ends to draw from. `plan`
     has allowed values of plan fields. `prices` are texts such as "2.50 USD/h" by cluster;
     `upgrades` likewise by rate, per 100 % more. `steps` and `failures` ({"checkpoint": "60 s",
-    "restart": "300 s"}) are for `time_to_train`.
+    "restart": "300 s", "rates": "fleets"}) are for objectives under failures.
     """
 
     model: str
@@ -75,7 +75,7 @@ class Space(Record):
     stack: str | Sequence[str] | None = None
     """At which speeds: a stack by name or file, unknown, roofline or nominal; several are tried."""
     failures: Mapping[str, str] = {}
-    """What `time_to_train` counts for failures: times of a checkpoint and a restart."""
+    """Times of a checkpoint and a restart, and rates as of `yantra life`, if not the cluster's."""
 
     def as_tree(self) -> dict[str, Any]:
         """The tree of a study's file."""

@@ -77,7 +77,7 @@ def _joules_per(facts: Facts, what: float) -> float | None:
 
 _PRICE = "a price of a device (device.price, or the prices of the study)"
 _POWER = "the power of a device (device.power)"
-_MTBF = "how often a device fails (device.mtbf)"
+_MTBF = "how often a device fails (device.mtbf, or failures.rates of the study)"
 
 KNOWN: Final[dict[str, Kind]] = {
     "step_time": Kind("s", False, "of one step", lambda facts: facts.seconds),

@@ -20,6 +20,7 @@ from yantra.explore.closed_form.space import FURTHER, NAMES, OFF_OR_ON, SWITCHES
 from yantra.explore.study.objectives import OBJECTIVES, known
 from yantra.fabric import clusters
 from yantra.fabric.clusters.types import Cluster
+from yantra.fabric.failures import load as load_rates
 from yantra.fabric.stacks.choice import DEFAULT, ROOFLINE
 from yantra.scenario import cluster_parts
 from yantra.workloads.models.catalogue import find
@@ -91,6 +92,8 @@ class Study(NamedTuple):
     points: tuple[Point, ...] | None = None
     dtype: Dtype = _DTYPE
     stacks: tuple[str, ...] = (DEFAULT,)
+    rates: str | None = None
+    """A file of rates, in place of clusters' MTBF."""
 
     @classmethod
     def of(cls, fields: Any) -> Study:
@@ -103,7 +106,7 @@ class Study(NamedTuple):
         defaults are left out, as older folders lack them.
         """
         told: list[Any] = [*self._replace(points=None)]
-        for usual in ((ROOFLINE,), _DTYPE):
+        for usual in (None, (ROOFLINE,), _DTYPE):
             if told[-1] != usual:
                 break
             told.pop()
@@ -149,7 +152,7 @@ def study_of(tree: Any, path: str) -> Study:
     for key in _REQUIRED:
         if key not in tree:
             raise ConfigError(f"{path}: {key}", "missing")
-    failures = _mapping(tree, "failures", path, ("checkpoint", "restart"))
+    failures = _mapping(tree, "failures", path, ("checkpoint", "restart", "rates"))
     study = Study(
         model=_text(tree["model"], f"{path}: model"),
         global_batch=_whole(tree["global_batch"], f"{path}: global_batch"),
@@ -181,6 +184,7 @@ def study_of(tree: Any, path: str) -> Study:
         search=_search(tree, path),
         dtype=_dtype(tree, path),
         stacks=_stacks(tree, path),
+        rates=_rates(failures, path),
     )
     _check(study, path)
     return study
@@ -335,11 +339,25 @@ def _stacks(tree: Mapping[str, Any], path: str) -> tuple[str, ...]:
         raise ConfigError(f"{path}: stack", expected_got("a name, or a list of names", given))
     found = []
     for name in _list({"stack": given}, "stack", path, str):
-        if "/" in name or name.endswith(".yaml"):
-            name = paths.join(paths.dirname(path), name)
+        name = _beside(path, name)
         check_stack(name, f"{path}: stack")
         found.append(name)
     return tuple(found)
+
+
+def _rates(given: Mapping[str, Any], path: str) -> str | None:
+    if "rates" not in given:
+        return None
+    where = f"{path}: failures.rates"
+    name = _beside(path, _text(given["rates"], where))
+    load_rates(name, where=where)
+    return name
+
+
+def _beside(path: str, name: str) -> str:
+    """A name, or a file's path from the study's."""
+    is_file = "/" in name or name.endswith(".yaml")
+    return paths.join(paths.dirname(path), name) if is_file else name
 
 
 def _search(tree: Mapping[str, Any], path: str) -> tuple[int, str, int] | None:

@@ -23,7 +23,7 @@ from yantra.explore.closed_form.space import Columns, PlanSpace
 from yantra.explore.study.goodput import best_goodput, mtti_of
 from yantra.explore.study.objectives import Facts, computed, unstated
 from yantra.explore.study.study_file import Point, Study
-from yantra.fabric import clusters
+from yantra.fabric import clusters, failures
 from yantra.fabric.clusters.ownership import rates_of
 from yantra.fabric.clusters.types import Cluster
 from yantra.workloads.models.catalogue import find
@@ -89,6 +89,11 @@ def _scale(factors: Mapping[str, float]) -> Scale:
 # Shared by a process's trials; independent of scale.
 _cluster = lru_cache(maxsize=64)(clusters.load)
 _model = lru_cache(maxsize=8)(find)
+
+
+@lru_cache(maxsize=8)
+def _mtbf_s(rates: str) -> float:
+    return failures.load(rates).device_mtbf_s
 
 
 @lru_cache(maxsize=8)
@@ -185,9 +190,9 @@ def _facts_of(
     joules: float | None,
 ) -> Facts:
     hourly, rates = hourly_of(study, cluster, scale), rates_of(cluster)
-    best = None
-    if rates.mtbf_s is not None:
-        mtti = mtti_of({"devices": (ranks, rates.mtbf_s)})
+    best, mtbf_s = None, _mtbf_s(study.rates) if study.rates else rates.mtbf_s
+    if mtbf_s is not None:
+        mtti = mtti_of({"devices": (ranks, mtbf_s)})
         best = best_goodput(mtti, *study.failures)
     return Facts(
         seconds=seconds,

@@ -8,7 +8,7 @@ fleets and the spread of a further one, s sqrt(1 + 1/n). Trade-off: all fleets h
 from __future__ import annotations
 
 from functools import cache
-from math import log, sqrt
+from math import exp, inf, log, sqrt
 from os import path as paths
 from statistics import fmean, stdev
 from typing import Any, Literal, NamedTuple
@@ -25,6 +25,7 @@ _TIMES = ("restart_low", "restart_high", "notice", "reconfigure", "pause")
 _RATIOS = ("slower", "recoverable")
 _FILES = NamedFiles("file of rates", paths.join(paths.dirname(__file__), "files"))
 _MOST_HOSTS = 10_000
+_DAY_S = 86_400.0
 _MOST_HOURS = 1e5
 
 
@@ -74,6 +75,14 @@ class Rates(NamedTuple):
     def per_host_day(self) -> float:
         """Events of all components."""
         return sum(one.events for one in self.components) / self.host_days
+
+    @property
+    def device_mtbf_s(self) -> float:
+        """Mean time after which one device interrupts its job, over all fleets and causes."""
+        if not self.per_host_day:
+            return inf
+        mean, spread = self.level()
+        return self.host_gpus * _DAY_S / (self.per_host_day * exp(mean + spread**2 / 2.0))
 
     def level(self) -> tuple[float, float]:
         """Mean and spread of the logarithm of rates over those of the components."""
