@@ -44,7 +44,7 @@ class Kind(NamedTuple):
     more_is_better: bool
     about: str
     of: Callable[[Facts], float | None]
-    needs: str = ""
+    needs: tuple[str, ...] = ()
 
 
 def _usd_per_million_tokens(facts: Facts) -> float | None:
@@ -82,14 +82,14 @@ _MTBF = "how often a device fails (device.mtbf, or failures.rates of the study)"
 KNOWN: Final[dict[str, Kind]] = {
     "step_time": Kind("s", False, "of one step", lambda facts: facts.seconds),
     "usd_per_million_tokens": Kind(
-        "USD", False, "of all devices, by price or ownership", _usd_per_million_tokens, _PRICE
+        "USD", False, "of all devices, by price or ownership", _usd_per_million_tokens, (_PRICE,)
     ),
     "joules_per_token": Kind(
         "J",
         False,
         "of all devices, with the PUE of the building",
         lambda facts: _joules_per(facts, facts.tokens),
-        _POWER,
+        (_POWER,),
     ),
     "ranks": Kind("", False, "devices of the job", lambda facts: facts.ranks),
     "memory": Kind(
@@ -100,7 +100,7 @@ KNOWN: Final[dict[str, Kind]] = {
         False,
         "of all steps over the goodput under failures",
         _time_to_train,
-        f"{_MTBF}, and the steps of the study",
+        (_MTBF, "the steps of the study"),
     ),
     "tokens_per_s": Kind(
         "1/s", True, "of the whole job", lambda facts: facts.tokens / facts.seconds
@@ -116,29 +116,29 @@ KNOWN: Final[dict[str, Kind]] = {
         True,
         "useful share of the time under failures, 0 to 1",
         lambda facts: facts.goodput,
-        _MTBF,
+        (_MTBF,),
     ),
     "usd_per_million_useful_tokens": Kind(
         "USD",
         False,
         "with the time that failures cost",
         _usd_per_million_useful_tokens,
-        f"{_PRICE}, and {_MTBF}",
+        (_PRICE, _MTBF),
     ),
     "joules_per_useful_token": Kind(
         "J",
         False,
         "with lost steps, and devices that wait for checkpoints and restarts",
         _joules_per_useful_token,
-        f"{_POWER}, and {_MTBF}",
+        (_POWER, _MTBF),
     ),
-    "usd_per_h": Kind("USD/h", False, "of all devices", lambda facts: facts.usd_per_h, _PRICE),
+    "usd_per_h": Kind("USD/h", False, "of all devices", lambda facts: facts.usd_per_h, (_PRICE,)),
     "watts": Kind(
         "W",
         False,
         "of all devices on average over a step, with the PUE",
         lambda facts: _joules_per(facts, facts.seconds),
-        _POWER,
+        (_POWER,),
     ),
 }
 OBJECTIVES: Final = tuple(KNOWN)
@@ -206,4 +206,6 @@ def computed(facts: Facts) -> dict[str, float | None]:
 
 
 def unstated(name: str, cluster: str) -> str:
-    return f"{name}: {cluster} does not state {KNOWN[name].needs or 'what it takes'}"
+    needs = KNOWN[name].needs or ("what it takes",)
+    word = "all of " if len(needs) > 1 else ""
+    return f"{name}: {cluster} does not state {word}{', and '.join(needs)}"
