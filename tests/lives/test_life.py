@@ -56,6 +56,9 @@ def test_without_failures_steps_times_their_time_is_the_life(job: Path, tmp_path
     each = yantra.predict("llama3-8b", ranks=64, cluster="hgx-h100", tp=2, pp=2, global_batch=128)
     step = each.result.energy
     assert step is not None
+    draws = found.question.job.draws
+    assert draws is not None
+    assert draws.waiting_w == step.idle_w
     assert found.kwh is not None
     assert found.kwh.mean == pytest.approx(steps * step.facility_j / 3.6e6, rel=1e-9)
     assert found.kwh.high / found.kwh.mean == pytest.approx(exp(INTERVAL))
