@@ -119,6 +119,9 @@ bool PacketNetwork::crosses_avoided(const PacketRoutes::OfPair& routes) const {
 }
 
 NetworkReport PacketNetwork::report() {
+    if (repeats_.replays()) {   // ranks have not ended
+        repeats_.end(under_way_ == 0 ? repeats_.heard_at() : clock_.of_packets(queue_.now()));
+    }
     end_spans();
     NetworkReport found{ways_.busiest(use()), disturbance_, transits_.taken(), simulator_.watch().seen()};
     found.disturbance.lost_packets = simulator_.faults().lost().packets;

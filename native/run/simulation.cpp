@@ -204,9 +204,9 @@ Outcome Simulation::without_nodes() const {
         nodes += actor.parts.front().job->graph->size();
     }
     out.first_node.push_back(nodes);
+    NetworkReport report = network_->report();   // first: it brings counts up to date
     out.dimensions = network_->dimensions();
     out.links = network_->links();
-    NetworkReport report = network_->report();
     out.busiest = std::move(report.busiest);
     out.disturbance = report.disturbance;
     out.packets = std::move(report.packets);

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from yantra import chakra
+from yantra import _core, chakra
 from yantra.base.errors import UnsupportedError
 from yantra.compile import compile
 from yantra.export.summary import summarise
@@ -48,9 +48,13 @@ def _all(result: Any) -> list[Any]:
     """All but what was skipped."""
     outcome, summary = result.outcome, dict(result.packet_summary)
     summary.pop("skipped", None)
+    times = [list(outcome.finish), list(outcome.start), list(outcome.end)]
+    return [*times, summary, _counts(outcome)]
+
+
+def _counts(outcome: Any) -> list[Any]:
     counts = outcome.packets.counts()
-    columns = [np.asarray(getattr(counts, name)).tolist() for name in dir(counts) if name[0] != "_"]
-    return [list(outcome.finish), list(outcome.start), list(outcome.end), summary, columns]
+    return [np.asarray(getattr(counts, name)).tolist() for name in dir(counts) if name[0] != "_"]
 
 
 def _ring(kind: str) -> str:
@@ -87,6 +91,35 @@ def test_steps_of_a_ring_are_skipped_and_the_summary_says_so(tmp_path: Path) -> 
     # of 14 steps two are simulated before one is known, and the last one ends otherwise
     assert summary["skipped"] >= summary["packets"] * 10 // 14
     assert "of these crossings (repeated steps); exact" in " ".join(summarise(result).packets)
+
+
+def test_counts_are_whole_where_ranks_wait_for_ever(tmp_path: Path) -> None:
+    """Nothing is under way when the run stops, and the next step that is known is never sent."""
+    step = 0, 40_000, 20
+    traces = list(_job([step] * 12).traces)
+    builder = chakra.TraceBuilder()
+    last: list[chakra.Node] = []
+    for _ in range(12):
+        last = [
+            builder.compute(
+                duration_micros=20, after=builder.collective(KINDS[0], 40_000, after=last)
+            )
+        ]
+    builder.recv(1, 8, after=last)
+    traces[0] = builder.build()
+    found = []
+    for skip in ("off", "required"):
+        scenario = _scenario(tmp_path, f"look: nothing, skip: {skip}", _ring("switch"))
+        model = compile(scenario.replace(workload=Traces(traces=tuple(traces))))
+        simulation = _core.Simulation(model.native, False, None)
+        simulation.start()
+        assert simulation.run_for(1_000_000_000)
+        outcome = simulation.take_outcome()
+        assert not outcome.finished
+        uses = [*outcome.dimensions, *(link.use for link in outcome.links)]
+        of_links = [(use.bytes, use.messages, use.busy_ticks) for use in uses]
+        found.append([of_links, list(outcome.busiest), _counts(outcome)])
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize(

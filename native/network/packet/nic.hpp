@@ -84,24 +84,8 @@ public:
         return least;
     }
 
-    // `visit(sender, is_ready)`, then `waits(sender, tick)`: in their order.
-    template <class Visit, class Waits>
-    void each(const Senders& all, const Ready& ready, Visit&& visit, Waits&& waits) const {
-        for (u32 at = 0; at < senders_.size(); ++at) {
-            visit(senders_[at], ready.has(at));
-        }
-        for (const Waiting& of : waiting_) {
-            if (all[of.sender].serial == of.serial && !all[of.sender].has_ended) {
-                waits(of.sender, of.tick);
-            }
-        }
-    }
+    const std::vector<SenderId>& senders() const { return senders_; }   // in their order
     u32 last() const { return last_; }
-    void leap(u64 ticks) {
-        for (Waiting& of : waiting_) {
-            of.tick += ticks;
-        }
-    }
 
     SenderId likely_next(const Ready& ready) const {
         const u32 count = static_cast<u32>(senders_.size());

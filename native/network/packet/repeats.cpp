@@ -122,7 +122,7 @@ bool Repeats::is_worth_a_look() {
 }
 
 void Repeats::look_for_repetition(u64 tick) {
-    if (!is_worth_a_look()) {
+    if (simulator_.state().can_lose() || !is_worth_a_look()) {
         return;
     }
     const StateHash hash = simulator_.state().hash(tick, sent_at(moments_.size() - 1), [this](u32 flow) {

@@ -41,6 +41,8 @@ public:
     bool empty() const { return !replays_ && simulator_.empty(); }
     // While it replays, when something is heard or should be sent.
     u64 next_time() const;
+    // While it replays: the last tick.
+    u64 heard_at() const { return now_.heard_at; }
     // False: it was heard before.
     bool hears(u32 flow, bool is_completed);
     // The simulator is then where it would be, and nothing is skipped any more.

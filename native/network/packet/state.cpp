@@ -1,6 +1,5 @@
 #include "network/packet/state.hpp"
 
-#include <algorithm>
 #include <array>
 
 #include "network/packet/hosts.hpp"
@@ -30,8 +29,6 @@ struct State::Writer {
     const OfFlow& name;
     StateHash to;
 
-    u64 from_now(u64 tick) const { return std::max(tick, now) - now; }
-
     u64 code(SenderId sender, u32 serial) const {
         if (sender.is_none()) {
             return 0;
@@ -42,15 +39,13 @@ struct State::Writer {
 
     void write(PacketId number) {
         const Packet& packet = of.all_.packets[number];
-        to.add(u64{packet.bytes} << 32U | u64{packet.hops} << 16U | packet.order);
-        to.add(u64{packet.payload} << 32U | static_cast<u64>(packet.kind) << 16U | u64{packet.priority} << 8U |
-               u64{packet.is_marked} << 1U | packet.is_all_ahead);
+        to.add(u64{packet.payload} << 32U | static_cast<u64>(packet.kind) << 24U | u64{packet.is_marked} << 17U |
+               u64{packet.is_all_ahead} << 16U | packet.order);
         to.add(u64{packet.route} << 32U | packet.link.index());
         to.add(u64{packet.ahead[0].index()} << 32U | packet.ahead[1].index());
         to.add(packet.ahead[2].index());
         to.add(code(packet.sender, packet.serial));
         to.add(packet.sequence);
-        to.add(now - packet.stamp);
     }
 
     void write(const PacketQueue& queue) {
@@ -67,20 +62,17 @@ struct State::Writer {
         to.add(name(flow.flow));
     }
 
-    void write(SenderId number, bool is_ready) {
+    void write(SenderId number) {
         const Sender& sender = of.all_.senders[number];
         if (sender.has_ended) {
             to.add(1);
             return;
         }
         to.add(2 + name(sender.flow));
-        for (u64 word : {sender.size, sender.acknowledged, sender.next, from_now(sender.next_available),
-                         sender.window_now, sender.window, sender.rate, sender.expected, sender.whole,
-                         sender.last_nack, from_now(sender.nacks_again_at), sender.elsewhere}) {
+        for (u64 word : {sender.size, sender.acknowledged, sender.next, sender.expected, u64{sender.order}}) {
             to.add(word);
         }
         to.add(u64{sender.data_route} << 32U | sender.ack_route);
-        to.add(u64{sender.last_bytes} << 32U | u64{sender.order} << 16U | u64{sender.priority} << 8U | is_ready);
     }
 
     void write(PortId number) {
@@ -88,25 +80,18 @@ struct State::Writer {
         write(port.control);
         write(port.waits);
         write(port.relayed);
-        to.add(u64{port.is_busy} | u64{port.is_paused} << 1U | u64{port.relays_next} << 2U | u64{port.has_paused} << 3U |
-               u64{port.pause_timer != none} << 4U);
-        for (u64 word : {port.queue_bytes, port.data_bytes, port.ingress_bytes, port.headroom_used,
-                         port.is_paused ? now - port.paused_since : 0}) {
+        to.add(u64{port.is_paused} | u64{port.relays_next} << 1U | u64{port.has_paused} << 2U);
+        for (u64 word : {port.ingress_bytes, port.headroom_used, port.is_paused ? now - port.paused_since : 0}) {
             to.add(word);
         }
         if (!port.is_host) {
             return;
         }
-        const Senders& senders = of.all_.senders;
-        to.add(senders.wake_timers[number] == none ? 0 : 1 + from_now(senders.wake_ticks[number]));
-        Nic& nic = of.hosts_.nic(number);
+        const Nic& nic = of.hosts_.nic(number);
         to.add(nic.last());
-        nic.each(
-            senders, senders.ready[number], [this](SenderId sender, bool is_ready) { write(sender, is_ready); },
-            [this](SenderId sender, u64 tick) {
-                to.add(code(sender, of.all_.senders[sender].serial));
-                to.add(from_now(tick));
-            });
+        for (SenderId sender : nic.senders()) {
+            write(sender);
+        }
         to.add(none);
     }
 
@@ -134,14 +119,11 @@ StateHash State::hash(u64 now, std::span<const FlowSpec> sent, const OfFlow& nam
         writer.write(flow);
     }
     all_.ports.each([&writer](PortId port) { writer.write(port); });
-    for (u32 device = 0; device < all_.ports.devices(); ++device) {
-        writer.to.add(switches_.buffer_used(device));
-    }
     all_.senders.wheel.for_each([&writer](u64 time, u32 what) { writer.write(time, what); });
     return writer.to;
 }
 
-u64 State::chances() const { return switches_.draws() + all_.totals.drops + (all_.can_lose ? 1 : 0); }
+u64 State::chances() const { return switches_.draws(); }
 
 AllCounts State::counts() const {
     AllCounts found{{}, all_.totals, all_.senders.wheel.processed()};
@@ -177,16 +159,11 @@ void State::leap(u64 ticks, u64 times, const AllCounts& before, const AllCounts&
             port.*counts_of_port[at] += times * (after.of_ports[number.index()].*all_counts[at] -
                                                  before.of_ports[number.index()].*all_counts[at]);
         }
-        if (port.is_host) {
-            senders.wake_ticks[number] += ticks;
-            hosts_.nic(number).leap(ticks);
-        }
     });
     senders.each_under_way([&](u32, SenderId number) {
         Sender& sender = senders[number];
         sender.next_available += ticks;
         sender.heard_at += ticks;
-        sender.nacks_again_at += ticks;
     });
     for (u64 Totals::* total : all_totals) {
         all_.totals.*total += times * (after.totals.*total - before.totals.*total);

@@ -1,5 +1,8 @@
 // State: what decides the future of a simulation without congestion control, recovery or look, with
-// times from now on; and the simulation moved in time. Trade-off: a walk over all packets.
+// times from now on; and the simulation moved in time. Trade-off: a walk over all packets. Not in it:
+// what follows from the rest (sizes of packets, queues and buffers; rates and windows, from routes;
+// that a port is busy, from its event; which senders can send), what losses alone read (stamps), and
+// pacing: a sender at the rate of its port may send when the port is free, so none waits on a timer.
 #pragma once
 
 #include <bit>
@@ -64,8 +67,9 @@ public:
     // When `sent` are sent, in their order, and nothing else is to begin. `name`: of flows under way,
     // which their numbers do not decide.
     StateHash hash(u64 now, std::span<const FlowSpec> sent, const OfFlow& name) const;
-    // Nothing was drawn at random or lost between two equal values.
+    // Nothing was drawn at random between two equal values.
     u64 chances() const;
+    bool can_lose() const { return all_.can_lose; }
     AllCounts counts() const;
     // `times` what was counted since `before`, until `after`.
     void leap(u64 ticks, u64 times, const AllCounts& before, const AllCounts& after);
