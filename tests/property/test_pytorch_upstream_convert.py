@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.oracles import upstream_convert as oracle
 from yantra.base.errors import TraceError, YantraError
-from yantra.tracing.pytorch import node_file
+from yantra.tracing.pytorch import json_list, node_file
 from yantra.tracing.pytorch.convert import convert_linked
 from yantra.tracing.pytorch.sources import load
 from yantra.tracing.pytorch.upstream.convert import SCHEMAS, convert
@@ -129,7 +129,7 @@ def test_blocks_of_any_size_give_the_same_nodes(random: Random, block: int, fold
         path.write_bytes(gzip.compress(path.read_bytes()))
     nodes: list[Json] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(node_file, "_BLOCK", block)
+        patch.setattr(json_list, "_BLOCK", block)
         header = node_file.read_nodes(path, dict, nodes.extend)
     assert header | {"nodes": nodes} == trace
 
@@ -151,7 +151,7 @@ def test_damaged_files_are_converted_or_refused(
         data[place % len(data)] = byte
     path.write_bytes(data if cut is None else data[: cut % len(data)])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(node_file, "_BLOCK", block)
+        patch.setattr(json_list, "_BLOCK", block)
         _try(lambda: convert(path).to_bytes())
         _try(lambda: convert_linked(load(str(path))).to_bytes())
 

@@ -12,11 +12,8 @@ def one_file(
 ) -> str | None:
     """The file to run; recordings are converted, with the step and host time asked for."""
     from yantra.base.errors import ConfigError
-    from yantra.cli.progress import progress
-    from yantra.scenario.recordings import How, is_recording, opened
-    from yantra.tracing.host_time import factor_of
+    from yantra.scenario.recognise import is_recording
 
-    how = How(step, 1.0 if host_time is None else factor_of(host_time, "--host-time"))
     asked = next((name for name, given in (("--step", step), ("--host-time", host_time))
                   if given is not None), "")  # fmt: skip
     if not files:
@@ -28,5 +25,11 @@ def one_file(
     if cluster is None:
         problem = "a recording, which does not name a cluster; add --cluster hgx-h100 or another"
         raise ConfigError(files[0], f"{problem} (yantra cluster show)")
+
+    from yantra.cli.progress import progress
+    from yantra.scenario.recordings import How, opened
+    from yantra.tracing.host_time import factor_of
+
+    how = How(step, 1.0 if host_time is None else factor_of(host_time, "--host-time"))
     with progress("converting", counted=True) as report:
         return opened(files, how, report)

@@ -18,6 +18,7 @@ Kind = Literal["scenario", "result", "workload", "traces", "recording", "job", "
 
 _ZIP = b"PK\x03\x04"
 _LOOP_WORDS = ("DATA", "MODEL", "MICRO", "HYBRID_", "TRANSFORMER", "DISTRIBUTED_INFERENCE")
+_SCENARIO = re.compile(r"^(workload|cluster|jobs)\s*:", re.MULTILINE)
 _SERVES = re.compile(r"\bvllm serve\b|\bvllm\.entrypoints|\bsglang\.launch_server\b")
 _CALLED = {
     "scenario": "a scenario, which names its own cluster",
@@ -49,7 +50,7 @@ class Known(NamedTuple):
 
 def recognise(path: Path) -> Known:
     name = os.fspath(path)
-    if _is_recording(name):
+    if is_recording(name):
         return Known("recording", name)
     if "{rank}" in name:
         if not name.endswith((".et", ".et.gz")):
@@ -69,18 +70,22 @@ def recognise(path: Path) -> Known:
         raise ConfigError(name, "HTML, as reports are; expected the scenario or the result (-o)")
     if profiler := _profiler(text.encode(), name):
         raise ConfigError(name, profiler)
-    if _SERVES.search(text) and "\nworkload:" not in text:
-        problem = f"starts an engine that serves; expected yantra serve --engine {name}"
-        raise ConfigError(name, problem)
-    from yantra.workloads import frameworks
-
-    if (job := frameworks.read(text, name)) is not None:
+    if _SCENARIO.search(text) is None and (job := _job_of_framework(text, name)) is not None:
         return Known("job", name, text, job)
     if text.startswith("#!"):
         problem = "a script without a launch that is known here (docs/reference/frameworks.md)"
         raise ConfigError(name, problem)
     tree = parse_yaml(text, name)
     return Known(_kind_of(tree, name), name, text, tree)
+
+
+def _job_of_framework(text: str, name: str) -> Any:
+    from yantra.workloads import frameworks
+
+    if _SERVES.search(text):
+        problem = f"starts an engine that serves; expected yantra serve --engine {name}"
+        raise ConfigError(name, problem)
+    return frameworks.read(text, name)
 
 
 def _kind_of(tree: Any, name: str) -> Kind:
@@ -106,10 +111,17 @@ def _kind_of(tree: Any, name: str) -> Kind:
     return "scenario" if tree.keys().isdisjoint(("model", "plan")) else "job"
 
 
-def _is_recording(name: str) -> bool:
-    from yantra.scenario.recordings import is_recording
+def is_recording(name: str) -> bool:
+    """Whether a file, or the files of a pattern with {rank}, are recordings.
 
-    return is_recording(name)
+    Raises ConfigError for those of a profiler that is not read.
+    """
+    if name.endswith((".yaml", ".yml", ".et", ".et.gz", ".yw")):
+        return False
+
+    from yantra.scenario import recordings
+
+    return recordings.is_recording(name)
 
 
 def _profiler(data: bytes, name: str) -> str:

@@ -49,12 +49,7 @@ AS_RECORDED = How()
 
 
 def is_recording(name: str) -> bool:
-    """Whether a file, or the files of a pattern with {rank}, are recordings.
-
-    Raises ConfigError for those of a profiler that is not read.
-    """
-    if name.endswith((".et", ".et.gz", ".yw")):
-        return False
+    """See `recognise.is_recording`, which knows more from names."""
     found = given([name])
     is_one = bool(found) and are_recordings([name])
     other = found_in(found[0].path) if found else None
