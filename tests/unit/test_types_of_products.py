@@ -126,13 +126,13 @@ def test_a_type_that_is_chosen_comes_before_the_workloads_and_is_told(
     assert f"its products are in {stated}, but run at the rates of {chosen}" in told
     other = ran(saved(step(chosen), tmp_path, "other"), stack=STACKS[speeds])
     assert form["makespan_ns"] == pytest.approx(other.makespan_ns, rel=0.05)  # but for messages
-    now = kernels(ran(path, stack=STACKS[speeds], cluster__dtype=chosen))
-    own = kernels(ran(path, stack=STACKS[speeds]))
-    assert abs(now - kernels(other)) < 0.5 * abs(own - kernels(other))
+    now = kernel_ns(ran(path, stack=STACKS[speeds], cluster__dtype=chosen))
+    own = kernel_ns(ran(path, stack=STACKS[speeds]))
+    assert abs(now - kernel_ns(other)) < 0.5 * abs(own - kernel_ns(other))
 
 
-def kernels(result: Result) -> float:
-    """ns of all kernels."""
+def kernel_ns(result: Result) -> float:
+    """Of all kernels."""
     found = (timed.estimates.middle @ timed.kernels.count for timed in result.model.kernels)
     return float(sum(found))
 
