@@ -142,7 +142,8 @@ class Saved:
         by_gradient: bool,
         width: float | None,
     ) -> None:
-        is_again = maker is not None and use.tensor in made_again(self.graph, maker)
+        again = made_again(self.graph, maker) if maker is not None else ()
+        is_again = any(one.number == use.tensor.number for one in again)
         together = False
         if is_again and maker is not None and not self._keeps_scattered(use):
             together = part_of(self.graph, maker) == part_of(self.graph, user)
