@@ -47,6 +47,20 @@ def test_the_wrappers_start_two_nodes_of_eight(tmp_path: Path) -> None:
     assert container["resources"]["limits"]["nvidia.com/gpu"] == 8
 
 
+@pytest.mark.parametrize(("more", "is_there"), [("zero=1", True), ("zero=3", False)])
+def test_tensor_parallel_plans_set_what_megatron_refuses_to_start_without(
+    more: str, is_there: bool, tmp_path: Path
+) -> None:
+    plan = [*PLAN, "--global-batch", "16", "--top", "1", "--stack", "roofline", "--allow", "tp=2"]
+    for framework in ("megatron", "nemo"):
+        assert (
+            main([*plan, "--allow", more, "--emit", framework, "-o", str(tmp_path / framework)])
+            == 0
+        )
+        script = (tmp_path / framework / "train.sh").read_text()
+        assert ("export CUDA_DEVICE_MAX_CONNECTIONS" in script) is is_there
+
+
 @pytest.mark.parametrize(
     ("given", "problem"),
     [

@@ -39,7 +39,17 @@ def script(model: Transformer, plan: Plan, sequence: int, nodes: Nodes) -> str:
     lines = [*arguments(model, plan, sequence), *_RUN]
     behind = " \\\n".join(f"  {line}" for line in lines)
     program = torchrun(nodes, "${MEGATRON:-.}/pretrain_gpt.py")
-    return f'#!/bin/bash\nset -e\n{program} \\\n{behind} \\\n  "$@"\n'
+    return f'#!/bin/bash\nset -e\n{connections(plan)}{program} \\\n{behind} \\\n  "$@"\n'
+
+
+def connections(plan: Plan) -> str:
+    """The line of a script without which Megatron-Core refuses tp and cp before Blackwell.
+
+    FSDP and hidden expert messages want more (its `training/arguments.py` at d98e8a6).
+    """
+    has_messages = max(plan.tp, plan.cp) > 1 and plan.zero < 2 and plan.overlap_experts == "none"
+    name = "CUDA_DEVICE_MAX_CONNECTIONS"
+    return f"export {name}=${{{name}:-1}}\n" if has_messages else ""
 
 
 def arguments(model: Transformer, plan: Plan, sequence: int) -> list[str]:

@@ -169,7 +169,8 @@ def files(model: Transformer, plan: Plan, sequence: int, nodes: Nodes) -> dict[s
     sections = _sections(dict(_pairs(words)))
     text = yaml.safe_dump(sections, sort_keys=False, default_flow_style=None, width=100)
     program = torchrun(nodes, "start.py --config-file train.yaml")
-    script = f'#!/bin/bash\nset -e\ncd "$(dirname "$0")"\n{program} "$@"\n'
+    connections = megatron.connections(plan)
+    script = f'#!/bin/bash\nset -e\ncd "$(dirname "$0")"\n{connections}{program} "$@"\n'
     return {"train.sh": script, "train.yaml": text, "start.py": _START}
 
 
