@@ -133,3 +133,21 @@ def test_what_an_engine_has_no_flag_for_is_refused_by_name() -> None:
     assert told.value.where == "start_s"
     with pytest.raises(ConfigError, match="16 devices of a replica, and a host has 8"):
         emit(asked(1, "vllm", {"tp": 16}, "test"), DENSE)
+
+
+def test_the_cheapest_without_pools_is_written_and_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from yantra.cli.emitted import write_serving
+    from yantra.fabric import clusters
+    from yantra.serving.search.candidates import Candidate
+    from yantra.serving.search.search import Found, Tried
+
+    one = Candidate(clusters.load("hgx-h100"), asked(1, "vllm", {"tp": 2}, "test"))
+    apart = Tried("apart", ((1, "prefill", one), (1, "decode", one)), 1.0, 4, None, "")
+    alone = Tried("alone", ((3, "", one),), 2.0, 6, None, "")
+    write_serving("llama3-8b", Found((apart, alone), (), 2, 0, True), str(tmp_path), quiet=False)
+    assert capsys.readouterr().out.startswith("written: alone; pools")
+    assert of_text((tmp_path / "serve.sh").read_text(), "serve.sh").replicas == 3
+    with pytest.raises(ConfigError, match="only pools of prefill and decode"):
+        write_serving("llama3-8b", Found((apart,), (), 1, 0, True), str(tmp_path), quiet=True)

@@ -32,16 +32,19 @@ def write_training(
 
 
 def write_serving(model: str, found: Found, folder: str, *, quiet: bool) -> None:
-    """Raises ConfigError where nothing keeps the promises, or has pools apart."""
+    """Write the cheapest without pools of prefill and decode.
+
+    Raises ConfigError where none keeps the promises.
+    """
     from yantra.base.errors import ConfigError
     from yantra.serving.commands import emit
     from yantra.serving.commands.weights import id_of
 
     if not found.kept:
         raise ConfigError("--emit", "nothing keeps the promises, so nothing is written")
-    best = found.kept[0]
-    if len(best.pools) > 1:
-        problem = "the best has pools of prefill and decode, which are not written"
+    best = next((one for one in found.kept if len(one.pools) == 1), None)
+    if best is None:
+        problem = "only pools of prefill and decode keep the promises, and they are not written"
         raise ConfigError("--emit", problem)
     count, _, candidate = best.pools[0]
     pool = candidate.pool._replace(replicas=count)
@@ -49,6 +52,8 @@ def write_serving(model: str, found: Found, folder: str, *, quiet: bool) -> None
     write(files, folder)
     if not quiet:
         script = os.path.join(folder, "serve.sh")
+        if best is not found.kept[0]:
+            click.echo(f"written: {best.name}; pools of prefill and decode are not")
         click.echo(f"{folder}: {', '.join(files)}, read back as the same deployment")
         click.echo(f"  start: bash serve.sh; sbatch serve.sh (all {count}); kubectl apply -f ...")
         name = candidate.cluster.name
