@@ -244,6 +244,7 @@ def test_a_wrong_question_is_refused(
     [
         ("a,b\n1,2\n", "expected columns job_id"),
         (FORMS["helios.csv"].replace("60\n2", "long\n2"), "no job of Helios"),
+        (FORMS["helios.csv"].rstrip()[: -len("60")].rpartition(",")[0], "is the file cut off\\?"),
         ("{}", "a list of Philly's jobs"),
         ("[", "is not JSON"),
         ("job_id,gpu_num,submit_time,duration\n", "has no job"),

@@ -83,12 +83,20 @@ def _rows(
         raise ConfigError(where, expected_got("a list of Philly's jobs", type(tree).__name__))
     reader = csv.DictReader(StringIO(text))
     columns = reader.fieldnames or []
-    rows = ((f"line {reader.line_num}", row) for row in reader)
+    rows = _whole(reader, where)
     for kind, needed, of_row in (("Helios", _HELIOS, _helios), ("Alibaba", _ALIBABA, _alibaba)):
         if all(name in columns for name in needed):
             return kind, rows, of_row
     forms = f"{', '.join(_HELIOS)} (Helios), {', '.join(_ALIBABA)} (Alibaba)"
     raise ConfigError(where, expected_got(f"columns {forms}, or Philly's JSON", columns))
+
+
+def _whole(reader: csv.DictReader[str], where: str) -> Iterator[tuple[str, Any]]:
+    for row in reader:
+        line = f"line {reader.line_num}"
+        if missing := [name for name, cell in row.items() if cell is None]:
+            raise ConfigError(f"{where}: {line}", f"ends before {missing[0]}; is the file cut off?")
+        yield line, row
 
 
 def _helios(row: Mapping[str, str]) -> Asked | None:
