@@ -317,6 +317,6 @@ class Graph:
             return ()
         total = tensor.elements() * tensor.width
         found = moves(source, target, total, self.setting.axes)
-        if tensor.gathered is None or self.setting.ways("tp") == 1:
+        if tensor.gathered is None:
             return found
         return tuple([_narrowed(one, tensor.gathered / tensor.width) for one in found])
