@@ -22,7 +22,10 @@ def write_training(
     from yantra.workloads.job_file import described_by
 
     best = answer.ranked[0]
-    start = emit(framework, described_by(model), best.plan, answer.sequence, _node(machine))
+    start = emit(
+        framework, described_by(model), best.plan, answer.sequence, _node(machine),
+        any_layout=machine.any_layout,
+    )  # fmt: skip
     write(start.files, folder)
     if not quiet:
         click.echo(f"{folder}: {', '.join(start.files)}, read back as the same plan")

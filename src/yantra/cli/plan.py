@@ -182,7 +182,8 @@ def command(
         problem = f"{next(iter(others))} is what plans are refined by; leave out --no-refine"
         raise ConfigError("--allow", problem)
     given = {"dtype": dtype, "ranks": 1 if ranks is None else ranks, "sequence": seq}
-    space = _space(_fields(chosen, allow) | given | {"global_batch": global_batch}, machines)
+    fields, others = _said(emit, _fields(chosen, allow), others, refine=refine)
+    space = _space(fields | given | {"global_batch": global_batch}, machines)
     more = {"top": top, "refined": refine, "others": others}
     shared = Shared(described, seq, space.held)
     spaces, answers = _searched(described, machines, space, limits, shared, stack, more)
@@ -231,6 +232,21 @@ def _fields(chosen: dict[str, Any], allow: Collection[str]) -> dict[str, Any]:
         for name, text in chosen.items()
         if text is not None
     } | held
+
+
+def _said(
+    emit: str | None, fields: dict[str, Any], others: dict[str, Any], *, refine: bool
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The same choices; where left open, those that the framework can say."""
+    if emit is None:
+        return fields, others
+    from yantra.explore.answers.refine import REFINED
+    from yantra.workloads.frameworks import FRAMEWORKS
+
+    says = FRAMEWORKS[emit].says
+    refined = {name: says[name] for name in says if name in REFINED and refine}
+    columns = {name: values for name, values in says.items() if name not in REFINED}
+    return columns | fields, refined | others
 
 
 def _searched(

@@ -12,7 +12,7 @@ from yantra.base.errors import CapacityError
 from yantra.fabric import clusters
 from yantra.scenario.layout import DOCUMENT, scenario_of
 from yantra.scenario.settings import Settings, with_settings
-from yantra.scenario.training import templates_of
+from yantra.scenario.training import plan_of, templates_of
 from yantra.scenario.types import (
     ASTRA_SIM_RESOURCES,
     Scenario,
@@ -20,6 +20,7 @@ from yantra.scenario.types import (
     TrainingStep,
     WorkloadFile,
 )
+from yantra.workloads.plan.precision import for_machine
 from yantra.workloads.templates.room import lack_of_memory
 
 
@@ -62,6 +63,8 @@ def on_cluster(
     } | ({"stack": stack} if stack else {})
     whole = with_settings(tree, given, "", with_collectives, keys)
     scenario = scenario_of(DOCUMENT.read(whole, "", ""))
+    if isinstance(scenario.workload, TrainingStep):
+        scenario = scenario.replace(workload=_laid_out(scenario.workload, cluster, given))
     if not ignore_memory and isinstance(scenario.workload, WorkloadFile | TrainingStep):
         machine = scenario.machine
         workload_made = templates_of(scenario.workload)
@@ -81,6 +84,18 @@ def _with_compute(workload: Mapping[str, Any] | str, given: Settings) -> Setting
         return given
     says = stated_in(traces.replace("{rank}", "0")).get(COMPUTE)
     return {**given, _COMPUTE: "recorded"} if says == "recorded" else given
+
+
+def _laid_out(step: TrainingStep, cluster: str, settings: Settings) -> TrainingStep:
+    """A step whose narrow weights have transposed copies only where the GPUs need them."""
+    from yantra.fabric.infragraph import is_infragraph
+
+    if is_infragraph(cluster):
+        return step
+    plan, machine = plan_of(step), clusters.load(settings.get("cluster.name", cluster))
+    if for_machine(plan, any_layout=machine.any_layout) == plan:
+        return step
+    return step.replace(plan=(*step.plan, ("transposed_weights", False)))
 
 
 _COMPUTE = "cluster.device.compute"

@@ -35,6 +35,30 @@ def test_the_files_run_as_long_as_the_plan(
     assert step_s == pytest.approx(cluster["ranked"][0]["time_ns"] / 1e9)
 
 
+@pytest.mark.parametrize("dtype", ["bf16", "fp8"])
+@pytest.mark.parametrize("framework", ["megatron", "nemo", "torchtitan", "deepspeed"])
+def test_the_best_plan_of_a_default_search_is_one_that_the_framework_can_say(
+    framework: str, dtype: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = ["plan", "--model", "llama3-8b", "--ranks", "16", "--cluster", "hgx-b200", "--dtype"]
+    more = ["--global-batch", "16", "--no-refine", "--stack", "roofline", "--json"]
+    status = main([*plan, dtype, *more, "--emit", framework, "-o", str(tmp_path)])
+    out = capsys.readouterr()
+    if (framework, dtype) == ("deepspeed", "fp8"):
+        assert status == 2
+        assert 'what it can say is \\"fp32\\" (--dtype fp32)' in out.err
+        return
+    assert status == 0
+    (cluster,) = json.loads(out.out)["clusters"]
+    file = "train.toml" if framework == "torchtitan" else "train.sh"
+    run = ["run", str(tmp_path / file), "--cluster", "hgx-b200", "--stack", "roofline", "--json"]
+    assert main(run) == 0
+    ran = json.loads(capsys.readouterr().out)
+    best = cluster["ranked"][0]
+    assert ran["figures"]["step_time_ns"] == best["time_ns"]
+    assert ran["figures"]["memory_need_bytes"] == best["memory_bytes"]
+
+
 def test_the_wrappers_start_two_nodes_of_eight(tmp_path: Path) -> None:
     assert main([*PLAN, *MORE, "--emit", "megatron", "-o", str(tmp_path)]) == 0
     for script in ("train.sh", "slurm.sh"):

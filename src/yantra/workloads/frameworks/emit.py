@@ -30,13 +30,20 @@ def _megatron(model: Transformer, plan: Plan, sequence: int, nodes: Nodes) -> di
     return {"train.sh": megatron.script(model, plan, sequence, nodes)}
 
 
-FRAMEWORKS: Mapping[str, tuple[str, Write]] = {
-    "megatron": (megatron.PROGRAM, _megatron),
-    "nemo": (nemo.PROGRAM, nemo.files),
-    "torchtitan": (torchtitan.PROGRAM, torchtitan.files),
-    "deepspeed": (hugging_face.PROGRAM, hugging_face.files),
+class Framework(NamedTuple):
+    """Its name, what it writes (the first file is read back), and what it can say of plans."""
+
+    called: str
+    write: Write
+    says: Mapping[str, tuple[Any, ...]]
+
+
+FRAMEWORKS: Mapping[str, Framework] = {
+    "megatron": Framework(megatron.PROGRAM, _megatron, megatron.SAYS),
+    "nemo": Framework(nemo.PROGRAM, nemo.files, nemo.SAYS),
+    "torchtitan": Framework(torchtitan.PROGRAM, torchtitan.files, torchtitan.SAYS),
+    "deepspeed": Framework(hugging_face.PROGRAM, hugging_face.files, hugging_face.SAYS),
 }
-"""By name: what it is called, and what it writes; the first file is the one that is read back."""
 
 
 def check_name(framework: str) -> None:
@@ -53,13 +60,16 @@ def emit(
     plan: Plan,
     sequence: int | None = None,
     devices: int = 8,
+    *,
+    any_layout: bool = False,
 ) -> Start:
     """Write a plan for a framework, nodes having at most `devices`.
 
-    Raises ConfigError that names the field for what the framework has no word for.
+    `any_layout` is the cluster's. Raises ConfigError that names the field for what the framework
+    has no word for.
     """
     check_name(framework)
-    called, write = FRAMEWORKS[framework]
+    called, write, _ = FRAMEWORKS[framework]
     if isinstance(described, Model):
         problem = f"{called} has no words for a model of blocks; expected sizes of a transformer"
         raise ConfigError(described.name, problem)
@@ -67,7 +77,7 @@ def emit(
     nodes = nodes_of(plan.ranks, devices)
     files = dict(write(described, plan, length, nodes))
     first = next(iter(files))
-    _check(called, files, described, plan, length)
+    _check(called, files, described, plan, length, any_layout)
     name = re.sub(r"[^a-z0-9]+", "-", f"{framework}-{described.name}".lower())
     wrapped = {"kubernetes.yaml": kubernetes(name, nodes, files, "train.sh")}
     wrapped["slurm.sh"] = slurm(name, nodes, "train.sh")
@@ -75,15 +85,22 @@ def emit(
 
 
 def _check(
-    called: str, files: Mapping[str, str], described: Transformer, plan: Plan, length: int
+    called: str,
+    files: Mapping[str, str],
+    described: Transformer,
+    plan: Plan,
+    length: int,
+    any_layout: bool,
 ) -> None:
     from yantra.workloads.job_file import request_of, resolve
+    from yantra.workloads.plan.precision import for_machine
 
     name, text = next(iter(files.items()))
     tree = read(text, name, files, quiet=True)
     job = resolve(request_of(tree, name, ""))
+    back = for_machine(job.plan, any_layout=any_layout)
     for field in Plan.field_names:
-        _same(f"plan.{field}", getattr(plan, field), getattr(job.plan, field), called)
+        _same(f"plan.{field}", getattr(plan, field), getattr(back, field), called)
     _same("sequence", length, job.sequence, called)
     wanted = model_of(described)
     for part in ("front", "layers", "tail"):
@@ -96,7 +113,8 @@ def _same(field: str, wanted: Any, got: Any, called: str) -> None:
     problem = f"{called} has no argument for {show(wanted)}; what it can say is {show(got)}"
     if isinstance(got, str | int | bool):
         said = str(got).lower() if isinstance(got, bool) else got
-        problem += f" (--allow {field.removeprefix('plan.')}={said})"
+        name = field.removeprefix("plan.")
+        problem += f" (--dtype {said})" if name == "dtype" else f" (--allow {name}={said})"
     if field.startswith("model"):
         problem = f"{called} builds it otherwise; it has no arguments for these layers"
     raise ConfigError(field, problem)

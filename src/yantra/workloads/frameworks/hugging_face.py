@@ -23,6 +23,19 @@ from yantra.workloads.plan.plan import Plan
 
 PROGRAM = "DeepSpeed"
 MODEL = "model_name_or_path"
+SAYS: Mapping[str, tuple[Any, ...]] = {
+    **dict.fromkeys(("tp", "cp", "pp", "vpp", "ep", "etp"), (1,)),
+    "recompute": ("none", "full"),
+    "embedding_as_layer": (False,),
+    "loss_as_layer": (False,),
+    "messages": ("whole",),
+    "bucket_elements": (None,),
+    "shard": (None,),
+    "prefetch": (1,),
+    "reshard_after_forward": (True,),
+    "offload_activations": (False,),
+}
+"""Fields that a search varies, and what arguments can say of them."""
 PLAIN: Mapping[str, str] = {
     "per_device_train_batch_size": "micro_batch",
     "gradient_accumulation_steps": "gradient_accumulation_steps",

@@ -5,7 +5,7 @@ Source: NVIDIA/Megatron-LM, megatron/training/arguments.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from yantra.workloads.frameworks.launch import Nodes, torchrun
@@ -25,6 +25,15 @@ exp_avg_sq_dtype overlap_grad_reduce overlap_param_gather optimizer_cpu_offload
 cpu_offloading_num_layers overlap_moe_expert_parallel_comm optimizer
 """
 """Names whose alias says all; the others need a rule."""
+SAYS: Mapping[str, tuple[Any, ...]] = {
+    "schedule": ("1f1b", "interleaved"),
+    "messages": ("whole",),
+    "prefetch": (1,),
+    "reshard_after_forward": (True,),
+    "overlap_tensor": (True,),
+    "gather_again": (True,),
+}
+"""Fields that a search varies, and what arguments can say of them."""
 _SIZES = [name for name, kind in MODEL.items() if kind == NUMBER]
 _DROPPED = 0.1
 _UNFUSED = {

@@ -23,6 +23,7 @@ from yantra.workloads.models.transformer import Transformer
 from yantra.workloads.plan.plan import Plan
 
 PROGRAM = "Megatron-Bridge"
+SAYS = megatron.SAYS
 _SECTIONS = ("trainer", "train", "ddp", "optim", "optimizer", "dist")
 _DIFFERENT = {
     "encoder_seq_length": "seq_length",

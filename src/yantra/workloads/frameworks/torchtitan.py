@@ -41,6 +41,28 @@ _DEBUG = {
     "num_layers": 6, "hidden_size": 256, "num_attention_heads": 16, "ffn_hidden_size": 768,
     "vocab_size": 2048, "seq_length": 2048,
 }  # fmt: skip
+SAYS: Mapping[str, tuple[Any, ...]] = {
+    "schedule": ("1f1b", "interleaved", "zb-v", "dualpipev"),
+    "vpp": (1, 2),
+    "zero": (0, 3),
+    "etp": (1,),
+    "cp_kind": ("p2p", "all_gather"),
+    "recompute": ("none", "full"),
+    "gradient_dtype": ("fp32",),
+    "sequence_parallel": (True,),
+    "embedding_as_layer": (False,),
+    "loss_as_layer": (False,),
+    "messages": ("whole",),
+    "bucket_elements": (None,),
+    "prefetch": (1,),
+    "overlap_p2p": (True,),
+    "overlap_tensor": (True,),
+    "gather_again": (True,),
+    "offload_optimizer": (False,),
+    "offload_activations": (False,),
+    "stage_layers": (None,),
+}
+"""Fields that a search varies, and what keys can say of them."""
 DEGREES: Mapping[str, str] = {
     "tensor_parallel_degree": "tp",
     "context_parallel_degree": "cp",
