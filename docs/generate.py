@@ -15,6 +15,7 @@ from textwrap import fill
 from types import ModuleType
 from typing import Any
 
+from docs import scatter
 from yantra import plugin
 from yantra.base import units
 from yantra.base.fields import Field, Many, Section
@@ -516,3 +517,4 @@ def _table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
 if __name__ == "__main__":
     for page in pages():
         page.write_text(generated(page.read_text(encoding="utf-8")), encoding="utf-8")
+    scatter.FILE.write_text(scatter.svg(), encoding="utf-8")

@@ -17,6 +17,7 @@ EXECUTED = [
     ROOT / "docs" / "start" / "choose-a-cluster.md",
     ROOT / "docs" / "start" / "a-pytorch-job.md",
     ROOT / "docs" / "start" / "study-networks.md",
+    ROOT / "docs" / "start" / "post-training.md",
     ROOT / "docs" / "concepts" / "fidelity.md",
     ROOT / "docs" / "internals" / "ARCHITECTURE.md",
     *(

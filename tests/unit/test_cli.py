@@ -385,6 +385,7 @@ def test_the_demo_fits_80_columns_and_equals_astra_sim(capsys: Captured) -> None
     assert "ASTRA-sim reports 117780 ns for every rank: equal" in text
     assert "ASTRA-sim reports 405520 ns for every rank: equal" in text
     assert "% of the communication runs behind compute" in text
+    assert "  yantra ui --browser\n" in text and "docs/start/README.md" in text.splitlines()[-1]
 
 
 def test_the_demo_as_json(capsys: Captured) -> None:

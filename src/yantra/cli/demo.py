@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from shutil import which
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -47,9 +48,19 @@ def command(as_json: bool) -> int:
         sys.stdout.flush()
         show(result)
         sys.stdout.write(f"{_closing(example, result)}\n\n")
-    if as_json:
-        sys.stdout.write(json.dumps(forms, indent=1) + "\n")
+    sys.stdout.write(json.dumps(forms, indent=1) + "\n" if as_json else _next())
     return 0
+
+
+def _next() -> str:
+    """Return what to type next, also where yantra is not on the path."""
+    is_ours = sys.argv[0].endswith("yantra")
+    program = "yantra" if which("yantra") else sys.argv[0] if is_ours else "python -m yantra"
+    return f"""Next: the best plan of a model, and a page with model, plan and cluster
+  {program} plan --model llama3-8b --ranks 64 --cluster hgx-h100 --global-batch 256
+  {program} ui --browser
+Five pages to start from, ten minutes each: docs/start/README.md
+"""
 
 
 def _check(example: Example, result: Result) -> None:

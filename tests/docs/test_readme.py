@@ -1,0 +1,72 @@
+"""The README fits half a minute: its words, its lines that run, its picture of accuracy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from docs import pictures, scatter
+from docs.build import DOCS, ROOT
+from tests.docs.pages import blocks
+from yantra.accuracy.default import Ours, recorded
+from yantra.fabric import stacks
+
+README = ROOT / "README.md"
+STARTS = sorted((DOCS / "start").glob("[a-z]*.md"))
+_FIVE = ("choose-a-cluster", "study-networks", "a-pytorch-job", "serve-requests", "post-training")
+
+
+def words(page: Path) -> int:
+    return len(page.read_text(encoding="utf-8").split())
+
+
+def test_the_readme_has_at_most_600_words() -> None:
+    assert words(README) <= 600
+
+
+@pytest.mark.parametrize("page", STARTS, ids=lambda page: page.stem)
+def test_a_start_page_has_at_most_900_words(page: Path) -> None:
+    assert words(page) <= 900
+
+
+def test_the_readme_leads_five_people_to_their_pages() -> None:
+    text = README.read_text(encoding="utf-8")
+    assert re.findall(r"\]\(docs/start/([a-z-]+)\.md\) \|$", text, re.MULTILINE) == [*_FIVE]
+    assert {page.stem for page in STARTS} >= set(_FIVE)
+
+
+def test_every_command_of_the_readme_is_run() -> None:
+    """A line that is shown and not run begins with `make`."""
+    text = README.read_text(encoding="utf-8")
+    for block in reversed(blocks(README)):
+        assert block.language == "console"
+        text = text[: block.begin] + text[block.end :]
+    lines = re.findall(r"^ {4}(\S.*)$", text, re.MULTILINE)
+    assert [line.split("  ")[0] for line in lines] == ["make demo", "make test"]
+
+
+def test_the_picture_of_accuracy_is_of_the_recorded_steps() -> None:
+    assert scatter.FILE.read_text(encoding="utf-8") == scatter.svg(), "python -m docs.generate"
+    stated = stacks.load("unknown").terms()[1].interval.value
+    said = scatter.words(recorded(), stated)
+    shown = re.search(r"\[(\d+) of ([\d,]+) published", README.read_text(encoding="utf-8"))
+    assert shown is not None
+    assert said[0].startswith(f"{shown[2]} ") and said[4].startswith(f"{shown[1]} inside")
+
+
+def test_steps_are_inside_where_their_interval_holds_the_measured_time() -> None:
+    def one(seconds: float) -> Ours:
+        row = recorded()[0].row
+        return Ours(row, seconds * row.seconds)
+
+    found: Sequence[Ours] = [one(1.0), one(1.2), one(1.4), one(1 / 1.2), one(1 / 1.4)]
+    assert scatter.inside(found, 0.264) == [True, True, False, True, False]
+
+
+def test_pictures_are_made_by_commands_that_their_pages_have() -> None:
+    for name, shot in pictures.SHOTS.items():
+        assert (DOCS / name).exists()
+        assert any(shot.made in one for one in pictures.commands(shot.page, shot.heading))
