@@ -96,9 +96,20 @@ def _cells(heads: Sequence[Head], row: Sequence[Any]) -> list[Html]:
     return cells
 
 
+_WIDE = 160  # characters that get a line of their own
+
+
 def facts(pairs: Iterable[tuple[str, Content]]) -> Html:
     return element(
         "dl",
-        *[element("div", element("dt", term), element("dd", value)) for term, value in pairs],
+        *[
+            element(
+                "div",
+                element("dt", term),
+                element("dd", value),
+                class_="wide" if isinstance(value, str) and len(value) > _WIDE else None,
+            )
+            for term, value in pairs
+        ],
         class_="facts",
     )
