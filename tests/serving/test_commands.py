@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from yantra.base.errors import ConfigError
-from yantra.serving.commands import emit, of_text
-from yantra.serving.pools import asked
+from yantra.serving.commands import emit, emit_apart, of_text
+from yantra.serving.pools import asked, options_of
 from yantra.serving.serve import serve
 
 DENSE, MIXED = "meta-llama/Meta-Llama-3-8B", "Qwen/Qwen3-30B-A3B"
@@ -135,7 +139,7 @@ def test_what_an_engine_has_no_flag_for_is_refused_by_name() -> None:
         emit(asked(1, "vllm", {"tp": 16}, "test"), DENSE)
 
 
-def test_the_cheapest_without_pools_is_written_and_said(
+def test_the_cheapest_is_written_with_its_pools(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from yantra.cli.emitted import write_serving
@@ -143,11 +147,90 @@ def test_the_cheapest_without_pools_is_written_and_said(
     from yantra.serving.search.candidates import Candidate
     from yantra.serving.search.search import Found, Tried
 
-    one = Candidate(clusters.load("hgx-h100"), asked(1, "vllm", {"tp": 2}, "test"))
-    apart = Tried("apart", ((1, "prefill", one), (1, "decode", one)), 1.0, 4, None, "")
-    alone = Tried("alone", ((3, "", one),), 2.0, 6, None, "")
-    write_serving("llama3-8b", Found((apart, alone), (), 2, 0, True), str(tmp_path), quiet=False)
-    assert capsys.readouterr().out.startswith("written: alone; pools")
-    assert of_text((tmp_path / "serve.sh").read_text(), "serve.sh").replicas == 3
-    with pytest.raises(ConfigError, match="only pools of prefill and decode"):
-        write_serving("llama3-8b", Found((apart,), (), 1, 0, True), str(tmp_path), quiet=True)
+    machine = clusters.load("hgx-h100")
+    one, other = (Candidate(machine, asked(1, "vllm", {"tp": tp}, "test")) for tp in (1, 2))
+    apart = Tried("apart", ((3, "prefill", one), (2, "decode", other)), 1.0, 7, None, "")
+    write_serving("llama3-8b", Found((apart,), (), 1, 0, True), str(tmp_path), quiet=False)
+    said = f"--prefill {tmp_path}/prefill.sh --decode {tmp_path}/decode.sh --cluster hgx-h100"
+    assert said in capsys.readouterr().out
+    for role, count, tp in (("prefill", 3, 1), ("decode", 2, 2)):
+        back = of_text((tmp_path / f"{role}.sh").read_text(), "x", role=role)
+        assert (back.replicas, back.fields["tp"]) == (count, str(tp))
+
+
+@pytest.mark.parametrize("engine", OPTIONS)
+@settings(max_examples=2, deadline=None, derandomize=True)
+@given(data=st.data())
+def test_pools_of_prefill_and_decode_come_back_with_their_times(
+    engine: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    of = {role: data.draw(pools(engine)) for role in ("prefill", "decode")}
+    model = of["prefill"][0]
+    given_pools = {
+        role: asked(count, engine, fields | ({"ep": 1, "dp": 1} if other != model else {}), role)
+        for role, (other, count, fields) in of.items()
+    }
+    files = emit_apart(given_pools, model)
+    folder = tmp_path_factory.mktemp("apart")
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+        if name.endswith(".sh"):
+            subprocess.run(["bash", "-n", str(folder / name)], check=True)
+    scripts = {role: str(folder / f"{role}.sh") for role in of}
+    told: dict[str, Any] = {"cluster": "hgx-h100", "requests": REQUESTS, "stack": "roofline"}
+    by_file = serve(**scripts, **told, intervals=False)
+    for role, pool in given_pools.items():
+        back = dict(by_file.question.pools)[role]
+        assert back._replace(options=pool.options) == pool
+        usual = {name: option[0] for name, option in options_of(engine).items()}
+        assert usual | back.options == usual | pool.options
+
+
+@pytest.mark.parametrize("engine", OPTIONS)
+def test_the_router_knows_every_replica(engine: str, tmp_path: Path) -> None:
+    some = {"prefill": asked(2, engine, {}, "x"), "decode": asked(1, engine, {}, "x")}
+    files = emit_apart(some, DENSE)
+    *parts, service, router = yaml.safe_load_all(files["kubernetes.yaml"])
+    assert service["metadata"] == router["metadata"]
+    sets = {one["metadata"]["name"]: one["spec"] for one in parts if one["kind"] == "StatefulSet"}
+    hosts = [
+        f"{name}-{at}.{one['serviceName']}"
+        for name, one in sets.items()
+        for at in range(one["replicas"])
+    ]
+    line = router["spec"]["template"]["spec"]["containers"][0]["command"][-1]
+    assert re.findall(r"http://([^:]+):", line) == hosts
+    route = tmp_path / "route.sh"
+    route.write_text(files["route.sh"].replace("exec ", "echo "), encoding="utf-8")
+    env = {"PREFILL": "a:30001 b:30002", "DECODE": "c:30001", "PATH": os.environ["PATH"]}
+    done = subprocess.run(["bash", str(route)], env=env, capture_output=True, text=True, check=True)
+    ports = " 8999", " 9000"
+    first, second = ports if engine == "sglang" else ("", "")
+    given_hosts = f"--prefill http://a:30001{first} --prefill http://b:30002{second}"
+    assert f"{given_hosts} --decode http://c:30001 --host" in done.stdout
+
+
+APART = """
+vllm serve Qwen/Qwen3-8B -tp 2 --kv-transfer-config '{"kv_connector":"NixlConnector","kv_role":"X"}'
+vllm serve Qwen/Qwen3-8B -tp 4 --kv-transfer-config.kv_connector NixlConnector \\
+  --kv-transfer-config.kv_role kv_consumer
+"""
+
+
+def test_a_script_that_starts_both_pools_is_read_by_role() -> None:
+    text = APART.replace("X", "kv_producer")
+    assert of_text(text, "x", role="prefill").fields == {"tp": "2"}
+    assert of_text(text, "x", role="decode").fields == {"tp": "4"}
+    with pytest.raises(ConfigError, match="engines for decode and prefill; give it as --prefill"):
+        of_text(text, "x")
+    either = text.splitlines()[1].replace("kv_producer", "kv_both")
+    for role in ("prefill", "decode"):
+        assert of_text(either, "x", role=role).fields == {"tp": "2"}
+    for wrong, problem in (
+        (text.replace("kv_producer", "producer"), "kv_role one of"),
+        (text.replace("NixlConnector", "LMCacheConnectorV1"), "given as --set host_kv"),
+    ):
+        with pytest.raises(ConfigError, match=problem):
+            of_text(wrong, "x", role="decode")
+    with pytest.raises(ConfigError, match="starts no engine for decode alone"):
+        of_text("vllm serve Qwen/Qwen3-8B", "x", role="decode")

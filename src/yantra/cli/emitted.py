@@ -35,32 +35,31 @@ def write_training(
 
 
 def write_serving(model: str, found: Found, folder: str, *, quiet: bool) -> None:
-    """Write the cheapest without pools of prefill and decode.
-
-    Raises ConfigError where none keeps the promises.
-    """
+    """Write the cheapest. Raises ConfigError where none keeps the promises."""
     from yantra.base.errors import ConfigError
-    from yantra.serving.commands import emit
+    from yantra.serving.commands import emit, emit_apart
     from yantra.serving.commands.weights import id_of
 
     if not found.kept:
         raise ConfigError("--emit", "nothing keeps the promises, so nothing is written")
-    best = next((one for one in found.kept if len(one.pools) == 1), None)
-    if best is None:
-        problem = "only pools of prefill and decode keep the promises, and they are not written"
-        raise ConfigError("--emit", problem)
-    count, _, candidate = best.pools[0]
-    pool = candidate.pool._replace(replicas=count)
-    files = emit(pool, id_of(model), most_devices=_node(candidate.cluster))
+    best = found.kept[0]
+    cluster = best.pools[0][2].cluster
+    pools = {role: one.pool._replace(replicas=count) for count, role, one in best.pools}
+    most = _node(cluster)
+    if len(pools) == 1:
+        (pool,) = pools.values()
+        files = emit(pool, id_of(model), most_devices=most)
+        start = f"bash serve.sh; sbatch serve.sh (all {pool.replicas})"
+        asked = f"--engine {os.path.join(folder, 'serve.sh')}"
+    else:
+        files = emit_apart(pools, id_of(model), most_devices=most)
+        start = "sbatch prefill.sh; sbatch decode.sh; PREFILL=... DECODE=... bash route.sh"
+        asked = " ".join(f"--{role} {os.path.join(folder, role)}.sh" for role in pools)
     write(files, folder)
     if not quiet:
-        script = os.path.join(folder, "serve.sh")
-        if best is not found.kept[0]:
-            click.echo(f"written: {best.name}; pools of prefill and decode are not")
         click.echo(f"{folder}: {', '.join(files)}, read back as the same deployment")
-        click.echo(f"  start: bash serve.sh; sbatch serve.sh (all {count}); kubectl apply -f ...")
-        name = candidate.cluster.name
-        click.echo(f"  ask:   yantra serve --engine {script} --cluster {name} --requests ...")
+        click.echo(f"  start: {start}; kubectl apply -f kubernetes.yaml")
+        click.echo(f"  ask:   yantra serve {asked} --cluster {cluster.name} --requests ...")
 
 
 def write(files: Mapping[str, str], folder: str) -> None:

@@ -89,10 +89,11 @@ def serve(
 
     `engine` is a name, or a script that starts one (`yantra.serving.commands`) and says the model.
     `fields` are those of an inference plan (tp, dtype, ...) and options of the engine. `prefill`
-    and `decode` are pools such as `3x tp=4`, in place of `replicas`. `rate_x` times the rate of
-    arrivals; `concurrency` bounds requests under way. `cost` gives the time of an iteration in
-    place of a model and a cluster. KV moves over the cluster's links, or at `transfer_bytes_per_s`,
-    whole or `layerwise`; with a `cost` it has `kv_bytes_per_token`. A `stream` goes to `rows`.
+    and `decode` are pools such as `3x tp=4`, or scripts of these, in place of `replicas`. `rate_x`
+    times the rate of arrivals; `concurrency` bounds requests under way. `cost` gives the time of an
+    iteration in place of a model and a cluster. KV moves over the cluster's links, or at
+    `transfer_bytes_per_s`, whole or `layerwise`; with a `cost` it has `kv_bytes_per_token`. A
+    `stream` goes to `rows`.
 
     Raises ConfigError for what does not fit together, CapacityError where no KV fits, and
     DeadlockError for requests that can never end.
@@ -102,8 +103,11 @@ def serve(
     if requests is None:
         problem = "nothing is asked; give a file, or a rule such as 'poisson:rate=10/s'"
         raise ConfigError("requests", problem)
-    engine, model, replicas, fields = _launched(engine, model, replicas, fields)
-    pools = _pools(engine, replicas, prefill, decode, fields)
+    if prefill is not None and decode is not None and is_launch(prefill) and is_launch(decode):
+        model, pools = _launched_apart(model, {"prefill": prefill, "decode": decode}, fields)
+    else:
+        engine, model, replicas, fields = _launched(engine, model, replicas, fields)
+        pools = _pools(engine, replicas, prefill, decode, fields)
     model, cluster = _known(model, cluster, cost)
 
     ask = partial(
@@ -130,6 +134,22 @@ def _launched(
     count = launch.replicas if replicas == 1 else replicas
     whose = launch.model if model is None else model
     return launch.engine, whose, count, launch.fields | fields
+
+
+def _launched_apart(
+    model: Any, files: Mapping[str, str], fields: dict[str, Any]
+) -> tuple[Any, tuple[tuple[str, Asked], ...]]:
+    """Pools that scripts start, and their model. Raises ConfigError where they differ in it."""
+    named = model if isinstance(model, str) else None
+    given = {name: value for name, value in fields.items() if value is not None}
+    found = {role: load_launch(path, named, role) for role, path in files.items()}
+    if len({str(launch.model) for launch in found.values()}) > 1 and model is None:
+        raise ConfigError("decode", "starts another model than --prefill; give one with --model")
+    pools = tuple(
+        (role, asked(launch.replicas, launch.engine, launch.fields | given, role))
+        for role, launch in found.items()
+    )
+    return found["prefill"].model if model is None else model, pools
 
 
 def answered(question: Question, *, intervals: bool = True, samples: bool = False) -> Served:

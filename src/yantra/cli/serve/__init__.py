@@ -71,7 +71,7 @@ class _Tools(Commands):
     help="Engines that share the requests.",
 )
 @click.option("--tp", type=click.IntRange(min=1), help="Devices that share every layer.")
-@click.option("--prefill", metavar="POOL", help="Replicas for prompts: '3x tp=4,dtype=fp8'.")
+@click.option("--prefill", metavar="POOL", help="Replicas for prompts: '3x tp=4'; or a script.")
 @click.option("--decode", metavar="POOL", help="Replicas that go on from there, with their KV.")
 @click.option(
     "--routing", default="least_outstanding", show_default=True, help="Who takes a request."

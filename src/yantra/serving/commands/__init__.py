@@ -6,7 +6,8 @@ replica, of which a batch array or a deployment of Kubernetes starts several.
 
 from __future__ import annotations
 
+from yantra.serving.commands.apart import emit_apart
 from yantra.serving.commands.read import Launch, is_launch, load, of_text
 from yantra.serving.commands.write import emit
 
-__all__ = ["Launch", "emit", "is_launch", "load", "of_text"]
+__all__ = ["Launch", "emit", "emit_apart", "is_launch", "load", "of_text"]

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import path as paths
 from typing import Any, NamedTuple
 
-from yantra.base.documents import parse_yaml, read_text
+from yantra.base.documents import read_text
 from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
 from yantra.base.notes import note
 from yantra.base.shell import Word, commands_of
+from yantra.serving.commands.roles import BOTH, EITHER, OWN, ROLES, mapping_of, role_of
 from yantra.serving.commands.table import ENGINES, Engine, Flag
 from yantra.serving.commands.weights import model_of, type_of
 from yantra.workloads.models.model import Model
 
+Arguments = Sequence[tuple[str, list[Word]]]
+"""Flags without their dashes, and the words behind each."""
+_Started = tuple[str, Word | None, Arguments]
 _LAUNCH = re.compile(r"\bvllm\s+serve\b|vllm\.entrypoints|sglang\.launch_server|\bsglang\s+serve\b")
 _ARRAY = re.compile(r"^#SBATCH\s+--array=(\d+)-(\d+)\s*$", re.MULTILINE)
 _NEXT = re.compile(r"\d?[<>|&]")
@@ -37,32 +41,49 @@ def is_launch(name: str) -> bool:
     return _LAUNCH.search(read_text(name)) is not None
 
 
-def load(path: str, model: str | None = None) -> Launch:
+def load(path: str, model: str | None = None, role: str = BOTH) -> Launch:
     """The launch in a file, of which notes say what is ignored; `model` in place of its own.
 
     Raises ConfigError.
     """
-    launch = of_text(read_text(path), path, model)
+    launch = of_text(read_text(path), path, model, role)
     if launch.ignored:
         note(f"{path}: ignored, as it changes no time: {', '.join(launch.ignored)}")
     return launch
 
 
-def of_text(text: str, where: str, instead: str | None = None) -> Launch:
-    """Raises ConfigError for flags that are unknown, not covered or not decided by the text."""
-    found = [
-        (name, model, flags)
+def of_text(text: str, where: str, instead: str | None = None, role: str = BOTH) -> Launch:
+    """The replica of a role, `prefill` or `decode`, or one that does both.
+
+    Raises ConfigError for flags that are unknown, not covered or not decided by the text.
+    """
+    every = [
+        (name, model, list(_arguments(flags)))
         for words in commands_of(text)
         for name, engine in ENGINES.items()
         for model, flags in _started(words, engine)
     ]
-    if len({(name, tuple(flags)) for name, _, flags in found}) != 1:
+    found = _of_role(every, role, where)
+    if len({(name, str(given)) for name, _, given in found}) != 1:
         starts = "vllm serve or python -m sglang.launch_server"
         raise ConfigError(where, f"expected one command that starts {starts}, got {len(found)}")
-    name, model, flags = found[0]
+    name, model, given = found[0]
     array = _ARRAY.search(text)
     replicas = len(found) if array is None else int(array[2]) - int(array[1]) + 1
-    return _launch(name, model, flags, replicas, where, instead)
+    return _launch(name, model, given, replicas, where, instead)
+
+
+def _of_role(every: Sequence[_Started], role: str, where: str) -> list[_Started]:
+    roles = [role_of(name, given, where) for name, _, given in every]
+    if role == BOTH and (apart := {*roles} & {EITHER, *ROLES}):
+        says = "prefill or decode" if apart == {EITHER} else " and ".join(sorted(apart - {EITHER}))
+        raise ConfigError(where, f"starts engines for {says}; give it as --prefill and --decode")
+    pairs = list(zip(every, roles, strict=True))
+    found = [one for one, own in pairs if own == role]
+    found = found or [one for one, own in pairs if own == EITHER]
+    if every and not found:
+        raise ConfigError(where, f"starts no engine for {role} alone")
+    return found
 
 
 def _started(words: list[Word], engine: Engine) -> Iterator[tuple[Word | None, list[Word]]]:
@@ -81,7 +102,7 @@ def _started(words: list[Word], engine: Engine) -> Iterator[tuple[Word | None, l
 def _launch(
     name: str,
     model: Word | None,
-    flags: list[Word],
+    given: Arguments,
     replicas: int,
     where: str,
     instead: str | None,
@@ -89,16 +110,18 @@ def _launch(
     engine, said, ignored = ENGINES[name], {}, []
     drafts: dict[str, Any] = {}
     by_name = {one: flag for flag in engine.flags for one in (flag.name, *flag.short)}
-    for flag, values in _arguments(flags):
+    for flag, values in given:
         place = f"{where}: --{flag}"
         if flag in engine.model and values:
             model = values[0]
         elif flag in by_name:
             said[by_name[flag].field] = _value(by_name[flag], values, place)
         elif flag.startswith("speculative-config") and name == "vllm":
-            drafts |= _drafts(flag.partition(".")[2].replace("-", "_"), values, place)
+            drafts |= mapping_of(flag.partition(".")[2].replace("-", "_"), values, place)
         elif flag in engine.refused:
             raise ConfigError(place, engine.refused[flag])
+        elif flag.partition(".")[0] in OWN:
+            continue
         elif _is_ignored(flag, engine):
             ignored.append(f"--{flag}")
         else:
@@ -172,14 +195,6 @@ def _value(flag: Flag, values: list[Word], place: str) -> str:
         known = f"one of {', '.join(flag.values)}"
         raise ConfigError(place, expected_got(known, text) + did_you_mean(text, flag.values))
     return flag.values[text]
-
-
-def _drafts(key: str, values: list[Word], place: str) -> Mapping[str, Any]:
-    text = " ".join(word.text for word in values)
-    tree = {key: text} if key else parse_yaml(text, place)
-    if not isinstance(tree, Mapping):
-        raise ConfigError(place, expected_got("a mapping", tree))
-    return tree
 
 
 def _drafted(tree: Mapping[str, Any], place: str) -> dict[str, str]:

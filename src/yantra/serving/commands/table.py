@@ -86,7 +86,6 @@ VLLM = Engine(
     refused={
         "cpu-offload-gb": "weights in the host's memory are not covered",
         "enforce-eager": "launches without CUDA graphs are not covered",
-        "kv-transfer-config": "KV that moves between engines is given as --prefill and --decode",
         "decode-context-parallel-size": "context over devices while decoding is not covered",
         "dcp": "context over devices while decoding is not covered",
         "prefill-context-parallel-size": "context over devices is not covered",
@@ -133,12 +132,11 @@ SGLANG = Engine(
         file-storage-path enable-p2p-check enable-mscclpp prefill-attention-backend
         decode-attention-backend moe-a2a-backend deepep-mode moe-dense-tp-size enable-dp-lm-head
         scheduler-recv-interval crash-dump-folder show-time-cost bucket-* tokenizer-worker-num
-        mamba-ssm-dtype
+        mamba-ssm-dtype disaggregation-*
     """,
     refused={
         "disable-cuda-graph": "launches without CUDA graphs are not covered",
         "cpu-offload-gb": "weights in the host's memory are not covered",
-        "disaggregation-mode": "pools are given as --prefill and --decode",
         "speculative-algorithm": "drafts are not covered for this engine",
         "enable-hierarchical-cache": "KV in the host's memory is not covered for this engine",
         "enable-eplb": "copies of busy experts are not covered; see --set imbalance",

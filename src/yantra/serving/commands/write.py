@@ -1,23 +1,36 @@
-"""The script that starts a replica, its deployment, and their check by reading back."""
+"""The script that starts a replica, its deployment, and their check by reading back.
+
+Tasks of an array may share a host, so each has a port of its own.
+"""
 
 from __future__ import annotations
 
+import json
+import re
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
 from yantra.base.errors import ConfigError, expected_got, show
 from yantra.base.notes import notes_to
 from yantra.serving.commands.read import of_text
+from yantra.serving.commands.roles import BOTH, ROLES, flags_of
 from yantra.serving.commands.table import ENGINES, Flag
 from yantra.serving.commands.weights import type_of
 from yantra.serving.pools import Asked, asked, options_of
 
-_IMAGES = {"vllm": "vllm/vllm-openai:latest", "sglang": "lmsysorg/sglang:latest"}
+IMAGES = {"vllm": "vllm/vllm-openai:latest", "sglang": "lmsysorg/sglang:latest"}
 _STARTS = {
     "vllm": "vllm serve {model}",
     "sglang": "python3 -m sglang.launch_server --model-path {model}",
 }
-_PORTS = {"vllm": 8000, "sglang": 30000}
+_SIDE = "VLLM_NIXL_SIDE_CHANNEL"
+_NIXL = (
+    f"export {_SIDE}_HOST=${{{_SIDE}_HOST:-$(hostname -i)}}\n"
+    f"export {_SIDE}_PORT=$((5600 + 16 * ${{SLURM_ARRAY_TASK_ID:-0}}))\n"
+)
+_SET = {("vllm", role): _NIXL for role in ROLES}
+PORTS = {"vllm": 8000, "sglang": 30000}
 
 
 def emit(pool: Asked, model: str, *, most_devices: int = 8) -> Mapping[str, str]:
@@ -25,20 +38,33 @@ def emit(pool: Asked, model: str, *, most_devices: int = 8) -> Mapping[str, str]
 
     Raises ConfigError that names the field for which the engine has no flag.
     """
+    script = script_of(pool, model, most_devices=most_devices)
+    return {"serve.sh": script, "kubernetes.yaml": _kubernetes(pool, script)}
+
+
+def script_of(pool: Asked, model: str, *, role: str = BOTH, most_devices: int = 8) -> str:
+    """The script of a replica, with `role` if others do the rest. Raises ConfigError as `emit`."""
     if pool.engine not in ENGINES:
         raise ConfigError("--emit", expected_got(f"one of {', '.join(ENGINES)}", pool.engine))
     if pool.plan.ranks > most_devices:
         problem = f"{pool.plan.ranks} devices of a replica, and a host has {most_devices}"
         raise ConfigError("plan", f"{problem}; bound it by --set devices={most_devices}")
-    flags = list(_flags(pool, model))
+    flags = _flags(pool, model)
+    if role != BOTH:
+        flags += flags_of(pool.engine, role)
+    flags += ["--host 0.0.0.0", f"--port {port_of(pool.engine)}"]
     command = " \\\n  ".join((f"exec {_STARTS[pool.engine].format(model=model)}", *flags, '"$@"'))
     head = (
         f"#!/bin/bash\n#SBATCH --job-name={pool.engine}\n#SBATCH --array=1-{pool.replicas}\n"
         f"#SBATCH --nodes=1 --gpus-per-node={pool.plan.ranks}\n"
     )
-    script = f"{head}{command}\n"
-    _check(script, pool, model)
-    return {"serve.sh": script, "kubernetes.yaml": _kubernetes(pool, script)}
+    script = f"{head}{_SET.get((pool.engine, role), '')}{command}\n"
+    _check(script, pool, model, role)
+    return script
+
+
+def port_of(engine: str) -> str:
+    return f"$(({PORTS[engine]} + ${{SLURM_ARRAY_TASK_ID:-0}}))"
 
 
 def _flags(pool: Asked, model: str) -> list[str]:
@@ -80,9 +106,9 @@ def _said(flag: Flag, field: str, value: Any, engine: str) -> str:
     return f"--{same[0].name}" if same else ""
 
 
-def _check(script: str, pool: Asked, model: str) -> None:
+def _check(script: str, pool: Asked, model: str, role: str) -> None:
     with notes_to(lambda _text: None):
-        launch = of_text(script, "serve.sh")
+        launch = of_text(script, "serve.sh", role=role)
     back = asked(launch.replicas, launch.engine, launch.fields, "serve.sh")
     for name in type(pool.plan).field_names:
         wanted, got = getattr(pool.plan, name), getattr(back.plan, name)
@@ -106,10 +132,15 @@ def _same(wanted: dict[str, Any], got: dict[str, Any], engine: str) -> None:
             raise ConfigError(name, f"{engine} has no flag for {show(value)}")
 
 
-def _kubernetes(pool: Asked, script: str) -> str:
+def words_of(script: str) -> str:
+    """The command of a script as a list of YAML, of the first replica on its host."""
     command = script.partition("exec ")[2].replace(' \\\n  "$@"', "").replace(" \\\n ", "")
-    words = ", ".join(f'"{word}"' for word in command.split())
-    name, port = pool.engine, _PORTS[pool.engine]
+    plain = re.sub(r"\$\(\((\d+) \+ [^)]*\)\)", r"\1", command)
+    return json.dumps(shlex.split(plain))
+
+
+def _kubernetes(pool: Asked, script: str) -> str:
+    name, port, words = pool.engine, PORTS[pool.engine], words_of(script)
     return f"""apiVersion: v1
 kind: Service
 metadata: {{name: {name}}}
@@ -126,8 +157,8 @@ spec:
     spec:
       containers:
       - name: {name}
-        image: {_IMAGES[name]}
-        command: [{words}]
+        image: {IMAGES[name]}
+        command: {words}
         ports: [{{containerPort: {port}}}]
         resources: {{limits: {{nvidia.com/gpu: {pool.plan.ranks}}}}}
         volumeMounts: [{{name: memory, mountPath: /dev/shm}}]
