@@ -114,7 +114,7 @@ class Prediction:
     def plot(self) -> Any:
         """Return a matplotlib figure: the time with its 90 % interval.
 
-        Needs `pip install 'yantra[plots]'`. See also `result.plot`.
+        Needs matplotlib. See also `result.plot`.
         """
         from yantra.export.intervals import bars
 
@@ -191,7 +191,7 @@ class Plans:
     def plot(self) -> Any:
         """Return a matplotlib figure: each plan's time with its 90 % interval.
 
-        Needs `pip install 'yantra[plots]'`.
+        Needs matplotlib.
         """
         from yantra.explore.answers.views import figure
 

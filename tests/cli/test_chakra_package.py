@@ -250,7 +250,10 @@ def test_without_either_the_doctor_says_what_to_install(monkeypatch: pytest.Monk
 def test_both_distributions_have_one_version() -> None:
     project = tomllib.loads((drop_in.DISTRIBUTION / "pyproject.toml").read_text())["project"]
     assert project["version"] == yantra.__version__
-    assert project["dependencies"] == [f"yantra=={yantra.__version__}"]
+    ours = tomllib.loads((drop_in.DISTRIBUTION.parents[1] / "pyproject.toml").read_text())[
+        "project"
+    ]
+    assert project["dependencies"] == [f"{ours['name']}=={yantra.__version__}"]
     assert project["name"] == chakra_package.DROP_IN
 
 

@@ -48,7 +48,7 @@ def test_a_missing_grpcio_is_an_error_that_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "grpc", None)
     assert main(["service", "--port", "0"]) == 2
-    assert "pip install 'yantra[service]'" in capsys.readouterr().err
+    assert "pip install 'grpcio>=1.60'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("end", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -108,7 +108,7 @@ def test_a_missing_pytorch_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: An
         pass
     assert str(caught.value) == (
         "yantra.collect: needs PyTorch 2.5 or newer, which cannot be imported (import of torch "
-        "halted; None in sys.modules); pip install 'yantra[torch]' installs it"
+        "halted; None in sys.modules); pip install 'torch>=2.5' installs it"
     )
 
 

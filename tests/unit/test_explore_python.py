@@ -251,7 +251,7 @@ def test_without_optuna_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> N
     import sys
 
     monkeypatch.setitem(sys.modules, "optuna", None)
-    with pytest.raises(yantra.UnsupportedError, match=r"pip install 'yantra\[explore\]'"):
+    with pytest.raises(yantra.UnsupportedError, match=r"pip install 'optuna>=4,<7'"):
         explore(sampled(), search=Search(4))
 
 

@@ -154,7 +154,7 @@ def test_without_matplotlib_the_error_names_the_extra(
     result: Result, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(UnsupportedError, match=r"pip install 'yantra\[plots\]'"):
+    with pytest.raises(UnsupportedError, match=r"pip install 'matplotlib>=3.8'"):
         result.plot("links")
 
 

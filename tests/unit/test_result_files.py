@@ -161,7 +161,7 @@ def test_frames_have_the_columns_and_nulls_of_the_table(recorded: Result) -> Non
 @pytest.mark.parametrize(
     ("package", "method", "install"),
     [
-        ("pyarrow", "to_arrow", r"pip install 'yantra\[tables\]'"),
+        ("pyarrow", "to_arrow", r"pip install 'pyarrow>=17'"),
         ("pandas", "to_pandas", "pip install pandas"),
         ("polars", "to_polars", "pip install polars"),
     ],
@@ -179,7 +179,7 @@ def test_parquet_without_pyarrow_names_the_extra(
     result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(UnsupportedError, match=r"pip install 'yantra\[tables\]'"):
+    with pytest.raises(UnsupportedError, match=r"pip install 'pyarrow>=17'"):
         result.to_parquet(tmp_path / "t.parquet")
     assert list(tmp_path.iterdir()) == []
 

@@ -24,7 +24,7 @@ from yantra.scenario import Scenario
 
 Captured = pytest.CaptureFixture[str]
 HAS_RAY = importlib.util.find_spec("ray") is not None
-WITH_RAY = pytest.mark.skipif(not HAS_RAY, reason="ray is not installed: pip install 'yantra[ray]'")
+WITH_RAY = pytest.mark.skipif(not HAS_RAY, reason="ray is not installed: pip install 'ray>=2.40'")
 BLOCK = "from yantra.fabric.topologies.ring import Ring\nclass Mine(Ring): pass\nPLUGIN = Mine\n"
 BACKEND = '''"""Runs everything as another process would, one after the other."""
 import os
@@ -142,7 +142,7 @@ def test_what_cannot_be_sent_is_the_error_of_its_scenario(ray: None) -> None:
 def test_without_ray_the_error_says_what_to_install(line: list[str], capsys: Captured) -> None:
     assert main(["sweep", *line[:-1], "--backend", "ray"]) == 3
     said = "error: the backend ray needs the package ray, which is not installed: pip install"
-    assert capsys.readouterr() == ("", f"{said} 'yantra[ray]'\n")
+    assert capsys.readouterr() == ("", f"{said} 'ray>=2.40'\n")
 
 
 def test_a_backend_that_nobody_knows_is_told_before_anything_runs() -> None:

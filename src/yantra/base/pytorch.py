@@ -6,10 +6,11 @@ import re
 from typing import Any
 
 from yantra.base.errors import ConfigError
+from yantra.base.extras import install
 
 _OLDEST = (2, 5)
 NEEDED = f"PyTorch {_OLDEST[0]}.{_OLDEST[1]} or newer"
-_INSTALL = "pip install 'yantra[torch]' installs it"
+_INSTALL = f"{install('torch')} installs it"
 
 
 def torch_for(what: str) -> Any:

@@ -11,6 +11,8 @@ from importlib import import_module, metadata
 from importlib.util import find_spec
 from typing import Any, Literal, NamedTuple
 
+from yantra.base.extras import install
+
 State = Literal["good", "absent", "bad"]
 
 OLDEST_PYTHON = (3, 11)
@@ -24,9 +26,9 @@ NEEDED = {
 """The packages that are always needed: the name they are imported by, the oldest version."""
 
 OPTIONAL = {
-    "pyarrow": ("pyarrow", "tables as Parquet", "pip install 'yantra[tables]'"),
-    "grpcio": ("grpc", "yantra service", "pip install 'yantra[service]'"),
-    "torch": ("torch", "recording and replaying PyTorch jobs", "pip install 'yantra[torch]'"),
+    "pyarrow": ("pyarrow", "tables as Parquet", install("tables")),
+    "grpcio": ("grpc", "yantra service", install("service")),
+    "torch": ("torch", "recording and replaying PyTorch jobs", install("torch")),
 }
 """The packages of extras: the name they are imported by, what they unlock, how to get them."""
 
@@ -98,7 +100,21 @@ def _python() -> Check:
 def _yantra() -> Check:
     from yantra import __version__
 
+    rival = _namesake()
+    if rival:
+        advice = f"pip uninstall yantra, then {_REINSTALL.partition(': ')[2]}"
+        return Check("yantra", "bad", f"{rival} writes into the same folder", advice)
     return Check("yantra", "good", f"{__version__}, {os.path.dirname(os.path.dirname(__file__))}")
+
+
+def _namesake() -> str:
+    """Return the package `yantra` of the index, which is not ours, if it is installed."""
+    try:
+        about = metadata.metadata("yantra")
+    except metadata.PackageNotFoundError:
+        return ""
+    is_ours = about["Summary"].startswith("Predicts how")  # until we had a name of our own
+    return "" if is_ours else f"yantra {about['Version']} ({about['Summary']})"
 
 
 def _package(name: str) -> Check:

@@ -53,7 +53,7 @@ def command(
     """Draw how busy links are, the bandwidth of collectives by size, or when ranks do what.
 
     FILE is what yantra run takes. A result is drawn as it is, with --set run again. Needs
-    matplotlib: pip install 'yantra[plots]'.
+    matplotlib: pip install matplotlib.
     """
     from yantra.result.forms import exporter
 

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from yantra.base.errors import UnsupportedError
+from yantra.base.extras import install
 from yantra.result.columns import NEVER, Coded, Columns, Kind, Part, Reals, Ticks
 
 _ARROW_TYPES: dict[Kind, str] = {
@@ -36,9 +37,9 @@ def needed(package: str, what: str, extra: str = "") -> Any:
         return import_module(package)
     except ImportError:
         name = package.partition(".")[0]
-        install = f"'yantra[{extra}]'" if extra else name
+        how = install(extra) if extra else f"pip install {name}"
         raise UnsupportedError(
-            f"{what}: needs the package {name}, which is not installed; run: pip install {install}"
+            f"{what}: needs the package {name}, which is not installed; run: {how}"
         ) from None
 
 

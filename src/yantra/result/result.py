@@ -332,7 +332,7 @@ class Result:
     def plot(self, figure: str = "gantt") -> Any:
         """A figure of matplotlib: `links`, `bandwidth` or `gantt`; see `yantra.export.plot`.
 
-        Needs `pip install 'yantra[plots]'`. `figure.savefig("links.pdf")` writes it.
+        Needs matplotlib. `figure.savefig("links.pdf")` writes it.
         """
         from yantra.result.forms import exporter
 
@@ -351,11 +351,11 @@ class Result:
         self.export("csv", path, table=table)
 
     def to_feather(self, path: Path, table: str = "ranks") -> None:
-        """Write one table as Feather, a file of Arrow; needs `pip install 'yantra[tables]'`."""
+        """Write one table as Feather, a file of Arrow; needs pyarrow."""
         self.export("feather", path, table=table)
 
     def to_parquet(self, path: Path, table: str = "ranks") -> None:
-        """Write one table as Parquet; needs `pip install 'yantra[tables]'`."""
+        """Write one table as Parquet; needs pyarrow."""
         self.export("parquet", path, table=table)
 
     def to_perfetto(self, path: Path, **options: Any) -> list[str]:

@@ -96,15 +96,15 @@ class Table:
         exporter("csv").write_table(self, path)
 
     def to_parquet(self, path: Path) -> None:
-        """Write Parquet; needs `pip install 'yantra[tables]'`."""
+        """Write Parquet; needs pyarrow."""
         exporter("parquet").write_table(self, path)
 
     def to_feather(self, path: Path) -> None:
-        """Write Feather; needs `pip install 'yantra[tables]'`."""
+        """Write Feather; needs pyarrow."""
         exporter("feather").write_table(self, path)
 
     def to_arrow(self) -> Any:
-        """A `pyarrow.Table`; needs `pip install 'yantra[tables]'`."""
+        """A `pyarrow.Table`; needs pyarrow."""
         from yantra.result.frames import to_arrow
 
         return to_arrow(self)
@@ -124,7 +124,7 @@ class Table:
     def plot(self, x: str, *y: str) -> Any:
         """A figure of matplotlib: columns against column `x`, a point for each row.
 
-        Needs `pip install 'yantra[plots]'`.
+        Needs matplotlib.
         """
         return exporter("plot").table(self, x, y)
 

@@ -23,6 +23,7 @@ from typing import IO, Any
 
 from yantra import __version__
 from yantra.base.errors import ConfigError, YantraError, internal_error
+from yantra.base.extras import install
 from yantra.service.messages import API_VERSION, SERVICE, decode, encode
 from yantra.service.session import BusyError, MissingError, Session
 from yantra.service.wire import WireError
@@ -46,7 +47,7 @@ def _grpc() -> Any:
     try:
         import grpc
     except ImportError:
-        advice = "pip install 'yantra[service]'"
+        advice = install("service")
         raise ConfigError("yantra service", f"needs the package grpcio: {advice}") from None
     return grpc
 

@@ -97,9 +97,9 @@ def explore(
 ) -> Explored:
     """Find the best plan of every cluster, size and scale of a space, and their Pareto front.
 
-    `space` may be the path of a study's file. With `search` Optuna draws trials (`pip install
-    'yantra[explore]'`). A `folder` keeps finished trials; `resume` continues it. `progress` is
-    called with trials done and in all. The result does not depend on `workers` or `backend`.
+    `space` may be the path of a study's file. With `search` Optuna, which it needs, draws trials.
+    A `folder` keeps finished trials; `resume` continues it. `progress` is called with trials done
+    and in all. The result does not depend on `workers` or `backend`.
 
     Raises ConfigError at the wrong field, UnsupportedError for a missing package.
     """

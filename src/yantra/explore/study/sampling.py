@@ -23,6 +23,7 @@ from typing import IO, Any
 import numpy as np
 
 from yantra.base.errors import UnsupportedError
+from yantra.base.extras import install
 from yantra.explore.study.objectives import sign
 from yantra.explore.study.study_file import Point, Study
 
@@ -31,7 +32,7 @@ _BATCH = 16
 _NUMBER, _EXCESS = "number", "excess"
 _LACKING = (
     "a study with search draws its trials by the package optuna, which is not installed: "
-    "pip install 'yantra[explore]'"
+    + install("explore")
 )
 
 

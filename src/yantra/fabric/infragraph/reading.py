@@ -16,6 +16,7 @@ from typing import Any
 
 from yantra.base.documents import parse_json, parse_yaml, read_text
 from yantra.base.errors import ConfigError, YantraError, expected_got, hint, show
+from yantra.base.extras import install
 from yantra.base.whole_numbers import is_whole
 from yantra.fabric.graphs.builder import BANDWIDTH, LATENCY
 from yantra.fabric.graphs.files.gathering import Gathering, Traits
@@ -64,7 +65,7 @@ def _service(name: str) -> Any:
     try:
         from infragraph.infragraph_service import InfraGraphService
     except ImportError:
-        advice = "pip install 'yantra[infragraph]'"
+        advice = install("infragraph")
         raise ConfigError(name, f"needs the package infragraph, 3.1 or newer: {advice}") from None
     return InfraGraphService()
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from yantra import __version__
 from yantra.base.errors import ConfigError, UnsupportedError, YantraError
+from yantra.base.extras import install
 from yantra.base.registry import plugged_files
 from yantra.base.trust import state
 from yantra.run.backends.backend import Backend, Work
@@ -24,9 +25,7 @@ if TYPE_CHECKING:
 _PER_CORE = 2  # tasks handed over at a time, so no core waits
 _AHEAD = 4  # answers waiting for an earlier one, in multiples of that
 _SLICE_S = 0.2
-_LACKING = (
-    "the backend ray needs the package ray, which is not installed: pip install 'yantra[ray]'"
-)
+_LACKING = f"the backend ray needs the package ray, which is not installed: {install('ray')}"
 
 
 class Ray(Backend):
