@@ -115,6 +115,10 @@ def write(folder: Path) -> None:
         "workload train --model llama3-8b --n-layer 4 --tp 2 --dp 2 -o job.yw",
     ):
         assert main(_in(folder, step)) == 0
+    (folder / "jobs").mkdir()
+    shutil.copy(folder / "job.yw", folder / "jobs")
+    for jobs, rules in (("jobs", "jobs.ysyn"), ("step.yw", "step.ysyn")):
+        assert main(["synth", "fit", str(folder / jobs), "-o", str(folder / rules)]) == 0
     study = ["explore", "run", str(folder / "study.yaml"), "-o", str(folder / "finished-study")]
     assert main(study) == 0
     for scenario, result in (("step.yaml", "result.json"), ("other.yaml", "other.json")):

@@ -25,7 +25,7 @@ PYTHON_LAYERS = [
     ("result",),
     ("run",),
     ("export", "demo"),
-    ("explain", "accuracy"),
+    ("explain", "accuracy", "synth"),
     ("explore",),
     ("serving",),
     ("rl",),

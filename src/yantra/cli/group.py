@@ -36,6 +36,7 @@ COMMANDS = {
     "calibrate": "Make a stack or the profile of a machine from what you measured.",
     "microbench": "Measure kernels on this machine's GPU, for calibrate.",
     "trace": "Ask a recorded job where its time went, and what would change it.",
+    "synth": "Draw jobs that behave as yours at other settings, and hide what they are.",
     "chakra": "Link, convert and look at execution traces.",
     "astra-sim": "Run ASTRA-sim's inputs and print ASTRA-sim's lines.",
     "serve": "Serve requests on engines: what users wait for, why, and what it costs.",

@@ -1,0 +1,128 @@
+"""Files of rules (.ysyn): JSON, of which nothing runs; what does not fit is refused.
+
+Trade-off: text is larger than packed numbers, and anybody can look at what is given away.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from yantra.base.errors import ConfigError
+from yantra.base.output import write_text
+from yantra.base.regular import read_regular
+from yantra.synth.passes import BACKWARD, END, FORWARD, LATE, START, Call
+from yantra.synth.rules import AXES, WORK, CallLaw, Component, Law, Rules, is_whole
+from yantra.synth.settings import FEATURES, MESSAGE, settings_of
+
+FORMAT, VERSION = "yantra synth", 1
+TIERS = ("rules", "grammar")
+_POSITIONS = {"only", "first", "middle", "last"}
+_MOST_BYTES = 1 << 28
+
+
+def save(rules: Rules, path: str) -> None:
+    """Write rules to a file; equal rules give equal bytes."""
+    form = {"format": FORMAT, "version": VERSION, "tier": rules.tier}
+    form["components"] = [_component_as_json(one) for one in rules.components]
+    write_text(path, json.dumps(form, indent=1) + "\n")
+
+
+def load(path: str) -> Rules:
+    """Read rules. Raises ConfigError for anything but what `save` writes."""
+    try:
+        content = read_regular(path)
+    except OSError as error:
+        raise ConfigError(path, f"cannot be read: {error.strerror or error}") from None
+    try:
+        if len(content) > _MOST_BYTES:
+            raise ValueError(f"{len(content)} bytes are too many")
+        form = json.loads(content)
+        if form["format"] != FORMAT or form["version"] != VERSION or form["tier"] not in TIERS:
+            raise ValueError(f"expected format {FORMAT!r}, version {VERSION}")
+        made = Rules(form["tier"], [_component(one) for one in form["components"]])
+        if not made.components:
+            raise ValueError("no component")
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        said = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
+        problem = f"not rules that `yantra synth fit` wrote, or damaged: {said[:120]}"
+        raise ConfigError(path, problem) from None
+    return made
+
+
+def _component_as_json(component: Component) -> dict[str, Any]:
+    return {
+        "settings": [one._asdict() for one in component.settings],
+        "work": {name: law._asdict() for name, law in component.work.items()},
+        "messages": {name: law._asdict() for name, law in component.messages.items()},
+        "calls": {
+            call.word: law._asdict() | {"calls": law.calls._asdict(), "size": law.size._asdict()}
+            for call, law in component.calls.items()
+        },
+    }
+
+
+def _component(form: Mapping[str, Any]) -> Component:
+    settings = [settings_of(one, "settings") for one in form["settings"]]
+    if not settings:
+        raise ValueError("a component without settings")
+    names = {f"{kind} {name}" for kind in (FORWARD, BACKWARD, END) for name in WORK}
+    _known(form["work"], names)
+    _known(form["messages"], {FORWARD, BACKWARD})
+    calls = {}
+    for word, one in form["calls"].items():
+        call = _call(word)
+        features = len(MESSAGE if is_whole(call) else FEATURES)
+        calls[call] = CallLaw(
+            _law(one["calls"], features),
+            _law(one["size"], features),
+            _shares(one["beside"]),
+            _shares(one["place"]),
+        )
+    return Component(
+        settings,
+        {name: _law(law, len(FEATURES)) for name, law in form["work"].items()},
+        calls,
+        {name: _law(law, len(MESSAGE)) for name, law in form["messages"].items()},
+    )
+
+
+def _known(form: Mapping[str, Any], names: set[str]) -> None:
+    for name in form:
+        if name not in names:
+            raise ValueError(f"unknown amount {name!r}")
+
+
+def _call(word: str) -> Call:
+    when, type, axes, beside = word.split(" ")
+    spanned = axes.removeprefix("ends:").split("+")
+    if (
+        when not in (FORWARD, BACKWARD, END, START, LATE)
+        or not 0 <= int(type) <= 9
+        or not set(spanned) <= set(AXES)
+        or beside not in ("beside", "between")
+    ):
+        raise ValueError(f"unknown call {word!r}")
+    return Call(when, int(type), axes, beside == "beside")
+
+
+def _law(form: Mapping[str, Any], features: int) -> Law:
+    coefficients = [_number(one) for one in form["coefficients"]]
+    if len(coefficients) != features:
+        raise ValueError(f"expected {features} coefficients, got {len(coefficients)}")
+    return Law(coefficients, _number(form["left"]))
+
+
+def _shares(form: Mapping[str, Any]) -> dict[str, float]:
+    _known(form, _POSITIONS)
+    return {name: min(_number(value), 1.0) for name, value in form.items()}
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"expected a number, got {value!r}")
+    if not 0 <= value < 1e30 or not math.isfinite(value):
+        raise ValueError(f"expected a number from 0, got {value}")
+    return float(value)

@@ -1,0 +1,203 @@
+"""Rules: each amount of a job's passes as a sum of shares that settings determine.
+
+A component is what jobs of one family, one ZeRO stage, with or without shared experts, have in
+common; its name is not kept.
+Amounts of work, bytes and numbers of calls are solved for (`solve`), places are means.
+Trade-off: one job determines amounts but not which setting drives them; then the usual one does
+(tokens over tp for passes, weights over tp for the update).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from yantra.synth.observe import Observed
+from yantra.synth.passes import BACKWARD, END, FORWARD, LATE, START, Call, Used
+from yantra.synth.settings import (
+    FEATURES,
+    MESSAGE,
+    Settings,
+    job_features,
+    stage_features,
+)
+from yantra.synth.solve import solve
+
+WORK = ("ops", "bytes", "light", "ns")
+_UNUSUAL = 30.0
+_USUAL = {
+    FORWARD: ("layer tokens/tp",),
+    BACKWARD: ("layer tokens/tp",),
+    END: ("layer weights/tp",),
+    START: ("layer weights/tp",),
+    LATE: ("layer weights/tp",),
+}
+_SPLITS = ("tp", "cp", "pp", "dp", "ep")
+AXES = (*_SPLITS, "etp", "edp")
+
+
+class Law(NamedTuple):
+    """An amount: coefficients of features, and the relative error that they leave."""
+
+    coefficients: list[float]
+    left: float
+
+    def at(self, features: Sequence[float]) -> float:
+        """The amount."""
+        return sum(a * b for a, b in zip(self.coefficients, features, strict=True))
+
+
+class CallLaw(NamedTuple):
+    """Calls of a kind: their number and bytes, and `beside` and `place` as in `Used`, by where the
+    stage is.
+    """
+
+    calls: Law
+    size: Law
+    beside: dict[str, float]
+    place: dict[str, float]
+
+
+class Component(NamedTuple):
+    """What jobs that belong together have in common; `settings`: those they had."""
+
+    settings: list[Settings]
+    work: dict[str, Law]
+    calls: dict[Call, CallLaw]
+    messages: dict[str, Law]
+
+    def amount(self, kind: str, name: str, features: Sequence[float]) -> float:
+        """Work of a pass, by a name of `WORK`."""
+        law = self.work.get(f"{kind} {name}")
+        return law.at(features) if law else 0.0
+
+    def seen(self, axis: str) -> bool:
+        """Whether a job split along an axis."""
+        return any(getattr(one, axis) > 1 for one in self.settings)
+
+
+class Rules(NamedTuple):
+    """What a corpus has in common; a component counts as often as it has jobs."""
+
+    tier: str
+    components: list[Component]
+
+
+def fit(jobs: Iterable[Observed]) -> Rules:
+    """Solve for the rules of jobs."""
+    kinds: dict[tuple[str, int, bool], list[Observed]] = defaultdict(list)
+    for job in jobs:
+        kinds[job.family, job.settings.zero, job.settings.ep > 1].append(job)
+    return Rules("rules", [_component(some) for some in kinds.values()])
+
+
+def position(stage: int, pp: int) -> str:
+    """Where a stage is: the only one, first, middle or last."""
+    if pp == 1:
+        return "only"
+    return "first" if stage == 0 else "last" if stage == pp - 1 else "middle"
+
+
+def at_position(values: dict[str, float], where: str) -> float:
+    """The value there, or the mean of the others."""
+    return values[where] if where in values else sum(values.values()) / max(len(values), 1)
+
+
+def _component(jobs: list[Observed]) -> Component:
+    rows = [
+        stage_features(job.settings, n, job.layers) for job in jobs for n in range(len(job.stages))
+    ]
+    work = {}
+    for kind in (FORWARD, BACKWARD, END):
+        for name in WORK:
+            values = [s.work.get(kind, {}).get(name, 0.0) for job in jobs for s in job.stages]
+            if any(values):
+                work[f"{kind} {name}"] = Law(*solve(rows, values, _cost(kind, FEATURES)))
+    messages = {}
+    for kind in (FORWARD, BACKWARD):
+        piped = [job for job in jobs if job.settings.pp > 1]
+        sizes = [max(s.messages.get(kind, 0.0) for s in job.stages) for job in piped]
+        if any(sizes):
+            given = [job_features(job.settings) for job in piped]
+            messages[kind] = Law(*solve(given, sizes, [1.0, 1.0, _UNUSUAL, _UNUSUAL]))
+    words = sorted({call for job in jobs for stage in job.stages for call in stage.calls})
+    calls = {call: _call_law(call, jobs) for call in words}
+    return Component([job.settings for job in jobs], work, calls, messages)
+
+
+def _call_law(call: Call, jobs: list[Observed]) -> CallLaw:
+    rows, calls, sizes = [], [], []
+    beside: dict[str, list[float]] = defaultdict(list)
+    place: dict[str, list[float]] = defaultdict(list)
+    whole = is_whole(call)
+    nothing = Used(0.0, 0.0, 0.0, 0.0)
+    for job in jobs:
+        if not any(call in stage.calls for stage in job.stages):
+            if spans(job.settings, call):
+                rows.append(job_features(job.settings) if whole else _mean_row(job))
+                calls.append(0.0)
+                sizes.append(0.0)
+            continue
+        for n, stage in enumerate(job.stages):
+            used = stage.calls.get(call, nothing)
+            if used.calls:
+                where = position(n, job.settings.pp)
+                beside[where].append(used.beside)
+                place[where].append(used.place)
+            if whole and not used.calls:
+                continue
+            given = job_features(job.settings)
+            rows.append(given if whole else stage_features(job.settings, n, job.layers))
+            calls.append(used.calls)
+            sizes.append(used.size)
+    names = MESSAGE if whole else FEATURES
+    cost = _cost(call.when, names, "tokens" if "tp" in call.axes else "")
+    often = [1.0 if name in _COUNTS else _UNUSUAL for name in names]
+    return CallLaw(
+        Law(*solve(rows, calls, often)),
+        Law(*solve(rows, sizes, cost)),
+        {where: sum(some) / len(some) for where, some in beside.items()},
+        {where: sum(some) / len(some) for where, some in place.items()},
+    )
+
+
+_COUNTS = ("layer weights", "first weights", "last weights", "one")
+
+
+def _mean_row(job: Observed) -> list[float]:
+    rows = [stage_features(job.settings, n, job.layers) for n in range(len(job.stages))]
+    return [sum(column) / len(rows) for column in zip(*rows, strict=True)]
+
+
+def is_whole(call: Call) -> bool:
+    """Whether stages take part in one call, so that its size is the job's."""
+    return "pp" in call.axes.removeprefix("ends:").split("+")
+
+
+def spans(settings: Settings, call: Call) -> bool:
+    """Whether a call's group has more than one rank."""
+    sizes = sizes_of(settings)
+    return any(sizes[axis] > 1 for axis in call.axes.removeprefix("ends:").split("+"))
+
+
+def sizes_of(settings: Settings) -> dict[str, int]:
+    """Ranks along each axis of both views."""
+    sizes = {axis: getattr(settings, axis) for axis in _SPLITS}
+    return sizes | {"etp": 1, "edp": settings.tp * settings.cp * settings.dp // settings.ep}
+
+
+def _cost(kind: str, names: Sequence[str], more: str = "") -> list[float]:
+    usual = {*_USUAL[kind], f"layer {more}", "one"}
+    return [1.0 if name in usual else _UNUSUAL for name in names]
+
+
+def lacks(component: Component, settings: Settings) -> str:
+    """What no job of a component had, so that no rule knows its messages; empty if it has all."""
+    for axis in _SPLITS:
+        if getattr(settings, axis) > 1 and not component.seen(axis):
+            return f"{axis} > 1"
+    own = component.settings[0]
+    if own.zero != settings.zero:
+        return f"zero {settings.zero}"
+    return "ep 1" if settings.ep == 1 and own.ep > 1 else ""

@@ -1,0 +1,314 @@
+"""A job drawn by rules: one template a stage, whose pieces and calls are as many as chance says.
+
+Work is poured into pieces and bytes into calls, whose numbers say nothing about layers; sums, and
+the work beside calls, are the rules'. Trade-off: fewer calls than layers make take less latency.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from random import Random
+from typing import NamedTuple
+
+from yantra.chakra.schema import CollectiveType, Node, NodeType
+from yantra.chakra.trace import Trace
+from yantra.synth.passes import BACKWARD, END, FORWARD, LATE, START, Call
+from yantra.synth.rules import (
+    Component,
+    at_position,
+    is_whole,
+    position,
+    sizes_of,
+    spans,
+)
+from yantra.synth.settings import Settings, job_features, stage_features
+from yantra.workloads import schedules
+from yantra.workloads.templates import RankClass, Workload
+from yantra.workloads.templates.grid import Group
+
+FEWEST, MOST = 12, 24
+"""Calls, and pieces of work, that stand for all of a kind in a pass."""
+
+_SPREAD = 0.05  # the most that a law's error moves what is drawn
+_PHASES = {FORWARD: "forward", BACKWARD: "backward", END: "optimizer"}
+
+
+class Drawing(NamedTuple):
+    """What one job has in common: numbers that ranks of a group must agree on."""
+
+    counts: dict[Call, int]
+    factors: dict[str, float]
+
+
+class _Event(NamedTuple):
+    place: float
+    is_give: bool
+    number: int
+    call: Call
+    size: int
+
+
+class Lane(NamedTuple):
+    """Amounts of a pass by name, and its calls: kind, bytes, places of need and give."""
+
+    amounts: dict[str, float]
+    calls: list[tuple[Call, int, float, float]]
+
+
+def draw(component: Component, settings: Settings, random: Random) -> Workload:
+    """A job of a component at settings."""
+    drawing = _drawn(component, random)
+    plan = settings.plan
+    grid = plan.grid()
+    orders = schedules.get(settings.schedule).orders(settings.pp, settings.micro_batches, 1)
+    groups = {group_name(call): _group(call, settings.pp) for call in component.calls}
+    views = {name: grid.view_of(group.axes) for name, group in groups.items() if group.axes}
+    groups = {name: groups[name].replace(view=view) for name, view in views.items()}
+    templates, classes = {}, []
+    for stage in range(settings.pp):
+        seed = random.random()
+        writer = _Writer(component, settings, stage, drawing, Random(seed))
+        templates[f"stage{stage}"] = writer.trace(orders[stage])
+        classes.append(RankClass("train", {"pp": stage}, f"stage{stage}"))
+    used = {str(node.get("pg_name")) for trace in templates.values() for node in trace}
+    about = {"kind": "training", "model": "drawn", "sequence": settings.sequence}
+    return Workload(
+        grids=[grid],
+        groups={name: group for name, group in groups.items() if name in used},
+        classes=classes,
+        templates=templates,
+        sections={"about": about | {"layers": settings.layers, "plan": dict(vars(plan))}},
+    )
+
+
+def group_name(call: Call) -> str:
+    """How templates name a call's group."""
+    return call.axes.replace("ends:", "ends_").replace("+", "_")
+
+
+def _group(call: Call, pp: int) -> Group:
+    ends = {"pp": ((0, pp - 1),)} if call.axes.startswith("ends:") else {}
+    return Group("dense", call.axes.removeprefix("ends:").split("+"), ends)
+
+
+def _drawn(component: Component, random: Random) -> Drawing:
+    counts = {call: random.randint(FEWEST, MOST) for call in component.calls}
+    laws = {**component.work, **{c.word: law.size for c, law in component.calls.items()}}
+    factors = {
+        name: 1 + min(law.left, _SPREAD) * min(max(random.gauss(0, 1), -2), 2)
+        for name, law in laws.items()
+    }
+    return Drawing(counts, factors)
+
+
+class _Writer:
+    def __init__(
+        self, component: Component, settings: Settings, stage: int, drawing: Drawing, random: Random
+    ) -> None:
+        self.component = component
+        self.settings = settings
+        self.stage = stage
+        self.drawing = drawing
+        self.random = random
+        self.features = stage_features(settings, stage, settings.stages)
+        self.where = position(stage, settings.pp)
+        self.nodes: list[Node] = []
+        self.last: list[int] = []  # what the next computation waits for
+        self.sizes = sizes_of(settings)
+        self.lanes = {kind: self._lane(kind) for kind in (FORWARD, BACKWARD, END)}
+        self.waiting: list[int] = []  # of calls for the update
+
+    def trace(self, order: tuple[schedules.schedule.Action, ...]) -> Trace:
+        steps = [step for action in order for step in action.steps]
+        batches = self.settings.micro_batches
+        start, late = self._once(START), self._once(LATE)
+        for step in steps:
+            kind = FORWARD if step.kind == "F" else BACKWARD
+            lane = self.lanes[kind]
+            calls = list(lane.calls)
+            if kind == FORWARD and step.microbatch == 0:
+                calls += start
+            if kind == BACKWARD and step.microbatch == batches - 1:
+                calls += late
+            self._pass(kind, step.microbatch, Lane(lane.amounts, calls))
+        self.last += self.waiting
+        self._pass(END, None, self.lanes[END])
+        return Trace(self.nodes)
+
+    def _lane(self, kind: str) -> Lane:
+        amounts = {}
+        for name in ("ops", "bytes", "light", "ns"):
+            factor = self.drawing.factors.get(f"{kind} {name}", 1.0)
+            amounts[name] = self.component.amount(kind, name, self.features) * factor
+        return Lane(amounts, list(self._calls(kind)))
+
+    def _amount(self, call: Call) -> tuple[int, float]:
+        """Number and bytes of a call's kind in a pass."""
+        law = self.component.calls[call]
+        features = job_features(self.settings) if is_whole(call) else self.features
+        size = law.size.at(features) * self.drawing.factors[call.word]
+        made = max(round(law.calls.at(features)), 1)
+        return min(made, self.drawing.counts[call]), size
+
+    def _is_here(self, call: Call) -> bool:
+        if call.axes.startswith("ends:") and self.where not in ("first", "last"):
+            return False
+        return spans(self.settings, call)
+
+    def _calls(self, kind: str) -> Iterator[tuple[Call, int, float, float]]:
+        for call, law in self.component.calls.items():
+            if call.when != kind or not self._is_here(call):
+                continue
+            count, size = self._amount(call)
+            if size < 1:
+                continue
+            beside = at_position(law.beside, self.where) if law.beside else 0.0
+            if not is_whole(call):
+                beside *= max(law.calls.at(self.features), 1.0) / count
+            for at, part in enumerate(_parts(size, count)):
+                need = (at + self.random.random()) / count
+                if kind == END:
+                    need = at_position(law.place, self.where) if law.place else 0.0
+                give = need + beside
+                if give > 1:
+                    need, give = max(1 - beside, 0.0), 1.0
+                yield call, part, need, give
+
+    def _once(self, when: str) -> list[tuple[Call, int, float, float]]:
+        found = []
+        for call, law in self.component.calls.items():
+            if call.when != when or not self._is_here(call):
+                continue
+            count, size = self._amount(call)
+            if size < 1:
+                continue
+            mean = at_position(law.place, self.where) if law.place else 0.5
+            low, high = (
+                (0.0, min(2 * mean, 1.0)) if when == START else (max(2 * mean - 1, 0.0), 1.0)
+            )
+            for at, part in enumerate(_parts(size, count)):
+                share = (at + 1) / count if when == LATE else at / count
+                place = low + (high - low) * share if count > 1 else mean
+                found.append(
+                    (call, part, 0.0, place) if when == START else (call, part, place, 2.0)
+                )
+        return found
+
+    def _pass(self, kind: str, batch: int | None, lane: Lane) -> None:
+        if batch is not None:
+            self._receive(kind, batch)
+        events = sorted(
+            event
+            for number, (call, size, need, give) in enumerate(lane.calls)
+            for event in (
+                _Event(need, False, number, call, size),
+                _Event(give, True, number, call, size),
+            )
+        )
+        made: dict[int, int] = {}
+        at = 0.0
+        cuts = sorted(self.random.random() for _ in range(self.random.randint(FEWEST, MOST)))
+        for cut in cuts:
+            while events and events[0].place <= cut:
+                at = self._event(events.pop(0), at, kind, batch, lane, made)
+            self._work(kind, batch, lane.amounts, at, cut)
+            at = max(at, cut)
+        while events and events[0].place <= 1:
+            at = self._event(events.pop(0), at, kind, batch, lane, made)
+        self._work(kind, batch, lane.amounts, at, 1.0)
+        self.waiting += [made[event.number] for event in events]
+        if batch is not None:
+            self._send(kind, batch)
+
+    def _event(
+        self,
+        event: _Event,
+        at: float,
+        kind: str,
+        batch: int | None,
+        lane: Lane,
+        made: dict[int, int],
+    ) -> float:
+        if event.place > at:
+            self._work(kind, batch, lane.amounts, at, event.place)
+            at = event.place
+        if event.is_give:
+            self.last.append(made[event.number])
+            return at
+        after = [] if event.place <= 0 and event.call.when == START else self.last
+        name = CollectiveType(event.call.type).name.lower()
+        node = self._add(name, NodeType.COMM_COLL, after, kind, batch)
+        node.set("comm_type", event.call.type)
+        node.set("comm_size", event.size)
+        node.set("pg_name", group_name(event.call))
+        made[event.number] = node.id
+        return at
+
+    def _work(
+        self, kind: str, batch: int | None, amounts: Mapping[str, float], begin: float, end: float
+    ) -> None:
+        share = end - begin
+        if share <= 0:
+            return
+        took = {name: round(amounts[name] * end) - round(amounts[name] * begin) for name in amounts}
+        if took["ns"]:
+            node = self._compute(kind, batch, took["ops"], took["bytes"] + took["light"])
+            node.set("duration_ns", took["ns"])
+            node.duration_micros = round(amounts["ns"] * end / 1e3) - round(
+                amounts["ns"] * begin / 1e3
+            )
+            return
+        if took["ops"]:
+            hidden = 0.5 + self.random.random() / 2
+            self._compute(kind, batch, took["ops"], max(round(took["bytes"] * hidden), 1))
+        if took["light"]:
+            self._compute(
+                kind, batch, max(took["light"] * 4 >> self.random.randrange(8), 1), took["light"]
+            )
+
+    def _compute(self, kind: str, batch: int | None, ops: int, moved: int) -> Node:
+        node = self._add("compute", NodeType.COMP, self.last, kind, batch)
+        node.set("num_ops", max(ops, 1))
+        node.set("tensor_size", max(moved, 1))
+        self.last = [node.id]
+        return node
+
+    def _receive(self, kind: str, batch: int) -> None:
+        step = -1 if kind == FORWARD else 1
+        if 0 <= self.stage + step < self.settings.pp:
+            self.last = [
+                *self.last,
+                self._message(NodeType.COMM_RECV, "receive", kind, batch, step, []).id,
+            ]
+
+    def _send(self, kind: str, batch: int) -> None:
+        step = 1 if kind == FORWARD else -1
+        if 0 <= self.stage + step < self.settings.pp:
+            self._message(NodeType.COMM_SEND, "send", kind, batch, step, self.last)
+
+    def _message(
+        self, type: NodeType, name: str, kind: str, batch: int, step: int, after: list[int]
+    ) -> Node:
+        node = self._add(name, type, after, kind, batch)
+        law = self.component.messages.get(kind)
+        size = law.at(job_features(self.settings)) if law else 0.0
+        node.set("comm_size", max(round(size), 1))
+        node.set("comm_tag", 2 * batch + (kind == BACKWARD))
+        node.set("comm_peer", f"pp{step:+d}")
+        return node
+
+    def _add(
+        self, name: str, type: NodeType, after: list[int], kind: str, batch: int | None
+    ) -> Node:
+        node = Node(len(self.nodes), name, type, 0, sorted(set(after)))
+        node.set("is_cpu_op", False)
+        node.set("phase", _PHASES[kind])
+        if batch is not None:
+            node.set("microbatch", batch)
+        self.nodes.append(node)
+        return node
+
+
+def _parts(size: float, count: int) -> list[int]:
+    total = max(round(size), count)
+    return [total * (at + 1) // count - total * at // count for at in range(count)]
