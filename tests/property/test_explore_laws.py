@@ -239,7 +239,7 @@ def test_law_8_a_study_has_the_same_bits_in_any_number_of_processes(tmp_path: Pa
     assert explore(space, folder=tmp_path / "two", resume=True).finished == alone
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(
     pp=st.sampled_from([(1,), (2,), (1, 2)]),
     tp=st.sampled_from([(1, 2), (2, 4)]),

@@ -53,8 +53,18 @@ def as_run(model: str, plan: Any, dtype: str, folder: Path) -> Result:
     return simulate(on_cluster(str(path), cluster_of(dtype)))
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(("model", "ranks", "batch"), JOBS)
+@pytest.mark.parametrize(
+    ("model", "ranks", "batch", "dtype"),
+    [
+        *(pytest.param(*JOBS[0], dtype) for dtype in DTYPES),
+        pytest.param(*JOBS[1], "fp8_block"),
+        *(
+            pytest.param(*JOBS[1], one, marks=pytest.mark.slow)
+            for one in DTYPES
+            if one != "fp8_block"
+        ),
+    ],
+)
 def test_a_plan_is_the_run_of_its_step_in_its_type(
     model: str, ranks: int, batch: int, dtype: str, tmp_path: Path
 ) -> None:

@@ -38,7 +38,7 @@ BARS = {
     ("mpt_fsdp_h100", "hgx-h100 16 bits", "dense"): 0.08,
     ("vtrain_one_node", "dgx-a100-80gb 16 bits", "dense"): 0.08,
 }
-FEW = 3  # rows of each set that are run again
+FEW = 2  # rows of each set that are run again
 
 
 def test_errors_with_a_known_stack_do_not_grow() -> None:
@@ -68,7 +68,7 @@ def test_the_figures_are_those_of_runs_with_factors_of_others(dataset: str) -> N
     runs = recorded_runs()
     both = (judged(recorded(), unseen=unseen) for unseen in (False, True))
     of_set = [pair for pair in zip(*both, strict=True) if pair[0].parts.row.dataset == dataset]
-    for pair in of_set[:: max(1, len(of_set) // 2)][:2]:
+    for pair in of_set[len(of_set) // 2 :][:1]:
         row = pair[0].parts.row
         for now, before in zip(
             ran_with(row, [one.factors for one in pair]),

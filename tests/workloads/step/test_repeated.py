@@ -16,7 +16,7 @@ from yantra.workloads.training import stage
 from yantra.workloads.training.repeated import BUILT, longest_run
 from yantra.workloads.training.stage import Chunk, setting_of, stage_work
 
-TRIALS = 27
+TRIALS = 15
 
 
 def built(trial: Trial, layers: tuple[int, int], *, front: bool, tail: bool) -> StageWork:

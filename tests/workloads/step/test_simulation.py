@@ -183,7 +183,7 @@ def test_every_kind_of_plan_runs_to_its_end(name: str, semantics: str) -> None:
 
 
 @given(plans(), st.sampled_from(("astra-sim", "yantra")), st.booleans())
-@settings(max_examples=25)
+@settings(max_examples=10)
 def test_random_plans_run_to_their_ends(
     drawn: tuple[Shape, Plan], semantics: str, offloads: bool
 ) -> None:

@@ -1,4 +1,4 @@
-"""Training steps of the known models run to their ends on 8 to 64 ranks in both semantics."""
+"""Training steps of the known models run to their ends on 8 to 16 ranks in both semantics."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PLANS: dict[str, dict[str, Any]] = {
     "zb-v": {"tp": 2, "pp": 2, "vpp": 2, "dp": 2, "global_batch": 8, "schedule": "zb-v"},
     "fsdp": {"dp": 16, "zero": 3, "global_batch": 16, "recompute": "full"},
     "context": {"tp": 2, "cp": 2, "pp": 2, "dp": 2, "zero": 1, "global_batch": 8},
-    "dualpipe": {"tp": 2, "pp": 4, "dp": 8, "zero": 1, "global_batch": 64, "schedule": "dualpipe"},
+    "dualpipe": {"tp": 2, "pp": 4, "dp": 2, "zero": 1, "global_batch": 16, "schedule": "dualpipe"},
 }
 QUICK = [
     ("llama3-8b", "1f1b", "yantra"),
