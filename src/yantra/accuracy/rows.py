@@ -98,7 +98,7 @@ class Row(NamedTuple):
     @property
     def kind(self) -> str:
         """Return `moe` or `dense`."""
-        return "moe" if '"ep":' in self.plan and json.loads(self.plan)["ep"] > 1 else "dense"
+        return _kind(self.plan)
 
     @property
     def file(self) -> Stack:
@@ -114,6 +114,11 @@ class Row(NamedTuple):
     def machine(self) -> str:
         """Return the name of the cluster, also of one that a file describes."""
         return paths.basename(self.cluster).removesuffix(ENDING)
+
+
+@cache
+def _kind(plan: str) -> str:
+    return "moe" if '"ep":' in plan and json.loads(plan)["ep"] > 1 else "dense"
 
 
 def file_name(stack: str, release: str, kind: str) -> str:
