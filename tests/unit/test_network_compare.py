@@ -292,3 +292,63 @@ def test_a_comparison_that_is_interrupted_before_its_first_row_prints_nothing(
     monkeypatch.setattr("yantra.run.networks.run", interrupted)
     assert main(["network", "compare", str(_file(tmp_path))]) == 130
     assert capsys.readouterr().out == ""
+
+
+def _slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Judge runs of 20,000 events and more at once."""
+    monkeypatch.setattr("yantra.run.networks.JUDGED_AFTER_S", 0.0)
+    monkeypatch.setattr("yantra.run.simulate.EVENTS_PER_SLICE", 20_000)
+
+
+def test_a_network_that_takes_too_long_is_left_out_with_an_estimate(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scenario = _ring(4, 1 << 22, 12.5, 500)
+    whole = compare(scenario)
+    _slow(monkeypatch)
+    short = compare(scenario, limit_s=1e-6)
+    kept = [row.network for row in short.rows if row.cost]
+    assert kept == ["ideal", "analytical", "store_and_forward", "flow"]
+    assert (short.finest, short.rows[-1].network) == ("flow", "packet")
+    assert 1e-6 < (short.rows[-1].estimate_s or 0.0) < 60.0
+    again = compare(scenario, before=short)
+    assert _times(again) == _times(whole) and again.finest == "packet"
+    assert [row.cost for row in again.rows[:-1]] == [row.cost for row in short.rows[:-1]]
+
+
+def test_an_estimate_is_by_the_time_that_a_coarser_network_ends_at() -> None:
+    from yantra.run.networks import _Limit
+
+    limit = _Limit(60.0, 4_000.0)
+    limit.check(0, 5)
+    assert limit._begun is not None
+    limit._begun -= 10.0
+    assert limit.estimate_s(1_000.0) == pytest.approx(40.0, rel=1e-3)
+    limit.check(1, 5)  # 50 s by nodes
+    with pytest.raises(KeyboardInterrupt):
+        limit.check(1, 7)
+
+
+@pytest.mark.parametrize("answer", ["y", "n"])
+def test_a_terminal_is_asked_and_a_pipe_is_told(
+    answer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _slow(monkeypatch)
+    line = ["network", "compare", str(_file(tmp_path)), "--time-limit", "1 us"]
+    assert main(line) == 0
+    assert "packet was left out: about 0 s; --time-limit runs it\n" in capsys.readouterr().out
+    assert main([*line, "--json"]) == 0
+    last = json.loads(capsys.readouterr().out)["networks"][-1]
+    assert sorted(last) == ["estimate_s", "left_out", "network"]
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("yantra.cli.terminal.can_redraw", lambda _: True)
+    asked: list[str] = []
+
+    def confirm(text: str, err: bool) -> bool:
+        asked.append(text)
+        return answer == "y"
+
+    monkeypatch.setattr("click.confirm", confirm)
+    assert main(line) == 0
+    assert asked == ["would take: packet about 0 s; run it?"]
+    assert ("packet was left out" in capsys.readouterr().out) == (answer == "n")

@@ -6,7 +6,8 @@ Networks that need an option or a chip only run where named.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from time import process_time
+from math import inf
+from time import monotonic, process_time
 from typing import NamedTuple
 
 from yantra.base.errors import CapacityError, ConfigError, DeadlockError, UnsupportedError
@@ -16,6 +17,9 @@ from yantra.network import Level, describe, find, level_of, names
 from yantra.run import fold as _fold  # noqa: F401  # so that no row counts its import
 from yantra.run.simulate import run
 from yantra.scenario.types import Fold, Scenario
+
+JUDGED_AFTER_S = 2.0
+"""Seconds of a run after which its length is estimated."""
 
 Progress = Callable[[float, int], None]
 """Called with networks done, the current one's share, and their number."""
@@ -36,7 +40,8 @@ class Cost(NamedTuple):
 class Row(NamedTuple):
     """A network's time, or `refused` with the reason, or its deadlock.
 
-    `difference`: (time - finest) / finest; None if that is 0.
+    `difference`: (time - finest) / finest; None if that is 0. `estimate_s`: of a run that was left
+    out, as it would take so many seconds.
     """
 
     network: str
@@ -48,6 +53,7 @@ class Row(NamedTuple):
     warnings: tuple[str, ...] = ()
     refused: str = ""
     deadlock: str = ""
+    estimate_s: float | None = None
 
 
 class Networks(NamedTuple):
@@ -73,6 +79,10 @@ class PartlyComparedError(KeyboardInterrupt):
         self.networks = networks
 
 
+class _LeftOut(KeyboardInterrupt):
+    """Ends a run that takes too long; the run adds what it had come to."""
+
+
 Refusal = ConfigError | UnsupportedError | DeadlockError
 
 
@@ -86,10 +96,14 @@ def compare(
     fold: Fold | None = None,
     progress: Progress | None = None,
     on: On | None = None,
+    limit_s: float = inf,
+    before: Networks | None = None,
 ) -> Networks:
     """Run a scenario on every network; `fold` precedes the scenario's.
 
-    With `on` it is read again for other networks; else only the network differs.
+    With `on` it is read again for other networks; else only the network differs. Once one has run,
+    those that would take longer than `limit_s` are left out. Of `before`, rows that are complete
+    are kept.
 
     Raises CapacityError as `yantra run`; TraceError; where none runs it, the finest's error, which
     runs most, so the fault is elsewhere. If interrupted, PartlyComparedError from the interruption.
@@ -98,7 +112,7 @@ def compare(
     rows: list[Row] = []
     refusals: list[tuple[int, Refusal]] = []
     try:
-        _run_all(choices, scenario, on, fold, progress, rows, refusals)
+        _run_all(choices, scenario, on, fold, progress, rows, refusals, limit_s, before)
     except KeyboardInterrupt as error:
         if not any(row.cost for row in rows):
             raise
@@ -117,9 +131,15 @@ def _run_all(
     progress: Progress | None,
     rows: list[Row],
     refusals: list[tuple[int, Refusal]],
+    limit_s: float,
+    before: Networks | None,
 ) -> None:
+    known = {} if before is None else {row.network: row for row in before.rows if row.cost}
     for number, choice in enumerate(choices):
         name = describe(choice)
+        if name in known:
+            rows.append(known[name])
+            continue
 
         def tell(done: int, total: int, number: int = number) -> None:
             if progress:
@@ -131,7 +151,9 @@ def _run_all(
             read = scenario.replace(network=choice)
             if on is not None and isinstance(choice, str) and choice != scenario.network:
                 read = on(choice)
-            rows.append(_row(name, level, read, fold, tell))
+            ended = [row.makespan_ns for row in rows if row.makespan_ns]
+            limit = _Limit(limit_s, ended[-1]) if ended else _Limit(inf, 0.0)
+            rows.append(_row(name, level, read, fold, tell, limit))
         except CapacityError:
             raise
         except DeadlockError as error:
@@ -168,18 +190,55 @@ def _place(level: Level) -> tuple[bool, int]:
     return level.model is not None, level.detail
 
 
+class _Limit:
+    """Ends a run whose nodes are done too slowly, and says how long it would take.
+
+    A fine network is long within one node, so the estimate is by simulated time: the run's
+    against what a coarser network says it ends at.
+    """
+
+    def __init__(self, seconds: float, ends_ns: float) -> None:
+        self.seconds = seconds
+        self._ends_ns = ends_ns
+        self._begun: float | None = None
+
+    def check(self, done: int, total: int) -> None:
+        if self._begun is None:  # the first call is before the run
+            self._begun = monotonic()
+            return
+        took = monotonic() - self._begun
+        if took > JUDGED_AFTER_S and took * total > self.seconds * done:
+            raise _LeftOut
+
+    def estimate_s(self, reached_ns: float) -> float:
+        took = monotonic() - (self._begun or monotonic())
+        return took * self._ends_ns / reached_ns if reached_ns else inf
+
+
 def _row(
     name: str,
     level: Level,
     scenario: Scenario,
     fold: Fold | None,
     tell: Callable[[int, int], None],
+    limit: _Limit,
 ) -> Row:
     model = compile(scenario)
     if model.lacks_memory:
         raise CapacityError("workload", model.lacks_memory)
+
+    def report(done: int, total: int) -> None:
+        tell(done, total)
+        limit.check(done, total)
+
     begin = process_time()
-    result = run(model, progress=tell, fold=fold)
+    try:
+        result = run(model, progress=report, fold=fold)
+    except _LeftOut as stop:
+        estimate = limit.estimate_s(stop.args[1].until_ns)
+        if estimate > limit.seconds:
+            return Row(name, level.detail, estimate_s=estimate)
+        result = run(model, progress=tell, fold=fold)
     cpu_s = process_time() - begin
     cost = Cost(cpu_s, result.events, result.messages, result.folding is not None)
     ran = result.what_ran

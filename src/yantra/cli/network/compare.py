@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -49,6 +50,13 @@ _HEAD = ("network", "time", "difference", "processor", "events", "messages", "ra
     type=click.Choice(["auto", "off", "require"]),
     help="Whether to run one rank for all that do the same; changes no time.",
 )
+@click.option(
+    "--time-limit",
+    default="60 s",
+    show_default=True,
+    metavar="TIME",
+    help="Leave out networks that would take longer; a terminal is asked.",
+)
 @plugin_option
 @json_option
 def command(
@@ -59,6 +67,7 @@ def command(
     settings: tuple[str, ...],
     stack: str | None,
     fold: Any,
+    time_limit: str,
     as_json: bool,
 ) -> int:
     """Run FILE, which yantra run takes, on every network, and print a row for each.
@@ -67,6 +76,7 @@ def command(
     listed with the reason.
     """
     from yantra.base.errors import ConfigError
+    from yantra.base.units import read_seconds
     from yantra.cli.progress import progress
     from yantra.run.networks import PartlyComparedError, compare
     from yantra.scenario.text import placed
@@ -78,9 +88,13 @@ def command(
         return _scenario(file, all_reduce, ranks, cluster, chosen | {"network": network})
 
     size = None if all_reduce is None else _whole_bytes(all_reduce)
+    limit_s = read_seconds(time_limit, "--time-limit")
     try:
         with progress("networks", counted=True) as report:
-            networks = compare(scenario, fold=fold, progress=report, on=on)
+            networks = compare(scenario, fold=fold, progress=report, on=on, limit_s=limit_s)
+        if _wants_all(networks):
+            with progress("networks", counted=True) as report:
+                networks = compare(scenario, fold=fold, progress=report, on=on, before=networks)
     except ConfigError as error:
         raise placed(error, file) from None
     except PartlyComparedError as partly:
@@ -88,6 +102,27 @@ def command(
         raise (partly.__cause__ or partly) from None
     _tell(networks, as_json, size)
     return 0
+
+
+def _wants_all(networks: Networks) -> bool:
+    """Ask on a terminal whether to run what was left out."""
+    from yantra.cli.terminal import can_redraw
+
+    late = [row for row in networks.rows if row.estimate_s is not None]
+    if not late or not sys.stdin.isatty() or not can_redraw(sys.stderr):
+        return False
+    what = ", ".join(f"{row.network} {_about(row.estimate_s)}" for row in late)
+    return click.confirm(f"would take: {what}; run it?", err=True)
+
+
+def _about(seconds: float | None) -> str:
+    """Return a length as people say it: about 7 h."""
+    if seconds is None or seconds == inf:
+        return "unknown how long"
+    for size, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"about {seconds / size:.0f} {unit}"
+    return f"about {seconds:.0f} s"
 
 
 def _tell(networks: Networks, as_json: bool, size: int | None) -> None:
@@ -162,7 +197,9 @@ def _as_dict(row: Row) -> dict[str, Any]:
     if row.deadlock:
         return {"network": row.network, "deadlock": row.deadlock}
     if row.cost is None:
-        return {"network": row.network, "refused": row.refused}
+        left_out = None if row.estimate_s in (None, inf) else row.estimate_s
+        late = {} if row.estimate_s is None else {"left_out": True, "estimate_s": left_out}
+        return {"network": row.network, **(late or {"refused": row.refused})}
     return {
         "network": row.network,
         "makespan_ns": row.makespan_ns,
@@ -200,6 +237,9 @@ def _print(networks: Networks, size: int | None) -> None:
             sys.stdout.write(f"{row.network} does not run it: {row.refused}\n")
         if row.deadlock:
             sys.stdout.write(f"{row.network} runs it to a {row.deadlock}\n")
+        if row.estimate_s is not None:
+            about = _about(row.estimate_s)
+            sys.stdout.write(f"{row.network} was left out: {about}; --time-limit runs it\n")
     if networks.not_run:
         sys.stdout.write(f"interrupted before the end of {', '.join(networks.not_run)}\n")
 
