@@ -18,6 +18,7 @@ EXECUTED = [
     ROOT / "docs" / "start" / "a-pytorch-job.md",
     ROOT / "docs" / "start" / "study-networks.md",
     ROOT / "docs" / "start" / "post-training.md",
+    ROOT / "docs" / "start" / "serve-requests.md",
     ROOT / "docs" / "concepts" / "fidelity.md",
     ROOT / "docs" / "internals" / "ARCHITECTURE.md",
     *(

@@ -14,7 +14,7 @@ from tests.cases import ALL_REDUCE, cluster, collectives, traces
 from yantra.base.errors import ConfigError
 from yantra.chakra import TraceBuilder
 from yantra.cli import main
-from yantra.explain import compare
+from yantra.explain import compare, compare_words
 from yantra.explain.comparison import compared
 from yantra.result import Result
 from yantra.run.simulate import simulate
@@ -298,3 +298,21 @@ def test_the_command_prints_the_words_or_the_data(
     assert capsys.readouterr().out == compare("a.json", "b.json").text() + "\n"
     assert main(["compare", "a.json", "b.json", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == compare("a.json", "b.json").data
+
+
+@pytest.mark.parametrize(
+    ("ends", "said"),
+    [
+        (([8.0, 12.0], [9.0, 14.0]), "That is within their 90 % intervals (8 ns to 12 ns, "),
+        (([8.0, 9.0], [10.0, 14.0]), "Their 90 % intervals (8 ns to 9 ns, 10 ns to 14 ns) are"),
+        ((None, [10.0, 14.0]), ""),
+    ],
+)
+def test_a_comparison_says_whether_the_intervals_tell_two_runs_apart(
+    ends: tuple[list[float] | None, list[float]], said: str
+) -> None:
+    sides = {side: {"name": side, "interval_ns": end} for side, end in zip("ab", ends, strict=True)}
+    changed = {"makespan_ns": {"a": 10.0, "b": 12.0, "change": 2.0}}
+    text = compare_words._sure({**sides, **changed})
+    assert text.startswith(said) if said else text == ""
+    assert compare_words._sure({**sides, "makespan_ns": {"change": 0.0}}) == ""

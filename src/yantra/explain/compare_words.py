@@ -54,7 +54,8 @@ def names_of(data: Mapping[str, Any]) -> list[str]:
 
 
 def sentences(data: Mapping[str, Any]) -> list[str]:
-    return [text for text in (_opening(data), _bounds(data), _causes(data), _place(data)) if text]
+    parts = (_opening(data), _sure(data), _bounds(data), _causes(data), _place(data))
+    return [text for text in parts if text]
 
 
 def _opening(data: Mapping[str, Any]) -> str:
@@ -68,6 +69,19 @@ def _opening(data: Mapping[str, Any]) -> str:
         f"{a['name']} takes {format_time(makespan['a'])} and {b['name']} "
         f"{format_time(makespan['b'])}: {format_time(abs(makespan['change']))}{share} {more}."
     )
+
+
+def _sure(data: Mapping[str, Any]) -> str:
+    """Say whether the 90 % intervals tell the two apart, if both have one."""
+    ends = [data[side].get("interval_ns") for side in ("a", "b")]
+    if None in ends or not data["makespan_ns"]["change"]:
+        return ""
+    (low, high), (other_low, other_high) = ends
+    texts = [f"{format_time(first)} to {format_time(last)}" for first, last in ends]
+    shown = f"({texts[0]}, {texts[1]})"
+    if low <= other_high and other_low <= high:
+        return f"That is within their 90 % intervals {shown}."
+    return f"Their 90 % intervals {shown} are apart."
 
 
 def _bounds(data: Mapping[str, Any]) -> str:

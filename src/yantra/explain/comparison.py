@@ -140,6 +140,9 @@ def _about(form: Form, name: str) -> Row:
     told = {key: form.get(key) for key in ("yantra_version", "semantics", "network", "bound_by")}
     told |= {"name": name, "what_ran": form.get("what_ran")}
     known = ranks is not None and "rank" in ranks.columns
+    figures = form.get("figures") or {}
+    if figures.get("time_low_ns") is not None:
+        told["interval_ns"] = [figures["time_low_ns"], figures["time_high_ns"]]
     return {**told, "ranks": len(ranks) if ranks is not None and known else None}
 
 
