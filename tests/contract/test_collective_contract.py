@@ -18,8 +18,11 @@ from yantra.collectives.schedule import Kind
 
 PLAIN = tuple(name for name in algorithms.names() if not find(name).in_network)
 NAMES = (*PLAIN, "direct1", "direct3")
+SLOW = ("rail_rings", 64)  # seconds a law
 CASES = [
-    pytest.param(name, kind, n, id=f"{name}-{kind}-{n}")
+    pytest.param(
+        name, kind, n, id=f"{name}-{kind}-{n}", marks=[pytest.mark.slow] * ((name, n) == SLOW)
+    )
     for name in NAMES
     for kind in sorted(find(name).kinds)
     for n in supported_sizes(find(name), kind)

@@ -244,7 +244,11 @@ def test_few_microbatches_of_an_interleaved_pipeline_pay_for_weights_of_each_chu
 
 @pytest.mark.parametrize(
     ("ranks", "batch", "seq", "stack"),
-    [(16, 16, 2048, "roofline"), (8, 8, 1024, "roofline"), (8, 8, 1024, "megatron-2022")],
+    [
+        pytest.param(16, 16, 2048, "roofline", marks=pytest.mark.slow),
+        (8, 8, 1024, "roofline"),
+        (8, 8, 1024, "megatron-2022"),
+    ],
 )
 def test_the_best_plan_of_a_small_space_is_that_of_simulating_all(
     ranks: int, batch: int, seq: int, stack: str
