@@ -6,7 +6,7 @@ import pytest
 
 from yantra.astra_sim import flags, from_flags
 from yantra.astra_sim.flags import Flags
-from yantra.base.errors import ConfigError
+from yantra.base.errors import ConfigError, UnsupportedError
 
 PATHS = [
     "--workload-configuration=work",
@@ -147,3 +147,10 @@ def test_a_command_line_becomes_a_scenario(read: object) -> None:
         "--zebra: unknown option, ignored as ASTRA-sim does",
         "comm-scale: has no effect in ASTRA-sim 2; got 2.0",
     ]
+
+
+@pytest.mark.parametrize("option", ["--htsim-proto=uet", "--htsim_opts"])
+def test_a_network_that_is_not_here_is_refused_by_its_name(option: str) -> None:
+    name = option.partition("=")[0]
+    with pytest.raises(UnsupportedError, match=f"^{name}: packets of htsim"):
+        parse([option, "-nodes", "8"])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from yantra.astra_sim.numbers import read_beginning, read_integer
 from yantra.astra_sim.system import SchedulingKeys
-from yantra.base.errors import ConfigError, did_you_mean, expected_got
+from yantra.base.errors import ConfigError, UnsupportedError, did_you_mean, expected_got
 from yantra.base.records import Record
 
 if TYPE_CHECKING:
@@ -55,7 +55,8 @@ class Flags(Record):
 def parse(arguments: Sequence[str], backend: NetworkBackend = "congestion-unaware") -> Flags:
     """Read the arguments after the program's name; `backend` is the default network.
 
-    Raises ConfigError for a bad value or a missing required option, unless `--help` is given.
+    Raises ConfigError for a bad value or a missing required option, unless `--help` is given, and
+    UnsupportedError for options of the htsim front end.
     """
     values: dict[str, Any] = {"network_backend": backend}
     repeated: dict[str, list[Any]] = {"quirks": [], "plugins": []}
@@ -69,6 +70,8 @@ def parse(arguments: Sequence[str], backend: NetworkBackend = "congestion-unawar
             argument = "--help"
         option, equals, text = argument.partition("=")
         known = OPTIONS.get(option.removeprefix("--")) if option.startswith("--") else None
+        if option in _OF_HTSIM:
+            raise UnsupportedError(f"{option}: {_NO_HTSIM}")
         if known is None:
             warnings.append(_unknown(argument, option, after_switch))
             continue
@@ -184,6 +187,13 @@ def _check_front_end(values: dict[str, Any], backend: NetworkBackend) -> None:
         problem = "goes with the analytical front ends; --logical-topology-configuration is of ns-3"
         raise ConfigError("--network-backend", problem)
 
+
+_OF_HTSIM = ("--htsim-proto", "--htsim_opts")
+_NO_HTSIM = (
+    "packets of htsim (tcp, uet) are not modelled; leave out --htsim-proto, --htsim_opts and what "
+    "follows it, and take --network-backend=congestion-aware, or for packets the files and "
+    "--logical-topology-configuration of the ns-3 front end"
+)
 
 # As in yantra.export.json, which this must not import.
 _TABLES = ("ranks", "nodes", "collectives", "dimensions", "links")
