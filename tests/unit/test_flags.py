@@ -153,4 +153,4 @@ def test_a_command_line_becomes_a_scenario(read: object) -> None:
 def test_a_network_that_is_not_here_is_refused_by_its_name(option: str) -> None:
     name = option.partition("=")[0]
     with pytest.raises(UnsupportedError, match=f"^{name}: packets of htsim"):
-        parse([option, "-nodes", "8"])
+        flags.parse([option, "-nodes", "8"])
