@@ -48,6 +48,7 @@ TEXTS = {
     "memory.json": '{"memory-type": "NO_MEMORY_EXPANSION"}',
     "transformer.txt": "DATA\n1\na -1 5 0 8 8 8 NONE 0 4 0 8 8 8 NONE 0 3 0 8 8 8 ALLREDUCE 8 1\n",
     "study.yaml": "model: llama3-8b\nglobal_batch: 16\nclusters: [hgx-h100]\nranks: [8]\n"
+    "objectives: [step_time, usd_per_million_tokens]\n"
     "stack: roofline\n",
     "vgg16.txt": "DATA\n1\nonly -1 5 NONE 0 4 NONE 0 3 ALLREDUCE 1024 1\n",
     "gpt13b.txt": TEXT,
@@ -70,6 +71,8 @@ TEXTS = {
     "links.csv": "source,destination,from_ns,to_ns,bytes_per_ns\n0,leaf,500,520,50\n",
     "flows.csv": "src,dst,bytes,start_ns\n0,1,1000,0\n1,0,1000,500\n",
     "failures.csv": "at_ns,from,to,bandwidth\n100,0,leaf,0 GB/s\n900,0,leaf,50 GB/s\n",
+    **dict.fromkeys(("hpcc.csv", "dcqcn.csv"), "bytes,slowdown\n1000,1.5\n9000,2.5\n"),
+    "queues.csv": "link,at_ns,queue_bytes\n0,0,0\n0,100,1000\n0,300,0\n",
     "key.txt": "secret\n",
     "my-device.yaml": (ROOT / "src/yantra/compute/devices/dies/a100.yaml").read_text(),
     "steps.csv": "model,cluster,plan,seconds\nllama3-8b,hgx-h100,tp=8 dp=2 global_batch=32,4.31\n",

@@ -143,7 +143,7 @@ def test_every_command_has_help(name: str, capsys: Captured) -> None:
         (["plan"], "error: yantra plan: --model is missing (a name such as llama3-70b, or a file"),
         (
             ["plot", "r.json"],
-            "error: yantra plot: expected one of links, bandwidth, gantt, got 'r.",
+            "error: yantra plot: expected one of links, bandwidth, gantt, fct, queues, ",
         ),
         (["run", "x", "--report"], "error: yantra run: --report: expected a value after it; see"),
         (["ui", "x"], "error: yantra ui: unexpected argument: x; see"),

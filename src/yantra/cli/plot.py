@@ -15,7 +15,9 @@ from yantra.cli.plugin_option import option as plugin_option
 if TYPE_CHECKING:
     from yantra.scenario import Case
 
-_FIGURES = ("links", "bandwidth", "gantt")
+_OF_RESULTS = ("links", "bandwidth", "gantt")
+_OF_FILES = ("fct", "queues", "front")
+_FIGURES = (*_OF_RESULTS, *_OF_FILES)
 
 
 @click.command(
@@ -25,10 +27,13 @@ _FIGURES = ("links", "bandwidth", "gantt")
         "yantra plot bandwidth step.yw --cluster hgx-h100 -o bandwidth.pdf",
         "yantra plot gantt result.json -o gantt.png",
         "yantra plot links step.yaml -o links.svg --json",
+        "yantra plot fct hpcc.csv dcqcn.csv -o fct.pdf",
+        "yantra plot queues queues.csv -o queues.svg",
+        "yantra plot front finished-study -o front.svg",
     ],
 )
 @click.argument("figure", type=click.Choice(_FIGURES))
-@click.argument("file", type=click.Path())
+@click.argument("files", type=click.Path(), nargs=-1, required=True, metavar="FILE...")
 @click.option(
     "-o",
     "--output",
@@ -43,7 +48,7 @@ _FIGURES = ("links", "bandwidth", "gantt")
 @json_option
 def command(
     figure: str,
-    file: str,
+    files: tuple[str, ...],
     output: str,
     cluster: str | None,
     settings: tuple[str, ...],
@@ -52,13 +57,23 @@ def command(
 ) -> None:
     """Draw how busy links are, the bandwidth of collectives by size, or when ranks do what.
 
-    FILE is what yantra run takes. A result is drawn as it is, with --set run again. Needs
-    matplotlib: pip install matplotlib.
+    FILE is what yantra run takes. A result is drawn as it is, with --set run again. fct draws
+    slowdowns by size and queues their distribution, of files that yantra network flows writes,
+    side by side; front draws studies. Needs matplotlib: pip install matplotlib.
     """
-    from yantra.result.forms import exporter
+    if figure in _OF_FILES:
+        from yantra.export import plot_files
 
-    drawn = exporter("plot")
-    notes = drawn.write(_result(case_of(file, cluster, settings, stack)), output, figure=figure)
+        if cluster or settings or stack:
+            raise click.UsageError(f"{figure} draws files as they are; it takes -o alone")
+        notes = plot_files.write(figure, files, output)
+    else:
+        from yantra.result.forms import exporter
+
+        if len(files) > 1:
+            raise click.UsageError(f"{figure} draws one file, got {len(files)}")
+        run = _result(case_of(files[0], cluster, settings, stack))
+        notes = exporter("plot").write(run, output, figure=figure)
     if as_json:
         print_json({"figure": figure, "output": output, "notes": notes})
         return

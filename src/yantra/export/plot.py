@@ -26,14 +26,19 @@ if TYPE_CHECKING:
 _FORMS = ("svg", "pdf", "png")
 _MOST_LINKS = 40
 _MOST_RANKS = 16
-_INCHES = (8.0, 4.5)
+INCHES = (8.0, 4.5)
 _MOST_LABELS = 8  # along an axis
 _STRETCHES = 1500  # separate stretches of a run in a figure: two thirds of a pixel at 150 dpi
 _PALETTE = ("#2f6fb2", "#e08214", "#f2b866", "#b39b45", "#9a5fb0", "#8c6d4f")
-_COLOURS = {
+_BY_TYPE = {
     type.name: (traits.word, colour)
     for (type, traits), colour in zip(NODE_TRAITS.items(), cycle(_PALETTE), strict=False)
 }
+_POSTED = "COMM_RECV"
+"""Not drawn: from when it is posted it waits; its data moves while the other rank sends."""
+_BACKWARD = "backward"
+_OF_BACKWARD = (".dgrad", ".wgrad", ".grad.add")  # ends of names in Yantra's own steps
+_COLOURS = {"COMP": _BY_TYPE["COMP"], _BACKWARD: ("backward compute", "#7a5195"), **_BY_TYPE}
 
 
 class Plot(Exporter):
@@ -42,14 +47,9 @@ class Plot(Exporter):
     def write(
         self, result: Result | StoredResult, path: Path, figure: str = "gantt", **options: Any
     ) -> list[str]:
-        form = os.path.splitext(os.fspath(path))[1].lstrip(".").lower()
-        if form not in _FORMS:
-            raise ConfigError(
-                os.fspath(path), f"expected a name in {', '.join('.' + one for one in _FORMS)}"
-            )
+        _form(path)
         drawn, notes = _drawn(result, figure)
-        with whole_file(path) as name:
-            drawn.savefig(name, format=form)
+        save(drawn, path)
         return notes
 
     def figure(self, result: Result | StoredResult, figure: str) -> Any:
@@ -68,6 +68,27 @@ class Plot(Exporter):
         return figure
 
 
+def _form(path: Path) -> str:
+    form = os.path.splitext(os.fspath(path))[1].lstrip(".").lower()
+    if form not in _FORMS:
+        raise ConfigError(
+            os.fspath(path), f"expected a name in {', '.join('.' + one for one in _FORMS)}"
+        )
+    return form
+
+
+def save(drawn: Any, path: Path) -> None:
+    """Write a figure in the form that the path's ending says."""
+    form = _form(path)
+    with whole_file(path) as name:
+        drawn.savefig(name, format=form)
+
+
+def figures_of_matplotlib() -> Any:
+    """Return `matplotlib.figure`, without the windows of pyplot."""
+    return needed("matplotlib.figure", "plot", "plots")
+
+
 def _drawn(result: Result | StoredResult, figure: str) -> tuple[Any, list[str]]:
     if figure not in FIGURES:
         hint = did_you_mean(figure, FIGURES) or f"; there are {', '.join(FIGURES)}"
@@ -80,9 +101,7 @@ def _drawn(result: Result | StoredResult, figure: str) -> tuple[Any, list[str]]:
 
 
 def _axes() -> tuple[Any, Any]:
-    # without the windows of pyplot
-    figures = needed("matplotlib.figure", "plot", "plots")
-    figure = figures.Figure(figsize=_INCHES, layout="constrained")
+    figure = figures_of_matplotlib().Figure(figsize=INCHES, layout="constrained")
     return figure, figure.add_subplot()
 
 
@@ -148,7 +167,8 @@ def _sizes_along(axes: Any, sizes: list[int]) -> None:
 
 
 def _gantt(result: Result | StoredResult, axes: Any) -> list[str]:
-    first, left = _ranks_shown(result)
+    alike, left = _ranks_shown(result)
+    first = [ranks[0] for ranks in alike]
     bars = _bars(result, first)
     present = [type for type in _COLOURS if any(type in spans for spans in bars)]
     high = 0.8 / max(len(present), 1)
@@ -158,18 +178,29 @@ def _gantt(result: Result | StoredResult, axes: Any) -> list[str]:
         for number, (row, spans) in enumerate(drawn):
             where = (row - 0.4 + high * place, high)
             axes.broken_barh(spans, where, color=colour, label=None if number else name)
-    axes.set_yticks(range(len(first)), [str(rank) for rank in first])
+    names = [f"{one[0]} ({len(one)} alike)" if len(one) > 1 else str(one[0]) for one in alike]
+    axes.set_yticks(range(len(first)), names)
     axes.invert_yaxis()
     axes.set(xlabel="time (ms)", ylabel="rank", xlim=(0, result.makespan_ns / 1e6 or 1))
     axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
     return [f"not drawn: {count(left, 'more rank')}"] if left else []
 
 
-def _ranks_shown(result: Result | StoredResult) -> tuple[list[int], int]:
-    # spread evenly from the first to the last, and how many are left out
-    ranks = len(result.ranks)
-    shown = min(ranks, _MOST_RANKS)
-    return [place * ranks // shown for place in range(shown)], ranks - shown
+def _ranks_shown(result: Result | StoredResult) -> tuple[list[list[int]], int]:
+    """Return ranks that take the same times together, and how many others are left out.
+
+    Of many, some are spread evenly from the first to the last.
+    """
+    table = result.ranks
+    numbers = table.values("rank")
+    rows = zip(*(table.values(one) for one in table.columns if one != "rank"), strict=True)
+    found: dict[tuple[Any, ...], list[int]] = {}
+    for rank, row in zip(numbers, rows, strict=True):
+        found.setdefault(row, []).append(rank)
+    alike = list(found.values())
+    shown = min(len(alike), _MOST_RANKS)
+    kept = [alike[place * len(alike) // shown] for place in range(shown)]
+    return kept, len(numbers) - sum(map(len, kept))
 
 
 def _bars(
@@ -182,15 +213,27 @@ def _bars(
     begins = np.searchsorted(table["rank"], [*ranks, *(rank + 1 for rank in ranks)])
     found: list[dict[str, list[tuple[float, float]]]] = []
     for begin, end in zip(begins[: len(ranks)], begins[len(ranks) :], strict=True):
-        types = table["type"][begin:end]
+        types = _types(table, begin, end)
         start, stop = (table[name][begin:end] / 1e6 for name in ("start_ns", "end_ns"))
         spans: dict[str, list[tuple[float, float]]] = {}
-        for type in _COLOURS:
+        for type in (one for one in _COLOURS if one != _POSTED):
             of_type = np.flatnonzero((types == type) & (stop > start))
             if len(of_type):
                 spans[type] = _joined(start[of_type], stop[of_type], apart_ms)
         found.append(spans)
     return found
+
+
+def _types(table: Any, begin: int, end: int) -> Any:
+    """Return the types of a rank's nodes; kernels of the backward pass have one of their own."""
+    import numpy as np
+
+    names = table["name"][begin:end].astype(str)
+    is_backward = np.zeros(len(names), bool)
+    for ending in _OF_BACKWARD:
+        is_backward |= np.char.endswith(names, ending)
+    types = table["type"][begin:end]
+    return np.where(is_backward & (types == "COMP"), _BACKWARD, types)
 
 
 def _joined(start: Any, stop: Any, apart: float) -> list[tuple[float, float]]:
