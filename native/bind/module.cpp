@@ -35,6 +35,8 @@ NB_MODULE(_core, module) {
     yantra::register_graph(module);
     yantra::register_surveys(module);
     yantra::register_trace(module);
+    yantra::register_replay(module);
+    yantra::register_linked(module);
     yantra::register_recorder(module);
     yantra::register_player(module);
     yantra::register_templates(module);

@@ -16,6 +16,7 @@
 #include "base/python_text.hpp"
 #include "base/wire.hpp"
 #include "bind/parts.hpp"
+#include "bind/replay_facts.hpp"
 #include "trace/trace.hpp"
 
 namespace nb = nanobind;
@@ -159,6 +160,12 @@ public:
         trace_.add_node({id, name, type, start_micros, duration_micros, 0});
     }
 
+    // From node `begin` until `end` or the first special one; returns where it stopped.
+    std::uint32_t replay(const ReplayFacts& facts, const replay::Nodes& nodes, std::uint32_t begin,
+                         std::uint32_t end) {
+        return replay::emit(facts, nodes, begin, end, trace_);
+    }
+
     std::shared_ptr<Trace> finish() {
         trace_.sort_foreign();
         has_metadata_ = false;
@@ -270,6 +277,8 @@ void register_recorder(nb::module_& module) {
     recorder.def("node", &TraceRecorder::node, nb::arg("id"), nb::arg("name"), nb::arg("type"),
                  nb::arg("start_micros"), nb::arg("duration_micros"), nb::arg("data_deps"),
                  nb::arg("ctrl_deps"));
+    recorder.def("replay", &TraceRecorder::replay, nb::arg("facts"), nb::arg("nodes"), nb::arg("begin"),
+                 nb::arg("end"));
     recorder.def("finish", &TraceRecorder::finish);
 }
 

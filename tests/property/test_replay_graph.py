@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.oracles import replay_graph
+from tests.oracles import replay_graph, slow_replay_graph
 from tests.oracles.linked_pair import Pair, linked
 from tests.property.test_link import pairs
 from yantra.tracing.pytorch.graph import Graph, GraphNode, GraphOptions, build
@@ -21,6 +21,17 @@ def graph_of(pair: Pair, options: GraphOptions = EVERYTHING) -> Graph:
 
 def ends(node: GraphNode, start: dict[int, int]) -> int:
     return start[node.id] + node.dur_us
+
+
+@given(
+    pair=pairs(whole_us=False), gaps=st.booleans(), handover=st.booleans(), anchors=st.booleans()
+)
+@settings(max_examples=150)
+def test_the_core_builds_what_objects_do(
+    pair: Pair, gaps: bool, handover: bool, anchors: bool
+) -> None:
+    options = GraphOptions(gaps=gaps, handover=handover, anchors=anchors)
+    assert list(graph_of(pair, options).nodes) == slow_replay_graph.build(pair.linked, options)
 
 
 @given(pair=pairs())

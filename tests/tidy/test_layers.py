@@ -67,7 +67,7 @@ EXPLORE_LAYERS = [("closed_form",), ("study",), ("answers",), ("pages",)]
 NATIVE_LAYERS = [
     ("base",),
     ("record", "fabric", "trace", "export"),
-    ("trace/tools", "fabric/routing", "engine"),
+    ("trace/tools", "trace/replay", "fabric/routing", "engine"),
     ("network/flow",),
     ("network/packet", "network/noc"),
     ("network/packet/cc", "network/packet/queue", "network/noc/routing"),

@@ -10,7 +10,7 @@ Source: files of PyTorch 1.13 to 2.13.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from yantra.base.documents import json_value
 from yantra.tracing.pytorch.linked import CommArgs, Operator
+from yantra.tracing.pytorch.linked_columns import by_id
 from yantra.tracing.pytorch.tensors import (
     decoded,
     dtype_bytes,
@@ -85,15 +86,14 @@ def facts(name: str, kind: str) -> dict[str, Any] | None:
 class Calls:
     """Finds an operator's call; each set of records is read once."""
 
-    def __init__(self, operators: Iterable[Operator]) -> None:
-        self.by_id: dict[int, Operator] = {}
+    def __init__(self, operators: Sequence[Operator]) -> None:
+        self.by_id = by_id(operators)
         self.records: list[Operator] = []
         self._beside: dict[int, Operator] = {}
         self._known: dict[tuple[bool, tuple[int, ...]], Call] = {}
         records: dict[int | None, Operator] = {}  # by parent, the latest
         latest: dict[int, Operator] = {}  # by thread, the latest `c10d` operator
         for operator in operators:
-            self.by_id[operator.id] = operator
             sort = sort_of(operator.name)
             if sort == "record":
                 records[operator.parent] = operator

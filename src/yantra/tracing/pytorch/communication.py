@@ -79,9 +79,12 @@ def find(linked: Linked, calls: Calls) -> Found:
     batches = _Batches(linked, calls)
     names = {op.name for op in linked.device_ops if op.cat == "kernel"}  # far fewer than kernels
     kernels = {name for name in names if _KERNEL.search(name)}
-    for op in sorted(linked.device_ops, key=issue):
-        if op.cat != "comm" and (op.cat != "kernel" or op.name not in kernels):
-            continue
+    told = (
+        op
+        for op in linked.device_ops
+        if op.cat == "comm" or (op.cat == "kernel" and op.name in kernels)
+    )
+    for op in sorted(told, key=issue):
         call = calls.of(op.parent, op.comm)
         made = _communications(op, call, batches, linked)
         if not made:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from yantra.base.errors import TraceError
 from yantra.base.text import count, shortened, table
@@ -22,18 +22,18 @@ from yantra.tracing.pytorch.communication_names import CommunicationNames
 from yantra.tracing.pytorch.communicators import Communicators
 from yantra.tracing.pytorch.cpu_collectives import with_cpu_collectives
 from yantra.tracing.pytorch.emit import EmitOptions, emit
-from yantra.tracing.pytorch.graph import Graph, GraphOptions, build
+from yantra.tracing.pytorch.graph import Graph, GraphOptions, columns_of, graph_of
 from yantra.tracing.pytorch.host_collectives import with_host_collectives
 from yantra.tracing.pytorch.issue_order import keep_issue_order
 from yantra.tracing.pytorch.linked import Linked
+from yantra.tracing.pytorch.linked_columns import by_id
 from yantra.tracing.pytorch.matching import Matches, match
+from yantra.tracing.pytorch.node_facts import Facts
 from yantra.tracing.pytorch.other_communication import AllFound, Unrecognised, find_all
 from yantra.tracing.pytorch.replicate import Gathered, alone_for_all, replicated, scaled
-from yantra.tracing.pytorch.timeline import timeline
 from yantra.tracing.pytorch.work.assign import Works, assigned
-from yantra.tracing.pytorch.work.law import Work
 from yantra.tracing.pytorch.work.share import Share, share
-from yantra.tracing.recorded import ONE_EACH_IN_WORDS, Recorded
+from yantra.tracing.recorded import ONE_EACH_IN_WORDS, Recorded, recorded
 
 _WIDEST = 60  # characters of a kernel's name
 _REPLAY = (
@@ -246,20 +246,25 @@ def write_ranks(
     take: Take,
 ) -> None:
     as_one = options.replicate is not None
-    graph: Graph | None = None
-    work: dict[int, Work] = {}
+    once: tuple[Graph, Facts] | None = None
     for rank, made in items.items():
         linked = ranks.linked(rank, keep=as_one)
         kept = ranks.kept(rank, as_one=as_one)
         linked.report.balance.became = _became(linked, made, kept)
         report.balance[rank] = linked.report.balance
-        if graph is None or not as_one:
-            graph = build(linked, GraphOptions(gaps=options.gaps, handover=options.handover))
-            keep_issue_order(graph, made, communicators)
-            operators = {operator.id: operator for operator in linked.operators}
+        head = structs.replace(linked, operators=[], device_ops=[], waits=[], flows=[])
+        if once is None or not as_one:
+            once = None
+            operators = by_id(linked.operators)
             work = assigned(linked.device_ops, operators, Works())
             report.work.add(share(linked, operators, work, made, kept))
-        take(rank, _rank(linked, graph, made, (kept, work), communicators, options, report))
+            columns = columns_of(linked)
+            facts = Facts(linked, columns, made, work, kept, options.memory_nodes)
+            del linked, operators, work  # many objects, which the graph needs no more
+            how = GraphOptions(gaps=options.gaps, handover=options.handover)
+            once = graph_of(columns, how, rank), facts
+            keep_issue_order(once[0], made, communicators)
+        take(rank, _rank(head, once, made, communicators, options, report))
 
 
 def _became(linked: Linked, items: Sequence[Communication], kept: Mapping[int, str]) -> Sum:
@@ -282,26 +287,27 @@ def _became(linked: Linked, items: Sequence[Communication], kept: Mapping[int, s
 
 def _rank(
     linked: Linked,
-    graph: Graph,
+    once: tuple[Graph, Facts],
     items: Sequence[Communication],
-    known: tuple[Mapping[int, str], Mapping[int, Work]],
     communicators: Communicators,
     options: ConvertOptions,
     report: ConvertReport,
 ) -> Iterator[bytes]:
+    graph, facts = once
     how = EmitOptions(
         reduce=options.reduce,
         exact_collectives=options.exact_collectives,
         memory_nodes=options.memory_nodes,
         relative=options.template,
     )
+    facts.take(items)
     report.ranks += 1
     if options.replicate is None or not report.recorded:
-        report.recorded[linked.rank] = timeline(linked, graph, items, options.memory_nodes)
+        report.recorded[linked.rank] = recorded(facts.core.timeline(graph.nodes.core))
     parts = [item.op for item in items if item.type is not NodeType.COMP]
     report.nodes += len(graph.nodes) + len(parts) - len({*parts})
     report.delays += graph.nodes.count_of("delay")
-    return emit(linked, graph, items, communicators, how, *known)
+    return emit(linked, graph, facts, items, communicators, how)
 
 
 class Ranks:

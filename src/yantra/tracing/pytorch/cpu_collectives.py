@@ -12,6 +12,7 @@ from msgspec import structs
 from yantra.tracing.pytorch.calls import COMM_NOTE, LABELS, WAIT_NOTE, Calls, facts
 from yantra.tracing.pytorch.labels import pair
 from yantra.tracing.pytorch.linked import CommArgs, DeviceOp, Linked, Operator, Wait
+from yantra.tracing.pytorch.linked_columns import as_objects
 from yantra.tracing.pytorch.tensors import input_bytes
 
 NETWORK = 1 << 20  # device number of the network, above any device's
@@ -31,6 +32,7 @@ def with_cpu_collectives(linked: Linked) -> Linked:
     ]
     if not labels:
         return linked
+    linked = as_objects(linked)
     calls = Calls(linked.operators)
     issued = pair(linked.operators, labels, calls)
     bodies = {label.id: label for group in issued.values() for label in group}

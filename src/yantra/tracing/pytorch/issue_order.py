@@ -31,6 +31,6 @@ def keep_issue_order(
         known = set(node.deps)
         parents = graph.nodes[before].deps
         more = [one for one in parents if one not in known]
-        graph.nodes.depend(
+        graph.nodes.core.depend(
             node.id, [one for one in more if graph.nodes[one].end_us <= node.start_us]
         )

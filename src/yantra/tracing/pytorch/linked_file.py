@@ -7,14 +7,16 @@ and attributes. Only our keys are read back: exact ns per node, and one object "
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
+from typing import Any, cast
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, field
 
 from yantra.base.errors import TraceError
 from yantra.chakra import files
-from yantra.tracing.pytorch import json_input
+from yantra.tracing.pytorch import json_input, linked_columns
 from yantra.tracing.pytorch.collector import without_collector
 from yantra.tracing.pytorch.linked import (
     EMPTY_IO,
@@ -130,11 +132,18 @@ def _pieces(linked: Linked) -> Iterator[bytes]:
 
 @without_collector
 def read(path: str) -> Linked:
-    """Read node by node. Raises TraceError when the file is not ours."""
+    """Read into columns, or node by node. Raises TraceError when the file is not ours."""
+    found = linked_columns.read(path)
+    if found is not None:
+        header, operators, ops = found
+        with suppress(msgspec.ValidationError):
+            file = msgspec.convert(header | {"nodes": []}, _File)
+            return _linked(file, (cast(Any, operators), cast(Any, ops)), path)
     gathered = _Gathered()
     header = read_nodes(path, _Node, gathered.take)
     try:
-        return _linked(msgspec.convert(header | {"nodes": []}, _File), gathered, path)
+        file = msgspec.convert(header | {"nodes": []}, _File)
+        return _linked(file, (gathered.operators, gathered.device_ops), path)
     except msgspec.ValidationError as error:
         raise TraceError(f"{path}: {error}; this is no {WHAT}") from None
 
@@ -143,7 +152,7 @@ def parse(data: bytes, where: str) -> Linked:
     file = json_input.decode(data, _File, where, WHAT)
     gathered = _Gathered()
     gathered.take(file.nodes)
-    return _linked(file, gathered, where)
+    return _linked(file, (gathered.operators, gathered.device_ops), where)
 
 
 class _Gathered:
@@ -167,7 +176,7 @@ class _Gathered:
                 self.device_ops.append(_device_op(node))
 
 
-def _linked(file: _File, gathered: _Gathered, where: str) -> Linked:
+def _linked(file: _File, nodes: tuple[list[Operator], list[DeviceOp]], where: str) -> Linked:
     extra = file.yantra
     if extra is None:
         raise TraceError(
@@ -186,8 +195,8 @@ def _linked(file: _File, gathered: _Gathered, where: str) -> Linked:
         world_size=extra.world_size,
         origin_ns=extra.origin_ns,
         base_ns=extra.base_ns,
-        operators=gathered.operators,
-        device_ops=gathered.device_ops,
+        operators=nodes[0],
+        device_ops=nodes[1],
         waits=extra.waits,
         flows=extra.flows,
         groups=extra.groups,
@@ -202,20 +211,16 @@ def _check(linked: Linked, where: str) -> None:
     operators = [operator.id for operator in linked.operators]
     devices = [op.id for op in linked.device_ops]
     known_operators, known_devices = set(operators), set(devices)
-    ids = sorted(operators + devices)
-    if operators != sorted(known_operators) or ids != sorted({*ids}):
-        raise TraceError(f"{where} at $.nodes: ids must be ascending and each there once")
-    used_operators = [
-        *(operator.parent for operator in linked.operators),
-        *(op.parent for op in linked.device_ops),
-        *(wait.op for wait in linked.waits),
-        *(flow.source for flow in linked.flows),
-        *(flow.target for flow in linked.flows),
-    ]
-    used_devices = [
-        *(other for op in linked.device_ops for other in op.after),
-        *(other for wait in linked.waits for other in wait.after),
-    ]
+    used_operators = [wait.op for wait in linked.waits]
+    used_operators += [end for flow in linked.flows for end in (flow.source, flow.target)]
+    used_devices = [other for wait in linked.waits for other in wait.after]
+    if not isinstance(linked.operators, linked_columns.Operators):  # those are checked
+        ids = sorted(operators + devices)
+        if operators != sorted(known_operators) or ids != sorted({*ids}):
+            raise TraceError(f"{where} at $.nodes: ids must be ascending and each there once")
+        used_operators[:0] = [op.parent for op in linked.operators]
+        used_operators += [op.parent for op in linked.device_ops]
+        used_devices[:0] = [other for op in linked.device_ops for other in op.after]
     for used, known, what in (
         (used_operators, known_operators, "operator"),
         (used_devices, known_devices, "device op"),

@@ -9,7 +9,7 @@ duration, reported.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
@@ -18,6 +18,7 @@ from yantra.tracing.pytorch.calls import Calls
 from yantra.tracing.pytorch.communication import Communication, Found, find, issue
 from yantra.tracing.pytorch.communication_names import UNSIZED, CommunicationNames, collective_kind
 from yantra.tracing.pytorch.linked import DeviceOp, Linked, Operator
+from yantra.tracing.pytorch.linked_columns import names_of
 from yantra.tracing.pytorch.tensors import decoded, value_bytes
 
 _HIGHEST = 12  # operators above a device op that may be its call
@@ -60,11 +61,12 @@ def find_all(linked: Linked, calls: Calls, names: CommunicationNames) -> AllFoun
     others = _Others(linked, calls, names, found)
     others.complete(found.items)
     made = others.collectives()
-    order = {op.id: issue(op) for op in linked.device_ops}
+    ids = {item.op for item in (*found.items, *made)}
+    order = {op.id: issue(op) for op in linked.device_ops if op.id in ids}
     items = sorted([*found.items, *made], key=lambda item: order[item.op])
     lacking = {item.op for item in items if item.bytes is None}
-    unsized = {op.id: op for op in linked.device_ops if op.id in lacking}
-    for op in linked.device_ops:
+    unsized = {op.id: op for op in linked.device_ops if op.id in lacking} if lacking else {}
+    for op in linked.device_ops if found.unknown else ():
         if op.name in found.unknown and op.id not in others.known:
             others.kept[op.id] = UNSIZED
     return AllFound(items, found.unknown, others.unrecognised, unsized, others.kept)
@@ -84,10 +86,11 @@ class _Others:
         self.kept: dict[int, str] = {}
 
     def complete(self, items: list[Communication]) -> None:
-        parents = {op.id: op.parent for op in self.linked.device_ops}
+        unexplained = {item.op for item in items if item.key < 0 and item.bytes is None}
+        ops = self.linked.device_ops if unexplained else ()
+        parents = {op.id: op.parent for op in ops if op.id in unexplained}
         for item in items:
-            unexplained = item.key < 0 and item.bytes is None
-            call = next(self._around(parents[item.op]), None) if unexplained else None
+            call = next(self._around(parents.get(item.op)), None)
             group = None if call is None else self._group(call)
             if call is None or group is None or self._kind(call) is not item.collective:
                 continue
@@ -98,7 +101,7 @@ class _Others:
         made: list[Communication] = []
         served: set[int] = set()  # operators with communication below
         rest: list[tuple[DeviceOp, Operator]] = []
-        for op in self.linked.device_ops:
+        for op in self._candidates():
             around = list(self._around(op.parent))
             told = self._told(op)
             if told is not None and (collective := self._collective(op, told, around)):
@@ -114,6 +117,14 @@ class _Others:
                 told = self.names.of_operator(operator.name) or UNSIZED
                 self._keep(told, op, operator.name)
         return made
+
+    def _candidates(self) -> Iterable[DeviceOp]:
+        """Device ops of which a name, or one around them, may tell something."""
+        ops = self.linked.device_ops
+        if any(self.names.of_operator(name) for name in names_of(self.linked.operators)):
+            return ops
+        told = {name for name in names_of(ops) if self.names.of_kernel(name) is not None}
+        return [op for op in ops if op.name in told] if told else ()
 
     def _keep(self, kind: str, op: DeviceOp, name: str = "") -> None:
         self.kept[op.id] = kind

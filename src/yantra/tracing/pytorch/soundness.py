@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from yantra.base.errors import TraceError
 from yantra.tracing.pytorch.linked import Linked
+from yantra.tracing.pytorch.linked_columns import NO_TIME, DeviceOps, Operators
 
 MOST_RANKS = 1 << 20
 _LONGEST_NS = 1 << 60  # 36 years
@@ -17,13 +22,13 @@ def check(linked: Linked) -> None:
     for group in linked.groups:
         if not all(0 <= rank < MOST_RANKS for rank in group.ranks):
             raise TraceError(f"{where}: group {group.name}: expected ranks below {MOST_RANKS}")
-    for operator in linked.operators:
+    for operator in () if _are_sound(linked.operators) else linked.operators:
         start = operator.start_ns or 0
         if _is_span(start, operator.dur_ns) and -_INT64 <= operator.tid < _INT64:
             continue  # nearly all; makes no texts
         _check_span(f"{where}: operator {operator.id}", start, operator.dur_ns)
         _check_number(f"{where}: operator {operator.id}: thread", operator.tid)
-    for op in linked.device_ops:
+    for op in () if _are_sound(linked.device_ops) else linked.device_ops:
         _check_span(f"{where}: device op {op.id}", op.start_ns, op.dur_ns)
         if op.launch_start_ns is not None:
             end = op.launch_end_ns or op.launch_start_ns
@@ -33,7 +38,24 @@ def check(linked: Linked) -> None:
     for wait in linked.waits:
         _check_span(f"{where}: {wait.name}", wait.start_ns, wait.dur_ns)
         _check_number(f"{where}: {wait.name}: thread", wait.tid)
-    _check_nesting(linked, where)
+    if not isinstance(linked.operators, Operators) or not linked.operators.nest:
+        _check_nesting(linked, where)
+
+
+def _are_sound(rows: Any) -> bool:
+    """Whether all times of columns, of 64 bits, are possible; False for objects."""
+    if isinstance(rows, Operators):
+        return _are_spans(rows.start, rows.dur, np.asarray(rows.start) != NO_TIME)
+    if not isinstance(rows, DeviceOps):
+        return False
+    launches = np.asarray(rows.launch_end) - np.asarray(rows.launch_start)
+    return _are_spans(rows.start, rows.dur, True) and _are_spans(rows.launch_start, launches, True)
+
+
+def _are_spans(starts: Any, durations: Any, where: Any) -> bool:
+    start, dur = np.where(where, starts, 0), np.asarray(durations)
+    possible = (start > -_LONGEST_NS) & (start < _LONGEST_NS) & (dur >= 0) & (dur < _LONGEST_NS)
+    return bool(possible.all())
 
 
 def _is_span(start: int, duration: int) -> bool:

@@ -15,6 +15,7 @@ from yantra.base.errors import TraceError
 from yantra.base.units import format_time
 from yantra.tracing.pytorch.balance import Sum
 from yantra.tracing.pytorch.linked import DeviceOp, Linked, Operator
+from yantra.tracing.pytorch.linked_columns import as_objects
 
 _MARK = re.compile(r"ProfilerStep#(\d{1,9})$")
 _OTHERS = "of other steps"
@@ -74,7 +75,7 @@ def only(linked: Linked, number: int) -> Linked:
         numbers = ", ".join(str(step.number) for step in found)
         marks = f"it has the steps {numbers}" if found else "it marks no steps (ProfilerStep#N)"
         raise TraceError(f"rank {linked.rank}: has no step {number}; {marks}")
-    return _Cut(linked, step).run()
+    return _Cut(as_objects(linked), step).run()
 
 
 class _Cut:

@@ -1,23 +1,26 @@
 """The replay graph, before Chakra nodes.
 
-A node is a stretch of a CPU thread or device stream, with an index into the linked trace.
+A node is a stretch of a CPU thread or device stream, with an index into the linked trace. The core
+has them in columns, as there are millions.
 """
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any, Literal
 
 from msgspec import Struct, field
+
+from yantra import _core
+from yantra.tracing.pytorch.linked_columns import NONE
 
 NodeKind = Literal["operator", "slice", "wait", "delay", "device"]
 # `source` of an operator (its first slice, even without time): its id; of a slice (a later one, or
 # time outside operators that another lane waits for): operator id or -1; of a wait (rest of a
 # blocking call after the awaited ops): index into `Linked.waits`; of a delay (unexplained lane
 # time): graph id of the delayed node; of a device op: its id.
-
-_NONE = -1
+KINDS: tuple[NodeKind, ...] = ("operator", "slice", "wait", "delay", "device")
 _BATCH = 4096  # nodes
 
 
@@ -63,52 +66,24 @@ class GraphOptions(Struct, frozen=True, kw_only=True):
 
 
 class Nodes(Sequence[GraphNode]):
-    """Nodes in columns, made when asked for: there are millions.
+    """Nodes, made when asked for. `ids`: of operators and of device ops, by place."""
 
-    What the linked trace has is shared with it.
-    """
-
-    def __init__(self) -> None:
-        self._kinds: list[str] = []
-        self._names: list[str] = []
-        self._sources: list[int] = []
-        self._devices: list[int] = []
-        self._lanes: list[int] = []
-        self._times, self._ctrl = array("q"), array("q")
-        self._deps, self._ends = array("I"), array("Q", [0])
-        self._more: dict[int, list[int]] = {}
+    def __init__(
+        self, core: _core.ReplayNodes, names: list[str], ids: tuple[Sequence[int], Sequence[int]]
+    ) -> None:
+        self.core = core
+        self._names = names
+        operators, ops = ids
+        self._ids = {"operator": operators, "slice": operators, "device": ops}
 
     def __len__(self) -> int:
-        return len(self._kinds)
+        return len(self.core)
 
-    def add(
-        self,
-        kind: str,
-        source: int,
-        name: str,
-        place: tuple[int, int],
-        times: tuple[int, int, int, int],
-        deps: list[int],
-        ctrl: int | None,
-    ) -> int:
-        """Add a node and return its id. `place`: device and lane; `times`: as of `GraphNode`."""
-        self._kinds.append(kind)
-        self._names.append(name)
-        self._sources.append(source)
-        self._devices.append(place[0])
-        self._lanes.append(place[1])
-        self._times.extend(times)
-        self._ctrl.append(_NONE if ctrl is None else ctrl)
-        self._deps.extend(deps)
-        self._ends.append(len(self._deps))
-        return len(self._kinds) - 1
+    def count_of(self, kind: NodeKind) -> int:
+        return bytes(self.core.kind).count(KINDS.index(kind))
 
-    def depend(self, id: int, on: list[int]) -> None:
-        """Add dependencies to a node."""
-        self._more.setdefault(id, []).extend(on)
-
-    def count_of(self, kind: str) -> int:
-        return self._kinds.count(kind)
+    def found(self, kind: NodeKind, nodes: memoryview) -> dict[int, int]:
+        return dict(zip(self._ids[kind], nodes.tolist(), strict=True))
 
     def __getitem__(self, id: Any) -> Any:
         if isinstance(id, slice):
@@ -121,33 +96,48 @@ class Nodes(Sequence[GraphNode]):
             yield from self._made(begin, min(begin + _BATCH, len(self)))
 
     def _made(self, begin: int, end: int) -> Iterator[GraphNode]:
-        times = self._times[4 * begin : 4 * end].tolist()
-        ends = self._ends[begin : end + 1].tolist()
-        first = ends[0]
-        deps = self._deps[first : ends[-1]].tolist()
-        rows = zip(
-            range(begin, end), self._kinds[begin:end], self._sources[begin:end],
-            self._names[begin:end], self._devices[begin:end], self._lanes[begin:end],
-            self._ctrl[begin:end], times[::4], times[1::4], times[2::4], times[3::4],
-            ends, ends[1:], strict=False,
+        core = self.core
+        columns = (
+            core.kind, core.source, core.name, core.device, core.lane,
+            core.start_us, core.dur_us, core.start_ns, core.dur_ns, core.ctrl,
         )  # fmt: skip
-        more = self._more
-        for id, kind, source, name, device, lane, ctrl, start, dur, start_ns, dur_ns, a, b in rows:
-            own = deps[a - first : b - first]
-            if id in more:
-                own += more[id]
+        rows = zip(*(column[begin:end].tolist() for column in columns), strict=True)
+        for id, (number, at, name, device, lane, start, dur, start_ns, dur_ns, ctrl) in enumerate(
+            rows, start=begin
+        ):
+            kind = KINDS[number]
+            source = at if kind not in self._ids else -1 if at == NONE else self._ids[kind][at]
             yield GraphNode(
-                id, kind, source, name, device, lane, start, dur, start_ns, dur_ns, own,
-                None if ctrl == _NONE else ctrl,
+                id, kind, source, self._names[name], device, lane, start, dur, start_ns, dur_ns,
+                core.deps(id), None if ctrl == NONE else ctrl,
             )  # fmt: skip
 
 
-class Graph(Struct):
+class Columns(Struct):
+    """What the core reads of a linked trace. `names` are in order; ids by place."""
+
+    arrays: dict[str, Any]
+    names: list[str]
+    operator_ids: Sequence[int]
+    op_ids: Sequence[int]
+
+
+class Graph:
     """Nodes 0, 1, 2, ..., each after its dependencies."""
 
-    nodes: Nodes
-    operator_node: dict[int, int]  # operator id -> node id
-    device_node: dict[int, int]  # device op id -> node id
-    handovers: int = 0  # inferred edges between threads
-    anchored: int = 0  # device ops given a dependency for an unexplained start
-    shifted: int = 0  # nodes later than measured: their dependencies ended later
+    def __init__(self, nodes: Nodes, columns: Columns) -> None:
+        self.nodes = nodes
+        self.columns = columns
+        self.handovers = nodes.core.handovers  # inferred edges between threads
+        self.anchored = nodes.core.anchored  # device ops given a dependency for a late start
+        self.shifted = nodes.core.shifted  # nodes later than measured: they waited longer
+
+    @cached_property
+    def operator_node(self) -> dict[int, int]:
+        """From an operator's id to its first node."""
+        return self.nodes.found("operator", self.nodes.core.operator_node)
+
+    @cached_property
+    def device_node(self) -> dict[int, int]:
+        """From a device op's id to its node."""
+        return self.nodes.found("device", self.nodes.core.device_node)
