@@ -82,18 +82,36 @@ def plans(draw: Any, framework: str) -> tuple[Transformer, Plan]:
         fields["gradient_dtype"] = "fp16"
     if fields.get("master_dtype") == "remainder" and fields["dtype"] in ("fp32", "fp16"):
         fields["master_dtype"] = "fp32"
-    if fields.get("master_dtype") == "fp32":
-        fields["exp_avg_dtype"] = "fp32"
     if not fields.get("dtype", "bf16").startswith("fp8"):
         fields.pop("narrow_weights", None)
+    if framework in ("megatron", "nemo"):
+        _as_megatron(fields)
     if framework == "torchtitan":
         _as_torchtitan(fields)
+    if fields.get("master_dtype") == "fp32":
+        fields["exp_avg_dtype"] = "fp32"
     try:
         plan = Plan(**fields, global_batch=a_step * fields["micro_batch"] * fields["dp"])
         check(plan, model_of(model), SEQUENCE)
     except ConfigError:
         assume(False)
     return model, plan
+
+
+def _as_megatron(fields: dict[str, Any]) -> None:
+    """As its `validate_args` takes them."""
+    if fields["pp"] == 1:
+        fields["vpp"] = 1
+    if fields["vpp"] > 1 and fields["pp"] == 2:
+        fields["overlap_p2p"] = True
+    if not fields["zero"]:
+        fields["overlap_parameters"] = True
+    elif not fields["overlap_gradients"]:
+        fields["overlap_parameters"] = False
+    if fields["offload_optimizer"]:
+        fields["master_dtype"] = "fp32"
+    if "narrow_weights" in fields and (fields["offload_optimizer"] or not fields["zero"]):
+        fields["narrow_weights"] = False
 
 
 def _as_torchtitan(fields: dict[str, Any]) -> None:

@@ -51,6 +51,26 @@ def test_a_field_without_a_word_is_refused_by_name(framework: str, field: dict) 
     assert told.value.where == f"plan.{next(iter(field))}"
 
 
+@pytest.mark.parametrize("framework", ["megatron", "nemo"])
+@pytest.mark.parametrize(
+    ("field", "fields"),
+    [
+        ("vpp", {"vpp": 2, "schedule": "interleaved"}),
+        ("overlap_p2p", {"pp": 2, "vpp": 2, "schedule": "interleaved", "overlap_p2p": False}),
+        ("overlap_parameters", {"zero": 1, "overlap_gradients": False}),
+        ("narrow_weights", {"dtype": "fp8", "narrow_weights": True}),
+        ("narrow_weights", {"dtype": "fp8", "narrow_weights": True, "zero": 1,
+                            "offload_optimizer": True}),
+    ],
+)  # fmt: skip
+def test_what_megatron_refuses_to_start_is_refused_by_name(
+    framework: str, field: str, fields: dict
+) -> None:
+    with pytest.raises(ConfigError) as told:
+        emit(framework, MODELS[framework][0], Plan(dp=8, global_batch=64, **fields))
+    assert told.value.where == f"plan.{field}"
+
+
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_a_model_without_words_is_refused_by_name(framework: str) -> None:
     with pytest.raises(ConfigError, match="dlrm"):

@@ -116,7 +116,6 @@ def test_defaults_are_those_of_megatron() -> None:
     assert plan == {
         "sequence_parallel": False,
         "overlap_grad_reduce": False,
-        "overlap_param_gather": False,
         "dropout": True,
         "dtype": "fp32",
     }

@@ -85,7 +85,7 @@ def _flags(pool: Asked, model: str) -> list[str]:
         names = known["dtype"].values or {}
         values["dtype"] = next(word for word, own in names.items() if own == plan.dtype)
     if plan.kv_cache_dtype == "fp8":
-        values["kv_cache_dtype"] = "fp8"
+        values["kv_cache_dtype"] = "fp8" if pool.engine == "vllm" else "fp8_e4m3"
     if plan.dtype == "fp16":
         found.append("--dtype float16")
     usual = {"overlap": 0.0} if pool.engine == "sglang" else {}  # which SGLang has on

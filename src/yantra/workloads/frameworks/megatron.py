@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from yantra.base.errors import ConfigError
 from yantra.workloads.frameworks.launch import Nodes, torchrun
 from yantra.workloads.models.megatron.arguments import MODEL, NUMBER
 from yantra.workloads.models.transformer import Transformer
@@ -113,7 +114,10 @@ def _pattern(values: tuple[int, ...]) -> str:
 
 
 def _plan(model: Transformer, plan: Plan) -> Iterator[str]:
+    left_out = {name for name, holds in _pointless(plan) if holds}
     for name in _NAMES.split():
+        if name in left_out:
+            continue
         if (said := _value(_BY_NAME.get(name) or Alias(name, name, PROGRAM), plan)) is not None:
             yield f"--{name.replace('_', '-')}{said}"
     yield from _precision(plan)
@@ -138,6 +142,11 @@ def _plan(model: Transformer, plan: Plan) -> Iterator[str]:
         yield "--use-tp-pp-dp-mapping"
 
 
+def _pointless(plan: Plan) -> Iterator[tuple[str, bool]]:
+    """Arguments that its `validate_args` refuses where they would change nothing."""
+    yield "overlap_param_gather", plan.zero == 0 or not plan.overlap_gradients
+
+
 def _value(alias: Alias, plan: Plan) -> str | None:
     """What follows the name, empty for a switch; None where the name is left out."""
     value: Any = getattr(plan, alias.field)
@@ -154,6 +163,12 @@ def _precision(plan: Plan) -> Iterator[str]:
     if plan.dtype in ("fp8", "fp8_block"):
         yield f"--fp8-format hybrid --fp8-recipe {plan.scaling}"
         if plan.narrow_weights:
+            if not plan.zero:
+                problem = f"{PROGRAM} has narrow weights with a sharded optimizer alone"
+                raise ConfigError("plan.narrow_weights", problem)
+            if plan.offload_optimizer and plan.scaling != "delayed":
+                problem = f"{PROGRAM} offloads beside narrow weights with delayed scaling alone"
+                raise ConfigError("plan.narrow_weights", problem)
             yield "--fp8-param-gather"
         if plan.narrow_weights and plan.scaling == "mxfp8" and plan.reuse_gradients:
             yield "--reuse-grad-buf-for-mxfp8-param-ag"
@@ -164,7 +179,7 @@ def _precision(plan: Plan) -> Iterator[str]:
     elif plan.gradient_dtype == "fp32":
         yield "--accumulate-allreduce-grads-in-fp32"
     kept = (plan.master_dtype, plan.exp_avg_dtype, plan.exp_avg_sq_dtype)
-    if kept != ("fp32", "fp32", "fp32"):
+    if kept != ("fp32", "fp32", "fp32") or plan.offload_optimizer:
         yield "--use-precision-aware-optimizer"
         if plan.master_dtype == "fp16":
             yield "--main-params-dtype fp16"
@@ -184,6 +199,10 @@ def _sharding(plan: Plan) -> Iterator[str]:
 
 
 def _pipeline(plan: Plan) -> Iterator[str]:
+    if plan.vpp > 1 and plan.pp == 1:
+        raise ConfigError("plan.vpp", f"{PROGRAM} has no chunks without a pipeline")
+    if plan.vpp > 1 and plan.pp == 2 and not plan.overlap_p2p:
+        raise ConfigError("plan.overlap_p2p", f"{PROGRAM} overlaps messages of two stages")
     if plan.stage_layers:
         stages = ["t" * layers for layers in plan.stage_layers]
         yield f"--pipeline-model-parallel-layout 'E{'|'.join(stages)}L'"

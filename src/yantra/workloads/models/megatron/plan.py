@@ -17,14 +17,16 @@ def plan(given: Given, launch: dict[str, int]) -> dict[str, Any]:
     fields = {name.replace("-", "_"): given.values[name] for name in PLAN if given.flag(name)}
     tensor = given.number("tensor-model-parallel-size", 1)
     fields["sequence_parallel"] = given.flag("sequence-parallel") and tensor > 1
-    for overlap in ("overlap-grad-reduce", "overlap-param-gather"):
-        fields[overlap.replace("-", "_")] = given.flag(overlap)
+    fields["overlap_grad_reduce"] = given.flag("overlap-grad-reduce")
+    if given.flag("use-distributed-optimizer") or given.flag("use-megatron-fsdp"):
+        fields["overlap_param_gather"] = given.flag("overlap-param-gather")
     rates = (given.values.get(f"{kind}-dropout", _DROPOUT) for kind in ("hidden", "attention"))
     fields["dropout"] = any(rate > 0 for rate in rates)
     if not given.flag("bf16") and not given.flag("fp16"):
         fields["dtype"] = "fp32"
     fields |= _narrow(given)
-    if given.flag("use-precision-aware-optimizer") and given.flag("bf16"):
+    is_own = given.flag("use-precision-aware-optimizer") and given.flag("bf16")
+    if is_own and not given.flag("optimizer-cpu-offload"):  # whose host keeps fp32
         kind = given.values.get("main-params-dtype", "fp32")
         fields["master_dtype"] = "remainder" if kind == "fp32" else kind
     if given.flag("fp16") and not given.flag("accumulate-allreduce-grads-in-fp32"):
