@@ -94,6 +94,7 @@ def navigation() -> Nav:
     return [
         {"Yantra": ["index.md", {"Changes": "changelog.md"}, {"License": _LICENSE}]},
         {"Start": _listed("start")},
+        {"Gallery": ["gallery/README.md"]},
         {"Tutorial": _listed("tutorial")},
         {"Concepts": _listed("concepts")},
         {"Guides": sorted(f"guides/{page.name}" for page in (DOCS / "guides").glob("*.md"))},

@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from docs import scatter
+from docs.gallery import questions
 from yantra import plugin
 from yantra.base import units
 from yantra.base.fields import Field, Many, Section
@@ -518,3 +519,4 @@ if __name__ == "__main__":
     for page in pages():
         page.write_text(generated(page.read_text(encoding="utf-8")), encoding="utf-8")
     scatter.FILE.write_text(scatter.svg(), encoding="utf-8")
+    (DOCS / "gallery" / "README.md").write_text(questions.page(), encoding="utf-8")
