@@ -12,7 +12,7 @@ import pytest
 import yantra
 from yantra.base.errors import ConfigError
 from yantra.cli import main
-from yantra.compute.power import INTERVAL
+from yantra.compute.power import UNJUDGED
 from yantra.fabric import clusters
 from yantra.lives.life import Life
 from yantra.lives.play import PARTS
@@ -59,11 +59,25 @@ def test_without_failures_steps_times_their_time_is_the_life(job: Path, tmp_path
     draws = found.question.job.draws
     assert draws is not None
     assert draws.waiting_w == step.idle_w
+    (phase,) = found.power  # as nothing fails, nothing is kept
+    assert phase == ("step", step.seconds, step.facility_j / step.seconds)
+    assert draws.peak_w == step.peak_w >= phase.watts
     assert found.kwh is not None
     assert found.kwh.mean == pytest.approx(steps * step.facility_j / 3.6e6, rel=1e-9)
-    assert found.kwh.high / found.kwh.mean == pytest.approx(exp(INTERVAL))
+    assert found.kwh.high / found.kwh.mean == pytest.approx(exp(UNJUDGED))
     assert found.kwh_by_part == {**dict.fromkeys([*PARTS, "spares"], 0.0), "useful": found.kwh.mean}
     assert found.steps.low < steps < found.steps.high
+
+
+def test_a_checkpoint_and_a_restart_draw_what_devices_that_wait_do(said: Life) -> None:
+    draws = said.question.job.draws
+    assert draws is not None
+    step, checkpoint, restart = said.power
+    assert step.watts > checkpoint.watts == restart.watts == draws.waiting_w
+    assert checkpoint.seconds == said.policy.block / 1e9
+    assert restart.seconds > checkpoint.seconds
+    assert said.as_dict()["power"][0]["watts"] == step.watts
+    assert f"; peak {draws.peak_w / 1e6:.4g} MW" in str(said)
 
 
 def test_the_same_seed_gives_the_same_life_and_another_another(said: Life, job: Path) -> None:

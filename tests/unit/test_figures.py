@@ -15,7 +15,7 @@ from tests.clusters import dimension
 from tests.clusters import scenario as plain
 from yantra.chakra import CollectiveType, Node, NodeType, Trace, TraceBuilder
 from yantra.cli import main
-from yantra.compute.power import INTERVAL
+from yantra.compute.power import UNJUDGED
 from yantra.explain import compare
 from yantra.explore.answers.best import best_plans
 from yantra.explore.answers.words import why
@@ -250,7 +250,7 @@ def test_cost_and_energy_are_there_where_price_and_power_are_stated() -> None:
 def test_what_tokens_cost_is_as_sure_as_the_time() -> None:
     found = simulate(step(Plan(dp=2, global_batch=4))).figures
     lines = dict(found.within(Interval(0.8, 1.3, "a guess")).lines())
-    wide = exp(hypot(log(1.3), INTERVAL))
+    wide = exp(hypot(log(1.3), UNJUDGED))
     for name, each, low, high in (
         ("cost", found.usd_per_million_tokens or 0, 0.8, 1.3),
         ("energy", found.kwh_per_million_tokens or 0, 1 / wide, wide),

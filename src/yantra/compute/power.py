@@ -18,7 +18,10 @@ OPERATION: Final = 0.82e-12
 """Joules of an operation that runs, of rows that only fill a tile, too."""
 
 INTERVAL: Final = 0.18
-"""The half-width of 90 % of powers, as a logarithm."""
+"""The half-width of 90 % of powers, as a logarithm: of decode, which was measured."""
+
+UNJUDGED: Final = 2 * INTERVAL
+"""Of training, whose watts nobody has measured in public: twice as wide."""
 
 
 class Power(NamedTuple):

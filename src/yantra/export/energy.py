@@ -8,6 +8,7 @@ from textwrap import wrap
 from yantra.result.energy import J_PER_KWH, Energy, ends_of
 
 _WIDTH, _MARGIN = 80, 17
+_JUDGED = "the law of power of decode; no measured training power, so twice its interval"
 
 
 def lines(of: Energy) -> list[str]:
@@ -28,6 +29,7 @@ def _rows(of: Energy) -> Iterator[tuple[str, str]]:
         each = of.facility_j / of.tokens
         low, high = ends_of(each, of.interval)
         yield "a token", f"{least}{each:.4g} J ({low:.4g} to {high:.4g}, 90 %)"
+    yield "rests on", _JUDGED
     if of.carbon_g is None:
         yield "CO2", "UNKNOWN: set cluster.machine.grid, such as '350 g/kWh'"
     else:

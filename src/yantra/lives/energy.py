@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import exp, hypot, log
 from typing import TYPE_CHECKING, NamedTuple
 
-from yantra.compute.power import INTERVAL
+from yantra.compute.power import UNJUDGED
 from yantra.lives.ranges import Range
 
 if TYPE_CHECKING:
@@ -25,11 +25,21 @@ class Draws(NamedTuple):
 
     working_w: float
     waiting_w: float
+    peak_w: float
+    """Of any moment of a step."""
     grid_g_per_kwh: float | None
     unknown: tuple[str, ...]
 
     def of(self, part: str) -> float:
         return self.working_w if part in AT_WORK else self.waiting_w
+
+
+class Phase(NamedTuple):
+    """What a job does for so long, and the W of the building meanwhile."""
+
+    name: str
+    seconds: float
+    watts: float
 
 
 def draws_of(step: Energy | None, said: Settings) -> Draws | None:
@@ -40,6 +50,7 @@ def draws_of(step: Energy | None, said: Settings) -> Draws | None:
     return Draws(
         step.facility_j / step.seconds * pue,
         step.idle_w * pue,
+        step.peak_w * pue,
         step.grid_g_per_kwh if said.grid is None else said.grid,
         tuple(name for name in step.unknown if said.pue is None or not name.endswith(".pue")),
     )
@@ -47,5 +58,5 @@ def draws_of(step: Energy | None, said: Settings) -> Draws | None:
 
 def widened(of: Range) -> Range:
     """With the power law's interval, too."""
-    low, high = (hypot(log(end / of.mean), INTERVAL) for end in (of.low, of.high))
+    low, high = (hypot(log(end / of.mean), UNJUDGED) for end in (of.low, of.high))
     return Range(of.mean, of.mean / exp(low), of.mean * exp(high))

@@ -15,7 +15,7 @@ import numpy as np
 
 from yantra.lives.best import Bought, bought, found
 from yantra.lives.draws import DAY_NS, NS
-from yantra.lives.energy import widened
+from yantra.lives.energy import Phase, widened
 from yantra.lives.money import Price, price_of
 from yantra.lives.play import PARTS, Lives
 from yantra.lives.policy import NEVER
@@ -175,6 +175,20 @@ class Life:
             return None
         trained = np.maximum(self._steps * tokens, 1.0)
         return widened(range_of(sum(each.values()) / trained * 1e6))
+
+    @property
+    def power(self) -> tuple[Phase, ...]:
+        """The building's over time: in a step, a checkpoint and a restart after a failure."""
+        draws = self.question.job.draws
+        if draws is None:
+            return ()
+        found = [Phase("step", self.question.job.step / 1e9, draws.working_w)]
+        if self.interval_s is not None and self.policy.block:
+            found.append(Phase("checkpoint", self.policy.block / 1e9, draws.waiting_w))
+        if self.interruptions.mean:
+            restart_s = float(self._events.restart.mean()) / 1e9
+            found.append(Phase("restart", restart_s, draws.waiting_w))
+        return tuple(found)
 
     @property
     def kg_co2(self) -> Range | None:

@@ -52,6 +52,8 @@ def lines(life: Life) -> Iterator[str]:
     else:
         yield _line("", _priced(life))
     yield _line("energy", _energy(life))
+    if life.power:
+        yield _line("power", _power(life))
     yield "other policies on the same failures: goodput, and the difference"
     for one in life.bought:
         gain = f"{one.gains * 100:+.2f} ({one.low * 100:+.2f} to {one.high * 100:+.2f})"
@@ -135,7 +137,17 @@ def _energy(life: Life) -> str:
     if draws.unknown:
         names = (name.rpartition(".")[2].replace("_", " ") for name in draws.unknown)
         said.append(f"UNKNOWN, left out: {', '.join(names)}")
+    said.append("no measured training power")
     return "; ".join(said)
+
+
+def _power(life: Life) -> str:
+    """The building's, in MW: a step, a checkpoint and a restart after a failure."""
+    draws = life.question.job.draws
+    assert draws is not None
+    least = "at least " if draws.unknown else ""
+    told = [f"{one.watts / 1e6:.4g} MW in a {one.name} ({one.seconds:.3g} s)" for one in life.power]
+    return f"{least}{', '.join(told)}; peak {draws.peak_w / 1e6:.4g} MW"
 
 
 def as_dict(life: Life) -> dict[str, Any]:
@@ -163,6 +175,8 @@ def as_dict(life: Life) -> dict[str, Any]:
         "usd_by_part": life.usd_by_part,
         "usd_per_h": dict(life.price.parts),
         "kwh_by_part": life.kwh_by_part,
+        "power": [one._asdict() for one in life.power],
+        "peak_w": None if of.job.draws is None else of.job.draws.peak_w,
         "energy_unknown": [] if of.job.draws is None else list(of.job.draws.unknown),
         "policies": [one._asdict() for one in life.bought],
         "unknown": dict(of.rates.unknown),

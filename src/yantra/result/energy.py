@@ -20,7 +20,7 @@ import numpy as np
 
 from yantra import _core
 from yantra.compile import Model
-from yantra.compute.power import INTERVAL, Power
+from yantra.compute.power import UNJUDGED, Power
 from yantra.result.tables import NEVER, NODE_TYPES
 from yantra.scenario.power import law_of
 
@@ -145,7 +145,7 @@ def energy(
 def width_of(time: tuple[float, float] | None) -> float:
     """The half-width of 90 % of energies, as a logarithm, given the ends of the time's."""
     of_time = 0.0 if time is None else max(abs(log(end)) for end in time)
-    return hypot(of_time, INTERVAL)
+    return hypot(of_time, UNJUDGED)
 
 
 def ends_of(value: float, width: float) -> tuple[float, float]:
