@@ -122,6 +122,9 @@ def write(folder: Path) -> None:
     shutil.copy(folder / "job.yw", folder / "jobs")
     for jobs, rules in (("jobs", "jobs.ysyn"), ("step.yw", "step.ysyn")):
         assert main(["synth", "fit", str(folder / jobs), "-o", str(folder / rules)]) == 0
+    for name, seed in (("drawn", "1"), ("held", "2")):
+        line = ["synth", "sample", str(folder / "jobs.ysyn"), "--seed", seed]
+        assert main([*line, "-o", str(folder / name)]) == 0
     study = ["explore", "run", str(folder / "study.yaml"), "-o", str(folder / "finished-study")]
     assert main(study) == 0
     for scenario, result in (("step.yaml", "result.json"), ("other.yaml", "other.json")):

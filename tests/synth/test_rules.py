@@ -90,7 +90,7 @@ def test_every_sample_is_valid_and_runs_to_its_end(model: str, settings: Setting
         traces = [drawn.workload.trace(rank) for rank in range(drawn.workload.ranks)]
         members = {str(n): ranks for n, ranks in drawn.workload.communicators().items()}
         assert check_traces(traces, groups=members).valid
-        assert simulate(scenario(CLUSTERS[0], drawn.workload)).makespan_ns > 0
+        assert simulate(scenario(CLUSTERS[0], observed(drawn.workload, "drawn"))).makespan_ns > 0
 
 
 @pytest.mark.parametrize(("model", "settings"), JOBS)

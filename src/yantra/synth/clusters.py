@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from typing import NamedTuple
 
 from yantra.scenario import Collectives, Device, Dimension, Resources, Scenario, Topology
-from yantra.scenario.types import Templates
-from yantra.synth.passes import BYTES_PER_S, FLOPS
-from yantra.workloads.templates import Workload
+from yantra.synth.observe import Observed
+from yantra.synth.passes import BACKWARD, BYTES_PER_S, FLOPS, FORWARD
 
 NODE = 4
 
@@ -25,27 +24,28 @@ class Cluster(NamedTuple):
 CLUSTERS = (
     Cluster("switch of 25 GB/s", 25.0, 1000.0),
     Cluster("nodes of 4 at 300 GB/s, 50 GB/s between", 50.0, 1000.0, 300.0),
-    Cluster("switch of 200 GB/s", 200.0, 500.0),
+    Cluster("switch of 100 GB/s", 100.0, 500.0),
 )
 
 
 class Ran(NamedTuple):
-    """A job on a cluster: exposed communication is the mean of ranks, bytes are by group."""
+    """A job on a cluster; exposed communication is the mean of ranks."""
 
     makespan_ns: float
     exposed_ns: float
-    group_bytes: dict[str, int]
 
 
-def scenario(cluster: Cluster, workload: Workload) -> Scenario:
-    """A job on a cluster of as many ranks, of a roofline."""
+def scenario(cluster: Cluster, job: Observed) -> Scenario:
+    """A job on a cluster of as many ranks, of a roofline or, if it has times, as recorded."""
+    ranks = job.settings.plan.ranks
     outer = cluster.bytes_per_ns, cluster.latency_ns
-    shape = [(workload.ranks, *outer)]
-    if cluster.inside and workload.ranks > NODE and workload.ranks % NODE == 0:
-        shape = [(NODE, cluster.inside, cluster.latency_ns), (workload.ranks // NODE, *outer)]
-    ring = ("ring",)
+    shape = [(ranks, *outer)]
+    if cluster.inside and ranks > NODE and ranks % NODE == 0:
+        shape = [(NODE, cluster.inside, cluster.latency_ns), (ranks // NODE, *outer)]
+    rings = ("ring",) * len(shape)
+    timed = any(any(trace.native.duration_micros) for trace in job.traces)
     return Scenario(
-        workload=Templates(workload=workload),
+        workload=job.played,
         semantics="yantra",
         topology=Topology(
             dimensions=tuple(
@@ -53,30 +53,32 @@ def scenario(cluster: Cluster, workload: Workload) -> Scenario:
                 for size, rate, latency in shape
             )
         ),
-        device=Device(peak_flops=FLOPS, memory_bytes_per_s=BYTES_PER_S, compute=_compute(workload)),
+        device=Device(
+            peak_flops=FLOPS,
+            memory_bytes_per_s=BYTES_PER_S,
+            compute="recorded" if timed else "roofline",
+        ),
         collectives=Collectives(
-            all_reduce=ring * len(shape),
-            reduce_scatter=ring * len(shape),
-            all_gather=ring * len(shape),
-            all_to_all=ring * len(shape),
+            all_reduce=rings, reduce_scatter=rings, all_gather=rings, all_to_all=rings
         ),
         resources=Resources(),
     )
 
 
-def _compute(workload: Workload) -> str:
-    traces = (workload.template(name) for name in workload.templates)
-    return "recorded" if any(any(one.native.duration_micros) for one in traces) else "roofline"
-
-
-def run_on(cluster: Cluster, workload: Workload) -> Ran:
+def run_on(cluster: Cluster, job: Observed) -> Ran:
     """Run a job to its end."""
     from yantra.run.simulate import simulate
 
-    result = simulate(scenario(cluster, workload))
+    result = simulate(scenario(cluster, job))
     exposed = result.ranks.values("exposed_communication_ns")
-    sums: Counter[str] = Counter()
-    table = result.collectives
-    for group, size in zip(table.values("group"), table.values("size_bytes"), strict=True):
-        sums[group or "0"] += size
-    return Ran(result.makespan_ns, sum(exposed) / max(len(exposed), 1), dict(sums))
+    return Ran(result.makespan_ns, sum(exposed) / max(len(exposed), 1))
+
+
+def group_bytes(job: Observed) -> dict[str, float]:
+    """Bytes of a rank's collectives in a step, by stage and the axes of the group."""
+    sums: dict[str, float] = defaultdict(float)
+    for stage, passes in enumerate(job.stages):
+        for call, used in passes.calls.items():
+            times = job.settings.micro_batches if call.when in (FORWARD, BACKWARD) else 1
+            sums[f"stage {stage} {call.axes}"] += used.size * times
+    return dict(sums)

@@ -15,7 +15,7 @@ from yantra.base.output import write_text
 from yantra.base.regular import read_regular
 from yantra.synth.passes import BACKWARD, END, FORWARD, LATE, START, Call
 from yantra.synth.rules import AXES, WORK, CallLaw, Component, Law, Rules, is_whole
-from yantra.synth.settings import FEATURES, MESSAGE, settings_of
+from yantra.synth.settings import FEATURES, MESSAGE, Settings, settings_of
 
 FORMAT, VERSION = "yantra synth", 1
 TIERS = ("rules", "grammar")
@@ -54,7 +54,8 @@ def load(path: str) -> Rules:
 
 def _component_as_json(component: Component) -> dict[str, Any]:
     return {
-        "settings": [one._asdict() for one in component.settings],
+        "jobs": component.jobs,
+        "seen": component.seen,
         "work": {name: law._asdict() for name, law in component.work.items()},
         "messages": {name: law._asdict() for name, law in component.messages.items()},
         "calls": {
@@ -65,9 +66,12 @@ def _component_as_json(component: Component) -> dict[str, Any]:
 
 
 def _component(form: Mapping[str, Any]) -> Component:
-    settings = [settings_of(one, "settings") for one in form["settings"]]
-    if not settings:
-        raise ValueError("a component without settings")
+    jobs, seen = form["jobs"], {name: list(form["seen"][name]) for name in Settings._fields}
+    if type(jobs) is not int or not jobs > 0 or {len(some) for some in seen.values()} != {jobs}:
+        raise ValueError("expected a value of each setting for each job")
+    for name, values in seen.items():
+        for value in values:
+            settings_of({"layers": 1 << 20, name: value}, "seen")
     names = {f"{kind} {name}" for kind in (FORWARD, BACKWARD, END) for name in WORK}
     _known(form["work"], names)
     _known(form["messages"], {FORWARD, BACKWARD})
@@ -82,7 +86,8 @@ def _component(form: Mapping[str, Any]) -> Component:
             _shares(one["place"]),
         )
     return Component(
-        settings,
+        jobs,
+        seen,
         {name: _law(law, len(FEATURES)) for name, law in form["work"].items()},
         calls,
         {name: _law(law, len(MESSAGE)) for name, law in form["messages"].items()},

@@ -16,6 +16,7 @@ from yantra.base.errors import ConfigError, UnsupportedError, YantraError, expec
 from yantra.base.regular import read_regular
 from yantra.chakra.schema import Node
 from yantra.chakra.trace import Trace
+from yantra.scenario.types import Templates, Traces
 from yantra.synth.passes import Passes, passes_of
 from yantra.synth.settings import SCHEDULES, Settings, settings_of
 from yantra.workloads.templates.grid import Grid, Group
@@ -26,7 +27,7 @@ GROUPS, SETTINGS = "comm_group.json", "settings.json"
 
 
 class Observed(NamedTuple):
-    """A job: `stages` in order, with a trace of each and its axes by group; `layers` of each."""
+    """A job: `stages` in order, a trace and the layers of each; `played` is what a run takes."""
 
     path: str
     family: str
@@ -34,7 +35,7 @@ class Observed(NamedTuple):
     layers: tuple[int, ...]
     stages: list[Passes]
     traces: list[Trace]
-    axes: dict[str, str]
+    played: Templates | Traces
 
 
 def observe(folder: str) -> list[Observed]:
@@ -84,9 +85,10 @@ def observed(workload: Workload, path: str) -> Observed:
         layers = Settings(layers=drawn, pp=int(plan["pp"])).stages
     given |= {"layers": max(sum(layers), 1), "micro_batches": batches, "sequence": sequence}
     axes = {name: _word(group) for name, group in workload.groups.items()}
-    return _measured(
-        path, str(about.get("model", "")), settings_of(given, path), layers, traces, axes
-    )
+    played = Templates(workload=workload)
+    made = settings_of(given, path)
+    stages = _measured(path, traces, axes)
+    return Observed(path, str(about.get("model", "")), made, layers, stages, traces, played)
 
 
 def _check(plan: Mapping[str, Any], path: str) -> None:
@@ -113,14 +115,7 @@ def _word(group: Group) -> str:
     return ("ends:" if group.where else "") + "+".join(sorted(group.axes))
 
 
-def _measured(
-    path: str,
-    family: str,
-    settings: Settings,
-    layers: tuple[int, ...],
-    traces: list[Trace],
-    axes: dict[str, str],
-) -> Observed:
+def _measured(path: str, traces: list[Trace], axes: dict[str, str]) -> list[Passes]:
     def axes_of(node: Node) -> str:
         name = node.get("pg_name")
         if name is None or name == "" or str(name) == "0":
@@ -129,8 +124,7 @@ def _measured(
             raise ConfigError(path, f"no group is named {name!r}, which node {node.id} names")
         return axes[str(name)]
 
-    stages = [passes_of(trace, axes_of, path) for trace in traces]
-    return Observed(path, family, settings, layers, stages, traces, axes)
+    return [passes_of(trace, axes_of, path) for trace in traces]
 
 
 def _has_traces(folder: str) -> bool:
@@ -154,7 +148,16 @@ def _of_traces(folder: str) -> Observed:
     firsts = [grid.rank({"pp": n}) for n in range(settings.pp)]
     axes = {name: _spanned(grid, ranks, folder, name) for name, ranks in members.items()}
     traces = [job[rank] for rank in firsts]
-    return _measured(folder, family, settings, settings.stages, traces, axes)
+    played = Traces(traces=tuple(job[rank] for rank in sorted(job)), groups=_numbered(members))
+    stages = _measured(folder, traces, axes)
+    return Observed(folder, family, settings, settings.stages, stages, traces, played)
+
+
+def _numbered(members: Mapping[str, tuple[int, ...]]) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    try:
+        return tuple(sorted((int(name), ranks) for name, ranks in members.items()))
+    except ValueError:
+        raise ConfigError(GROUPS, "expected whole numbers as names of groups") from None
 
 
 def _spanned(grid: Grid, ranks: tuple[int, ...], folder: str, name: str) -> str:

@@ -60,9 +60,12 @@ class CallLaw(NamedTuple):
 
 
 class Component(NamedTuple):
-    """What jobs that belong together have in common; `settings`: those they had."""
+    """What jobs that belong together have in common; `seen`: the values of each setting, sorted,
+    so that no job's settings are together.
+    """
 
-    settings: list[Settings]
+    jobs: int
+    seen: dict[str, list[int | str]]
     work: dict[str, Law]
     calls: dict[Call, CallLaw]
     messages: dict[str, Law]
@@ -72,9 +75,9 @@ class Component(NamedTuple):
         law = self.work.get(f"{kind} {name}")
         return law.at(features) if law else 0.0
 
-    def seen(self, axis: str) -> bool:
+    def has(self, axis: str) -> bool:
         """Whether a job split along an axis."""
-        return any(getattr(one, axis) > 1 for one in self.settings)
+        return any(value != 1 for value in self.seen[axis])
 
 
 class Rules(NamedTuple):
@@ -123,7 +126,9 @@ def _component(jobs: list[Observed]) -> Component:
             messages[kind] = Law(*solve(given, sizes, [1.0, 1.0, _UNUSUAL, _UNUSUAL]))
     words = sorted({call for job in jobs for stage in job.stages for call in stage.calls})
     calls = {call: _call_law(call, jobs) for call in words}
-    return Component([job.settings for job in jobs], work, calls, messages)
+    settings = [job.settings._asdict() for job in jobs]
+    seen = {name: sorted(one[name] for one in settings) for name in Settings._fields}
+    return Component(len(jobs), seen, work, calls, messages)
 
 
 def _call_law(call: Call, jobs: list[Observed]) -> CallLaw:
@@ -195,9 +200,8 @@ def _cost(kind: str, names: Sequence[str], more: str = "") -> list[float]:
 def lacks(component: Component, settings: Settings) -> str:
     """What no job of a component had, so that no rule knows its messages; empty if it has all."""
     for axis in _SPLITS:
-        if getattr(settings, axis) > 1 and not component.seen(axis):
+        if getattr(settings, axis) > 1 and not component.has(axis):
             return f"{axis} > 1"
-    own = component.settings[0]
-    if own.zero != settings.zero:
+    if component.seen["zero"][0] != settings.zero:
         return f"zero {settings.zero}"
-    return "ep 1" if settings.ep == 1 and own.ep > 1 else ""
+    return "ep 1" if settings.ep == 1 and component.has("ep") else ""

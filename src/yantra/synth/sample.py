@@ -12,9 +12,11 @@ from yantra.base.output import make_folder
 from yantra.synth.observe import Observed, jobs_in, observe_one
 from yantra.synth.passes import FORWARD
 from yantra.synth.rules import Component, Rules, lacks
-from yantra.synth.settings import Settings, changed, stage_features
+from yantra.synth.settings import NUMBERS, Settings, changed, stage_features
 from yantra.synth.write import draw
 from yantra.workloads.templates import Workload
+
+_TRIES = 100  # of drawing settings that fit each other
 
 
 class Drawn(NamedTuple):
@@ -37,11 +39,26 @@ def sample(
     """
     for number in range(count):
         random = Random(f"{seed} {number}")
-        weights = [len(one.settings) for one in rules.components]
-        (own,) = random.choices(rules.components, weights)
-        base = random.choice(own.settings) if like is None else like.settings
+        (own,) = random.choices(rules.components, [one.jobs for one in rules.components])
+        base = _drawn_settings(rules, own, random) if like is None else like.settings
         settings = changed(base, asked)
         yield Drawn(draw(_fitting(rules, own, settings, like), settings, random), settings)
+
+
+def _drawn_settings(rules: Rules, own: Component, random: Random) -> Settings:
+    """Each setting is that of some job, but those that `own` cannot have."""
+    for _ in range(_TRIES):
+        drawn = {
+            name: random.choice(random.choice(rules.components).seen[name]) for name in NUMBERS
+        }
+        made = Settings(**drawn, schedule=str(own.seen["schedule"][0]))  # type: ignore[arg-type]
+        try:
+            changed(made, ()).plan.grid()
+        except ConfigError:
+            continue
+        if not lacks(own, made):
+            return made
+    return Settings(**{name: some[0] for name, some in own.seen.items()})  # type: ignore[arg-type]
 
 
 def _fitting(rules: Rules, own: Component, settings: Settings, like: Observed | None) -> Component:

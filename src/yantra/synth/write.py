@@ -7,6 +7,7 @@ the work beside calls, are the rules'. Trade-off: fewer calls than layers make t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from random import Random
 from typing import NamedTuple
 
@@ -26,9 +27,12 @@ from yantra.workloads import schedules
 from yantra.workloads.templates import RankClass, Workload
 from yantra.workloads.templates.grid import Group
 
-FEWEST, MOST = 12, 24
+FEWEST, MOST = 8, 32
 """Calls, and pieces of work, that stand for all of a kind in a pass."""
 
+_FEW = 3  # calls that stay as many
+_LEAST_BYTES = 1 << 16  # of a call, where there is more than one
+_PIECES = 64  # of a pass, as operations of memory-bound work are drawn
 _SPREAD = 0.05  # the most that a law's error moves what is drawn
 _PHASES = {FORWARD: "forward", BACKWARD: "backward", END: "optimizer"}
 
@@ -92,13 +96,17 @@ def _group(call: Call, pp: int) -> Group:
 
 
 def _drawn(component: Component, random: Random) -> Drawing:
-    counts = {call: random.randint(FEWEST, MOST) for call in component.calls}
+    counts = {call: _number(random) for call in component.calls}
     laws = {**component.work, **{c.word: law.size for c, law in component.calls.items()}}
     factors = {
         name: 1 + min(law.left, _SPREAD) * min(max(random.gauss(0, 1), -2), 2)
         for name, law in laws.items()
     }
     return Drawing(counts, factors)
+
+
+def _number(random: Random) -> int:
+    return round(FEWEST * (MOST / FEWEST) ** random.random())
 
 
 class _Writer:
@@ -148,7 +156,9 @@ class _Writer:
         features = job_features(self.settings) if is_whole(call) else self.features
         size = law.size.at(features) * self.drawing.factors[call.word]
         made = max(round(law.calls.at(features)), 1)
-        return min(made, self.drawing.counts[call]), size
+        if call.when == END or made <= _FEW:
+            return made, size
+        return max(min(self.drawing.counts[call], int(size / _LEAST_BYTES)), 1), size
 
     def _is_here(self, call: Call) -> bool:
         if call.axes.startswith("ends:") and self.where not in ("first", "last"):
@@ -165,7 +175,7 @@ class _Writer:
             beside = at_position(law.beside, self.where) if law.beside else 0.0
             if not is_whole(call):
                 beside *= max(law.calls.at(self.features), 1.0) / count
-            for at, part in enumerate(_parts(size, count)):
+            for at, part in enumerate(self._parts(call, size, count)):
                 need = (at + self.random.random()) / count
                 if kind == END:
                     need = at_position(law.place, self.where) if law.place else 0.0
@@ -173,6 +183,13 @@ class _Writer:
                 if give > 1:
                     need, give = max(1 - beside, 0.0), 1.0
                 yield call, part, need, give
+
+    def _parts(self, call: Call, size: float, count: int) -> list[int]:
+        """Bytes of calls, whose sizes say nothing, but that all stages make them alike."""
+        total = max(round(size), count)
+        weights = [1.0 if is_whole(call) else 2 ** self.random.uniform(-1, 1) for _ in range(count)]
+        ends = [round(total * sum(weights[:at]) / sum(weights)) for at in range(count + 1)]
+        return [max(end - begin, 1) for begin, end in pairwise(ends)]
 
     def _once(self, when: str) -> list[tuple[Call, int, float, float]]:
         found = []
@@ -186,7 +203,7 @@ class _Writer:
             low, high = (
                 (0.0, min(2 * mean, 1.0)) if when == START else (max(2 * mean - 1, 0.0), 1.0)
             )
-            for at, part in enumerate(_parts(size, count)):
+            for at, part in enumerate(self._parts(call, size, count)):
                 share = (at + 1) / count if when == LATE else at / count
                 place = low + (high - low) * share if count > 1 else mean
                 found.append(
@@ -207,7 +224,7 @@ class _Writer:
         )
         made: dict[int, int] = {}
         at = 0.0
-        cuts = sorted(self.random.random() for _ in range(self.random.randint(FEWEST, MOST)))
+        cuts = sorted(self.random.random() for _ in range(_number(self.random)))
         for cut in cuts:
             while events and events[0].place <= cut:
                 at = self._event(events.pop(0), at, kind, batch, lane, made)
@@ -262,9 +279,8 @@ class _Writer:
             hidden = 0.5 + self.random.random() / 2
             self._compute(kind, batch, took["ops"], max(round(took["bytes"] * hidden), 1))
         if took["light"]:
-            self._compute(
-                kind, batch, max(took["light"] * 4 >> self.random.randrange(8), 1), took["light"]
-            )
+            like = self.lanes[FORWARD].amounts["ops"] / _PIECES * 2 ** -self.random.uniform(10, 16)
+            self._compute(kind, batch, int(min(like, took["light"] * 4)), took["light"])
 
     def _compute(self, kind: str, batch: int | None, ops: int, moved: int) -> Node:
         node = self._add("compute", NodeType.COMP, self.last, kind, batch)
@@ -307,8 +323,3 @@ class _Writer:
             node.set("microbatch", batch)
         self.nodes.append(node)
         return node
-
-
-def _parts(size: float, count: int) -> list[int]:
-    total = max(round(size), count)
-    return [total * (at + 1) // count - total * at // count for at in range(count)]

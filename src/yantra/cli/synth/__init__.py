@@ -14,6 +14,7 @@ class _Steps(Commands):
     known: ClassVar = {
         "fit": "Find the rules that jobs have in common.",
         "sample": "Draw jobs by rules, at other settings.",
+        "judge": "Judge drawn jobs beside real ones: fidelity, behaviour, privacy.",
     }
 
 

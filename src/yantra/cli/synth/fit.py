@@ -39,7 +39,7 @@ def command(jobs: str, output: str, tier: str, as_json: bool) -> None:
     save(rules, output)
     worst = max((law.left for one in rules.components for law in one.work.values()), default=0.0)
     if as_json:
-        sizes = [len(one.settings) for one in rules.components]
+        sizes = [one.jobs for one in rules.components]
         print_json({"output": output, "tier": tier, "components": sizes, "worst_left": worst})
         return
     click.echo(f"{len(seen)} jobs, {len(rules.components)} kinds; work within {worst:.1%}")

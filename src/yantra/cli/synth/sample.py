@@ -43,7 +43,7 @@ def command(
 ) -> None:
     """Draw jobs by RULES (.ysyn): workload files, one template a stage of the pipeline.
 
-    Without --like, each has the settings of one of the jobs that were fitted.
+    Without --like, each setting is that of one of the jobs that were fitted.
     """
     from yantra.synth.files import load
     from yantra.synth.sample import like_job, sample, write_samples

@@ -1,0 +1,325 @@
+"""Judges every tier on jobs of the workload generator, whose truth is known at any setting:
+`python -m yantra.synth.judged`.
+
+Ten families at two sizes, with few layers so that it takes minutes: what a tier keeps and gives
+away is the same, what latency costs is less.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from random import Random
+from statistics import median
+from typing import NamedTuple
+
+from yantra.chakra.trace import Trace
+from yantra.scenario.types import Templates
+from yantra.synth.attack import Found, Mark, attack, mark, membership
+from yantra.synth.clusters import CLUSTERS, run_on
+from yantra.synth.copies import copied, ratio
+from yantra.synth.judge import behaviours, bytes_apart, is_ordered, spearman
+from yantra.synth.markov import markov
+from yantra.synth.observe import Observed, observed
+from yantra.synth.sample import sample
+from yantra.synth.settings import Settings
+from yantra.synth.shapes import Shape
+from yantra.synth.tiers import fit_tier
+from yantra.workloads.models import catalogue
+from yantra.workloads.models.assemble import model_of
+from yantra.workloads.models.model import Model
+from yantra.workloads.templates import Workload
+from yantra.workloads.training.train import train
+
+DRAWN = ("rules",)
+FAMILIES = (
+    ("bert-base", "bert-large"), ("deepseek-v2-lite", "deepseek-v2"), ("gpt3-1.3b", "gpt3-13b"),
+    ("llama2-7b", "llama2-70b"), ("llama3-8b", "llama3-70b"), ("qwen3-32b", "qwen3-32b"),
+    ("mixtral-8x7b", "mixtral-8x22b"), ("qwen3-30b-a3b", "qwen3-235b-a22b"),
+    ("gpt-530b", "gpt-1t"), ("deepseek-v3", "deepseek-v3"),
+)  # fmt: skip
+PLAN = Settings(8, tp=2, pp=2, dp=2, micro_batches=4, sequence=2048)
+_SIZES = (8, 12)  # layers of each size
+
+
+@cache
+def real(model: str, settings: Settings) -> Workload:
+    """The generator's job, the truth."""
+    described = catalogue.described(model)
+    changes: dict[str, object] = {"num_layers": settings.layers}
+    if isinstance(described, Model):
+        changes = {"layers": described.layers[: settings.layers]}
+    elif described.moe_layer_freq is not None:
+        changes["moe_layer_freq"] = described.moe_layer_freq[: settings.layers]
+    made = model_of(described.replace(**changes))
+    return train(made, settings.plan, min(settings.sequence, made.sequence))
+
+
+def seen(model: str, settings: Settings) -> Observed:
+    """The job, measured."""
+    return observed(real(model, settings), model)
+
+
+def redrawn(job: Observed, tier: str, seed: int) -> Observed:
+    """A job drawn by what was fitted to it alone, at its settings."""
+    (drawn,) = sample(fit_tier([job], tier), seed=seed)
+    return observed(drawn.workload, job.family)
+
+
+class Frontier(NamedTuple):
+    """What one way to hide jobs gives away, and keeps."""
+
+    family: Found
+    makespan: list[float]
+    exposed: list[float]
+    ordered: float
+    group_bytes: float
+
+
+def architectures() -> list[list[Observed]]:
+    """Jobs of both sizes, by family."""
+    found = []
+    for pair in FAMILIES:
+        sizes = [PLAN._replace(layers=layers) for layers in _SIZES]
+        found.append([seen(model, of) for model, of in zip(pair, sizes, strict=True)])
+    return found
+
+
+def family_found(hidden: Sequence[Sequence[Trace]]) -> Found:
+    """The attack on both sizes of each family, each known at the other."""
+    marks = [[mark(trace) for trace in pair] for pair in hidden]
+    found = []
+    for size in (0, 1):
+        known = [(pair[1 - size], {"family": n}) for n, pair in enumerate(marks)]
+        targets = [(pair[size], {"family": n}) for n, pair in enumerate(marks)]
+        found.append(attack(known, targets)["family"])
+    best = max(found, key=lambda one: one.best)
+    mean = sum(one.mean for one in found) / 2
+    return Found(mean, sum(one.best for one in found) / 2, best.best_method, found[0].chance)
+
+
+def frontier(jobs: Sequence[Sequence[Observed]], tier: str) -> Frontier:
+    """Draw both sizes of each family; attack, and run beside the real ones."""
+    drawn = [[redrawn(job, tier, n) for n, job in enumerate(pair)] for pair in jobs]
+    pairs = [
+        (a, b) for one, two in zip(jobs, drawn, strict=True) for a, b in zip(one, two, strict=True)
+    ]
+    runs = [([run_on(c, a) for c in CLUSTERS], [run_on(c, b) for c in CLUSTERS]) for a, b in pairs]
+    rows = behaviours(runs)
+    return Frontier(
+        family_found([[job.traces[0] for job in pair] for pair in drawn]),
+        [row.makespan for row in rows],
+        [row.exposed for row in rows],
+        sum(is_ordered(a, b) for a, b in runs) / len(runs),
+        max(bytes_apart(a, b) for a, b in pairs),
+    )
+
+
+def hidden_by_level(jobs: Sequence[Sequence[Observed]], level: int) -> list[list[Trace]]:
+    """The first rank's trace of each job, obfuscated."""
+    from yantra.tracing.inspect.rank_traces import RankTrace
+    from yantra.tracing.obfuscate import obfuscate
+
+    found = []
+    for number, pair in enumerate(jobs):
+        hidden = []
+        for size, job in enumerate(pair):
+            trace = _workload(job).trace(0)
+            if level:
+                key = f"key {number} {size}".encode()
+                trace = obfuscate([RankTrace(0, "0", trace)], level=level, key=key).traces[0]
+            hidden.append(trace)
+        found.append(hidden)
+    return found
+
+
+def _workload(job: Observed) -> Workload:
+    assert isinstance(job.played, Templates)
+    workload: Workload = job.played.workload
+    return workload
+
+
+def chains(jobs: Sequence[Sequence[Observed]]) -> list[list[Trace]]:
+    """The baseline's traces."""
+    return [
+        [
+            markov(_workload(job), Random(f"{n} {size}")).template("all")
+            for size, job in enumerate(pair)
+        ]
+        for n, pair in enumerate(jobs)
+    ]
+
+
+def sizes_found(hide: Callable[[Observed, int], Trace]) -> dict[str, Found]:
+    """The attack on layers and width (of models), by jobs that are known at every size."""
+    widths = ("gpt3-1.3b", "llama2-7b", "llama3-8b", "llama2-13b")
+    jobs = [
+        (seen(model, PLAN._replace(layers=layers)), {"layers": layers, "width": width})
+        for width, model in enumerate(widths)
+        for layers in (8, 12, 16, 24)
+    ]
+    known: list[tuple[Mark, Mapping[str, Hashable]]] = []
+    targets: list[tuple[Mark, Mapping[str, Hashable]]] = []
+    for number, (job, secrets) in enumerate(jobs):
+        known.append((mark(hide(job, 2 * number)), secrets))
+        targets.append((mark(hide(job, 2 * number + 1)), secrets))
+    return attack(known, targets)
+
+
+def settings_drawn(random: Random, shared: bool = False) -> Iterator[Settings]:
+    """Settings by chance, of up to 16 ranks; `shared`: with experts over ranks."""
+    while True:
+        made = Settings(
+            random.choice((8, 12, 16, 24)), random.choice((1, 2, 4)), 1, random.choice((1, 2, 4)),
+            random.choice((1, 2, 4)), random.choice((1, 2, 4)) if shared else 1, 0,
+            random.choice((1, 2)), random.choice((2, 4, 8)), random.choice((512, 1024, 2048)),
+        )  # fmt: skip
+        if 2 <= made.plan.ranks <= 16 and made.tp * made.dp % made.ep == 0:
+            yield made
+
+
+class WhatIf(NamedTuple):
+    """Errors of makespans at settings that were not fitted; `winner`: the share of settings at
+    which the faster of two topologies is the same.
+    """
+
+    median: float
+    worst: float
+    spearman: float
+    winner: float
+
+
+def what_if(model: str, tier: str, fitted: int = 24, asked: int = 40) -> WhatIf:
+    """Fit some settings, draw at others, run both."""
+    settings = list(
+        dict.fromkeys(_first(settings_drawn(Random(0), "x" in model), 4 * (fitted + asked)))
+    )
+    rules = fit_tier([seen(model, one) for one in settings[:fitted]], tier)
+    one: list[list[float]] = []
+    other: list[list[float]] = []
+    for number, at in enumerate(settings[fitted : fitted + asked]):
+        words = [f"{name}={value}" for name, value in at._asdict().items()]
+        (drawn,) = sample(rules, words, seed=number)
+        for job, times in ((seen(model, at), one), (observed(drawn.workload, ""), other)):
+            times.append([run_on(cluster, job).makespan_ns for cluster in CLUSTERS[1:]])
+    pairs = [(a, b) for x, y in zip(one, other, strict=True) for a, b in zip(x, y, strict=True)]
+    errors = [abs(b / a - 1) for a, b in pairs]
+    same = sum((x[0] < x[1]) == (y[0] < y[1]) for x, y in zip(one, other, strict=True))
+    rank = spearman([x[0] for x in one], [y[0] for y in other])
+    return WhatIf(median(errors), max(errors), rank, same / len(one))
+
+
+def _first(settings: Iterator[Settings], count: int) -> list[Settings]:
+    return [next(settings) for _ in range(count)]
+
+
+class Privacy(NamedTuple):
+    """As `yantra.synth.judge.Privacy`, with half of the jobs of each family not fitted."""
+
+    ratio: float
+    membership: float
+    copied: float
+    copied_of_one: float
+
+
+def privacy(tier: str, each: int = 6) -> Privacy:
+    """Fit half of the jobs of five families, and look for them in as many drawn ones."""
+    fitted, held = [], []
+    for at, pair in enumerate(FAMILIES[2:7]):
+        settings = list(dict.fromkeys(_first(settings_drawn(Random(at)), 8 * each)))[: 2 * each]
+        fitted += [seen(pair[0], one) for one in settings[::2]]
+        held += [seen(pair[0], one) for one in settings[1::2]]
+    rules = fit_tier(fitted, tier)
+    drawn = [observed(one.workload, "") for one in sample(rules, count=2 * len(fitted), seed=1)]
+    shapes = [[Shape(trace) for trace in job.traces] for job in fitted]
+    new = [[Shape(trace) for trace in job.traces] for job in drawn]
+    every, of_one = copied([j.family for j in fitted], shapes, [s for some in new for s in some])
+    far = ratio([s[0] for s in new], [s[0] for s in shapes], [Shape(j.traces[0]) for j in held])
+    marks = [[mark(job.traces[0]) for job in jobs] for jobs in (drawn, fitted, held)]
+    return Privacy(far, membership(*marks), every, of_one)
+
+
+def valid(tier: str, count: int) -> tuple[int, int]:
+    """How many of `count` samples of all families are valid, and run to the end."""
+    from yantra.base.errors import YantraError
+    from yantra.tracing.inspect.validate import check_traces
+
+    jobs = [
+        seen(pair[0], PLAN._replace(tp=tp, pp=pp))
+        for pair in FAMILIES
+        for tp, pp in ((2, 2), (1, 2))
+    ]
+    rules = fit_tier(jobs, tier)
+    fine = ended = 0
+    for drawn in sample(rules, count=count, seed=2):
+        traces = [drawn.workload.trace(rank) for rank in range(drawn.workload.ranks)]
+        members = {str(n): ranks for n, ranks in drawn.workload.communicators().items()}
+        fine += check_traces(traces, groups=members).valid
+        try:
+            ended += run_on(CLUSTERS[0], observed(drawn.workload, "")).makespan_ns > 0
+        except YantraError as error:
+            print(f"  {error}")
+    return fine, ended
+
+
+def _print_frontier() -> None:
+    jobs = architectures()
+    print("family found of 10, by the mean of aspects and by the best method")
+    for level in range(5):
+        found = family_found(hidden_by_level(jobs, level))
+        print(f"  level {level}: {found.mean:.0%}, {found.best:.0%} ({found.best_method})")
+    found = family_found(chains(jobs))
+    print(f"  Markov: {found.mean:.0%}, {found.best:.0%} ({found.best_method})")
+    for tier in DRAWN:
+        of = frontier(jobs, tier)
+        print(f"  {tier}: {of.family.mean:.0%}, {of.family.best:.0%} ({of.family.best_method})")
+        print(f"    makespan off by {_shares(of.makespan)}, exposed by {_shares(of.exposed)}")
+        print(
+            f"    order kept {of.ordered:.0%}, bytes of groups off by at most {of.group_bytes:.1%}"
+        )
+    print("layers and width found, by the mean of aspects and by the best method")
+    ways: dict[str, Callable[[Observed, int], Trace]] = {"real": lambda job, _: job.traces[0]}
+    ways["Markov"] = lambda job, n: markov(_workload(job), Random(n)).template("all")
+    ways |= {tier: partial(_first_of, tier) for tier in DRAWN}
+    for name, hide in ways.items():
+        for secret, one in sizes_found(hide).items():
+            said = f"{one.mean:.0%}, {one.best:.0%} ({one.best_method})"
+            print(f"  {name}, {secret}: {said}, chance {one.chance:.0%}")
+
+
+def _first_of(tier: str, job: Observed, seed: int) -> Trace:
+    return redrawn(job, tier, seed).traces[0]
+
+
+def _shares(values: Sequence[float]) -> str:
+    return ", ".join(f"{value:.1%}" for value in values)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print the figures: `frontier`, `what-if`, `privacy`, `valid [COUNT]`; all without a word."""
+    asked = arguments[0] if arguments else ""
+    if asked in ("", "frontier"):
+        _print_frontier()
+    for tier in DRAWN:
+        if asked in ("", "what-if"):
+            for model in ("llama3-8b", "mixtral-8x7b"):
+                of = what_if(model, tier)
+                print(
+                    f"what-if, {tier}, {model}: median {of.median:.1%}, worst {of.worst:.1%}, "
+                    f"Spearman {of.spearman:.3f}, same winner {of.winner:.0%}"
+                )
+        if asked in ("", "privacy"):
+            one = privacy(tier)
+            print(
+                f"privacy, {tier}: ratio {one.ratio:.2f}, membership {one.membership:.2f}, "
+                f"motifs of 21 copied {one.copied:.1%}, of one family {one.copied_of_one:.1%}"
+            )
+        if asked in ("", "valid"):
+            count = int(arguments[1]) if len(arguments) > 1 else 1000
+            fine, ended = valid(tier, count)
+            print(f"{tier}: of {count} samples {fine} valid, {ended} run to the end")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
