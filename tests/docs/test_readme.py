@@ -16,7 +16,7 @@ from yantra.fabric import stacks
 
 README = ROOT / "README.md"
 STARTS = sorted((DOCS / "start").glob("[a-z]*.md"))
-_FIVE = ("choose-a-cluster", "study-networks", "a-pytorch-job", "serve-requests", "post-training")
+FIVE = ("choose-a-cluster", "study-networks", "a-pytorch-job", "serve-requests", "post-training")
 
 
 def words(page: Path) -> int:
@@ -34,8 +34,8 @@ def test_a_start_page_has_at_most_900_words(page: Path) -> None:
 
 def test_the_readme_leads_five_people_to_their_pages() -> None:
     text = README.read_text(encoding="utf-8")
-    assert re.findall(r"\]\(docs/start/([a-z-]+)\.md\) \|$", text, re.MULTILINE) == [*_FIVE]
-    assert {page.stem for page in STARTS} >= set(_FIVE)
+    assert re.findall(r"\]\(docs/start/([a-z-]+)\.md\) \|$", text, re.MULTILINE) == [*FIVE]
+    assert {page.stem for page in STARTS} >= set(FIVE)
 
 
 def test_every_command_of_the_readme_is_run() -> None:

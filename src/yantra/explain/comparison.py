@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from html import escape
 from typing import Any
 
 from yantra.base.documents import Path
@@ -42,6 +43,14 @@ class Comparison:
         self.data = data
         """Plain values; `yantra compare --json` prints them."""
         self._forms = forms
+
+    def __repr__(self) -> str:
+        from yantra.explain.compare_words import sentences
+
+        return f"<Comparison: {' '.join(sentences(self.data)[:2])}>"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(self.text())}</pre>"
 
     def text(self) -> str:
         """Words and tables, at most 100 columns wide, without a final newline."""
