@@ -113,6 +113,7 @@ def write(folder: Path) -> None:
     for source, name in PROFILES.items():
         shutil.copy(ROOT / "tests/golden/data/profiles" / source, folder / name)
     _sheets(folder)
+    _library(folder)
     for step in (
         "workload train --hf-config config.json --tp 2 --dp 4 -o step.yw",
         "workload train --model llama3-8b --n-layer 4 --tp 2 --dp 2 -o job.yw",
@@ -129,6 +130,12 @@ def write(folder: Path) -> None:
     assert main(study) == 0
     for scenario, result in (("step.yaml", "result.json"), ("other.yaml", "other.json")):
         assert main(["run", str(folder / scenario), "-o", str(folder / result)]) == 0
+
+
+def _library(folder: Path) -> None:
+    made, suite = str(folder / "traces"), str(folder / "suite.json")
+    assert main(["library", "build", "width.h1k.l4.*", "-o", made]) == 0
+    assert main(["suite", "select", made, "-k", "2", "-o", suite]) == 0
 
 
 def _in(folder: Path, line: str) -> list[str]:

@@ -29,6 +29,8 @@ PYTHON_LAYERS = [
     ("explore",),
     ("serving",),
     ("rl",),
+    ("library",),
+    ("suites",),
     ("kinds", "asked", "plugin"),
     ("lives",),
     ("ui", "service"),

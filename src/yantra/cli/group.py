@@ -41,6 +41,8 @@ COMMANDS = {
     "astra-sim": "Run ASTRA-sim's inputs and print ASTRA-sim's lines.",
     "serve": "Serve requests on engines: what users wait for, why, and what it costs.",
     "rl": "Say how long a step of post-training by reinforcement takes.",
+    "library": "Make traces from hundreds of recipes: models, plans, engines, recordings.",
+    "suite": "Choose traces that stand for many, and rank clusters by them.",
     "life": "Say what failures cost a job over its days, and which policies pay.",
     "day": "Say who waits on a cluster in a day of a public trace of jobs.",
     "service": "Serve the API of ASTRA-sim Service over gRPC.",
