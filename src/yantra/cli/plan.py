@@ -178,9 +178,6 @@ def command(
     stack = of_kind(stack, experts_of(described) is not None)
     limits = _limits(ranks, budget, power)
     others = _others(_moved(allow, chosen))
-    if others and not refine:
-        problem = f"{next(iter(others))} is what plans are refined by; leave out --no-refine"
-        raise ConfigError("--allow", problem)
     given = {"dtype": dtype, "ranks": 1 if ranks is None else ranks, "sequence": seq}
     fields, others = _said(emit, _fields(chosen, allow), others, refine=refine)
     space = _space(fields | given | {"global_batch": global_batch}, machines)
@@ -237,7 +234,13 @@ def _fields(chosen: dict[str, Any], allow: Collection[str]) -> dict[str, Any]:
 def _said(
     emit: str | None, fields: dict[str, Any], others: dict[str, Any], *, refine: bool
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The same choices; where left open, those that the framework can say."""
+    """The same choices; where left open, those that the framework can say.
+
+    Raises ConfigError where `others`, which plans are refined by, are given without.
+    """
+    if others and not refine:
+        problem = f"{next(iter(others))} is what plans are refined by; leave out --no-refine"
+        raise ConfigError("--allow", problem)
     if emit is None:
         return fields, others
     from yantra.explore.answers.refine import REFINED

@@ -103,11 +103,7 @@ def serve(
     if requests is None:
         problem = "nothing is asked; give a file, or a rule such as 'poisson:rate=10/s'"
         raise ConfigError("requests", problem)
-    if prefill is not None and decode is not None and is_launch(prefill) and is_launch(decode):
-        model, pools = _launched_apart(model, {"prefill": prefill, "decode": decode}, fields)
-    else:
-        engine, model, replicas, fields = _launched(engine, model, replicas, fields)
-        pools = _pools(engine, replicas, prefill, decode, fields)
+    model, pools = _of_whom(model, engine, replicas, prefill, decode, fields)
     model, cluster = _known(model, cluster, cost)
 
     ask = partial(
@@ -123,6 +119,21 @@ def serve(
         return streamed(Pieces(requests, rate_x=rate_x), ask, rows, intervals=intervals)
     asked_for = requests if isinstance(requests, Requests) else load(requests)
     return answered(ask(asked_for.scaled(rate_x)), intervals=intervals, samples=samples)
+
+
+def _of_whom(
+    model: Any,
+    engine: str,
+    replicas: int,
+    prefill: str | None,
+    decode: str | None,
+    fields: dict[str, Any],
+) -> tuple[Any, tuple[tuple[str, Asked], ...]]:
+    """The model, and the pools that serve it."""
+    if prefill is not None and decode is not None and is_launch(prefill) and is_launch(decode):
+        return _launched_apart(model, {"prefill": prefill, "decode": decode}, fields)
+    engine, model, replicas, fields = _launched(engine, model, replicas, fields)
+    return model, _pools(engine, replicas, prefill, decode, fields)
 
 
 def _launched(
