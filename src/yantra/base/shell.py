@@ -48,6 +48,10 @@ _IN_QUOTES = re.compile(
 )
 
 
+_PLACEHOLDER = re.compile(r"<((?:[A-Z_]+|[A-Za-z][\w./'-]*(?: [\w./'-]+)+))>")
+"""`<Specify path>` of an example, which a redirection would not be."""
+
+
 class Word(NamedTuple):
     """A word of a command; `doubt` is the unknown that it depends on."""
 
@@ -110,6 +114,7 @@ class _Script:
         self._gaps: set[int] = set()
 
     def read(self, text: str) -> None:
+        text = _PLACEHOLDER.sub(lambda found: re.sub(r"[ ']", "-", found[1]), text)
         for match in _TOKEN.finditer(text):
             self._take(match.lastgroup or "", match[0])
             self._line += match[0].count("\n")

@@ -92,3 +92,30 @@ def test_what_may_change_the_time_is_refused_by_argument(text: str, problem: str
     with pytest.raises(ConfigError) as told:
         tree(text)
     assert problem in str(told.value)
+
+
+def test_arguments_behind_a_placeholder_are_read() -> None:
+    bare = SCRIPT.replace("--save $1", "--recompute-activations")
+    told = SCRIPT.replace("--save $1", "--save <Specify path> --recompute-activations")
+    assert tree(told) == tree(bare) != tree(SCRIPT)
+    assert tree(told.replace("<Specify path>", "<PATH>/x < in.txt > out.txt")) == tree(SCRIPT)
+
+
+@pytest.mark.parametrize(
+    ("former", "today"),
+    [
+        ("--checkpoint-activations", "--recompute-granularity full --recompute-method uniform"),
+        (
+            "--activations-checkpoint-method block --activations-checkpoint-num-layers 2",
+            "--recompute-granularity full --recompute-method block --recompute-num-layers 2",
+        ),
+        ("--DDP-impl local --data-impl mmap", ""),
+    ],
+)
+def test_former_names_mean_what_those_of_today_do(former: str, today: str) -> None:
+    assert tree(SCRIPT.replace("--save $1", former)) == tree(SCRIPT.replace("--save $1", today))
+
+
+def test_words_that_a_script_passes_on_are_none() -> None:
+    quoted = 'run="pretrain_gpt.py $@ --num-layers 8 ' + ARGUMENTS.partition("8 ")[2]
+    assert tree(f'{quoted} --vocab-size 1000"\nsrun sh -c "$run"')["model"]["num_layers"] == 8

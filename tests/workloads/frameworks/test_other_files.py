@@ -137,3 +137,36 @@ def test_a_field_of_nemo_that_may_change_the_time_is_refused(more: str, problem:
     with pytest.raises(ConfigError) as told:
         tree(NEMO + more)
     assert problem in str(told.value)
+
+
+def test_nemo_multiplies_and_knows_the_words_of_a_tokenizer() -> None:
+    config = """
+trainer: {num_nodes: 1, devices: 8, precision: bf16}
+model:
+  num_layers: 4
+  hidden_size: 512
+  ffn_hidden_size: ${multiply:4, ${.hidden_size}}
+  num_attention_heads: 8
+  encoder_seq_length: 256
+  window_size: [128, 0]
+  tensor_model_parallel_size: 2
+  tokenizer: {library: megatron, type: GPT2BPETokenizer}
+"""
+    model = read(config, "a.yaml", {}, quiet=True)["model"]  # type: ignore[index]
+    assert (model["vocab_size"], model["window_size"]) == (50432, 129)  # 197 times 2 x 128
+    assert model.get("ffn_hidden_size", 4 * model["hidden_size"]) == 2048
+
+
+def test_words_of_fsdp_are_levels_of_sharding(tmp_path: Path) -> None:
+    said = "model_name_or_path: meta-llama/Meta-Llama-3-8B\nbf16: true\n"
+    for words, level in (("full_shard auto_wrap", 3), ("shard_grad_op", 2)):
+        tree = read(f"{said}fsdp: {words}\n", "a.yaml", {}, quiet=True)
+        assert tree["plan"]["zero"] == level  # type: ignore[index]
+    for more, problem in (("fsdp: hybrid_shard", "words of full_shard"), ("fp8: true", "8 bits")):
+        with pytest.raises(ConfigError, match=problem):
+            read(f"{said}{more}\n", "a.yaml", {}, quiet=True)
+    inner = tmp_path / "examples" / "train"
+    inner.mkdir(parents=True)
+    (tmp_path / "examples" / "ds.json").write_text('{"zero_optimization": {"stage": 2}}')
+    found = read(f"{said}deepspeed: examples/ds.json\n", str(inner / "a.yaml"), quiet=True)
+    assert found["plan"]["zero"] == 2  # type: ignore[index]

@@ -68,9 +68,21 @@ _SIZES: Mapping[str, tuple[tuple[int, ...], Mapping[str, Any]]] = {
 }
 
 
+_LIKE = (
+    (re.compile(r"^Qwen/Qwen2-(0\.5B|1\.5B|7B|72B)"), r"Qwen/Qwen2.5-\1"),
+    (re.compile(r"^deepseek-ai/DeepSeek-R1-Distill-Qwen-"), "Qwen/Qwen2.5-"),
+    (re.compile(r"^deepseek-ai/DeepSeek-R1-Distill-Llama-"), "meta-llama/Llama-3.1-"),
+    (re.compile(r"SmolLM-"), "SmolLM2-"),
+)
+"""Ids of the sizes of others."""
+
+
 def plain(model: str) -> str:
     """The id without what says how it was trained."""
-    return _TUNED.sub("", model).replace("SmolLM-", "SmolLM2-")
+    model = _TUNED.sub("", model)
+    for those, others in _LIKE:
+        model = those.sub(others, model)
+    return model
 
 
 def sizes_of_id(model: str) -> Transformer | None:

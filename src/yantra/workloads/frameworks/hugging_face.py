@@ -54,8 +54,11 @@ _REFUSED = {
     "load_in_8bit": "weights in 8 bits beside adapters are not covered",
     "actor_model_name_or_path": "training with rollouts is not covered here (yantra rl)",
     "num_padding_at_beginning": "models of rewards are not covered",
-    "fsdp": "sharding by --fsdp is not covered; give --deepspeed, or a job file",
+    "fp8": "products in 8 bits are not covered; give a job file",
+    "quantization_bit": "weights in few bits beside adapters are not covered",
 }
+_FSDP = {"full_shard": 3, "shard_grad_op": 2, "no_shard": 0, "auto_wrap": None}
+"""Words of --fsdp, and what they are in a plan."""
 _LAUNCH = {"num_gpus": "gpus", "nproc_per_node": "gpus", "num_nodes": "nodes", "nnodes": "nodes",
            "num_processes": "ranks", "n_gpu": "gpus"}  # fmt: skip
 _AUTO = "auto"
@@ -137,6 +140,8 @@ def _plan(
             plan |= {"dtype": name} if _is_on(value) else {}
         elif name == "dtype":
             plan["dtype"] = str(value)
+        elif name == "fsdp" and value:
+            plan |= _fsdp(value, where)
         elif name == "offload":
             plan["offload_optimizer"] = _is_on(value)
         elif name == "lora_module_name" and given.get("lora_dim"):
@@ -149,6 +154,14 @@ def _plan(
         plan.pop("lora_rank", None)
         plan.pop("lora_targets", None)
     return plan, ignored, []
+
+
+def _fsdp(value: Any, where: str) -> dict[str, Any]:
+    words = value if isinstance(value, list) else str(value).split()
+    for word in words:
+        if word not in _FSDP:
+            raise ConfigError(f"{where}: fsdp", expected_got(f"words of {', '.join(_FSDP)}", word))
+    return {"zero": next((_FSDP[word] for word in words if _FSDP[word] is not None), 3)}
 
 
 def _named(text: str, where: str) -> str:

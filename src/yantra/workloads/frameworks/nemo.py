@@ -15,9 +15,10 @@ from typing import Any
 
 from yantra.base.errors import ConfigError, expected_got
 from yantra.workloads.frameworks import megatron
+from yantra.workloads.frameworks.checkpoints import sizes_of_id
 from yantra.workloads.frameworks.launch import Nodes, torchrun
 from yantra.workloads.frameworks.said import Said, sizes_of
-from yantra.workloads.models.megatron import bridge
+from yantra.workloads.models.megatron import bridge, tokenizers
 from yantra.workloads.models.megatron.arguments import MODEL, NUMBER, PLAN, PLAN_TOGETHER, WORDS
 from yantra.workloads.models.transformer import Transformer
 from yantra.workloads.plan.plan import Plan
@@ -59,6 +60,8 @@ _FREE = frozenset(_NAMES.split())
 _OTHERS = ("gemma2", "griffin", "mamba", "hyena", "bert", "bart", "t5", "ul2", "retro")
 """Programs whose names say layers that the fields do not."""
 _NEEDS = re.compile(r"\$\{(?:\.|model\.)(\w+)\}")
+_MULTIPLY = re.compile(r"\$\{multiply: ?(\d+), ?(\$\{(?:\.|model\.)\w+\})\}")
+_GPT2 = ("megatron", "GPT2BPETokenizer")
 
 
 def is_config(tree: object) -> bool:
@@ -76,6 +79,11 @@ def read(tree: Mapping[str, Any], where: str, ranks: int | None = None) -> Said:
     tree = _booleans(tree)
     is_first = "trainer" in tree
     whole = _as_bridge(tree, where) if is_first else dict(tree)
+    words = _words(tree["model"].get("tokenizer") or {}) if is_first else 0
+    if words and "vocab_size" not in whole["model"]:
+        step = int(tree["model"].get("make_vocab_size_divisible_by") or 128)
+        step *= int(whole["model"].get("tensor_model_parallel_size") or 1)
+        whole["model"] = whole["model"] | {"vocab_size": -(-words // step) * step}
     has_words = "vocab_size" in whole["model"]
     if not has_words:
         whole["model"] = whole["model"] | {"vocab_size": 1}
@@ -133,6 +141,8 @@ def _as_bridge(tree: Mapping[str, Any], where: str) -> dict[str, Any]:
             raise ConfigError(f"{where}: model.{name}", expected_got(usual, given[name]))
     norm = str(given.get("normalization", "layernorm")).lower()
     model["normalization"] = _NORMS.get(norm, norm)
+    if isinstance(window := given.get("window_size"), list):
+        model["window_size"] = ",".join(map(str, window))
     for name in ("hidden_dropout", "attention_dropout"):
         model.setdefault(name, 0.1)
     if given.get("ub_tp_comm_overlap"):
@@ -158,8 +168,18 @@ def _booleans(value: Any) -> Any:
 
 def _resolved(value: Any, model: Mapping[str, Any]) -> Any:
     if isinstance(value, str) and (found := _NEEDS.fullmatch(value)):
-        return model.get(found[1])
+        return _resolved(model.get(found[1]), model)
+    if isinstance(value, str) and (found := _MULTIPLY.fullmatch(value)):
+        factor = _resolved(found[2], model)
+        return int(found[1]) * factor if isinstance(factor, int) else value
     return value
+
+
+def _words(tokenizer: Mapping[str, Any]) -> int:
+    """Of a tokenizer whose model is known; 0 for others."""
+    library, kind = str(tokenizer.get("library")), str(tokenizer.get("type"))
+    known = sizes_of_id(kind) if library == "huggingface" else None
+    return tokenizers.GPT2_WORDS if (library, kind) == _GPT2 else known.vocab_size if known else 0
 
 
 def files(model: Transformer, plan: Plan, sequence: int, nodes: Nodes) -> dict[str, str]:

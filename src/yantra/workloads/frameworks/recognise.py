@@ -24,7 +24,7 @@ _MEGATRON = re.compile(r"--num-layers[\s=:]|^MODEL_ARGS:", re.MULTILINE)
 
 
 class Folder(dict[str, str]):
-    """Files beside the one that is read, by their names in its text."""
+    """Files beside the one that is read, or from a folder above, by their names in its text."""
 
     def __init__(self, where: str, given: Mapping[str, str] | None) -> None:
         super().__init__(given or {})
@@ -33,7 +33,12 @@ class Folder(dict[str, str]):
     def __missing__(self, name: str) -> str:
         if self._is_given:
             raise KeyError(name)
-        return read_text(paths.join(self._folder, name))
+        own = paths.join(self._folder, name)
+        above = paths.abspath(self._folder)
+        while not paths.isfile(paths.join(above, name)) and above != paths.dirname(above):
+            above = paths.dirname(above)
+        found = paths.join(above, name)
+        return read_text(found if paths.isfile(found) else own)
 
 
 def read(

@@ -142,6 +142,7 @@ LAUNCH = {
 _STATE = "the optimizer's state is in fp32"
 NOT_MODELLED = {
     "ddp-average-in-collective": "the division by the number of replicas costs nothing",
+    "defer-embedding-wgrad-compute": "the embedding's gradient is computed in its place",
     "delay-wgrad-compute": "any computation hides messages to experts; zb-h1 delays these",
     "high-priority-a2a-comm-stream": "communicators have no priorities",
     "main-grads-dtype": _STATE,
@@ -153,6 +154,7 @@ NOT_MODELLED = {
     "rampup-batch-size": "the step is one of the full batch",
     "step-batch-size-schedule": "the step is one of the full batch",
     "use-nccl-ub": "collectives need no copies",
+    "wgrad-deferral-limit": "the embedding's gradient is computed in its place",
 }
 """Arguments that change only what the plan does not distinguish, and what it assumes."""
 

@@ -49,6 +49,16 @@ class Given(NamedTuple):
         return ConfigError(f"{self.where}: --{name}", problem)
 
 
+_FORMER = {
+    "activations-checkpoint-method": "recompute-method",
+    "activations-checkpoint-num-layers": "recompute-num-layers",
+    "checkpoint-num-layers": "recompute-num-layers",
+    "model-parallel-size": "tensor-model-parallel-size",
+    "batch-size": "micro-batch-size",
+}
+"""Names of releases before 2023."""
+
+
 def read(words: Iterable[Word], where: str) -> Given:
     """Raises ConfigError for an unknown or uncovered argument, and a missing, wrong or doubtful
     value.
@@ -56,7 +66,7 @@ def read(words: Iterable[Word], where: str) -> Given:
     values: dict[str, Any] = {}
     ignored: dict[str, None] = {}
     notes: dict[str, None] = {}
-    for name, behind, doubt in _arguments(words, where):
+    for name, behind, doubt in _of_today(_arguments(words, where)):
         place = f"{where}: --{name}"
         if not name:
             expected = "an argument such as --num-layers"
@@ -80,6 +90,19 @@ def read(words: Iterable[Word], where: str) -> Given:
     return Given(values, tuple(ignored), tuple(notes), where)
 
 
+def _of_today(
+    given: Iterable[tuple[str, list[str], str]],
+) -> Iterator[tuple[str, list[str], str]]:
+    """With names of today; the former ones recompute whole layers."""
+    for name, behind, doubt in given:
+        if name in ("activations-checkpoint-method", "checkpoint-activations"):
+            yield "recompute-granularity", ["full"], ""
+        if name == "checkpoint-activations":
+            yield "recompute-method", ["uniform"], ""
+        else:
+            yield _FORMER.get(name, name), behind, doubt
+
+
 def launched(words: Iterable[Word], where: str) -> dict[str, int]:
     found: dict[str, int] = {}
     named = set()
@@ -97,6 +120,8 @@ def launched(words: Iterable[Word], where: str) -> dict[str, int]:
 def _arguments(words: Iterable[Word], where: str) -> Iterator[tuple[str, list[str], str]]:
     name, behind, doubt = "", [], ""
     for word in words:
+        if not word.text and "uses $@," in word.doubt:
+            continue
         if not word.text.startswith("--"):
             behind.append(word.text)
             doubt = doubt or word.doubt

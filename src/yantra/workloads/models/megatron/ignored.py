@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 _OPTIMISING = """
+data-impl distributed-backend DDP-impl
 adam-* apply-wd-to-qk-layernorm clip-grad decoupled-* decrease-batch-size-if-needed
 end-weight-decay freeze-all-layers head-lr-mult hysteresis initial-loss-scale lion-*
 loss-scale loss-scale-window lr lr-* min-loss-scale min-lr muon-*

@@ -10,7 +10,8 @@ from yantra.workloads.models.megatron.given import Given
 from yantra.workloads.models.transformer import Transformer
 
 _GPT2 = "GPT2BPETokenizer"
-_WORDS = {_GPT2: 50_257, "Llama2Tokenizer": 32_000}
+GPT2_WORDS = 50_257
+_WORDS = {_GPT2: GPT2_WORDS, "Llama2Tokenizer": 32_000}
 
 
 def words_of(given: Given) -> int:
