@@ -51,9 +51,12 @@ def _totals(workload: Workload) -> Counter[str]:
     return sums
 
 
+@pytest.mark.parametrize("tier", ["rules", "grammar"])
 @pytest.mark.parametrize(("model", "settings"), JOBS)
-def test_a_job_drawn_at_its_own_settings_does_as_much(model: str, settings: Settings) -> None:
-    rules = fit([seen(model, settings)])
+def test_a_job_drawn_at_its_own_settings_does_as_much(
+    model: str, settings: Settings, tier: str
+) -> None:
+    rules = fit([seen(model, settings)], tier)
     (drawn,) = sample(rules, seed=3)
     real, new = _totals(made(model, settings)), _totals(drawn.workload)
     assert set(new) == set(real)
@@ -80,12 +83,15 @@ def test_jobs_at_some_settings_tell_what_a_job_at_others_does() -> None:
         assert new[name] == pytest.approx(value, rel=0.02), name
 
 
+@pytest.mark.parametrize("tier", ["rules", "grammar"])
 @pytest.mark.parametrize(("model", "settings"), JOBS)
-def test_every_sample_is_valid_and_runs_to_its_end(model: str, settings: Settings) -> None:
+def test_every_sample_is_valid_and_runs_to_its_end(
+    model: str, settings: Settings, tier: str
+) -> None:
     from yantra.run.simulate import simulate
     from yantra.synth.clusters import CLUSTERS, scenario
 
-    rules = fit([seen(model, settings)])
+    rules = fit([seen(model, settings)], tier)
     for drawn in sample(rules, count=2, seed=5):
         traces = [drawn.workload.trace(rank) for rank in range(drawn.workload.ranks)]
         members = {str(n): ranks for n, ranks in drawn.workload.communicators().items()}
@@ -145,7 +151,7 @@ def test_the_same_seed_draws_the_same_job_and_another_another() -> None:
 
 
 def test_a_file_of_rules_is_read_as_written_and_names_no_model(tmp_path: Path) -> None:
-    rules = fit([seen(*job) for job in JOBS])
+    rules = fit([seen(*job) for job in JOBS], "grammar")
     path = str(tmp_path / "jobs.ysyn")
     files.save(rules, path)
     assert files.load(path) == rules
@@ -228,3 +234,24 @@ def test_a_recorded_rank_keeps_its_time(tmp_path: Path) -> None:
     step.build().write(tmp_path / "job.0.et")
     (drawn,) = sample(fit(observe(str(tmp_path))))
     assert sum(node.duration_micros for node in drawn.workload.template("stage0")) == 100
+
+
+def test_motifs_are_as_often_as_layers_and_never_long() -> None:
+    from random import Random
+
+    from yantra.synth.motifs import LONGEST, body, grammar_of
+
+    def row(layers: int) -> list[tuple[str, float]]:
+        return [("ops", 8.0), ("light", 1.0), ("ops", 8.0), ("F 7 tp between", 4.0)] * layers
+
+    motifs = grammar_of([row(4), row(8)], [[4.0], [8.0]], [1.0])
+    assert max(len(motif.tokens) for motif in motifs) <= LONGEST
+    drawn = [word for word, _ in body(motifs, [16.0], Random(1))]
+    assert [drawn.count(word) for word in ("ops", "light", "F 7 tp between")] == [32, 16, 16]
+
+
+def test_a_learned_tier_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made("llama3-8b", DENSE).save(tmp_path / "job.yw")
+    line = ["synth", "fit", str(tmp_path), "-o", str(tmp_path / "a.ysyn"), "--tier", "neural"]
+    assert main(line) == 3
+    assert "not shown to beat rules" in capsys.readouterr().err

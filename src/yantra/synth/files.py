@@ -13,8 +13,10 @@ from typing import Any
 from yantra.base.errors import ConfigError
 from yantra.base.output import write_text
 from yantra.base.regular import read_regular
+from yantra.synth.law import Law
+from yantra.synth.motifs import LONGEST, Motif
 from yantra.synth.passes import BACKWARD, END, FORWARD, LATE, START, Call
-from yantra.synth.rules import AXES, WORK, CallLaw, Component, Law, Rules, is_whole
+from yantra.synth.rules import AXES, WORK, CallLaw, Component, Rules, is_whole
 from yantra.synth.settings import FEATURES, MESSAGE, Settings, settings_of
 
 FORMAT, VERSION = "yantra synth", 1
@@ -62,6 +64,17 @@ def _component_as_json(component: Component) -> dict[str, Any]:
             call.word: law._asdict() | {"calls": law.calls._asdict(), "size": law.size._asdict()}
             for call, law in component.calls.items()
         },
+        "grammar": {
+            kind: [
+                {
+                    "tokens": one.tokens,
+                    "times": one.times._asdict(),
+                    "after": list(one.after.items()),
+                }
+                for one in motifs
+            ]
+            for kind, motifs in component.grammar.items()
+        },
     }
 
 
@@ -75,6 +88,7 @@ def _component(form: Mapping[str, Any]) -> Component:
     names = {f"{kind} {name}" for kind in (FORWARD, BACKWARD, END) for name in WORK}
     _known(form["work"], names)
     _known(form["messages"], {FORWARD, BACKWARD})
+    _known(form["grammar"], {FORWARD, BACKWARD, END})
     calls = {}
     for word, one in form["calls"].items():
         call = _call(word)
@@ -91,7 +105,22 @@ def _component(form: Mapping[str, Any]) -> Component:
         {name: _law(law, len(FEATURES)) for name, law in form["work"].items()},
         calls,
         {name: _law(law, len(MESSAGE)) for name, law in form["messages"].items()},
+        {kind: _motifs(some, calls) for kind, some in form["grammar"].items()},
     )
+
+
+def _motifs(form: list[Mapping[str, Any]], calls: Mapping[Call, CallLaw]) -> list[Motif]:
+    words = {*WORK, *(call.word for call in calls)}
+    found = []
+    for one in form:
+        tokens = [(word, octave) for word, octave in one["tokens"]]
+        if not 0 < len(tokens) <= LONGEST or not {word for word, _ in tokens} <= words:
+            raise ValueError("a motif of unknown tokens, or too long a one")
+        if any(type(octave) is not int or abs(octave) > 64 for _, octave in tokens):
+            raise ValueError("a motif of sizes that none has")
+        after = {int(_number(at)): int(_number(times)) for at, times in one["after"]}
+        found.append(Motif(tokens, _law(one["times"], len(FEATURES)), after))
+    return found
 
 
 def _known(form: Mapping[str, Any], names: set[str]) -> None:

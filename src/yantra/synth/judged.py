@@ -32,7 +32,7 @@ from yantra.workloads.models.model import Model
 from yantra.workloads.templates import Workload
 from yantra.workloads.training.train import train
 
-DRAWN = ("rules",)
+DRAWN = ("rules", "grammar")
 FAMILIES = (
     ("bert-base", "bert-large"), ("deepseek-v2-lite", "deepseek-v2"), ("gpt3-1.3b", "gpt3-13b"),
     ("llama2-7b", "llama2-70b"), ("llama3-8b", "llama3-70b"), ("qwen3-32b", "qwen3-32b"),

@@ -61,12 +61,14 @@ class Used(NamedTuple):
 
 class Passes(NamedTuple):
     """Amounts of work by pass and name (`ops`, `bytes`, `light`, `light_ops`, `ns`), calls, and
-    bytes of messages by pass; of one micro-batch.
+    bytes of messages by pass; of one micro-batch. `rows`: of the first pass of a kind, classes
+    and calls with their sizes, in order.
     """
 
     work: dict[str, dict[str, float]]
     calls: dict[Call, Used]
     messages: dict[str, float]
+    rows: dict[str, list[tuple[str, float]]]
 
 
 class _Span(NamedTuple):
@@ -75,6 +77,7 @@ class _Span(NamedTuple):
 
 
 class _Made(NamedTuple):
+    at: int
     pass_of: tuple[str, int]
     type: int
     axes: str
@@ -100,7 +103,22 @@ def passes_of(trace: Trace, axes_of: Callable[[Node], str], where: str) -> Passe
     for node, of in zip(nodes, pass_of, strict=True):
         if node.type == NodeType.COMM_SEND:
             messages[of[0]] = max(messages.get(of[0], 0.0), float(_whole(node, "comm_size")))
-    return Passes(work, _summed(calls, lane), messages)
+    used, keys = _summed(calls, lane)
+    return Passes(work, used, messages, _rows(nodes, pass_of, keys))
+
+
+def _rows(
+    nodes: list[Node], pass_of: list[tuple[str, int]], keys: Mapping[int, Call]
+) -> dict[str, list[tuple[str, float]]]:
+    rows: dict[str, list[tuple[str, float]]] = {}
+    for at, (node, (kind, batch)) in enumerate(zip(nodes, pass_of, strict=True)):
+        if batch == 0 and node.type == NodeType.COMP:
+            amounts = _amounts(node)
+            name = "ns" if amounts["ns"] else next(iter(amounts))
+            rows.setdefault(kind, []).append((name, float(amounts[name])))
+        elif batch == 0 and at in keys and keys[at].when == kind:
+            rows.setdefault(kind, []).append((keys[at].word, float(_whole(node, "comm_size"))))
+    return rows
 
 
 def _by_node(nodes: Iterable[Node], where: str) -> list[tuple[str, int]]:
@@ -182,14 +200,16 @@ def _calls(
             if nodes[parent].type != NodeType.COMP:
                 give[parent] = min(give[parent], begins)
     return [
-        _Made(pass_of[at], _whole(node, "comm_type"), axes_of(node), _whole(node, "comm_size"),
+        _Made(at, pass_of[at], _whole(node, "comm_type"), axes_of(node), _whole(node, "comm_size"),
               need[at], give[at])
         for at, node in enumerate(nodes)
         if node.type == NodeType.COMM_COLL
     ]  # fmt: skip
 
 
-def _summed(calls: list[_Made], lane: Mapping[tuple[str, int], _Span]) -> dict[Call, Used]:
+def _summed(
+    calls: list[_Made], lane: Mapping[tuple[str, int], _Span]
+) -> tuple[dict[Call, Used], dict[int, Call]]:
     kinds: dict[tuple[str, int, str], dict[int, list[_Made]]] = {}
     for call in calls:
         by_batch = kinds.setdefault((call.pass_of[0], call.type, call.axes), {})
@@ -197,6 +217,7 @@ def _summed(calls: list[_Made], lane: Mapping[tuple[str, int], _Span]) -> dict[C
     batches = {kind: {n for k, n in lane if k == kind} for kind in (FORWARD, BACKWARD, END)}
     found: dict[Call, list[tuple[float, float, float]]] = defaultdict(list)
     counted: dict[Call, int] = {}
+    keys: dict[int, Call] = {}
     for (kind, type, axes), by_batch in kinds.items():
         once = kind != END and (
             set(by_batch) < batches[kind]
@@ -214,7 +235,8 @@ def _summed(calls: list[_Made], lane: Mapping[tuple[str, int], _Span]) -> dict[C
                 key = Call(kind, type, axes, last - first > _BESIDE)
                 found[key].append((one.size, last - first, first))
             counted[key] = 1 if once else max(len(batches[kind]), 1)
-    return {
+            keys[one.at] = key
+    used = {
         call: Used(
             len(some) / counted[call],
             sum(size for size, _, _ in some) / counted[call],
@@ -223,3 +245,4 @@ def _summed(calls: list[_Made], lane: Mapping[tuple[str, int], _Span]) -> dict[C
         )
         for call, some in found.items()
     }
+    return used, keys

@@ -13,6 +13,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from yantra.synth.law import Law
+from yantra.synth.motifs import Motif, grammar_of
 from yantra.synth.observe import Observed
 from yantra.synth.passes import BACKWARD, END, FORWARD, LATE, START, Call, Used
 from yantra.synth.settings import (
@@ -37,17 +39,6 @@ _SPLITS = ("tp", "cp", "pp", "dp", "ep")
 AXES = (*_SPLITS, "etp", "edp")
 
 
-class Law(NamedTuple):
-    """An amount: coefficients of features, and the relative error that they leave."""
-
-    coefficients: list[float]
-    left: float
-
-    def at(self, features: Sequence[float]) -> float:
-        """The amount."""
-        return sum(a * b for a, b in zip(self.coefficients, features, strict=True))
-
-
 class CallLaw(NamedTuple):
     """Calls of a kind: their number and bytes, and `beside` and `place` as in `Used`, by where the
     stage is.
@@ -69,6 +60,7 @@ class Component(NamedTuple):
     work: dict[str, Law]
     calls: dict[Call, CallLaw]
     messages: dict[str, Law]
+    grammar: dict[str, list[Motif]]
 
     def amount(self, kind: str, name: str, features: Sequence[float]) -> float:
         """Work of a pass, by a name of `WORK`."""
@@ -87,12 +79,12 @@ class Rules(NamedTuple):
     components: list[Component]
 
 
-def fit(jobs: Iterable[Observed]) -> Rules:
+def fit(jobs: Iterable[Observed], tier: str = "rules") -> Rules:
     """Solve for the rules of jobs."""
     kinds: dict[tuple[str, int, bool], list[Observed]] = defaultdict(list)
     for job in jobs:
         kinds[job.family, job.settings.zero, job.settings.ep > 1].append(job)
-    return Rules("rules", [_component(some) for some in kinds.values()])
+    return Rules(tier, [_component(some, tier) for some in kinds.values()])
 
 
 def position(stage: int, pp: int) -> str:
@@ -107,7 +99,7 @@ def at_position(values: dict[str, float], where: str) -> float:
     return values[where] if where in values else sum(values.values()) / max(len(values), 1)
 
 
-def _component(jobs: list[Observed]) -> Component:
+def _component(jobs: list[Observed], tier: str) -> Component:
     rows = [
         stage_features(job.settings, n, job.layers) for job in jobs for n in range(len(job.stages))
     ]
@@ -128,7 +120,13 @@ def _component(jobs: list[Observed]) -> Component:
     calls = {call: _call_law(call, jobs) for call in words}
     settings = [job.settings._asdict() for job in jobs]
     seen = {name: sorted(one[name] for one in settings) for name in Settings._fields}
-    return Component(len(jobs), seen, work, calls, messages)
+    grammar = {}
+    if tier == "grammar":
+        cost = [1.0 if name in _COUNTS else _UNUSUAL for name in FEATURES]
+        for kind in (FORWARD, BACKWARD, END):
+            found = [stage.rows.get(kind, []) for job in jobs for stage in job.stages]
+            grammar[kind] = grammar_of(found, rows, cost)
+    return Component(len(jobs), seen, work, calls, messages, grammar)
 
 
 def _call_law(call: Call, jobs: list[Observed]) -> CallLaw:

@@ -11,8 +11,9 @@ from yantra.synth.rules import Rules, fit
 
 def fit_tier(jobs: Sequence[Observed], tier: str) -> Rules:
     """Rules of a tier. Raises UnsupportedError for one that there is not."""
-    if tier == "rules":
-        return fit(jobs)
+    if tier in ("rules", "grammar"):
+        return fit(jobs, tier)
     raise UnsupportedError(
-        "--tier neural: a learned model was not shown to beat rules, so there is none; use rules"
+        "--tier neural: a learned model was not shown to beat rules, so there is none; use rules "
+        "or grammar"
     )

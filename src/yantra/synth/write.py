@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from yantra.chakra.schema import CollectiveType, Node, NodeType
 from yantra.chakra.trace import Trace
+from yantra.synth.bodies import Body, Piece
 from yantra.synth.passes import BACKWARD, END, FORWARD, LATE, START, Call
 from yantra.synth.rules import (
     Component,
@@ -52,11 +53,16 @@ class _Event(NamedTuple):
     size: int
 
 
-class Lane(NamedTuple):
-    """Amounts of a pass by name, and its calls: kind, bytes, places of need and give."""
+Placed = tuple[Call, int, float, float]
+"""A call: kind, bytes, places of need and give."""
 
-    amounts: dict[str, float]
-    calls: list[tuple[Call, int, float, float]]
+
+class Lane(NamedTuple):
+    """What a pass does: pieces of work in order, and calls; `cut`: pieces are cut by chance."""
+
+    pieces: list[Piece]
+    calls: list[Placed]
+    cut: bool
 
 
 def draw(component: Component, settings: Settings, random: Random) -> Workload:
@@ -106,7 +112,7 @@ def _drawn(component: Component, random: Random) -> Drawing:
 
 
 def _number(random: Random) -> int:
-    return round(FEWEST * (MOST / FEWEST) ** random.random())
+    return int(FEWEST * (MOST / FEWEST) ** random.random())
 
 
 class _Writer:
@@ -123,6 +129,7 @@ class _Writer:
         self.nodes: list[Node] = []
         self.last: list[int] = []  # what the next computation waits for
         self.sizes = sizes_of(settings)
+        self.usual = component.amount(FORWARD, "ops", self.features)
         self.lanes = {kind: self._lane(kind) for kind in (FORWARD, BACKWARD, END)}
         self.waiting: list[int] = []  # of calls for the update
 
@@ -138,7 +145,7 @@ class _Writer:
                 calls += start
             if kind == BACKWARD and step.microbatch == batches - 1:
                 calls += late
-            self._pass(kind, step.microbatch, Lane(lane.amounts, calls))
+            self._pass(kind, step.microbatch, lane._replace(calls=calls))
         self.last += self.waiting
         self._pass(END, None, self.lanes[END])
         return Trace(self.nodes)
@@ -148,7 +155,29 @@ class _Writer:
         for name in ("ops", "bytes", "light", "ns"):
             factor = self.drawing.factors.get(f"{kind} {name}", 1.0)
             amounts[name] = self.component.amount(kind, name, self.features) * factor
-        return Lane(amounts, list(self._calls(kind)))
+        calls = list(self._calls(kind))
+        motifs = self.component.grammar.get(kind)
+        if motifs:
+            made = Body(motifs, self.features, amounts, self.random)
+            return Lane(made.pieces, calls if kind == END else self._by_motifs(made, calls), False)
+        return Lane([Piece(0.0, 1.0, amounts)], calls, True)
+
+    def _by_motifs(self, made: Body, calls: list[Placed]) -> list[Placed]:
+        """The calls of a pass where motifs have them, the others where they were."""
+        kinds: dict[Call, list[Placed]] = {}
+        for one in calls:
+            kinds.setdefault(one[0], []).append(one)
+        found = []
+        for call, some in kinds.items():
+            places = made.calls.get(call.word)
+            if is_whole(call) or not places:
+                found += some
+                continue
+            size, beside = sum(one[1] for one in some), sum(one[3] - one[2] for one in some)
+            for need, part in places:
+                give = min(need + beside / len(places), 1.0)
+                found.append((call, max(round(size * part), 1), need, give))
+        return found
 
     def _amount(self, call: Call) -> tuple[int, float]:
         """Number and bytes of a call's kind in a pass."""
@@ -165,7 +194,7 @@ class _Writer:
             return False
         return spans(self.settings, call)
 
-    def _calls(self, kind: str) -> Iterator[tuple[Call, int, float, float]]:
+    def _calls(self, kind: str) -> Iterator[Placed]:
         for call, law in self.component.calls.items():
             if call.when != kind or not self._is_here(call):
                 continue
@@ -191,7 +220,7 @@ class _Writer:
         ends = [round(total * sum(weights[:at]) / sum(weights)) for at in range(count + 1)]
         return [max(end - begin, 1) for begin, end in pairwise(ends)]
 
-    def _once(self, when: str) -> list[tuple[Call, int, float, float]]:
+    def _once(self, when: str) -> list[Placed]:
         found = []
         for call, law in self.component.calls.items():
             if call.when != when or not self._is_here(call):
@@ -224,15 +253,13 @@ class _Writer:
         )
         made: dict[int, int] = {}
         at = 0.0
-        cuts = sorted(self.random.random() for _ in range(_number(self.random)))
+        count = _number(self.random) if lane.cut else 0
+        cuts = [*sorted(self.random.random() for _ in range(count)), 1.0]
         for cut in cuts:
             while events and events[0].place <= cut:
                 at = self._event(events.pop(0), at, kind, batch, lane, made)
-            self._work(kind, batch, lane.amounts, at, cut)
+            self._work(kind, batch, lane, at, cut)
             at = max(at, cut)
-        while events and events[0].place <= 1:
-            at = self._event(events.pop(0), at, kind, batch, lane, made)
-        self._work(kind, batch, lane.amounts, at, 1.0)
         self.waiting += [made[event.number] for event in events]
         if batch is not None:
             self._send(kind, batch)
@@ -247,7 +274,7 @@ class _Writer:
         made: dict[int, int],
     ) -> float:
         if event.place > at:
-            self._work(kind, batch, lane.amounts, at, event.place)
+            self._work(kind, batch, lane, at, event.place)
             at = event.place
         if event.is_give:
             self.last.append(made[event.number])
@@ -261,12 +288,17 @@ class _Writer:
         made[event.number] = node.id
         return at
 
-    def _work(
+    def _work(self, kind: str, batch: int | None, lane: Lane, begin: float, end: float) -> None:
+        for piece in lane.pieces:
+            first, last = max(begin, piece.begin), min(end, piece.end)
+            if last > first:
+                length = piece.end - piece.begin
+                part = (first - piece.begin) / length, (last - piece.begin) / length
+                self._part(kind, batch, piece.amounts, *part)
+
+    def _part(
         self, kind: str, batch: int | None, amounts: Mapping[str, float], begin: float, end: float
     ) -> None:
-        share = end - begin
-        if share <= 0:
-            return
         took = {name: round(amounts[name] * end) - round(amounts[name] * begin) for name in amounts}
         if took["ns"]:
             node = self._compute(kind, batch, took["ops"], took["bytes"] + took["light"])
@@ -279,7 +311,7 @@ class _Writer:
             hidden = 0.5 + self.random.random() / 2
             self._compute(kind, batch, took["ops"], max(round(took["bytes"] * hidden), 1))
         if took["light"]:
-            like = self.lanes[FORWARD].amounts["ops"] / _PIECES * 2 ** -self.random.uniform(10, 16)
+            like = self.usual / _PIECES * 2 ** -self.random.uniform(10, 16)
             self._compute(kind, batch, int(min(like, took["light"] * 4)), took["light"])
 
     def _compute(self, kind: str, batch: int | None, ops: int, moved: int) -> Node:

@@ -18,10 +18,10 @@ from yantra.cli.command import WithExamples, json_option, print_json
 @click.option("-o", "--output", type=click.Path(), required=True, help="The rules (.ysyn).")
 @click.option(
     "--tier",
-    type=click.Choice(["rules", "neural"]),
+    type=click.Choice(["rules", "grammar", "neural"]),
     default="rules",
     show_default=True,
-    help="How passes are drawn.",
+    help="Work and calls poured anew, or by the jobs' motifs.",
 )
 @json_option
 def command(jobs: str, output: str, tier: str, as_json: bool) -> None:
