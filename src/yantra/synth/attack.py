@@ -1,8 +1,7 @@
 """What an attacker finds in drawn jobs: family, layers, width, parallelism, hardware, membership.
 
-He knows jobs with their secrets, applies the method to what he knows, and says of a job what is
-true of the nearest: by each aspect of `yantra.tracing.share.fingerprint`, their mean, or `TOTALS`,
-the sums of work and bytes, which sharing keeps.
+He hides jobs that he knows by the same method, and says what is true of the nearest: by an aspect
+of `yantra.tracing.share.fingerprint`, their mean, or `TOTALS`, the sums of work and bytes.
 """
 
 from __future__ import annotations
@@ -39,9 +38,7 @@ def near(one: Mark, other: Mark, method: str) -> float:
 
 
 class Found(NamedTuple):
-    """Shares of secrets that were guessed: by the mean of aspects, by the best method, and by
-    chance (the commonest secret).
-    """
+    """Shares guessed by the mean of aspects, the best method, and chance (the commonest)."""
 
     mean: float
     best: float
@@ -71,9 +68,7 @@ def attack(
 
 
 def membership(drawn: Sequence[Mark], members: Sequence[Mark], others: Sequence[Mark]) -> float:
-    """How well nearness to drawn jobs tells members from others: the larger area of two under the
-    curve (mean of aspects, totals), 0.5 for chance.
-    """
+    """The larger area under the curve of nearness to drawn jobs, by two methods; 0.5: chance."""
     areas = []
     for method in (ALL, TOTALS):
         inside = [max(near(one, each, method) for each in drawn) for one in members]

@@ -1,7 +1,6 @@
 """Drawn jobs judged beside real ones: fidelity, behaviour, privacy, and what an attacker finds.
 
-Beside each figure of fidelity are the floor, which is one half of the real jobs (whole families,
-where there are several) against the other, and the baseline of `markov`.
+Beside fidelity are a floor, half of the real jobs (by families) against the other, and `markov`.
 """
 
 from __future__ import annotations
@@ -32,10 +31,7 @@ class Behaviour(NamedTuple):
 
 
 class Privacy(NamedTuple):
-    """`ratio`: distance to the nearest real job over that of a real job to the nearest other;
-    `copied`: the share of motifs of `MOTIF` tokens that a real job has, `copied_of_one` that one
-    family alone has. `membership`: None without jobs that were not fitted.
-    """
+    """As in `copies`; `membership`: None without jobs that were not fitted."""
 
     ratio: float
     copied: float
@@ -44,8 +40,8 @@ class Privacy(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """All figures; `pairs` are jobs of equal settings, `ordered` the share of them that keep the
-    order of the clusters, `group_bytes` the median of their largest errors.
+    """`pairs`: jobs of equal settings; `ordered`: the share that keeps the order of clusters;
+    `group_bytes`: the median of largest errors.
     """
 
     real: int
@@ -99,7 +95,7 @@ def pairs_of(
 
 
 def behaviours(runs: Sequence[tuple[list[Ran], list[Ran]]]) -> list[Behaviour]:
-    """The errors of runs on each of `CLUSTERS`, real before drawn."""
+    """By cluster; real before drawn."""
     if not runs:
         return []
     found = []

@@ -1,8 +1,7 @@
 """Judges every tier on jobs of the workload generator, whose truth is known at any setting:
 `python -m yantra.synth.judged`.
 
-Ten families at two sizes, with few layers so that it takes minutes: what a tier keeps and gives
-away is the same, what latency costs is less.
+Ten families at two sizes, of few layers, so that it takes minutes.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from random import Random
 from statistics import median
 from typing import NamedTuple
 
+from yantra.chakra.schema import NodeType
 from yantra.chakra.trace import Trace
 from yantra.scenario.types import Templates
 from yantra.synth.attack import Found, Mark, attack, mark, membership
@@ -57,19 +57,16 @@ def real(model: str, settings: Settings) -> Workload:
 
 
 def seen(model: str, settings: Settings) -> Observed:
-    """The job, measured."""
     return observed(real(model, settings), model)
 
 
 def redrawn(job: Observed, tier: str, seed: int) -> Observed:
-    """A job drawn by what was fitted to it alone, at its settings."""
+    """Drawn by what was fitted to the job alone."""
     (drawn,) = sample(fit_tier([job], tier), seed=seed)
     return observed(drawn.workload, job.family)
 
 
 class Frontier(NamedTuple):
-    """What one way to hide jobs gives away, and keeps."""
-
     family: Found
     makespan: list[float]
     exposed: list[float]
@@ -78,7 +75,6 @@ class Frontier(NamedTuple):
 
 
 def architectures() -> list[list[Observed]]:
-    """Jobs of both sizes, by family."""
     found = []
     for pair in FAMILIES:
         sizes = [PLAN._replace(layers=layers) for layers in _SIZES]
@@ -87,7 +83,7 @@ def architectures() -> list[list[Observed]]:
 
 
 def family_found(hidden: Sequence[Sequence[Trace]]) -> Found:
-    """The attack on both sizes of each family, each known at the other."""
+    """Each size is known at the other."""
     marks = [[mark(trace) for trace in pair] for pair in hidden]
     found = []
     for size in (0, 1):
@@ -100,7 +96,6 @@ def family_found(hidden: Sequence[Sequence[Trace]]) -> Found:
 
 
 def frontier(jobs: Sequence[Sequence[Observed]], tier: str) -> Frontier:
-    """Draw both sizes of each family; attack, and run beside the real ones."""
     drawn = [[redrawn(job, tier, n) for n, job in enumerate(pair)] for pair in jobs]
     pairs = [
         (a, b) for one, two in zip(jobs, drawn, strict=True) for a, b in zip(one, two, strict=True)
@@ -117,7 +112,6 @@ def frontier(jobs: Sequence[Sequence[Observed]], tier: str) -> Frontier:
 
 
 def hidden_by_level(jobs: Sequence[Sequence[Observed]], level: int) -> list[list[Trace]]:
-    """The first rank's trace of each job, obfuscated."""
     from yantra.tracing.inspect.rank_traces import RankTrace
     from yantra.tracing.obfuscate import obfuscate
 
@@ -141,7 +135,6 @@ def _workload(job: Observed) -> Workload:
 
 
 def chains(jobs: Sequence[Sequence[Observed]]) -> list[list[Trace]]:
-    """The baseline's traces."""
     return [
         [
             markov(_workload(job), Random(f"{n} {size}")).template("all")
@@ -167,8 +160,48 @@ def sizes_found(hide: Callable[[Observed, int], Trace]) -> dict[str, Found]:
     return attack(known, targets)
 
 
+DEVICES = {"a": (100e12, 1e12), "b": (250e12, 2e12), "c": (500e12, 2e12), "d": (1000e12, 4e12)}
+"""Operations and bytes a second of the hardware that jobs were recorded on."""
+
+
+def hardware_found(hide: Callable[[Observed, int], Trace]) -> Found:
+    """The attack on the hardware of jobs with times, of other sizes than those known."""
+    known: list[tuple[Mark, Mapping[str, Hashable]]] = []
+    targets: list[tuple[Mark, Mapping[str, Hashable]]] = []
+    for number, model in enumerate(("gpt3-1.3b", "llama2-7b", "llama3-8b", "qwen3-32b")):
+        for layers, some in ((8, known), (12, targets)):
+            for name, speeds in DEVICES.items():
+                job = timed(seen(model, PLAN._replace(layers=layers)), *speeds)
+                seed = hash((number, layers, speeds))
+                some.append((mark(hide(job, seed)), {"hardware": name}))
+    return attack(known, targets)["hardware"]
+
+
+def timed(job: Observed, peak: float, rate: float) -> Observed:
+    """A job recorded on a device of a peak (operations a second) and a rate (bytes a second)."""
+    workload = _workload(job)
+    templates = {}
+    for name in workload.templates:
+        nodes = list(workload.template(name))
+        for node in nodes:
+            if node.type == NodeType.COMP:
+                ops, moved = (int(str(node.get(key))) for key in ("num_ops", "tensor_size"))
+                took = max(ops / peak, moved / rate)
+                node.set("duration_ns", round(took * 1e9))
+                node.duration_micros = round(took * 1e6)
+        templates[name] = Trace(nodes)
+    made = Workload(
+        grids=workload.grids,
+        groups=workload.groups,
+        classes=workload.classes,
+        templates=templates,
+        sections={"about": workload.about},
+    )
+    return observed(made, job.family)
+
+
 def settings_drawn(random: Random, shared: bool = False) -> Iterator[Settings]:
-    """Settings by chance, of up to 16 ranks; `shared`: with experts over ranks."""
+    """Of up to 16 ranks; `shared`: with experts over ranks."""
     while True:
         made = Settings(
             random.choice((8, 12, 16, 24)), random.choice((1, 2, 4)), 1, random.choice((1, 2, 4)),
@@ -180,9 +213,7 @@ def settings_drawn(random: Random, shared: bool = False) -> Iterator[Settings]:
 
 
 class WhatIf(NamedTuple):
-    """Errors of makespans at settings that were not fitted; `winner`: the share of settings at
-    which the faster of two topologies is the same.
-    """
+    """Of makespans; `winner`: how often the faster of two topologies is the same."""
 
     median: float
     worst: float
@@ -215,8 +246,6 @@ def _first(settings: Iterator[Settings], count: int) -> list[Settings]:
 
 
 class Privacy(NamedTuple):
-    """As `yantra.synth.judge.Privacy`, with half of the jobs of each family not fitted."""
-
     ratio: float
     membership: float
     copied: float
@@ -286,6 +315,9 @@ def _print_frontier() -> None:
         for secret, one in sizes_found(hide).items():
             said = f"{one.mean:.0%}, {one.best:.0%} ({one.best_method})"
             print(f"  {name}, {secret}: {said}, chance {one.chance:.0%}")
+        one = hardware_found(hide)
+        said = f"{one.mean:.0%}, {one.best:.0%} ({one.best_method})"
+        print(f"  {name}, hardware: {said}, chance {one.chance:.0%}")
 
 
 def _first_of(tier: str, job: Observed, seed: int) -> Trace:

@@ -1,8 +1,4 @@
-"""The jobs of a folder, measured: workload files (.yw), and folders of traces with their settings.
-
-A folder of traces has one .et file a rank, `comm_group.json` if ranks form groups, and
-`settings.json`: `{"layers": 32, "tp": 8, ..., "family": "any name"}`, all optional for one rank.
-"""
+"""The jobs of a folder, measured: workload files, and folders of traces with `settings.json`."""
 
 from __future__ import annotations
 
@@ -27,7 +23,7 @@ GROUPS, SETTINGS = "comm_group.json", "settings.json"
 
 
 class Observed(NamedTuple):
-    """A job: `stages` in order, a trace and the layers of each; `played` is what a run takes."""
+    """`layers`, `stages`, `traces`: by stage; `played`: what a run takes."""
 
     path: str
     family: str
@@ -39,10 +35,7 @@ class Observed(NamedTuple):
 
 
 def observe(folder: str) -> list[Observed]:
-    """Every job in a folder, or of one workload file, by name.
-
-    Raises ConfigError where there is none, UnsupportedError where one follows no rule.
-    """
+    """Raises ConfigError where there is none, UnsupportedError where one follows no rule."""
     jobs = [observe_one(path) for path in jobs_in(folder)]
     if not jobs:
         raise ConfigError(folder, "has no job; expected workload files (.yw) or folders of .et")
@@ -64,7 +57,7 @@ def jobs_in(folder: str) -> list[str]:
 
 
 def observe_one(path: str) -> Observed:
-    """One job: a workload file, or a folder of traces."""
+    """A workload file, or a folder of traces."""
     return observed(load(path), path) if os.path.isfile(path) else _of_traces(path)
 
 

@@ -1,10 +1,8 @@
 """What each pass of a rank's trace computes and communicates, and how much of a call is beside
 work.
 
-A place is the nominal time of the rank's computations before it; a call needs the last computation
-that it depends on and gives to the first that depends on it. Calls that every pass of a kind makes
-belong to the pass; others are made once, in the first pass or from a place in the last. Trade-off:
-what several streams compute at once is one line.
+A place is the nominal time of the computations before it; a call needs the last that it depends on
+and gives to the first that depends on it. Trade-off: several streams are one line.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from yantra.chakra.trace import Trace
 
 FORWARD, BACKWARD, END = "F", "B", "E"
 START, LATE = "start", "late"
-"""Calls that are made once: before places in the first pass, from places in the last."""
+"""Calls made once: before a place in the first pass, from one in the last."""
 
 FLOPS, BYTES_PER_S = 250e12, 2e12
 """The nominal machine of places."""
@@ -32,10 +30,7 @@ _BESIDE = 1e-6  # of a pass: what is less is none
 
 
 class Call(NamedTuple):
-    """What a call is: when, the number of its type, its axes joined by '+', beside work or not.
-
-    `axes` of ends of a pipeline begin with 'ends:'.
-    """
+    """When, number of the type, axes joined by '+' ('ends:': of a pipeline's), beside work?"""
 
     when: str
     type: int
@@ -49,8 +44,8 @@ class Call(NamedTuple):
 
 
 class Used(NamedTuple):
-    """Calls of a kind in one pass: number, bytes, and the mean over bytes of the work beside one,
-    of the pass's time; `place`, if made once: where in the first or last pass, on average.
+    """Calls of a kind in a pass: number, bytes; means over bytes of the share of the pass beside
+    one, and of its place.
     """
 
     calls: float
@@ -60,9 +55,8 @@ class Used(NamedTuple):
 
 
 class Passes(NamedTuple):
-    """Amounts of work by pass and name (`ops`, `bytes`, `light`, `light_ops`, `ns`), calls, and
-    bytes of messages by pass; of one micro-batch. `rows`: of the first pass of a kind, classes
-    and calls with their sizes, in order.
+    """Of one micro-batch: work by pass and name, calls, bytes of messages by pass. `rows`: classes
+    and calls of the first pass, with sizes, in order.
     """
 
     work: dict[str, dict[str, float]]
@@ -87,7 +81,7 @@ class _Made(NamedTuple):
 
 
 def passes_of(trace: Trace, axes_of: Callable[[Node], str], where: str) -> Passes:
-    """Measure a template, or one rank's trace; `axes_of` says which axes a call's group spans."""
+    """Measure a template or a rank's trace; `axes_of`: of a call's group."""
     nodes = list(trace)
     pass_of = _by_node(nodes, where)
     place, lane = _places(nodes, pass_of)

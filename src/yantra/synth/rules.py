@@ -1,10 +1,7 @@
 """Rules: each amount of a job's passes as a sum of shares that settings determine.
 
-A component is what jobs of one family, one ZeRO stage, with or without shared experts, have in
-common; its name is not kept.
-Amounts of work, bytes and numbers of calls are solved for (`solve`), places are means.
-Trade-off: one job determines amounts but not which setting drives them; then the usual one does
-(tokens over tp for passes, weights over tp for the update).
+A component is what jobs of one family and ZeRO stage, with experts over ranks or not, share.
+Trade-off: one job does not tell which setting drives an amount; then the usual one does.
 """
 
 from __future__ import annotations
@@ -40,9 +37,7 @@ AXES = (*_SPLITS, "etp", "edp")
 
 
 class CallLaw(NamedTuple):
-    """Calls of a kind: their number and bytes, and `beside` and `place` as in `Used`, by where the
-    stage is.
-    """
+    """`Used` by law; `beside` and `place` by position of the stage."""
 
     calls: Law
     size: Law
@@ -51,9 +46,7 @@ class CallLaw(NamedTuple):
 
 
 class Component(NamedTuple):
-    """What jobs that belong together have in common; `seen`: the values of each setting, sorted,
-    so that no job's settings are together.
-    """
+    """`seen`: the values of each setting, sorted, so that no job's are together."""
 
     jobs: int
     seen: dict[str, list[int | str]]
@@ -73,7 +66,7 @@ class Component(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """What a corpus has in common; a component counts as often as it has jobs."""
+    """A component counts as often as it has jobs."""
 
     tier: str
     components: list[Component]
@@ -88,14 +81,13 @@ def fit(jobs: Iterable[Observed], tier: str = "rules") -> Rules:
 
 
 def position(stage: int, pp: int) -> str:
-    """Where a stage is: the only one, first, middle or last."""
     if pp == 1:
         return "only"
     return "first" if stage == 0 else "last" if stage == pp - 1 else "middle"
 
 
 def at_position(values: dict[str, float], where: str) -> float:
-    """The value there, or the mean of the others."""
+    """Else the mean of the others."""
     return values[where] if where in values else sum(values.values()) / max(len(values), 1)
 
 
@@ -174,7 +166,7 @@ def _mean_row(job: Observed) -> list[float]:
 
 
 def is_whole(call: Call) -> bool:
-    """Whether stages take part in one call, so that its size is the job's."""
+    """Whether stages make it together, so that its size is the job's."""
     return "pp" in call.axes.removeprefix("ends:").split("+")
 
 
@@ -196,7 +188,7 @@ def _cost(kind: str, names: Sequence[str], more: str = "") -> list[float]:
 
 
 def lacks(component: Component, settings: Settings) -> str:
-    """What no job of a component had, so that no rule knows its messages; empty if it has all."""
+    """What no job of a component had; empty if nothing."""
     for axis in _SPLITS:
         if getattr(settings, axis) > 1 and not component.has(axis):
             return f"{axis} > 1"

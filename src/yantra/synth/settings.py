@@ -1,7 +1,7 @@
-"""The settings of a training job that rules are conditioned on, and the features that they make.
+"""Settings of a training job, and the features that they make.
 
-Trade-off: the features are those of a transformer's shares (tokens, tokens squared, weights, each
-over the ranks that divide them); what follows another law is fitted by the nearest of these.
+Trade-off: features are a transformer's (tokens, tokens squared, weights, over ranks); what follows
+another law is fitted by the nearest of these.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from yantra.workloads.training.step.layers import layer_ranges
 
 
 class Settings(NamedTuple):
-    """A job's plan and sizes; `sequence` in tokens, `schedule` a name."""
+    """A plan and sizes; `sequence` in tokens."""
 
     layers: int = 1
     tp: int = 1
@@ -31,7 +31,7 @@ class Settings(NamedTuple):
 
     @property
     def plan(self) -> Plan:
-        """As a plan. Raises ConfigError where it has no grid."""
+        """As a plan."""
         kept = {name: getattr(self, name) for name in _OF_PLAN}
         return Plan(**kept, global_batch=self.micro_batch * self.micro_batches * self.dp)
 
@@ -50,7 +50,7 @@ _MOST = 1 << 20
 
 
 def settings_of(given: Mapping[str, Any], where: str) -> Settings:
-    """Settings by name. Raises ConfigError for an unknown name or a value out of range."""
+    """Raises ConfigError for an unknown name or a value out of range."""
     for name, value in given.items():
         if name not in Settings._fields:
             raise ConfigError(f"{where}: {name}", "unknown" + did_you_mean(name, Settings._fields))
@@ -68,7 +68,7 @@ def settings_of(given: Mapping[str, Any], where: str) -> Settings:
 
 
 def changed(base: Settings, asked: Iterable[str]) -> Settings:
-    """`base` with `NAME=VALUE`s, of which one text may hold several, parted by commas."""
+    """`base` with `NAME=VALUE`s, parted by commas."""
     new: dict[str, Any] = {}
     for text in (part for each in asked for part in each.split(",")):
         name, equals, value = text.partition("=")

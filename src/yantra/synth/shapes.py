@@ -44,7 +44,7 @@ def _whole(node: Node, name: str) -> int:
 
 
 class Figures(NamedTuple):
-    """A trace's: log2 of sizes by class, degrees, nodes of the longest path over all, tokens."""
+    """`values`: log2 of sizes by class; `depth`, `critical`: over all nodes, all work."""
 
     values: dict[str, list[float]]
     degrees: list[int]

@@ -1,7 +1,6 @@
 """Least squares with coefficients that are at least 0, relative to what is fitted.
 
-Trade-off: features are taken in one by one, so of two that the settings do not tell apart the one
-that costs less stays alone.
+Trade-off: of two features that settings do not tell apart, the cheaper stays alone.
 
 Source: Lawson, Hanson, Solving Least Squares Problems (1974), chapter 23.
 """
@@ -19,9 +18,9 @@ _ENOUGH = 1e-9
 def solve(
     rows: Sequence[Sequence[float]], values: Sequence[float], cost: Sequence[float]
 ) -> tuple[list[float], float]:
-    """Coefficients of features, by column, and the relative root mean square of what is left.
+    """Coefficients by column, and the relative root mean square of what is left.
 
-    `cost`: of each feature, 1 for the usual; rows whose value is 0 count beside the mean.
+    `cost`: 1 for usual features; rows of 0 count beside the mean.
     """
     y = np.asarray(values, float)
     x = np.asarray(rows, float)

@@ -1,7 +1,6 @@
 """A job drawn by rules: one template a stage, whose pieces and calls are as many as chance says.
 
-Work is poured into pieces and bytes into calls, whose numbers say nothing about layers; sums, and
-the work beside calls, are the rules'. Trade-off: fewer calls than layers make take less latency.
+Sums, and the work beside calls, are the rules'. Trade-off: latency follows the new calls.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from yantra.workloads.templates import RankClass, Workload
 from yantra.workloads.templates.grid import Group
 
 FEWEST, MOST = 8, 32
-"""Calls, and pieces of work, that stand for all of a kind in a pass."""
+"""Calls, and cuts of work, in a pass."""
 
 _FEW = 3  # calls that stay as many
 _LEAST_BYTES = 1 << 16  # of a call, where there is more than one
@@ -39,7 +38,7 @@ _PHASES = {FORWARD: "forward", BACKWARD: "backward", END: "optimizer"}
 
 
 class Drawing(NamedTuple):
-    """What one job has in common: numbers that ranks of a group must agree on."""
+    """What ranks of a group must agree on."""
 
     counts: dict[Call, int]
     factors: dict[str, float]
