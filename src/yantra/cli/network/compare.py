@@ -14,7 +14,7 @@ from yantra.cli.plugin_option import option as plugin_option
 from yantra.cli.typed import as_typed
 
 if TYPE_CHECKING:
-    from yantra.run.networks import Networks, Row
+    from yantra.run.networks import Networks, On, Row
     from yantra.scenario import Scenario
 
 _HEAD = ("network", "time", "difference", "processor", "events", "messages", "ranks run")
@@ -77,8 +77,7 @@ def command(
     """
     from yantra.base.errors import ConfigError
     from yantra.base.units import read_seconds
-    from yantra.cli.progress import progress
-    from yantra.run.networks import PartlyComparedError, compare
+    from yantra.run.networks import PartlyComparedError
     from yantra.scenario.text import placed
 
     chosen = read_settings(settings, stack)
@@ -90,11 +89,9 @@ def command(
     size = None if all_reduce is None else _whole_bytes(all_reduce)
     limit_s = read_seconds(time_limit, "--time-limit")
     try:
-        with progress("networks", counted=True) as report:
-            networks = compare(scenario, fold=fold, progress=report, on=on, limit_s=limit_s)
+        networks = _compared(scenario, fold, on, limit_s)
         if _wants_all(networks):
-            with progress("networks", counted=True) as report:
-                networks = compare(scenario, fold=fold, progress=report, on=on, before=networks)
+            networks = _compared(scenario, fold, on, inf, networks)
     except ConfigError as error:
         raise placed(error, file) from None
     except PartlyComparedError as partly:
@@ -102,6 +99,16 @@ def command(
         raise (partly.__cause__ or partly) from None
     _tell(networks, as_json, size)
     return 0
+
+
+def _compared(
+    scenario: Scenario, fold: Any, on: On, limit_s: float, before: Networks | None = None
+) -> Networks:
+    from yantra.cli.progress import progress
+    from yantra.run.networks import compare
+
+    with progress("networks", counted=True) as report:
+        return compare(scenario, fold=fold, progress=report, on=on, limit_s=limit_s, before=before)
 
 
 def _wants_all(networks: Networks) -> bool:

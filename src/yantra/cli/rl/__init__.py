@@ -89,18 +89,25 @@ def command(context: click.Context, /, **given: Any) -> int:
 def _rl(
     *, settings: tuple[str, ...], config: str | None, compare: bool, as_json: bool, **named: Any
 ) -> int:
+    from yantra.cli.progress import progress
     from yantra.rl.answer import answered, as_dict, compared, lines
     from yantra.rl.question import made, modes_of
 
     asked = _asked(settings, config, named)
     if compare:
-        found = [answered(one) for one in modes_of(asked)]
+        questions, found = modes_of(asked), []
+        with progress("modes", counted=True) as tell:
+            for done, one in enumerate(questions):
+                if tell:
+                    tell(done, len(questions), one.mode)
+                found.append(answered(one))
         if as_json:
             print_json([as_dict(one) for one in found])
         else:
             sys.stdout.write("\n".join(compared(found)) + "\n")
         return 0
-    answer = answered(made(**asked))
+    with progress("step"):
+        answer = answered(made(**asked))
     if as_json:
         print_json(as_dict(answer))
     else:

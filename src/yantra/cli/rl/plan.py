@@ -49,11 +49,13 @@ def command(
     settings: tuple[str, ...], staleness: int, top: int, objective: str, as_json: bool, **named: Any
 ) -> int:
     """Find the mode, the split and both plans that train the most samples a second."""
+    from yantra.cli.progress import progress
     from yantra.rl.plan import as_dict, lines, planned
     from yantra.rl.question import made
     from yantra.rl.settings import settings_of
 
-    found = planned(made(**named, **settings_of(settings)), staleness, objective)
+    with progress("modes and splits"):
+        found = planned(made(**named, **settings_of(settings)), staleness, objective)
     if as_json:
         print_json(as_dict(found, top))
     else:

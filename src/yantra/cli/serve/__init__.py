@@ -143,6 +143,7 @@ def _serve(
     as_json: bool,
     **named: Any,
 ) -> int:
+    from yantra.cli.progress import progress
     from yantra.serving.serve import at_most, serve
 
     if trace is not None:
@@ -155,18 +156,19 @@ def _serve(
     asked, measured = (requests, {}) if is_stream else _asked(requests, log)
     check = fields.pop("check", 0)
     told = promises(ttft, tpot)
-    served = serve(
-        requests=asked,
-        rate_x=1.0 if rate == "max" else _rate(rate, asked),
-        intervals=rate != "max",
-        cost=None if cost is None else _cost(cost),
-        samples=report is not None,
-        **named,
-        **fields,
-    )
     found = None
-    if rate == "max":
-        served, found = at_most(served, told)
+    with progress("requests"):
+        served = serve(
+            requests=asked,
+            rate_x=1.0 if rate == "max" else _rate(rate, asked),
+            intervals=rate != "max",
+            cost=None if cost is None else _cost(cost),
+            samples=report is not None,
+            **named,
+            **fields,
+        )
+        if rate == "max":
+            served, found = at_most(served, told)
     _write(served, output, report, told, has_rows=is_stream)
     if trace is not None:
         warn([f"{trace} lacks {note}" for note in served.to_trace(trace)])

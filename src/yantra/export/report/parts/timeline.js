@@ -32,7 +32,8 @@ export class Timeline {
     this.foundAt = -1;
     this.current = 0;
     this.pending = false;
-    this.state = { colouring: this.colourings[0], showsPath: path !== null };
+    const first = this.colourings.find((way) => way.name === "phase") ?? this.colourings[0];
+    this.state = { colouring: first, showsPath: path !== null };
     [this.from, this.to] = [0, Math.max(job.makespan, LEAST_SPAN) * 1.005];
     this.setUpControls();
     this.setUpPointer();
@@ -180,6 +181,7 @@ export class Timeline {
     this.setUpRank();
     const choice = byId("colour");
     choice.append(...this.colourings.map((way, at) => el("option", { value: at }, way.name)));
+    choice.value = this.colourings.indexOf(this.state.colouring);
     choice.addEventListener("change", () => {
       this.state.colouring = this.colourings[Number(choice.value)];
       this.showLegend();
