@@ -191,6 +191,10 @@ def test_a_split_that_no_job_had_is_refused() -> None:
         next(sample(rules, ["ep=2"]))
     with pytest.raises(ConfigError, match="did you mean 'layers'"):
         next(sample(rules, ["layer=2"]))
+    with pytest.raises(ConfigError, match="micro_batches x pp is 20000; at most 8192"):
+        next(sample(rules, ["micro_batches=10000"]))
+    with pytest.raises(ConfigError, match="motifs; at most 32768 are drawn"):
+        next(sample(fit([seen("llama3-8b", DENSE)], "grammar"), ["layers=1000000"]))
     with pytest.raises(ConfigError, match="3 stages need as many layers"):
         next(sample(rules, ["pp=3,layers=2"]))
 

@@ -20,9 +20,9 @@ class Fidelity(NamedTuple):
     """
 
     what: str
-    drawn: float
-    floor: float
-    markov: float
+    drawn: float | None
+    floor: float | None
+    markov: float | None
     ks: float | None
 
 

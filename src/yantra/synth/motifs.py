@@ -14,10 +14,12 @@ from math import log2
 from random import Random
 from typing import NamedTuple
 
+from yantra.base.errors import ConfigError
 from yantra.synth.law import Law
 from yantra.synth.solve import solve
 
 LONGEST, MOST = 16, 48
+_MOST_MOTIFS = 1 << 15  # of a pass
 _OFTEN = 4
 _RARE = 0.01  # of a motif after one that it never followed
 
@@ -94,6 +96,10 @@ def _joined(
 def body(motifs: Sequence[Motif], features: Sequence[float], random: Random) -> list[Token]:
     """The tokens of a pass: as many of each motif as settings say, in an order by chance."""
     left = [round(motif.times.at(features)) for motif in motifs]
+    if sum(left) > _MOST_MOTIFS:
+        raise ConfigError(
+            "--set", f"a pass of {sum(left)} motifs; at most {_MOST_MOTIFS} are drawn"
+        )
     tokens: list[Token] = []
     last: dict[int, int] = {}
     while any(count > 0 for count in left):

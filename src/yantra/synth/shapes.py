@@ -98,11 +98,13 @@ def rows_of(tokens: Sequence[Token], length: int) -> Counter[tuple[Token, ...]]:
     return Counter(tuple(tokens[at : at + length]) for at in range(len(tokens) - length + 1))
 
 
-def apart(one: Iterable[float], other: Iterable[float]) -> tuple[float, float]:
-    """How far two samples are apart: Wasserstein-1 by quantiles, and Kolmogorov-Smirnov."""
+def apart(one: Iterable[float], other: Iterable[float]) -> tuple[float | None, float]:
+    """How far two samples are apart: Wasserstein-1 by quantiles, None where one is empty, and
+    Kolmogorov-Smirnov.
+    """
     a, b = sorted(one), sorted(other)
     if not a or not b:
-        return (0.0, 0.0) if a == b else (float("inf"), 1.0)
+        return (0.0, 0.0) if a == b else (None, 1.0)
     shares = [at / (_QUANTILES - 1) for at in range(_QUANTILES)]
     between = [abs(_quantile(a, share) - _quantile(b, share)) for share in shares]
     return sum(between) / _QUANTILES, _kolmogorov(a, b)

@@ -53,11 +53,7 @@ def page(judged: Judged) -> str:
 
 def _tables(judged: Judged) -> Iterator[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
     rows = [
-        (
-            one.what,
-            *(f"{value:.2f}" for value in one[1:4]),
-            "" if one.ks is None else f"{one.ks:.2f}",
-        )
+        (str(one.what), *("-" if value is None else f"{value:.2f}" for value in one[1:]))
         for one in judged.fidelity
     ]
     yield "fidelity: distances, of real halves from each other (floor), of a chain", _FIDELITY, rows

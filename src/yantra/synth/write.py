@@ -10,6 +10,7 @@ from itertools import pairwise
 from random import Random
 from typing import NamedTuple
 
+from yantra.base.errors import ConfigError
 from yantra.chakra.schema import CollectiveType, Node, NodeType
 from yantra.chakra.trace import Trace
 from yantra.synth.bodies import Body, Piece
@@ -30,6 +31,7 @@ from yantra.workloads.templates.grid import Group
 FEWEST, MOST = 8, 32
 """Calls, and cuts of work, in a pass."""
 
+_MOST_PASSES = 1 << 13  # both ways, of all stages
 _FEW = 3  # calls that stay as many
 _LEAST_BYTES = 1 << 16  # of a call, where there is more than one
 _PIECES = 64  # of a pass, as operations of memory-bound work are drawn
@@ -66,6 +68,9 @@ class Lane(NamedTuple):
 
 def draw(component: Component, settings: Settings, random: Random) -> Workload:
     """A job of a component at settings."""
+    if settings.micro_batches * settings.pp > _MOST_PASSES:
+        said = f"micro_batches x pp is {settings.micro_batches * settings.pp}"
+        raise ConfigError("--set", f"{said}; at most {_MOST_PASSES} can be drawn")
     drawing = _drawn(component, random)
     plan = settings.plan
     grid = plan.grid()

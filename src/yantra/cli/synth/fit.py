@@ -30,6 +30,7 @@ def command(jobs: str, output: str, tier: str, as_json: bool) -> None:
     A job is a workload file (.yw), or a folder of Chakra traces with settings.json. The file is
     JSON: read it before you give it away.
     """
+    from yantra.base.text import count
     from yantra.synth.files import save
     from yantra.synth.observe import observe
     from yantra.synth.tiers import fit_tier
@@ -42,5 +43,6 @@ def command(jobs: str, output: str, tier: str, as_json: bool) -> None:
         sizes = [one.jobs for one in rules.components]
         print_json({"output": output, "tier": tier, "components": sizes, "worst_left": worst})
         return
-    click.echo(f"{len(seen)} jobs, {len(rules.components)} kinds; work within {worst:.1%}")
+    kinds = count(len(rules.components), "kind")
+    click.echo(f"{count(len(seen), 'job')}, {kinds}; work within {worst:.1%}")
     click.echo(f"wrote {output}")
