@@ -20,7 +20,7 @@ _FOLDERS = ("src", "docs", "distributions", "examples", ".github", "adapters")
 _ENDINGS = {".py", ".pyi", ".md", ".yml", ".yaml", ".toml", ".js", ".sh"}
 _LINE = re.compile(r"pip3? install\s+([^`\n)]*)")
 _PATH = re.compile(r"^(?:\.|/)|\.whl$|\*$")
-_OTHERS = {"mlflow", "pandas", "polars", "pre-commit", "tensorboardX", "wandb", "protobuf"}
+_OTHERS = {"mlflow", "pre-commit", "protobuf", "tensorboardX", "transformers", "wandb"}
 """Registered packages beyond those of our own metadata."""
 
 
