@@ -1,6 +1,7 @@
 """What is the same each time a job is recorded: its structure, without times and numbers of nodes.
 
-Trade-off: order among threads is left out, as it depends on the machine.
+Trade-off: order among threads, and into how many slices others cut a call, depend on the machine
+and are left out.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from yantra.tracing.inspect.columns import Columns
 def structure(columns: Columns) -> list[tuple[str, int, int, int, int]]:
     """Of each name: how many nodes of which type do how many operations on how many bytes."""
     sizes = [list(columns.integers(name)) for name in ("comm_size", "tensor_size", "num_ops")]
-    is_delay = [extra.is_delay for extra in columns.extra]
+    is_later = [extra.part is not None for extra in columns.extra]
     count: Counter[tuple[str, int]] = Counter()
     sums: dict[tuple[str, int], list[int]] = {}
     for node, type_ in enumerate(columns.type):
-        if is_delay[node]:
+        if is_later[node]:
             continue
         key = columns.name(node), int(type_)
         count[key] += 1

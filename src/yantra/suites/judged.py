@@ -19,7 +19,7 @@ from yantra.suites.traces import Given, of_library
 
 CLUSTERS = (
     "dgx-a100-80gb", "hgx-h100", "hgx-h200", "hgx-h20", "hgx-b200", "gb200-nvl72", "mi300x",
-    "mi355x", "rtx-pro-6000", "tpu-v5p", "hgx-h800", "trainium2",
+    "mi355x", "rtx-pro-6000", "mi325x", "hgx-h800", "trainium2",
 )  # fmt: skip
 _COUNT, _DRAWS, _SEED = 8, 100, 1
 
