@@ -72,6 +72,23 @@ def test_every_trial_is_shown_with_cost_and_energy_per_million_tokens(tmp_path: 
     assert bare.removesuffix("front").split()[2:] == [f"{seconds:.6g}"]
 
 
+def test_a_scaled_cap_is_that_of_a_cluster_file(tmp_path: Path) -> None:
+    machine = Path(clusters.path_of("hgx-h100")).read_text(encoding="utf-8")
+    stated = "  power_cap: {value: 420 W, basis: yours}\n  memory_bandwidth:"
+    own = re.sub(r"(?m)^  memory_bandwidth:", stated, machine, count=1)
+    (tmp_path / "own.yaml").write_text(own, encoding="utf-8")
+    names = f"[hgx-h100, {tmp_path / 'own.yaml'}]"
+    text = re.sub(r"(?m)^(scale|prices|objectives|clusters): .*\n", "", TEXT)
+    text += f"clusters: {names}\nobjectives: [step_time, joules_per_token]\n"
+    more = "scale: {cap: [1, 0.6, 0.1]}\nplan: {tp: [1], zero: [1]}\nstack: roofline\n"
+    finished, _ = run_study(study_of(tmp_path, text + more), str(tmp_path / "out"))
+    times = [one.get("step_time") for one in finished[:4]]
+    assert times[1] == times[3] > times[0]
+    assert finished[1]["joules_per_token"] == finished[3]["joules_per_token"]
+    assert times[2] is None
+    assert "scale.cap: must be above 154 W" in str(finished[2])
+
+
 @pytest.mark.parametrize("hours", [100, 50677, 1e15])
 def test_failures_cost_money_and_energy_and_without_them_figures_are_the_plain_ones(
     tmp_path: Path, hours: float

@@ -9,7 +9,7 @@ import click
 
 from yantra.base.errors import ConfigError, expected_got, hint
 from yantra.cli.command import WithExamples, json_option, print_json
-from yantra.cli.complete import clusters as cluster_names
+from yantra.cli.model_options import cluster_option
 
 _SETTINGS = ("hours", "after", "host_gpus", "pod", "oversubscription", "checkpoint", "restart")
 _WHOLE = ("host_gpus", "pod")
@@ -25,9 +25,7 @@ _TIMES = ("checkpoint", "restart")
     ],
 )
 @click.argument("trace", type=click.Path())
-@click.option(
-    "--cluster", required=True, shell_complete=cluster_names, help="A named cluster, or its file."
-)
+@cluster_option(required=True)
 @click.option("--gpus", type=click.IntRange(min=1), required=True, help="Of the cluster.")
 @click.option(
     "--policy",

@@ -7,7 +7,7 @@ import sys
 import click
 
 from yantra.cli.command import WithExamples, json_option, print_json
-from yantra.cli.complete import clusters as cluster_names
+from yantra.cli.model_options import cluster_option
 
 
 @click.command(
@@ -19,9 +19,7 @@ from yantra.cli.complete import clusters as cluster_names
     ],
 )
 @click.argument("job", type=click.Path())
-@click.option(
-    "--cluster", required=True, shell_complete=cluster_names, help="A named cluster, or its file."
-)
+@cluster_option(required=True)
 @click.option("--gpus", type=click.IntRange(min=1), required=True, help="Of the job.")
 @click.option("--days", type=float, required=True, help="How long a life is.")
 @click.option("--stack", help="At which speeds; a name of yantra stack.")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from yantra.base.errors import UnsupportedError
+from yantra.base.errors import ConfigError, UnsupportedError
 from yantra.base.fields import Plugin
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.collectives.custom_all_reduce import ENGINES
@@ -37,13 +37,13 @@ from yantra.fabric.stacks.choice import ROOFLINE, WITHOUT_TERMS
 from yantra.fabric.topologies import topologies
 from yantra.run.simulate import run
 from yantra.scenario import Scenario, Stack, Templates
-from yantra.scenario.power import law_of
+from yantra.scenario.power import WHERE, law_of
 from yantra.workloads.models.experts import experts_a_token
 from yantra.workloads.templates import RankClass, Workload
 from yantra.workloads.templates.grid import Grid, Group
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from yantra.compile import Model
@@ -111,7 +111,10 @@ class Machine:
         self.any_layout = any_layout(cluster)
         self._parts = parts_for(cluster, ranks, dtype, stack)
         self._bound = self._parts["device"]
-        self.power = law_of(self._parts["machine"], self._bound)
+        if scale.cap != 1.0:
+            self._bound = self._parts["device"] = _with_cap(self._parts, scale.cap)
+        where = WHERE if scale.cap == 1.0 else "scale.cap"
+        self.power = law_of(self._parts["machine"], self._bound, where)
         if "stack" in self._parts:
             self._bound = parts_for(cluster, ranks, dtype, ROOFLINE)["device"]
         self._flops_per_ns = self._bound.peak_flops / 1e9 * scale.peak
@@ -495,6 +498,13 @@ class Machine:
     @property
     def rates(self) -> tuple[str, ...]:
         return ("peak", "memory", "latency", *(f"links {at}" for at in range(self.dimensions)))
+
+
+def _with_cap(parts: Mapping[str, Any], factor: float) -> Any:
+    most = parts["device"].power_cap_w or parts["machine"].power_w
+    if most is None:
+        raise ConfigError("scale.cap", "the cluster states no power of a device; give device.power")
+    return parts["device"].replace(power_cap_w=most * factor)
 
 
 def _alone(

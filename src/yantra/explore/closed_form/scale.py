@@ -15,6 +15,8 @@ class Scale(NamedTuple):
     memory: float = 1.0
     latency: float = 1.0
     links: tuple[float, ...] = ()
+    cap: float = 1.0
+    """On the most that a device may draw."""
 
     def times(self, rate: str, factor: float) -> Scale:
         """Return the factors with one rate multiplied; `links 0` is innermost."""

@@ -26,7 +26,7 @@ from yantra.scenario import cluster_parts
 from yantra.workloads.models.catalogue import find
 from yantra.workloads.plan.plan import CHOICES, Dtype
 
-_RATES = ("peak", "memory", "latency")
+_RATES = ("peak", "memory", "latency", "cap")
 _REQUIRED = ("model", "global_batch", "clusters", "ranks")
 _OPTIONAL = (
     "sequence",
