@@ -155,6 +155,12 @@ model:
     model = read(config, "a.yaml", {}, quiet=True)["model"]  # type: ignore[index]
     assert (model["vocab_size"], model["window_size"]) == (50432, 129)  # 197 times 2 x 128
     assert model.get("ffn_hidden_size", 4 * model["hidden_size"]) == 2048
+    other = config.replace(
+        "megatron, type: GPT2BPETokenizer", "huggingface, type: tiiuae/falcon-7b"
+    )
+    assert read(other, "a.yaml", {}, quiet=True)["model"]["vocab_size"] == 65024  # type: ignore[index]
+    unknown = read(config.replace("GPT2BPE", "Own"), "a.yaml", {}, quiet=True)
+    assert "vocab_size" not in unknown["model"]  # type: ignore[index]
 
 
 def test_words_of_fsdp_are_levels_of_sharding(tmp_path: Path) -> None:

@@ -62,6 +62,16 @@ _OTHERS = ("gemma2", "griffin", "mamba", "hyena", "bert", "bart", "t5", "ul2", "
 _NEEDS = re.compile(r"\$\{(?:\.|model\.)(\w+)\}")
 _MULTIPLY = re.compile(r"\$\{multiply: ?(\d+), ?(\$\{(?:\.|model\.)\w+\})\}")
 _GPT2 = ("megatron", "GPT2BPETokenizer")
+_TOKENIZERS = {
+    "bigcode/starcoder2-tokenizer": 49_152,
+    "mistral-community/Mixtral-8x22B-v0.1": 32_000,
+    "mistralai/Mistral-7B-v0.1": 32_000,
+    "mistralai/Mistral-Large-Instruct-2407": 32_768,
+    "mistralai/Mistral-Nemo-Base-2407": 131_072,
+    "mistralai/Mixtral-8x7B-v0.1": 32_000,
+    "tiiuae/falcon-7b": 65_024,
+}
+"""Words of published tokenizers, by their cards, beyond those of known models."""
 
 
 def is_config(tree: object) -> bool:
@@ -178,6 +188,8 @@ def _resolved(value: Any, model: Mapping[str, Any]) -> Any:
 def _words(tokenizer: Mapping[str, Any]) -> int:
     """Of a tokenizer whose model is known; 0 for others."""
     library, kind = str(tokenizer.get("library")), str(tokenizer.get("type"))
+    if library == "huggingface" and kind in _TOKENIZERS:
+        return _TOKENIZERS[kind]
     known = sizes_of_id(kind) if library == "huggingface" else None
     return tokenizers.GPT2_WORDS if (library, kind) == _GPT2 else known.vocab_size if known else 0
 
