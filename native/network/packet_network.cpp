@@ -31,7 +31,6 @@ packet::Settings settings_for(const NetworkParameters& parameters) {
         }
     }
     packet::Settings settings = packet_settings_of(parameters.choice.options, host_gbps);
-    settings.orders_ties = true;
     settings.tells_crossings = WaysProbe::keeps_spans;
     return settings;
 }

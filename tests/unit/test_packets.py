@@ -355,7 +355,7 @@ def test_swift_keeps_the_delay_near_its_target_and_shares_fairly(senders: int) -
     ends = np.asarray(run.end_ns)
     line_ns = senders * size * 1.044 / 12.5
     assert line_ns < ends.max() < 1.02 * line_ns  # throughput
-    assert ends.min() > 0.88 * ends.max()  # fairness
+    assert ends.min() > 0.85 * ends.max()  # fairness
     # 4.3 us of the target are flight; what is above waits at the one port.
     queue = _queue(run, 2 * senders + 1, 0.4 * line_ns, 0.8 * line_ns)
     assert 0.5 < (4_300 + queue / 12.5) / target_ns < 1.3

@@ -17,7 +17,7 @@ public:
 
     void send(const FlowSpec& flow, u64 tick);
     u64 place_of(const FlowSpec& flow) const {
-        return all_.settings.orders_ties ? place_in_tick(flow.order, 0, all_.routes[flow.data_route]) : flow.order;
+        return place_in_tick(flow.order, 0, all_.routes[flow.data_route]);
     }
     FlowSpec& waiting(u32 number) { return waiting_[number]; }
     void start(u32 waiting);

@@ -44,9 +44,10 @@ static_assert(sizeof(Packet) == 64, "a packet is a line of the cache");
 
 // Of what comes over or leaves by a link in one tick, the least goes first: so that messages of one
 // order stay abreast.
+inline constexpr u32 link_bits = 24;
+inline constexpr u64 most_links = (u64{1} << link_bits) - 1;
 constexpr u64 place_in_tick(u16 order, u64 sequence, LinkId link) {
-    constexpr u64 most = (u64{1} << 24U) - 1;
-    return u64{order} << 48U | std::min(sequence >> 10U, most) << 24U | (link.index() & most);
+    return u64{order} << 48U | std::min(sequence >> 10U, most_links) << link_bits | (link.index() & most_links);
 }
 
 using PacketPool = IdPool<PacketId, Packet>;

@@ -323,7 +323,6 @@ int main(int count, char** arguments) {
         const Job job = number % 2 == 1 ? draw_timetable(random) : draw(random);
         Settings settings = settings_of(random.one_in(2) ? "static_window" : "none", 400.0, "", {});
         settings.acks_first = random.one_in(2);
-        settings.orders_ties = true;
         if (!job.timetable.empty() && random.one_in(2)) {
             settings.buffer_bytes = small_buffer(random, job);
         }

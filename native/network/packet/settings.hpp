@@ -51,7 +51,6 @@ struct Settings {
     std::vector<MarkLimits> limits;
     double retransmission_ns = 1e6;  // after which silence is a loss
     double pause_ns = 1e6;           // after which a pause ends, unless it is renewed
-    bool orders_ties = false;        // of one order: by bytes sent, then by link; else as they were scheduled
     bool tells_crossings = false;    // the observer hears of each data packet on each link
     Skip skip = Skip::if_possible;
     Look look = Look::nothing;

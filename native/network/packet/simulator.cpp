@@ -101,11 +101,11 @@ struct Simulator::Ahead {
             return hosts_.place_of(hosts_.waiting(index));
         }
         const Packet& packet = all_.packets[PacketId(index)];
-        return all_.settings.orders_ties ? place_in_tick(packet.order, packet.sequence, packet.link) : packet.order;
+        return place_in_tick(packet.order, packet.sequence, packet.link);
     });
 }
 
-// In the order of their messages; with the quirk, of scheduling.
+// With quirks, in the order of scheduling.
 inline u32 Simulator::next_event() {
     if (!at_once_.empty()) [[unlikely]] {
         return at_once_.next();
