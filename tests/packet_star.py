@@ -17,6 +17,7 @@ def sent(
     *,
     delay_ns: float = 500.0,
     start_ns: Any = 0.0,
+    **threads: Any,
 ) -> _core.PacketRun:
     up, down = np.arange(hosts), np.full(hosts, hosts)
     graph = _core.FabricGraph(
@@ -40,4 +41,5 @@ def sent(
         start_ns=np.broadcast_to(np.asarray(start_ns, float), len(flows)).copy(),
         graph=graph,
         settings=settings,
+        **threads,
     )

@@ -14,6 +14,11 @@ public:
     IdType take(const T& item = T{}) { return IdType(items_.take(item)); }
     IdType take_as_left() { return IdType(items_.take_as_left()); }
     void give_back(IdType id) { items_.give_back(id.index()); }
+    // Where the first is. It does not move until there are more.
+    T* reserve(u32 objects) {
+        items_.reserve(objects);
+        return items_.data();
+    }
     std::size_t taken() const { return items_.taken(); }
     // Ids below it were taken at some time.
     IdType next() const { return IdType(items_.made()); }

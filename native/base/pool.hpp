@@ -47,6 +47,8 @@ public:
             }
         }
     }
+    // Which does not move while there is room.
+    T* data() { return items_.data(); }
     std::size_t taken() const { return items_.size() - free_count_; }
     u32 made() const { return static_cast<u32>(items_.size()); }
     bool has_free() const { return free_count_ > 0; }

@@ -7,6 +7,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -43,18 +44,17 @@ struct PortCounts {
 
 PortCounts counts_of(const packet::PacketRun& run) {
     PortCounts counts;
-    const packet::Senders& clock = run.simulator().senders();
-    for (const packet::Port& port : run.simulator().ports()) {
+    const packet::PacketCounts all = run.counts();
+    for (const packet::PortCount& port : all.ports) {
         counts.packets.push_back(port.packets);
-        counts.bytes.push_back(port.sent_bytes);
-        counts.queue_max_bytes.push_back(port.queue_max);
+        counts.bytes.push_back(port.bytes);
+        counts.queue_max_bytes.push_back(port.queue_max_bytes);
         counts.pauses.push_back(port.pauses);
         counts.resumes.push_back(port.resumes);
         counts.marks.push_back(port.marks);
         counts.drops.push_back(port.drops);
-        const u64 open = port.is_paused ? clock.now() - port.paused_since : 0;
-        counts.paused_ns.push_back(clock.ns(port.paused_ticks + open));
-        counts.busy_ns.push_back(clock.ns(port.busy_ticks));
+        counts.paused_ns.push_back(static_cast<double>(port.paused_ticks) / all.ticks_per_ns);
+        counts.busy_ns.push_back(static_cast<double>(port.busy_ticks) / all.ticks_per_ns);
     }
     return counts;
 }
@@ -64,15 +64,21 @@ std::unique_ptr<packet::PacketRun> sent(
     const Array<u32>& ack_hops, const Array<double>& bytes, const Array<double>& start_ns,
     const std::vector<u32>& after, const std::vector<double>& delay_ns, const FabricGraph& graph,
     const packet::Settings& settings, u32 sampled_link, double sample_ns, u32 ways,
-    const std::vector<u64>& first_way_hop, const std::vector<u32>& way_hops) {
+    const std::vector<u64>& first_way_hop, const std::vector<u32>& way_hops, u32 threads, u32 cores,
+    const std::vector<u32>& parts) {
     LinkSpeeds speeds;
     for (u32 link = 0; link < graph.links(); ++link) {
         speeds.bytes_per_ns.push_back(graph.bytes_per_ns(link));
         speeds.latency_ns.push_back(graph.latency_ns(link));
     }
+    packet::Threads asked{threads, cores, {}};
+    for (u32 part : parts) {
+        asked.part_of.push_back(static_cast<u8>(std::min(part, packet::most_parts - 1)));
+    }
     return packet::send_packets({list_of(first_hop), list_of(hops), list_of(bytes), list_of(start_ns)},
                                 {list_of(first_ack_hop), list_of(ack_hops), after, delay_ns, ways, first_way_hop, way_hops}, std::move(speeds),
-                                packet::spec_of(graph, settings), settings, {sampled_link, sample_ns, {}});
+                                packet::spec_of(graph, settings), settings, {sampled_link, sample_ns, {}},
+                                asked);
 }
 
 void register_settings(nb::module_& module) {
@@ -195,15 +201,18 @@ void register_packets(nb::module_& module) {
         .def_prop_ro("start_ns", [](const packet::PacketRun& run) { return view(run.start_ns(), run); })
         .def_prop_ro("completed_ns", [](const packet::PacketRun& run) { return view(run.completed_ns(), run); })
         .def_prop_ro("samples", [](const packet::PacketRun& run) { return run.samples().bytes; })
-        .def_prop_ro("totals", [](const packet::PacketRun& run) { return run.simulator().totals(); })
-        .def_prop_ro("events", [](const packet::PacketRun& run) { return run.simulator().events(); })
+        .def_prop_ro("totals", [](const packet::PacketRun& run) { return run.counts().totals; })
+        .def_prop_ro("events", [](const packet::PacketRun& run) { return run.counts().events; })
+        .def_prop_ro("threads", [](const packet::PacketRun& run) { return run.partition().parts; })
+        .def_prop_ro("why_threads", [](const packet::PacketRun& run) { return run.partition().why; })
         .def("seen", [](packet::PacketRun& run) { return run.seen(); })
         .def_prop_ro("stuck", [](const packet::PacketRun& run) { return run.stuck(); })
         .def("ports", &counts_of);
     module.def("send_packets", &sent, nb::kw_only(), "first_hop"_a, "hops"_a, "first_ack_hop"_a, "ack_hops"_a,
                "bytes"_a, "start_ns"_a, "after"_a = std::vector<u32>{}, "delay_ns"_a = std::vector<double>{}, "graph"_a,
                "settings"_a, "sampled_link"_a = none, "sample_ns"_a = 0.0, "ways"_a = 0u,
-               "first_way_hop"_a = std::vector<u64>{}, "way_hops"_a = std::vector<u32>{});
+               "first_way_hop"_a = std::vector<u64>{}, "way_hops"_a = std::vector<u32>{},
+               "threads"_a = 1u, "cores"_a = 1u, "parts"_a = std::vector<u32>{});
 }
 
 }  // namespace yantra

@@ -2,6 +2,7 @@
 // links, queued_list.hpp queues at each).
 #pragma once
 
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -55,6 +56,11 @@ protected:
         end_ns_[flow] = at_ns;
         just_ended_.push_back(flow);
         ++ended_;
+    }
+    void begin_again() {
+        end_ns_.assign(end_ns_.size(), std::numeric_limits<double>::infinity());
+        just_ended_.clear();
+        ended_ = 0;
     }
 
     const FlowList flows_;

@@ -27,17 +27,25 @@ bool may_lose(const Settings& settings) {
 
 }  // namespace
 
-Common::Common(const FabricSpec& fabric, const Settings& given, Observer& told)
+Common::Common(const FabricSpec& fabric, const Settings& given, Observer& told, const Part& part)
     : settings(given),
       scheme(scheme_of(settings)),
       observer(told),
       senders(settings),
+      border(part.parts == 1 ? Border() : Border(part.number, part.part_of, part.parts)),
       ports(fabric, settings, senders),
-      routes(settings, senders, ports),
+      all_routes(part.routes != nullptr ? part.routes : std::make_shared<Routes>(settings, senders, ports)),
+      routes(*all_routes),
       packets(senders, scheme.telemetry),
       control(scheme.make(senders)),
       can_lose(may_lose(settings)) {
     packets.count_headers(*control);
+    ports.each([this](PortId port) { ports[port].is_cut = border.is_cut(ports[port].from, ports[port].to); });
+}
+
+void Common::cross(PacketId packet, u32 device, u64 tick) {
+    border.send(device, tick, packets[packet], packets.all_telemetry_of(packet));
+    packets.give_back(packet);
 }
 
 }  // namespace yantra::packet

@@ -3,9 +3,11 @@
 
 #include <memory>
 
+#include "network/packet/border.hpp"
 #include "network/packet/congestion_control.hpp"
 #include "network/packet/flow_spec.hpp"
 #include "network/packet/packets.hpp"
+#include "network/packet/part.hpp"
 #include "network/packet/ports.hpp"
 #include "network/packet/routes.hpp"
 #include "network/packet/seen.hpp"
@@ -24,18 +26,22 @@ struct Progress {
 
 struct Common {
     // Throws std::invalid_argument for impossible settings.
-    Common(const FabricSpec& fabric, const Settings& settings, Observer& observer);
+    Common(const FabricSpec& fabric, const Settings& settings, Observer& observer, const Part& part = {});
 
     u64 now() const { return senders.now(); }
     // Whether silence is a loss.
     bool has_timers() const { return can_lose && !settings.has(Quirk::no_retransmission_timer); }
+    // To another part, by a link that is cut.
+    void cross(PacketId packet, u32 device, u64 tick);
 
     const Settings settings;
     const Scheme& scheme;
     Observer& observer;
     Senders senders;               // and the clock
+    Border border;
     Ports ports;
-    Routes routes;
+    const std::shared_ptr<Routes> all_routes;
+    Routes& routes;
     Packets packets;
     const std::unique_ptr<CongestionControl> control;
     Totals totals;

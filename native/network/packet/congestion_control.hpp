@@ -57,6 +57,8 @@ struct Scheme {
     std::vector<SchemeOption> options;
     std::optional<RecoveryKind> recovery = {};   // the scheme's own; else that of the settings
     bool connects = false;              // a round trip precedes data
+    // Whether tells_mark() reads what begin() made; then both ends of a flow have one thread. Null: no.
+    bool (*tells_by_state)(const Settings&) = nullptr;
     // The settings that go with the scheme, as a preset of its name; null: those of
     // `static_window`.
     void (*beside)(Settings& settings, double host_gbps) = nullptr;

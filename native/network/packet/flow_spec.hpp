@@ -28,7 +28,8 @@ struct FlowSpec {
     u32 source = none;     // the caller's numbers of its ends
     u32 destination = none;
     u32 seen = none;       // its row in Seen, which send() sets
-    u16 order = 0;         // the least goes first of those that come to a queue in one tick; of equal ones as settings say
+    u16 order = 0;         // the least goes first of those that come to a queue in one tick; then that of fewer bytes sent
+    u32 serial = 0;        // its sender's; 0: as many as began before, and one
 };
 
 }  // namespace yantra::packet

@@ -36,7 +36,7 @@ void Hosts::send(const FlowSpec& flow, u64 tick) {
 void Hosts::start(u32 number) {
     const FlowSpec spec = waiting_[number];
     waiting_.give_back(number);
-    const SenderId made = all_.senders.add();
+    const SenderId made = all_.senders.add(spec.serial);
     Sender& sender = all_.senders[made];
     sender.size = sender.whole = spec.bytes;
     sender.flow = spec.flow;
@@ -48,7 +48,7 @@ void Hosts::start(u32 number) {
     }
     sender.port = all_.routes[spec.data_route];
     set_pace(sender);
-    if (all_.progress.active++ == 0) {
+    if (all_.progress.active++ == 0 && all_.border.is_whole()) {
         all_.progress.last = all_.now();
         all_.progress.drops = all_.totals.drops;
     }
@@ -164,7 +164,7 @@ PacketId Hosts::next_packet(SenderId number) {
     packet.route = sender.data_route + first_read;
     packet.ahead = sender.data_ahead;
     packet.is_all_ahead = sender.data_is_all_ahead;
-    packet.sender = number;
+    packet.sender = all_.senders.name_of(number);
     packet.serial = sender.serial;
     packet.kind = PacketKind::data;
     packet.is_marked = false;
@@ -210,7 +210,7 @@ u32 Hosts::next_way(Sender& sender) {
 
 void Hosts::receive_data(PacketId packet) {
     const Packet& of = all_.packets[packet];
-    const Sender& to = all_.senders[of.sender];
+    const Sender& to = all_.senders.received_from(of.sender);
     if (to.receives != of.serial) {
         all_.packets.give_back(packet);
     } else if (to.board != none) {
@@ -243,7 +243,8 @@ void Hosts::has_all(const Sender& receiver) {
 }
 
 void Hosts::receive_ack(PacketId packet) {
-    const Packet of = all_.packets[packet];
+    Packet of = all_.packets[packet];
+    of.sender = all_.senders.named(of.sender);
     Sender& sender = all_.senders[of.sender];
     all_.packets.give_back(packet);
     if (sender.serial != of.serial || sender.has_ended) {
@@ -329,7 +330,7 @@ void Hosts::connect(SenderId number) {
     packet.route = sender.data_route + first_read;
     packet.ahead = sender.data_ahead;
     packet.is_all_ahead = sender.data_is_all_ahead;
-    packet.sender = number;
+    packet.sender = all_.senders.name_of(number);
     packet.serial = sender.serial;
     packet.kind = PacketKind::open;
     packet.order = sender.order;
@@ -342,7 +343,7 @@ void Hosts::connect(SenderId number) {
 
 void Hosts::receive_opening(PacketId packet) {
     const Packet& of = all_.packets[packet];
-    Sender& to = all_.senders[of.sender];
+    Sender& to = all_.senders.received_from(of.sender);
     if (to.receives != of.serial) {
         all_.packets.give_back(packet);
         return;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "network/flow/flow_run.hpp"
+#include "network/packet/partition.hpp"
 #include "network/packet/simulator.hpp"
 
 namespace yantra::packet {
@@ -31,10 +32,19 @@ struct QueueSamples {
     std::vector<u64> bytes;
 };
 
+struct PacketCounts {
+    Totals totals;
+    u64 events = 0;
+    double ticks_per_ns = 1.0;
+    std::vector<PortCount> ports;   // by link
+};
+
 class PacketRun : public FlowRun {
 public:
     using FlowRun::FlowRun;
-    virtual const Simulator& simulator() const = 0;
+    virtual PacketCounts counts() const = 0;
+    // A thread for each part.
+    virtual const Partition& partition() const = 0;
     virtual std::shared_ptr<packet::Seen> seen() = 0;
     // When its sender had the last ACK, too.
     virtual const std::vector<double>& start_ns() const = 0;
@@ -45,6 +55,7 @@ public:
 
 // Throws std::invalid_argument.
 std::unique_ptr<PacketRun> send_packets(FlowList flows, PacketColumns columns, LinkSpeeds links,
-                                        const FabricSpec& fabric, const Settings& settings, QueueSamples samples);
+                                        const FabricSpec& fabric, const Settings& settings, QueueSamples samples,
+                                        const Threads& threads = {});
 
 }  // namespace yantra::packet

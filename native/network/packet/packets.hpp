@@ -41,6 +41,11 @@ public:
     std::span<const Telemetry> telemetry_of(PacketId packet, u32 hops) const {
         return {telemetry_.data() + std::size_t{packet.index()} * hops_kept_, std::min(hops, hops_kept_)};
     }
+    // Of a packet on its way; empty unless switches write some.
+    std::span<Telemetry> all_telemetry_of(PacketId packet) {
+        const std::size_t each = has_hops_ ? hops_kept_ : 0;
+        return {telemetry_.data() + std::size_t{packet.index()} * each, each};
+    }
     u32 data_header() const { return data_header_; }
     u32 ack_bytes() const { return ack_bytes_; }
     // All pairs of 128 hosts take 1.5 times as long without; a permutation of 16 takes 1.14 times

@@ -20,6 +20,7 @@ struct alignas(64) Port {
     bool has_paused = false;   // it made the other end pause
     bool is_down = false;
     bool by_formula = false;   // its packets take no time on the wire, so none waits
+    bool is_cut = false;       // its link leads to another part
     u8 threshold_shift = 0;
     u32 of_rate = 0;           // table of transmission times
     u64 delay = 0;

@@ -22,7 +22,7 @@ public:
     QueueDiscipline& operator=(const QueueDiscipline&) = delete;
     virtual ~QueueDiscipline() = default;
 
-    // Its `bytes`, `priority` (0 goes first where that counts), `sender` and `serial` may be read;
+    // Its `bytes`, `priority` (0 goes first where that counts) and `serial` may be read;
     // `next` is the discipline's until the packet has left.
     virtual void push(PacketId packet) = 0;
     // None if none waits.

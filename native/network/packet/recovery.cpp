@@ -14,7 +14,7 @@ constexpr double nack_again_ns = 500000.0;
 
 void Recovery::receive_in_order(PacketId packet) {
     Packet& of = all_.packets[packet];
-    Sender& to = all_.senders[of.sender];
+    Sender& to = all_.senders.received_from(of.sender);
     if (of.sequence == to.expected) {
         to.expected += of.payload;
         const bool is_all = to.expected >= to.whole;
@@ -40,7 +40,7 @@ void Recovery::receive_in_order(PacketId packet) {
 
 void Recovery::receive_in_any_order(PacketId packet) {
     const Packet& of = all_.packets[packet];
-    Sender& to = all_.senders[of.sender];
+    Sender& to = all_.senders.received_from(of.sender);
     Stretches& received = all_.senders.board(to).received;
     const u64 sequence = of.sequence;
     const bool was_all = to.expected >= to.whole;

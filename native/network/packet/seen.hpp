@@ -68,6 +68,18 @@ struct Totals {
     u64 skipped = 0;       // of `packets`: known from steps before (network/packet/repeats.hpp)
 };
 
+inline void add_to(Totals& to, const Totals& of) {
+    to.packets += of.packets;
+    to.data_packets += of.data_packets;
+    to.acks += of.acks;
+    to.nacks += of.nacks;
+    to.marked_acks += of.marked_acks;
+    to.drops += of.drops;
+    to.timeouts += of.timeouts;
+    to.timeouts_without_loss += of.timeouts_without_loss;
+    to.skipped += of.skipped;
+}
+
 struct PortCount {
     u64 packets = 0;
     u64 bytes = 0;
@@ -79,6 +91,19 @@ struct PortCount {
     u64 paused_ticks = 0;
     u64 busy_ticks = 0;
 };
+
+// Of what two ends of a link count.
+inline void add_to(PortCount& to, const PortCount& of) {
+    to.packets += of.packets;
+    to.bytes += of.bytes;
+    to.queue_max_bytes = std::max(to.queue_max_bytes, of.queue_max_bytes);
+    to.pauses += of.pauses;
+    to.resumes += of.resumes;
+    to.marks += of.marks;
+    to.drops += of.drops;
+    to.paused_ticks += of.paused_ticks;
+    to.busy_ticks += of.busy_ticks;
+}
 
 inline PortCount count_of(const Port& port, u64 now) {
     const u64 open = port.is_paused ? now - port.paused_since : 0;

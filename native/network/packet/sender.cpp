@@ -6,7 +6,7 @@
 
 namespace yantra::packet {
 
-SenderId Senders::add() {
+SenderId Senders::add(u32 serial) {
     const SenderId made = senders_.take_as_left();
     places_ = std::max(places_, std::size_t{made.index()} + 1);
     Sender& sender = senders_[made];
@@ -16,7 +16,7 @@ SenderId Senders::add() {
         sender.board = boards_.take_as_left();
         boards_[sender.board].clear();
     }
-    sender.serial = sender.receives = ++serials_;
+    sender.serial = sender.receives = serial != 0 ? serial : ++serials_;
     sender.has_ended = false;
     return made;
 }

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/pool.hpp"
 #include "base/types.hpp"
 #include "engine/timers.hpp"
+#include "network/packet/border.hpp"
 #include "network/packet/ids.hpp"
 #include "network/packet/packet.hpp"
 #include "network/packet/ready.hpp"
@@ -128,12 +130,31 @@ public:
 
     Sender& operator[](SenderId sender) { return senders_[sender]; }
     const Sender& operator[](SenderId sender) const { return senders_[sender]; }
+    // Of a packet's `sender`: what its receiver has of it, in whatever part it began.
+    const Sender& received_from(SenderId name) const {
+        if (of_parts_.empty()) [[likely]] {
+            return senders_[name];
+        }
+        return of_parts_[name.index() >> sender_bits][name.index() & ((1U << sender_bits) - 1)];
+    }
+    Sender& received_from(SenderId name) { return const_cast<Sender&>(std::as_const(*this).received_from(name)); }
+    SenderId name_of(SenderId own) const { return SenderId(own.index() | part_ << sender_bits); }
+    // Precondition: it began here.
+    SenderId named(SenderId name) const { return SenderId(name.index() ^ part_ << sender_bits); }
+    // Their places do not move, so that others may read them.
+    Sender* reserve(u32 senders) { return senders_.reserve(senders); }
+    void share(u32 part, std::vector<Sender*> of_parts) {
+        part_ = part;
+        of_parts_ = std::move(of_parts);
+    }
+
     u64 now() const { return wheel.now(); }
     u64 ticks(double ns) const { return static_cast<u64>(ns * static_cast<double>(ticks_per_ns) + 0.5); }
     double ns(u64 ticks) const { return static_cast<double>(ticks) / static_cast<double>(ticks_per_ns); }
 
     u64 line_rate_of(LinkId link) const { return line_rates[link]; }
-    SenderId add();
+    // 0: the next serial.
+    SenderId add(u32 serial = 0);
     void end(SenderId sender);
     Scoreboard& board(const Sender& sender) { return boards_[sender.board]; }
     // Whatever the window.
@@ -203,6 +224,8 @@ private:
     u64 longest_silence_ = 0;
     std::size_t places_ = 0;
     u32 serials_ = 0;
+    u32 part_ = 0;
+    std::vector<Sender*> of_parts_;   // where each begins; empty: there is one
 };
 
 }  // namespace yantra::packet

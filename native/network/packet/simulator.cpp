@@ -5,8 +5,8 @@
 
 namespace yantra::packet {
 
-Simulator::Simulator(const FabricSpec& fabric, const Settings& settings, Observer& observer)
-    : all_(fabric, settings, observer),
+Simulator::Simulator(const FabricSpec& fabric, const Settings& settings, Observer& observer, const Part& part)
+    : all_(fabric, settings, observer, part),
       queues_(all_),
       watch_(all_, queues_),
       transmitter_(all_, queues_, watch_, switches_, hosts_, faults_),
@@ -14,16 +14,43 @@ Simulator::Simulator(const FabricSpec& fabric, const Settings& settings, Observe
       hosts_(all_, watch_, transmitter_, recovery_, switches_),
       recovery_(all_, transmitter_, hosts_),
       faults_(all_, queues_, watch_, transmitter_, switches_, hosts_, recovery_),
-      state_(all_, hosts_, switches_) {}
+      state_(all_, hosts_, switches_) {
+    if (part.routes != nullptr) {
+        keep_hops();
+    }
+}
 
 u32 Simulator::add_route(std::span<const u32> links) {
     const u32 route = all_.routes.add(links);
+    keep_hops();
+    return route;
+}
+
+// As many as the longest route has.
+void Simulator::keep_hops() {
     const u32 most = all_.routes.most_links();
     if (all_.scheme.telemetry == TelemetryKind::hops && !all_.settings.has(Quirk::narrow_telemetry) &&
         most > all_.packets.hops_kept() + 1) {
         all_.packets.keep_hops(most - 1, *all_.control);
     }
-    return route;
+}
+
+void Simulator::run_before(u64 tick) {
+    while (!at_once_.empty() || (!all_.senders.wheel.empty() && all_.senders.wheel.next_time() < tick)) {
+        step();
+    }
+}
+
+void Simulator::take_in(const Crossings& come) {
+    auto hops = come.hops.cbegin();
+    for (const Crossings::Crossing& of : come.all) {
+        const PacketId packet = all_.packets.take();
+        all_.packets[packet] = of.packet;
+        for (Telemetry& hop : all_.packets.all_telemetry_of(packet)) {
+            hop = *hops++;
+        }
+        all_.senders.wheel.schedule(of.tick, event(EventKind::arrived, packet));
+    }
 }
 
 u32 Simulator::add_ways(std::span<const u32> routes) {
@@ -75,11 +102,10 @@ struct Simulator::Ahead {
         if (!packet.ahead[0].is_none() || packet.sender.is_none()) {
             return;   // it goes on, or is for a port
         }
-        const Sender& sender = of.all_.senders[packet.sender];
         if (packet.kind == PacketKind::data) {
-            fetch(&sender.expected);
+            fetch(&of.all_.senders.received_from(packet.sender).expected);
         } else {
-            fetch_lines(&sender);
+            fetch_lines(&of.all_.senders[of.all_.senders.named(packet.sender)]);
         }
     }
     [[gnu::always_inline]] void fetch_for_next(PortId number) const {

@@ -21,7 +21,7 @@ namespace yantra::packet {
 class Simulator {
 public:
     // Throws std::invalid_argument for impossible settings.
-    Simulator(const FabricSpec& fabric, const Settings& settings, Observer& observer);
+    Simulator(const FabricSpec& fabric, const Settings& settings, Observer& observer, const Part& part = {});
     Simulator(const Simulator&) = delete;
     Simulator& operator=(const Simulator&) = delete;
 
@@ -30,6 +30,7 @@ public:
     // receivers take packets only in order.
     u32 add_ways(std::span<const u32> routes);
     const Routes& routes() const { return all_.routes; }
+    std::shared_ptr<Routes> shared_routes() const { return all_.all_routes; }
     // Precondition: `tick` is not before now.
     void send(const FlowSpec& flow, u64 tick) { hosts_.send(flow, tick); }
     void crosses_by_formula(LinkId link, u64 bytes, u64 tick) { transmitter_.crosses_by_formula(link, bytes, tick); }
@@ -47,12 +48,20 @@ public:
     }
     // Precondition: not empty().
     void step();
+    // All that is before it.
+    void run_before(u64 tick);
+    // From another part. Precondition: none is before now.
+    void take_in(const Crossings& come);
+    Border& border() { return all_.border; }
+    const Border& border() const { return all_.border; }
     u64 events() const { return all_.senders.wheel.processed(); }
 
     const HugeVector<Port>& ports() const { return all_.ports.all(); }
     const Senders& senders() const { return all_.senders; }
+    Senders& senders() { return all_.senders; }
     const Totals& totals() const { return all_.totals; }
     u32 flows_under_way() const { return all_.progress.active; }
+    u64 last_heard() const { return all_.progress.last; }
     u64 buffer_used(u32 device) const { return switches_.buffer_used(device); }
     // No event left, or no progress for long.
     std::optional<Stuck> stuck() const { return watch_.stuck(!empty()); }
@@ -66,6 +75,7 @@ public:
 private:
     struct Ahead;
 
+    void keep_hops();
     u32 next_event();
     u32 first_of_tick(u32 what);
     void arrive(PacketId packet);

@@ -119,6 +119,7 @@ void Switches::drop(PacketId packet) {
     ++all_.totals.drops;
     all_.packets.give_back(packet);
     if (!all_.can_lose) [[unlikely]] {
+        all_.border.refuse("a packet was dropped, and then all senders watch for silence at once");
         recovery_.begins_to_lose();
     }
 }
@@ -243,6 +244,7 @@ void Switches::start_pause(PortId number) {
 void Switches::end_pause(PortId number) {
     Port& port = all_.ports[number];
     port.pause_timer = none;
+    all_.border.refuse("a pause took as long as `pause`, and ends as the other end of its link says at once");
     if (port.has_paused && !buffers_[port.to].should_resume(port)) {
         start_pause(number);
         return;

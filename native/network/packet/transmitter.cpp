@@ -70,10 +70,8 @@ void Transmitter::begin(PortId number, PacketId packet) {
     if (of.kind == PacketKind::data) {
         ++all_.totals.data_packets;
         port.payload_bytes += of.payload;
-        const Sender& sender = all_.senders[of.sender];
-        if (all_.settings.tells_crossings && sender.serial == of.serial) {
-            const u64 taken = port.by_formula ? all_.senders.transmission.ticks(of.bytes, port.bits_per_s) : ticks;
-            all_.observer.crosses(sender.flow, number.index(), now, now + taken, of.payload);
+        if (all_.settings.tells_crossings) {
+            tell_crossing(number, of, ticks);
         }
     }
     if (port.by_formula) [[unlikely]] {
@@ -81,7 +79,20 @@ void Transmitter::begin(PortId number, PacketId packet) {
     }
     ++all_.totals.packets;
     all_.senders.wheel.schedule(now + ticks, event(EventKind::sent, number));
+    if (port.is_cut) [[unlikely]] {
+        all_.cross(packet, port.to, now + ticks + port.delay);
+        return;
+    }
     all_.senders.wheel.schedule(now + ticks + port.delay, event(EventKind::arrived, packet.index()));
+}
+
+void Transmitter::tell_crossing(PortId number, const Packet& of, u64 ticks) {
+    const Port& port = all_.ports[number];
+    const Sender& sender = all_.senders[of.sender];
+    if (sender.serial == of.serial) {
+        const u64 taken = port.by_formula ? all_.senders.transmission.ticks(of.bytes, port.bits_per_s) : ticks;
+        all_.observer.crosses(sender.flow, number.index(), all_.now(), all_.now() + taken, of.payload);
+    }
 }
 
 void Transmitter::is_busy_by_formula(Port& port, u64 since, u64 ticks) {

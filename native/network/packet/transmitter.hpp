@@ -33,6 +33,7 @@ public:
     void crosses_by_formula(LinkId link, u64 bytes, u64 tick);
 
 private:
+    void tell_crossing(PortId number, const Packet& of, u64 ticks);
     void is_busy_by_formula(Port& port, u64 since, u64 ticks);
 
     Common& all_;

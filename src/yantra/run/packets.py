@@ -8,6 +8,7 @@ import numpy as np
 
 from yantra import _core
 from yantra.base import units
+from yantra.base.cores import cores
 from yantra.base.errors import ConfigError, DeadlockError, did_you_mean, expected_got
 from yantra.base.units import format_size, format_time
 from yantra.result.link_load import link_name
@@ -33,7 +34,7 @@ class PacketChoice(NamedTuple):
     """Preset, its options by name, semantics, seed of marks.
 
     `looks` keeps queues, rates and flows over time, every `look_every_ns`: None limits samples, 0
-    is every change.
+    is every change. `threads`: 0 for as many as gain something, as None; no result depends on it.
     """
 
     preset: str = "static_window"
@@ -42,6 +43,7 @@ class PacketChoice(NamedTuple):
     seed: int = 0
     looks: bool = False
     look_every_ns: float | None = None
+    threads: int | None = None
 
 
 class Ways(NamedTuple):
@@ -146,6 +148,8 @@ def start(
             start_ns=flows.start_ns.astype(np.float64),
             graph=native,
             settings=settings(choice, host_gbps(graph)),
+            threads=choice.threads or 0,
+            cores=cores(),
             **sprayed,
         )
     except ValueError as error:
@@ -211,7 +215,8 @@ def summary(run: _core.PacketRun) -> dict[str, Any]:
     return found
 
 
-def lines(run: _core.PacketRun, graph: Graph) -> list[str]:
+def lines(run: _core.PacketRun, graph: Graph, threads: int | None = None) -> list[str]:
+    """Counts, and the threads taken where the user asked for some or several are."""
     of = summary(run)
     found = [
         f"{of['packets']:,} packets crossed a link, {of['marked_acks']:,} ACKs carried a mark, "
@@ -225,6 +230,9 @@ def lines(run: _core.PacketRun, graph: Graph) -> list[str]:
         name = link_name(graph, int(most.argmax()))
         size = format_size(int(most.max()))
         found.append(f"the longest queue had {size}, from {name[1]} to {name[2]}")
+    if threads is not None or run.threads > 1:
+        took = f"{run.threads}" if threads else f"auto took {run.threads}"
+        found.append(f"threads: {took}; {run.why_threads}")
     return found
 
 

@@ -224,6 +224,9 @@ const RegisteredScheme registered_dcqcn({
         {"clamps_target", "", 0.0, 0.0, "1: every cut moves the target, the first in a row included."},
         {"by_timer", "", 1.0, 0.0, "1: the form of NICs; 0: as published."},
     },
+    {},
+    false,
+    [](const Settings& settings) { return settings.option("cnp_interval", 0.0) > 0.0; },
 });
 
 }  // namespace

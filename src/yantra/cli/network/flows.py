@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from yantra.network import Level
     from yantra.result.table import Table
     from yantra.run.flows import FlowResult, Simulation
-    from yantra.run.packets import PacketChoice, PacketRun
+    from yantra.run.packets import PacketChoice
 
-_ROWS_AT_ONCE, _SECONDS = 20_000, 1.0
+_ROWS_AT_ONCE, _SECONDS, _MOST_THREADS = 20_000, 1.0, 32
 _ENDINGS = (".csv", ".csv.gz", ".parquet")
 
 
@@ -38,6 +38,19 @@ def _table_file(_context: Any, option: click.Parameter, path: str | None) -> str
         name = f"--{option.name}"
         raise ConfigError(name, f"expected .csv, .csv.gz or .parquet, got {path}")
     return path
+
+
+def _threads(_context: Any, option: click.Parameter, text: str | None) -> int | None:
+    from yantra.base.errors import ConfigError, expected_got
+
+    if text is None:
+        return None
+    if text == "auto":
+        return 0
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= _MOST_THREADS:
+        problem = expected_got(f"auto, or 1 to {_MOST_THREADS} threads", text)
+        raise ConfigError(f"--{option.name}", problem)
+    return int(text)
 
 
 @click.command(
@@ -52,6 +65,7 @@ def _table_file(_context: Any, option: click.Parameter, path: str | None) -> str
         "queues",
         "rates",
         "look_every",
+        "threads",
         "rtt_fairness",
         "changes",
         "links",
@@ -145,6 +159,13 @@ def _table_file(_context: Any, option: click.Parameter, path: str | None) -> str
     help="The time between samples of --queues and --rates: 1us, or 0ns for every change. By "
     "default 100 ns, or longer in long runs.",
 )
+@click.option(
+    "--threads",
+    metavar="auto|N",
+    callback=_threads,
+    help="With --network packet: threads to part the fabric over; all give the same result. By "
+    "default auto: as many as gain something.",
+)
 @click.option("--routing", default="ecmp", show_default=True, help="The routes of the flows.")
 @click.option(
     "--seed",
@@ -202,6 +223,7 @@ def command(
     queues: str | None,
     rates: str | None,
     look_every: str | None,
+    threads: int | None,
     routing: str,
     seed: int,
     rtt_fairness: bool,
@@ -222,17 +244,16 @@ def command(
 
     level = _level(network, routing)
     fabric = shown(topology, parsed(settings))
-    graph = fabric.graph
-    over_time = _draws(graph, svg, over_time)
-    change_list = None if changes is None else link_changes.read(changes, graph)
+    over_time = _draws(fabric.graph, svg, over_time)
+    change_list = None if changes is None else link_changes.read(changes, fabric.graph)
     series = {"queues": queues, "rates": rates}
-    asked = _packets(level, preset, packet_options, semantics, seed, ports)
+    asked = _packets(level, preset, packet_options, semantics, seed, ports, threads)
     packets = _looking(asked, level, series, look_every)
     outside = program_of(level, program, external)
     choice = Choice(routing, seed, rtt_fairness, network, packets, outside)
-    keeps_rates, listed = links is not None or over_time, flows.flows(seed, graph)
+    keeps_rates, listed = links is not None or over_time, flows.flows(seed, fabric.graph)
     with of_file(flows.path):
-        simulation = Simulation(graph, listed, choice, change_list, keeps_rates, fabric)
+        simulation = Simulation(fabric.graph, listed, choice, change_list, keeps_rates, fabric)
     _tell_work(simulation, as_json)
     try:
         _simulate(simulation, output)
@@ -247,7 +268,7 @@ def command(
         _write(result.link_table(), links)
     if svg is not None:
         _draw(result, svg, f"{flows.name} on {topology}", over_time)
-    _print(result, describe(network), hot_links, as_json, run=simulation.packet_run)
+    _print(result, describe(network), hot_links, as_json, of=simulation)
 
 
 def _tell_work(simulation: Simulation, as_json: bool) -> None:
@@ -288,6 +309,7 @@ def _packets(
     semantics: str,
     seed: int,
     ports: str | None,
+    threads: int | None,
 ) -> PacketChoice:
     from yantra.run.packets import PacketChoice, read_options
 
@@ -297,12 +319,14 @@ def _packets(
             "--packet": bool(options),
             "--semantics": semantics != "yantra",
             "--ports": ports is not None,
+            "--threads": threads is not None,
         }
         for name, is_given in given.items():
             if is_given:
                 refuse(name, "packet", level)
         return PacketChoice()
-    return PacketChoice(preset, read_options(options, preset), semantics, seed)
+    read = read_options(options, preset)
+    return PacketChoice(preset, read, semantics, seed, threads=threads)
 
 
 def _looking(
@@ -378,8 +402,8 @@ class _Rows:
     def take(self, ended: NDArray[np.int64]) -> NDArray[np.int64]:
         import numpy as np
 
+        self.done += int(np.count_nonzero(~self._is_through[ended]))  # it may have begun again
         self._is_through[ended] = True
-        self.done += len(ended)
         behind = ~self._is_through[self._next :]
         ready = int(np.argmax(behind)) if behind.any() else len(behind)
         if ready < _ROWS_AT_ONCE and monotonic() - self._last < _SECONDS:
@@ -412,7 +436,7 @@ def _print(
     as_json: bool,
     *,
     is_partial: bool = False,
-    run: PacketRun | None = None,
+    of: Simulation | None = None,
 ) -> None:
     import numpy as np
 
@@ -423,6 +447,7 @@ def _print(
     from yantra.result.slowdowns import PERCENTILES
     from yantra.run import packets
 
+    run = None if of is None else of.packet_run
     through, total = len(result.through), len(result.end_ns)
     rows = list(result.by_size())
     hot = [] if hot_links is None else result.hot_links(hot_links)
@@ -441,6 +466,7 @@ def _print(
             form["hot_links"] = as_form(hot)
         if run is not None:
             form |= {"packets": packets.summary(run)}
+            form |= {"threads": run.threads, "why_threads": run.why_threads}
         print_json(form | {"slowdown": slowdowns})
         return
     cells = [
@@ -458,7 +484,8 @@ def _print(
     sys.stdout.write("slowdown against alone, and time to completion\n")
     columns = ("size from", "flows", *head, *(f"time {name}" for name in head))
     sys.stdout.write("\n".join(table(columns, cells)) + "\n")
-    if run is not None:
-        sys.stdout.write("\n".join(packets.lines(run, result.graph)) + "\n")
+    if run is not None and of is not None:
+        asked = of.choice.packets.threads
+        sys.stdout.write("\n".join(packets.lines(run, result.graph, asked)) + "\n")
     if hot_links is not None:
         sys.stdout.write("\n" + "\n".join(lines(hot)) + "\n")
