@@ -76,6 +76,15 @@ def test_a_build_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(f"{r.name}.yw" for r in some)
 
 
+def test_a_recording_that_is_there_is_kept_and_looked_at(tmp_path: Path) -> None:
+    (recipe,) = chosen(["recorded.gpt2.l2h64.train"])
+    Path(path_of(recipe, str(tmp_path))).mkdir()
+    trace = _columns(("comp", 0, 3)).trace
+    (Path(path_of(recipe, str(tmp_path))) / "rank.0.et").write_bytes(trace.to_bytes())
+    (built,) = build([recipe], str(tmp_path))
+    assert built.kept and built.same is False and built.row is None and built.problem is None
+
+
 def test_one_wrong_recipe_stops_no_other(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(FAMILY)
     right, wrong = build(chosen([str(tmp_path / "mine.yaml")]), str(tmp_path / "made"))

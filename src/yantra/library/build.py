@@ -1,6 +1,7 @@
 """Builds recipes on all cores, a process each; what is done is kept when it is interrupted.
 
-A file appears whole or not at all, and one that has the manifest's digest is not made again.
+A file appears whole or not at all. One that has the manifest's digest is not made again, nor is a
+recording, which takes minutes.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ Progress = Callable[[int, int], None]
 class Built(NamedTuple):
     """What became of a recipe.
 
-    `row` is None where it failed, for `problem`; `kept`: it was there. `same`: the digest is the
-    manifest's, None where the manifest has none; `status`: the exit status of its error.
+    `row` is None where it failed, for `problem`, or is another recording; `kept`: it was there.
+    `same`: the digest is the manifest's, None where the manifest has none; `status`: the exit
+    status of its error.
     """
 
     recipe: Recipe
@@ -68,8 +70,10 @@ def one(recipe: Recipe, folder: str) -> Built:
     path = path_of(recipe, folder)
     known = manifest().get(recipe.name)
     try:
-        if known is not None and _is_there(recipe, path, known):
-            return Built(recipe, known, path, True, True, None)
+        if known is not None and (there := _digest(recipe, path)) is not None:
+            is_same = there == known.digest
+            if is_same or recipe.makes == "record":
+                return Built(recipe, known if is_same else None, path, True, is_same, None)
         row = _recorded(recipe, path) if recipe.makes == "record" else _made(recipe, path)
     except YantraError as error:
         return Built(recipe, None, path, False, None, str(error), error.exit_code)
@@ -83,13 +87,14 @@ def path_of(recipe: Recipe, folder: str) -> str:
     return os.path.join(folder, recipe.name + ending)
 
 
-def _is_there(recipe: Recipe, path: str, known: Row) -> bool:
+def _digest(recipe: Recipe, path: str) -> str | None:
+    """Of what is there, None if nothing is."""
     if recipe.makes == "record":
-        return os.path.isdir(path)
-    return os.path.isfile(path) and _digest(path) == known.digest
+        from yantra.library.recorded import digest_in
 
-
-def _digest(path: str) -> str:
+        return digest_in(path) if os.path.isdir(path) else None
+    if not os.path.isfile(path):
+        return None
     with open(path, "rb") as file:
         return sha256(file.read()).hexdigest()
 

@@ -14,7 +14,6 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -29,7 +28,6 @@ _USUAL: dict[str, Any] = {
     "phase": "training", "dp": 1, "shard": False,
 }  # fmt: skip
 _MOST_RANKS = 4
-_NAMES = "rank.{rank}.et"
 
 
 def record(recipe: Recipe, path: str) -> Row:
@@ -149,7 +147,7 @@ def _converted(recipe: Recipe, asked: dict[str, Any], raw: str, folder: str) -> 
     from yantra.base.output import whole_bytes, write_text
     from yantra.chakra import Trace
     from yantra.library.features import Part, features
-    from yantra.library.recorded import reaches, structure, totals
+    from yantra.library.recorded import NAMES, digest_of, reaches, totals
     from yantra.library.statistics import tags_of
     from yantra.tracing.inspect.columns import Columns
     from yantra.tracing.pytorch.files import groups_name
@@ -165,13 +163,12 @@ def _converted(recipe: Recipe, asked: dict[str, Any], raw: str, folder: str) -> 
     made = each(pairs, take)
     traces = {rank: Columns(Trace.from_bytes(content[rank])) for rank in sorted(content)}
     for rank, data in content.items():
-        with whole_bytes(os.path.join(folder, _NAMES.format(rank=rank))) as file:
+        with whole_bytes(os.path.join(folder, NAMES.format(rank=rank))) as file:
             file.write(data)
     if made.groups:
-        write_text(groups_name(os.path.join(folder, _NAMES)), made.groups)
+        write_text(groups_name(os.path.join(folder, NAMES)), made.groups)
     known = reaches(made.members)
     parts = [Part(columns, 1, known) for columns in traces.values()]
-    digest = sha256(repr([structure(one) for one in traces.values()]).encode()).hexdigest()
     degrees = {"tp": 1, "cp": 1, "pp": 1, "dp": asked["dp"], "ep": 1}
     sizes = {"layers": asked["layers"], "hidden": asked["width"], "sequence": asked["sequence"],
              "batch": asked["batch"] * asked["dp"]}  # fmt: skip
@@ -179,4 +176,6 @@ def _converted(recipe: Recipe, asked: dict[str, Any], raw: str, folder: str) -> 
     tags = (asked["phase"], asked["model"], "pytorch", *(["fsdp"] if asked["shard"] else []))
     words = tags_of(recipe, (*tags, *(f"{a}-{b}" for a, b in versions().items())), degrees)
     ranks = len(traces)
-    return Row(recipe.name, "record", digest, words, numbers, features(parts, ranks, 0))
+    return Row(
+        recipe.name, "record", digest_of(traces.values()), words, numbers, features(parts, ranks, 0)
+    )
