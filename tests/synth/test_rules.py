@@ -15,9 +15,8 @@ from tests.synth.synth_jobs import made, seen
 from yantra.base.errors import ConfigError, UnsupportedError
 from yantra.chakra import Node, NodeType
 from yantra.cli import main
-from yantra.synth import files
+from yantra.synth import files, passes
 from yantra.synth.observe import observe, observe_one, observed
-from yantra.synth.passes import FORWARD
 from yantra.synth.rules import Rules, fit
 from yantra.synth.sample import sample
 from yantra.synth.settings import Settings
@@ -41,7 +40,7 @@ def _totals(workload: Workload) -> Counter[str]:
     for name in workload.templates:
         for node in workload.template(name):
             if node.type == NodeType.COMP:
-                dense = _of(node, "num_ops") >= 32 * _of(node, "tensor_size")
+                dense = _of(node, "num_ops") >= passes.DENSE * _of(node, "tensor_size")
                 kind = "ops" if dense else "bytes"
                 sums[f"{name} {kind}"] += _of(node, "num_ops" if dense else "tensor_size")
             elif _of(node, "comm_size") > 4096:
@@ -112,8 +111,8 @@ def test_work_of_a_pass_is_that_of_its_nodes() -> None:
     job = seen("llama3-8b", DENSE)
     nodes = [n for n in job.traces[0] if n.get("microbatch") == 0 and n.get("phase") == "forward"]
     works = [n for n in nodes if n.type == NodeType.COMP]
-    dense = [n for n in works if _of(n, "num_ops") >= 32 * _of(n, "tensor_size")]
-    assert job.stages[0].work[FORWARD]["ops"] == pytest.approx(
+    dense = [n for n in works if _of(n, "num_ops") >= passes.DENSE * _of(n, "tensor_size")]
+    assert job.stages[0].work[passes.FORWARD]["ops"] == pytest.approx(
         sum(_of(n, "num_ops") for n in dense)
     )
 
@@ -125,7 +124,9 @@ def test_a_sample_is_measured_as_what_was_drawn() -> None:
     assert again.settings == job.settings
     for one, other in zip(again.stages, job.stages, strict=True):
         assert one.messages == pytest.approx(other.messages, rel=1e-6)
-        assert one.work[FORWARD]["ops"] == pytest.approx(other.work[FORWARD]["ops"], rel=1e-3)
+        assert one.work[passes.FORWARD]["ops"] == pytest.approx(
+            other.work[passes.FORWARD]["ops"], rel=1e-3
+        )
 
 
 @given(

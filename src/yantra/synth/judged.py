@@ -17,7 +17,7 @@ from yantra.chakra.schema import NodeType
 from yantra.chakra.trace import Trace
 from yantra.scenario.types import Templates
 from yantra.synth.attack import Found, Mark, attack, mark, membership
-from yantra.synth.clusters import CLUSTERS, run_on
+from yantra.synth.clusters import CLUSTERS, Ran, run_on
 from yantra.synth.copies import copied, ratio
 from yantra.synth.judge import behaviours, bytes_apart, is_ordered, spearman
 from yantra.synth.markov import markov
@@ -41,6 +41,7 @@ FAMILIES = (
 )  # fmt: skip
 PLAN = Settings(8, tp=2, pp=2, dp=2, micro_batches=4, sequence=2048)
 _SIZES = (8, 12)  # layers of each size
+_NEAR = 0.05  # of the makespan
 
 
 @cache
@@ -72,6 +73,7 @@ class Frontier(NamedTuple):
     exposed: list[float]
     ordered: float
     group_bytes: float
+    within: float
 
 
 def architectures() -> list[list[Observed]]:
@@ -108,6 +110,15 @@ def frontier(jobs: Sequence[Sequence[Observed]], tier: str) -> Frontier:
         [row.exposed for row in rows],
         sum(is_ordered(a, b) for a, b in runs) / len(runs),
         max(bytes_apart(a, b) for a, b in pairs),
+        sum(_is_near(a, b) for a, b in runs) / len(runs),
+    )
+
+
+def _is_near(real: Sequence[Ran], drawn: Sequence[Ran]) -> bool:
+    return all(
+        abs(b.makespan_ns - a.makespan_ns) <= _NEAR * a.makespan_ns
+        and abs(b.exposed_ns - a.exposed_ns) <= _NEAR * a.makespan_ns
+        for a, b in zip(real, drawn, strict=True)
     )
 
 
@@ -286,7 +297,9 @@ def valid(tier: str, count: int) -> tuple[int, int]:
         members = {str(n): ranks for n, ranks in drawn.workload.communicators().items()}
         fine += check_traces(traces, groups=members).valid
         try:
-            ended += run_on(CLUSTERS[0], observed(drawn.workload, "")).makespan_ns > 0
+            played = Templates(workload=drawn.workload)
+            job = Observed("", "", drawn.settings, (), [], traces, played)
+            ended += run_on(CLUSTERS[0], job).makespan_ns > 0
         except YantraError as error:
             print(f"  {error}")
     return fine, ended
@@ -307,6 +320,7 @@ def _print_frontier() -> None:
         print(
             f"    order kept {of.ordered:.0%}, bytes of groups off by at most {of.group_bytes:.1%}"
         )
+        print(f"    within {_NEAR:.0%} of the makespan on all clusters: {of.within:.0%}")
     print("layers and width found, by the mean of aspects and by the best method")
     ways: dict[str, Callable[[Observed, int], Trace]] = {"real": lambda job, _: job.traces[0]}
     ways["Markov"] = lambda job, n: markov(_workload(job), Random(n)).template("all")

@@ -22,8 +22,8 @@ START, LATE = "start", "late"
 FLOPS, BYTES_PER_S = 250e12, 2e12
 """The nominal machine of places."""
 
-DENSE = 32
-"""Operations a byte from which a computation counts as dense."""
+DENSE = 125
+"""Operations a byte from which a computation counts as dense: where the nominal machine turns."""
 
 _NAMES = ("ops", "bytes", "light", "light_ops", "ns")
 _BESIDE = 1e-6  # of a pass: what is less is none

@@ -33,7 +33,7 @@ FEWEST, MOST = 8, 32
 
 _MOST_PASSES = 1 << 13  # both ways, of all stages
 _FEW = 3  # calls that stay as many
-_LEAST_BYTES = 1 << 16  # of a call, where there is more than one
+_LEAST_BYTES = 1 << 19  # of a call, where there is more than one
 _PIECES = 64  # of a pass, as operations of memory-bound work are drawn
 _SPREAD = 0.05  # the most that a law's error moves what is drawn
 _PHASES = {FORWARD: "forward", BACKWARD: "backward", END: "optimizer"}
@@ -179,7 +179,7 @@ class _Writer:
                 continue
             size, beside = sum(one[1] for one in some), sum(one[3] - one[2] for one in some)
             for need, part in places:
-                give = min(need + beside / len(places), 1.0)
+                give = min(need + beside * part, 1.0)
                 found.append((call, max(round(size * part), 1), need, give))
         return found
 
@@ -208,13 +208,14 @@ class _Writer:
             beside = at_position(law.beside, self.where) if law.beside else 0.0
             if not is_whole(call):
                 beside *= max(law.calls.at(self.features), 1.0) / count
+            own = size / count
             for at, part in enumerate(self._parts(call, size, count)):
                 need = (at + self.random.random()) / count
                 if kind == END:
                     need = at_position(law.place, self.where) if law.place else 0.0
-                give = need + beside
+                give = need + beside * part / own
                 if give > 1:
-                    need, give = max(1 - beside, 0.0), 1.0
+                    need, give = max(1 - beside * part / own, 0.0), 1.0
                 yield call, part, need, give
 
     def _parts(self, call: Call, size: float, count: int) -> list[int]:
