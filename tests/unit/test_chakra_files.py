@@ -83,5 +83,5 @@ def test_a_file_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> 
     (tmp_path / "taken").mkdir()
     with pytest.raises(TraceError) as caught:
         Trace().write(tmp_path / "taken")
-    assert str(caught.value) == f"{tmp_path}/taken: cannot be written: Is a directory"
+    assert str(caught.value) == f"{tmp_path}/taken: cannot be written: it is a folder"
     assert [entry.name for entry in tmp_path.iterdir()] == ["taken"]

@@ -111,3 +111,11 @@ def test_a_durable_file_and_its_name_are_on_the_disk(
     with whole_file(tmp_path / "a", is_durable=True) as name:
         Path(name).write_text("text")
     assert synced == [(tmp_path / "a").stat().st_ino, tmp_path.stat().st_ino]
+
+
+@pytest.mark.parametrize("name", [".", "folder"])
+def test_a_folder_is_called_one(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("folder").mkdir()
+    with pytest.raises(ConfigError, match=rf"^{name}: cannot be written: it is a folder$"):
+        write_text(name, "text")

@@ -67,7 +67,8 @@ def whole_file(
             os.replace(unfinished, partial_name(where))
         raise
     except OSError as error:
-        raise ConfigError(where, f"cannot be written: {error.strerror or error}") from None
+        why = "it is a folder" if os.path.isdir(where) else error.strerror or error
+        raise ConfigError(where, f"cannot be written: {why}") from None
     finally:
         _remove(unfinished)
         if lock is not None:
