@@ -69,7 +69,7 @@ def command(
 
     assert output is not None
     if isdir(output):
-        raise ConfigError(output, "cannot be written: Is a directory")
+        raise ConfigError(output, "cannot be written: it is a folder")
     with whole_file(output) as path:  # what cannot be written is told before two minutes of work
         lines = _measured(seconds, device)
         with open(path, "w", encoding="utf-8") as file:
