@@ -27,9 +27,9 @@ def copied(
     )
 
 
-def ratio(drawn: Sequence[Shape], known: Sequence[Shape], held: Sequence[Shape]) -> float:
+def ratio(drawn: Sequence[Shape], known: Sequence[Shape], held: Sequence[Shape]) -> float | None:
     """The median distance of drawn traces to the nearest known one, over that of held ones; of
-    known ones to the nearest other, if none are held.
+    known ones to the nearest other, if none are held; None where these are the same.
     """
     far = [min(distance(one, each) for each in known) for one in drawn]
     apart = [
@@ -37,4 +37,4 @@ def ratio(drawn: Sequence[Shape], known: Sequence[Shape], held: Sequence[Shape])
         for one in held or known
     ]
     usual = median(apart)
-    return median(far) / usual if usual else 1.0
+    return median(far) / usual if usual else None

@@ -33,7 +33,7 @@ class Behaviour(NamedTuple):
 class Privacy(NamedTuple):
     """As in `copies`; `membership`: None without jobs that were not fitted."""
 
-    ratio: float
+    ratio: float | None
     copied: float
     copied_of_one: float
     membership: float | None

@@ -257,7 +257,7 @@ def _first(settings: Iterator[Settings], count: int) -> list[Settings]:
 
 
 class Privacy(NamedTuple):
-    ratio: float
+    ratio: float | None
     membership: float
     copied: float
     copied_of_one: float
@@ -358,7 +358,7 @@ def main(arguments: Sequence[str]) -> None:
         if asked in ("", "privacy"):
             one = privacy(tier)
             print(
-                f"privacy, {tier}: ratio {one.ratio:.2f}, membership {one.membership:.2f}, "
+                f"privacy, {tier}: ratio {one.ratio or 0:.2f}, membership {one.membership:.2f}, "
                 f"motifs of 21 copied {one.copied:.1%}, of one family {one.copied_of_one:.1%}"
             )
         if asked in ("", "valid"):

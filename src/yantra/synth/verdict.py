@@ -79,8 +79,9 @@ def _said(judged: Judged) -> list[str]:
             f": the order of three clusters kept in {judged.ordered:.0%}, bytes of a group off by "
             f"{judged.group_bytes:.1%} (median of the worst)"
         )
+    far = "unknown" if of.ratio is None else f"{of.ratio:.2f}"
     lines.append(
-        f"privacy: distance ratio {of.ratio:.2f}; motifs of 21 nodes copied {of.copied:.1%}, of "
+        f"privacy: distance ratio {far}; motifs of 21 nodes copied {of.copied:.1%}, of "
         f"one family alone {of.copied_of_one:.1%}"
     )
     known = "needs --others" if of.membership is None else f"{of.membership:.2f} (chance 0.5)"
