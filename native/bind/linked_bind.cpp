@@ -90,7 +90,6 @@ void read_operators(ReplayFacts& facts, const replay::LinkedFile& file, const nb
         places.push_back(nb::cast<nb::bytes>(layout[1]));
     }
     const auto& all = file.operators;
-    facts.operators.resize(all.id.size());
     for (std::size_t at = 0; at < all.id.size(); ++at) {
         replay::OfOperator& into = facts.operators[at];
         const std::uint32_t layout = all.layout[at];

@@ -89,7 +89,7 @@ void take_attribute(ReplayFacts& facts, replay::OfOperator& into, std::string_vi
 // The `.value` of the last object of each `.name` that is an int of 64 bits, and of the schema, a str.
 void add_operator(ReplayFacts& facts, const nb::list& attributes, std::optional<std::int64_t> num_ops,
                   bool is_metadata) {
-    replay::OfOperator& added = facts.operators.emplace_back();
+    replay::OfOperator& added = facts.operators.at(facts.known_operators++);
     added.schema = facts.texts.intern("");
     added.counts = num_ops.has_value();
     added.num_ops = num_ops.value_or(0);
@@ -101,8 +101,8 @@ void add_operator(ReplayFacts& facts, const nb::list& attributes, std::optional<
 }
 
 void set_tensors(ReplayFacts& facts, bool outputs, const std::string& texts) {
-    const std::uint32_t place = facts.tensors.intern(texts);
-    (outputs ? facts.operators.back().outputs : facts.operators.back().inputs) = place;
+    replay::OfOperator& last = facts.operators.at(facts.known_operators - 1);
+    (outputs ? last.outputs : last.inputs) = facts.tensors.intern(texts);
 }
 
 std::string joined(std::string_view values, std::string_view shapes, std::string_view types) {
@@ -125,7 +125,8 @@ std::optional<std::uint32_t> tensor_of(ReplayFacts& facts, const nb::bytes& json
 
 // As above, of an operator; false, without effect, if that needs Python.
 bool add_tensors(ReplayFacts& facts, bool outputs, nb::handle json) {
-    std::uint32_t& place = outputs ? facts.operators.back().outputs : facts.operators.back().inputs;
+    replay::OfOperator& last = facts.operators.at(facts.known_operators - 1);
+    std::uint32_t& place = outputs ? last.outputs : last.inputs;
     if (const auto found = facts.seen.find(json.ptr()); found != facts.seen.end()) {
         place = found->second.second;
         return true;
@@ -162,8 +163,13 @@ std::uint32_t add_form(ReplayFacts& facts, const nb::tuple& names, const nb::byt
 
 void add_device_op(ReplayFacts& facts, std::int64_t flops, std::optional<std::uint64_t> bytes, std::uint32_t form,
                    std::int32_t type, bool is_special) {
-    facts.ops.push_back({flops, bytes.value_or(0), form, type, 1, bytes.has_value(),
-                         is_special});
+    replay::OfDeviceOp& added = facts.ops.at(facts.known_ops++);
+    added.flops = flops;
+    added.bytes = bytes.value_or(0);
+    added.has_bytes = bytes.has_value();
+    added.form = form;
+    added.type = type;
+    added.is_special = is_special;
 }
 
 // Communication: `parts` nodes that Python writes.
@@ -192,9 +198,9 @@ void register_facts(nb::module_& module) {
     nb::class_<ReplayFacts> facts(module, "ReplayFacts", "What the nodes of a replay graph say beyond their times.");
     facts.def("__init__", [](ReplayFacts* self, const nb::dict& columns, std::vector<std::string> names) {
         new (self) ReplayFacts();
-        self->of = recorded_of(columns);
+        self->begin(recorded_of(columns));
         self->names = std::move(names);
-    }, nb::arg("columns"), nb::arg("names"), nb::keep_alive<1, 2>(),
+    }, nb::arg("columns"), nb::arg("names"),
               nb::sig("def __init__(self, columns: dict[str, typing.Any], names: list[str]) -> None"));
     facts.def("operator", &add_operator, nb::arg("attributes"), nb::arg("num_ops").none(), nb::arg("is_metadata"),
               nb::sig("def operator(self, attributes: list[typing.Any], num_ops: int | None, "
@@ -247,8 +253,9 @@ void register_replay(nb::module_& module) {
     nodes.column("source", &replay::Nodes::source);
     nodes.column("name", &replay::Nodes::name);
     nodes.column("ctrl", &replay::Nodes::ctrl);
-    nodes.column("device", &replay::Nodes::device);
-    nodes.column("lane", &replay::Nodes::lane);
+    nodes.column("place", &replay::Nodes::place);
+    nodes.column("place_device", &replay::Nodes::place_device);
+    nodes.column("place_lane", &replay::Nodes::place_lane);
     nodes.column("start_us", &replay::Nodes::start_us);
     nodes.column("dur_us", &replay::Nodes::dur_us);
     nodes.column("start_ns", &replay::Nodes::start_ns);

@@ -55,8 +55,8 @@ void Assembly::add_device_ops(const Handover& handover) {
     std::iota(order.begin(), order.end(), 0);
     std::ranges::sort(order, {}, [&](std::uint32_t op) { return std::tuple(ops.start[op], ops.end(op), ops.id[op]); });
     for (const std::uint32_t op : order) {
-        device_[op] = drafts.add({Kind::device, op, ops.name[op], ops.device[op], ops.stream[op], ops.start[op],
-                                  ops.end(op)});
+        device_[op] = drafts.add({Kind::device, op, ops.name[op], lanes.places.of(ops.device[op], ops.stream[op]),
+                                  ops.start[op], ops.end(op)});
     }
     for (const std::uint32_t op : order) {
         for (const std::uint32_t other : ops.awaited(op)) {
@@ -90,7 +90,7 @@ void Assembly::follow(std::uint32_t source, std::uint32_t target, const Handover
 std::uint32_t Assembly::anchor() {
     std::unordered_map<std::int64_t, std::vector<std::pair<std::int64_t, std::uint32_t>>> by_end;
     for (const std::uint32_t at : device_) {
-        by_end[drafts[at].device].emplace_back(drafts[at].end, at);
+        by_end[lanes.places.device(drafts[at].place)].emplace_back(drafts[at].end, at);
     }
     for (auto& [device, ends] : by_end) {
         std::ranges::sort(ends);
@@ -106,7 +106,7 @@ std::uint32_t Assembly::anchor() {
         if (drafts[at].start - ready <= long_ns) {
             continue;
         }
-        const auto& ends = by_end[drafts[at].device];
+        const auto& ends = by_end[lanes.places.device(drafts[at].place)];
         const auto past = std::ranges::lower_bound(ends, drafts[at].start, {},
                                                    &std::pair<std::int64_t, std::uint32_t>::first);
         if (past != ends.begin() && (past - 1)->first > ready) {
@@ -123,7 +123,7 @@ void Assembly::add_timeless() {
     for (std::uint32_t one = 0; one < all.size(); ++one) {
         const bool is_root = all.is(one, Operators::root);
         if (lanes.first[one] == none) {
-            Draft draft{Kind::operation, one, all.name[one], -1, all.tid[one], 0, 0};
+            Draft draft{Kind::operation, one, all.name[one], lanes.places.of(-1, all.tid[one]), 0, 0};
             const auto found = before.find(all.tid[one]);
             std::uint32_t previous = found == before.end() ? none : found->second;
             if (previous == none && all.parent[one] < missing) {

@@ -1,8 +1,9 @@
 // Drafts: nodes in the making, and what each waits for as a list in one pool.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "trace/replay/recorded.hpp"
@@ -17,8 +18,7 @@ struct Draft {
     Kind kind;
     std::uint32_t source;  // place of an operator, wait or device op, or none
     std::uint32_t name;
-    std::int64_t device;   // -1: the CPU
-    std::int64_t lane;
+    std::uint32_t place;   // of its lane
     std::int64_t start;
     std::int64_t end;
     std::uint32_t ctrl = none;
@@ -26,8 +26,34 @@ struct Draft {
     std::uint32_t tail = none;
 };
 
+// Threads (device -1) and streams.
+class LanePlaces {
+public:
+    std::uint32_t of(std::int64_t device, std::int64_t lane) {
+        const auto [found, is_new] = known_.try_emplace({device, lane}, static_cast<std::uint32_t>(device_.size()));
+        if (is_new) {
+            device_.push_back(device);
+            lane_.push_back(lane);
+        }
+        return found->second;
+    }
+    std::int64_t device(std::uint32_t place) const { return device_[place]; }
+    std::int64_t lane(std::uint32_t place) const { return lane_[place]; }
+    const std::vector<std::int64_t>& devices() const { return device_; }
+    const std::vector<std::int64_t>& lanes() const { return lane_; }
+
+private:
+    std::map<std::pair<std::int64_t, std::int64_t>, std::uint32_t> known_;
+    std::vector<std::int64_t> device_, lane_;
+};
+
 class Drafts {
 public:
+    // Room that is not used costs nothing, and what grows leaves holes.
+    void reserve(std::size_t drafts) {
+        drafts_.reserve(drafts);
+        links_.reserve(2 * drafts);
+    }
     std::uint32_t add(const Draft& draft) {
         drafts_.push_back(draft);
         return size() - 1;

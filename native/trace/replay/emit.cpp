@@ -70,12 +70,12 @@ private:
     }
 
     void part(std::uint32_t node) {
-        const bool is_cpu = nodes_.device[node] < 0;
+        const bool is_cpu = nodes_.device(node) < 0;
         const Kind kind = nodes_.kind[node];
         record_.truth("is_cpu_op", is_cpu);
         record_.text("part", kind == Kind::slice ? "slice" : kind == Kind::wait ? "wait" : "delay");
         times(node);
-        record_.whole(is_cpu ? "thread" : "stream", nodes_.lane[node]);
+        record_.whole(is_cpu ? "thread" : "stream", nodes_.lane(node));
         if (!is_cpu && kind == Kind::delay) {
             record_.text("op_class", "delay");
         }
@@ -90,10 +90,10 @@ private:
         if (operation.counts) {
             record_.whole("num_ops", operation.num_ops);
         }
-        if (facts_.of.operators.is(source, Operators::timed)) {
+        if (operation.is_timed) {
             times(node);
         }
-        record_.whole("thread", nodes_.lane[node]);
+        record_.whole("thread", nodes_.lane(node));
         tensors(operation);
         return static_cast<std::int32_t>(operation.is_metadata ? NodeType::metadata : NodeType::comp);
     }
@@ -101,9 +101,7 @@ private:
     std::int32_t device(std::uint32_t node) {
         const std::uint32_t source = nodes_.source[node];
         const OfDeviceOp& op = facts_.ops[source];
-        const DeviceOps& ops = facts_.of.ops;
-        const std::uint32_t parent = ops.parent[source];
-        const OfOperator* const around = parent < missing ? &facts_.operators[parent] : nullptr;
+        const OfOperator* const around = op.parent < missing ? &facts_.operators[op.parent] : nullptr;
         if (around != nullptr) {
             host(*around);
         }
@@ -111,7 +109,7 @@ private:
             record_.whole("num_ops", op.flops);
         }
         record_.truth("is_cpu_op", false);
-        record_.whole("stream", ops.stream[source]);
+        record_.whole("stream", op.stream);
         if (op.has_bytes) {
             record_.size("tensor_size", op.bytes);
         }
@@ -119,8 +117,8 @@ private:
             form(facts_.forms[op.form]);
         }
         times(node);
-        record_.whole("device", ops.device[source]);
-        record_.whole("correlation", facts_.of.ops.correlation[source]);
+        record_.whole("device", op.device);
+        record_.whole("correlation", op.correlation);
         if (around != nullptr) {
             tensors(*around);
         }
@@ -160,6 +158,20 @@ private:
 };
 
 }  // namespace
+
+void Facts::begin(const Recorded& of) {
+    operators.resize(of.operators.size());
+    for (std::uint32_t one = 0; one < of.operators.size(); ++one) {
+        operators[one].is_timed = of.operators.is(one, Operators::timed);
+    }
+    ops.resize(of.ops.size());
+    for (std::uint32_t op = 0; op < of.ops.size(); ++op) {
+        ops[op].device = of.ops.device[op];
+        ops[op].stream = of.ops.stream[op];
+        ops[op].correlation = of.ops.correlation[op];
+        ops[op].parent = of.ops.parent[op];
+    }
+}
 
 void Facts::number(const Nodes& nodes) {
     first.clear();

@@ -25,11 +25,16 @@ struct OfOperator {
     std::uint32_t inputs = none;   // as below
     std::uint32_t outputs = none;
     std::uint8_t known = 0;        // bits of `number`
+    bool is_timed = false;
     bool counts = false;           // has num_ops
     bool is_metadata = false;
 };
 
 struct OfDeviceOp {
+    std::int64_t device = 0;
+    std::int64_t stream = 0;
+    std::int64_t correlation = 0;
+    std::uint32_t parent = none;
     std::int64_t flops = 0;      // 0: none
     std::uint64_t bytes = 0;
     std::uint32_t form = none;
@@ -51,7 +56,6 @@ struct Form {
 };
 
 struct Facts {
-    Recorded of;
     std::vector<std::string> names;
     std::vector<OfOperator> operators;
     std::vector<OfDeviceOp> ops;
@@ -60,7 +64,9 @@ struct Facts {
     Interner tensors;                  // values, shapes and types, with a zero byte between
     std::vector<std::uint64_t> first;  // by node: its first id, if any has several
 
-    // Once all device ops are there.
+    // Takes what is needed later, so that `of` may go.
+    void begin(const Recorded& of);
+    // Once all is there.
     void number(const Nodes& nodes);
     std::uint32_t parts(const Nodes& nodes, std::uint32_t node) const {
         return nodes.kind[node] == Kind::device ? ops[nodes.source[node]].parts : 1;

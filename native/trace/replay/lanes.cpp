@@ -23,7 +23,7 @@ bool fits(std::int64_t outer_end, std::int64_t end) {
 class ThreadCutter {
 public:
     ThreadCutter(Lanes& lanes, std::int64_t tid, const std::vector<Point>& points, std::vector<bool>& begun)
-        : lanes_(lanes), tid_(tid), points_(points), begun_(begun) {}
+        : lanes_(lanes), place_(lanes.places.of(-1, tid)), points_(points), begun_(begun) {}
 
     std::vector<std::uint32_t> run(const std::vector<std::uint32_t>& operators) {
         const Operators& all = lanes_.of.operators;
@@ -139,7 +139,7 @@ private:
     }
 
     std::uint32_t make(Kind kind, std::uint32_t source, std::uint32_t name, std::int64_t start, std::int64_t end) {
-        const std::uint32_t made = lanes_.drafts.add({kind, source, name, -1, tid_, start, end});
+        const std::uint32_t made = lanes_.drafts.add({kind, source, name, place_, start, end});
         if (!made_.empty()) {
             lanes_.drafts.depend(made, made_.back());
         }
@@ -148,7 +148,7 @@ private:
     }
 
     Lanes& lanes_;
-    std::int64_t tid_;
+    std::uint32_t place_;
     const std::vector<Point>& points_;
     std::vector<bool>& begun_;  // operators of this thread
     std::size_t next_ = 0;
@@ -162,7 +162,10 @@ Lanes::Lanes(const Recorded& recorded)
       first(of.operators.size(), none),
       last(of.operators.size(), none),
       launched(of.ops.size(), none),
-      wait_drafts(of.waits.size(), none) {}
+      wait_drafts(of.waits.size(), none) {
+    const std::size_t calls = of.ops.size() + of.waits.size();
+    drafts.reserve(2 * of.operators.size() + 4 * calls);
+}
 
 void Lanes::cut() {
     Points points;

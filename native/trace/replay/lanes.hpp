@@ -36,6 +36,7 @@ public:
 
     const Recorded& of;
     Drafts drafts;
+    LanePlaces places;
     std::vector<Thread> threads;             // by tid
     std::vector<std::uint32_t> first, last;  // drafts of an operator
     std::vector<std::uint32_t> launched;     // by device op: the thread's last draft at its launch

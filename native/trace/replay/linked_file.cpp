@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/free_pages.hpp"
 #include "trace/replay/recorded.hpp"
 
 namespace yantra::replay {
@@ -313,6 +314,7 @@ bool LinkedFile::feed(std::string_view text) {
 }
 
 bool LinkedFile::finish() {
+    give_back_free_pages();
     const std::size_t count = operators.id.size() + ops.id.size();
     std::vector<std::uint32_t> operator_at(count, missing), op_at(count, missing);
     const auto number = [count](const std::vector<std::int64_t>& ids, std::vector<std::uint32_t>& at) {

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "base/free_pages.hpp"
 #include "base/interruption.hpp"
 #include "trace/replay/assemble.hpp"
 
@@ -22,6 +23,9 @@ public:
           ends_ns_(drafts_.size()) {
         nodes_.operator_node.resize(of.of.operators.size(), none);
         nodes_.device_node.resize(of.of.ops.size(), none);
+        nodes_.place_device = of.lanes.places.devices();
+        nodes_.place_lane = of.lanes.places.lanes();
+        nodes_.reserve((options.gaps ? std::size_t{2} : std::size_t{1}) * drafts_.size());
     }
 
     Nodes write(const std::vector<std::uint32_t>& order) {
@@ -97,6 +101,7 @@ Nodes build(const Recorded& of, const Options& options) {
     Assembly assembly(of, options.handover);
     const std::uint32_t anchored = options.anchors ? assembly.anchor() : 0;
     const std::vector<std::uint32_t> order = assembly.order();
+    give_back_free_pages();
     look_up();
     Nodes nodes = Writer(assembly, options).write(order);
     nodes.handovers = assembly.handovers;

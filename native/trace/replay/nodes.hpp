@@ -18,7 +18,8 @@ struct Times {
 struct Nodes {
     std::vector<Kind> kind;
     std::vector<std::uint32_t> source, name, ctrl, dep;
-    std::vector<std::int64_t> device, lane;
+    std::vector<std::uint32_t> place;                        // of its lane, below
+    std::vector<std::int64_t> place_device, place_lane;
     std::vector<std::int64_t> start_us, dur_us, start_ns, dur_ns;
     std::vector<std::uint64_t> end{0};                       // of a node's dependencies in `dep`, behind those before
     std::map<std::uint32_t, std::vector<std::uint32_t>> more;  // added later
@@ -29,14 +30,28 @@ struct Nodes {
 
     std::uint32_t size() const { return static_cast<std::uint32_t>(kind.size()); }
 
+    std::int64_t device(std::uint32_t node) const { return place_device[place[node]]; }
+    std::int64_t lane(std::uint32_t node) const { return place_lane[place[node]]; }
+
+    void reserve(std::size_t nodes) {
+        kind.reserve(nodes);
+        for (auto* column : {&source, &name, &ctrl, &place}) {
+            column->reserve(nodes);
+        }
+        for (auto* column : {&start_us, &dur_us, &start_ns, &dur_ns}) {
+            column->reserve(nodes);
+        }
+        end.reserve(nodes + 1);
+        dep.reserve(2 * nodes);
+    }
+
     // Its dependencies are those pushed to `dep` since the node before.
     std::uint32_t add(Kind of, std::uint32_t from, const Draft& at, std::uint32_t called, const Times& times,
                       std::uint32_t within) {
         kind.push_back(of);
         source.push_back(from);
         name.push_back(called);
-        device.push_back(at.device);
-        lane.push_back(at.lane);
+        place.push_back(at.place);
         start_us.push_back(times.start_us);
         dur_us.push_back(times.dur_us);
         start_ns.push_back(times.start_ns);

@@ -263,6 +263,7 @@ def write_ranks(
             del linked, operators, work  # many objects, which the graph needs no more
             how = GraphOptions(gaps=options.gaps, handover=options.handover)
             once = graph_of(columns, how, rank), facts
+            del columns
             keep_issue_order(once[0], made, communicators)
         take(rank, _rank(head, once, made, communicators, options, report))
 

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal
 from math import isfinite
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -151,7 +152,7 @@ def _trace(
     trace.unread, trace.uncategorised = dict(made.unread), dict(made.uncategorised)
     _set_times(trace, data, left_out)
     for kind in (trace.cpu, trace.calls, trace.device, trace.syncs):
-        kind.sort(key=_order)
+        _sort(kind)
     trace.problems = left_out.problems()
     if is_empty:
         trace.problems.append("the file holds no event")
@@ -333,8 +334,11 @@ def _leave_out(left_out: LeftOut, event: Event, name: str, expected: str, got: o
     left_out.add(event.index, f".{name}", said, counts=event.cat != cats.FLOW)
 
 
-def _order(event: Event) -> tuple[int, int, int]:
-    return event.start, -event.end, event.index
+def _sort(events: list[Event]) -> None:
+    """By start, longest first, then as in the file."""
+    events.sort(key=attrgetter("index"))
+    events.sort(key=attrgetter("end"), reverse=True)
+    events.sort(key=attrgetter("start"))
 
 
 def _groups(info: _Distributed, where: str) -> list[ProcessGroup]:

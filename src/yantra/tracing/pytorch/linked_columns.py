@@ -297,11 +297,14 @@ def as_objects(linked: Linked) -> Linked:
         return linked
     return structs.replace(
         linked,
-        operators=_objects(linked.operators, Operator),
-        device_ops=_objects(linked.device_ops, DeviceOp),
+        operators=objects(linked.operators, Operator),
+        device_ops=objects(linked.device_ops, DeviceOp),
     )
 
 
-def _objects(rows: Sequence[Any], of: type[One]) -> list[One]:
+def objects(rows: Sequence[One], of: type[One]) -> list[One]:
     names = [field.name for field in structs.fields(of)]
-    return [of(**{name: getattr(row, name) for name in names}) for row in rows]
+    return [
+        row if isinstance(row, of) else of(**{name: getattr(row, name) for name in names})
+        for row in rows
+    ]

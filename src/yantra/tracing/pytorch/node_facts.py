@@ -15,7 +15,7 @@ from yantra.tracing.pytorch.communication import Communication
 from yantra.tracing.pytorch.cpu_collectives import NETWORK
 from yantra.tracing.pytorch.graph import Columns
 from yantra.tracing.pytorch.linked import DeviceOp, Linked, Operator
-from yantra.tracing.pytorch.linked_columns import NO_TIME, Layout, Operators
+from yantra.tracing.pytorch.linked_columns import NO_TIME, Layout, Operators, by_id, objects
 from yantra.tracing.pytorch.tensors import decoded
 from yantra.tracing.pytorch.work.assign import COUNTED, Works
 from yantra.tracing.pytorch.work.kernel_names import dtype_of, sort_of
@@ -59,9 +59,12 @@ class Facts:
         ops = linked.device_ops
         sized = {item.op for item in items}
         self.kept = kept
-        self.device_ops = {op.id: op for op in ops if op.id in sized or self._is_odd(op)}
-        around = {op.parent for op in self.device_ops.values()}
-        self.operators = {one.id: one for one in linked.operators if one.id in around}
+        own = objects([op for op in ops if op.id in sized or self._is_odd(op)], DeviceOp)
+        self.device_ops = {op.id: op for op in own}
+        known = by_id(linked.operators)
+        around = {op.parent for op in own}
+        above = [known[id] for id in around if id is not None and id in known]
+        self.operators = {one.id: one for one in objects(above, Operator)}
         self.core = _core.ReplayFacts(columns.arrays, columns.names)
         self._places = {op.id: place for place, op in enumerate(ops) if op.id in sized}
         self._work = {op: work[op] for op in self.device_ops if op in work}

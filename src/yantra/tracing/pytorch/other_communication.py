@@ -18,7 +18,7 @@ from yantra.tracing.pytorch.calls import Calls
 from yantra.tracing.pytorch.communication import Communication, Found, find, issue
 from yantra.tracing.pytorch.communication_names import UNSIZED, CommunicationNames, collective_kind
 from yantra.tracing.pytorch.linked import DeviceOp, Linked, Operator
-from yantra.tracing.pytorch.linked_columns import names_of
+from yantra.tracing.pytorch.linked_columns import names_of, objects
 from yantra.tracing.pytorch.tensors import decoded, value_bytes
 
 _HIGHEST = 12  # operators above a device op that may be its call
@@ -65,7 +65,8 @@ def find_all(linked: Linked, calls: Calls, names: CommunicationNames) -> AllFoun
     order = {op.id: issue(op) for op in linked.device_ops if op.id in ids}
     items = sorted([*found.items, *made], key=lambda item: order[item.op])
     lacking = {item.op for item in items if item.bytes is None}
-    unsized = {op.id: op for op in linked.device_ops if op.id in lacking} if lacking else {}
+    lost = [op for op in linked.device_ops if op.id in lacking] if lacking else []
+    unsized = {op.id: op for op in objects(lost, DeviceOp)}
     for op in linked.device_ops if found.unknown else ():
         if op.name in found.unknown and op.id not in others.known:
             others.kept[op.id] = UNSIZED

@@ -31,4 +31,4 @@ def graph_of(columns: Columns, options: GraphOptions, rank: int) -> Graph:
             f"rank {rank}: its times add up to more than 292 years; expected those of a recording"
         ) from None
     nodes = Nodes(core, columns.names, (columns.operator_ids, columns.op_ids))
-    return Graph(nodes, columns)
+    return Graph(nodes)

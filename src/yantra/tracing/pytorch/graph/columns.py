@@ -80,7 +80,8 @@ def _of_rows(linked: Linked) -> Columns:
     arrays["op.flags"] = communicates[np.asarray(ops.cat)] | launched
     operator_at, op_at = _Places(operators.id), _Places(ops.id)
     made.waits_and_flows(lambda id: NONE if id is None else operator_at[id], op_at)
-    return Columns(arrays, made.names, operators.id, ops.id)
+    ids = (memoryview(cast(Any, np.array(rows.id))) for rows in (operators, ops))
+    return Columns(arrays, made.names, *ids)
 
 
 def _named_flags(operators: Operators) -> Any:

@@ -97,19 +97,20 @@ class Nodes(Sequence[GraphNode]):
 
     def _made(self, begin: int, end: int) -> Iterator[GraphNode]:
         core = self.core
+        devices, lanes = core.place_device.tolist(), core.place_lane.tolist()
         columns = (
-            core.kind, core.source, core.name, core.device, core.lane,
+            core.kind, core.source, core.name, core.place,
             core.start_us, core.dur_us, core.start_ns, core.dur_ns, core.ctrl,
         )  # fmt: skip
         rows = zip(*(column[begin:end].tolist() for column in columns), strict=True)
-        for id, (number, at, name, device, lane, start, dur, start_ns, dur_ns, ctrl) in enumerate(
+        for id, (number, at, name, place, start, dur, start_ns, dur_ns, ctrl) in enumerate(
             rows, start=begin
         ):
             kind = KINDS[number]
             source = at if kind not in self._ids else -1 if at == NONE else self._ids[kind][at]
             yield GraphNode(
-                id, kind, source, self._names[name], device, lane, start, dur, start_ns, dur_ns,
-                core.deps(id), None if ctrl == NONE else ctrl,
+                id, kind, source, self._names[name], devices[place], lanes[place],
+                start, dur, start_ns, dur_ns, core.deps(id), None if ctrl == NONE else ctrl,
             )  # fmt: skip
 
 
@@ -125,9 +126,8 @@ class Columns(Struct):
 class Graph:
     """Nodes 0, 1, 2, ..., each after its dependencies."""
 
-    def __init__(self, nodes: Nodes, columns: Columns) -> None:
+    def __init__(self, nodes: Nodes) -> None:
         self.nodes = nodes
-        self.columns = columns
         self.handovers = nodes.core.handovers  # inferred edges between threads
         self.anchored = nodes.core.anchored  # device ops given a dependency for a late start
         self.shifted = nodes.core.shifted  # nodes later than measured: they waited longer

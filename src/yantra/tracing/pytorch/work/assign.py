@@ -8,7 +8,10 @@ them the ones with one name that take longest. So operations count once.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import groupby, pairwise
+from operator import attrgetter
 
 from yantra.tracing.pytorch.linked import DeviceOp, Operator
 from yantra.tracing.pytorch.tensors import decoded
@@ -82,20 +85,14 @@ class Works:
 
 
 def assigned(
-    device_ops: Iterable[DeviceOp], operators: Mapping[int, Operator], works: Works
+    device_ops: Sequence[DeviceOp], operators: Mapping[int, Operator], works: Works
 ) -> dict[int, Work]:
     """The work of each kernel, copy and fill of known size, by its id."""
     found: dict[int, Work] = {}
-    by_operator: defaultdict[int, list[DeviceOp]] = defaultdict(list)
-    kernels_ = []
     for op in device_ops:
         if op.cat != "kernel":
             found.update(_of_copy(op))
-            continue
-        kernels_.append(op)
-        if op.parent is not None:
-            by_operator[op.parent].append(op)
-    for parent, kernels in by_operator.items():
+    for parent, kernels in _by_operator(device_ops):
         operator = operators.get(parent)
         if operator is None or _is_program(kernels):
             continue
@@ -106,21 +103,36 @@ def assigned(
             found[kernels[0].id] = works.alone(work, kernels[0].name)
         else:
             found.update(_shared(work, kernels))
-    return found | _twins(kernels_, found)
+    found.update(_twins(device_ops, found))
+    return found
+
+
+def _by_operator(ops: Sequence[DeviceOp]) -> Iterator[tuple[int, list[DeviceOp]]]:
+    """Kernels of each operator; in linked traces they follow one another."""
+    if any(before > after for before, after in pairwise(_parents(ops))):
+        ops = sorted(ops, key=lambda op: -1 if op.parent is None else op.parent)
+    of_operators = (op for op in ops if op.cat == "kernel" and op.parent is not None)
+    for parent, kernels in groupby(of_operators, attrgetter("parent")):
+        yield parent, list(kernels)
+
+
+def _parents(ops: Sequence[DeviceOp]) -> Iterator[int]:
+    return (op.parent for op in ops if op.parent is not None)
 
 
 def _is_program(kernels: Sequence[DeviceOp]) -> bool:
     return len(kernels) > _MOST_KERNELS and len({op.name for op in kernels}) > _MOST_KERNELS
 
 
-def _twins(kernels: Sequence[DeviceOp], found: Mapping[int, Work]) -> dict[int, Work]:
+def _twins(ops: Sequence[DeviceOp], found: Mapping[int, Work]) -> dict[int, Work]:
     """Kernels whose operator is not recorded or tells nothing, as those launched before the
     recording or by a graph, do what the kernel of their name does that took most nearly as long.
     """
-    missing = {op.name for op in kernels if op.id not in found}
+    missing = {op.name for op in ops if op.cat == "kernel" and op.id not in found}
+    kernels = [op for op in ops if op.cat == "kernel" and op.name in missing] if missing else []
     known: defaultdict[str, dict[Work, list[int]]] = defaultdict(lambda: defaultdict(list))
     for op in kernels:
-        if op.name in missing and op.id in found and op.dur_ns > 0:
+        if op.id in found and op.dur_ns > 0:
             known[op.name][found[op.id]].append(op.dur_ns)
     medians = {
         name: [(sorted(times)[len(times) // 2], work) for work, times in some.items()]
@@ -144,7 +156,12 @@ def _of_copy(op: DeviceOp) -> dict[int, Work]:
         return {}
     is_inside = op.cat == "gpu_memset" or "DtoD" in op.name
     kind = "copy" if is_inside else "host_copy"
-    return {op.id: Work(kind, "", 0, op.bytes)}
+    return {op.id: _copy(kind, op.bytes)}
+
+
+@lru_cache(4096)  # few sizes, many copies
+def _copy(kind: str, size: int) -> Work:
+    return Work(kind, "", 0, size)
 
 
 def _shared(work: Work, kernels: Sequence[DeviceOp]) -> dict[int, Work]:
