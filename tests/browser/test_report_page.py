@@ -232,6 +232,19 @@ def test_search_finds_nodes_by_name_and_id_and_steps_through_them(opened: Any) -
     assert search(page, "0") != "none found"
 
 
+def test_receives_wait_without_a_row_and_are_found_all_the_same(opened: Any) -> None:
+    page = opened("step")
+    texts = ElementTree.fromstring(saved(page, "#timeline .export")).itertext()
+    assert {"collectives", "sends"} <= set(texts)
+    assert search(page, "receive") != "none found"
+    press(page, "#search-next")
+    told = details(page)
+    assert "COMM_RECV" in told
+    page.evaluate("document.getElementById('timeline-canvas').focus()")
+    page.key("n")
+    assert details(page) == told
+
+
 def test_any_rank_is_shown_as_its_class_with_its_own_group(opened: Any) -> None:
     page = opened("step")
     at = box(page, "#timeline-canvas")

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cases import ALL_REDUCE, cluster, collectives
-from tests.reports import EVIL, forget, many, shared, step, uneven
+from tests.reports import EVIL, forget, many, packets, shared, step, uneven
 from yantra.chakra import TraceBuilder
 from yantra.cli import main
 from yantra.explain import explain
@@ -30,6 +30,7 @@ from yantra.export.report import (
     link_drawing,
     memory,
     network,
+    nodes,
     page,
     path,
     shell,
@@ -44,6 +45,7 @@ from yantra.export.report.run import Run
 from yantra.result import Result
 from yantra.result.accounting import COLLECTIVE_PARTS
 from yantra.result.parts import NAMES as PARTS
+from yantra.result.tables import NODE_TYPES
 from yantra.run.simulate import simulate
 from yantra.scenario import Scenario, Traces
 
@@ -158,6 +160,14 @@ def test_the_timeline_holds_the_times_and_the_slack_of_the_table_of_nodes(made: 
         told = table.values("end_ns")[first : first + count]
         assert ends == [round(value * per_ns) for value in told]
         first += count
+
+
+def test_nodes_have_a_row_of_the_timeline_unless_they_are_posted_receives() -> None:
+    for made in (packets, step):
+        for graph in Run(made()).graphs:
+            types = [NODE_TYPES[number] for number in graph.native.type]
+            are_drawn = [stream < len(nodes.STREAMS) for stream in graph.stream]
+            assert are_drawn == [name != "COMM_RECV" for name in types]
 
 
 @whole

@@ -16,15 +16,17 @@ from yantra.chakra.trace import Trace
 from yantra.export.report.columns import Columns
 from yantra.export.report.traces import records_of
 
-STREAMS = ("compute", "collectives", "messages", "memory", "host")
+STREAMS = ("compute", "collectives", "sends", "memory", "host")
 """Rows of a rank in the timeline."""
+RECEIVES = len(STREAMS)
+"""The stream without a row: a posted receive waits, its data moves while the other rank sends."""
 
 MOST_WITH_ATTRIBUTES = 400_000
 _ESSENTIAL = ("phase", "layer", "microbatch", "act_alloc", "act_free")
 _IN_GRAPH = ("comm_type", "comm_size", "comm_src", "comm_dst", "num_ops", "tensor_size")
 _LONGEST_VALUE = 300
 _LARGEST = 2**53
-_STREAM_OF_LANE = {"compute": 0, "collective": 1, "send": 2, "receive": 2, "memory": 3}
+_STREAM_OF_LANE = {"compute": 0, "collective": 1, "send": 2, "receive": RECEIVES, "memory": 3}
 _STREAM_OF_TYPE: dict[int, int] = {
     type: _STREAM_OF_LANE[traits.lane] for type, traits in NODE_TRAITS.items()
 }

@@ -109,7 +109,7 @@ _TIME = (
 _BOUNDS = "How much shorter the run is when one cause of its time is gone: what is worth a change."
 _TIMELINE = (
     "One group of rows for each class of ranks that do the same at the same times. Click a node "
-    "for what it is and what it waited for."
+    "for what it is and what it waited for. A posted receive waits, so it is found, but not drawn."
 )
 _PATH = "The chain of steps that the end waited for. Only what shortens it shortens the run."
 _COMMUNICATION = (

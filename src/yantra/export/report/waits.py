@@ -7,14 +7,14 @@ from __future__ import annotations
 from typing import Any
 
 from yantra.export.report.classes import RankClass
-from yantra.export.report.nodes import STREAMS
+from yantra.export.report.nodes import RECEIVES, STREAMS
 from yantra.export.report.run import Run
 from yantra.export.report.timeline import chosen
 from yantra.result.critical_path import KINDS, Step
 
 MOST_NODES = 8_000
 MOST_STEPS = 40
-_ASKED = tuple(STREAMS.index(name) for name in ("collectives", "messages", "memory"))
+_ASKED = (*map(STREAMS.index, ("collectives", "sends", "memory")), RECEIVES)
 
 
 def as_data(run: Run) -> dict[str, Any] | None:

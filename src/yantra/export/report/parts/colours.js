@@ -3,7 +3,7 @@
 import { colour } from "./theme.js";
 
 const KINDS = ["compute", "collective", "message", "memory", "host"];
-const KIND_NAMES = ["compute", "collective", "send or receive", "memory", "host"];
+const KIND_NAMES = ["compute", "collective", "send", "memory", "host"];
 const SERIES = 10;
 const SLACKS = [0, 0.01, 0.1]; // shares of the run
 const SLACK_NAMES = ["none: critical", "up to 1 % of the run", "up to 10 %", "more"];

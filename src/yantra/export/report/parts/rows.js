@@ -11,9 +11,6 @@ const GAP = 5;
 const LANE = 17;
 const THIN = 5;
 const MANY = 10; // lanes
-const FEW = 3; // lanes of messages, most of which only wait
-const ROOM = 90; // for more of them, in pixels, while they can be seen apart
-const THINNEST = 3;
 
 export class Rows {
   constructor(job, hasPath) {
@@ -69,7 +66,7 @@ export class Rows {
     const found = [];
     this.lanesOf(one.at).forEach((lanes, stream) => {
       if (lanes.length === 0) return;
-      const each = heightOfLane(lanes.length, this.job.about.streams[stream] === "messages");
+      const each = lanes.length > MANY ? THIN : LANE;
       found.push({ stream, lanes, y, each, height: lanes.length * each });
       y += lanes.length * each + 2;
     });
@@ -123,11 +120,4 @@ export class Rows {
     }
     return group.y;
   }
-}
-
-// A pipeline posts its receives long before they are due, one lane each: they share little room.
-function heightOfLane(count, areMessages) {
-  if (!areMessages) return count > MANY ? THIN : LANE;
-  if (count <= FEW) return LANE;
-  return Math.min(Math.max(Math.floor(ROOM / count), THINNEST), THIN);
 }

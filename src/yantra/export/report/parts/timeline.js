@@ -413,10 +413,10 @@ export class Timeline {
   neighbour(by) {
     const at = this.selected?.at ?? this.current;
     if (!this.job.classes[at].shown) return;
-    const lanes = this.rows.lanesOf(at).flat();
-    if (lanes.length === 0) return;
     const node = this.selected?.node ?? null;
-    const lane = node === null ? lanes[0] : lanes.find((one) => one.nodes.includes(node));
+    const lanes = this.rows.lanesOf(at).flat();
+    const lane = lanes.find((one) => node === null || one.nodes.includes(node));
+    if (lane === undefined) return; // a receive has no row
     const place = node === null ? lane.firstEndingAfter(this.from) : lane.nodes.indexOf(node) + by;
     if (place >= 0 && place < lane.count) this.goTo({ at, node: lane.nodes[place] });
   }
