@@ -16,7 +16,7 @@ namespace {
 
 constexpr double event_ns = 50.0;      // measured on all pairs of 128 hosts
 constexpr double crossing_ns = 40.0;   // of a cut link, on each side
-constexpr double barrier_ns = 3000.0;
+constexpr double barrier_ns = 20000.0;   // where threads share their cores with others
 constexpr double begin_ns = 2e6;       // of threads and their tables
 constexpr double least_gain = 1.2;
 constexpr u64 no_link_ticks = u64{1} << 60;   // between parts
