@@ -15,6 +15,7 @@ from yantra.explain import compare, side_by_side
 from yantra.explain.compare_words import signed
 from yantra.explain.comparison import form_of
 from yantra.explain.joined import joined
+from yantra.explain.side_by_side_words import sure_of_others
 from yantra.explain.timelines import UNITS, lanes_of
 
 RATES = (50.0, 100.0, 25.0)
@@ -44,6 +45,16 @@ def test_a_row_that_one_comparison_lacks_did_not_change_there() -> None:
     )
     assert row.times == [5.0, 5.0, 7.0]
     assert row.changes == [0.0, 2.0]
+
+
+def test_every_two_results_after_the_first_are_told_apart_by_their_intervals() -> None:
+    ends = {"b": [8.0, 12.0], "c": [11.0, 14.0], "d": [13.0, 15.0], "e": None}
+    pairs = [{"b": {"name": name, "interval_ns": of}} for name, of in ends.items()]
+    assert sure_of_others(pairs) == [
+        "Others within their 90 % intervals: b and c, c and d. "
+        "Others with intervals apart: b and d."
+    ]
+    assert sure_of_others(pairs[:1]) == sure_of_others([pairs[0], pairs[3]]) == []
 
 
 def test_timelines_end_with_their_run_on_the_scale_of_the_longest() -> None:

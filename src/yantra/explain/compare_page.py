@@ -17,6 +17,7 @@ from yantra.explain.joined import Data, Joined, Row, joined, values
 from yantra.explain.lanes_drawn import SCRIPT, STYLE, drawn
 from yantra.explain.named import figure_cells, ran_text
 from yantra.explain.parts import listed
+from yantra.explain.side_by_side_words import sure_of_others
 from yantra.export.report.bars import Piece, bar, legend
 from yantra.export.report.markup import Cell, Head, Html, element, join, table
 from yantra.export.report.shell import Page, Section, render
@@ -78,7 +79,7 @@ def _head(pairs: Sequence[Data], names: Sequence[str]) -> Html:
         )
         for makespan, name in zip(makespans, names[1:], strict=True)
     ]
-    told = [" ".join(sentences_of(data)) for data in pairs]
+    told = [*(" ".join(sentences_of(data)) for data in pairs), *sure_of_others(pairs)]
     if len(pairs) == 1:
         told = sentences_of(pairs[0])
     bounds = [element("p", text, class_="bound") for text in told]

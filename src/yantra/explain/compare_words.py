@@ -73,15 +73,23 @@ def _opening(data: Mapping[str, Any]) -> str:
 
 def _sure(data: Mapping[str, Any]) -> str:
     """Say whether the 90 % intervals tell the two apart, if both have one."""
-    ends = [data[side].get("interval_ns") for side in ("a", "b")]
-    if None in ends or not data["makespan_ns"]["change"]:
+    meet = intervals_meet(data["a"], data["b"])
+    if meet is None or not data["makespan_ns"]["change"]:
         return ""
-    (low, high), (other_low, other_high) = ends
+    ends = [data[side]["interval_ns"] for side in ("a", "b")]
     texts = [f"{format_time(first)} to {format_time(last)}" for first, last in ends]
     shown = f"({texts[0]}, {texts[1]})"
-    if low <= other_high and other_low <= high:
+    if meet:
         return f"That is within their 90 % intervals {shown}."
     return f"Their 90 % intervals {shown} are apart."
+
+
+def intervals_meet(side: Mapping[str, Any], other: Mapping[str, Any]) -> bool | None:
+    """Return None where one of the two has no interval."""
+    ends, others = (one.get("interval_ns") for one in (side, other))
+    if ends is None or others is None:
+        return None
+    return bool(ends[0] <= others[1] and others[0] <= ends[1])
 
 
 def _bounds(data: Mapping[str, Any]) -> str:

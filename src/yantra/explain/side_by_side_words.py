@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 
 from yantra.base.text import Grid, filled
 from yantra.base.units import format_time
-from yantra.explain.compare_words import sentences, signed, value_of
+from yantra.explain.compare_words import intervals_meet, sentences, signed, value_of
 from yantra.explain.joined import Data, Joined, joined, values
 from yantra.explain.named import figure_cells, ran_text
 from yantra.explain.parts import block
@@ -21,6 +22,7 @@ def words(pairs: Sequence[Data]) -> str:
     ran = [filled(f"{side['name']}: {ran_text(side)}") for side in sides if ran_text(side)]
     blocks = ["\n".join(ran)] if ran else []
     blocks += [filled(" ".join(sentences(data))) for data in pairs]
+    blocks += [filled(text) for text in sure_of_others(pairs)]
     grids = [
         ("Figures", _figures(pairs)),
         ("What differs in the scenario", _fields(pairs)),
@@ -32,6 +34,17 @@ def words(pairs: Sequence[Data]) -> str:
     missing = dict.fromkeys(text for data in pairs for text in data["missing"])
     blocks += [filled(f"missing: {text}") for text in missing]
     return "\n\n".join(blocks)
+
+
+def sure_of_others(pairs: Sequence[Data]) -> list[str]:
+    """Say in one text which results after the first their 90 % intervals tell apart."""
+    found: dict[bool, list[str]] = {}
+    for one, other in combinations((data["b"] for data in pairs), 2):
+        if (meet := intervals_meet(one, other)) is not None:
+            found.setdefault(meet, []).append(f"{one['name']} and {other['name']}")
+    heads = {True: "Others within their 90 % intervals", False: "Others with intervals apart"}
+    told = [f"{head}: {', '.join(found[meet])}." for meet, head in heads.items() if meet in found]
+    return [" ".join(told)] if told else []
 
 
 def _names(pairs: Sequence[Data]) -> list[str]:
