@@ -6,7 +6,7 @@ import pytest
 
 from yantra.base.errors import CapacityError, ConfigError
 from yantra.explore.answers.best import best_plans
-from yantra.explore.answers.sizes import best_time, most_devices, sized
+from yantra.explore.answers.sizes import best_time, most_devices, nearest_sizes, sized
 from yantra.explore.closed_form.passes import Works
 from yantra.explore.closed_form.space import PlanSpace
 from yantra.fabric import clusters
@@ -49,6 +49,17 @@ def test_the_size_of_a_budget_is_the_fastest_that_it_pays_for() -> None:
         if size < 8 or size % 8 == 0
     }
     assert found in times and times[found] == min(times.values())
+
+
+def test_a_size_without_plans_names_the_next_ones_that_have_some() -> None:
+    space = PlanSpace(ranks=63, global_batch=256, most_tp=8)
+    assert list(nearest_sizes(MODEL, CLUSTER, space)) == [56, 64]
+    assert all(space.replace(ranks=size).columns(MODEL) for size in (56, 64))
+    assert not any(space.replace(ranks=size).is_legal(MODEL) for size in (57, 59, 61, 63))
+    with pytest.raises(ConfigError, match=r"on 63 ranks .*, the nearest with plans are 56 and 64:"):
+        best_plans(MODEL, CLUSTER, space)
+    with pytest.raises(ConfigError, match=r"on 64 ranks .*, nor on any near: ranks are tp x cp x"):
+        best_plans(MODEL, CLUSTER, space.replace(ranks=64, tp=(3,)))
 
 
 def test_a_better_neighbour_is_told() -> None:

@@ -57,10 +57,13 @@ class WithExamples(click.Command):
         """
         if self.seldom and not ctx.resilient_parsing:
             args = self.seldom.spelled_out(args, ctx)
-        if not ctx.resilient_parsing and any(".py" in word for word in args):
+        if ctx.resilient_parsing:
+            return super().parse_args(ctx, args)
+        given, _, order = self.make_parser(ctx).parse_args(list(args))
+        _check_given_once(order, ctx)
+        if any(".py" in word for word in args):
             from yantra.base.trust import allow_typed
 
-            given = self.make_parser(ctx).parse_args(list(args))[0]
             for parameter in self.params:
                 value = given.get(parameter.name or "")
                 is_named = (
@@ -85,6 +88,18 @@ class WithExamples(click.Command):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         write_examples(self.examples, formatter)
         super().format_epilog(ctx, formatter)
+
+
+def _check_given_once(order: Sequence[click.Parameter], ctx: click.Context) -> None:
+    """Raise where one of two values would be silently lost."""
+    seen = set()
+    for one in order:
+        if not isinstance(one, click.Option) or one.multiple or one.is_flag or one.count:
+            continue
+        if one.name in seen:
+            name = max(one.opts, key=len)
+            raise click.UsageError(f"{name}: given twice, takes one value; leave one out", ctx)
+        seen.add(one.name)
 
 
 def common_options(command: click.Command) -> list[str]:

@@ -19,7 +19,7 @@ from yantra.explore.answers.plan_words import held, held_of
 from yantra.explore.answers.ranked import Lost, Ranked, rows_by_kind
 from yantra.explore.answers.refine import choices_of
 from yantra.explore.answers.runner import Runner, Shared
-from yantra.explore.answers.sizes import Neighbour, better_neighbours, within_node
+from yantra.explore.answers.sizes import Neighbour, better_neighbours, columns_of, within_node
 from yantra.explore.closed_form.closed_form import ClosedForm, Judged
 from yantra.explore.closed_form.machine import Machine
 from yantra.explore.closed_form.on_stack import reserved_on
@@ -97,7 +97,7 @@ def best_plans(
     space = within_node(space, machine)
     choices = choices_of(space, others)
     shared = shared or Shared(model, space.sequence, space.held)
-    every = space.columns(model)
+    every = columns_of(model, machine, space)
     machine = reserved_on(machine, stack, every)
     columns, judged = _judged(model, machine, space, every, shared, stack)
     seconds = perf_counter() - start

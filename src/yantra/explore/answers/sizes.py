@@ -6,6 +6,7 @@ take longer.
 
 from __future__ import annotations
 
+from itertools import islice
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,16 +21,17 @@ from yantra.fabric.clusters.ownership import rates_of
 from yantra.workloads.plan.precision import for_machine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from yantra.explore.closed_form.passes import Works
-    from yantra.explore.closed_form.space import PlanSpace
+    from yantra.explore.closed_form.space import Columns, PlanSpace
     from yantra.fabric.clusters.types import Cluster
 
 _LEVELS = 2  # dimensions of a cluster whose neighbours are judged
 _MANY = 1024  # ranks from which groups are slow to simulate
 _JUDGED = 4  # sizes judged for one question
 _NEAR = 0.1  # of a size: the reach of neighbours
+_REACH = 1024  # ranks below and above a size without plans
 _LEAST_OF_BUDGET = 0.6  # of what is paid for: fewer devices waste it
 _BETTER = 0.01  # by which a neighbour must be faster, or do more per device
 
@@ -39,6 +41,28 @@ class Neighbour(NamedTuple):
 
     ranks: int
     time_ns: float
+
+
+def columns_of(model: Any, cluster: Cluster, space: PlanSpace) -> Columns:
+    """Return every legal plan. Raises ConfigError, with sizes that have some, where none is."""
+    try:
+        return space.columns(model)
+    except ConfigError as error:
+        if error.where != "space":
+            raise
+        near = [f"{size:,}" for size in nearest_sizes(model, cluster, space)]
+        advice = f"the nearest with plans are {' and '.join(near)}" if near else "nor on any near"
+        why = "ranks are tp x cp x pp x dp, and dp divides the batch"
+        raise ConfigError("ranks", f"{error.problem}, {advice}: {why}") from None
+
+
+def nearest_sizes(model: Any, cluster: Cluster, space: PlanSpace) -> Iterator[int]:
+    """Yield the next smaller and the next larger number of ranks that have plans, if near."""
+    for way in (-1, 1):
+        sizes = range(space.ranks + way, max(space.ranks + way * _REACH, 0), way)
+        possible = (size for size in sizes if _has(cluster, size))
+        legal = (size for size in possible if space.replace(ranks=size).is_legal(model))
+        yield from islice(legal, 1)
 
 
 def most_devices(

@@ -181,6 +181,10 @@ class PlanSpace(Record):
             raise ConfigError("space", f"{problem} with a global batch of {self.global_batch}")
         return _columns(splits)
 
+    def is_legal(self, model: Any) -> bool:
+        """Return whether a model has any plan."""
+        return any(True for _ in self._splits(facts_of(model)))
+
     def plan(self, columns: Columns, at: int, **more: Any) -> Plan:
         of: dict[str, Any] = {
             name: int(columns[name][at]) if name in columns else self.values(name)[0]
