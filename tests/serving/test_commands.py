@@ -121,7 +121,7 @@ def test_ranks_of_attention_and_whole_copies_differ_in_sglang() -> None:
         ("--enforce-eager", "--enforce-eager: launches without CUDA graphs are not covered"),
         ("--max-num-seq 8", "--max-num-seq: not a flag that is known here; it may change times"),
         ("--max-num-seqs $N", "--max-num-seqs: line 1 uses $N, which the script does not set"),
-        ("--quantization awq", "expected one of fp8, modelopt, modelopt_fp4, nvfp4"),
+        ("--quantization bitsandbytes", "expected one of fp8, modelopt, modelopt_fp4, nvfp4"),
         ('--speculative-config \'{"method": "eagle3"}\'', 'drafts by "eagle3" are not covered'),
     ],
 )

@@ -163,11 +163,10 @@ def test_a_python_file_without_a_model_is_an_error(tmp_path: Path, text: str, pr
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("meta-llama/Llama-3.1-70B", "; did you mean 'llama3-70b'? For another model, download"),
-        ("meta-llama/Llama-3.3-70B-Instruct", "; did you mean 'llama3-70b'?"),
+        ("meta-llama/Llama-3.9-70B", "; did you mean 'llama3-70b'? For another model, download"),
         ("mistralai/Mixtral-8x7B-v0.3", "; did you mean 'mixtral-8x7b'?"),
         (
-            "Qwen/Qwen2.5-7B",
+            "Qwen/Qwen2.4-7B",
             "; download its config.json and give the path; `yantra workload show`",
         ),
         ("vit-b/17", "; did you mean 'vit-b/16'? Known: "),

@@ -14,12 +14,16 @@ from typing import Any
 
 import pytest
 
-from yantra.workloads.models import hf
+from yantra.workloads.models import hf, hub
 from yantra.workloads.models.assemble import model_of
 from yantra.workloads.models.model import Model
 
 DATA = Path(__file__).parents[1] / "data/hf_models.json"
-MODELS = {one["name"]: one for one in json.loads(DATA.read_text())["models"]}
+BY_ID = {one: row for row in hub.table() for one in row["ids"]}
+MODELS = {
+    one["name"]: BY_ID[one["id"]] if "id" in one else one
+    for one in json.loads(DATA.read_text())["models"]
+}
 
 INDEX = 128 + 4  # a key in FP8 and its scale
 DELTA = 128 * 128 * 4

@@ -12,8 +12,9 @@ from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
 from yantra.base.notes import note
 from yantra.base.shell import Word, commands_of
 from yantra.serving.commands.roles import BOTH, EITHER, OWN, ROLES, mapping_of, role_of
-from yantra.serving.commands.table import ENGINES, Engine, Flag
+from yantra.serving.commands.table import ENGINES, PUBLISHED, Engine, Flag
 from yantra.serving.commands.weights import model_of, type_of
+from yantra.workloads.frameworks.checkpoints import is_named
 from yantra.workloads.models.model import Model
 
 Arguments = Sequence[tuple[str, list[Word]]]
@@ -21,6 +22,7 @@ Arguments = Sequence[tuple[str, list[Word]]]
 _Started = tuple[str, Word | None, Arguments]
 _LAUNCH = re.compile(r"\bvllm\s+serve\b|vllm\.entrypoints|sglang\.launch_server|\bsglang\s+serve\b")
 _ARRAY = re.compile(r"^#SBATCH\s+--array=(\d+)-(\d+)\s*$", re.MULTILINE)
+_QUANTIZED = "quantization"
 _NEXT = re.compile(r"\d?[<>|&]")
 
 
@@ -115,7 +117,8 @@ def _launch(
         if flag in engine.model and values:
             model = values[0]
         elif flag in by_name:
-            said[by_name[flag].field] = _value(by_name[flag], values, place)
+            own = by_name[flag]
+            said[own.name if own.name == _QUANTIZED else own.field] = _value(own, values, place)
         elif flag.startswith("speculative-config") and name == "vllm":
             drafts |= mapping_of(flag.partition(".")[2].replace("-", "_"), values, place)
         elif flag in engine.refused:
@@ -131,13 +134,18 @@ def _launch(
         said |= _drafted(drafts, f"{where}: --speculative-config")
     if instead is not None:
         model = Word(instead) if model is None or model.doubt else model
-    if model is None or model.doubt or not model.text:
+    if model is None or (model.doubt and not is_named(model.text, model.doubt)) or not model.text:
         why = "needs a model" if model is None or not model.doubt else f"model: {model.doubt}"
         raise ConfigError(where, f"{why}; write out which it is")
     fields = {field: value for field, value in said.items() if value != ""}
-    if "dtype" not in fields and (dtype := type_of(model.text)):
-        fields["dtype"] = dtype
     known = instead or model_of(model.text, where)
+    said_kind, kind = fields.pop(_QUANTIZED, PUBLISHED), type_of(model.text, where)
+    if said_kind != PUBLISHED:
+        kind = said_kind
+    elif _QUANTIZED in said and not kind:
+        raise ConfigError(f"{where}: --{_QUANTIZED}", "the model's id does not say its bits")
+    if kind:
+        fields["weight_dtype" if kind == "int4" else "dtype"] = kind
     return Launch(name, known, *_spread(name, fields, replicas, known), tuple(ignored))
 
 

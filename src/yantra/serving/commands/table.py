@@ -34,7 +34,18 @@ class Engine(NamedTuple):
 
 
 _TYPES = {"bfloat16": "bf16", "bf16": "bf16", "float16": "fp16", "half": "fp16", "auto": ""}
-_QUANTISED = {"fp8": "fp8", "modelopt": "fp8", "modelopt_fp4": "nvfp4", "nvfp4": "nvfp4"}
+_INT4 = ("awq", "awq_marlin", "gptq_marlin", "moe_wna16")
+PUBLISHED = "published"
+"""The type is that of the checkpoint, which its id says."""
+_AS_PUBLISHED = ("compressed-tensors", "gptq", "mxfp4")
+_QUANTISED = {
+    "fp8": "fp8",
+    "modelopt": "fp8",
+    "modelopt_fp4": "nvfp4",
+    "nvfp4": "nvfp4",
+    **dict.fromkeys(_INT4, "int4"),
+    **dict.fromkeys(_AS_PUBLISHED, PUBLISHED),
+}
 _CACHE = {"auto": "", "fp8": "fp8", "fp8_e4m3": "fp8", "fp8_e5m2": "fp8", "bfloat16": "bf16"}
 _DTYPE = Flag("dtype", "dtype", values=_TYPES)
 _QUANTIZATION = Flag("quantization", "dtype", ("q",), values=_QUANTISED)

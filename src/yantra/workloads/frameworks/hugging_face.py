@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from os import path as paths
 from typing import Any
 
 from yantra.base.errors import ConfigError, expected_got
 from yantra.base.shell import Word, commands_of
-from yantra.workloads.frameworks.checkpoints import sizes_of_id
+from yantra.workloads.frameworks.checkpoints import is_named, named_in
 from yantra.workloads.frameworks.launch import Nodes, torchrun
-from yantra.workloads.frameworks.said import Said, sizes_of
+from yantra.workloads.frameworks.said import Said
 from yantra.workloads.models.transformer import Transformer
 from yantra.workloads.plan.plan import Plan
 
@@ -218,12 +219,12 @@ def _model(given: Mapping[str, Any], where: str, doubts: Mapping[str, str]) -> s
     from yantra.workloads.models import catalogue
 
     name = str(given[MODEL])
-    if MODEL in doubts:
+    if MODEL in doubts and not is_named(name, doubts[MODEL]):
         raise ConfigError(f"{where}: --{MODEL}", f"{doubts[MODEL]}; write out what it is")
     if catalogue.is_known(name):
         return name
-    if (known := sizes_of_id(name)) is not None:
-        return sizes_of(known)
+    if not paths.isdir(name) and (known := named_in(name, where)) is not None:
+        return known.model.name
     try:
         catalogue.described(name, MODEL)
     except ConfigError as error:

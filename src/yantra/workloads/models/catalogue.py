@@ -3,6 +3,7 @@
 | given | is |
 |---|---|
 | `llama3-70b`, `Llama-3-70B`, `meta-llama/Meta-Llama-3-70B` | a model of the zoo |
+| `Qwen/Qwen3-8B-Base` | a published checkpoint by its id |
 | `mine.py`, `mine.py:small` | a Python file that ends with `PLUGIN = <model>`, or one of several |
 | `config.json`, a folder with one | a Hugging Face config |
 | `mine.yaml`, `mine.json` | the sizes of a transformer by name |
@@ -14,7 +15,7 @@ from os import path as paths
 from pathlib import Path
 
 from yantra.base.errors import ConfigError, did_you_mean
-from yantra.workloads.models import description, hf, zoo
+from yantra.workloads.models import description, hf, hub, zoo
 from yantra.workloads.models.assemble import model_of
 from yantra.workloads.models.model import Model
 from yantra.workloads.models.transformer import Transformer
@@ -27,8 +28,8 @@ def names() -> tuple[str, ...]:
 
 
 def is_known(name: str) -> bool:
-    """Whether a name or id is that of a model of the zoo, and of no file."""
-    return zoo.is_known(name) and not paths.exists(name)
+    """Whether a name or id is that of a model of the zoo or hub, and of no file."""
+    return (zoo.is_known(name) or hub.is_known(name)) and not paths.exists(name)
 
 
 def find(name: str, where: str = "model") -> Model:
@@ -38,8 +39,10 @@ def find(name: str, where: str = "model") -> Model:
 
 def described(name: str, where: str = "model") -> Transformer | Model:
     """What `find` makes a model of: sizes, or a model already."""
-    if name in zoo.names() or is_known(name):
+    if name in zoo.names() or (zoo.is_known(name) and not paths.exists(name)):
         return zoo.get(name)
+    if is_known(name) and (found := hub.find(name)) is not None:
+        return found.model
     path, _, inside = name.partition(".py:")
     if inside or name.endswith(".py"):
         return _of_python(path + ".py" if inside else name, inside)

@@ -1,0 +1,110 @@
+"""Published checkpoints by their ids: what each is, and in which type its weights are stored.
+
+Trade-off: a table, which new models are not in; give the path of their config.json.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from yantra.base.errors import ConfigError
+from yantra.workloads.models import hf, zoo
+from yantra.workloads.models.model import Model
+from yantra.workloads.models.transformer import Transformer
+
+_TUNED = re.compile(
+    r"[-_](instruct|chat|base|it|hf|alpha|beta|pt|thinking|v\d(\.\d)?|\d{4}|sft|full|dpo"
+    r"|checkpoints|preview)$",
+    re.IGNORECASE,
+)
+_ANY_OWNER = "*/"
+_BLOCKS = re.compile(r"(Qwen|zai-org)/")
+_FORMATS: Mapping[str, str] = {
+    r"-FP8(-dynamic|-KV|-block|-Static-PerTensor)?": "fp8",
+    r"-(NV)?FP4(-v\d)?": "nvfp4",
+    r"[-.](AWQ|GPTQ)(-marlin)?([-_]?(Int4|4bit))?|-Int4(-mixed)?|[-.](quantized\.)?w4a16(-G128)?"
+    r"|-MXFP4": "int4",
+    r"-BF16|-bfloat16": "bf16",
+    r"[-.](bnb-4bit|GGUF|GPTQ-Int[238]|int8|(quantized\.)?w8a(8|16)|exl\d|MLX|AQLM|W4AFP8)": "",
+}
+"""Ends of ids, and the type of their weights; empty where it is not modelled."""
+
+
+class Stored(NamedTuple):
+    """An id without what says its type, and the type; empty where the id says none."""
+
+    id: str
+    dtype: str
+
+
+class Checkpoint(NamedTuple):
+    """`model` describes it, `stored` is the type of its weights; empty where of 16 bits."""
+
+    id: str
+    model: Transformer | Model
+    stored: str
+
+
+def stored(name: str, where: str = "model") -> Stored:
+    """Raises ConfigError for a type that is not modelled."""
+    for end, dtype in _FORMATS.items():
+        if (found := re.search(f"({end})$", name, re.IGNORECASE)) is not None:
+            if not dtype:
+                raise ConfigError(where, f"{name}: weights in {found[0][1:]} are not covered")
+            is_blocks = dtype == "fp8" and found[0].upper() == "-FP8" and _BLOCKS.match(name)
+            return Stored(name[: found.start()], "fp8_block" if is_blocks else dtype)
+    return Stored(name, "")
+
+
+def find(name: str, *, of_any_owner: bool = False) -> Checkpoint | None:
+    """The checkpoint of an id in 16 bits; `of_any_owner` takes a path that ends with its name."""
+    known = _id(name.lower())
+    if not known and of_any_owner:
+        known = _id(_ANY_OWNER + name.rstrip("/").rpartition("/")[2].lower())
+    return _checkpoint(known) if known else None
+
+
+def is_known(name: str) -> bool:
+    return bool(_id(name.lower()))
+
+
+def table() -> list[dict[str, Any]]:
+    """The rows, each with `ids`, `weights`, and `config` or `model`."""
+    text = files(__package__).joinpath("checkpoints.json").read_text(encoding="utf-8")
+    found: list[dict[str, Any]] = json.loads(text)["models"]
+    return found
+
+
+def _id(key: str) -> str:
+    """As the table writes it; empty where it has none."""
+    while key not in _ids():
+        shorter = _TUNED.sub("", key)
+        if shorter == key:
+            return ""
+        key = shorter
+    return _ids()[key]
+
+
+@cache
+def _ids() -> Mapping[str, str]:
+    whole = {one.lower(): one for one in _rows()}
+    return whole | {_ANY_OWNER + key.rpartition("/")[2]: one for key, one in whole.items()}
+
+
+@cache
+def _rows() -> Mapping[str, dict[str, Any]]:
+    return {one: row for row in table() for one in row["ids"]}
+
+
+@cache
+def _checkpoint(name: str) -> Checkpoint:
+    row = _rows()[name]
+    if "model" in row:
+        return Checkpoint(name, zoo.get(row["model"]), row.get("stored", ""))
+    model = hf.from_config(row["config"], f"{name} config.json", name)
+    return Checkpoint(name, model, row.get("stored", ""))
