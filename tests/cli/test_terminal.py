@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.cli.terminals import Seen, see
+from yantra.cli import main, progress
 
 pytest.importorskip("pty")
 COLOUR = re.compile(r"\x1b\[[0-9;]*(?:3|4|9|10)[0-7](?:;[0-9;]*)?m")
@@ -89,6 +92,32 @@ def test_long_work_shows_how_far_it_is_and_how_long_it_takes(
     assert "working" in shown and re.search(said, shown)
     assert len(re.findall(r"\d:\d\d:\d\d", shown)) >= 2, "time taken and time left"
     assert shown.rstrip().endswith("\x1b[2K"), "the bar is gone at the end"
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("life job.yaml --cluster hgx-b200 --gpus 64 --days 54 --set lives=50", "lives"),
+        ("day jobs.csv --cluster hgx-h100 --gpus 64", "jobs of the day"),
+        ("compare result.json other.json", "results"),
+        ("workload train --model llama3-8b --tp 4 --dp 2 -o bar.yw", "step"),
+    ],
+)
+def test_commands_that_may_take_long_have_a_bar_while_they_work(
+    line: str, what: str, inputs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = []
+
+    @contextmanager
+    def noted(what: str, counted: bool = False) -> Iterator[None]:
+        shown.append(what)
+        yield None
+        shown.append("end")
+
+    monkeypatch.setattr(progress, "progress", noted)
+    monkeypatch.chdir(inputs)
+    assert main(line.split()) == 0
+    assert shown == [what, "end"]
 
 
 def test_a_pipe_gets_no_bar(inputs: Path) -> None:

@@ -43,6 +43,7 @@ def command(
     By how much, in which kinds, phases and nodes of the critical path, which add up, and what
     differs in the scenarios. MORE files are compared with A, side by side.
     """
+    from yantra.cli.progress import progress
     from yantra.explain import compare, side_by_side
     from yantra.scenario import Case
     from yantra.scenario.recognise import recognise
@@ -51,9 +52,10 @@ def command(
         raise click.UsageError("--cluster goes with a workload; none of the files is one")
     settings = {} if stack is None else {"stack": stack}
     cases = [Case(file, cluster, settings) for file in (a, b, *more)]
-    comparison = side_by_side(cases) if more else compare(cases[0], cases[1])
-    if report:
-        comparison.to_report(report)
+    with progress("results"):
+        comparison = side_by_side(cases) if more else compare(cases[0], cases[1])
+        if report:
+            comparison.to_report(report)
     if as_json:
         print_json(comparison.data)
     else:

@@ -69,13 +69,15 @@ def command(
 
     TRACE has the columns of Helios, Acme or Alibaba 2023, or is Philly's JSON.
     """
+    from yantra.cli.progress import progress
     from yantra.lives.days.day import day
     from yantra.lives.days.words import as_dict, lines
     from yantra.lives.settings import pairs_of
 
     said = _settings(pairs_of(settings))
     known = {owner: _whole("--quota", text) for owner, text in pairs_of(quotas, "--quota").items()}
-    found = day(trace, cluster=cluster, gpus=gpus, policy=policy, job=job, quotas=known, **said)
+    with progress("jobs of the day"):
+        found = day(trace, cluster=cluster, gpus=gpus, policy=policy, job=job, quotas=known, **said)
     hosts = said.get("host_gpus", 8)
     if as_json:
         print_json(as_dict(found, hosts))

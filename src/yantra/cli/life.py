@@ -56,15 +56,17 @@ def command(
 
     JOB is a job file, or one of Megatron-LM, NeMo, TorchTitan or DeepSpeed.
     """
+    from yantra.cli.progress import progress
     from yantra.lives.life import life
     from yantra.lives.settings import pairs_of
     from yantra.lives.words import as_dict, lines
 
-    said = life(
-        job, cluster=cluster, gpus=gpus, days=days, stack=stack, rates=rates, **pairs_of(settings)
-    )
+    asked = pairs_of(settings)
+    with progress("lives"):
+        said = life(job, cluster=cluster, gpus=gpus, days=days, stack=stack, rates=rates, **asked)
+        form, text = as_dict(said), "\n".join(lines(said)) + "\n"
     if as_json:
-        print_json(as_dict(said))
+        print_json(form)
     else:
-        sys.stdout.write("\n".join(lines(said)) + "\n")
+        sys.stdout.write(text)
     return 0

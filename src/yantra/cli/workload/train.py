@@ -57,6 +57,7 @@ def command(
     --tensor-model-parallel-size, ... Sizes such as --num-layers change the model, or make one.
     """
     from yantra.cli import warn
+    from yantra.cli.progress import progress
     from yantra.cli.workload.summary import write_summary
     from yantra.workloads import job_file
     from yantra.workloads.describe import as_dict
@@ -69,19 +70,20 @@ def command(
     made = made._replace(plan=for_machine(made.plan, any_layout=any_layout))
     flags = {field: f"--{field.replace('_', '-')}" for field in made.plan.field_names}
     made.plan.spelled(flags | dict(made.plan.spelling))
-    workload = train(
-        made.model,
-        made.plan,
-        made.sequence,
-        memory_bytes=capacity,
-        reserve_bytes=reserve,
-        framework=made.framework,
-    )
+    with progress("step"):
+        workload = train(
+            made.model,
+            made.plan,
+            made.sequence,
+            memory_bytes=capacity,
+            reserve_bytes=reserve,
+            framework=made.framework,
+        )
+        if output:
+            workload.save(output)
     warn(made.model.notes)
     if save_job:
         job_file.write(save_job, made)
-    if output:
-        workload.save(output)
     if as_json:
         print_json({"output": output} | as_dict(workload))
         return 0
