@@ -234,3 +234,34 @@ def test_a_script_that_starts_both_pools_is_read_by_role() -> None:
             of_text(wrong, "x", role="decode")
     with pytest.raises(ConfigError, match="starts no engine for decode alone"):
         of_text("vllm serve Qwen/Qwen3-8B", "x", role="decode")
+
+
+def test_a_list_behind_a_condition_that_fails_is_left_out() -> None:
+    text = """
+KIND="${KIND:-}"
+MORE=(--max-num-seqs 8)
+[ -n "$KIND" ] && MORE+=(--quantization "$KIND")
+vllm serve "${1:-nvidia/Llama-3.3-70B-Instruct-FP8}" "${MORE[@]}"
+"""
+    launch = of_text(text, "serve.sh")
+    assert (launch.model, launch.fields) == ("llama3-70b", {"max_num_seqs": "8", "dtype": "fp8"})
+    narrow = of_text(text.replace(":-}", ":-awq}"), "serve.sh")
+    assert narrow.fields == {"max_num_seqs": "8", "weight_dtype": "int4"}
+
+
+@pytest.mark.parametrize(
+    ("model", "fields"),
+    [
+        ("Qwen/Qwen2.5-7B-Instruct-AWQ --dtype half", {"weight_dtype": "int4", "dtype": "fp16"}),
+        ("Qwen/Qwen3-8B-FP8 --dtype bfloat16", {"dtype": "fp8_block"}),
+        ("openai/gpt-oss-20b --quantization mxfp4", {"weight_dtype": "int4"}),
+        ("moonshotai/Kimi-K2-Instruct", {"dtype": "fp8_block"}),
+        ("Qwen/Qwen3-8B", {}),
+    ],
+)
+def test_weights_are_as_published_under_any_type_of_activations(
+    model: str, fields: dict[str, str]
+) -> None:
+    assert of_text(f"vllm serve {model}", "serve.sh").fields == fields
+    with pytest.raises(ConfigError, match="the model's id does not say its bits"):
+        of_text(f"vllm serve {DENSE} --quantization compressed-tensors", "serve.sh")

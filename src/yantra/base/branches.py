@@ -77,6 +77,11 @@ class Branches:
         self._open.append(_Branch(taken, before, line))
 
 
+def is_ruled_out(before: list[str], doubt: str) -> bool:
+    """Whether words such as `[ -n "" ] &&` keep what follows from running."""
+    return before[-1:] == ["&&"] and _holds(before[:-1], doubt) is False
+
+
 def _holds(words: list[str], doubt: str) -> bool | None:
     if doubt:
         return None

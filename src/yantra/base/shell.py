@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import takewhile
 from typing import NamedTuple
 
-from yantra.base.branches import Branches
+from yantra.base.branches import Branches, is_ruled_out
 from yantra.base.errors import ConfigError
 from yantra.base.whole_numbers import is_whole
 
@@ -111,6 +111,7 @@ class _Script:
         self._words: list[Word] = []
         self._word: Word | None = None
         self._list: str | None = None
+        self._is_ruled_out = False
         self._gaps: set[int] = set()
 
     def read(self, text: str) -> None:
@@ -133,10 +134,14 @@ class _Script:
             self._end_command()
         elif kind == "open" and self._word is not None and self._word.text.endswith("="):
             self._list, self._word = self._word.text, None
+            self._is_ruled_out = is_ruled_out(
+                [word.text for word in self._words], _open_doubt(self._words)
+            )
             self._words = []
         elif kind == "close" and self._list is not None:
             self._end_word()
-            self._assign(self._list, self._words)
+            if not self._is_ruled_out:
+                self._assign(self._list, self._words)
             self._list, self._words = None, []
         else:
             self._end_word()
@@ -158,9 +163,9 @@ class _Script:
     def _value(self, name: str) -> list[Word]:
         name, default, otherwise = re.sub(r"\[[@*]\]$", "", name).partition(":-")
         if not default:
-            name, _, otherwise = name.partition("-")
+            name, default, otherwise = name.partition("-")
         known = self.variables.get(name)
-        if known is None and otherwise:
+        if known is None and default:
             return [Word(otherwise.strip("\"'"))]
         if known is None:
             return [Word("", f"line {self._line} uses ${name}, which the script does not set")]

@@ -143,7 +143,7 @@ SGLANG = Engine(
         file-storage-path enable-p2p-check enable-mscclpp prefill-attention-backend
         decode-attention-backend moe-a2a-backend deepep-mode moe-dense-tp-size enable-dp-lm-head
         scheduler-recv-interval crash-dump-folder show-time-cost bucket-* tokenizer-worker-num
-        mamba-ssm-dtype disaggregation-*
+        mamba-ssm-dtype disaggregation-* disable-flashinfer-autotune flashinfer-autotune-*
     """,
     refused={
         "disable-cuda-graph": "launches without CUDA graphs are not covered",
