@@ -60,11 +60,11 @@ def test_a_figure_has_a_curve_for_each_measure_and_a_line_for_each_promise(said:
     assert promise.get_xdata() == [500.0, 500.0]
 
 
-def test_without_matplotlib_the_extra_is_named(
+def test_without_matplotlib_the_package_is_named(
     said: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(UnsupportedError, match=r"yantra\[plots\]"):
+    with pytest.raises(UnsupportedError, match="pip install .matplotlib"):
         said.plot()
 
 
