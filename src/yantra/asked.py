@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from yantra.base.notebook import progress_line
 from yantra.run.simulate import simulate
 from yantra.scenario.on_cluster import on_cluster
 
@@ -131,6 +132,7 @@ class Prediction:
         return self.result._repr_html_()
 
 
+@progress_line("step")
 def predict(
     model: Path,
     *,
@@ -254,7 +256,6 @@ def plan(
     if is_bounded:
         limits = {"usd_per_h": budget_usd_per_h, "power_w": power_w}
         space = sized(described, machine, space, shared.works, chosen, **limits)
-    found = best_plans(
-        described, machine, space, top=top, shared=shared, stack=chosen, others=others
-    )
-    return Plans(found)
+    given: dict[str, Any] = {"top": top, "shared": shared, "stack": chosen, "others": others}
+    with progress_line("plans") as tell:
+        return Plans(best_plans(described, machine, space, tell=tell, **given))

@@ -16,6 +16,7 @@ from typing import Any
 
 from yantra.base.documents import Path
 from yantra.base.errors import show
+from yantra.base.notebook import progress_line
 from yantra.base.output import write_text
 from yantra.compile import compile
 from yantra.explain.named import figure_rows
@@ -65,6 +66,7 @@ class Comparison:
         write_text(path, page([self.data], self._forms))
 
 
+@progress_line("results")
 def compare(
     a: Path | Case | Result, b: Path | Case | Result, names: Names | None = None
 ) -> Comparison:

@@ -13,6 +13,7 @@ from typing import Any
 
 from yantra.base.documents import Path
 from yantra.base.errors import ConfigError
+from yantra.base.notebook import progress_line
 from yantra.base.output import write_text
 from yantra.explain.comparison import called, compared, form_of
 from yantra.export.stored import Form
@@ -44,6 +45,7 @@ class SideBySide:
         write_text(path, page(self.data["comparisons"], self._forms))
 
 
+@progress_line("results")
 def side_by_side(
     runs: Sequence[Path | Case | Result], names: Sequence[str] | None = None
 ) -> SideBySide:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from yantra.base.notebook import progress_line
 from yantra.lives.best import Bought, bought, found
 from yantra.lives.draws import DAY_NS, NS
 from yantra.lives.energy import Phase, widened
@@ -231,6 +232,7 @@ class Life:
         return "\n".join(lines(self))
 
 
+@progress_line("lives")
 def life(
     job: Path | Mapping[str, Any],
     *,

@@ -12,6 +12,7 @@ from math import exp, inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from yantra.base.errors import ConfigError, UnsupportedError
+from yantra.base.notebook import progress_line
 from yantra.serving import batching
 from yantra.serving.answer import Served
 from yantra.serving.apart import check_sides, feed_forward_bytes, plan_of, tables_apart
@@ -60,6 +61,7 @@ class Question(NamedTuple):
     seed: int = 1
 
 
+@progress_line("requests")
 def serve(
     model: Any = None,
     cluster: Any = None,
