@@ -316,3 +316,12 @@ def test_a_comparison_says_whether_the_intervals_tell_two_runs_apart(
     text = compare_words._sure({**sides, **changed})
     assert text.startswith(said) if said else text == ""
     assert compare_words._sure({**sides, "makespan_ns": {"change": 0.0}}) == ""
+
+
+@pytest.mark.parametrize("gap", [-0.1, 0.0, 0.1])
+def test_intervals_meet_when_they_share_a_point_whichever_is_first(gap: float) -> None:
+    low, high = {"interval_ns": [8.0, 10.0]}, {"interval_ns": [10.0 + gap, 12.0]}
+    meet = gap <= 0
+    assert compare_words.intervals_meet(low, high) is meet
+    assert compare_words.intervals_meet(high, low) is meet
+    assert compare_words.intervals_meet(low, {}) is None
