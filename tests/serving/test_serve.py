@@ -129,6 +129,8 @@ def test_a_tier_slower_than_working_out_again_is_left_out_and_told(
 def test_drafts_that_are_right_make_a_token_quicker() -> None:
     quick = served(num_speculative_tokens=3, acceptance=0.8)
     useless = served(num_speculative_tokens=3, acceptance=0.0)
+    with pytest.raises(ConfigError, match="acceptance: drafts need it, such as --set"):
+        served(num_speculative_tokens=3)
     assert quick.tpot.mean < served().tpot.mean < useless.tpot.mean
 
 

@@ -196,8 +196,10 @@ class Fleet:
 
     def _accepted(self, requests: Requests) -> Sequence[Sequence[int]]:
         drafts = int(max(pool.options.get("num_speculative_tokens", 0) for pool in self.pools))
-        if not drafts or self.acceptance is None:
+        if not drafts:
             return ()
+        if self.acceptance is None:
+            raise ConfigError("acceptance", "drafts need it, such as --set acceptance=0.7")
         if not isinstance(self.acceptance, int | float):
             if len(self.acceptance) != len(requests):
                 expected = f"a list for each of {len(requests)} requests"
