@@ -64,7 +64,7 @@ def test_without_matplotlib_the_package_is_named(
     said: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(UnsupportedError, match="pip install .matplotlib"):
+    with pytest.raises(UnsupportedError, match="needs the package matplotlib"):
         said.plot()
 
 
