@@ -30,6 +30,7 @@ _MOST = 2**62
 _OWN = re.compile(r"uses \$\d,")
 _DECLARING = ("export", "declare", "local", "readonly")
 _OTHER_MODEL = re.compile(r"(?:^|/)pretrain_(?:bert|ict|mamba|hybrid|retro|t5|vision\w*|vlm)\.py$")
+_GENERATES = re.compile(r"(?:^|/)(?:run_text_generation\w*|\w*inference\w*|generate_\w+)\.py$")
 _TOKEN = re.compile(
     r"(?P<comment>(?:(?<=[\s;(])|^)#[^\n]*)"
     r"|(?P<newline>\n|;+)"
@@ -93,6 +94,8 @@ def _split(words: Iterable[Word], where: str) -> tuple[list[Word], list[Word]] |
             if any(re.match("--num-layers(=|$)", word.text) for word in program):
                 if _OTHER_MODEL.search(word.text):
                     raise ConfigError(where, f"{word.text} trains a model of another kind")
+                if _GENERATES.search(word.text):
+                    raise ConfigError(where, f"{word.text} generates, and trains nothing")
                 return all_words[:at], program
     return None
 
@@ -112,6 +115,7 @@ class _Script:
         self._word: Word | None = None
         self._list: str | None = None
         self._is_ruled_out = False
+        self._sourced = ""
         self._gaps: set[int] = set()
 
     def read(self, text: str) -> None:
@@ -168,7 +172,9 @@ class _Script:
         if known is None and default:
             return [Word(otherwise.strip("\"'"))]
         if known is None:
-            return [Word("", f"line {self._line} uses ${name}, which the script does not set")]
+            may = f", as {self._sourced}, which it sources, may" if self._sourced else ""
+            told = f"line {self._line} uses ${name}, which the script does not set{may}"
+            return [Word("", told)]
         return [piece for word in known for piece in (Word(" "), word)][1:]
 
     def _computed(self, text: str) -> int | None:
@@ -217,6 +223,9 @@ class _Script:
         if words and _ASSIGNMENT.match(words[0].text):
             name, _, first = words[0].text.partition("=")
             self._assign(f"{name}=", [Word(first, words[0].doubt), *words[1:]])
+        elif words and words[0].text in ("source", ".") and len(words) > 1:
+            if not words[1].text.endswith("activate"):
+                self._sourced = words[1].text
         elif kept := [self._doubted(word) for word in words if word.text or word.doubt]:
             self.commands.append(kept)
 

@@ -19,6 +19,7 @@ Kind = Literal["scenario", "result", "workload", "traces", "recording", "job", "
 _ZIP = b"PK\x03\x04"
 _LOOP_WORDS = ("DATA", "MODEL", "MICRO", "HYBRID_", "TRANSFORMER", "DISTRIBUTED_INFERENCE")
 _SCENARIO = re.compile(r"^(workload|cluster|jobs)\s*:", re.MULTILINE)
+_SOURCED = re.compile(r"^\s*(?:source|\.) +(\S.*?)\s*$", re.MULTILINE)
 _SERVES = re.compile(r"\bvllm serve\b|\bvllm\.entrypoints|\bsglang\.launch_server\b")
 _CALLED = {
     "scenario": "a scenario, which names its own cluster",
@@ -72,8 +73,10 @@ def recognise(path: Path) -> Known:
         raise ConfigError(name, profiler)
     if _SCENARIO.search(text) is None and (job := _job_of_framework(text, name)) is not None:
         return Known("job", name, text, job)
-    if text.startswith("#!"):
+    if text.startswith("#!") or name.endswith(".sh"):
         problem = "a script without a launch that is known here (docs/reference/frameworks.md)"
+        if (sourced := _SOURCED.search(text)) is not None:
+            problem += f"; it sources {sourced[1]}, whose text it needs in its place"
         raise ConfigError(name, problem)
     tree = parse_yaml(text, name)
     return Known(_kind_of(tree, name), name, text, tree)

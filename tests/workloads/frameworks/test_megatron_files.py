@@ -83,6 +83,11 @@ def test_what_is_ignored_and_assumed_is_told() -> None:
     ("text", "problem"),
     [
         (SCRIPT.replace("GPUS=8", "GPUS=$(nproc)"), "--global-batch-size: line 4 computes it"),
+        (
+            SCRIPT.replace("GPUS=8", ". ./s.sh\nGPUS=8").replace("layers 8", "layers $L"),
+            "uses $L, which the script does not set, as ./s.sh, which it sources, may",
+        ),
+        (SCRIPT.replace("pretrain_gpt", "run_text_generation_server"), "trains nothing"),
         (f"{YAML}  --new-switch: 1\n", "--new-switch: not an argument that is known here"),
         (f"{YAML}  --fp8-format: $F\n", "--fp8-format: it uses $F, which the file does not set"),
         ("MODEL_ARGS: [--num-layers]", "expected arguments by name in MODEL_ARGS"),
