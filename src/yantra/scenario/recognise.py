@@ -19,7 +19,7 @@ Kind = Literal["scenario", "result", "workload", "traces", "recording", "job", "
 _ZIP = b"PK\x03\x04"
 _LOOP_WORDS = ("DATA", "MODEL", "MICRO", "HYBRID_", "TRANSFORMER", "DISTRIBUTED_INFERENCE")
 _SCENARIO = re.compile(r"^(workload|cluster|jobs)\s*:", re.MULTILINE)
-_SOURCED = re.compile(r"^\s*(?:source|\.) +(\S.*?)\s*$", re.MULTILINE)
+_SOURCED = re.compile(r"^\s*(?:source|\.) +(\S.*?)(?<!activate)\s*$", re.MULTILINE)
 _SERVES = re.compile(r"\bvllm serve\b|\bvllm\.entrypoints|\bsglang\.launch_server\b")
 _CALLED = {
     "scenario": "a scenario, which names its own cluster",
