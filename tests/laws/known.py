@@ -14,9 +14,7 @@ class Known(NamedTuple):
 
 ORDER = "packets of one tick go in an order of what ranks do in the whole job"
 """So numbers of ranks decide nothing: two ranks with one past may differ in what comes alone."""
-WHEEL = "packets of one tick whose ranks do the same go in the order in which they were scheduled"
 
 KNOWN: tuple[Known, ...] = (
-    Known("replica", "packet", 1209, WHEEL),
     Known("later", "packet", 500005, ORDER),
 )
