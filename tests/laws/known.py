@@ -15,6 +15,4 @@ class Known(NamedTuple):
 ORDER = "packets of one tick go in an order of what ranks do in the whole job"
 """So numbers of ranks decide nothing: two ranks with one past may differ in what comes alone."""
 
-KNOWN: tuple[Known, ...] = (
-    Known("later", "packet", 500005, ORDER),
-)
+KNOWN: tuple[Known, ...] = (Known("later", "packet", 500005, ORDER),)
