@@ -79,11 +79,11 @@ def command(
             reserve_bytes=reserve,
             framework=made.framework,
         )
+        if save_job:
+            job_file.write(save_job, made)
         if output:
             workload.save(output)
     warn(made.model.notes)
-    if save_job:
-        job_file.write(save_job, made)
     if as_json:
         print_json({"output": output} | as_dict(workload))
         return 0
