@@ -60,7 +60,7 @@ class WithExamples(click.Command):
         if ctx.resilient_parsing:
             return super().parse_args(ctx, args)
         given, _, order = self.make_parser(ctx).parse_args(list(args))
-        _check_given_once(order, ctx)
+        _tell_of_two_values(order)
         if any(".py" in word for word in args):
             from yantra.base.trust import allow_typed
 
@@ -90,15 +90,15 @@ class WithExamples(click.Command):
         super().format_epilog(ctx, formatter)
 
 
-def _check_given_once(order: Sequence[click.Parameter], ctx: click.Context) -> None:
-    """Raise where one of two values would be silently lost."""
+def _tell_of_two_values(order: Sequence[click.Parameter]) -> None:
+    from yantra.cli import warn
+
     seen = set()
     for one in order:
         if not isinstance(one, click.Option) or one.multiple or one.is_flag or one.count:
             continue
         if one.name in seen:
-            name = max(one.opts, key=len)
-            raise click.UsageError(f"{name}: given twice, takes one value; leave one out", ctx)
+            warn([f"{max(one.opts, key=len)}: given twice; the last value counts"])
         seen.add(one.name)
 
 
