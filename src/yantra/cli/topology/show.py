@@ -106,12 +106,12 @@ def command(
         _list(as_json)
         return
     of = shown(fabric, parsed(settings))
-    drawn = None
+    drawn = ""
     if svg is not None:
         loads = None if load is None else link_loads.read(load, of.graph, FRAMES * over_time)
         drawn = drawing(of.graph, fabric, loads)
     found = figures(of.graph, of.builder, prices_of(prices))
-    if svg is not None and drawn is not None:
+    if svg is not None:
         write_text(svg, drawn)
     if infragraph is not None:
         _write_infragraph(infragraph, of.graph, fabric)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from yantra.base.errors import ConfigError
+from yantra.serving.commands.kubernetes import controller, service
 from yantra.serving.commands.roles import ROLES
 from yantra.serving.commands.write import IMAGES, PORTS, script_of, words_of
 from yantra.serving.pools import Asked
@@ -56,33 +57,19 @@ given=()
 
 def _pool(role: str, pool: Asked, script: str) -> str:
     name = f"{pool.engine}-{role}"
-    return f"""apiVersion: v1
-kind: Service
-metadata: {{name: {name}}}
-spec: {{clusterIP: None, publishNotReadyAddresses: true, selector: {{app: {name}}}}}
----
-apiVersion: apps/v1
-kind: StatefulSet
-metadata: {{name: {name}}}
-spec:
-  replicas: {pool.replicas}
-  serviceName: {name}
-  podManagementPolicy: Parallel
-  selector: {{matchLabels: {{app: {name}}}}}
-  template:
-    metadata: {{labels: {{app: {name}}}}}
-    spec:
-      containers:
-      - name: {name}
-        image: {IMAGES[pool.engine]}
-        command: {words_of(script)}
-        env:
-        - name: VLLM_NIXL_SIDE_CHANNEL_HOST
-          valueFrom: {{fieldRef: {{fieldPath: status.podIP}}}}
-        resources: {{limits: {{nvidia.com/gpu: {pool.plan.ranks}}}}}
-        volumeMounts: [{{name: memory, mountPath: /dev/shm}}]
-      volumes: [{{name: memory, emptyDir: {{medium: Memory}}}}]
-"""
+    headless = ("clusterIP: None", "publishNotReadyAddresses: true", f"selector: {{app: {name}}}")
+    return service(name, *headless) + controller(
+        "StatefulSet", name, IMAGES[pool.engine], words_of(script),
+        spec=[
+            f"replicas: {pool.replicas}", f"serviceName: {name}", "podManagementPolicy: Parallel",
+        ],
+        container=[
+            "env:",
+            "- name: VLLM_NIXL_SIDE_CHANNEL_HOST",
+            "  valueFrom: {fieldRef: {fieldPath: status.podIP}}",
+        ],
+        devices=pool.plan.ranks,
+    )  # fmt: skip
 
 
 def _router(pools: Mapping[str, Asked]) -> str:
@@ -96,22 +83,7 @@ def _router(pools: Mapping[str, Asked]) -> str:
     ]
     own = " ".join((*hosts, "--host 0.0.0.0", f"--port {_PORT}"))
     name = f"{engine}-router"
-    return f"""apiVersion: v1
-kind: Service
-metadata: {{name: {name}}}
-spec: {{selector: {{app: {name}}}, ports: [{{port: {_PORT}}}]}}
----
-apiVersion: apps/v1
-kind: Deployment
-metadata: {{name: {name}}}
-spec:
-  selector: {{matchLabels: {{app: {name}}}}}
-  template:
-    metadata: {{labels: {{app: {name}}}}}
-    spec:
-      containers:
-      - name: {name}
-        image: python:3.12
-        command: [bash, -c, "pip install {package} && exec {command} {own}"]
-        ports: [{{containerPort: {_PORT}}}]
-"""
+    start = f'[bash, -c, "pip install {package} && exec {command} {own}"]'
+    return service(name, f"selector: {{app: {name}}}", f"ports: [{{port: {_PORT}}}]") + controller(
+        "Deployment", name, "python:3.12", start, container=[f"ports: [{{containerPort: {_PORT}}}]"]
+    )

@@ -13,6 +13,7 @@ from typing import Any
 
 from yantra.base.errors import ConfigError, expected_got, show
 from yantra.base.notes import notes_to
+from yantra.serving.commands.kubernetes import controller, service
 from yantra.serving.commands.read import of_text
 from yantra.serving.commands.roles import BOTH, ROLES, flags_of
 from yantra.serving.commands.table import ENGINES, Flag
@@ -140,27 +141,8 @@ def words_of(script: str) -> str:
 
 
 def _kubernetes(pool: Asked, script: str) -> str:
-    name, port, words = pool.engine, PORTS[pool.engine], words_of(script)
-    return f"""apiVersion: v1
-kind: Service
-metadata: {{name: {name}}}
-spec: {{selector: {{app: {name}}}, ports: [{{port: {port}}}]}}
----
-apiVersion: apps/v1
-kind: Deployment
-metadata: {{name: {name}}}
-spec:
-  replicas: {pool.replicas}
-  selector: {{matchLabels: {{app: {name}}}}}
-  template:
-    metadata: {{labels: {{app: {name}}}}}
-    spec:
-      containers:
-      - name: {name}
-        image: {IMAGES[name]}
-        command: {words}
-        ports: [{{containerPort: {port}}}]
-        resources: {{limits: {{nvidia.com/gpu: {pool.plan.ranks}}}}}
-        volumeMounts: [{{name: memory, mountPath: /dev/shm}}]
-      volumes: [{{name: memory, emptyDir: {{medium: Memory}}}}]
-"""
+    name, port = pool.engine, PORTS[pool.engine]
+    return service(name, f"selector: {{app: {name}}}", f"ports: [{{port: {port}}}]") + controller(
+        "Deployment", name, IMAGES[name], words_of(script), spec=[f"replicas: {pool.replicas}"],
+        container=[f"ports: [{{containerPort: {port}}}]"], devices=pool.plan.ranks,
+    )  # fmt: skip
