@@ -180,12 +180,30 @@ def test_the_best_deployment_keeps_its_promise_and_costs_least() -> None:
         find("llama3-8b"), clusters, asked, promises, engines=("vllm",), dtypes=("bf16",)
     )
     best = found.kept[0]
-    assert best.ran is not None
-    assert all(one.value(best.ran) <= one.seconds for one in promises)
-    assert all(best.usd_per_h <= other.usd_per_h for other in found.kept)
+    used = [
+        (one.usd_per_h, max(promise.value(one.ran) / promise.seconds for promise in promises))
+        for one in found.kept
+        if one.ran is not None
+    ]
+    assert used == sorted(used) and max(share for _, share in used) <= 1
+    assert {one.devices for one in found.kept if one.usd_per_h == best.usd_per_h} == {best.devices}
     assert found.considered >= len(found.kept)
     for one in found.lost:
         assert one.why_not
+
+
+def test_what_a_search_finds_is_served_as_it_was_found() -> None:
+    promise = Objective.of("tpot", "20 ms", "tpot")
+    found = search(
+        find("llama3-8b"), [load_cluster("hgx-h100")], load(ASKED), [promise],
+        engines=("vllm",), dtypes=("bf16",), most_devices=1,
+    )  # fmt: skip
+    for one in found.kept[:2]:
+        ((replicas, _, candidate),) = one.pools
+        again = served(replicas=replicas, tp=candidate.pool.plan.tp, **candidate.pool.options)
+        assert one.ran is not None
+        assert np.array_equal(again.ran.tpot_s, one.ran.tpot_s)
+        assert np.array_equal(again.ran.ttft_s, one.ran.ttft_s)
 
 
 def test_terms_that_made_a_log_are_found_again() -> None:

@@ -434,8 +434,8 @@ def _host_of(pool: Asked) -> tuple[str, Engine]:
     if pool.host:
         return pool.host, engines.load(pool.host)
     known = {name: engines.load(name) for name in engines.names()}
-    found = (name for name, one in known.items() if one.scheduler == pool.engine)
-    name = next(found, "vllm")
+    of_it = [name for name, one in known.items() if one.scheduler == pool.engine]
+    name = pool.engine if pool.engine in of_it else next(iter(of_it), "vllm")
     return name, known[name]
 
 

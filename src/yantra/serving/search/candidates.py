@@ -34,10 +34,14 @@ class Candidate(NamedTuple):
         return self.pool.plan.ranks
 
     @property
-    def usd_per_h(self) -> float:
-        """The price of a replica; its devices where the cluster has none."""
+    def usd_per_device_h(self) -> float:
+        """The price of a device; 1 where the cluster has none."""
         price = self.cluster.price
-        return self.devices * (1.0 if price is None else float(price.value))
+        return 1.0 if price is None else float(price.value)
+
+    @property
+    def usd_per_h(self) -> float:
+        return self.devices * self.usd_per_device_h
 
     def words(self) -> str:
         """Return `vllm tp=4 max_num_seqs=256`."""

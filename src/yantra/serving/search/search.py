@@ -109,6 +109,11 @@ class _Search:
                 return f"{one.measure.upper()} is {format_time(value * 1e9)}, not {one}"
         return "" if keeps(ran, self.objectives) else "the queue grows"
 
+    def tightest(self, ran: Ran | None) -> float:
+        """The largest share of a promise that is used up: of two as dear, less is better."""
+        assert ran is not None
+        return max(one.value(ran) / one.seconds for one in self.objectives)
+
     def too_slow(self, of: Bounds) -> str:
         for one in self.objectives:
             least = {"ttft": of.ttft_s, "tpot": of.tpot_s}.get(one.measure, 0.0)
@@ -161,7 +166,7 @@ def search(
         (kept if not tried.why_not else lost).append(tried)
     for tried in _pairs(of, ordered, limit):
         (kept if not tried.why_not else lost).append(tried)
-    kept.sort(key=lambda one: (one.usd_per_h, one.devices, one.name))
+    kept.sort(key=lambda one: (one.usd_per_h, of.tightest(one.ran), one.name))
     is_priced = all(cluster.price is not None for cluster in clusters)
     return Found(tuple(kept), tuple(lost), len(shapes) + len(lost), of.simulated, is_priced)
 
@@ -291,12 +296,8 @@ def _tried(pools: tuple[tuple[int, str, Candidate], ...], ran: Ran | None, why: 
         f"{count} x {candidate.words()}" + ("" if role == "both" else f" for {role}")
         for count, role, candidate in pools
     ]
-    where = pools[0][2].cluster.name
-    return Tried(
-        f"{' and '.join(names)} on {where}",
-        pools,
-        sum(count * candidate.usd_per_h for count, _, candidate in pools),
-        sum(count * candidate.devices for count, _, candidate in pools),
-        ran,
-        why,
-    )
+    first = pools[0][2]
+    devices = sum(count * candidate.devices for count, _, candidate in pools)
+    usd_per_h = devices * first.usd_per_device_h  # so that as many devices cost the same
+    name = f"{' and '.join(names)} on {first.cluster.name}"
+    return Tried(name, pools, usd_per_h, devices, ran, why)
