@@ -184,6 +184,7 @@ def test_what_is_not_there_is_an_error(tmp_path: Path) -> None:
             "llama3-7b",
             "model: no model is named 'llama3-7b'; did you mean 'llama3-70b'? Known: bert-base, ",
         ),
+        ("gema-3-27b", "did you mean 'gemma-3-27b'? Known: "),
         ("none.py", "none.py: no such file; expected a Python file, or a name without .py"),
         ("none.yaml", "none.yaml: cannot be read: No such file"),
         ("none.json", "none.json: cannot be read: No such file"),

@@ -35,11 +35,13 @@ def test_names_are_of_one_checkpoint_each() -> None:
     names = [one.rpartition("/")[2].lower() for one in IDS]
     assert len(set(names)) == len(names)
     for name in IDS:
-        for written in (name, name.upper(), f"{name}-Instruct", f"{name}-chat-hf"):
+        short = name.rpartition("/")[2]
+        squeezed = short.lower().replace("-", "")
+        for written in (name, name.upper(), f"{name}-Instruct", f"{name}-chat-hf", short, squeezed):
             found = hub.find(written)
             assert found is not None
             assert found.id == name
-        elsewhere = hub.find(f"/data/{name.rpartition('/')[2]}/", of_any_owner=True)
+        elsewhere = hub.find(f"/data/{short}/", of_any_owner=True)
         assert elsewhere is not None
         assert elsewhere.id == name
 

@@ -3,7 +3,7 @@
 | given | is |
 |---|---|
 | `llama3-70b`, `Llama-3-70B`, `meta-llama/Meta-Llama-3-70B` | a model of the zoo |
-| `Qwen/Qwen3-8B-Base` | a published checkpoint by its id |
+| `Qwen/Qwen3-8B-Base`, `qwen3-8b` | a published checkpoint by its id, or that without its owner |
 | `mine.py`, `mine.py:small` | a Python file that ends with `PLUGIN = <model>`, or one of several |
 | `config.json`, a folder with one | a Hugging Face config |
 | `mine.yaml`, `mine.json` | the sizes of a transformer by name |
@@ -48,7 +48,7 @@ def described(name: str, where: str = "model") -> Transformer | Model:
         return _of_python(path + ".py" if inside else name, inside)
     if name.endswith(_DATA) or paths.isdir(name):
         return _of_data(Path(name))
-    return zoo.get(name, where)
+    return zoo.get(name, where, hub.short_names())
 
 
 def _of_data(path: Path) -> Transformer | Model:

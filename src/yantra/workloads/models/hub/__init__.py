@@ -62,15 +62,28 @@ def stored(name: str, where: str = "model") -> Stored:
 
 
 def find(name: str, *, of_any_owner: bool = False) -> Checkpoint | None:
-    """The checkpoint of an id in 16 bits; `of_any_owner` takes a path that ends with its name."""
-    known = _id(name.lower())
+    """The checkpoint of an id, or of one without its owner, in 16 bits.
+
+    `of_any_owner` takes a path that ends with its name.
+    """
+    known = _known(name)
     if not known and of_any_owner:
-        known = _id(_ANY_OWNER + name.rstrip("/").rpartition("/")[2].lower())
+        known = _known(name.rstrip("/").rpartition("/")[2])
     return _checkpoint(known) if known else None
 
 
 def is_known(name: str) -> bool:
-    return bool(_id(name.lower()))
+    return bool(_known(name))
+
+
+def short_names() -> tuple[str, ...]:
+    """The ids without their owners."""
+    return tuple(sorted({one.rpartition("/")[2] for one in _rows()}))
+
+
+def _known(name: str) -> str:
+    key = name.lower()
+    return _id(key if "/" in key else _ANY_OWNER + key)
 
 
 def table() -> list[dict[str, Any]]:
@@ -82,18 +95,22 @@ def table() -> list[dict[str, Any]]:
 
 def _id(key: str) -> str:
     """As the table writes it; empty where it has none."""
-    while key not in _ids():
+    while _plain(key) not in _ids():
         shorter = _TUNED.sub("", key)
         if shorter == key:
             return ""
         key = shorter
-    return _ids()[key]
+    return _ids()[_plain(key)]
 
 
 @cache
 def _ids() -> Mapping[str, str]:
-    whole = {one.lower(): one for one in _rows()}
+    whole = {_plain(one): one for one in _rows()}
     return whole | {_ANY_OWNER + key.rpartition("/")[2]: one for key, one in whole.items()}
+
+
+def _plain(key: str) -> str:
+    return key.lower().replace("-", "").replace("_", "")
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from yantra.base.errors import ConfigError, did_you_mean
@@ -41,7 +41,8 @@ def names() -> tuple[str, ...]:
     return tuple(_known())
 
 
-def get(name: str, where: str = "model") -> Entry:
+def get(name: str, where: str = "model", others: Sequence[str] = ()) -> Entry:
+    """Raises ConfigError, with the name of one of these or of `others` that is close."""
     known = _known()
     if name in known:
         return known[name]
@@ -54,7 +55,7 @@ def get(name: str, where: str = "model") -> Entry:
     owner, slash, _ = name.partition("/")
     if slash and owner not in {other.partition("/")[0] for other in known}:
         raise ConfigError(where, f"no model is named '{name}'{_instead_of_id(name, known)}")
-    hint = did_you_mean(name, known)
+    hint = did_you_mean(name, known) or did_you_mean(name, others)
     every = f"{hint} Known: " if hint else "; expected one of "
     raise ConfigError(where, f"no model is named '{name}'{every}{', '.join(known)}")
 
