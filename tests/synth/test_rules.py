@@ -107,6 +107,32 @@ def test_traces_of_ranks_are_measured_as_templates_are(
     assert observe_one(str(tmp_path)).stages == seen(model, settings).stages
 
 
+def test_experts_that_cross_the_balance_take_as_long_at_other_settings() -> None:
+    few = Settings(2, tp=2, dp=2, micro_batches=2)
+    given = [few._replace(sequence=n, tp=tp) for n in (256, 1024, 4096) for tp in (1, 2)]
+    rules = fit([seen("mixtral-8x7b", one) for one in given])
+    shares = []
+    for sequence in (512, 2048):
+        (drawn,) = sample(rules, [f"sequence={sequence},tp=2,layers=2,dp=2,micro_batches=2"])
+        for kind in (passes.FORWARD, passes.BACKWARD):
+            real = seen("mixtral-8x7b", few._replace(sequence=sequence)).stages[0].work[kind]
+            new = observed(drawn.workload, "").stages[0].work[kind]
+            assert passes.nominal(new) == pytest.approx(passes.nominal(real), rel=0.05)
+            shares.append(real["ops"] / (real["ops"] + real["light_ops"]))
+    assert min(shares) < 0.5 < max(shares)  # they do cross
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_calls_of_the_end_of_a_step_wait_for_each_other_as_they_did(seed: int) -> None:
+    from yantra.synth import judged
+    from yantra.synth.clusters import CLUSTERS, run_on
+
+    job = judged.seen("bert-base", DENSE)
+    (drawn,) = sample(fit([job]), seed=seed)
+    real, new = (run_on(CLUSTERS[0], one) for one in (job, observed(drawn.workload, "")))
+    assert new.makespan_ns == pytest.approx(real.makespan_ns, rel=0.05)
+
+
 def test_work_of_a_pass_is_that_of_its_nodes() -> None:
     job = seen("llama3-8b", DENSE)
     nodes = [n for n in job.traces[0] if n.get("microbatch") == 0 and n.get("phase") == "forward"]
@@ -180,7 +206,7 @@ def test_numbers_that_no_fit_gives_are_refused(change: object, tmp_path: Path) -
     path = str(tmp_path / "jobs.ysyn")
     files.save(fit([seen("llama3-8b", DENSE)]), path)
     form = json.loads(Path(path).read_text())
-    form["components"][0]["work"]["F ops"]["coefficients"][0] = change
+    form["components"][0]["work"]["F ops 3"]["coefficients"][0] = change
     Path(path).write_text(json.dumps(form))
     with pytest.raises(ConfigError, match="damaged"):
         files.load(path)

@@ -16,10 +16,10 @@ from yantra.base.regular import read_regular
 from yantra.synth.law import Law
 from yantra.synth.motifs import LONGEST, Motif
 from yantra.synth.passes import BACKWARD, END, FORWARD, LATE, START, Call
-from yantra.synth.rules import AXES, WORK, CallLaw, Component, Rules, is_whole
+from yantra.synth.rules import AMOUNTS, AXES, WORK, CallLaw, Component, Rules, is_whole
 from yantra.synth.settings import FEATURES, MESSAGE, Settings, settings_of
 
-FORMAT, VERSION = "yantra synth", 1
+FORMAT, VERSION = "yantra synth", 2
 TIERS = ("rules", "grammar")
 _POSITIONS = {"only", "first", "middle", "last"}
 _MOST_BYTES = 1 << 28
@@ -98,6 +98,7 @@ def _component(form: Mapping[str, Any]) -> Component:
             _law(one["size"], features),
             _shares(one["beside"]),
             _shares(one["place"]),
+            _number(one["after"]),
         )
     return Component(
         jobs,
@@ -110,7 +111,7 @@ def _component(form: Mapping[str, Any]) -> Component:
 
 
 def _motifs(form: list[Mapping[str, Any]], calls: Mapping[Call, CallLaw]) -> list[Motif]:
-    words = {*WORK, *(call.word for call in calls)}
+    words = {*AMOUNTS, *(call.word for call in calls)}
     found = []
     for one in form:
         tokens = [(word, octave) for word, octave in one["tokens"]]

@@ -7,6 +7,7 @@ and gives to the first that depends on it. Trade-off: several streams are one li
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
@@ -22,14 +23,13 @@ START, LATE = "start", "late"
 FLOPS, BYTES_PER_S = 250e12, 2e12
 """The nominal machine of places."""
 
-DENSE = 32
-"""Operations a byte from which a computation counts as dense.
+DENSE = FLOPS / BYTES_PER_S
+"""Operations a byte from which a computation counts as dense: where the nominal machine turns."""
 
-Where the nominal machine turns, at 125, jobs at their own settings are nearer, and experts at other
-settings, which cross it, are off by a fourth."""
-
+_NUMBER = re.compile(r"\d+")
 _NAMES = ("ops", "bytes", "light", "light_ops", "ns")
 _BESIDE = 1e-6  # of a pass: what is less is none
+_ALIKE = 4  # times the operations a byte of another, of operators that are of one kind
 
 
 class Call(NamedTuple):
@@ -48,21 +48,24 @@ class Call(NamedTuple):
 
 class Used(NamedTuple):
     """Calls of a kind in a pass: number, bytes; means over bytes of the share of the pass beside
-    one, and of its place.
+    one, of its place, and of how many of the update it follows without work between.
     """
 
     calls: float
     size: float
     beside: float
     place: float
+    after: float
 
 
 class Passes(NamedTuple):
-    """Of one micro-batch: work by pass and name, calls, bytes of messages by pass. `rows`: classes
-    and calls of the first pass, with sizes, in order.
+    """Of one micro-batch: work by pass and name, calls, bytes of messages by pass. `kinds`:
+    operations and bytes by pass and kind of operator; `rows`: classes and calls of the first pass,
+    with sizes, in order.
     """
 
     work: dict[str, dict[str, float]]
+    kinds: dict[str, dict[str, tuple[float, float]]]
     calls: dict[Call, Used]
     messages: dict[str, float]
     rows: dict[str, list[tuple[str, float]]]
@@ -81,6 +84,7 @@ class _Made(NamedTuple):
     size: int
     need: float
     give: float
+    after: int
 
 
 def passes_of(trace: Trace, axes_of: Callable[[Node], str], where: str) -> Passes:
@@ -101,7 +105,28 @@ def passes_of(trace: Trace, axes_of: Callable[[Node], str], where: str) -> Passe
         if node.type == NodeType.COMM_SEND:
             messages[of[0]] = max(messages.get(of[0], 0.0), float(_whole(node, "comm_size")))
     used, keys = _summed(calls, lane)
-    return Passes(work, used, messages, _rows(nodes, pass_of, keys))
+    kinds = _kinds(nodes, pass_of, counted)
+    return Passes(work, kinds, used, messages, _rows(nodes, pass_of, keys))
+
+
+def _kinds(
+    nodes: list[Node], pass_of: list[tuple[str, int]], counted: Mapping[str, int]
+) -> dict[str, dict[str, tuple[float, float]]]:
+    """A kind is a name without numbers, but where its operators are not alike."""
+    named: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+    for node, (kind, _) in zip(nodes, pass_of, strict=True):
+        if node.type == NodeType.COMP:
+            amounts = _whole(node, "num_ops"), _whole(node, "tensor_size")
+            named[kind, _NUMBER.sub("", node.name)].append(amounts)
+    found: dict[str, dict[str, tuple[float, float]]] = defaultdict(dict)
+    for (kind, name), amounts in named.items():
+        dense = [ops / max(moved, 1) for ops, moved in amounts]
+        is_one = max(dense) <= _ALIKE * min(dense)
+        for ops, moved in amounts:
+            part = name if is_one else f"{name} {ops >= DENSE * moved}"
+            before = found[kind].get(part, (0.0, 0.0))
+            found[kind][part] = before[0] + ops / counted[kind], before[1] + moved / counted[kind]
+    return dict(found)
 
 
 def _rows(
@@ -186,11 +211,17 @@ def _calls(
     axes_of: Callable[[Node], str],
 ) -> list[_Made]:
     where = {node.id: at for at, node in enumerate(nodes)}
-    need, give = [0.0] * len(nodes), [float("inf")] * len(nodes)
+    need, give, after = [0.0] * len(nodes), [float("inf")] * len(nodes), [0] * len(nodes)
+    is_late = [
+        node.type == NodeType.COMM_COLL and kind == END
+        for node, (kind, _) in zip(nodes, pass_of, strict=True)
+    ]
     parents = [[where[n] for n in (*node.data_deps, *node.ctrl_deps)] for node in nodes]
     for at, node in enumerate(nodes):
         ready = max((need[n] for n in parents[at]), default=0.0)
         need[at] = place[at].end if node.type == NodeType.COMP else ready
+        if is_late[at]:
+            after[at] = max((after[n] + 1 for n in parents[at] if is_late[n]), default=0)
     for at in range(len(nodes) - 1, -1, -1):
         begins = place[at].begin if nodes[at].type == NodeType.COMP else give[at]
         for parent in parents[at]:
@@ -198,7 +229,7 @@ def _calls(
                 give[parent] = min(give[parent], begins)
     return [
         _Made(at, pass_of[at], _whole(node, "comm_type"), axes_of(node), _whole(node, "comm_size"),
-              need[at], give[at])
+              need[at], give[at], after[at])
         for at, node in enumerate(nodes)
         if node.type == NodeType.COMM_COLL
     ]  # fmt: skip
@@ -212,7 +243,7 @@ def _summed(
         by_batch = kinds.setdefault((call.pass_of[0], call.type, call.axes), {})
         by_batch.setdefault(call.pass_of[1], []).append(call)
     batches = {kind: {n for k, n in lane if k == kind} for kind in (FORWARD, BACKWARD, END)}
-    found: dict[Call, list[tuple[float, float, float]]] = defaultdict(list)
+    found: dict[Call, list[tuple[float, float, float, int]]] = defaultdict(list)
     counted: dict[Call, int] = {}
     keys: dict[int, Call] = {}
     for (kind, type, axes), by_batch in kinds.items():
@@ -227,18 +258,20 @@ def _summed(
             last = min(max((one.give - span.begin) / length, first), 1.0)
             if once:
                 key = Call(START if kind == FORWARD else LATE, type, axes, True)
-                found[key].append((one.size, 0.0, last if kind == FORWARD else first))
+                found[key].append((one.size, 0.0, last if kind == FORWARD else first, 0))
             else:
                 key = Call(kind, type, axes, last - first > _BESIDE)
-                found[key].append((one.size, last - first, first))
+                found[key].append((one.size, last - first, first, one.after))
             counted[key] = 1 if once else max(len(batches[kind]), 1)
             keys[one.at] = key
     used = {
         call: Used(
             len(some) / counted[call],
-            sum(size for size, _, _ in some) / counted[call],
-            sum(beside * (size + 1) for size, beside, _ in some) / sum(one[0] + 1 for one in some),
-            sum(place * (size + 1) for size, _, place in some) / sum(one[0] + 1 for one in some),
+            sum(one[0] for one in some) / counted[call],
+            *(
+                sum(one[at] * (one[0] + 1) for one in some) / sum(one[0] + 1 for one in some)
+                for at in (1, 2, 3)
+            ),
         )
         for call, some in found.items()
     }

@@ -7,13 +7,13 @@ Trade-off: one job does not tell which setting drives an amount; then the usual 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from yantra.synth.law import Law
 from yantra.synth.motifs import Motif, grammar_of
 from yantra.synth.observe import Observed
-from yantra.synth.passes import BACKWARD, END, FORWARD, LATE, START, Call, Used
+from yantra.synth.passes import BACKWARD, DENSE, END, FORWARD, LATE, START, Call, Passes, Used
 from yantra.synth.settings import (
     FEATURES,
     MESSAGE,
@@ -23,7 +23,13 @@ from yantra.synth.settings import (
 )
 from yantra.synth.solve import solve
 
-WORK = ("ops", "bytes", "light", "ns")
+_SHARES = (1 / 16, 1 / 4, 1, 4)
+CLASSES = len(_SHARES) + 1
+"""Of operators, by operations a byte, between these shares of `DENSE`."""
+
+AMOUNTS = ("ops", "bytes", "light", "ns")
+
+WORK = ("ns", *(f"{name} {n}" for n in range(CLASSES) for name in ("ops", "bytes")))
 _UNUSUAL = 30.0
 _USUAL = {
     FORWARD: ("layer tokens/tp",),
@@ -37,12 +43,13 @@ AXES = (*_SPLITS, "etp", "edp")
 
 
 class CallLaw(NamedTuple):
-    """`Used` by law; `beside` and `place` by position of the stage."""
+    """`Used` by law; `beside` and `place` by position of the stage; `after` of all."""
 
     calls: Law
     size: Law
     beside: dict[str, float]
     place: dict[str, float]
+    after: float
 
 
 class Component(NamedTuple):
@@ -55,10 +62,25 @@ class Component(NamedTuple):
     messages: dict[str, Law]
     grammar: dict[str, list[Motif]]
 
-    def amount(self, kind: str, name: str, features: Sequence[float]) -> float:
-        """Work of a pass, by a name of `WORK`."""
-        law = self.work.get(f"{kind} {name}")
-        return law.at(features) if law else 0.0
+    def amounts(
+        self, kind: str, features: Sequence[float], factors: Mapping[str, float] | None = None
+    ) -> dict[str, float]:
+        """Work of a pass, by `AMOUNTS`: each class is dense or not as its sums are."""
+        found = dict.fromkeys(AMOUNTS, 0.0)
+        given = {}
+        for name in WORK:
+            key = f"{kind} {name}"
+            if key in self.work:
+                given[name] = self.work[key].at(features) * (factors or {}).get(key, 1.0)
+        found["ns"] = given.get("ns", 0.0)
+        for n in range(CLASSES):
+            ops, moved = (given.get(f"{name} {n}", 0.0) for name in ("ops", "bytes"))
+            if ops >= DENSE * moved:
+                found["ops"] += ops
+                found["bytes"] += moved
+            else:
+                found["light"] += moved
+        return found
 
     def has(self, axis: str) -> bool:
         """Whether a job split along an axis."""
@@ -96,9 +118,9 @@ def _component(jobs: list[Observed], tier: str) -> Component:
         stage_features(job.settings, n, job.layers) for job in jobs for n in range(len(job.stages))
     ]
     work = {}
+    stages = [stage for job in jobs for stage in job.stages]
     for kind in (FORWARD, BACKWARD, END):
-        for name in WORK:
-            values = [s.work.get(kind, {}).get(name, 0.0) for job in jobs for s in job.stages]
+        for name, values in _values(kind, stages).items():
             if any(values):
                 work[f"{kind} {name}"] = Law(*solve(rows, values, _cost(kind, FEATURES)))
     messages = {}
@@ -121,12 +143,31 @@ def _component(jobs: list[Observed], tier: str) -> Component:
     return Component(len(jobs), seen, work, calls, messages, grammar)
 
 
+def _values(kind: str, stages: Sequence[Passes]) -> dict[str, list[float]]:
+    """Of each stage, by names of `WORK`."""
+    found = {name: [0.0] * len(stages) for name in WORK}
+    found["ns"] = [stage.work.get(kind, {}).get("ns", 0.0) for stage in stages]
+    sums: dict[str, tuple[float, float]] = {}
+    for stage in stages:
+        for word, (ops, moved) in stage.kinds.get(kind, {}).items():
+            before = sums.get(word, (0.0, 0.0))
+            sums[word] = before[0] + ops, before[1] + moved
+    for at, stage in enumerate(stages):
+        for word, (ops, moved) in stage.kinds.get(kind, {}).items():
+            all_ops, all_moved = sums[word]
+            n = sum(all_ops >= DENSE * share * all_moved for share in _SHARES)
+            found[f"ops {n}"][at] += ops
+            found[f"bytes {n}"][at] += moved
+    return found
+
+
 def _call_law(call: Call, jobs: list[Observed]) -> CallLaw:
     rows, calls, sizes = [], [], []
     beside: dict[str, list[float]] = defaultdict(list)
     place: dict[str, list[float]] = defaultdict(list)
     whole = is_whole(call)
-    nothing = Used(0.0, 0.0, 0.0, 0.0)
+    nothing = Used(0.0, 0.0, 0.0, 0.0, 0.0)
+    after = 0.0
     for job in jobs:
         if not any(call in stage.calls for stage in job.stages):
             if spans(job.settings, call):
@@ -140,6 +181,7 @@ def _call_law(call: Call, jobs: list[Observed]) -> CallLaw:
                 where = position(n, job.settings.pp)
                 beside[where].append(used.beside)
                 place[where].append(used.place)
+                after = max(after, used.after)
             if whole and not used.calls:
                 continue
             given = job_features(job.settings)
@@ -154,6 +196,7 @@ def _call_law(call: Call, jobs: list[Observed]) -> CallLaw:
         Law(*solve(rows, sizes, cost)),
         {where: sum(some) / len(some) for where, some in beside.items()},
         {where: sum(some) / len(some) for where, some in place.items()},
+        after,
     )
 
 

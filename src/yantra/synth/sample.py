@@ -79,9 +79,10 @@ def _far(component: Component, like: Observed) -> float:
     far = 0.0
     for n, stage in enumerate(like.stages):
         features = stage_features(like.settings, n, layers)
+        found = component.amounts(FORWARD, features)
         for name, value in stage.work.get(FORWARD, {}).items():
-            if name != "light_ops":
-                far += abs(component.amount(FORWARD, name, features) - value) / max(value, 1.0)
+            if name in found:
+                far += abs(found[name] - value) / max(value, 1.0)
     return far
 
 

@@ -46,9 +46,13 @@ class Drawing(NamedTuple):
     factors: dict[str, float]
 
 
+_NEED, _GIVE, _LATE = range(3)
+"""What comes first at a place: a call begins, work waits for one, a call for the update begins."""
+
+
 class _Event(NamedTuple):
     place: float
-    is_give: bool
+    what: int
     number: int
     call: Call
     size: int
@@ -133,7 +137,7 @@ class _Writer:
         self.nodes: list[Node] = []
         self.last: list[int] = []  # what the next computation waits for
         self.sizes = sizes_of(settings)
-        self.usual = component.amount(FORWARD, "ops", self.features)
+        self.usual = component.amounts(FORWARD, self.features)["ops"]
         self.lanes = {kind: self._lane(kind) for kind in (FORWARD, BACKWARD, END)}
         self.waiting: list[int] = []  # of calls for the update
 
@@ -155,11 +159,10 @@ class _Writer:
         return Trace(self.nodes)
 
     def _lane(self, kind: str) -> Lane:
-        amounts = {}
-        for name in ("ops", "bytes", "light", "ns"):
-            factor = self.drawing.factors.get(f"{kind} {name}", 1.0)
-            amounts[name] = self.component.amount(kind, name, self.features) * factor
+        amounts = self.component.amounts(kind, self.features, self.drawing.factors)
         calls = list(self._calls(kind))
+        if kind == END:
+            calls.sort(key=lambda one: self._after(one[0]))
         motifs = self.component.grammar.get(kind)
         if motifs:
             made = Body(motifs, self.features, amounts, self.random)
@@ -225,6 +228,9 @@ class _Writer:
         ends = [round(total * sum(weights[:at]) / sum(weights)) for at in range(count + 1)]
         return [max(end - begin, 1) for begin, end in pairwise(ends)]
 
+    def _after(self, call: Call) -> float:
+        return self.component.calls[call].after
+
     def _once(self, when: str) -> list[Placed]:
         found = []
         for call, law in self.component.calls.items():
@@ -252,8 +258,8 @@ class _Writer:
             event
             for number, (call, size, need, give) in enumerate(lane.calls)
             for event in (
-                _Event(need, False, number, call, size),
-                _Event(give, True, number, call, size),
+                _Event(need, _LATE if call.when == LATE else _NEED, number, call, size),
+                _Event(give, _GIVE, number, call, size),
             )
         )
         made: dict[int, int] = {}
@@ -281,10 +287,12 @@ class _Writer:
         if event.place > at:
             self._work(kind, batch, lane, at, event.place)
             at = event.place
-        if event.is_give:
+        if event.what == _GIVE:
             self.last.append(made[event.number])
             return at
-        after = [] if event.place <= 0 and event.call.when == START else self.last
+        after = [] if event.place <= 0 and event.call.when == START else list(self.last)
+        level = self._after(event.call)
+        after += [n for other, n in made.items() if self._after(lane.calls[other][0]) < level]
         name = CollectiveType(event.call.type).name.lower()
         node = self._add(name, NodeType.COMM_COLL, after, kind, batch)
         node.set("comm_type", event.call.type)
