@@ -119,10 +119,10 @@ def _kinds(
             amounts = _whole(node, "num_ops"), _whole(node, "tensor_size")
             named[kind, _NUMBER.sub("", node.name)].append(amounts)
     found: dict[str, dict[str, tuple[float, float]]] = defaultdict(dict)
-    for (kind, name), amounts in named.items():
-        dense = [ops / max(moved, 1) for ops, moved in amounts]
+    for (kind, name), some in named.items():
+        dense = [ops / max(moved, 1) for ops, moved in some]
         is_one = max(dense) <= _ALIKE * min(dense)
-        for ops, moved in amounts:
+        for ops, moved in some:
             part = name if is_one else f"{name} {ops >= DENSE * moved}"
             before = found[kind].get(part, (0.0, 0.0))
             found[kind][part] = before[0] + ops / counted[kind], before[1] + moved / counted[kind]
