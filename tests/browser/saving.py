@@ -24,8 +24,11 @@ _DIFFERENT = """
     image.src = address;
     await image.decode();
     const canvas = new OffscreenCanvas(WIDTH, HEIGHT);
-    canvas.getContext("2d").drawImage(image, 0, 0);
-    return canvas.getContext("2d").getImageData(0, 0, WIDTH, HEIGHT).data;
+    const context = canvas.getContext("2d");
+    context.fillStyle = "#fff"; // the paper below what is transparent
+    context.fillRect(0, 0, WIDTH, HEIGHT);
+    context.drawImage(image, 0, 0);
+    return context.getImageData(0, 0, WIDTH, HEIGHT).data;
   };
   const [shown, saved] = [await pixels(addresses[0]), await pixels(addresses[1])];
   let count = 0;
@@ -43,13 +46,18 @@ def saved(page: Page, query: str) -> str:
 
 
 def share_that_differs(
-    browser: Chromium, page: Page, picture: str, folder: Path, shade: int = 48
+    browser: Chromium,
+    page: Page,
+    picture: str,
+    folder: Path,
+    shade: int = 48,
+    canvas: str = "canvas",
 ) -> float:
     """Return the share of the canvas's pixels that an SVG has in another colour, 0 to 1. Another
     colour differs by more than `shade` of 255 in red, green or blue: edges are smoothed in
     different ways.
     """
-    canvas = "document.querySelector('canvas')"
+    canvas = f"document.querySelector('{canvas}')"
     shown = page.evaluate(f"{canvas}.toDataURL()")
     empty = folder / "empty.html"
     empty.write_text("<!doctype html>")

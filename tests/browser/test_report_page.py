@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests.browser.charts import inked
 from tests.browser.chromium import Chromium, Page, find_chromium
 from tests.browser.saving import saved, share_that_differs
 from tests.reports import EVIL, forget, many, packets, shared, step, uneven
@@ -124,7 +125,8 @@ def test_every_section_is_there_and_every_picture_is_drawn(opened: Any, name: st
         "Scenario",
     ]
     assert page.evaluate("document.querySelectorAll('#topology svg path').length") > 0
-    empty = "[...document.querySelectorAll('.chart')].filter(e => !e.querySelector('svg')).length"
+    drawn = "filter(e => !e.querySelector('svg, canvas'))"
+    empty = f"[...document.querySelectorAll('.chart')].{drawn}.length"
     assert page.evaluate(empty) == 0
     inked = """(() => {
         const canvas = document.getElementById('timeline-canvas');
@@ -309,7 +311,8 @@ def test_text_stands_out_from_its_ground_in_both_themes(opened: Any) -> None:
 
 
 def test_controls_have_names(opened: Any) -> None:
-    unnamed = """[...document.querySelectorAll('button, input, select, canvas, svg[role]')]
+    unnamed = """[...document.querySelectorAll(
+            'button, input, select, canvas:not(.plot *), .plot, svg[role]')]
         .filter(e => !(e.textContent.trim() || e.getAttribute('aria-label') || e.labels?.length))
         .map(e => e.outerHTML)"""
     assert opened("step").evaluate(unnamed) == []
@@ -387,18 +390,31 @@ def test_a_table_is_saved_as_csv_with_all_its_rows(opened: Any) -> None:
 @pytest.mark.parametrize("chart", ["#roofline", "#memory", "#topology", "#bandwidth"])
 def test_a_chart_is_saved_as_svg_that_looks_the_same_alone(opened: Any, chart: str) -> None:
     page = opened("step")
-    root = ElementTree.fromstring(saved(page, f"{chart} .export"))
+    root = ElementTree.fromstring(saved(page, f"{chart} .export:last-child"))
     assert root.tag == "{http://www.w3.org/2000/svg}svg" and float(root.attrib["width"]) > 100
     assert all("class" not in node.attrib for node in root.iter())
-    drawn = [node for node in root.iter() if node.tag.endswith(("line", "path", "circle"))]
-    assert drawn and all("rgb" in node.attrib["stroke"] + node.attrib["fill"] for node in drawn)
+    drawn = [
+        node
+        for node in root.iterfind(".//*[@stroke]")
+        if node.tag.endswith(("line", "path", "circle"))
+    ]
+    assert len(drawn) >= 4 and all(node.attrib["d"] for node in drawn if "d" in node.attrib)
+    looks = (node.attrib["stroke"] + node.attrib["fill"] for node in drawn)
+    assert all("rgb" in look or "#" in look for look in looks)
+
+
+@pytest.mark.parametrize("chart", ["#memory", "#bandwidth > div"])
+def test_a_saved_chart_looks_as_on_the_page(
+    browser: Chromium, opened: Any, chart: str, tmp_path: Path
+) -> None:
+    page = opened("step")
+    picture = saved(page, f"{chart} .export:last-child")
+    assert share_that_differs(browser, page, picture, tmp_path, canvas=f"{chart} canvas") < TEXTS
 
 
 @pytest.mark.parametrize(
     ("chart", "titles"),
     [
-        ("#bandwidth", {"share of the bandwidth in use", "time"}),
-        ("#memory", {"memory of a rank", "time"}),
         ("#roofline", {"rate of operations", "arithmetic intensity, FLOP per byte"}),
     ],
 )
@@ -450,10 +466,10 @@ def test_every_table_and_every_chart_can_be_saved(opened: Any) -> None:
     page = opened("step")
     tables = "[...document.querySelectorAll('table')]"
     assert page.evaluate(f"{tables}.every(one => one.parentElement.querySelector('.export'))")
-    charts = "[...document.querySelectorAll('svg[role=img]:not(.bar)')]"
+    charts = "[...document.querySelectorAll('svg[role=img]:not(.bar), .plot')]"
     assert page.evaluate(f"{charts}.length") >= 4
     assert page.evaluate(f"{charts}.every(one => one.parentElement.querySelector('.export'))")
-    canvases = "[...document.querySelectorAll('canvas')]"
+    canvases = "[...document.querySelectorAll('canvas')].filter(one => !one.closest('.plot'))"
     assert page.evaluate(f"{canvases}.length") == 1
     assert page.evaluate("document.querySelectorAll('#timeline .export').length") == 1
 
@@ -497,8 +513,9 @@ def test_what_would_help_has_the_bound_first(opened: Any) -> None:
 
 def test_the_memory_chart_has_the_capacity_of_a_device(opened: Any) -> None:
     page = opened("step")
-    told = page.evaluate("document.querySelector('#memory .limit').nextSibling.textContent")
-    assert told == "capacity of a device: 80 GiB"
+    picture = saved(page, "#memory .export:last-child")
+    for text in ("capacity of a device: 80 GiB", "memory of a rank", "time", "20 GiB"):
+        assert f">{text}</text>" in picture, text
 
 
 @pytest.mark.parametrize("name", MADE)
@@ -510,9 +527,9 @@ def test_a_phone_scrolls_in_one_direction_alone(opened: Any, name: str) -> None:
 def test_packets_have_their_queues_and_rates_over_time(opened: Any) -> None:
     page = opened("packets")
     for chart in ("packet-queues", "packet-rates"):
-        curves = page.evaluate(f"document.querySelectorAll('#{chart} .curve').length")
+        curves = inked(page, f"#{chart}")
         legend = page.evaluate(f"document.querySelectorAll('#{chart} .key').length")
-        assert curves == legend > 0
+        assert len(curves) == legend > 0 and sum(curves) > 100
 
 
 def test_other_networks_have_no_packets(opened: Any) -> None:

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests.browser.charts import inked, place, shown, told
 from tests.browser.chromium import Chromium, find_chromium
 from tests.browser.saving import saved
 from tests.serving.fleets import served, with_ends
@@ -22,7 +23,6 @@ pytestmark = pytest.mark.skipif(
 PROMISES = (Objective("ttft", 99.0, 0.25), Objective("tpot", 99.0, 0.025))
 PICTURES = ("ttft-curve", "tpot-curve", "e2e-curve", "waiting-load", "running-load",
             "kv_tokens-load", "batch_tokens-load")  # fmt: skip
-CURVES = "[...document.querySelectorAll('#{} path.curve')].map(one => one.getTotalLength())"
 
 
 @pytest.fixture(scope="module")
@@ -40,42 +40,67 @@ def test_every_picture_is_drawn_and_fits(page_file: Path, dark: bool, width: int
         assert page.evaluate("document.documentElement.dataset.ready") == "yes"
         assert page.evaluate("document.documentElement.scrollWidth") == width
         for name in PICTURES:
-            lengths = page.evaluate(CURVES.format(name))
-            assert len(lengths) == (3 if name.endswith("curve") else 2), name
-            assert min(lengths) > 100, name
-            texts = f"[...document.querySelectorAll('#{name} svg text')]"
-            shown = page.evaluate(f"{texts}.map(one => one.textContent).filter(one => one != '0')")
-            assert "-0" not in shown and len(set(shown)) == len(shown), name
-        marks = "[...document.querySelectorAll('#ttft-curve .limit')].length"
-        assert page.evaluate(marks) == 1
+            drawn = inked(page, f"#{name}")
+            assert len(drawn) == (3 if name.endswith("curve") else 2), name
+            assert min(drawn) > 60, name
+            texts = texts_of(saved(page, f"#{name} .export:last-child"))
+            assert "-0" not in texts and len(set(texts)) >= len(texts) - 1, name  # both axes at 0
+        limits = texts_of(saved(page, "#ttft-curve .export:last-child"))
+        assert str(PROMISES[0]) in limits
         colours = "new Set([...document.querySelectorAll('#spent .bar rect')].map(one => "
         assert page.evaluate(f"{colours}getComputedStyle(one).fill)).size") >= 3
         assert page.problems() == []
         assert [url for url in page.requests() if not url.startswith("file:")] == []
 
 
-def test_the_pointer_reads_the_share_within_a_time(page_file: Path) -> None:
+def texts_of(picture: str) -> list[str]:
+    return [
+        one.text or "" for one in ElementTree.fromstring(picture).iter() if one.tag[-4:] == "text"
+    ]
+
+
+def test_the_pointer_and_keys_read_the_share_within_a_time(page_file: Path) -> None:
     with Chromium() as browser:
         page = browser.open(page_file)
-        page.evaluate("document.getElementById('attainment').scrollIntoView()")
-        box = page.evaluate(
-            "(() => { const box = document.querySelector('#ttft-curve svg')"
-            ".getBoundingClientRect(); return [box.left, box.top, box.right, box.bottom]; })()"
-        )
-        y = (box[1] + box[3]) / 2
+        low, high = shown(page, "#ttft-curve")
         shares = []
         for at in (0.2, 0.5, 0.8, 0.99):
-            page.mouse("mouseMoved", box[0] + at * (box[2] - box[0]), y)
-            page.settle()
-            told = page.evaluate("document.querySelector('.tooltip').textContent")
-            assert told.startswith("within ") and "as predicted: " in told
-            shares.append(float(told.split("as predicted: ")[1].split(" %")[0]))
+            page.mouse("mouseMoved", *place(page, "#ttft-curve", low * (high / low) ** at, 0.5))
+            said = told(page)
+            assert said.startswith("within ") and "as predicted: " in said
+            shares.append(float(said.split("as predicted: ")[1].split(" %")[0]))
         assert shares == sorted(shares) and shares[-1] > 99
+        page.evaluate("document.querySelector('#ttft-curve .plot').focus()")
+        before = told(page)
+        page.key("ArrowLeft")
+        assert told(page) not in ("", before)
+        page.key("Escape")
+        assert told(page) == ""
+
+
+def test_a_chart_zooms_by_drag_buttons_and_keys_and_shows_all_again(page_file: Path) -> None:
+    with Chromium() as browser:
+        page = browser.open(page_file)
+        box = "#running-load"
+        whole = shown(page, box)
+        middle = whole[1] / 2
+        page.drag(place(page, box, middle / 2, 2.0), place(page, box, middle, 2.0))
+        near = shown(page, box)
+        assert near == pytest.approx([middle / 2, middle], rel=0.02)
+        page.evaluate(f"document.querySelector('{box} .export:nth-child(2)').click()")
+        assert shown(page, box)[1] > near[1]
+        page.evaluate(f"document.querySelector('{box} .plot').focus()")
+        page.key("0")
+        assert shown(page, box) == whole
+        page.key("+")
+        assert shown(page, box) == pytest.approx([middle / 2, 1.5 * middle], rel=1e-6)
+        page.key("-")
+        assert shown(page, box) == whole
 
 
 def test_pictures_and_tables_are_saved(page_file: Path) -> None:
     with Chromium() as browser:
         page = browser.open(page_file)
-        root = ElementTree.fromstring(saved(page, "#ttft-curve .export"))
+        root = ElementTree.fromstring(saved(page, "#ttft-curve .export:last-child"))
         assert root.tag.endswith("}svg")
         assert saved(page, "#times .export").startswith("measure,mean,p50,p90,p95,p99,most\r\n")

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests.browser.charts import inked, place, told
 from tests.browser.chromium import Chromium, find_chromium
 from tests.browser.saving import saved
 from yantra.explore.answers.next_dollar import next_dollar
@@ -44,15 +45,13 @@ def test_a_study_is_drawn_and_fits_a_narrow_screen(tmp_path: Path, dark: bool) -
     with Chromium() as browser:
         page = browser.open(page_file, dark=dark, width=390, height=800)
         assert page.evaluate("document.documentElement.scrollWidth") == 390
-        assert page.evaluate(
-            "[...document.querySelectorAll('svg.study circle')]"
-            ".every(dot => dot.getBoundingClientRect().width > 4)"
-        )
-        assert page.evaluate("document.querySelectorAll('svg.study circle').length") == 4
+        front, behind = inked(page, "#picture")
+        assert front > 120 and behind > 100  # two points of each, and a line
         nameless = "[...document.querySelectorAll('button')].filter(one => !one.textContent.trim())"
         assert page.evaluate(f"{nameless}.length") == 0
-        root = ElementTree.fromstring(saved(page, "svg.study + .export"))
-        assert len([node for node in root.iter() if node.tag.endswith("}circle")]) == 4
+        root = ElementTree.fromstring(saved(page, "#picture .export:last-child"))
+        texts = [node.text for node in root.iter() if node.tag.endswith("}text")]
+        assert {"step time", "ranks", "hgx-h100, 8 ranks"} <= set(texts)
         assert page.problems() == []
         assert [url for url in page.requests() if not url.startswith("file:")] == []
         page.close()
@@ -68,25 +67,32 @@ def test_filters_hold_for_table_and_picture_and_a_point_tells_its_plan(tmp_path:
     odds = odds_of(study, finished)
     page_file.write_text(study_page(study, finished, next_dollar(study, 0), odds, runs))
     shown = "[...document.querySelectorAll('#trials tbody tr')].filter(row => !row.hidden).length"
-    away = "document.querySelectorAll('svg.study g.away').length"
+    dots = (
+        "document.querySelector('#picture').plot.data.slice(1)"
+        ".flat().filter(one => one !== null).length"
+    )
     choose = (
         "(() => {{ const one = document.querySelector('#filter-{}'); one.value = '{}';"
         "one.dispatchEvent(new Event('change')); return 1; }})()"
     )
     with Chromium() as browser:
         page = browser.open(page_file, dark=False, width=1000, height=800)
-        assert page.evaluate(shown) == 4 and page.evaluate(away) == 0
+        assert page.evaluate(shown) == 4 and page.evaluate(dots) == 4
         page.evaluate(choose.format("cluster", "hgx-h100"))
-        assert page.evaluate(shown) == 2 and page.evaluate(away) == 2
+        assert page.evaluate(shown) == 2 and page.evaluate(dots) == 2
         page.evaluate(choose.format("trials", "on the front"))
         front = [n for n in finished.front if finished.trials[n]["cluster"] == "hgx-h100"]
         assert page.evaluate(shown) == len(front)
         page.evaluate(choose.format("trials", "not feasible"))
-        assert page.evaluate(shown) == 0 and page.evaluate(away) == 4
-        point = "document.querySelector('svg.study g.front')"
-        page.evaluate(f"({point}.dispatchEvent(new Event('pointerenter')), 1)")
-        assert "tp=" in page.evaluate("document.querySelector('#told').textContent")
-        href = page.evaluate(f"{point}.querySelector('a').getAttribute('href')")
-        assert (tmp_path / href).read_text().startswith("<!doctype html>")
+        assert page.evaluate(shown) == 0 and page.evaluate(dots) == 0
+        page.evaluate(choose.format("trials", ""))
+        best = finished.trials[front[0]]
+        at = place(page, "#picture", best["step_time"], best["ranks"])
+        page.mouse("mouseMoved", *at)
+        assert f"trial {front[0]}:" in told(page) and "tp=" in told(page)
+        assert page.problems() == []
+        page.evaluate("document.querySelector('#picture .plot').focus()")
+        page.key("Enter")
+        page.until("document.querySelector('#timeline') !== null")
         assert page.problems() == []
         page.close()

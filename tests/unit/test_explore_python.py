@@ -135,7 +135,7 @@ def test_answers_are_those_of_the_commands(found: tuple[Explored, Path]) -> None
     assert worth.saved_ns > 0
     assert sum(one.best for one in ours.odds("10%")) == pytest.approx(1.0)
     ours.report(folder / "study.html")
-    assert "<circle" in (folder / "study.html").read_text()
+    assert 'id="picture"' in (folder / "study.html").read_text()
     with pytest.raises(ConfigError, match="expected a trial from 0 to 7, got 8"):
         ours.simulate(8)
 

@@ -49,6 +49,7 @@ from yantra.result.tables import NODE_TYPES
 from yantra.run.simulate import simulate
 from yantra.scenario import Scenario, Traces
 
+ROOT = Path(__file__).resolve().parents[2]
 RESULTS = [uneven, lambda: uneven("store_and_forward"), step]
 NAMES = ["uneven", "queueing", "step"]
 whole = pytest.mark.parametrize("made", RESULTS, ids=NAMES)
@@ -402,7 +403,8 @@ def test_the_file_names_no_other_file_and_no_address(made: Any) -> None:
         assert (attributes.get("href") or "#").startswith("#")
         assert not any(name.startswith("on") for name in attributes)
     addresses = set(re.findall(r"https?://[^\s\"'`)]+", text))
-    assert addresses <= {"http://www.w3.org/2000/svg"}  # the name of a language
+    # The name of a language, and where the chart library says that it is from.
+    assert addresses <= {"http://www.w3.org/2000/svg", "https://github.com/leeoniya/uPlot"}
 
 
 def test_the_policy_allows_just_the_script_and_the_style_of_the_page() -> None:
@@ -462,7 +464,7 @@ def test_every_part_of_the_page_is_used_and_each_script_imports_earlier_ones() -
         assert f'"{file.name}"' in source, f"no page uses {file.name}"
     for at, name in enumerate(scripts):
         text = shell.part(name)
-        assert text.startswith("// "), f"{name} does not say what it is"
+        assert text.startswith(("// ", "/*! ")), f"{name} does not say what it is"
         for imported in re.findall(r'from "\./([^"]+)"', text):
             assert imported in scripts[:at], f"{name} imports {imported}, which comes later"
 
@@ -505,3 +507,18 @@ def test_a_result_writes_its_report(tmp_path: Path) -> None:
     result: Result = uneven()
     result.to_report(tmp_path / "report.html")
     assert (tmp_path / "report.html").read_text() == html(result)
+
+
+@pytest.mark.parametrize(
+    ("name", "digest"),
+    [
+        ("uplot.js", "19c8d4c6ad88929a79f4ae49d6f7161566dfd0ba3d15cc495e974f787eb78f1f"),
+        ("uplot.css", "df630c6a8d6f8eeaff264b50f73ce5b114f646ffd9a0bb74f049b0a00135fa04"),
+    ],
+)
+def test_the_chart_library_is_the_published_one(name: str, digest: str) -> None:
+    text = shell.part(name)
+    assert sha256(text.encode()).hexdigest() == digest
+    assert name == "uplot.css" or "uPlot (v1.6.32)" in text[:80]
+    notice = (ROOT / "NOTICE").read_text()
+    assert name in notice and "uPlot 1.6.32" in notice

@@ -14,7 +14,7 @@ from yantra.base.units import format_time
 from yantra.export.report.bars import Piece, legend, row
 from yantra.export.report.columns import Columns
 from yantra.export.report.markup import Cell, Head, Html, element, facts, join, table
-from yantra.export.report.shell import Page, Section, render
+from yantra.export.report.shell import CHARTS, Page, Section, render
 from yantra.serving.curves import LOAD, Curve, kv_room, load, replica_names, within
 from yantra.serving.fleet import OBSTACLES, PHASES, PS
 from yantra.serving.measures import PERCENTILES, Objective, column, kept
@@ -50,7 +50,7 @@ _OF_REQUESTS = (
     "from the cache",
 )  # fmt: skip
 _LONGEST, _MOST_BARS, _MOST_REPLICAS = 100, 16, 1_000
-_SCRIPTS = ("tooltip.js", "chart.js", "ready.js", "serve.js")
+_SCRIPTS = (*CHARTS, "ready.js", "serve.js")
 
 
 def write_page(served: Served, path: Path, objectives: Sequence[Objective] = ()) -> None:
@@ -77,7 +77,7 @@ def page(served: Served, objectives: Sequence[Objective] = ()) -> str:
         Section("replicas", "Replicas", "", _replicas(served, ran)),
         Section("longest", "The requests that waited longest", "", _longest(ran)),
     ]
-    styles = ("report.css", "serve.css")
+    styles = ("uplot.css", "report.css", "serve.css")
     return render(Page(title(served), head, sections, _SCRIPTS, styles, data, columns))
 
 

@@ -22,19 +22,17 @@ from yantra.export.report import (
 )
 from yantra.export.report.markup import Html, element, join
 from yantra.export.report.run import Run
-from yantra.export.report.shell import Page, Section, part, render
+from yantra.export.report.shell import CHARTS, Page, Section, part, render
 from yantra.result import Result
 
 _SCRIPTS = (
-    "tooltip.js",
-    "chart.js",
+    *CHARTS,
     "nodes.js",
     "lanes.js",
     "colours.js",
     "rows.js",
     "path.js",
     "waits.js",
-    "svg_context.js",
     "painter.js",
     "details.js",
     "search.js",
@@ -47,7 +45,7 @@ _SCRIPTS = (
     "ready.js",
     "main.js",
 )
-_STYLES = ("report.css",)
+_STYLES = ("uplot.css", "report.css")
 
 
 def write_report(result: Result, path: Path, warnings: Sequence[str] = ()) -> None:

@@ -35,6 +35,9 @@ _SHELL_SCRIPTS = (
     "copy.js",
 )
 _SHELL_STYLES = ("shell.css",)
+_VENDORED = {"uplot.js": "uPlot"}  # others' scripts as they are, and the name that each makes
+CHARTS = ("tooltip.js", "svg_context.js", "uplot.js", "chart.js")
+"""Scripts of a page with charts, which also has the style `uplot.css`."""
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([\w.]+)";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export ((?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
 
@@ -102,6 +105,10 @@ def _joined(names: Sequence[str]) -> str:
     parts = ["const modules = {};"]
     for name in names:
         text = part(name)
+        if name in _VENDORED:
+            made = _VENDORED[name]
+            parts.append(f'modules["{name}"] = (() => {{\n{text}\nreturn {{ {made} }};\n}})();')
+            continue
         exports = ", ".join(found[1] for found in _EXPORT.findall(text))
         body = _EXPORT.sub(r"\1", _IMPORT.sub(r'const \1 = modules["\2"];', text))
         parts.append(f'modules["{name}"] = (() => {{\n{body}\nreturn {{ {exports} }};\n}})();')
@@ -167,4 +174,4 @@ def _data(page: Page) -> list[Html]:
     ]
 
 
-__all__ = ["Page", "Section", "as_json", "join", "part", "render"]
+__all__ = ["CHARTS", "Page", "Section", "as_json", "join", "part", "render"]

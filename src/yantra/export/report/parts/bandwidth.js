@@ -1,6 +1,6 @@
 // Bandwidth over time: for each dimension of the network, or label of its links, the share in use.
 
-import { drawnToFit, legendOf, stepChart } from "./chart.js";
+import { stepChart } from "./chart.js";
 import { byId, el } from "./dom.js";
 import { formatPercent } from "./format.js";
 
@@ -19,18 +19,16 @@ export function drawBandwidth(page, columns) {
   const share = columns.numbers("use.share");
   dimension.forEach((d, at) => series[d].points.push([from[at], share[at]]));
   const end = page.makespan / page.ticks_per_ns;
-  drawnToFit(box, (width) =>
-    series.flatMap((one) => {
-      const highest = Math.max(...one.points.map(([, value]) => value), 0.01) * 1.08;
-      const about = {
-        end,
-        highest,
-        height: HEIGHT,
-        axis: "share of the bandwidth in use",
-        unit: formatPercent,
-        label: `${one.name}: utilisation over time`,
-      };
-      return [el("div", {}, legendOf([one]), stepChart([one], about, width))];
+  const boxes = series.map(() => el("div"));
+  box.replaceChildren(...boxes);
+  series.forEach((one, at) =>
+    stepChart(boxes[at], [one], {
+      end,
+      highest: Math.max(...one.points.map(([, value]) => value), 0.01) * 1.08,
+      height: HEIGHT,
+      axis: "share of the bandwidth in use",
+      unit: formatPercent,
+      label: `${one.name}: utilisation over time`,
     }),
   );
 }

@@ -55,9 +55,9 @@ function keyOf(box) {
 
 // Saves an SVG that is drawn when the button is pressed; the file is called by the title.
 export function pictureButton(what, title, drawn) {
-  return button("SVG", `Save ${what} as SVG`, () =>
+  return button("SVG", `Save ${what} as SVG`, async () =>
     save(
-      new XMLSerializer().serializeToString(drawn()),
+      new XMLSerializer().serializeToString(await drawn()),
       `${fileName(title)}.svg`,
       "image/svg+xml",
     ),

@@ -1,6 +1,6 @@
 // Memory of a rank of each class over time.
 
-import { drawnToFit, legendOf, stepChart } from "./chart.js";
+import { stepChart } from "./chart.js";
 import { byId } from "./dom.js";
 import { formatBytes } from "./format.js";
 
@@ -28,5 +28,5 @@ export function drawMemory(page, columns) {
       name: `capacity of a device: ${formatBytes(page.capacity)}`,
     },
   };
-  drawnToFit(box, (width) => [legendOf(series), stepChart(series, about, width)]);
+  stepChart(box, series, about);
 }

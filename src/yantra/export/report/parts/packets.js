@@ -1,6 +1,6 @@
 // Packets over time: the longest queues, and what the slowest messages may send.
 
-import { drawnToFit, legendOf, stepChart } from "./chart.js";
+import { stepChart } from "./chart.js";
 import { byId } from "./dom.js";
 import { formatBytes, formatRate } from "./format.js";
 
@@ -39,8 +39,5 @@ function draw(id, series, about) {
   if (box === null || series.length === 0) return;
   const values = series.flatMap((one) => one.points.map(([, value]) => value));
   const highest = values.reduce((most, value) => Math.max(most, value), 1) * 1.05;
-  drawnToFit(box, (width) => [
-    legendOf(series),
-    stepChart(series, { ...about, highest, height: HEIGHT }, width),
-  ]);
+  stepChart(box, series, { ...about, highest, height: HEIGHT });
 }

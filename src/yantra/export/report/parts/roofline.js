@@ -5,6 +5,7 @@
 
 import { drawnToFit } from "./chart.js";
 import { byId, svg } from "./dom.js";
+import { svgButton } from "./download.js";
 import { formatBytes, formatCount, formatRate, formatTime } from "./format.js";
 import { hideTooltip, showTooltip, withTooltip } from "./tooltip.js";
 
@@ -17,7 +18,10 @@ export function drawRoofline(page, columns) {
   if (box === null) return;
   const kernels = kernelsOf(page, columns);
   const roofs = { peak: page.kernels.peak, memory: page.kernels.memory };
-  drawnToFit(box, (width) => [picture(kernels, roofs, width)]);
+  drawnToFit(box, (width) => {
+    const drawn = picture(kernels, roofs, width);
+    box.replaceChildren(drawn, svgButton(drawn));
+  });
 }
 
 function kernelsOf(page, columns) {

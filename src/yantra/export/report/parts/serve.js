@@ -1,6 +1,6 @@
 // The page of a served trace: how many requests are done within a time, and load over time.
 
-import { drawnToFit, legendOf, logTimes, stepChart } from "./chart.js";
+import { logTimes, stepChart } from "./chart.js";
 import { loadColumns, pageData } from "./data.js";
 import { byId } from "./dom.js";
 import { barsButton } from "./download.js";
@@ -42,7 +42,7 @@ function drawAttainment(one, columns) {
     label: `${one.title}: share of requests within a time`,
     marks: one.marks,
   };
-  drawnToFit(byId(one.id), (width) => [legendOf(series), stepChart(series, about, width)]);
+  stepChart(byId(one.id), series, about);
 }
 
 function drawLoad(one, end, columns) {
@@ -58,7 +58,7 @@ function drawLoad(one, end, columns) {
     label: `${one.title} over time`,
     limit: one.limit,
   };
-  drawnToFit(byId(one.id), (width) => [legendOf(series), stepChart(series, about, width)]);
+  stepChart(byId(one.id), series, about);
 }
 
 startPage(start);

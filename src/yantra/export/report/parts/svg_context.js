@@ -1,6 +1,6 @@
 // A context of a canvas that draws into an SVG: what the timeline shows, as a file.
 //
-// It has what the painter uses and no more. A context that is never shown keeps its state, so
+// It has what the painter and uPlot use and no more. A context that is never shown keeps its state, so
 // colours read back, fonts and the widths of texts are those of the browser's own canvas.
 
 import { svg } from "./dom.js";
@@ -15,7 +15,48 @@ const STATE = [
   "textBaseline",
 ];
 const ANCHORS = { left: "start", center: "middle", right: "end" };
+const BASES = { top: "text-before-edge", bottom: "text-after-edge" };
 const FONT = /^(?:(\d+) )?([\d.]+px) (.+)$/;
+const COLOUR = /^rgba\((.+), ([\d.]+)\)$/;
+
+// Stands in for Path2D, which cannot be read back.
+class TracedPath {
+  constructor(other) {
+    this.path = other?.path ?? "";
+  }
+
+  arc(x, y, r) {
+    this.path += `M${short(x - r)} ${short(y)}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0z`;
+  }
+
+  closePath() {
+    this.path += "z";
+  }
+}
+
+// Runs `make`, whose canvas draws into an SVG instead, until the drawing that it began is done.
+// Returns its result, and the picture as a function of its size and paper.
+export async function traced(make) {
+  const context = new SvgContext();
+  const canvases = HTMLCanvasElement.prototype;
+  const [getContext, path] = [canvases.getContext, globalThis.Path2D];
+  try {
+    canvases.getContext = function () {
+      return Object.assign(context, { canvas: this });
+    };
+    globalThis.Path2D = TracedPath;
+    const result = make();
+    await null; // it draws in a microtask that is older than this one
+    const picture = (width, height, paper) => {
+      context.into.prepend(svg("rect", { width, height, fill: paper }));
+      return context.finished(width, height);
+    };
+    return { picture, result };
+  } finally {
+    canvases.getContext = getContext;
+    globalThis.Path2D = path;
+  }
+}
 
 export class SvgContext {
   constructor() {
@@ -57,7 +98,7 @@ export class SvgContext {
   }
 
   lineTo(x, y) {
-    this.path += `L${short(x)} ${short(y)}`;
+    this.path += `${this.path === "" ? "M" : "L"}${short(x)} ${short(y)}`; // as a canvas begins
   }
 
   rect(x, y, width, height) {
@@ -65,16 +106,34 @@ export class SvgContext {
   }
 
   // Until `restore`, what is drawn goes into a group that the path clips.
-  clip() {
+  clip(path = this) {
     this.clips += 1;
     const id = `clip-${this.clips}`;
     const group = svg("g", { "clip-path": `url(#${id})` });
-    this.into.append(svg("clipPath", { id }, svg("path", { d: this.path })), group);
+    this.into.append(svg("clipPath", { id }, svg("path", { d: path.path })), group);
     this.into = group;
   }
 
-  stroke() {
-    this.into.append(svg("path", { d: this.path, ...this.line() }));
+  stroke(path = this) {
+    this.into.append(svg("path", { d: path.path, ...this.line() }));
+  }
+
+  fill(path = this) {
+    this.into.append(svg("path", { d: path.path, ...this.inside() }));
+  }
+
+  clearRect() {}
+
+  translate(x, y) {
+    this.state.translate(x, y);
+  }
+
+  rotate(angle) {
+    this.state.rotate(angle);
+  }
+
+  setLineDash(dashes) {
+    this.state.setLineDash(dashes);
   }
 
   strokeRect(x, y, width, height) {
@@ -82,7 +141,7 @@ export class SvgContext {
   }
 
   fillRect(x, y, width, height) {
-    this.into.append(svg("rect", { ...box(x, y, width, height), ...this.fill() }));
+    this.into.append(svg("rect", { ...box(x, y, width, height), ...this.inside() }));
   }
 
   fillText(text, x, y) {
@@ -92,21 +151,36 @@ export class SvgContext {
       "font-size": size,
       "font-weight": weight,
       "text-anchor": ANCHORS[this.state.textAlign],
-      "dominant-baseline": "central",
+      "dominant-baseline": BASES[this.state.textBaseline] ?? "central",
     };
-    this.into.append(svg("text", { x: short(x), y: short(y), ...this.fill(), ...look }, text));
+    this.into.append(svg("text", { x: short(x), y: short(y), ...this.inside(), ...look }, text));
   }
 
-  fill() {
-    const { fillStyle, globalAlpha } = this.state;
-    const opacity = globalAlpha < 1 ? short(globalAlpha) : null;
-    return { fill: fillStyle, "fill-opacity": opacity };
+  inside() {
+    const [, rgb, alpha = 1] = COLOUR.exec(this.state.fillStyle) ?? [];
+    const opacity = alpha * this.state.globalAlpha;
+    return {
+      fill: rgb ? `rgb(${rgb})` : this.state.fillStyle,
+      "fill-opacity": opacity < 1 ? short(opacity) : null,
+      transform: this.moved(),
+    };
   }
 
   line() {
     const { strokeStyle, lineWidth } = this.state;
-    return { fill: "none", stroke: strokeStyle, "stroke-width": lineWidth };
+    const look = { fill: "none", stroke: strokeStyle, "stroke-width": lineWidth };
+    const dashes = this.state.getLineDash().map(short).join(" ") || null;
+    return { ...look, "stroke-dasharray": dashes, transform: this.moved() };
   }
+
+  moved() {
+    const { isIdentity, a, b, c, d, e, f } = this.state.getTransform();
+    return isIdentity ? null : `matrix(${[a, b, c, d, e, f].map(short).join(" ")})`;
+  }
+}
+
+for (const name of ["moveTo", "lineTo", "rect"]) {
+  TracedPath.prototype[name] = SvgContext.prototype[name];
 }
 
 for (const name of STATE) {

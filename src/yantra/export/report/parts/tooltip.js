@@ -5,7 +5,7 @@ import { el } from "./dom.js";
 let box = null;
 
 export function showTooltip(text, x, y) {
-  box ??= document.body.appendChild(el("div", { class: "tooltip", role: "presentation" }));
+  box ??= document.body.appendChild(el("div", { class: "tooltip", role: "status" }));
   if (box.textContent !== text) box.textContent = text;
   box.hidden = false;
   const { width, height } = box.getBoundingClientRect();
