@@ -4,6 +4,7 @@ ranks.
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -11,6 +12,9 @@ from yantra import _core
 from yantra.base.errors import TraceError
 from yantra.chakra.schema import CollectiveType, NodeType
 from yantra.chakra.trace import Trace
+
+_PARTS = 64  # of a trace, in each of which activations have a peak
+_WORD = 1 << 64
 
 
 class Names(NamedTuple):
@@ -79,21 +83,51 @@ def collectives_in_order(trace: Trace) -> Trace:
     return Trace.from_native(_core.with_collectives_in_order(trace.native))
 
 
-def totals_of(trace: Trace, parts: int = 64) -> Totals:
-    totals = _core.totals(trace.native, parts)
-    return Totals(
-        len(trace),
-        tuple(
-            Compute(sum_.op_class, sum_.phase, sum_.count, sum_.operations, sum_.bytes)
-            for sum_ in totals.compute
-        ),
-        tuple(
-            Communication(_kind(sum_.type, sum_.comm_type), sum_.group, sum_.count, sum_.bytes)
-            for sum_ in totals.communication
-        ),
-        totals.activations_peak,
-        tuple(totals.activations),
+def totals_of(trace: Trace, parts: int = _PARTS) -> Totals:
+    sums = Sums()
+    found = sums.add(trace, parts)
+    return sums.totals()._replace(
+        activations_peak_bytes=found.activations_peak, activations=tuple(found.activations)
     )
+
+
+class Sums:
+    """Totals of a trace that comes in pieces, and has no activations."""
+
+    def __init__(self) -> None:
+        self._nodes = 0
+        self._compute: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+        self._moved: defaultdict[tuple[int, int, str], Counter[str]] = defaultdict(Counter)
+
+    def add(self, piece: Trace, parts: int = 1) -> _core.Totals:
+        found = _core.totals(piece.native, parts)
+        self._nodes += len(piece)
+        for one in found.compute:
+            row = {"nodes": one.count, "operations": one.operations, "size_bytes": one.bytes}
+            self._compute[one.op_class, one.phase].update(row)
+        for sum_ in found.communication:
+            row = {"nodes": sum_.count, "size_bytes": sum_.bytes}
+            self._moved[sum_.type, sum_.comm_type, sum_.group].update(row)
+        return found
+
+    def totals(self) -> Totals:
+        return Totals(
+            self._nodes,
+            tuple(
+                Compute(op_class, phase, **_wrapped(row))
+                for (op_class, phase), row in sorted(self._compute.items())
+            ),
+            tuple(
+                Communication(_kind(type, comm_type), group, **_wrapped(row))
+                for (type, comm_type, group), row in sorted(self._moved.items())
+            ),
+            0,
+            (0,) * min(_PARTS, self._nodes),
+        )
+
+
+def _wrapped(row: Mapping[str, int]) -> dict[str, int]:
+    return {name: value % _WORD for name, value in row.items()}
 
 
 def _kind(type: int, comm_type: int) -> str:

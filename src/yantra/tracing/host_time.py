@@ -14,6 +14,7 @@ from yantra.chakra.trace import Trace
 
 _DELAY = "delay"
 _MOST = 1000.0
+_NO_METADATA = b"\0"  # a trace begins with its metadata: an empty message's length
 
 
 def factor_of(text: str, where: str) -> float:
@@ -28,10 +29,17 @@ def factor_of(text: str, where: str) -> float:
 
 
 def scaled(pieces: Iterable[bytes], factor: float) -> Iterable[bytes]:
-    """The content of an .et file with its host work `factor` times as long."""
+    """The content of an .et file, in pieces of whole nodes, with its host work `factor` times as
+    long.
+    """
     if factor == 1:
-        return pieces
-    return [of_trace(Trace.from_bytes(b"".join(pieces)), factor).to_bytes()]
+        yield from pieces
+        return
+    metadata, layout = b"", None
+    for piece in pieces:
+        trace = Trace.from_bytes(metadata + piece, layout=layout)
+        yield of_trace(trace, factor).to_bytes()[len(metadata) :]
+        metadata, layout = _NO_METADATA, "0.0.4"
 
 
 def of_trace(trace: Trace, factor: float) -> Trace:

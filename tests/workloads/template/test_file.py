@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import pickle
+import tracemalloc
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,11 @@ import pytest
 from tests.oracles.small_workloads import standard
 from yantra.base.errors import ConfigError, YantraError
 from yantra.base.notes import Note
+from yantra.chakra import Node, NodeType, Trace
 from yantra.workloads.templates import Workload, container, load
+from yantra.workloads.templates.grid import Grid
+from yantra.workloads.templates.parts import RankClass
+from yantra.workloads.templates.spool import Spool
 
 
 @pytest.fixture
@@ -288,3 +295,48 @@ def test_a_missing_file_is_named_with_the_one_probably_meant(saved: Path) -> Non
         load(saved.with_name("y.yw"))
     with pytest.raises(ConfigError, match="cannot be read"):
         load(saved.parent)
+
+
+def test_a_template_that_comes_in_pieces_is_written_as_one_that_is_whole(tmp_path: Path) -> None:
+    whole = standard(2, 2, 2)
+    parts: dict[str, Any] = {
+        "grids": whole.grids,
+        "groups": whole.groups,
+        "classes": whole.classes,
+        "sections": whole.sections,
+    }
+
+    def pieces(name: str) -> Iterator[bytes]:
+        trace = whole.template(name)
+        for at in range(0, len(trace), 3):
+            piece = Trace(trace[one] for one in range(at, min(at + 3, len(trace)))).to_bytes()
+            yield piece.removeprefix(b"\0") if at else Trace((), trace.metadata).to_bytes()
+            yield b"" if at else piece.removeprefix(b"\0")
+
+    spools = {name: Spool(pieces(name)) for name in whole.templates}
+    made = Workload(templates=spools, **parts)
+    assert made.totals == whole.totals
+    made.save(tmp_path / "pieces.yw")
+    whole.save(tmp_path / "whole.yw")
+    assert (tmp_path / "pieces.yw").read_bytes() == (tmp_path / "whole.yw").read_bytes()
+    assert pickle.loads(pickle.dumps(made)).trace(3) == made.trace(3) == whole.trace(3)
+
+
+def test_a_template_in_pieces_is_never_whole_in_memory(tmp_path: Path) -> None:
+    size = {"op": [7] * 100_000}
+    piece = Trace([Node(1, str(size), NodeType.COMP)]).to_bytes().removeprefix(b"\0")
+    grid = Grid("all", 0, {"view": (("rank", 8),)})
+    tracemalloc.start()
+    try:
+        spool = Spool(chain([Trace().to_bytes()], repeat(piece, 40)))
+        Workload(
+            grids=[grid],
+            groups={},
+            classes=[RankClass("all", {}, "rank")],
+            templates={"rank": spool},
+        ).save(tmp_path / "large.yw")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert spool.size > 40 * len(str(size))
+    assert peak < spool.size / 2

@@ -246,15 +246,14 @@ def write_ranks(
     take: Take,
 ) -> None:
     as_one = options.replicate is not None
-    once: tuple[Graph, Facts] | None = None
+    once: tuple[Linked, Graph, Facts] | None = None
     for rank, made in items.items():
-        linked = ranks.linked(rank, keep=as_one)
-        kept = ranks.kept(rank, as_one=as_one)
-        linked.report.balance.became = _became(linked, made, kept)
-        report.balance[rank] = linked.report.balance
-        head = structs.replace(linked, operators=[], device_ops=[], waits=[], flows=[])
         if once is None or not as_one:
             once = None
+            linked = ranks.linked(rank, as_one=as_one)
+            kept = ranks.kept(rank, as_one=as_one)
+            linked.report.balance.became = _became(linked, made, kept)
+            head = structs.replace(linked, operators=[], device_ops=[], waits=[], flows=[])
             operators = by_id(linked.operators)
             work = assigned(linked.device_ops, operators, Works())
             report.work.add(share(linked, operators, work, made, kept))
@@ -262,10 +261,12 @@ def write_ranks(
             facts = Facts(linked, columns, made, work, kept, options.memory_nodes)
             del linked, operators, work  # many objects, which the graph needs no more
             how = GraphOptions(gaps=options.gaps, handover=options.handover)
-            once = graph_of(columns, how, rank), facts
+            once = head, graph_of(columns, how, rank), facts
             del columns
-            keep_issue_order(once[0], made, communicators)
-        take(rank, _rank(head, once, made, communicators, options, report))
+            keep_issue_order(once[1], made, communicators)
+        once[0].rank = rank
+        report.balance[rank] = once[0].report.balance
+        take(rank, _rank(once, made, communicators, options, report))
 
 
 def _became(linked: Linked, items: Sequence[Communication], kept: Mapping[int, str]) -> Sum:
@@ -287,14 +288,13 @@ def _became(linked: Linked, items: Sequence[Communication], kept: Mapping[int, s
 
 
 def _rank(
-    linked: Linked,
-    once: tuple[Graph, Facts],
+    once: tuple[Linked, Graph, Facts],
     items: Sequence[Communication],
     communicators: Communicators,
     options: ConvertOptions,
     report: ConvertReport,
 ) -> Iterator[bytes]:
-    graph, facts = once
+    linked, graph, facts = once
     how = EmitOptions(
         reduce=options.reduce,
         exact_collectives=options.exact_collectives,
@@ -348,11 +348,10 @@ class Ranks:
         found = next(iter(self.found.values())) if as_one else self.found[rank]
         return found.kept
 
-    def linked(self, rank: int, *, keep: bool) -> Linked:
-        if keep:
-            (linked,) = self._kept.values()
-            linked.rank = rank
-            return linked
+    def linked(self, rank: int, *, as_one: bool) -> Linked:
+        """Gives away what is kept."""
+        if as_one:
+            (rank,) = self._kept
         kept = self._kept.pop(rank, None)
         return self._read(self._sources[rank]) if kept is None else kept
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal
 
 from msgspec import structs
@@ -25,6 +26,7 @@ from yantra.base.text import count
 from yantra.chakra.schema import CollectiveType, NodeType
 from yantra.tracing.pytorch.communication import Communication
 from yantra.tracing.pytorch.linked import Linked
+from yantra.tracing.pytorch.linked_columns import by_id
 from yantra.tracing.pytorch.padding import Padding, gradients
 
 Gathered = Literal["shards", "copies"]
@@ -161,8 +163,9 @@ def _known_shards(
         for item in items
         if is_of_all(item, recorded) and item.collective in _TAKEN
     }
-    operators = {operator.id: operator for operator in linked.operators}
-    parents = {op.id: op.parent for op in linked.device_ops}
+    operators = by_id(linked.operators)
+    given = {item.op for item in items if item.collective in _GIVEN}
+    parents = {op.id: op.parent for op in linked.device_ops if op.id in given}
     found = set()
     for item in items:
         if item.collective not in _GIVEN or not item.bytes:
@@ -207,7 +210,7 @@ def _moved(
     # The peer is the nearer way round; half-way a send goes forward, a receive back, as in a ring.
     members = item.ranks or tuple(range(recorded))
     everybody = len(members) == recorded
-    group = tuple(range(world_size)) if everybody else _block(members, other, world_size)
+    group = _all(world_size) if everybody else _block(members, other, world_size)
     peer = item.peer
     if peer is not None and peer in members and rank in members:
         shift = (members.index(peer) - members.index(rank)) % len(members)
@@ -216,6 +219,12 @@ def _moved(
     return structs.replace(item, ranks=group, peer=peer)
 
 
+@lru_cache(1)
+def _all(world_size: int) -> tuple[int, ...]:
+    return tuple(range(world_size))
+
+
+@lru_cache(1 << 10)
 def _block(members: tuple[int, ...], rank: int, world_size: int) -> tuple[int, ...]:
     size = len(members)
     stride = members[1] - members[0] if size > 1 else 1

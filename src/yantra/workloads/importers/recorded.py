@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from msgspec import structs
 
 from yantra.base.errors import TraceError
-from yantra.chakra import Trace
-from yantra.tracing.host_time import of_trace
+from yantra.tracing.host_time import scaled
 from yantra.tracing.pytorch.communicators import ALL, Communicators
 from yantra.tracing.pytorch.convert import ConvertOptions, ConvertReport, convert_job
 from yantra.tracing.pytorch.sources import Recordings, naming_files
@@ -17,6 +16,7 @@ from yantra.tracing.sources.linked_job import LinkedJob, is_one
 from yantra.workloads.importers.imported import VIEW
 from yantra.workloads.templates import RankClass, Workload
 from yantra.workloads.templates.grid import Grid, Group
+from yantra.workloads.templates.spool import Spool
 
 
 def one_for_all(
@@ -28,11 +28,11 @@ def one_for_all(
     messages that other ranks cannot have alike.
     """
     recordings = _sources(paths)
-    content: list[bytes] = []
+    templates: list[Spool] = []
     with naming_files({} if isinstance(recordings, LinkedJob) else recordings.by_rank):
         job = convert_job(
             recordings.sources(),
-            lambda rank, pieces: content.extend(pieces),
+            lambda rank, pieces: templates.append(Spool(scaled(pieces, host_time))),
             structs.replace(options, template=True),
         )
     grid, groups = _groups(job.communicators)
@@ -40,7 +40,7 @@ def one_for_all(
         grids=[grid],
         groups=groups,
         classes=[RankClass(grid.name, {}, "rank")],
-        templates={"rank": of_trace(Trace.from_bytes(b"".join(content)), host_time)},
+        templates={"rank": templates[0]},
         sections={"about": {"recorded": paths[-1]}, "notes": list(job.report.remarks)},
     )
     job.report.problems[:0] = recordings.problems()

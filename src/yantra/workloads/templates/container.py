@@ -1,6 +1,7 @@
 """The container of a workload file: a ZIP archive whose bytes follow from its content.
 
-Members have one fixed time, no attributes of the machine, and are read on demand.
+Members have the earliest time that ZIP can say, no attributes of the machine, and are read on
+demand.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from yantra.base.documents import note_unknown
 from yantra.base.errors import ConfigError, show
@@ -19,38 +20,44 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from zipfile import ZipFile
 
+    from yantra.workloads.templates.spool import Spool
+
 MANIFEST = "manifest.json"
 TEMPLATES = "templates/"
 STEADY = "steady/"
 _ENDING = ".et"
-_BEGINNING_OF_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest that ZIP can say
 _READABLE_FILE = 0o100644 << 16
 _UNIX = 3
+_LARGE = 2**31 * 20 // 21  # bytes; more may need a header of 64 bits once packed
 _FASTEST = 1  # a third larger than the best, in a tenth of the time
 
 
 def write(
     path: str | os.PathLike[str],
     manifest: str,
-    templates: Iterable[tuple[str, bytes]],
-    steady: Iterable[tuple[str, bytes]] = (),
+    templates: Iterable[tuple[str, bytes | Spool]],
+    steady: Iterable[tuple[str, bytes | Spool]] = (),
 ) -> None:
-    from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+    from zipfile import ZIP_DEFLATED, ZipFile
 
-    with whole_file(path) as name, ZipFile(name, "w") as archive:
-        members = [(MANIFEST, manifest.encode())]
-        for member, content in members:
-            _add(archive, ZipInfo(member, _BEGINNING_OF_TIME), content, ZIP_DEFLATED)
+    with (
+        whole_file(path) as name,
+        ZipFile(name, "w", ZIP_DEFLATED, compresslevel=_FASTEST) as archive,
+    ):
+        _add(archive, MANIFEST, manifest.encode())
         for folder, some in ((TEMPLATES, templates), (STEADY, steady)):
             for template, content in some:
-                info = ZipInfo(member_of(template, folder), _BEGINNING_OF_TIME)
-                _add(archive, info, content, ZIP_DEFLATED)
+                _add(archive, member_of(template, folder), content)
 
 
-def _add(archive: ZipFile, info: Any, content: bytes, method: int) -> None:
+def _add(archive: ZipFile, member: str, content: bytes | Spool) -> None:
+    size = len(content) if isinstance(content, bytes) else content.size
+    with archive.open(member, "w", force_zip64=size > _LARGE) as file:
+        for piece in (content,) if isinstance(content, bytes) else content.pieces():
+            file.write(piece)
+    info = archive.getinfo(member)  # what is said at the archive's end
     info.create_system = _UNIX
     info.external_attr = _READABLE_FILE
-    archive.writestr(info, content, method, _FASTEST)
 
 
 def read(path: str | os.PathLike[str]) -> tuple[str, tuple[str, ...], tuple[str, ...]]:

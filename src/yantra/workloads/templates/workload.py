@@ -28,12 +28,14 @@ from yantra.workloads.templates import container, manifest
 from yantra.workloads.templates.grid import Grid, Group, peer_of
 from yantra.workloads.templates.parts import Layout, RankClass, check_classes
 from yantra.workloads.templates.rules import NONE, Family, Sum, peer_rule
+from yantra.workloads.templates.spool import Spool
 
 Ordering = Literal["serial", "streams"]
 """`serial`: a rank's collectives one by one, in file order, as ASTRA-sim's one communication slot
 per rank needs; `streams`: each communicator in its own order."""
 
-Template = Trace | TemplateBuilder | Copies | bytes
+Template = Trace | TemplateBuilder | Copies | Spool | bytes
+Content = bytes | Copies | Spool
 
 
 class Steady(NamedTuple):
@@ -95,7 +97,7 @@ class Workload:
     def _set(
         self,
         name: str,
-        templates: Mapping[str, bytes | Copies | None],
+        templates: Mapping[str, Content | None],
         grids: Iterable[Grid],
         groups: Mapping[str, Group],
         classes: Iterable[RankClass],
@@ -105,7 +107,7 @@ class Workload:
         self.name = name
         self._folder = container.TEMPLATES
         self._content = dict(sorted(templates.items()))
-        self._steady: dict[str, bytes | Copies | None] = {}
+        self._steady: dict[str, Content | None] = {}
         self._later = dict(later)
         self._traces: dict[tuple[str, Ordering], Trace] = {}
         self._names: dict[str, Names] = {}
@@ -122,7 +124,7 @@ class Workload:
                 hint = did_you_mean(key, manifest.SECTIONS)
                 raise ConfigError(f"sections.{key}", f"unknown section{hint}")
 
-    def _set_steady(self, templates: Mapping[str, bytes | Copies | None]) -> None:
+    def _set_steady(self, templates: Mapping[str, Content | None]) -> None:
         wanted = set(self._content) if "steady" in self._sections else set()
         for name in sorted(wanted ^ set(templates)):
             member = container.member_of(name, container.STEADY)
@@ -281,7 +283,7 @@ class Workload:
             self._content[template] = content = content.to_bytes()
         if content is None:
             return container.read_template(self.name, template, self._folder)
-        return content
+        return content.to_bytes() if isinstance(content, Spool) else content
 
     def graph(self, template: str, *, kernels: bool) -> Any:
         """A template as a run takes it, None where its bytes must be decoded."""
@@ -289,12 +291,10 @@ class Workload:
         return content.graph(kernels=kernels) if isinstance(content, Copies) else None
 
     def __getstate__(self) -> dict[str, Any]:
-        for template, content in self._content.items():
-            if isinstance(content, Copies):
-                self.template_bytes(template)
-        for template, content in self._steady.items():
-            if isinstance(content, Copies):
-                self._steady[template] = content.to_bytes()
+        for contents in (self._content, self._steady):
+            for template, content in contents.items():
+                if isinstance(content, Copies | Spool):
+                    contents[template] = content.to_bytes()
         return vars(self) | {"_sections": self.sections}
 
     def template(self, template: str, ordering: Ordering = "streams") -> Trace:
@@ -409,13 +409,18 @@ class Workload:
 
         expand(self, folder, ranks, ordering, prefix, reader=reader)
 
-    def _contents(self) -> Iterator[tuple[str, bytes]]:
-        return ((name, self.template_bytes(name)) for name in self._content)
+    def _contents(self) -> Iterator[tuple[str, bytes | Spool]]:
+        for name, content in self._content.items():
+            yield name, content if isinstance(content, Spool) else self.template_bytes(name)
 
     def _totals_of(self, template: str) -> dict[str, Any]:
-        known = self._traces.get((template, "streams"))
-        totals = totals_of(
-            known or Trace.from_bytes(self.template_bytes(template), self.where(template))
+        content, known = self._content[template], self._traces.get((template, "streams"))
+        totals = (
+            content.totals
+            if isinstance(content, Spool)
+            else totals_of(
+                known or Trace.from_bytes(self.template_bytes(template), self.where(template))
+            )
         )
         return {
             "nodes": totals.nodes,
@@ -476,5 +481,5 @@ def is_size(value: object) -> TypeGuard[int]:
     return type(value) is int and 0 <= value < 1 << 80
 
 
-def _content(template: Template) -> bytes | Copies:
-    return template if isinstance(template, bytes | Copies) else template.to_bytes()
+def _content(template: Template) -> Content:
+    return template if isinstance(template, Content) else template.to_bytes()
