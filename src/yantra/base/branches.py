@@ -1,17 +1,18 @@
 """Which branch of a shell script's conditions is taken, if known.
 
-All else, and loops, are unknown.
+Loops over the script's own arguments, of which there are none, are left out; others are unknown.
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from yantra.base.whole_numbers import is_whole
 
-_LOOPS = frozenset(("for", "while", "until", "case", "select"))
+_LOOPS = frozenset(("for", "while", "until", "select"))
 _ENDS = frozenset(("fi", "done", "esac"))
 _LEADING = frozenset(("then", "do"))
 _COMPARISONS: Mapping[str, Callable[[int, int], bool]] = {
@@ -31,6 +32,10 @@ class _Branch(NamedTuple):
     before: bool | None
     """Whether an earlier one was."""
     line: int
+    value: str | None = None
+    """Of a `case`, where known."""
+    awaits: bool | None = None
+    """Of a `case`, whether a pattern comes next; None for others."""
 
 
 class Branches:
@@ -54,8 +59,14 @@ class Branches:
                 self._open.append(_Branch(_holds(rest, doubt), False, line))
                 return len(words)
             if first in _LOOPS:
-                self._open.append(_Branch(None, None, line))
+                holds = _loops(first, rest, doubt)
+                self._open.append(_Branch(holds, None, line))
                 return len(words)
+            if first == "case" and rest[1:2] == ["in"]:
+                value = None if doubt else rest[0]
+                self._open.append(_Branch(False, False, line, value, awaits=True))
+                at += 3
+                continue
             if first == "elif" and self._open:
                 self._else(_holds(rest, doubt), line)
                 return len(words)
@@ -68,6 +79,25 @@ class Branches:
             at += 1
         return at
 
+    @property
+    def awaits_pattern(self) -> bool:
+        """Whether a closing parenthesis ends a pattern of `case`."""
+        return bool(self._open) and self._open[-1].awaits is True
+
+    def next_pattern(self) -> None:
+        """Two semicolons end a branch of `case`."""
+        if self._open and self._open[-1].awaits is False:
+            self._open[-1] = self._open[-1]._replace(awaits=True)
+
+    def matches(self, pattern: str) -> None:
+        """The branch of a pattern of `case` begins."""
+        last = self._open[-1]
+        value = last.value
+        parts = pattern.split("|")
+        hit = None if value is None else any(fnmatchcase(value, one) for one in parts)
+        self._else(hit, last.line)
+        self._open[-1] = self._open[-1]._replace(value=value, awaits=False)
+
     def _else(self, holds: bool | None, line: int) -> None:
         last = self._open.pop()
         before = True if True in (last.taken, last.before) else last.before
@@ -75,6 +105,16 @@ class Branches:
             before = None
         taken = False if before or holds is False else (None if before is None else holds)
         self._open.append(_Branch(taken, before, line))
+
+
+def _loops(kind: str, condition: list[str], doubt: str) -> bool | None:
+    """Whether a loop runs: over words it does, while its condition does not hold it does not."""
+    if kind == "for" and condition[1:2] == ["in"] and len(condition) > 2:
+        return True
+    if kind == "while" and condition[:1] == ["getopts"]:
+        return False
+    holds = _holds(condition, doubt) if kind in ("while", "until") else None
+    return False if holds is not None and holds == (kind == "until") else None
 
 
 def is_ruled_out(before: list[str], doubt: str) -> bool:
@@ -94,6 +134,9 @@ def _holds(words: list[str], doubt: str) -> bool | None:
 
 
 def _test(words: list[str]) -> bool | None:
+    if words[:1] == ["!"]:
+        holds = _test(words[1:])
+        return None if holds is None else not holds
     if len(words) < 4 or _TESTS.get(words[0]) != words[-1]:
         return None
     test = words[1:-1]

@@ -235,15 +235,28 @@ def parse_lenient_yaml(text: str, name: str, *, last_counts: bool) -> tuple[Any,
     return _parse_any_yaml(text, name, str, lenient), lenient.warnings
 
 
+def parse_other_yaml(text: str, name: str) -> Any:
+    """The tree of a file of another program's: as PyYAML, the last of repeated keys counts.
+
+    A note says which.
+    """
+    lenient = _Lenient(last_counts=True, of="PyYAML")
+    tree = _parse_any_yaml(text, name, _plain_scalar, lenient)
+    for warning in lenient.warnings:
+        note(warning)
+    return tree
+
+
 class _Lenient:
     """A lenient reader's warnings, and which repeated key counts."""
 
-    def __init__(self, last_counts: bool) -> None:
+    def __init__(self, last_counts: bool, of: str = "ASTRA-sim") -> None:
         self.last_counts = last_counts
+        self._of = of
         self.warnings: list[str] = []
 
     def warn(self, error: ConfigError, what_counts: str) -> None:
-        self.warnings.append(f"{error}; the {what_counts} counts, as in ASTRA-sim")
+        self.warnings.append(f"{error}; the {what_counts} counts, as in {self._of}")
 
 
 def _parse_any_yaml(

@@ -2,7 +2,8 @@
 
 Nothing is executed. Read are assignments of words and lists (`A=1`, `A=(--x 1)`, `A+=(...)`), their
 use (`$A`, `${A}`, `${A[@]}`, `${A:-1}`), whole-number arithmetic, quotes, comments, continued
-lines, `if` with comparisons, and the command that runs a Python program.
+lines, `if` and `case`, here-documents and `sed` that write files, what `#SBATCH` asks for, and the
+command that runs a Python program. The script is taken to start without arguments of its own.
 """
 
 from __future__ import annotations
@@ -16,6 +17,14 @@ from typing import NamedTuple
 
 from yantra.base.branches import Branches, is_ruled_out
 from yantra.base.errors import ConfigError
+from yantra.base.shell_files import (
+    MARK,
+    Here,
+    Written,
+    asked_of_slurm,
+    without_documents,
+    written_by,
+)
 from yantra.base.whole_numbers import is_whole
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
@@ -43,6 +52,7 @@ _TOKEN = re.compile(
     r"|(?P<text>\\.|[^\s;'\"()$`\\]+|\$|.)",
     re.DOTALL,
 )
+_VARIABLE = re.compile(r"\$(\w+|\{.*\}|[@*#?$!-])", re.DOTALL)
 _IN_QUOTES = re.compile(
     r"\$\(\(.*?\)\)|\$\(.*?\)|`[^`]*`|\$\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|\$\w+|\$[@*#?$!-]|\\.|[^$`\\]+|.",
     re.DOTALL,
@@ -65,6 +75,13 @@ def commands_of(text: str) -> list[list[Word]]:
     script = _Script()
     script.read(text)
     return script.commands
+
+
+def written_files(text: str) -> dict[str, Written]:
+    """The files that a script writes, by the names that it gives them."""
+    script = _Script()
+    script.read(text)
+    return script.files
 
 
 def training_arguments(text: str, where: str) -> tuple[list[Word], list[Word]]:
@@ -109,6 +126,8 @@ class _Script:
     def __init__(self) -> None:
         self.variables: dict[str, list[Word]] = {}
         self.commands: list[list[Word]] = []
+        self.files: dict[str, Written] = {}
+        self._here: list[Here] = []
         self._branches = Branches()
         self._line = 1
         self._words: list[Word] = []
@@ -119,6 +138,9 @@ class _Script:
         self._gaps: set[int] = set()
 
     def read(self, text: str) -> None:
+        for name, value in asked_of_slurm(text).items():
+            self.variables[name] = [Word(value)]
+        text, self._here = without_documents(text)
         text = _PLACEHOLDER.sub(lambda found: re.sub(r"[ ']", "-", found[1]), text)
         for match in _TOKEN.finditer(text):
             self._take(match.lastgroup or "", match[0])
@@ -136,6 +158,8 @@ class _Script:
             self._expand(token)
         elif kind == "newline" and self._list is None:
             self._end_command()
+            if token[:2] == ";;":
+                self._branches.next_pattern()
         elif kind == "open" and self._word is not None and self._word.text.endswith("="):
             self._list, self._word = self._word.text, None
             self._is_ruled_out = is_ruled_out(
@@ -147,9 +171,26 @@ class _Script:
             if not self._is_ruled_out:
                 self._assign(self._list, self._words)
             self._list, self._words = None, []
+        elif kind == "close" and (self._branches.awaits_pattern or self._begins_case()):
+            self._end_pattern()
         else:
             self._end_word()
             self._gaps.add(len(self._words))
+
+    def _begins_case(self) -> bool:
+        """Whether the words so far are of a `case` whose first pattern is on its line."""
+        texts = [word.text for word in self._words]
+        return texts[:1] == ["case"] and texts[2:3] == ["in"]
+
+    def _end_pattern(self) -> None:
+        self._end_word()
+        if self._begins_case():
+            texts = [word.text for word in self._words[:3]]
+            self._branches.enter(texts, self._line, _open_doubt(self._words[:3]))
+            self._words = self._words[3:]
+        self._branches.matches("".join(word.text for word in self._words))
+        self._words = []
+        self._gaps = set()
 
     def _expand(self, token: str) -> None:
         if token.startswith("\\"):
@@ -158,7 +199,7 @@ class _Script:
             self._append(str(number))
         elif re.match(r"\$\(|`", token):
             self._append("", f"line {self._line} computes it")
-        elif re.fullmatch(r"\$(\w+|\{.*\}|[@*#?$!-])", token, re.DOTALL):
+        elif _VARIABLE.fullmatch(token):
             for word in self._value(token[1:].strip("{}")):
                 self._append(word.text, word.doubt)
         else:
@@ -168,7 +209,7 @@ class _Script:
         name, default, otherwise = re.sub(r"\[[@*]\]$", "", name).partition(":-")
         if not default:
             name, default, otherwise = name.partition("-")
-        known = self.variables.get(name)
+        known = [Word("0")] if name == "#" else self.variables.get(name)
         if known is None and default:
             return [Word(otherwise.strip("\"'"))]
         if known is None:
@@ -210,6 +251,7 @@ class _Script:
         words, self._words = self._words, []
         gaps, self._gaps = self._gaps, set()
         at = self._branches.enter([word.text for word in words], self._line, _open_doubt(words))
+        self._loop(words)
         words = words[at:]
         if not words or self._branches.skipped:
             return
@@ -227,7 +269,28 @@ class _Script:
             if not words[1].text.endswith("activate"):
                 self._sourced = words[1].text
         elif kept := [self._doubted(word) for word in words if word.text or word.doubt]:
-            self.commands.append(kept)
+            self._write([word.text for word in kept])
+            self.commands.append([word for word in kept if not word.text.startswith(MARK)])
+
+    def _write(self, texts: list[str]) -> None:
+        if (found := written_by(texts, self._here, self._expanded)) is not None:
+            self.files[found[0]] = found[1]
+
+    def _expanded(self, text: str) -> str:
+        """The text of a here-document, with the variables that are known put in."""
+        made = []
+        for part in _IN_QUOTES.findall(text):
+            words = self._value(part[1:].strip("{}")) if _VARIABLE.fullmatch(part) else None
+            made.append(part if words is None else " ".join(word.text for word in words))
+        return "".join(made)
+
+    def _loop(self, words: list[Word]) -> None:
+        """The variable of `for`: its one value, or the first of several, in doubt."""
+        texts = [word.text for word in words]
+        if texts[:1] != ["for"] or texts[2:3] != ["in"] or len(texts) < 4:
+            return
+        doubt = "" if len(texts) == 4 else f"line {self._line} takes several, from {texts[3]} on"
+        self.variables[texts[1]] = [Word(texts[3], words[3].doubt or doubt)]
 
     def _assign(self, target: str, words: list[Word]) -> None:
         if self._branches.skipped:

@@ -10,20 +10,30 @@ DeepSpeedExamples' DeepSpeed-Chat.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from os import path as paths
 from typing import Any
 
+from yantra.base.documents import parse_json
 from yantra.base.errors import ConfigError, expected_got
-from yantra.base.shell import Word, commands_of
 from yantra.workloads.frameworks.checkpoints import is_named, named_in
+from yantra.workloads.frameworks.hf_starts import (
+    MODEL,
+    by_name,
+    is_on,
+    is_whole,
+    ranks_of,
+    refuse_others,
+    sharded,
+    starts_of,
+    text_of,
+)
 from yantra.workloads.frameworks.launch import Nodes, torchrun
 from yantra.workloads.frameworks.said import Said
 from yantra.workloads.models.transformer import Transformer
 from yantra.workloads.plan.plan import Plan
 
 PROGRAM = "DeepSpeed"
-MODEL = "model_name_or_path"
 SAYS: Mapping[str, tuple[Any, ...]] = {
     **dict.fromkeys(("tp", "cp", "pp", "vpp", "ep", "etp"), (1,)),
     "recompute": ("none", "full"),
@@ -44,24 +54,33 @@ PLAIN: Mapping[str, str] = {
     "zero_stage": "zero",
     "lora_r": "lora_rank",
     "lora_dim": "lora_rank",
+    "lora_rank": "lora_rank",
+    "sequence_parallel_size": "cp",
 }
 """Arguments and what they are in a plan, as `_meant` turns their values."""
 LENGTHS = ("max_seq_len", "max_seq_length", "model_max_length", "block_size", "max_length",
            "cutoff_len")  # fmt: skip
-_SWITCHES = ("bf16", "fp16", "use_peft", "gradient_checkpointing", "offload")
+_SWITCHES = ("bf16", "fp16", "fp8", "use_peft", "gradient_checkpointing", "offload")
+_DTYPE = ("dtype", "torch_dtype")
+_DTYPES = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}
+_ADAPTERS = ("use_peft", "use_lora", "finetuning_type", "lora_target_modules", "lora_target",
+             "lora_module_name")  # fmt: skip
+_TRL_RANK = 16
+"""Of trl's `ModelConfig`."""
+_USUAL_RANK = 8
+"""Of LLaMA-Factory, LMFlow and peft."""
 _REFUSED = {
     "beta": "losses over pairs of answers are not covered (yantra rl)",
     "load_in_4bit": "weights in 4 bits beside adapters are not covered",
     "load_in_8bit": "weights in 8 bits beside adapters are not covered",
     "actor_model_name_or_path": "training with rollouts is not covered here (yantra rl)",
     "num_padding_at_beginning": "models of rewards are not covered",
-    "fp8": "products in 8 bits are not covered; give a job file",
+    "q_lora": "weights in 4 bits beside adapters are not covered",
+    "mixture_of_depths": "layers that some tokens leave out are not covered",
     "quantization_bit": "weights in few bits beside adapters are not covered",
 }
 _FSDP = {"full_shard": 3, "shard_grad_op": 2, "no_shard": 0, "auto_wrap": None}
 """Words of --fsdp, and what they are in a plan."""
-_LAUNCH = {"num_gpus": "gpus", "nproc_per_node": "gpus", "num_nodes": "nodes", "nnodes": "nodes",
-           "num_processes": "ranks", "n_gpu": "gpus"}  # fmt: skip
 _AUTO = "auto"
 
 
@@ -78,18 +97,15 @@ def is_deepspeed(tree: object) -> bool:
 
 def of_script(text: str, where: str, files: Mapping[str, str]) -> Said | None:
     """The job that a shell script starts, or None. Raises ConfigError."""
-    for words in commands_of(text):
-        at = next((n for n, word in enumerate(words) if word.text.endswith(".py")), None)
-        if at is not None and any(word.text.startswith(f"--{MODEL}") for word in words):
-            given, doubts = _arguments(words[at + 1 :])
-            launcher, _ = _arguments(words[:at])
-            return _said(given, where, files, _ranks(launcher), doubts)
+    for start in starts_of(text, where, files):
+        refuse_others(start.program, where)
+        return _said(start.given, where, files, start.launcher, start.doubts)
     return None
 
 
 def of_arguments(tree: Mapping[str, Any], where: str, files: Mapping[str, str]) -> Said:
     """The job of a mapping of arguments. Raises ConfigError."""
-    return _said(dict(tree), where, files, None, {})
+    return _said(dict(tree), where, files, {}, {})
 
 
 def of_json(tree: Mapping[str, Any], where: str) -> Said:
@@ -101,23 +117,28 @@ def _said(
     given: dict[str, Any],
     where: str,
     files: Mapping[str, str],
-    ranks: int | None,
+    launcher: Mapping[str, Any],
     doubts: Mapping[str, str],
 ) -> Said:
     for name, why in _REFUSED.items():
         if given.get(name) not in (None, False, "false", "False"):
             raise ConfigError(f"{where}: {name}", why)
-    plan, ignored, notes = _plan(given, where, doubts)
-    config = given.get("deepspeed") or given.get("deepspeed_config")
-    if isinstance(config, str) and config.endswith(".json"):
-        text = json.loads(files[config])
-        plan = _deepspeed(text, f"{where}: {config}", plan)
-    if ranks:
+    if str(given.get("stage", "sft")) not in ("sft", "pt"):
+        refuse_others(f"{given['stage']}.py", f"{where}: stage")
+    notes: list[str] = []
+    around = sharded(launcher, where, files, notes)
+    config = given.get("deepspeed") or given.get("deepspeed_config") or around.pop("deepspeed", "")
+    plan, ignored = _plan(given, where, doubts, notes)
+    plan = around | {name: value for name, value in plan.items() if name not in around
+                     or name != "dtype" or value != "fp32"}  # fmt: skip
+    if isinstance(config, str) and "." in config:
+        plan |= _of_file(config, where, files, plan, notes)
+    if ranks := ranks_of(launcher):
         plan["ranks"] = ranks
     if "zero" not in plan:
         plan["zero"] = 0
         notes.append("says nothing of sharding; taken as none (--set workload.plan.zero=3)")
-    length = next((given[name] for name in LENGTHS if _whole(given.get(name))), None)
+    length = next((given[name] for name in LENGTHS if is_whole(given.get(name))), None)
     if length is None:
         notes.append("says no length of sequences; taken as the model's usual")
     model = _model(given, where, doubts)
@@ -125,36 +146,78 @@ def _said(
     return Said(PROGRAM, model, plan, sequence, tuple(ignored), tuple(notes))
 
 
+def _of_file(
+    config: str, where: str, files: Mapping[str, str], plan: dict[str, Any], notes: list[str]
+) -> dict[str, Any]:
+    """What DeepSpeed's JSON says of a plan, or its name where it is not there."""
+    if (text := text_of(config, files)) is None:
+        return by_name(config, where, notes)
+    place = f"{where}: {config}"
+    tree, warnings = parse_json(text, place)
+    notes += warnings
+    if not isinstance(tree, dict):
+        raise ConfigError(place, expected_got("DeepSpeed's JSON", tree))
+    return _deepspeed(tree, place, plan)
+
+
 def _plan(
-    given: Mapping[str, Any], where: str, doubts: Mapping[str, str]
-) -> tuple[dict[str, Any], list[str], list[str]]:
+    given: Mapping[str, Any], where: str, doubts: Mapping[str, str], notes: list[str]
+) -> tuple[dict[str, Any], list[str]]:
     plan: dict[str, Any] = {"gradient_accumulation_steps": 1, "micro_batch": 8, "dtype": "fp32"}
     if "zero_stage" in given:
         plan["dtype"] = "fp16"  # of DeepSpeed-Chat, unless --dtype says bf16
     ignored: list[str] = []
     for name, value in given.items():
-        if name in doubts and name in (*PLAIN, *LENGTHS, *_SWITCHES, "dtype"):
+        if name in doubts and name in (*PLAIN, *LENGTHS, *_SWITCHES, *_DTYPE):
             raise ConfigError(f"{where}: --{name}", f"{doubts[name]}; write out what it is")
         if name in PLAIN:
             plan |= _meant(name, value, where)
-        elif name in ("bf16", "fp16"):
-            plan |= {"dtype": name} if _is_on(value) else {}
-        elif name == "dtype":
-            plan["dtype"] = str(value)
+        elif name in ("bf16", "fp16", "fp8"):
+            plan |= {"dtype": name} if is_on(value) else {}
+        elif name in _DTYPE and value not in ("auto", None):
+            plan |= {"dtype": _DTYPES.get(str(value), str(value))} if name == "dtype" else {}
         elif name == "fsdp" and value:
             plan |= _fsdp(value, where)
         elif name == "offload":
-            plan["offload_optimizer"] = _is_on(value)
-        elif name == "lora_module_name" and given.get("lora_dim"):
-            plan["lora_targets"] = _named(str(value), where)
-        elif name == "lora_target_modules" and value:
-            plan["lora_targets"] = ",".join(value) if isinstance(value, list) else str(value)
-        elif name not in (MODEL, "deepspeed", "deepspeed_config", *LENGTHS, "use_peft"):
+            plan["offload_optimizer"] = is_on(value)
+        elif name == "optim" and "adam" not in str(value):
+            notes.append(f"optim: {value} is taken as Adam with its state in fp32")
+        elif name not in (MODEL, "deepspeed", "deepspeed_config", *LENGTHS, *_ADAPTERS):
             ignored.append(name)
-    if plan.get("lora_rank") is None or not _is_on(given.get("use_peft", True)):
-        plan.pop("lora_rank", None)
-        plan.pop("lora_targets", None)
-    return plan, ignored, []
+    if is_on(given.get("fp8")):
+        plan["narrow_weights"] = False
+    if int(plan.get("cp", 1)) > 1:
+        plan["cp_kind"] = "a2a"
+    return plan | _adapters(given, plan.pop("lora_rank", None), where, notes), ignored
+
+
+def _adapters(
+    given: Mapping[str, Any], rank: int | None, where: str, notes: list[str]
+) -> dict[str, Any]:
+    """Low-rank adapters, where a rank, a switch or LLaMA-Factory's `finetuning_type` asks."""
+    kind = given.get("finetuning_type")
+    if kind not in ("lora", "full", None):
+        place = f"{where}: finetuning_type"
+        raise ConfigError(place, expected_got("full or lora", kind))
+    switches = [is_on(given[name]) for name in ("use_peft", "use_lora") if name in given]
+    if kind is not None:
+        switches.append(kind == "lora")
+    if not (any(switches) if switches else rank):
+        return {}
+    if rank is None:
+        rank = _TRL_RANK if "use_peft" in given else _USUAL_RANK
+        notes.append(f"says no rank of adapters; taken as {rank} (--set workload.plan.lora_rank=N)")
+    found: dict[str, Any] = {"lora_rank": rank}
+    target = given.get("lora_target_modules") or given.get("lora_target")
+    if given.get("lora_module_name") and given.get("lora_dim"):
+        found["lora_targets"] = _named(str(given["lora_module_name"]), where)
+    elif target in ("all", "all-linear", ["all-linear"]) or (
+        not target and "finetuning_type" in given
+    ):
+        found["lora_targets"] = "all-linear"
+    elif target:
+        found["lora_targets"] = ",".join(target) if isinstance(target, list) else str(target)
+    return found
 
 
 def _fsdp(value: Any, where: str) -> dict[str, Any]:
@@ -174,10 +237,10 @@ def _named(text: str, where: str) -> str:
 
 def _meant(name: str, value: Any, where: str) -> dict[str, Any]:
     if name == "gradient_checkpointing":
-        return {"recompute": "full" if _is_on(value) else "none"}
-    if name in ("lora_dim", "lora_r") and not int(value or 0):
+        return {"recompute": "full" if is_on(value) else "none"}
+    if PLAIN[name] == "lora_rank" and str(value) in ("0", "None"):
         return {}
-    if not _whole(value):
+    if not is_whole(value):
         raise ConfigError(f"{where}: {name}", expected_got("a whole number", value))
     return {PLAIN[name]: int(value)}
 
@@ -206,7 +269,7 @@ def _deepspeed(tree: Mapping[str, Any], where: str, beside: Mapping[str, Any]) -
         if (tree.get(dtype) or {}).get("enabled") is True:
             plan["dtype"] = dtype
     plan.setdefault("dtype", "fp32")
-    plan["gradient_dtype"] = plan["dtype"]
+    plan["gradient_dtype"] = "bf16" if plan["dtype"] == "fp8" else plan["dtype"]
     kind = tree.get("communication_data_type") or (tree.get("data_types") or {}).get(
         "grad_accum_dtype"
     )
@@ -216,13 +279,19 @@ def _deepspeed(tree: Mapping[str, Any], where: str, beside: Mapping[str, Any]) -
 
 
 def _model(given: Mapping[str, Any], where: str, doubts: Mapping[str, str]) -> str | dict[str, Any]:
-    from yantra.workloads.models import catalogue
+    from yantra.workloads.models import catalogue, hub
 
     name = str(given[MODEL])
+    if given[MODEL] is True:
+        raise ConfigError(f"{where}: --{MODEL}", "names no model; write out which it is")
     if MODEL in doubts and not is_named(name, doubts[MODEL]):
         raise ConfigError(f"{where}: --{MODEL}", f"{doubts[MODEL]}; write out what it is")
     if catalogue.is_known(name):
         return name
+    kind = hub.stored(name, f"{where}: {MODEL}").dtype
+    if kind not in ("", "bf16"):
+        problem = f"{name}: training beside weights in {kind} is not covered"
+        raise ConfigError(f"{where}: {MODEL}", problem)
     if not paths.isdir(name) and (known := named_in(name, where)) is not None:
         return known.model.name
     try:
@@ -230,54 +299,6 @@ def _model(given: Mapping[str, Any], where: str, doubts: Mapping[str, str]) -> s
     except ConfigError as error:
         raise ConfigError(f"{where}: {MODEL}", error.problem) from None
     return name
-
-
-def _arguments(words: list[Word]) -> tuple[dict[str, Any], dict[str, str]]:
-    given: dict[str, Any] = {}
-    doubts: dict[str, str] = {}
-    name = ""
-    for word in _until_next(words):
-        if word.text.startswith("--"):
-            name, equals, value = word.text[2:].partition("=")
-            name = name.replace("-", "_")
-            given[name] = value if equals else True
-        elif name and given[name] is True:
-            given[name] = word.text
-        if word.doubt and name:
-            doubts[name] = word.doubt
-    return given, doubts
-
-
-def _until_next(words: list[Word]) -> Iterator[Word]:
-    for word in words:
-        if word.text[:1] in ("&", "|", ">", "<") or word.text[:2] == "2>":
-            return
-        if word.text or "uses $@," not in word.doubt:
-            yield word
-
-
-def ranks_of_launch(text: str) -> int | None:
-    """The devices on which a script's first launch of a Python program starts; None if not said."""
-    for words in commands_of(text):
-        at = next((n for n, word in enumerate(words) if word.text.endswith(".py")), None)
-        if at is not None:
-            return _ranks(_arguments(words[:at])[0])
-    return None
-
-
-def _ranks(launcher: Mapping[str, Any]) -> int | None:
-    found = {own: int(launcher[key]) for key, own in _LAUNCH.items() if _whole(launcher.get(key))}
-    if "ranks" in found:
-        return found["ranks"]
-    return found["gpus"] * found.get("nodes", 1) if "gpus" in found else None
-
-
-def _is_on(value: object) -> bool:
-    return str(value).lower() == "true"
-
-
-def _whole(value: object) -> bool:
-    return str(value).isdecimal()
 
 
 def files(model: Transformer, plan: Plan, sequence: int, nodes: Nodes) -> dict[str, str]:

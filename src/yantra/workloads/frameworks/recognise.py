@@ -7,15 +7,20 @@ from collections.abc import Mapping
 from os import path as paths
 from typing import Any
 
-from yantra.base.documents import parse_yaml, read_text
+from yantra.base.documents import parse_other_yaml, read_text
 from yantra.base.notes import notes_to
 from yantra.workloads.frameworks import hugging_face, nemo, torchtitan
-from yantra.workloads.frameworks.hugging_face import ranks_of_launch
+from yantra.workloads.frameworks.hf_starts import MODEL, ranks_of_launch
 from yantra.workloads.frameworks.said import Said, sizes_of
 from yantra.workloads.models import megatron
 
 _TOML = re.compile(r"^\[[\w.\"]+\]\s*(#.*)?$", re.MULTILINE)
 _CONFIG_FILE = re.compile(r"--config-file[ =](\S+\.yaml)")
+_ARGUMENTS_BESIDE = re.compile(
+    r"(?:accelerate launch|torchrun|deepspeed|\btrl)\b[^\n#]*(?:\\\n[^\n#]*)*--config[ =]\S+\.ya?ml"
+    r"|llamafactory-cli train \S+\.ya?ml"
+)
+"""Launches whose arguments are in a YAML file."""
 _MAPPING = re.compile(
     r"^(trainer|train|ddp):|model_name_or_path|train_(micro_)?batch_size|zero_optimization",
     re.MULTILINE,
@@ -62,15 +67,15 @@ def _said(text: str, where: str, files: Folder) -> Said | None:
         return Said("Megatron-LM", sizes_of(model), job.plan, None, job.ignored, model.notes)
     if (found := _CONFIG_FILE.search(text)) is not None:
         name = found[1]
-        tree = parse_yaml(files[name], name)
+        tree = parse_other_yaml(files[name], name)
         return nemo.read(tree, name, ranks_of_launch(text)) if nemo.is_config(tree) else None
     if _TOML.search(text):
         return torchtitan.read(text, where)
-    if f"--{hugging_face.MODEL}" in text:
+    if f"--{MODEL}" in text or _ARGUMENTS_BESIDE.search(text):
         return hugging_face.of_script(text, where, files)
     if not _MAPPING.search(text):
         return None
-    tree = parse_yaml(text, where)
+    tree = parse_other_yaml(text, where)
     if nemo.is_config(tree):
         return nemo.read(tree, where)
     if hugging_face.is_arguments(tree):

@@ -22,6 +22,12 @@ _TUNED = re.compile(
     r"|checkpoints|preview)$",
     re.IGNORECASE,
 )
+_RESIZED = re.compile(
+    r"[-_](pro|pruned?|minitron|depth|width|draft|eagle\d?|mtp|lora|adapter|vision|vl|v|embedding"
+    r"|small|mini|tiny|lite|moe|slim|\d*layers?|\d+(\.\d+)?[bm]|x\d+b)(?=$|[-_.])",
+    re.IGNORECASE,
+)
+"""Words of a name that may tell of other sizes."""
 _ANY_OWNER = "*/"
 _BLOCKS = re.compile(r"(Qwen|zai-org)/")
 _FORMATS: Mapping[str, str] = {
@@ -64,11 +70,13 @@ def stored(name: str, where: str = "model") -> Stored:
 def find(name: str, *, of_any_owner: bool = False) -> Checkpoint | None:
     """The checkpoint of an id, or of one without its owner, in 16 bits.
 
-    `of_any_owner` takes a path that ends with its name.
+    `of_any_owner` takes a path that ends with its name, or with a name that begins with it: a model
+    that others trained on.
     """
     known = _known(name)
     if not known and of_any_owner:
-        known = _known(name.rstrip("/").rpartition("/")[2])
+        last = name.rstrip("/").rpartition("/")[2]
+        known = _known(last) or _begun(_ANY_OWNER + last.lower())
     return _checkpoint(known) if known else None
 
 
@@ -101,6 +109,16 @@ def _id(key: str) -> str:
             return ""
         key = shorter
     return _ids()[_plain(key)]
+
+
+def _begun(key: str) -> str:
+    """The id that a name begins with; empty where the rest may tell of other sizes."""
+    shorter = key
+    while "-" in shorter:
+        shorter = shorter.rpartition("-")[0]
+        if (found := _id(shorter)) and not _RESIZED.search(key, len(shorter)):
+            return found
+    return ""
 
 
 @cache

@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from yantra.base.documents import parse_yaml, read_text
+from yantra.base.documents import parse_other_yaml, read_text
 from yantra.base.errors import ConfigError, expected_got
 from yantra.base.notes import note_time
 from yantra.base.shell import Word, training_arguments
@@ -64,7 +64,7 @@ def from_arguments(
 
 
 def _words(text: str, where: str) -> Iterator[Word]:
-    tree = parse_yaml(text, where)
+    tree = parse_other_yaml(text, where)
     arguments = tree.get(_SECTION) if isinstance(tree, dict) else None
     if not isinstance(arguments, dict):
         raise ConfigError(where, expected_got(f"arguments by name in {_SECTION}", arguments))

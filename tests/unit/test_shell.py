@@ -1,0 +1,100 @@
+"""What is read of a shell script: commands that run, their words, and the files that it writes."""
+
+from __future__ import annotations
+
+import pytest
+
+from yantra.base.shell import commands_of, written_files
+
+ASKS = "#!/bin/bash\n#SBATCH --nodes=3  # of each\n#SBATCH --gres=gpu:h100:4\n"
+
+
+def words(text: str) -> list[str]:
+    """Of the last command; a word in doubt has a question mark."""
+    return [word.text + "?" * bool(word.doubt) for word in commands_of(text)[-1]]
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        'while [[ "$1" != "" ]]; do',
+        "while [ $# -gt 0 ]; do",
+        'while getopts "m:" opt; do',
+        'until [ -z "$1" ]; do',
+    ],
+)
+def test_a_loop_over_arguments_that_are_not_given_does_not_run(loop: str) -> None:
+    text = f"""A=4
+{loop}
+    case $1 in
+        -a | --number )
+            shift
+            A=$1
+            ;;
+        * ) exit 1 ;;
+    esac
+    shift
+done
+run --a $A
+"""
+    assert words(text) == ["run", "--a", "4"]
+
+
+@pytest.mark.parametrize(
+    ("size", "layers"), [("7B", "32"), ("9B", "36"), ("13B-chat", "40"), ("x", "1")]
+)
+def test_the_first_pattern_that_matches_is_the_branch_of_case(size: str, layers: str) -> None:
+    text = f"""S={size}
+case "$S" in
+  7B) L=32 ;;
+  8B|9B) L=36 ;; (13B*)
+    L=40
+    ;;
+  *) L=1 ;;
+esac
+run $L
+"""
+    assert words(text) == ["run", layers]
+
+
+def test_an_unknown_value_leaves_every_branch_in_doubt() -> None:
+    found = commands_of("case $HOSTNAME in a) X=1;; b) X=2;; esac\nrun --x $X\n")[-1]
+    assert found[-1].doubt.startswith("line 1 makes it depend")
+
+
+def test_a_loop_over_words_takes_the_first_and_doubts_one_of_several() -> None:
+    assert words("for X in 3; do\nrun $X\ndone\n") == ["run", "3"]
+    found = commands_of("for X in 3 4; do\nrun $X\ndone\n")[-1]
+    assert (found[1].text, found[1].doubt) == ("3", "line 1 takes several, from 3 on")
+
+
+def test_slurm_sets_what_the_script_asks_for() -> None:
+    assert words(f"{ASKS}run $SLURM_NNODES $SLURM_GPUS_PER_NODE $SLURM_NTASKS") == [
+        "run", "3", "4", "?",
+    ]  # fmt: skip
+    assert words(f"{ASKS}#SBATCH --ntasks-per-node=2\nrun $SLURM_NTASKS") == ["run", "6"]
+
+
+def test_here_documents_are_files_with_variables_put_in() -> None:
+    text = """Z=3
+cat <<END > ds_$Z.json
+{"stage": $Z, "of": "${Z}" (
+END
+cat > plain.json <<'END'
+{"stage": $Z}
+END
+run ds_$Z.json  # cat <<NOT
+"""
+    assert words(text) == ["run", "ds_3.json"]
+    files = {name: one.read({}) for name, one in written_files(text).items()}
+    assert files == {
+        "ds_3.json": '{"stage": 3, "of": "3" (\n',
+        "plain.json": '{"stage": $Z}\n',
+    }
+
+
+def test_templates_are_filled_by_sed() -> None:
+    text = 'N=2\nsed "s/STAGE/$N/" t.json \\\n | sed "s#FP#true#" \\\n > made.json\nrun\n'
+    (made,) = written_files(text).values()
+    assert made.read({"t.json": "STAGE FP"}) == "2 true"
+    assert written_files("sed -n 3p t.json > made.json\n") == {}
