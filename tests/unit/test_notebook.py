@@ -11,6 +11,8 @@ import pytest
 import yantra
 from yantra.base import notebook
 from yantra.base.notebook import progress_line
+from yantra.rl.answer import answered
+from yantra.rl.question import made
 
 
 @pytest.fixture
@@ -64,3 +66,15 @@ def test_where_no_kernel_runs_nothing_is_written(
 def test_a_search_of_plans_says_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     found = yantra.plan("llama3-8b", ranks=8, cluster="hgx-h100", global_batch=16, top=1)
     assert found.best.plan.tp and "\rplans (" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("kernel")
+def test_a_step_of_post_training_says_that_it_is_sought(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked = made(
+        model="llama3-8b", cluster="hgx-h100", gpus=16, prompts=16, generations=8,
+        lengths="mean=300,cap=900",
+    )  # fmt: skip
+    assert answered(asked).seconds > 0
+    assert "\rpost-training: 0 s" in capsys.readouterr().err

@@ -15,7 +15,8 @@ from yantra.cli.model_options import cluster_option
     examples=[
         "yantra life job.yaml --cluster hgx-b200 --gpus 64 --days 54 --set lives=50",
         "yantra life job.yaml --cluster hgx-b200 --gpus 64 --days 54 --set lives=50 \\\n"
-        "    --set spares=2 --set checkpoint=memory --set price='2.50 USD/h' --json",
+        "    --set spares=2 --set checkpoint=memory --set price='2.50 USD/h' --json \\\n"
+        "    --report life.html",
     ],
 )
 @click.argument("job", type=click.Path())
@@ -41,6 +42,7 @@ from yantra.cli.model_options import cluster_option
     "utilisation, pue, electricity and running; network_price, storage_price; "
     "grid='350 g/kWh'. May be repeated.",
 )
+@click.option("--report", type=click.Path(), help="Write a report as one HTML file.")
 @json_option
 def command(
     job: str,
@@ -50,6 +52,7 @@ def command(
     stack: str | None,
     rates: str,
     settings: tuple[str, ...],
+    report: str | None,
     as_json: bool,
 ) -> int:
     """Say how much of a training job's days is useful on a cluster that fails, and what they cost.
@@ -65,6 +68,8 @@ def command(
     with progress("lives"):
         said = life(job, cluster=cluster, gpus=gpus, days=days, stack=stack, rates=rates, **asked)
         form, text = as_dict(said), "\n".join(lines(said)) + "\n"
+    if report is not None:
+        said.to_report(report)
     if as_json:
         print_json(form)
     else:

@@ -106,7 +106,12 @@ class Life:
     @property
     def tokens(self) -> Range:
         """Tokens trained."""
-        return range_of(self._steps * self.question.job.tokens)
+        return range_of(self.tokens_of_lives)
+
+    @property
+    def tokens_of_lives(self) -> Any:
+        """Tokens trained, of each."""
+        return self._steps * self.question.job.tokens
 
     @property
     def mfu(self) -> Range | None:
@@ -145,7 +150,7 @@ class Life:
         """Cost of tokens."""
         if self.usd is None or not self.question.job.tokens:
             return None
-        return range_of(self.usd / np.maximum(self._steps * self.question.job.tokens, 1.0) * 1e6)
+        return range_of(self.usd / np.maximum(self.tokens_of_lives, 1.0) * 1e6)
 
     @property
     def usd_per_point(self) -> Range | None:
@@ -174,7 +179,7 @@ class Life:
         each, tokens = self._kwh, self.question.job.tokens
         if each is None or not tokens:
             return None
-        trained = np.maximum(self._steps * tokens, 1.0)
+        trained = np.maximum(self.tokens_of_lives, 1.0)
         return widened(range_of(sum(each.values()) / trained * 1e6))
 
     @property
@@ -219,6 +224,12 @@ class Life:
     @cached_property
     def _steps(self) -> Any:
         return self.lives.useful / (self.question.job.step * self._events.step)
+
+    def to_report(self, path: Path) -> None:
+        """Write the page of `yantra life --report`."""
+        from yantra.lives.page import write_page
+
+        write_page(self, path)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values."""

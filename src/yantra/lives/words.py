@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from yantra.lives.life import Life
 
-_PARTS = {
+PARTS = {
+    "useful": "useful",
     "restarts": "restarts",
     "redone": "lost work",
     "checkpoints": "checkpoints",
@@ -31,35 +32,45 @@ _SCALES = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
 
 
 def lines(life: Life) -> Iterator[str]:
-    of = life.question
-    lived = f"{count(of.settings.lives, 'life', 'lives', commas=True)} of {of.days:g} days"
-    yield f"{of.job.title}, {of.job.hosts:,} hosts: {lived}, rates {of.rates.name}"
-    yield _line("goodput", f"{_percent(life.goodput)} of the time useful")
-    mttf = life.mttf_h
-    met = life.interruptions
-    every = "" if mttf is None else f", one in {_span(mttf, '.3g')} h"
-    yield _line("interrupted", f"{_span(met, ',.0f')} times{every}")
-    causes = sorted(life.by_component.items(), key=lambda item: -item[1])
-    yield _line("", ", ".join(f"{name} {mean:,.0f}" for name, mean in causes if mean >= 0.5))
-    lost = sorted(life.lost.items(), key=lambda item: -item[1])
-    yield _line("lost to", ", ".join(f"{_PARTS[name]} {share:.2%}" for name, share in lost))
-    yield _line("checkpoints", _checkpoints(life))
-    yield _line("spare hosts", _spares(life))
-    yield _line("trains", _trains(life))
-    yield _line("cost", _cost(life))
-    if life.usd is None:
-        yield _line("", "give --set price='2.50 USD/h', or a capital with what owning it costs")
-    else:
-        yield _line("", _priced(life))
-    yield _line("energy", _energy(life))
-    if life.power:
-        yield _line("power", _power(life))
+    yield title(life)
+    for head, text in rows(life):
+        yield _line(head, text)
     yield "other policies on the same failures: goodput, and the difference"
     for one in life.bought:
         gain = f"{one.gains * 100:+.2f} ({one.low * 100:+.2f} to {one.high * 100:+.2f})"
         yield f"  {one.name:{_WIDE}}{one.goodput:7.2%}  {gain} points"
-    for name, why in of.rates.unknown:
+    for name, why in life.question.rates.unknown:
         yield _line("UNKNOWN", f"rate of {name}: {why}; left out")
+
+
+def title(life: Life) -> str:
+    of = life.question
+    lived = f"{count(of.settings.lives, 'life', 'lives', commas=True)} of {of.days:g} days"
+    return f"{of.job.title}, {of.job.hosts:,} hosts: {lived}, rates {of.rates.name}"
+
+
+def rows(life: Life) -> Iterator[tuple[str, str]]:
+    """Names and texts; one without a name goes on with the last."""
+    yield "goodput", f"{_percent(life.goodput)} of the time useful"
+    mttf = life.mttf_h
+    met = life.interruptions
+    every = "" if mttf is None else f", one in {_span(mttf, '.3g')} h"
+    yield "interrupted", f"{_span(met, ',.0f')} times{every}"
+    causes = sorted(life.by_component.items(), key=lambda item: -item[1])
+    yield "", ", ".join(f"{name} {mean:,.0f}" for name, mean in causes if mean >= 0.5)
+    lost = sorted(life.lost.items(), key=lambda item: -item[1])
+    yield "lost to", ", ".join(f"{PARTS[name]} {share:.2%}" for name, share in lost)
+    yield "checkpoints", _checkpoints(life)
+    yield "spare hosts", _spares(life)
+    yield "trains", _trains(life)
+    yield "cost", _cost(life)
+    if life.usd is None:
+        yield "", "give --set price='2.50 USD/h', or a capital with what owning it costs"
+    else:
+        yield "", _priced(life)
+    yield "energy", _energy(life)
+    if life.power:
+        yield "power", _power(life)
 
 
 def _checkpoints(life: Life) -> str:

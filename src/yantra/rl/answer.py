@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from yantra.base.notebook import progress_line
 from yantra.base.text import count, table
 from yantra.fabric.clusters.ownership import power_of
 from yantra.rl.modes import modes
@@ -80,6 +81,7 @@ class Answer(NamedTuple):
         return power * self.question.gpus * self.seconds / _HOUR / _KILO
 
 
+@progress_line("post-training")
 def answered(question: Question) -> Answer:
     """Answer a question. Raises ConfigError for plans that cannot be, CapacityError for memory."""
     from yantra.rl.choice import completed

@@ -11,6 +11,7 @@ import numpy as np
 
 from yantra import _core
 from yantra.base.errors import ConfigError, expected_got
+from yantra.base.notebook import progress_line
 from yantra.rl.checks import check_names
 from yantra.rl.groups import Group, Groups
 from yantra.rl.job import CHOICES, FEEDS, Job
@@ -27,6 +28,7 @@ _SAME = (
 _TWO_DIMENSIONS = {"replica_ticks": len(REPLICA_CAUSES)}
 
 
+@progress_line("rollouts")
 def run(job: Job) -> Schedule:
     """Play a job to the end of its last step, or until nothing can go on.
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from yantra.base.errors import CapacityError, ConfigError
+from yantra.base.notebook import progress_line
 from yantra.rl.answer import Answer, answer_of, phases_of, plans
 from yantra.rl.choice import Replicas, Trainer, node_of, replicas, trainers
 from yantra.rl.parts import joined
@@ -151,6 +152,7 @@ class _Search:
         return answer_of(question, joined(question, generator, trainer.passes))
 
 
+@progress_line("plans of post-training")
 def planned(question: Question, staleness: int, objective: str = "samples") -> Found:
     """Search modes, splits and plans; samples may be `staleness` mini-batches stale.
 

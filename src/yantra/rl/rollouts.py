@@ -50,6 +50,8 @@ class Rolled(NamedTuple):
     stale_mean: float
     """In mini-batches."""
     stale_most: int
+    stale_shares: dict[int, float]
+    """Of trained samples, by mini-batches."""
     discarded: float
     """Groups thrown away for each that is trained."""
     recomputed: float
@@ -72,6 +74,7 @@ def rolled(question: Question, machines: Machines, draws: Sequence[Drawn], parts
             )
     ticks = long.end - short.end
     stale = _stale(long, each * _WARM)
+    counts = np.unique(stale, return_counts=True)
     trained, lost = _fates(long, short)
     made = max(long.tokens - short.tokens, 1)
     return Rolled(
@@ -82,6 +85,7 @@ def rolled(question: Question, machines: Machines, draws: Sequence[Drawn], parts
         else _shares(TRAINER_CAUSES, long.trainer_ticks - short.trainer_ticks),
         float(stale.mean()),
         int(stale.max()),
+        {int(age): float(many / len(stale)) for age, many in zip(*counts, strict=True)},
         lost / max(trained, 1),
         (long.recomputed - short.recomputed) / made,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
@@ -11,6 +11,9 @@ from yantra.base.errors import ConfigError
 from yantra.cli.command import json_option, print_json
 from yantra.cli.group import Commands
 from yantra.cli.model_options import cluster_option, model_option
+
+if TYPE_CHECKING:
+    from yantra.rl.answer import Answer
 
 _NEEDED = ("model", "cluster", "gpus", "prompts", "generations", "lengths")
 _SHOWN = 12
@@ -30,7 +33,7 @@ class _Tools(Commands):
         "yantra rl --model qwen3-32b --cluster hgx-h100 --gpus 64 --prompts 64 \\\n"
         "    --generations 32 --lengths lengths.jsonl --generate tp=4 --train tp=4,pp=4",
         "yantra rl --model llama3-8b --cluster hgx-h100 --gpus 16 --prompts 64 \\\n"
-        "    --generations 32 --lengths mean=1000,cap=4096 --compare",
+        "    --generations 32 --lengths mean=1000,cap=4096 --compare --report rl.html",
         "yantra rl --config grpo.yaml --cluster hgx-h100 \\\n    --lengths lengths.jsonl",
     ],
 )
@@ -77,6 +80,7 @@ class _Tools(Commands):
     "not understood is named.",
 )
 @click.option("--compare", is_flag=True, help="All modes, side by side.")
+@click.option("--report", type=click.Path(), help="Write a report as one HTML file.")
 @json_option
 @click.pass_context
 def command(context: click.Context, /, **given: Any) -> int:
@@ -87,7 +91,13 @@ def command(context: click.Context, /, **given: Any) -> int:
 
 
 def _rl(
-    *, settings: tuple[str, ...], config: str | None, compare: bool, as_json: bool, **named: Any
+    *,
+    settings: tuple[str, ...],
+    config: str | None,
+    compare: bool,
+    report: str | None,
+    as_json: bool,
+    **named: Any,
 ) -> int:
     from yantra.cli.progress import progress
     from yantra.rl.answer import answered, as_dict, compared, lines
@@ -101,6 +111,7 @@ def _rl(
                 if tell:
                     tell(done, len(questions), one.mode)
                 found.append(answered(one))
+        _write(report, found)
         if as_json:
             print_json([as_dict(one) for one in found])
         else:
@@ -108,11 +119,19 @@ def _rl(
         return 0
     with progress("step"):
         answer = answered(made(**asked))
+    _write(report, [answer])
     if as_json:
         print_json(as_dict(answer))
     else:
         sys.stdout.write("\n".join(lines(answer)) + "\n")
     return 0
+
+
+def _write(report: str | None, answers: list[Answer]) -> None:
+    if report is not None:
+        from yantra.rl.page import write_page
+
+        write_page(answers, report)
 
 
 def _asked(settings: tuple[str, ...], config: str | None, named: dict[str, Any]) -> dict[str, Any]:
