@@ -206,6 +206,22 @@ def test_what_a_search_finds_is_served_as_it_was_found() -> None:
         assert np.array_equal(again.ran.ttft_s, one.ran.ttft_s)
 
 
+def test_a_search_asks_once_whether_a_plan_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def full(question: Any) -> Any:
+        ((_, pool),) = question.pools
+        asked.append((pool.engine, pool.plan))
+        raise CapacityError("memory", "no block fits")
+
+    monkeypatch.setattr("yantra.serving.search.search.fleet_of", full)
+    found = search(
+        find("llama3-8b"), [load_cluster("hgx-h100")], load(ASKED),
+        [Objective.of("tpot", "20 ms", "tpot")], engines=("vllm", "sglang"), dtypes=("bf16",),
+    )  # fmt: skip
+    assert not found.kept and len(found.lost) > len(asked) == len(set(asked))
+
+
 def test_terms_that_made_a_log_are_found_again() -> None:
     of = serve("llama3-8b", "hgx-h100", "poisson:rate=25/s,count=200,isl=800,osl=80,seed=2")
     truth = Terms(host=1.4, products=1.2, attention=0.8)

@@ -126,9 +126,15 @@ class _Search:
         key = (candidate.cluster.name, plan, candidate.pool.engine)
         if key not in self._costs:
             wide = candidate.pool._replace(options={})
-            fleet, rooms = fleet_of(question._replace(pools=(("both", wide),)))
-            self._costs[key] = fleet.pools[0], rooms[0]
-        made, room = self._costs[key]
+            try:
+                fleet, rooms = fleet_of(question._replace(pools=(("both", wide),)))
+            except YantraError as error:
+                self._costs[key] = error
+            else:
+                self._costs[key] = fleet.pools[0], rooms[0]
+        if isinstance(found := self._costs[key], YantraError):
+            raise found
+        made, room = found
         return (replace(made, options={**made.options, **candidate.pool.options}),), (room,)
 
 
