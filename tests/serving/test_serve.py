@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 from math import exp
 from pathlib import Path
 from types import SimpleNamespace
@@ -214,7 +215,7 @@ def test_a_search_asks_once_whether_a_plan_fits(monkeypatch: pytest.MonkeyPatch)
         asked.append((pool.engine, pool.plan))
         raise CapacityError("memory", "no block fits")
 
-    monkeypatch.setattr("yantra.serving.search.search.fleet_of", full)
+    monkeypatch.setattr(import_module("yantra.serving.search.search"), "fleet_of", full)
     found = search(
         find("llama3-8b"), [load_cluster("hgx-h100")], load(ASKED),
         [Objective.of("tpot", "20 ms", "tpot")], engines=("vllm", "sglang"), dtypes=("bf16",),
