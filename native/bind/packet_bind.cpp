@@ -11,6 +11,8 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "bind/arrays.hpp"
@@ -18,6 +20,7 @@
 #include "bind/columns.hpp"
 #include "bind/fields.hpp"
 #include "bind/parts.hpp"
+#include "fabric/routing/routing.hpp"
 #include "network/packet/cc_laws.hpp"
 #include "network/packet/fabric_spec.hpp"
 #include "network/packet/options.hpp"
@@ -59,13 +62,33 @@ PortCounts counts_of(const packet::PacketRun& run) {
     return counts;
 }
 
+struct ByRouting final : packet::Chooser {
+    ByRouting(std::shared_ptr<const FabricGraph> over, std::string name, u64 seed)
+        : graph(std::move(over)), routing(make_routing(*graph, {std::move(name), {}, seed})) {}
+    u32 region(u32 from, u32 to) override { return routing->region({from, to, 0, 0}); }
+    void next(u32 from, u32 to, u32 device, std::vector<u32>& links) override {
+        routing->next({from, to, 0, 0}, device, links);
+    }
+    u32 choose(const Flow& flow, u32 device, std::span<const u32> links, const LinkLoads& loads) override {
+        return routing->choose(flow, device, links, &loads);
+    }
+
+    std::shared_ptr<const FabricGraph> graph;
+    std::unique_ptr<Routing> routing;
+};
+
 std::unique_ptr<packet::PacketRun> sent(
     const Array<u64>& first_hop, const Array<u32>& hops, const Array<u64>& first_ack_hop,
     const Array<u32>& ack_hops, const Array<double>& bytes, const Array<double>& start_ns,
-    const std::vector<u32>& after, const std::vector<double>& delay_ns, const FabricGraph& graph,
+    const std::vector<u32>& after, const std::vector<double>& delay_ns, std::shared_ptr<FabricGraph> over,
     const packet::Settings& settings, u32 sampled_link, double sample_ns, u32 ways,
     const std::vector<u64>& first_way_hop, const std::vector<u32>& way_hops, u32 threads, u32 cores,
-    const std::vector<u32>& parts) {
+    const std::vector<u32>& parts, const std::string& steered_by, u64 routing_seed) {
+    const FabricGraph& graph = *over;
+    std::shared_ptr<packet::Chooser> chooser;
+    if (!steered_by.empty()) {
+        chooser = std::make_shared<ByRouting>(over, steered_by, routing_seed);
+    }
     LinkSpeeds speeds;
     for (u32 link = 0; link < graph.links(); ++link) {
         speeds.bytes_per_ns.push_back(graph.bytes_per_ns(link));
@@ -76,7 +99,8 @@ std::unique_ptr<packet::PacketRun> sent(
         asked.part_of.push_back(static_cast<u8>(std::min(part, packet::most_parts - 1)));
     }
     return packet::send_packets({list_of(first_hop), list_of(hops), list_of(bytes), list_of(start_ns)},
-                                {list_of(first_ack_hop), list_of(ack_hops), after, delay_ns, ways, first_way_hop, way_hops}, std::move(speeds),
+                                {list_of(first_ack_hop), list_of(ack_hops), after, delay_ns, ways, first_way_hop, way_hops,
+                                 std::move(chooser)}, std::move(speeds),
                                 packet::spec_of(graph, settings), settings, {sampled_link, sample_ns, {}},
                                 asked);
 }
@@ -212,7 +236,7 @@ void register_packets(nb::module_& module) {
                "bytes"_a, "start_ns"_a, "after"_a = std::vector<u32>{}, "delay_ns"_a = std::vector<double>{}, "graph"_a,
                "settings"_a, "sampled_link"_a = none, "sample_ns"_a = 0.0, "ways"_a = 0u,
                "first_way_hop"_a = std::vector<u64>{}, "way_hops"_a = std::vector<u32>{},
-               "threads"_a = 1u, "cores"_a = 1u, "parts"_a = std::vector<u32>{});
+               "threads"_a = 1u, "cores"_a = 1u, "parts"_a = std::vector<u32>{}, "steered_by"_a = "", "routing_seed"_a = u64{0});
 }
 
 }  // namespace yantra

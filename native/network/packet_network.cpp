@@ -75,9 +75,6 @@ PacketNetwork::PacketNetwork(const NetworkSetup& setup)
     if (settings_.skip == packet::Skip::required && !why_not_skip().empty()) {
         throw Unsupported("network.skip: required, and nothing can be skipped: " + why_not_skip());
     }
-    if (ways_.by_packet()) {
-        simulator_.add_ways({});   // throws, with the reason, if it cannot be sprayed
-    }
     if (tiers_.any() && settings_.quirks != 0) {
         throw Unsupported("tier_networks: network.semantics ns3_fork is what that simulator does, which sends all "
                           "messages as packets; take yantra");
@@ -91,7 +88,7 @@ std::string PacketNetwork::why_not_skip() const {
     return !refused.empty()       ? refused
            : tiers_.any()         ? "a tier goes by formula"
            : changes_.any()       ? "links change"
-           : ways_.by_packet()    ? "packets of one message take several ways"
+           : ways_.by_packet() || ways_.by_load() ? "packets of one message take several ways"
            : !clock_.are_as_one() ? "messages begin in whole ns"
                                   : "";
 }
@@ -128,7 +125,7 @@ void PacketNetwork::send_packets(u32 number) {
     const PacketRoutes::OfPair& routes = transit.routes;
     const u64 now = clock_.next_of_packets(queue_.now());
     repeats_.send({number, std::max<u64>(transit.bytes, 1), routes.data, routes.acks, routes.first_way, routes.ways,
-                     transit.source, transit.destination, none, order_of(transit.source)},
+                     transit.source, transit.destination, none, order_of(transit.source), routes.target},
                     std::max(now, simulator_.now()));
     ++under_way_;
     wake();

@@ -83,8 +83,9 @@ void PacketNetwork::reroute() {
             transit.routes = other;
             watch(number);
             disturbance_.rerouted += std::exchange(transit.was_rerouted, true) ? 0 : 1;
-            simulator_.faults().take_ways(
-                sender, {number, transit.bytes, other.data, other.acks, other.first_way, other.ways});
+            packet::FlowSpec ways{number, transit.bytes, other.data, other.acks, other.first_way, other.ways};
+            ways.target = other.target;
+            simulator_.faults().take_ways(sender, ways);
         } else if (!simulator_.faults().is_cut(sender)) {
             simulator_.faults().cut(sender);
         }

@@ -4,6 +4,16 @@
 
 namespace yantra::inline YANTRA_RUN {
 
+PacketRoutes::PacketRoutes(Ways& ways, const FormulaTiers& tiers, packet::Simulator& simulator, u32 entropies)
+    : ways_(ways), chooser_(ways), tiers_(tiers), simulator_(simulator), entropies_(entropies) {
+    if (ways_.by_packet()) {
+        simulator_.add_ways({});
+    }
+    if (ways_.by_load()) {
+        steering_ = &simulator_.steer_by(chooser_);
+    }
+}
+
 const PacketRoutes::OfPair& PacketRoutes::between(u32 from, u32 to) {
     const u64 pair = u64{from} << 32U | to;
     const auto found = of_pair_.find(pair);
@@ -21,6 +31,9 @@ const PacketRoutes::OfPair& PacketRoutes::between(u32 from, u32 to) {
     made.data = simulator_.add_route(path_);
     if (ways_.by_packet()) {
         spray(from, to, made);
+    }
+    if (steering_ != nullptr) {
+        made.target = steering_->target(from, to);
     }
     return of_pair_[pair] = made;
 }

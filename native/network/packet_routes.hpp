@@ -21,6 +21,7 @@ public:
         u32 acks = 0;
         u32 first_way = 0;
         u32 ways = 0;
+        u32 target = none;    // if packets choose at each device
         u32 formula = none;   // for by_formula(), if all links go by formula
     };
     struct FormulaWay {
@@ -28,13 +29,18 @@ public:
         std::vector<u32> links;
     };
 
-    PacketRoutes(Ways& ways, const FormulaTiers& tiers, packet::Simulator& simulator, u32 entropies)
-        : ways_(ways), tiers_(tiers), simulator_(simulator), entropies_(entropies) {}
+    // Throws std::invalid_argument if receivers take packets only in order, and they may part.
+    PacketRoutes(Ways& ways, const FormulaTiers& tiers, packet::Simulator& simulator, u32 entropies);
 
     const OfPair& between(u32 from, u32 to);
     const FormulaWay& by_formula(const OfPair& of) const { return formula_ways_[of.formula]; }
     // The links avoided have changed.
-    void forget() { of_pair_.clear(); }
+    void forget() {
+        of_pair_.clear();
+        if (steering_ != nullptr) {
+            steering_->forget();
+        }
+    }
 
     template <class Crosses>
     bool any_of(const OfPair& of, Crosses&& crosses) const {
@@ -47,10 +53,22 @@ public:
     }
 
 private:
+    struct ByWays final : packet::Chooser {
+        explicit ByWays(Ways& ways) : of(ways) {}
+        u32 region(u32 from, u32 to) override { return of.region(from, to); }
+        void next(u32 from, u32 to, u32 device, std::vector<u32>& links) override { of.next(from, to, device, links); }
+        u32 choose(const Flow& flow, u32 device, std::span<const u32> links, const LinkLoads& loads) override {
+            return of.choose(flow, device, links, loads);
+        }
+        Ways& of;
+    };
+
     bool is_by_formula(OfPair& made);
     void spray(u32 from, u32 to, OfPair& made);
 
     Ways& ways_;
+    ByWays chooser_;
+    packet::Steering* steering_ = nullptr;   // if packets choose at each device
     const FormulaTiers& tiers_;
     packet::Simulator& simulator_;
     const u32 entropies_;

@@ -58,6 +58,20 @@ bool Ways::goes_round(const Flow& flow, const LinkLoads* loads, std::vector<u32>
     return true;
 }
 
+void Ways::next(u32 from, u32 to, u32 device, std::vector<u32>& links) {
+    const Flow flow{from, to, 0, 0};
+    links.clear();
+    if (of_reduced_ != nullptr) {
+        of_reduced_->next(flow, device, links);
+        for (u32& link : links) {
+            link = link_of_reduced_[link];
+        }
+    }
+    if (links.empty()) {
+        routing_->next(flow, device, links);
+    }
+}
+
 void Ways::find(u32 from, u32 to, u32 packet, const LinkLoads* loads, Way& way) {
     way.parts.clear();
     if (!divides()) {

@@ -46,6 +46,13 @@ public:
     // Precondition: the places differ.
     void route(u32 from, u32 to, u32 packet, const LinkLoads* loads, std::vector<u32>& path);
     virtual void find(u32 from, u32 to, u32 packet, const LinkLoads* loads, Way& way);
+    // As of the routing, for packets that choose at every device; without one that is avoided, unless
+    // there is no other way.
+    u32 region(u32 from, u32 to) { return routing_->region({from, to, 0, 0}); }
+    void next(u32 from, u32 to, u32 device, std::vector<u32>& links);
+    u32 choose(const Flow& flow, u32 device, std::span<const u32> links, const LinkLoads& loads) {
+        return routing_->choose(flow, device, links, &loads);
+    }
     void avoid(const std::vector<bool>& is_down);
     bool has_fabric() const { return fabric_ != nullptr; }
     u32 start_of(u32 link) const { return fabric_->from(link); }

@@ -1293,6 +1293,8 @@ def send_packets(
     threads: int = 1,
     cores: int = 1,
     parts: Sequence[int] = [],
+    steered_by: str = "",
+    routing_seed: int = 0,
 ) -> PacketRun: ...
 
 class PortSeries:

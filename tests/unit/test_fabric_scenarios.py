@@ -129,8 +129,8 @@ def with_traces(*more: str, network: str = "analytical") -> scenario.Scenario:
     return given.replace(workload=scenario.Traces(traces=traces))
 
 
-@pytest.mark.parametrize("network", ["store_and_forward", "packet"])
-def test_a_routing_by_load_is_refused_where_no_load_is_shown(network: str) -> None:
+def test_a_routing_by_load_is_refused_where_no_load_is_shown() -> None:
+    network = "store_and_forward"
     by_load = with_traces(f"fabric: {FAT_TREE}", "routing: adaptive", network=network)
     with pytest.raises(ConfigError, match=f"load of links, which {network} shows to no routing"):
         compile(by_load)

@@ -98,11 +98,11 @@ def test_flows_keep_their_ways_where_links_change_and_share_by_round_trips() -> 
     assert fair.end_ns == pytest.approx(usual.end_ns)
 
 
-@pytest.mark.parametrize("network", ["analytical", "store_and_forward", "packet", "ideal"])
+@pytest.mark.parametrize("network", ["analytical", "store_and_forward", "ideal"])
 def test_a_network_that_shows_no_loads_is_refused_by_name(network: str) -> None:
     with pytest.raises(ConfigError) as error:
         run(between_leaves(), Choice(routing="adaptive", network=network), fabric=fabric())
     assert str(error.value) == (
         f"--routing: adaptive goes by the load of links, which {network} shows to no routing of a "
-        "list; take the network flow, or the routing ecmp"
+        "list; take the network flow or packet, or the routing ecmp"
     )

@@ -67,6 +67,7 @@ def test_what_is_taken_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str
     [
         (("--semantics", "ns3-fork"), "ns3-fork"),
         (("--preset", "uec", "--routing", "spray"), "overtake"),
+        (("--preset", "uec", "--routing", "adaptive"), "overtake"),
         (("--preset", "cubic"), "lost"),
         (("--preset", "dcqcn_published"), "decides at the receiver"),
         (("--queues", "queues.csv"), "over time"),

@@ -1,5 +1,7 @@
-// Adaptive: at every device the least loaded link on a cheapest way, as of the flow's start; ties
-// by hash. Trade-off: real switches see only their own ports.
+// Adaptive: at every device the least loaded link on a cheapest way; ties by hash. Flows see loads
+// at their start, packets at each switch, as in Broadcom's DLB (Juniper, "Customize Egress Port Link
+// Quality Metrics for DLB") and NVIDIA's adaptive routing. Trade-off: exact loads, where switches
+// have eight bands of quality; flows see all links on their way.
 #include <algorithm>
 #include <vector>
 
@@ -28,7 +30,7 @@ private:
                 least_.push_back(at);
             }
         }
-        return least_[pick(seed_, {flow.from, flow.to, flow.number, 0}, device, least_.size())];
+        return least_[pick(seed_, flow, device, least_.size())];
     }
 
     std::vector<u32> least_;
@@ -36,7 +38,8 @@ private:
 
 const RegisteredRouting registered_adaptive({
     .name = "adaptive",
-    .help = "at each device the least loaded link of those on a way of least weight, when the flow starts",
+    .help = "at each device the least loaded link of those on a way of least weight, when the flow starts or the packet "
+            "comes",
     .make = [](const FabricGraph& graph, const RoutingChoice& choice) -> std::unique_ptr<Routing> {
         return std::make_unique<Adaptive>(graph, choice);
     },

@@ -100,6 +100,13 @@ void HopByHop::route(const Flow& flow, const LinkLoads* loads, std::vector<u32>&
     walk(region_of(flow), flow.from, flow.to, flow, loads, path);
 }
 
+u32 HopByHop::region(const Flow& flow) { return &region_of(flow) == &whole_ ? none : graph_.box(flow.from); }
+
+void HopByHop::next(const Flow& flow, u32 device, std::vector<u32>& links) {
+    const std::span<const u32> found = region_of(flow).next(device, flow.to);
+    links.assign(found.begin(), found.end());
+}
+
 void HopByHop::walk(Region& region, u32 from, u32 to, const Flow& flow, const LinkLoads* loads,
                     std::vector<u32>& path) {
     for (u32 at = from; at != to;) {

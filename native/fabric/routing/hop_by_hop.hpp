@@ -19,11 +19,13 @@ public:
 
     void route(const Flow& flow, const LinkLoads* loads, std::vector<u32>& path) override;
 
+    u32 region(const Flow& flow) override;
+    void next(const Flow& flow, u32 device, std::vector<u32>& links) override;
+    u32 choose(const Flow& flow, u32 device, std::span<const u32> links, const LinkLoads* loads) override = 0;
+
     static RoutingOption stay_in_box();
 
 protected:
-    virtual u32 choose(const Flow& flow, u32 device, std::span<const u32> links, const LinkLoads* loads) = 0;
-
     Region& region_of(const Flow& flow);
     void walk(Region& region, u32 from, u32 to, const Flow& flow, const LinkLoads* loads,
               std::vector<u32>& path);

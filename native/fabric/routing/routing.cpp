@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/hash.hpp"
+#include "base/unsupported.hpp"
 
 namespace yantra {
 
@@ -16,7 +17,17 @@ std::vector<RoutingKind>& registered() {
     return kinds;
 }
 
+[[noreturn]] void chooses_whole_ways() {
+    throw Unsupported("the routing chooses whole ways, and packets go by loads device by device; derive it from HopByHop");
+}
+
 }  // namespace
+
+u32 Routing::region(const Flow& /*flow*/) { chooses_whole_ways(); }
+void Routing::next(const Flow& /*flow*/, u32 /*device*/, std::vector<u32>& /*links*/) { chooses_whole_ways(); }
+u32 Routing::choose(const Flow& /*flow*/, u32 /*device*/, std::span<const u32> /*links*/, const LinkLoads* /*loads*/) {
+    chooses_whole_ways();
+}
 
 RegisteredRouting::RegisteredRouting(RoutingKind kind) {
     std::vector<RoutingKind>& kinds = registered();

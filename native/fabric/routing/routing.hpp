@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,6 +47,14 @@ public:
     virtual void route(const Flow& flow, const LinkLoads* loads, std::vector<u32>& path) = 0;
     // Throws Unsupported without a way.
     virtual void divide(const Flow& /*flow*/, Division& /*into*/) { fail("a routing that divides no flows"); }
+
+    // For packets that choose at every device (`by_load`). The defaults throw Unsupported.
+    // Flows to one destination and with one region may take the same links from each device.
+    virtual u32 region(const Flow& flow);
+    // Those of the cheapest ways, ascending; none without a way.
+    virtual void next(const Flow& flow, u32 device, std::vector<u32>& links);
+    // The place of one in `links`, two or more.
+    virtual u32 choose(const Flow& flow, u32 device, std::span<const u32> links, const LinkLoads* loads);
 };
 
 struct RoutingOption {
@@ -74,7 +83,7 @@ struct RoutingKind {
     std::string help;          // one line
     Make make = nullptr;
     bool by_packet = false;    // packets of one flow go different ways
-    bool by_load = false;      // the way depends on other traffic
+    bool by_load = false;      // the way depends on other traffic: of flows when they start, of packets at each device
     bool by_hash = false;      // a hash of the flow draws the way
     bool divides = false;      // divides flows where the network can; others see packets
     std::vector<RoutingOption> options;

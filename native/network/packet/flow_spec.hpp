@@ -29,6 +29,7 @@ struct FlowSpec {
     u32 destination = none;
     u32 seen = none;       // its row in Seen, which send() sets
     u16 order = 0;         // the least goes first of those that come to a queue in one tick; then that of fewer bytes sent
+    u32 target = none;     // of Steering::target(), if its packets choose at each device
     u32 serial = 0;        // its sender's; 0: as many as began before, and one
 };
 

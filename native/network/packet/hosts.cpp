@@ -89,6 +89,10 @@ void Hosts::set_ways(Sender& sender, const FlowSpec& ways) {
     sender.first_way = ways.first_way;
     sender.ways = static_cast<u16>(ways.ways);
     sender.is_sprayed = ways.ways != 0;
+    sender.is_steered = ways.target != none;
+    if (sender.is_steered) {
+        sender.first_way = ways.target;
+    }
     sender.data_links = static_cast<u16>(all_.routes.links_of(ways.data_route).size());
 }
 
@@ -171,7 +175,12 @@ PacketId Hosts::next_packet(SenderId number) {
     packet.order = sender.order;
     packet.priority = sender.priority & (most_priorities - 1);
     packet.hops = 0;
-    if (sender.is_sprayed) [[unlikely]] {
+    packet.is_steered = sender.is_steered;
+    if (sender.is_steered) [[unlikely]] {
+        packet.route = sender.first_way;
+        packet.ahead.fill(not_read);
+        packet.is_all_ahead = false;
+    } else if (sender.is_sprayed) [[unlikely]] {
         const u32 way = next_way(sender);
         packet.route = all_.routes.way(sender.first_way + way) + 1;
         all_.routes.read_on(packet);
@@ -230,6 +239,7 @@ void Hosts::answer(Sender& to, PacketId packet, PacketKind kind, u32 beyond) {
     of.route = to.ack_route + first_read;
     of.ahead = to.ack_ahead;
     of.is_all_ahead = to.ack_is_all_ahead;
+    of.is_steered = false;
     all_.totals.acks += kind == PacketKind::ack ? 1 : 0;
     all_.totals.nacks += kind == PacketKind::nack ? 1 : 0;
     all_.totals.marked_acks += of.is_marked ? 1 : 0;

@@ -23,7 +23,7 @@ inline constexpr LinkId not_read(none - 1);
 // One cache line, with the next links in it.
 struct alignas(64) Packet {
     PacketId next;        // in its queue
-    u32 route = 0;        // into the hops of routes: after those already read
+    u32 route = 0;        // into the hops of routes: after those already read; steered, its target
     LinkId link;          // that it crosses, or came over
     u32 bytes = 0;        // with headers
     SenderId sender;
@@ -33,6 +33,7 @@ struct alignas(64) Packet {
     bool is_marked : 1 = false;   // of an ACK: that its data was
     u8 priority : 3 = 0;      // class of its message; 0 goes first if a queue discipline uses it
     bool is_all_ahead : 1 = false;   // its route ends with `ahead`
+    bool is_steered : 1 = false;     // it chooses at each device (network/packet/steering.hpp)
     u16 hops = 0;         // with telemetry
     u64 sequence = 0;     // of its first byte; of an ACK, the next byte expected
     u64 stamp = 0;        // tick at which its data was sent, or what schemes write

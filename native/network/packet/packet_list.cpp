@@ -21,6 +21,7 @@ struct OfFlow {
     u32 acks = 0;
     u32 first_way = 0;
     u32 ways = 0;
+    u32 target = none;
 };
 
 class PacketFlows final : public PacketRun {
@@ -304,10 +305,14 @@ private:
         if (columns_.ways > 0) {
             first().add_ways({});   // throws, with the reason, if it cannot be sprayed
         }
+        Steering* steering = columns_.chooser == nullptr ? nullptr : &first().steer_by(*columns_.chooser);
         for (std::size_t flow = 0; flow < routes_.size(); ++flow) {
             OfFlow& of = routes_[flow] = {table.add(flows_.route(flow)), table.add(way_back(flow))};
             if (columns_.ways > 0) {
                 spray(flow, of, table);
+            }
+            if (steering != nullptr) {
+                of.target = steering->target(source(static_cast<u32>(flow)), fabric_.links[flows_.route(flow).back()].to);
             }
         }
     }
@@ -344,6 +349,7 @@ private:
         const OfFlow& of = routes_[flow];
         FlowSpec sent{flow, static_cast<u64>(flows_.bytes[flow]), of.data, of.acks, of.first_way, of.ways,
                       fabric_.links[way.front()].from, fabric_.links[way.back()].to};
+        sent.target = of.target;
         sent.serial = flow + 1;
         simulator.send(sent, at);
     }

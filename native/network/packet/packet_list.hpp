@@ -23,6 +23,7 @@ struct PacketColumns {
     u32 ways = 0;
     std::vector<u64> first_way_hop;
     std::vector<u32> way_hops;
+    std::shared_ptr<Chooser> chooser = nullptr;   // packets choose at each device
 };
 
 // Bytes that wait at a port, at every multiple of an interval.

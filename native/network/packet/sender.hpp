@@ -64,6 +64,7 @@ struct alignas(64) Sender {
     bool was_looked_at : 1 = false;
     bool any_order : 1 = false;   // its receiver takes packets in any order, so it has a board
     bool is_sprayed : 1 = false;  // over `ways`
+    bool is_steered : 1 = false;  // its packets choose at each device
     bool is_cut : 1 = false;      // all its ways are down: it waits, in no list
     bool data_is_all_ahead : 1 = false;
 
@@ -96,7 +97,7 @@ struct alignas(64) Sender {
     u64 round_trip = 0;        // smoothed, and its mean deviation (RFC 6298); ticks
     u64 round_trip_varies = 0;
     u64 resent = 0;            // bytes
-    u32 first_way = 0;         // of those over which its packets are sprayed
+    u32 first_way = 0;         // of those over which its packets are sprayed; steered, their target
     u32 flow = none;           // as the caller numbers it
     u16 ways = 0;
     u16 data_links = 0;

@@ -5,8 +5,28 @@
 
 namespace yantra::packet {
 
+namespace {
+
+// Throws std::invalid_argument, with the reason, if packets of one message may not overtake each other.
+void check_may_part(const Settings& settings, const Scheme& scheme) {
+    if (settings.recovery != RecoveryKind::selective_repeat) {
+        throw std::invalid_argument(
+            std::string("packets of one message would overtake each other by this routing, and ") +
+            (settings.recovery == RecoveryKind::go_back_n ? "the recovery go_back_n takes them in order alone"
+                                                       : "TCP takes that for losses") +
+            "; take recovery selective_repeat with reordering, the preset uec, or the routing ecmp");
+    }
+    if (scheme.telemetry >= TelemetryKind::hops) {
+        throw std::invalid_argument(scheme.name + " reads what the switches of one way say, and this routing has "
+                                    "many; take another congestion control, or the routing ecmp");
+    }
+}
+
+}  // namespace
+
 Simulator::Simulator(const FabricSpec& fabric, const Settings& settings, Observer& observer, const Part& part)
     : all_(fabric, settings, observer, part),
+      steering_(all_.ports, all_.senders),
       queues_(all_),
       watch_(all_, queues_),
       transmitter_(all_, queues_, watch_, switches_, hosts_, faults_),
@@ -54,18 +74,14 @@ void Simulator::take_in(const Crossings& come) {
 }
 
 u32 Simulator::add_ways(std::span<const u32> routes) {
-    if (all_.settings.recovery != RecoveryKind::selective_repeat) {
-        throw std::invalid_argument(
-            std::string("packets of one message would overtake each other by this routing, and ") +
-            (all_.settings.recovery == RecoveryKind::go_back_n ? "the recovery go_back_n takes them in order alone"
-                                                       : "TCP takes that for losses") +
-            "; take recovery selective_repeat with reordering, the preset uec, or the routing ecmp");
-    }
-    if (all_.scheme.telemetry >= TelemetryKind::hops) {
-        throw std::invalid_argument(all_.scheme.name + " reads what the switches of one way say, and this routing has "
-                                    "many; take another congestion control, or the routing ecmp");
-    }
+    check_may_part(all_.settings, all_.scheme);
     return all_.routes.add_ways(routes);
+}
+
+Steering& Simulator::steer_by(Chooser& chooser) {
+    check_may_part(all_.settings, all_.scheme);
+    steering_.by(chooser);
+    return steering_;
 }
 
 // Prefetches what an event will read. GCC otherwise drops calls that only prefetch.
@@ -153,6 +169,8 @@ inline u32 Simulator::next_event() {
         const PacketKind kind = of.kind;
         all_.packets.give_back(packet);
         switches_.obey(port, kind);
+    } else if (of.is_steered && !steering_.steer(of)) [[unlikely]] {
+        faults_.lose(packet);
     } else if (all_.routes.has_next_link(of)) {
         switches_.forward(packet);
     } else if (of.kind == PacketKind::data) {

@@ -11,6 +11,7 @@
 #include "network/packet/queues.hpp"
 #include "network/packet/recovery.hpp"
 #include "network/packet/state.hpp"
+#include "network/packet/steering.hpp"
 #include "network/packet/switches.hpp"
 #include "network/packet/tick_order.hpp"
 #include "network/packet/transmitter.hpp"
@@ -29,6 +30,8 @@ public:
     // All begin with one link. Returns the number of the first. Throws std::invalid_argument if
     // receivers take packets only in order.
     u32 add_ways(std::span<const u32> routes);
+    // Packets may choose at each device. Throws as add_ways().
+    Steering& steer_by(Chooser& chooser);
     const Routes& routes() const { return all_.routes; }
     std::shared_ptr<Routes> shared_routes() const { return all_.all_routes; }
     // Precondition: `tick` is not before now.
@@ -82,6 +85,7 @@ private:
     void fire(u32 timer);
 
     Common all_;
+    Steering steering_;
     Queues queues_;
     Watch watch_;
     Transmitter transmitter_;

@@ -81,9 +81,9 @@ def set_fabric(
     placement = placed(scenario.placement, scenario.topology.ranks, graph, "cluster")
     _check_listed(scenario, graph)
     name, options, seed = routings.chosen(scenario.routing or routings.DEFAULT, "cluster.routing")
-    if routings.find(name, "cluster.routing").by_load and level.flow_lists != "shared":
+    if routings.find(name, "cluster.routing").by_load and not level.sees_loads:
         problem = f"{name} goes by the load of links, which {level.name} shows to no routing"
-        raise ConfigError("cluster.routing", f"{problem}; take the network flow, or ecmp")
+        raise ConfigError("cluster.routing", f"{problem}; take the network flow or packet, or ecmp")
     as_run = _changed(graph, without, slower)
     try:
         builder.set_fabric(native(as_run), name, options, seed, placement)

@@ -88,6 +88,11 @@ class Level(NamedTuple):
         return trait in self.traits
 
     @property
+    def sees_loads(self) -> bool:
+        """Whether routings see loads: of flows at their start, of packets at each switch."""
+        return self.flow_lists in ("shared", "packets")
+
+    @property
     def runs_by_name(self) -> bool:
         section = self.options
         return section is None or all(

@@ -76,7 +76,7 @@ class Front:
     shares: ClassVar[bool] = False
     """Whether links may change rates, and flows share by round trips."""
     sees_loads: ClassVar[bool] = False
-    """Whether routings see the load when a flow starts."""
+    """Whether routings see loads: of flows at their start, of packets at each switch."""
     slice: ClassVar[int] = 1
     """Steps of some milliseconds."""
 
@@ -140,6 +140,7 @@ class Shared(Front):
 
 
 class Packets(Front):
+    sees_loads = True
     slice = 200_000
 
     def steps(self, given: Given) -> int:
@@ -150,8 +151,8 @@ class Packets(Front):
     def start(self, given: Given) -> Run:
         flows = given.flows
         back = flows._replace(src=flows.dst, dst=flows.src)
-        sprayed = None
-        if routings.find(given.choice.routing, "--routing").by_packet:
+        sprayed, routing = None, routings.find(given.choice.routing, "--routing")
+        if routing.by_packet:
             count = packets.entropies(given.choice.packets)
             sprayed = packets.Ways(count, given.route(flows, count))
         return packets.start(
@@ -162,6 +163,7 @@ class Packets(Front):
             flows,
             given.choice.packets,
             sprayed,
+            (routing.name, given.choice.seed) if routing.by_load else None,
         )
 
     def alone_ns(self, given: Given) -> NDArray[np.float64]:

@@ -260,6 +260,7 @@ class Simulation:
     def _as_routed(self) -> Given:
         # With routes found since.
         is_found = routings.find(self.choice.routing, "--routing").by_load
+        is_found = is_found and self._front.shares
         if not is_found or not isinstance(self.run, _core.FlowRun) or not len(self.flows.src):
             return self._given
         routes = self.run.routes()
@@ -328,7 +329,7 @@ def _routed(graph: _core.FabricGraph, flows: Flows, choice: Choice, ways: int = 
 def _check_choice(choice: Choice, front: Front, has_changes: bool, keeps_rates: bool) -> None:
     if routings.find(choice.routing, "--routing").by_load and not front.sees_loads:
         problem = f"{choice.routing} goes by the load of links, which {choice.network} shows to "
-        problem += "no routing of a list; take the network flow, or the routing ecmp"
+        problem += "no routing of a list; take the network flow or packet, or the routing ecmp"
         raise ConfigError("--routing", problem)
     if not front.shares and (has_changes or choice.rtt_fairness):
         where = "--changes" if has_changes else "--rtt-fairness"

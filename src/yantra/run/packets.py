@@ -129,8 +129,12 @@ def start(
     flows: Flows,
     choice: PacketChoice,
     ways: Ways | None = None,
+    steered_by: tuple[str, int] | None = None,
 ) -> _core.PacketRun:
-    """Run a list; ACKs go `back`, packets take turns over `ways`."""
+    """Run a list; ACKs go `back`, packets take turns over `ways`, or choose at each switch.
+
+    `steered_by`: the routing by which they choose, and its seed.
+    """
     sprayed: dict[str, Any] = {}
     if ways is not None:
         sprayed = {
@@ -138,6 +142,8 @@ def start(
             "first_way_hop": ways.routed.first.tolist(),
             "way_hops": ways.routed.hops.tolist(),
         }
+    if steered_by is not None:
+        sprayed = dict(zip(("steered_by", "routing_seed"), steered_by, strict=True))
     try:
         return _core.send_packets(
             first_hop=routed.first,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import click
 
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.complete import fabrics, networks
+from yantra.cli.network.several import compare
 from yantra.cli.network.workload import flows_or_workload
 from yantra.cli.plugin_option import option as plugin_option
 from yantra.cli.program_options import program_of, program_options, refuse
@@ -21,10 +23,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from yantra.cli.network.workload import Source
+    from yantra.fabric.graphs.describe import Shown
     from yantra.fabric.graphs.graph import Graph
+    from yantra.fabric.graphs.link_changes import LinkChange
     from yantra.network import Level
     from yantra.result.table import Table
-    from yantra.run.flows import FlowResult, Simulation
+    from yantra.run.flows import Choice, FlowResult, Simulation
     from yantra.run.packets import PacketChoice
 
 _ROWS_AT_ONCE, _SECONDS, _MOST_THREADS = 20_000, 1.0, 32
@@ -166,7 +170,13 @@ def _threads(_context: Any, option: click.Parameter, text: str | None) -> int | 
     help="With --network packet: threads to part the fabric over; all give the same result. By "
     "default auto: as many as gain something.",
 )
-@click.option("--routing", default="ecmp", show_default=True, help="The routes of the flows.")
+@click.option(
+    "--routing",
+    default="ecmp",
+    show_default=True,
+    metavar="NAME[,NAME]",
+    help="The routes of the flows; several are compared, a row for each.",
+)
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**63 - 1),
@@ -239,10 +249,11 @@ def command(
     from yantra.fabric.graphs import link_changes
     from yantra.fabric.graphs.describe import shown
     from yantra.network import describe
-    from yantra.run.flows import Choice, Simulation
+    from yantra.run.flows import Choice
     from yantra.scenario.settings import parsed
 
-    level = _level(network, routing)
+    routed = routing.split(",")
+    level = _level(network, routed, hot_links is not None or svg is not None)
     fabric = shown(topology, parsed(settings))
     over_time = _draws(fabric.graph, svg, over_time)
     change_list = None if changes is None else link_changes.read(changes, fabric.graph)
@@ -251,9 +262,12 @@ def command(
     packets = _looking(asked, level, series, look_every)
     outside = program_of(level, program, external)
     choice = Choice(routing, seed, rtt_fairness, network, packets, outside)
-    keeps_rates, listed = links is not None or over_time, flows.flows(seed, fabric.graph)
-    with of_file(flows.path):
-        simulation = Simulation(fabric.graph, listed, choice, change_list, keeps_rates, fabric)
+    begin = partial(_begin, flows, fabric, choice, change_list, links is not None or over_time)
+    if len(routed) > 1:
+        of_one = {"output": output, "ports": ports, "links": links, "svg": svg, **series}
+        compare(routed, begin, of_one | {"hot-links": hot_links}, describe(network), as_json)
+        return
+    simulation = begin(routing)
     _tell_work(simulation, as_json)
     try:
         _simulate(simulation, output)
@@ -263,12 +277,23 @@ def command(
         raise
     finally:
         _write_seen(simulation, ports, series)
-    result = simulation.result
-    if links is not None:
-        _write(result.link_table(), links)
-    if svg is not None:
-        _draw(result, svg, f"{flows.name} on {topology}", over_time)
-    _print(result, describe(network), hot_links, as_json, of=simulation)
+    _draw(simulation.result, links, svg, f"{flows.name} on {topology}", over_time)
+    _print(simulation.result, describe(network), hot_links, as_json, of=simulation)
+
+
+def _begin(
+    flows: Source,
+    fabric: Shown,
+    choice: Choice,
+    changes: list[LinkChange] | None,
+    keeps_rates: bool,
+    routing: str,
+) -> Simulation:
+    from yantra.run.flows import Simulation
+
+    listed, choice = flows.flows(choice.seed, fabric.graph), choice._replace(routing=routing)
+    with of_file(flows.path):
+        return Simulation(fabric.graph, listed, choice, changes, keeps_rates, fabric)
 
 
 def _tell_work(simulation: Simulation, as_json: bool) -> None:
@@ -286,19 +311,30 @@ def _draws(graph: Graph, svg: str | None, over_time: bool) -> bool:
     return over_time
 
 
-def _draw(result: FlowResult, svg: str, title: str, over_time: bool) -> None:
+def _draw(
+    result: FlowResult, links: str | None, svg: str | None, title: str, over_time: bool
+) -> None:
     from yantra.base.output import write_text
     from yantra.fabric.graphs.drawing import FRAMES, drawing
 
-    write_text(svg, drawing(result.graph, title, result.loads(FRAMES * over_time)))
+    if links is not None:
+        _write(result.link_table(), links)
+    if svg is not None:
+        write_text(svg, drawing(result.graph, title, result.loads(FRAMES * over_time)))
 
 
-def _level(network: str, routing: str) -> Level:
+def _level(network: str, names: list[str], draws: bool) -> Level:
+    from yantra.base.errors import ConfigError
     from yantra.network import find, routings
 
     level = find(network, "--network")
-    if routings.find(routing, "--routing").by_packet and level.flow_lists != "packets":
-        refuse("--routing", "packet", level, f"{routing} ")
+    for name in names:
+        routing = routings.find(name, "--routing")
+        if routing.by_packet and level.flow_lists != "packets":
+            refuse("--routing", "packet", level, f"{name} ")
+        if draws and level.flow_lists == "packets" and (routing.by_packet or routing.by_load):
+            problem = f"{name} parts the packets of a flow, and these show one way of each; --ports"
+            raise ConfigError("--hot-links or --svg", f"{problem} has what each port sent")
     return level
 
 
