@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from yantra.base.shell import commands_of, written_files
+from yantra.base.shell import beside, commands_of, texts_of, written_files
 
 ASKS = "#!/bin/bash\n#SBATCH --nodes=3  # of each\n#SBATCH --gres=gpu:h100:4\n"
 
@@ -98,3 +98,34 @@ def test_templates_are_filled_by_sed() -> None:
     (made,) = written_files(text).values()
     assert made.read({"t.json": "STAGE FP"}) == "2 true"
     assert written_files("sed -n 3p t.json > made.json\n") == {}
+
+
+def test_a_default_that_is_assigned_stays() -> None:
+    assert words(': "${A:=4}" "${B=5}"\nrun $A $B ${A:-6} ${C-7}') == ["run", "4", "5", "4", "7"]
+
+
+INNER = 'if [ "$1" = 7B ]; then L=32; fi\nrun $L ${2:-8} $S $T $3\n'
+
+
+def test_a_script_that_runs_another_gives_its_arguments_and_what_it_exports() -> None:
+    text = "export S=1\nU=3\nT=2 bash a/in.sh 7B &> log\n"
+    with beside({"a/in.sh": INNER.replace("$3", "$U")}):
+        assert words(text) == ["run", "32", "8", "1", "2", "?"]
+        assert "run $L" in texts_of(text)
+    with beside({"a/in.sh": INNER}):
+        found = commands_of("bash a/in.sh 7B 64\n")[-1]
+    assert [word.text for word in found[1:3]] == ["32", "64"]
+    assert found[-1].doubt.startswith(
+        "a/in.sh, line 2 uses $3, which the script does not set: give"
+    )
+
+
+def test_a_script_that_is_sourced_sets_variables() -> None:
+    with beside({"own.sh": "A=5\n"}):
+        assert words("source own.sh\nrun $A\n") == ["run", "5"]
+    assert words("source own.sh\nrun $A\n") == ["run", "?"]
+
+
+def test_scripts_that_run_each_other_end() -> None:
+    with beside({"a.sh": "bash a.sh\nrun\n"}):
+        assert ["run"] in [[word.text for word in one] for one in commands_of("bash a.sh\n")]

@@ -2,8 +2,9 @@
 
 Nothing is executed. Read are assignments of words and lists (`A=1`, `A=(--x 1)`, `A+=(...)`), their
 use (`$A`, `${A}`, `${A[@]}`, `${A:-1}`), whole-number arithmetic, quotes, comments, continued
-lines, `if` and `case`, here-documents and `sed` that write files, what `#SBATCH` asks for, and the
-command that runs a Python program. The script is taken to start without arguments of its own.
+lines, `if` and `case`, files that it writes, what `#SBATCH` asks for, scripts beside it that it
+sources or runs, and the command that runs a Python program. It is taken to start without arguments
+of its own; a script that it runs has those that it gives.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -36,7 +39,8 @@ _ARITHMETIC: Mapping[type[ast.operator], Callable[[int, int], int]] = {
     ast.Mod: operator.mod,
 }
 _MOST = 2**62
-_OWN = re.compile(r"uses \$\d,")
+_DEFAULT = re.compile(r"(:?[-=])")
+_OWN = re.compile(r"uses \$\d+,")
 _DECLARING = ("export", "declare", "local", "readonly")
 _OTHER_MODEL = re.compile(r"(?:^|/)pretrain_(?:bert|ict|mamba|hybrid|retro|t5|vision\w*|vlm)\.py$")
 _GENERATES = re.compile(r"(?:^|/)(?:run_text_generation\w*|\w*inference\w*|generate_\w+)\.py$")
@@ -68,6 +72,45 @@ class Word(NamedTuple):
 
     text: str
     doubt: str = ""
+
+
+_beside: ContextVar[Mapping[str, str] | None] = ContextVar("files beside a script", default=None)
+_DEEPEST = 4
+
+
+@contextmanager
+def beside(files: Mapping[str, str]) -> Iterator[None]:
+    """Within the block, scripts find others by their names in `files`."""
+    before = _beside.set(files)
+    try:
+        yield
+    finally:
+        _beside.reset(before)
+
+
+def started_by(words: list[str]) -> str:
+    """The script that a command runs or sources; empty for other commands."""
+    if words[:1] and words[0] in ("bash", "sh", "source", ".") and len(words) > 1:
+        return words[1] if words[1].endswith(".sh") else ""
+    return words[0] if words[:1] and words[0].endswith(".sh") else ""
+
+
+def texts_of(text: str) -> str:
+    """A script's text and those of the scripts that it runs or sources, to look for words in."""
+    found = [text]
+    for line in text.splitlines():
+        words = [word for word in line.split() if not _ASSIGNMENT.match(word)]
+        if len(found) <= _DEEPEST and (name := started_by(words)) and name not in found:
+            found.append(_text_beside(name) or "")
+    return "\n".join(found)
+
+
+def _text_beside(name: str) -> str | None:
+    files = _beside.get()
+    try:
+        return None if files is None else files[name]
+    except (ConfigError, KeyError):
+        return None
 
 
 def commands_of(text: str) -> list[list[Word]]:
@@ -123,8 +166,11 @@ def _is_argument(word: Word) -> bool:
 
 
 class _Script:
-    def __init__(self) -> None:
-        self.variables: dict[str, list[Word]] = {}
+    def __init__(self, variables: Mapping[str, list[Word]] | None = None, place: str = "") -> None:
+        self.variables: dict[str, list[Word]] = dict(variables or {})
+        self._place = place
+        self._exported: set[str] = set()
+        self._depth = place.count(", ")
         self.commands: list[list[Word]] = []
         self.files: dict[str, Written] = {}
         self._here: list[Here] = []
@@ -198,23 +244,33 @@ class _Script:
         elif token.startswith("$((") and (number := self._computed(token[3:-2])) is not None:
             self._append(str(number))
         elif re.match(r"\$\(|`", token):
-            self._append("", f"line {self._line} computes it")
+            self._append("", f"{self._at_line} computes it")
         elif _VARIABLE.fullmatch(token):
             for word in self._value(token[1:].strip("{}")):
                 self._append(word.text, word.doubt)
         else:
             self._append(token)
 
+    @property
+    def _at_line(self) -> str:
+        return f"{self._place}line {self._line}"
+
     def _value(self, name: str) -> list[Word]:
-        name, default, otherwise = re.sub(r"\[[@*]\]$", "", name).partition(":-")
-        if not default:
-            name, default, otherwise = name.partition("-")
-        known = [Word("0")] if name == "#" else self.variables.get(name)
+        name = re.sub(r"\[[@*]\]$", "", name)
+        name, default, otherwise = [*_DEFAULT.split(name, maxsplit=1), "", ""][:3]
+        known = self.variables.get(name, [Word("0")] if name == "#" else None)
         if known is None and default:
-            return [Word(otherwise.strip("\"'"))]
+            words = [Word(otherwise.strip("\"'"))]
+            if default.endswith("="):
+                self.variables[name] = words
+            return words
         if known is None:
             may = f", as {self._sourced}, which it sources, may" if self._sourced else ""
-            told = f"line {self._line} uses ${name}, which the script does not set{may}"
+            told = (
+                f"{self._place}line {self._line} uses ${name}, which the script does not set{may}"
+            )
+            if name.isdecimal():
+                told += ": give it in a script beside this one that runs it"
             return [Word("", told)]
         return [piece for word in known for piece in (Word(" "), word)][1:]
 
@@ -256,21 +312,49 @@ class _Script:
         if not words or self._branches.skipped:
             return
         if words[0].text in _DECLARING:
+            if words[0].text == "export":
+                self._exported |= {word.text.partition("=")[0] for word in words[1:]}
             words, at = words[1:], at + 1
         ends = sorted(gap - at for gap in gaps if at < gap < at + len(words))
+        own: set[str] = set()
         while ends and _ASSIGNMENT.match(words[0].text):  # of the environment of what follows
             name, _, first = words[0].text.partition("=")
+            own.add(name)
             self._assign(f"{name}=", [Word(first, words[0].doubt), *words[1 : ends[0]]])
             words, ends = words[ends[0] :], [end - ends[0] for end in ends[1:]]
         if words and _ASSIGNMENT.match(words[0].text):
             name, _, first = words[0].text.partition("=")
             self._assign(f"{name}=", [Word(first, words[0].doubt), *words[1:]])
+        elif words and self._is_script(words, own):
+            return
         elif words and words[0].text in ("source", ".") and len(words) > 1:
             if not words[1].text.endswith("activate"):
                 self._sourced = words[1].text
         elif kept := [self._doubted(word) for word in words if word.text or word.doubt]:
             self._write([word.text for word in kept])
             self.commands.append([word for word in kept if not word.text.startswith(MARK)])
+
+    def _is_script(self, words: list[Word], own: set[str]) -> bool:
+        """Whether a command runs or sources a script beside, which is read then."""
+        name = started_by([word.text for word in words])
+        text = _text_beside(name) if name and self._depth < _DEEPEST else None
+        if text is None or self._branches.doubt:
+            return False
+        is_sourced = words[0].text in ("source", ".")
+        given = list(takewhile(_is_argument, words[1 if words[0].text == name else 2 :]))
+        seen = self.variables
+        if not is_sourced:
+            seen = {one: seen[one] for one in (*self._exported, *own) if one in seen}
+        if given or not is_sourced:
+            seen = seen | {str(at): [word] for at, word in enumerate(given, 1)}
+            seen |= {"#": [Word(str(len(given)))], "@": given} if given else {}
+        inner = _Script(seen, f"{self._place}{name}, ")
+        inner.read(text)
+        self.commands += inner.commands
+        self.files |= inner.files
+        if is_sourced:
+            self.variables |= inner.variables
+        return True
 
     def _write(self, texts: list[str]) -> None:
         if (found := written_by(texts, self._here, self._expanded)) is not None:

@@ -221,7 +221,8 @@ def test_a_vocabulary_that_a_tokenizer_knows_is_given_beside_a_script(tmp_path: 
 def test_what_depends_on_the_unknown_is_refused_only_if_it_is_used() -> None:
     script = "L=$1\npython pretrain_gpt.py --num-layers $L --save $2"
     assert refused(script) == (
-        "run.sh: --num-layers: line 1 uses $1, which the script does not set; write out what it is"
+        "run.sh: --num-layers: line 1 uses $1, which the script does not set: "
+        "give it in a script beside this one that runs it; write out what it is"
     )
     script = "if grep x y; then\n  L=3\nfi\npython pretrain_gpt.py --num-layers $L"
     assert "--num-layers: line 1 makes it depend on a condition" in refused(script)

@@ -14,19 +14,17 @@ from collections.abc import Mapping
 from os import path as paths
 from typing import Any
 
-from yantra.base.documents import parse_json
 from yantra.base.errors import ConfigError, expected_got
+from yantra.workloads.frameworks import deepspeed
 from yantra.workloads.frameworks.checkpoints import is_named, named_in
 from yantra.workloads.frameworks.hf_starts import (
     MODEL,
-    by_name,
     is_on,
     is_whole,
     ranks_of,
     refuse_others,
     sharded,
     starts_of,
-    text_of,
 )
 from yantra.workloads.frameworks.launch import Nodes, torchrun
 from yantra.workloads.frameworks.said import Said
@@ -81,7 +79,6 @@ _REFUSED = {
 }
 _FSDP = {"full_shard": 3, "shard_grad_op": 2, "no_shard": 0, "auto_wrap": None}
 """Words of --fsdp, and what they are in a plan."""
-_AUTO = "auto"
 
 
 def is_arguments(tree: object) -> bool:
@@ -110,7 +107,7 @@ def of_arguments(tree: Mapping[str, Any], where: str, files: Mapping[str, str]) 
 
 def of_json(tree: Mapping[str, Any], where: str) -> Said:
     """A plan without a model, which `--set workload.model` says. Raises ConfigError."""
-    return Said(PROGRAM, None, _deepspeed(tree, where, {}))
+    return Said(PROGRAM, None, deepspeed.of_tree(tree, where, {}))
 
 
 def _said(
@@ -132,7 +129,7 @@ def _said(
     plan = around | {name: value for name, value in plan.items() if name not in around
                      or name != "dtype" or value != "fp32"}  # fmt: skip
     if isinstance(config, str) and "." in config:
-        plan |= _of_file(config, where, files, plan, notes)
+        plan |= deepspeed.of_file(config, where, files, plan, notes)
     if ranks := ranks_of(launcher):
         plan["ranks"] = ranks
     if "zero" not in plan:
@@ -144,20 +141,6 @@ def _said(
     model = _model(given, where, doubts)
     sequence = None if length is None else int(length)
     return Said(PROGRAM, model, plan, sequence, tuple(ignored), tuple(notes))
-
-
-def _of_file(
-    config: str, where: str, files: Mapping[str, str], plan: dict[str, Any], notes: list[str]
-) -> dict[str, Any]:
-    """What DeepSpeed's JSON says of a plan, or its name where it is not there."""
-    if (text := text_of(config, files)) is None:
-        return by_name(config, where, notes)
-    place = f"{where}: {config}"
-    tree, warnings = parse_json(text, place)
-    notes += warnings
-    if not isinstance(tree, dict):
-        raise ConfigError(place, expected_got("DeepSpeed's JSON", tree))
-    return _deepspeed(tree, place, plan)
 
 
 def _plan(
@@ -243,39 +226,6 @@ def _meant(name: str, value: Any, where: str) -> dict[str, Any]:
     if not is_whole(value):
         raise ConfigError(f"{where}: {name}", expected_got("a whole number", value))
     return {PLAIN[name]: int(value)}
-
-
-def _deepspeed(tree: Mapping[str, Any], where: str, beside: Mapping[str, Any]) -> dict[str, Any]:
-    """A plan from DeepSpeed's JSON; `auto` is what is said beside it."""
-    plan = dict(beside)
-    for key, own in (
-        ("train_micro_batch_size_per_gpu", "micro_batch"),
-        ("gradient_accumulation_steps", "gradient_accumulation_steps"),
-        ("train_batch_size", "global_batch"),
-    ):
-        if tree.get(key, _AUTO) != _AUTO:
-            plan[own] = int(tree[key])
-    if "global_batch" in plan:
-        plan.pop("gradient_accumulation_steps", None)
-    zero = tree.get("zero_optimization") or {}
-    plan["zero"] = int(zero.get("stage", 0))
-    device = (zero.get("offload_optimizer") or {}).get("device", "none")
-    plan["offload_optimizer"] = device not in ("none", None)
-    if (zero.get("offload_param") or {}).get("device", "none") not in ("none", None):
-        where = f"{where}: zero_optimization.offload_param"
-        raise ConfigError(where, "weights in the host's memory are not covered")
-    plan["overlap_gradients"] = zero.get("overlap_comm") in (True, None, _AUTO)
-    for dtype in ("bf16", "fp16"):
-        if (tree.get(dtype) or {}).get("enabled") is True:
-            plan["dtype"] = dtype
-    plan.setdefault("dtype", "fp32")
-    plan["gradient_dtype"] = "bf16" if plan["dtype"] == "fp8" else plan["dtype"]
-    kind = tree.get("communication_data_type") or (tree.get("data_types") or {}).get(
-        "grad_accum_dtype"
-    )
-    if kind in ("fp32", "bf16", "fp16"):
-        plan["gradient_dtype"] = kind
-    return plan
 
 
 def _model(given: Mapping[str, Any], where: str, doubts: Mapping[str, str]) -> str | dict[str, Any]:

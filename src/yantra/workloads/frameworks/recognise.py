@@ -9,7 +9,8 @@ from typing import Any
 
 from yantra.base.documents import parse_other_yaml, read_text
 from yantra.base.notes import notes_to
-from yantra.workloads.frameworks import hugging_face, nemo, torchtitan
+from yantra.base.shell import beside, commands_of, texts_of, written_files
+from yantra.workloads.frameworks import deepspeed, hugging_face, nemo, torchtitan
 from yantra.workloads.frameworks.hf_starts import MODEL, ranks_of_launch
 from yantra.workloads.frameworks.said import Said, sizes_of
 from yantra.workloads.models import megatron
@@ -26,6 +27,9 @@ _MAPPING = re.compile(
     re.MULTILINE,
 )
 _MEGATRON = re.compile(r"--num-layers[\s=:]|^MODEL_ARGS:", re.MULTILINE)
+
+
+_CONFIG = "deepspeed_config"
 
 
 class Folder(dict[str, str]):
@@ -56,22 +60,23 @@ def read(
     if quiet:
         with notes_to(lambda _text: None):
             return read(text, where, files)
-    said = _said(text, where, Folder(where, files))
+    folder = Folder(where, files)
+    with beside(folder):
+        said = _said(text, where, folder)
     return None if said is None else said.tree(where)
 
 
 def _said(text: str, where: str, files: Folder) -> Said | None:
-    if _MEGATRON.search(text):
-        job = megatron.from_text(text, where)
-        model = job.model
-        return Said("Megatron-LM", sizes_of(model), job.plan, None, job.ignored, model.notes)
-    if (found := _CONFIG_FILE.search(text)) is not None:
+    seen = texts_of(text)
+    if _MEGATRON.search(seen):
+        return _of_megatron(text, where, files)
+    if (found := _CONFIG_FILE.search(seen)) is not None:
         name = found[1]
         tree = parse_other_yaml(files[name], name)
         return nemo.read(tree, name, ranks_of_launch(text)) if nemo.is_config(tree) else None
     if _TOML.search(text):
         return torchtitan.read(text, where)
-    if f"--{MODEL}" in text or _ARGUMENTS_BESIDE.search(text):
+    if f"--{MODEL}" in seen or _ARGUMENTS_BESIDE.search(seen):
         return hugging_face.of_script(text, where, files)
     if not _MAPPING.search(text):
         return None
@@ -81,3 +86,30 @@ def _said(text: str, where: str, files: Folder) -> Said | None:
     if hugging_face.is_arguments(tree):
         return hugging_face.of_arguments(tree, where, files)
     return hugging_face.of_json(tree, where) if hugging_face.is_deepspeed(tree) else None
+
+
+def _of_megatron(text: str, where: str, files: Folder) -> Said:
+    """Of Megatron-DeepSpeed the JSON says the sharding, unless `--zero-stage` does."""
+    job = megatron.from_text(text, where)
+    plan, notes = dict(job.plan), list(job.model.notes)
+    if "zero" in plan and (config := _deepspeed_config(text)):
+        made = written_files(text)
+        for name, one in made.items():
+            files.setdefault(name, one.read(files))
+        found = deepspeed.of_file(config, where, files, {}, notes)
+        plan["zero"] = plan["zero"] or found.get("zero", 0)
+        plan["overlap_grad_reduce"] = found.get("overlap_gradients", True)
+        if found.get("offload_optimizer"):
+            plan["optimizer_cpu_offload"] = True
+    return Said("Megatron-LM", sizes_of(job.model), plan, None, job.ignored, tuple(notes))
+
+
+def _deepspeed_config(text: str) -> str:
+    for words in commands_of(text):
+        name = next(
+            (one for one in words if one.text.replace("-", "_") == "__deepspeed_config"), None
+        )
+        if name is not None:
+            behind = words[words.index(name) + 1 :]
+            return behind[0].text if behind and not behind[0].doubt else ""
+    return ""

@@ -77,7 +77,8 @@ def _words(text: str, where: str) -> Iterator[Word]:
         for one in () if value is True else value if isinstance(value, list) else (value,):
             unset = re.search(r"\$\{?(\w+)", str(one))
             doubt = f"it uses ${unset[1]}, which the file does not set" if unset else ""
-            for word in str(one).split() if isinstance(value, list) else (str(one),):
+            is_list = isinstance(value, list) or re.fullmatch(r"\[[\w ]+\]", str(one))
+            for word in str(one).strip("[]").split() if is_list else (str(one),):
                 yield Word(word, doubt)
 
 

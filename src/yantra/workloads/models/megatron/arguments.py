@@ -132,12 +132,26 @@ PLAN_TOGETHER = {
 }
 """Arguments that set plan fields only together with others."""
 
+DEEPSPEED = {
+    "deepspeed": FLAG,
+    "deepspeed-config": WORD,
+    "disable-moe-token-dropping": FLAG,
+    "enable-zbh1-exact-semantics": FLAG,
+    "enable-zbh1-pipeline": FLAG,
+    "expert-interval": NUMBER,
+    "no-async-tensor-model-parallel-allreduce": FLAG,
+    "zero-stage": NUMBER,
+}
+"""Of Megatron-DeepSpeed (deepspeedai/Megatron-DeepSpeed, megatron/arguments.py)."""
+
 LAUNCH = {
     "nnodes": "nnodes",
     "nodes": "nnodes",
+    "num-nodes": "nnodes",
     "nproc-per-node": "nproc-per-node",
+    "num-gpus": "nproc-per-node",
 }
-"""Of `torchrun`, before the training script."""
+"""Of `torchrun` and `deepspeed`, before the training script."""
 
 _STATE = "the optimizer's state is in fp32"
 NOT_MODELLED = {
@@ -148,6 +162,10 @@ NOT_MODELLED = {
     "main-grads-dtype": _STATE,
     "megatron-fsdp-main-grads-dtype": _STATE,
     "megatron-fsdp-main-params-dtype": _STATE,
+    "ddp-num-buckets": "gradients are reduced in buckets of the usual size",
+    "hierarchical-context-parallel-sizes": "all devices of context parallelism exchange alike",
+    "microbatch-group-size-per-virtual-pipeline-stage": "groups have as many as there are stages",
+    "overlap-param-gather-with-optimizer-step": "gathers hide behind the next forward pass",
     "moe-enable-deepep": "the stack says how fast expert messages are",
     "moe-flex-dispatcher-backend": "the stack says how fast expert messages are",
     "moe-shared-expert-overlap": "dependencies alone decide what overlaps",
@@ -162,6 +180,9 @@ REFUSED = {
     "apply-residual-connection-post-layernorm": "residuals that leave from behind the norm",
     "attention-output-gate": "a gate behind attention",
     "decoder-num-layers": "an encoder beside the decoder",
+    "kd": "a teacher beside the model",
+    "mos": "a teacher beside the model",
+    "random-ltd": "layers that some tokens leave out",
     "encoder-num-layers": "an encoder beside the decoder",
     "experimental-attention-variant": "attention of another kind",
     "heterogeneous-layers-config-encoded-json": "layers that differ one by one",

@@ -9,6 +9,7 @@ from yantra.base.errors import ConfigError, did_you_mean, show
 from yantra.base.shell import Word
 from yantra.base.whole_numbers import is_whole, whole
 from yantra.workloads.models.megatron.arguments import (
+    DEEPSPEED,
     FLAG,
     LAUNCH,
     MODEL,
@@ -22,8 +23,8 @@ from yantra.workloads.models.megatron.arguments import (
 )
 from yantra.workloads.models.megatron.ignored import is_ignored
 
-_USED: Mapping[str, str] = MODEL | PLAN | PLAN_TOGETHER
-_IF_KNOWN = ("tokenizer-model", "tokenizer-type", "vocab-file")
+_USED: Mapping[str, str] = MODEL | PLAN | PLAN_TOGETHER | DEEPSPEED
+_IF_KNOWN = ("deepspeed-config", "tokenizer-model", "tokenizer-type", "vocab-file")
 """Of use where the text decides them; else empty."""
 
 
@@ -55,8 +56,22 @@ _FORMER = {
     "checkpoint-num-layers": "recompute-num-layers",
     "model-parallel-size": "tensor-model-parallel-size",
     "batch-size": "micro-batch-size",
+    "cpu-optimizer": "optimizer-cpu-offload",
+    "ds-sequence-parallel-size": "context-parallel-size",
+    "moe-expert-parallel-size": "expert-model-parallel-size",
+    "moe-train-capacity-factor": "moe-expert-capacity-factor",
+    "num-key-value-heads": "num-query-groups",
+    "topk": "moe-router-topk",
+    "use-flash-attn-triton": "use-flash-attn",
+    "use-flash-attn-v1": "use-flash-attn",
+    "use-flash-attn-v2": "use-flash-attn",
 }
-"""Names of releases before 2023."""
+"""Names of releases before 2023, and of Megatron-DeepSpeed."""
+_ALSO = {
+    "ds-sequence-parallel-size": ("cp-comm-type", "a2a"),
+    "num-key-value-heads": ("group-query-attention", ""),
+}
+"""What else a former name says."""
 
 
 def read(words: Iterable[Word], where: str) -> Given:
@@ -87,7 +102,24 @@ def read(words: Iterable[Word], where: str) -> Given:
             known = (*_USED, *NOT_MODELLED, *REFUSED)
             problem = "not an argument that is known here; it may change the model or the plan"
             raise ConfigError(place, problem + did_you_mean(name, known))
+    if "deepspeed" in values:
+        _as_megatron(values, notes)
     return Given(values, tuple(ignored), tuple(notes), where)
+
+
+def _as_megatron(values: dict[str, Any], notes: dict[str, None]) -> None:
+    """Defaults of Megatron-DeepSpeed's in Megatron-LM's words: one expert is a dense model."""
+    if values.get("num-experts", 1) == 1:
+        for name in ("num-experts", "expert-model-parallel-size", "moe-expert-capacity-factor"):
+            values.pop(name, None)
+        return
+    values.setdefault("moe-router-topk", 1)
+    values.setdefault("moe-layer-freq", str(values.get("expert-interval", 2)))
+    if "disable-moe-token-dropping" in values:
+        values.pop("moe-expert-capacity-factor", None)
+    if "disable-bias-linear" not in values:
+        notes["--num-experts: the biases of layers are left out"] = None
+        values["disable-bias-linear"] = True
 
 
 def _of_today(
@@ -97,6 +129,9 @@ def _of_today(
     for name, behind, doubt in given:
         if name in ("activations-checkpoint-method", "checkpoint-activations"):
             yield "recompute-granularity", ["full"], ""
+        if name in _ALSO:
+            also, value = _ALSO[name]
+            yield also, [value] if value else [], ""
         if name == "checkpoint-activations":
             yield "recompute-method", ["uniform"], ""
         else:

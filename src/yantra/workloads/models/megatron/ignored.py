@@ -87,8 +87,36 @@ transformer-impl use-fused-* use-grouped-* use-mcore-models use-sharp use-te-*
 use-torch-optimizer-* use-transformer-engine-op-fuser variable-seq-lengths
 """
 
+_DEEPSPEED = """
+aml-data-download-path checkpoint-in-cpu compression-training contigious-checkpointing
+create-moe-param-group curriculum-learning data-efficiency-* deepspeed-activation-checkpointing
+deepspeed-mpi deepscale deepscale-config disable-mem-efficient-ln ds-inference
+enable-expert-tensor-parallelism kd-* moe-eval-capacity-factor moe-loss-coeff moe-min-capacity
+moe-top2-2nd-expert-sampling no-pipeline-parallel no-query-key-layer-scaling num-*-teacher
+hidden-size-teacher load-teacher partition-activations profile-backward repeated-dataloader
+return-data-index scattered-embeddings split-transformers synchronize-each-layer train-tokens
+universal-checkpoint use-pin-memory zero-allgather-bucket-size zero-contigious-gradients
+zero-reduce-*
+"""
+
+_PAI = """
+dataset epochs keep-last max-padding-length patch-tokenizer-type test-data train-data
+transformer-type valid-data
+"""
+"""Of alibaba/Pai-Megatron-Patch."""
+
 _NAMES = " ".join(
-    (_OPTIMISING, _NUMERICS, _ROTATING, _READING, _RUNNING, _OTHER_PROGRAMS, _KERNELS)
+    (
+        _OPTIMISING,
+        _NUMERICS,
+        _ROTATING,
+        _READING,
+        _RUNNING,
+        _OTHER_PROGRAMS,
+        _KERNELS,
+        _DEEPSPEED,
+        _PAI,
+    )
 ).split()
 _EXACT = frozenset(name for name in _NAMES if "*" not in name)
 _BEGINNINGS = tuple(name.removesuffix("*") for name in _NAMES if name.endswith("*"))

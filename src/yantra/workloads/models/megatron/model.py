@@ -10,6 +10,7 @@ from yantra.workloads.models.megatron.given import Given
 from yantra.workloads.models.megatron.tokenizers import words_of
 from yantra.workloads.models.transformer import MOST_LAYERS, Transformer
 
+_NORMS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm"}
 _ROTARY = ("rope", "yarn", "mrope")
 
 
@@ -17,6 +18,7 @@ def model(given: Given, name: str) -> Transformer:
     bias = not given.flag("disable-bias-linear")
     layers = _needed(given, "num-layers")
     hidden = _needed(given, "hidden-size")
+    norm = given.values.get("normalization", "LayerNorm")
     sizes: dict[str, Any] = {
         "num_layers": layers,
         "hidden_size": hidden,
@@ -24,7 +26,7 @@ def model(given: Given, name: str) -> Transformer:
         "ffn_hidden_size": given.number("ffn-hidden-size", _intermediate(given, hidden)),
         "vocab_size": _vocabulary(given),
         "seq_length": _needed(given, "seq-length"),
-        "normalization": given.values.get("normalization", "LayerNorm"),
+        "normalization": _NORMS.get(norm.lower(), norm),
         "gated_linear_unit": _is_gated(given),
         "qkv_bias": bias or given.flag("add-qkv-bias"),
         "attention_output_bias": bias,

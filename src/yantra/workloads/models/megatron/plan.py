@@ -35,6 +35,12 @@ def plan(given: Given, launch: dict[str, int]) -> dict[str, Any]:
         fields["flash_attention"] = False
     if given.flag("use-tp-pp-dp-mapping"):
         fields["order"] = "tp-cp-ep-pp-dp"
+    if given.flag("no-async-tensor-model-parallel-allreduce"):
+        fields["overlap_tensor"] = False
+    if given.flag("enable-zbh1-pipeline"):
+        fields["schedule"] = "zb-h1"
+    if given.flag("deepspeed"):
+        fields["zero"] = given.number("zero-stage")
     if given.flag("use-megatron-fsdp"):
         kind = given.values.get("data-parallel-sharding-strategy", "optim_grads_params")
         fields["data_parallel_sharding_strategy"] = kind

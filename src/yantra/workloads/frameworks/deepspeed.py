@@ -1,0 +1,62 @@
+"""DeepSpeed's JSON as fields of a plan.
+
+Source: deepspeed.ai/docs/config-json.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from yantra.base.documents import parse_json
+from yantra.base.errors import ConfigError, expected_got
+from yantra.workloads.frameworks.hf_starts import by_name, text_of
+
+AUTO = "auto"
+
+
+def of_file(
+    config: str, where: str, files: Mapping[str, str], plan: dict[str, Any], notes: list[str]
+) -> dict[str, Any]:
+    """What DeepSpeed's JSON says of a plan, or its name where it is not there."""
+    if (text := text_of(config, files)) is None:
+        return by_name(config, where, notes)
+    place = f"{where}: {config}"
+    tree, warnings = parse_json(text, place)
+    notes += warnings
+    if not isinstance(tree, dict):
+        raise ConfigError(place, expected_got("DeepSpeed's JSON", tree))
+    return of_tree(tree, place, plan)
+
+
+def of_tree(tree: Mapping[str, Any], where: str, beside: Mapping[str, Any]) -> dict[str, Any]:
+    """A plan from DeepSpeed's JSON; `auto` is what is said beside it."""
+    plan = dict(beside)
+    for key, own in (
+        ("train_micro_batch_size_per_gpu", "micro_batch"),
+        ("gradient_accumulation_steps", "gradient_accumulation_steps"),
+        ("train_batch_size", "global_batch"),
+    ):
+        if tree.get(key, AUTO) != AUTO:
+            plan[own] = int(tree[key])
+    if "global_batch" in plan:
+        plan.pop("gradient_accumulation_steps", None)
+    zero = tree.get("zero_optimization") or {}
+    plan["zero"] = int(zero.get("stage", 0))
+    device = (zero.get("offload_optimizer") or {}).get("device", "none")
+    plan["offload_optimizer"] = device not in ("none", None)
+    if (zero.get("offload_param") or {}).get("device", "none") not in ("none", None):
+        where = f"{where}: zero_optimization.offload_param"
+        raise ConfigError(where, "weights in the host's memory are not covered")
+    plan["overlap_gradients"] = zero.get("overlap_comm") in (True, None, AUTO)
+    for dtype in ("bf16", "fp16"):
+        if (tree.get(dtype) or {}).get("enabled") is True:
+            plan["dtype"] = dtype
+    plan.setdefault("dtype", "fp32")
+    plan["gradient_dtype"] = "bf16" if plan["dtype"] == "fp8" else plan["dtype"]
+    kind = tree.get("communication_data_type") or (tree.get("data_types") or {}).get(
+        "grad_accum_dtype"
+    )
+    if kind in ("fp32", "bf16", "fp16"):
+        plan["gradient_dtype"] = kind
+    return plan
