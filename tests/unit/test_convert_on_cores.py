@@ -1,15 +1,21 @@
-"""Several processes write what one does, byte for byte, and tell the same."""
+"""Several processes write and answer what one does, byte for byte."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.linked_jobs import Rank
+from tests.recorded_jobs import Plan, write
 from yantra.base.errors import TraceError
-from yantra.tracing.pytorch import files, linked_file, on_cores
+from yantra.explain.recordings.why import why
+from yantra.scenario.recordings import opened
+from yantra.tracing.inspect.stats import as_dict, stats_of_files
+from yantra.tracing.inspect.validate import check_job
+from yantra.tracing.pytorch import files, in_memory, linked_file, on_cores
 from yantra.tracing.pytorch.linked import ProcessGroup
 
 RANKS = 5
@@ -39,7 +45,7 @@ def test_processes_write_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(files, "convert_sources", alone)
     for name, cores in (("one", 1), ("two", 2), ("many", 16)):
-        monkeypatch.setattr(files, "cores", lambda cores=cores: cores)
+        monkeypatch.setattr(on_cores, "cores", lambda cores=cores: cores)
         monkeypatch.setattr(on_cores, "pays", lambda sizes: True)
         (tmp_path / name).mkdir()
         reports.append(files.convert_files([pattern], str(tmp_path / name / "job")).as_dict())
@@ -50,6 +56,42 @@ def test_processes_write_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             assert (tmp_path / name / file.name).read_bytes() == file.read_bytes()
 
 
+ASKED: dict[str, Callable[[list[str], Any], Any]] = {
+    "stats": lambda names, tell: as_dict(stats_of_files(names, None, tell)[0]),
+    "why": lambda names, tell: why(names, progress=tell)[0].as_dict(),
+    "validate": lambda names, tell: check_job(names).as_dict(),
+    "run": lambda names, tell: contents(Path(opened(names, progress=tell)).parent),
+}
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in sorted(folder.iterdir())}
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_processes_answer_the_same(
+    asked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(Plan(ranks=RANKS), tmp_path)
+    names = [str(tmp_path / "rank{rank}.json")]
+    monkeypatch.setattr(on_cores, "pays", lambda sizes: True)
+    in_one = in_memory.each
+    answers, told = [], []
+    for cores in (1, 2, 16):
+
+        def alone(*given: Any, cores: int = cores, **more: Any) -> Any:
+            assert cores == 1, "the processes failed"
+            return in_one(*given, **more)
+
+        monkeypatch.setattr(in_memory, "each", alone)
+        monkeypatch.setattr(on_cores, "cores", lambda cores=cores: cores)
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / f"{asked}{cores}"))
+        answers.append(ASKED[asked](names, lambda *at: told.append(at)))
+    assert answers[0] == answers[1] == answers[2] and answers[0]
+    if asked != "validate":
+        assert told == [(done, RANKS) for done in range(1, RANKS + 1)] * 3
+
+
 def test_an_error_is_the_one_of_a_single_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -58,7 +100,7 @@ def test_an_error_is_the_one_of_a_single_process(
     monkeypatch.setattr(on_cores, "pays", lambda sizes: True)
     told = []
     for cores in (1, 2):
-        monkeypatch.setattr(files, "cores", lambda cores=cores: cores)
+        monkeypatch.setattr(on_cores, "cores", lambda cores=cores: cores)
         with pytest.raises(TraceError, match=r"rank3\.json") as error:
             files.convert_files([pattern], str(tmp_path / "job"))
         told.append(str(error.value))

@@ -26,7 +26,7 @@ from yantra.chakra.files import save_pieces
 from yantra.chakra.other_formats import found_in
 from yantra.tracing import host_time
 from yantra.tracing.inspect.rank_traces import find_traces
-from yantra.tracing.pytorch.in_memory import Made, are_recordings, each
+from yantra.tracing.pytorch.in_memory import Made, are_recordings, kept_of_each
 from yantra.tracing.pytorch.kinds import beginning, kind_of
 from yantra.tracing.pytorch.ranks import given
 
@@ -134,16 +134,12 @@ def _make(
 def _convert(
     folder: Path, files: Sequence[str], how: How, progress: Progress
 ) -> tuple[str, list[str]]:
-    total = len(given(files))
-    found: list[int] = []
 
-    def take(rank: int, pieces: Iterable[bytes]) -> None:
+    def write(rank: int, pieces: Iterable[bytes]) -> None:
         content = host_time.scaled(pieces, how.host_time)
         save_pieces(content, str(folder / _PATTERN.format(rank=rank)))
-        found.append(rank)
-        progress(len(found), max(total, len(found)))
 
-    made = each(files, take, step=how.step)
+    found, made = kept_of_each(files, write, step=how.step, progress=progress)
     said = [_said(files, made, how, len(found)), *made.problems]
     if all(kind_of(path) == "host" for path in made.paths.values()):
         said.append(f"{files[0]}: an execution trace alone has no times: give the profiler's, too")

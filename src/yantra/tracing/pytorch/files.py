@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from yantra.base.cores import cores
-from yantra.base.errors import TraceError, UnsupportedError
 from yantra.base.output import write_text
 from yantra.chakra.files import save_pieces
 from yantra.tracing.pytorch.convert import ConvertOptions, ConvertReport, Source, convert_job
@@ -52,41 +50,23 @@ def _on_cores(
     paths: Sequence[str], output: str, options: ConvertOptions, progress: Progress | None
 ) -> ConvertReport | None:
     """Convert on all cores; None if that does not pay or does not go."""
-    workers = cores()
-    if workers < 2 or options.replicate is not None:
-        return None
-    from yantra.tracing.pytorch import on_cores
+    from yantra.tracing.pytorch.on_cores import on_all_cores
 
     recordings = Recordings(paths)
-    if not on_cores.pays(recordings.file_sizes()):
-        return None
     done, total = 0, len(recordings.given)
 
     def take(rank: int, pieces: Iterable[bytes]) -> None:
         save_pieces(pieces, trace_name(output, rank))
 
-    def written() -> None:
+    def written(rank: int, made: None) -> None:
         nonlocal done
         done += 1
         if progress is not None:
             progress(done, total)
 
-    sources = recordings.sources()
-    pool = on_cores.Forked(
-        sources,
-        take,
-        options,
-        workers,
-        told=recordings.told_of,
-        take_told=recordings.take_told,
-        written=written,
-    )
-    try:
-        job = convert_job(sources, take, options, pool)
-    except (on_cores.FailedError, TraceError, UnsupportedError):
+    job = on_all_cores(recordings, take, options, lambda rank: None, written)
+    if job is None:
         return None
-    finally:
-        pool.close()
     if job.communicators.members or job.report.ranks > 1:
         write_text(groups_name(output), job.communicators.json())
     job.report.problems[:0] = recordings.problems()

@@ -1,12 +1,12 @@
 """Recordings of any profiler as the traces `convert` would write, without files.
 
-Trade-off: `each` holds one rank at a time; `converted` holds all.
+Trade-off: `each` and `kept_of_each` hold one rank at a time, a process; `converted` holds all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from yantra.base.errors import ConfigError
 from yantra.base.notes import note
@@ -16,11 +16,13 @@ from yantra.tracing import sources
 from yantra.tracing.inspect.rank_traces import RankTrace, load_job
 from yantra.tracing.inspect.surveyed import RankSeen, Seen, see_job, seen, seen_in
 from yantra.tracing.pytorch import ranks
-from yantra.tracing.pytorch.convert import ConvertOptions, convert_job
+from yantra.tracing.pytorch.convert import ConvertOptions, Job, convert_job
 from yantra.tracing.pytorch.kinds import is_recording
 from yantra.tracing.pytorch.sources import Recordings, naming_files
 
 Take = Callable[[int, Iterable[bytes]], None]
+Kept = TypeVar("Kept")
+Progress = Callable[[int, int], None]  # done, to do
 PYTORCH = "recording of PyTorch"
 
 
@@ -59,6 +61,51 @@ def each(arguments: Sequence[str], take: Take, *, step: int | None = None) -> Ma
     recordings = Recordings(arguments)
     with naming_files(recordings.by_rank):
         job = convert_job(recordings.sources(), take, ConvertOptions(step=step))
+    return _made(recordings, job)
+
+
+def kept_of_each(
+    arguments: Sequence[str],
+    keep: Callable[[int, Iterable[bytes]], Kept],
+    *,
+    step: int | None = None,
+    progress: Progress | None = None,
+) -> tuple[dict[int, Kept], Made]:
+    """As `each`, PyTorch's recordings on all cores: what `keep` returns, by ascending rank.
+
+    `progress` is told how many ranks are done, of how many.
+    """
+    found: dict[int, Kept] = {}
+
+    def take_kept(rank: int, kept: Kept) -> None:
+        found[rank] = kept
+        if progress is not None:
+            progress(len(found), max(total, len(found)))
+
+    def take(rank: int, pieces: Iterable[bytes]) -> None:
+        take_kept(rank, keep(rank, pieces))
+
+    total, made = 0, None
+    if not sources.are_profiles(arguments):
+        from yantra.tracing.pytorch.on_cores import on_all_cores
+
+        recordings, kept = Recordings(arguments), dict[int, Kept]()
+        total = len(recordings.given)
+        job = on_all_cores(
+            recordings,
+            lambda rank, pieces: kept.update({rank: keep(rank, pieces)}),
+            ConvertOptions(step=step),
+            kept.pop,
+            take_kept,
+        )
+        made = None if job is None else _made(recordings, job)
+    if made is None:
+        found.clear()
+        made = each(arguments, take, step=step)
+    return dict(sorted(found.items())), made
+
+
+def _made(recordings: Recordings, job: Job) -> Made:
     communicators = job.communicators
     return Made(
         PYTORCH,

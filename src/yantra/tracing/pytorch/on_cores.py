@@ -16,6 +16,8 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from yantra.base.children import end_with
+from yantra.base.cores import cores
+from yantra.base.errors import TraceError, UnsupportedError
 from yantra.base.notes import note, notes_to
 from yantra.tracing.pytorch.collector import without_collector
 from yantra.tracing.pytorch.communicators import Communicators
@@ -23,12 +25,15 @@ from yantra.tracing.pytorch.convert import (
     KEPT,
     ConvertOptions,
     ConvertReport,
+    Job,
     Ranks,
     Scan,
     Source,
     Take,
+    convert_job,
     write_ranks,
 )
+from yantra.tracing.pytorch.sources import Recordings
 
 _LEAST_BYTES = 4 << 20  # of files; less is done before processes have begun
 
@@ -42,6 +47,39 @@ def pays(sizes: Sequence[int]) -> bool:
     return can_fork() and len(sizes) > 1 and sum(sizes) >= _LEAST_BYTES
 
 
+def on_all_cores(
+    recordings: Recordings,
+    take: Take,
+    options: ConvertOptions,
+    made: Callable[[int], Any],
+    take_made: Callable[[int, Any], None],
+) -> Job | None:
+    """Convert recordings, each rank in one of several processes; see `Forked`.
+
+    None if that does not pay or does not go: then convert other `Recordings` of the same in one.
+    """
+    workers = cores()
+    if workers < 2 or options.replicate is not None or not pays(recordings.file_sizes()):
+        return None
+    sources = recordings.sources()
+    pool = Forked(
+        sources,
+        take,
+        options,
+        workers,
+        told=recordings.told_of,
+        take_told=recordings.take_told,
+        made=made,
+        take_made=take_made,
+    )
+    try:
+        return convert_job(sources, take, options, pool)
+    except (FailedError, TraceError, UnsupportedError):
+        return None
+    finally:
+        pool.close()
+
+
 class FailedError(Exception):
     """A process failed; what happened shows where all is done in one."""
 
@@ -50,7 +88,8 @@ class Forked:
     """The pool of `convert_job`.
 
     `told()` returns what reading left in a process beside the traces, and `take_told` gets it here,
-    in the order of the sources. `written` is called for each file.
+    in the order of the sources. So do `made(rank)` and `take_made` with what `take` left there,
+    as ranks are ready.
     """
 
     def __init__(
@@ -62,9 +101,10 @@ class Forked:
         *,
         told: Callable[[int], Any] = lambda place: None,
         take_told: Callable[[Any], None] = lambda told: None,
-        written: Callable[[], None] = lambda: None,
+        made: Callable[[int], Any] = lambda rank: None,
+        take_made: Callable[[int, Any], None] = lambda rank, made: None,
     ) -> None:
-        self._take_told, self._written = take_told, written
+        self._take_told, self._take_made = take_told, take_made
         self._processes: list[BaseProcess] = []
         self._pipes: list[Connection] = []
         self._given: dict[Connection, int] = {}  # sources of each process
@@ -75,7 +115,10 @@ class Forked:
             mine = range(at, len(sources), workers)
             process = context.Process(
                 target=_serve,
-                args=(there, os.getpid(), sources, mine, take, options, told, KEPT // workers),
+                args=(
+                    *(there, os.getpid(), sources, mine, take, options),
+                    *(told, made, KEPT // workers),
+                ),
                 daemon=True,
             )
             process.start()
@@ -108,9 +151,9 @@ class Forked:
             given[pipe] = len(own)
             pipe.send(({rank: ranks.found[rank] for rank in own}, communicators))
         made: dict[int, ConvertReport] = {}
-        for _, (rank, part) in answers(given):
+        for _, (rank, part, left) in answers(given):
             made[rank] = part
-            self._written()
+            self._take_made(rank, left)
         for rank in sorted(made):
             part = made[rank]
             report.ranks += part.ranks
@@ -161,6 +204,7 @@ def _serve(
     take: Take,
     options: ConvertOptions,
     told: Callable[[int], Any],
+    made: Callable[[int], Any],
     most: int,
 ) -> None:
     be_child_of(parent)
@@ -176,7 +220,7 @@ def _serve(
             for rank, one in found.items():
                 report = ConvertReport()
                 write_ranks({rank: one.items}, ranks, communicators, options, report, take)
-                pipe.send(("done", (rank, report)))
+                pipe.send(("done", (rank, report, made(rank))))
     except EOFError:
         return
     except BaseException:

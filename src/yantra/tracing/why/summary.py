@@ -16,7 +16,7 @@ from yantra.tracing.clocks import End
 from yantra.tracing.inspect.groups import Groups
 from yantra.tracing.inspect.one_by_one import Progress, Reading, kept_of
 from yantra.tracing.inspect.rank_traces import RankTrace, TraceFile, find_traces
-from yantra.tracing.pytorch.in_memory import are_recordings, each
+from yantra.tracing.pytorch.in_memory import are_recordings, kept_of_each
 from yantra.tracing.why.accounts import account
 from yantra.tracing.why.causes import Cause, causes
 from yantra.tracing.why.kept import Before, Calls, Worked
@@ -77,16 +77,15 @@ def summaries(
             return Reading(keep, alike=False)
 
         return [row.kept for row in kept_of(find_traces(arguments), reading, progress)], []
-    found: dict[int, Summary] = {}
     where = arguments[0]
 
-    def take(rank: int, pieces: Iterable[bytes]) -> None:
+    def keep_of(rank: int, pieces: Iterable[bytes]) -> Summary:
         trace = Trace.from_bytes(b"".join(pieces))
         one = RankTrace(rank, where if len(arguments) == 1 else f"rank {rank}", trace)
-        found[rank] = summarise(next(ranks_of([one])), step)
+        return summarise(next(ranks_of([one])), step)
 
-    made = each(arguments, take)
-    ordered = [found[rank]._replace(path=made.paths.get(rank, "")) for rank in sorted(found)]
+    found, made = kept_of_each(arguments, keep_of, progress=progress)
+    ordered = [one._replace(path=made.paths.get(rank, "")) for rank, one in found.items()]
     return ordered, made.problems
 
 

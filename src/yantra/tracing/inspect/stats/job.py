@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from yantra.chakra.files import Content
@@ -23,7 +23,7 @@ from yantra.tracing.inspect.stats.parallelism import Parallelism, Use, paralleli
 from yantra.tracing.inspect.stats.rank import Operator, RankStats, merged_operators, rank_stats
 from yantra.tracing.inspect.surveyed import Seen, seen, seen_in
 from yantra.tracing.pytorch.balance import ATTRIBUTE, Balance, from_text
-from yantra.tracing.pytorch.in_memory import are_recordings, each
+from yantra.tracing.pytorch.in_memory import are_recordings, kept_of_each
 
 
 class GroupTraffic(NamedTuple):
@@ -78,26 +78,34 @@ def stats_of_files(
     """Statistics of Chakra traces or recordings, read one rank at a time, and what to say."""
     if not are_recordings(arguments):
         return _stats(kept_of(find_traces(arguments), _reading, progress), groups), []
-    found: dict[int, _Kept] = {}
-
-    def take(rank: int, pieces: Iterable[bytes]) -> None:
-        found[rank] = _kept(seen_in(pieces))
-
-    made = each(arguments, take)
-    rows = [OfRank(rank, made.paths[rank], rank, found[rank]) for rank in sorted(found)]
+    untold = _untold()
+    found, made = kept_of_each(
+        arguments, lambda rank, pieces: untold(seen_in(pieces)), progress=progress
+    )
+    rows = [OfRank(rank, made.paths[rank], rank, kept) for rank, kept in found.items()]
     return _stats(rows, groups), made.problems
 
 
 def _reading() -> Reading[_Kept]:
-    told: set[str] = set()
+    untold = _untold()
 
     def keep(file: TraceFile, content: Content) -> _Kept:
-        kept = _kept(seen(content))
+        return untold(seen(content))
+
+    return Reading(keep)
+
+
+def _untold() -> Callable[[Seen], _Kept]:
+    """Keeps of a trace what those before have not told."""
+    told: set[str] = set()
+
+    def keep(trace: Seen) -> _Kept:
+        kept = _kept(trace)
         kept = kept._replace(use=kept.use.without(told))
         told.update(kept.use.calls)
         return kept
 
-    return Reading(keep)
+    return keep
 
 
 def _kept(trace: Seen) -> _Kept:

@@ -9,7 +9,7 @@ is checked, and the report says so.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from yantra.base.errors import TraceError
 from yantra.base.notes import note
@@ -30,7 +30,7 @@ from yantra.tracing.inspect.validate.loaded import LoadedJob
 from yantra.tracing.inspect.validate.membership import check_membership
 from yantra.tracing.inspect.validate.messages import check_messages, find_messages
 from yantra.tracing.inspect.validate.report import Finding, Report
-from yantra.tracing.pytorch.in_memory import are_recordings, converted_job, each
+from yantra.tracing.pytorch.in_memory import are_recordings, converted_job, kept_of_each
 
 __all__ = ["Finding", "Report", "check_job", "check_traces"]
 
@@ -87,18 +87,13 @@ def _reading() -> Reading[Facts | Finding]:
 def _check_recordings(names: list[str], groups: Groups | None, world_size: int | None) -> Report:
     """Check the traces that recordings are converted to."""
     report = Report()
-    found: dict[int, Facts] = {}
-
-    def take(rank: int, pieces: Iterable[bytes]) -> None:
-        found[rank] = facts_of(rank, seen_in(pieces), _ALONE)
-
-    made = each(names, take)
+    found, made = kept_of_each(names, lambda rank, pieces: facts_of(rank, seen_in(pieces), _ALONE))
     for problem in made.problems:
         note(problem)
     world = world_size or (made.world_size if sorted(found) == [*range(made.world_size)] else None)
     rows = [
-        OfRank(rank, made.paths[rank].removesuffix(".gz"), rank, found[rank])
-        for rank in sorted(found)
+        OfRank(rank, made.paths[rank].removesuffix(".gz"), rank, facts)
+        for rank, facts in found.items()
     ]
 
     def again() -> list[RankTrace]:
