@@ -103,7 +103,7 @@ VLLM_USE_X=1 vllm serve deepseek-ai/DeepSeek-V3.1 -tp $((TP / 2)) -dp 2 --enable
     assert (launch.engine, launch.model, launch.ignored) == ("vllm", "deepseek-v3", ("--port",))
     assert launch.fields == {
         "tp": "4", "dp": "2", "ep": 8, "max_num_seqs": "128", "dtype": "fp8_block",
-        "draft": "mtp", "num_speculative_tokens": "2",
+        "draft": "mtp", "num_speculative_tokens": "2", "acceptance": "0.85",
     }  # fmt: skip
 
 
@@ -119,7 +119,7 @@ def test_ranks_of_attention_and_whole_copies_differ_in_sglang() -> None:
     ("flags", "problem"),
     [
         ("--enforce-eager", "--enforce-eager: launches without CUDA graphs are not covered"),
-        ("--max-num-seq 8", "--max-num-seq: not a flag that is known here; it may change times"),
+        ("--max-num 8", "--max-num: not a flag that is known here; it may change times"),
         ("--max-num-seqs $N", "--max-num-seqs: line 1 uses $N, which the script does not set"),
         ("--quantization bitsandbytes", "expected one of fp8, modelopt, modelopt_fp4, nvfp4"),
         ('--speculative-config \'{"method": "eagle3"}\'', 'drafts by "eagle3" are not covered'),
@@ -129,6 +129,36 @@ def test_what_may_change_times_is_refused_by_flag(flags: str, problem: str) -> N
     with pytest.raises(ConfigError) as told:
         of_text(f"vllm serve {DENSE} {flags}", "serve.sh")
     assert problem in str(told.value)
+
+
+def test_commands_of_the_hosts_of_a_replica_are_one_replica() -> None:
+    start = f"sglang serve --model-path {DENSE} --tp 16 --nnodes 2 --dist-init-addr 10.0.0.1:5"
+    both = of_text(f"{start} --node-rank 0\n{start} --node-rank 1 --port 3\n", "serve.sh")
+    assert (both.replicas, both.fields["tp"]) == (1, "16")
+
+
+def test_beginnings_of_flags_are_those_flags() -> None:
+    launch = of_text(f"vllm serve {DENSE} --max-num-seq 8 --gpu-memory-util=0.8", "serve.sh")
+    assert launch.fields == {"max_num_seqs": "8", "gpu_memory_utilization": "0.8"}
+
+
+def test_flags_may_be_in_a_file_which_those_of_the_command_override(tmp_path: Path) -> None:
+    from yantra.serving.commands.read import load
+
+    (tmp_path / "own.yaml").write_text("max_num_seqs: 8\nblock-size: 32\nport: 1\nuvicorn: null\n")
+    script = tmp_path / "serve.sh"
+    script.write_text(f"vllm serve {DENSE} --config own.yaml --max-num-seqs 16\n")
+    with pytest.warns(match="ignored, as it changes no time: --port"):
+        launch = load(str(script))
+    assert launch.fields == {"max_num_seqs": "16", "block_size": "32"}
+    script.write_text(f"vllm serve {DENSE} --config other.yaml\n")
+    with pytest.raises(ConfigError, match=r"other\.yaml: cannot be read"):
+        load(str(script))
+
+
+def test_a_chance_of_drafts_is_taken_where_it_is_published() -> None:
+    drafts = "--speculative-config.method mtp --speculative-config.num_speculative_tokens 1"
+    assert "acceptance" not in of_text(f"vllm serve zai-org/GLM-4.5 {drafts}", "serve.sh").fields
 
 
 def test_what_an_engine_has_no_flag_for_is_refused_by_name() -> None:

@@ -59,6 +59,13 @@ def test_a_pipeline_cuts_the_local_batch() -> None:
     assert (plan["recompute"], plan["reshard_after_forward"]) == ("operators", False)
 
 
+def test_a_model_of_the_hub_is_named_by_its_id() -> None:
+    text = TOML.replace('"8B"', '"full"') + "[hf_transformers]\nmodel = 'Qwen/Qwen3-4B'\n"
+    assert tree(text)["model"] == "Qwen/Qwen3-4B"
+    with pytest.raises(ConfigError, match=r"hf_transformers\.model: expected the id"):
+        tree(text.replace("Qwen3-4B", "Own-4B"))
+
+
 def test_every_second_layer_is_half_of_a_chunk() -> None:
     plan = tree(TOML.replace('"op"', '"2"'))["plan"]
     assert (plan["recompute_method"], plan["recompute_layers"]) == ("block", 8)

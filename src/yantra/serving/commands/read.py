@@ -7,14 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import path as paths
 from typing import Any, NamedTuple
 
-from yantra.base.documents import read_text
-from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
+from yantra.base.documents import parse_other_yaml, read_text
+from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.base.notes import note
-from yantra.base.shell import Word, commands_of
+from yantra.base.shell import Word, beside, commands_of
+from yantra.serving.commands.drafted import acceptance_of, drafted
 from yantra.serving.commands.roles import BOTH, EITHER, OWN, ROLES, mapping_of, role_of
 from yantra.serving.commands.table import ENGINES, PUBLISHED, Engine, Flag
 from yantra.serving.commands.weights import model_of, type_of
 from yantra.workloads.frameworks.checkpoints import is_named
+from yantra.workloads.frameworks.recognise import Folder
 from yantra.workloads.models.model import Model
 
 Arguments = Sequence[tuple[str, list[Word]]]
@@ -22,6 +24,9 @@ Arguments = Sequence[tuple[str, list[Word]]]
 _Started = tuple[str, Word | None, Arguments]
 _LAUNCH = re.compile(r"\bvllm\s+serve\b|vllm\.entrypoints|sglang\.launch_server|\bsglang\s+serve\b")
 _ARRAY = re.compile(r"^#SBATCH\s+--array=(\d+)-(\d+)\s*$", re.MULTILINE)
+_PER_HOST = ("node-rank", "headless", "data-parallel-start-rank", "data-parallel-address",
+             "dist-init-addr", "nccl-init-addr", "master-addr", "host", "port",
+             "api-server-count")  # fmt: skip
 _QUANTIZED = "quantization"
 _NEXT = re.compile(r"\d?[<>|&]")
 
@@ -48,7 +53,8 @@ def load(path: str, model: str | None = None, role: str = BOTH) -> Launch:
 
     Raises ConfigError.
     """
-    launch = of_text(read_text(path), path, model, role)
+    with beside(Folder(path, None)):
+        launch = of_text(read_text(path), path, model, role)
     if launch.ignored:
         note(f"{path}: ignored, as it changes no time: {', '.join(launch.ignored)}")
     return launch
@@ -66,13 +72,20 @@ def of_text(text: str, where: str, instead: str | None = None, role: str = BOTH)
         for model, flags in _started(words, engine)
     ]
     found = _of_role(every, role, where)
-    if len({(name, str(given)) for name, _, given in found}) != 1:
+    if len({(name, str(_of_all_hosts(given))) for name, _, given in found}) != 1:
         starts = "vllm serve or python -m sglang.launch_server"
         raise ConfigError(where, f"expected one command that starts {starts}, got {len(found)}")
     name, model, given = found[0]
     array = _ARRAY.search(text)
     replicas = len(found) if array is None else int(array[2]) - int(array[1]) + 1
+    if len(found) > 1 and any(flag in ("nnodes", "data-parallel-size-local") for flag, _ in given):
+        replicas = 1  # of which each command starts one host
     return _launch(name, model, given, replicas, where, instead)
+
+
+def _of_all_hosts(given: Arguments) -> Arguments:
+    """Flags without those that differ from host to host of a replica."""
+    return [(flag, words) for flag, words in given if flag not in _PER_HOST]
 
 
 def _of_role(every: Sequence[_Started], role: str, where: str) -> list[_Started]:
@@ -112,8 +125,9 @@ def _launch(
     engine, said, ignored = ENGINES[name], {}, []
     drafts: dict[str, Any] = {}
     by_name = {one: flag for flag in engine.flags for one in (flag.name, *flag.short)}
-    for flag, values in given:
-        place = f"{where}: --{flag}"
+    for written, values in _with_files(given, where):
+        flag = _whole_name(written, engine)
+        place = f"{where}: --{written}"
         if flag in engine.model and values:
             model = values[0]
         elif flag in by_name:
@@ -131,9 +145,11 @@ def _launch(
             hint = did_you_mean(flag, by_name)
             raise ConfigError(place, f"not a flag that is known here; it may change times{hint}")
     if drafts:
-        said |= _drafted(drafts, f"{where}: --speculative-config")
+        said |= drafted(drafts, f"{where}: --speculative-config")
     if instead is not None:
         model = Word(instead) if model is None or model.doubt else model
+    if model is not None and not model.doubt:
+        model = Word(model.text.strip("'\""))
     if model is None or (model.doubt and not is_named(model.text, model.doubt)) or not model.text:
         why = "needs a model" if model is None or not model.doubt else f"model: {model.doubt}"
         raise ConfigError(where, f"{why}; write out which it is")
@@ -144,9 +160,43 @@ def _launch(
         kind = said_kind
     elif _QUANTIZED in said and not kind:
         raise ConfigError(f"{where}: --{_QUANTIZED}", "the model's id does not say its bits")
+    if "draft" in fields and (chance := acceptance_of(known, fields["draft"], where)):
+        fields["acceptance"] = chance
     if kind:
         fields["weight_dtype" if kind == "int4" else "dtype"] = kind
     return Launch(name, known, *_spread(name, fields, replicas, known), tuple(ignored))
+
+
+def _with_files(given: Arguments, where: str) -> Iterator[tuple[str, list[Word]]]:
+    """The flags, with those of vLLM's `--config FILE` before those of the command."""
+    files = Folder(where, None)
+    for name, values in given:
+        if name == "config" and values and values[0].text.endswith((".yaml", ".yml")):
+            place = f"{where}: --config {values[0].text}"
+            tree = parse_other_yaml(files[values[0].text], place)
+            if not isinstance(tree, dict):
+                raise ConfigError(place, expected_got("flags by name", tree))
+            yield from _flags_of(tree)
+    yield from (one for one in given if one[0] != "config")
+
+
+def _flags_of(tree: Mapping[str, Any]) -> Iterator[tuple[str, list[Word]]]:
+    for name, value in tree.items():
+        if value is False or value is None:
+            continue
+        many = value if isinstance(value, list) else [] if value is True else [value]
+        yield str(name).replace("_", "-"), [Word(str(one)) for one in many]
+
+
+def _whole_name(flag: str, engine: Engine) -> str:
+    """The flag that a beginning of one is, as argparse takes it, where it is of one alone."""
+    first = flag.partition(".")[0]
+    names = {one for known in engine.flags for one in (known.name, *known.short)}
+    names |= {*engine.model, *engine.refused, *OWN, *engine.ignored.split()}
+    if first in names or _is_ignored(flag, engine) or len(first) < 5:
+        return flag
+    found = {one for one in names if one.startswith(first)}
+    return found.pop() if len(found) == 1 and "." not in flag else flag
 
 
 def _spread(
@@ -203,14 +253,6 @@ def _value(flag: Flag, values: list[Word], place: str) -> str:
         known = f"one of {', '.join(flag.values)}"
         raise ConfigError(place, expected_got(known, text) + did_you_mean(text, flag.values))
     return flag.values[text]
-
-
-def _drafted(tree: Mapping[str, Any], place: str) -> dict[str, str]:
-    method = str(tree.get("method", ""))
-    kind = "ngram" if method == "ngram" else "mtp" if "mtp" in method else ""
-    if not kind:
-        raise ConfigError(place, f"drafts by {show(method or 'a model')} are not covered")
-    return {"draft": kind, "num_speculative_tokens": str(tree.get("num_speculative_tokens", 1))}
 
 
 def _is_ignored(flag: str, engine: Engine) -> bool:

@@ -91,6 +91,10 @@ VLLM = Engine(
         renderer-num-workers api-server-count data-parallel-address data-parallel-rpc-port
         data-parallel-backend data-parallel-hybrid-lb max-parallel-loading-workers io-processor-*
         numa-bind show-hidden-metrics-for-version interleave-mm-strings override-attention-dtype
+        rope-scaling hf-overrides logprobs-mode preemption-mode device nnodes node-rank master-addr
+        master-port headless data-parallel-start-rank data-parallel-size-local no-async-scheduling
+        no-disable-* gdn-prefill-backend enable-flashinfer-* kernel-config enable-sleep-mode
+        kv-cache-metrics profiler-config video-pruning-rate max-cudagraph-capture-size
         all2all-backend config-format logits-processors enable-server-load-tracking performance-mode
         optimization-level cc tool-server disable-cascade-attn
     """,
@@ -100,7 +104,6 @@ VLLM = Engine(
         "decode-context-parallel-size": "context over devices while decoding is not covered",
         "dcp": "context over devices while decoding is not covered",
         "prefill-context-parallel-size": "context over devices is not covered",
-        "config": "arguments in another file; give those",
         "speculative-model": "drafts by another model are not covered",
         "enable-eplb": "copies of busy experts are not covered; see --set imbalance",
     },
@@ -143,12 +146,22 @@ SGLANG = Engine(
         file-storage-path enable-p2p-check enable-mscclpp prefill-attention-backend
         decode-attention-backend moe-a2a-backend deepep-mode moe-dense-tp-size enable-dp-lm-head
         scheduler-recv-interval crash-dump-folder show-time-cost bucket-* tokenizer-worker-num
-        mamba-ssm-dtype disaggregation-* disable-flashinfer-autotune flashinfer-autotune-*
+        mamba-* disaggregation-* disable-flashinfer-autotune flashinfer-autotune-* nsa-* dsa-*
+        speculative-attention-mode speculative-moe-* model-loader-extra-config weight-version
+        enable-memory-saver enable-weights-cpu-backup tokenizer-backend use-message-queue-*
+        keep-mm-feature-on-device skip-mm-* enable-piecewise-cuda-graph piecewise-cuda-graph-*
+        enable-return-routed-experts tool-server constrained-json-* sampling-defaults
+        enable-custom-logit-processor custom-sigquit-handler moe-* enable-dp-lm-* mm-* language-only
+        enable-priority-scheduling
     """,
     refused={
         "disable-cuda-graph": "launches without CUDA graphs are not covered",
         "cpu-offload-gb": "weights in the host's memory are not covered",
         "speculative-algorithm": "drafts are not covered for this engine",
+        "speculative-algo": "drafts are not covered for this engine",
+        "speculative-draft-model-path": "drafts are not covered for this engine",
+        "dllm-algorithm": "models that fill in many tokens at once are not covered",
+        "lora-paths": "adapters are given as --set lora_rank and max_loras",
         "enable-hierarchical-cache": "KV in the host's memory is not covered for this engine",
         "enable-eplb": "copies of busy experts are not covered; see --set imbalance",
         "enable-two-batch-overlap": "two batches at once are not covered",

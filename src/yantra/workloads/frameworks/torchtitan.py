@@ -32,6 +32,12 @@ FLAVORS: Mapping[tuple[str, str], str] = {
     ("qwen3", "1.7B"): "Qwen/Qwen3-1.7B",
     ("qwen3", "4B"): "Qwen/Qwen3-4B",
     ("qwen3", "8B"): "Qwen/Qwen3-8B",
+    ("llama3", "1B"): "meta-llama/Llama-3.2-1B",
+    ("llama3", "3B"): "meta-llama/Llama-3.2-3B",
+    ("llama4", "17bx16e"): "meta-llama/Llama-4-Scout-17B-16E",
+    ("llama4", "17bx128e"): "meta-llama/Llama-4-Maverick-17B-128E",
+    ("gpt_oss", "20b"): "openai/gpt-oss-20b",
+    ("gpt_oss", "120b"): "openai/gpt-oss-120b",
     ("qwen3", "14B"): "Qwen/Qwen3-14B",
     ("qwen3", "32B"): "qwen3-32b",
     ("qwen3", "30B-A3B"): "qwen3-30b-a3b",
@@ -83,7 +89,7 @@ _MODES = {"none": "none", "full": "full", "selective": "operators", "memory_budg
 _IGNORED = frozenset((
     "job", "profiling", "metrics", "lr_scheduler", "checkpoint", "comm", "validation", "debug",
     "experimental.custom_import", "fault_tolerance", "dataset", "memory_estimation", "eval",
-    "compile", "mx", "logging", "dataloader",
+    "compile", "mx", "logging", "dataloader", "hf_transformers",
 ))  # fmt: skip
 """Sections that change no time here; of `compile` the stack says what it gains."""
 _READ = frozenset((
@@ -134,7 +140,7 @@ def read(text: str, where: str) -> Said | None:
     plan |= _recompute(given, where, _layers(tree["model"]) // (plan["pp"] * plan.get("vpp", 1)))
     if given.get("enable_async_tensor_parallel"):
         plan["overlap_products"] = True
-    model, notes = _model(tree["model"], where)
+    model, notes = _model(tree["model"], where, tree.get("hf_transformers"))
     return Said(PROGRAM, model, plan, int(given.get("seq_len", 2048)), ignored, notes)
 
 
@@ -165,7 +171,16 @@ def _line(text: str, key: str) -> int:
     return lines[0] if lines else 1
 
 
-def _model(section: Mapping[str, Any], where: str) -> tuple[Any, tuple[str, ...]]:
+def _model(
+    section: Mapping[str, Any], where: str, published: object = None
+) -> tuple[Any, tuple[str, ...]]:
+    """Of a flavor, or of the id that `[hf_transformers]` names for the whole model."""
+    if isinstance(published, dict) and section.get("flavor") == "full":
+        name = str(published.get("model"))
+        if sizes_of_id(name) is None:
+            problem = expected_got("the id of a published transformer that is known here", name)
+            raise ConfigError(f"{where}: hf_transformers.model", problem)
+        return name, ()
     kind = (str(section.get("name")), str(section.get("flavor")))
     if kind[1] == "debugmodel" and kind[0] in ("llama3", "llama"):
         return dict(_DEBUG), ()

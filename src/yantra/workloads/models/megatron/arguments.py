@@ -166,6 +166,7 @@ NOT_MODELLED = {
     "hierarchical-context-parallel-sizes": "all devices of context parallelism exchange alike",
     "microbatch-group-size-per-virtual-pipeline-stage": "groups have as many as there are stages",
     "overlap-param-gather-with-optimizer-step": "gathers hide behind the next forward pass",
+    "moe-pad-expert-input-to-capacity": "experts take what they are sent, without padding",
     "moe-enable-deepep": "the stack says how fast expert messages are",
     "moe-flex-dispatcher-backend": "the stack says how fast expert messages are",
     "moe-shared-expert-overlap": "dependencies alone decide what overlaps",
