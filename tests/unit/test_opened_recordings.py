@@ -83,7 +83,7 @@ def test_it_is_converted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: object, **__: object) -> None:
         raise AssertionError("converted again")
 
-    monkeypatch.setattr(recordings, "each", never)
+    monkeypatch.setattr(recordings, "kept_of_each", never)
     assert opened([name]) == first
     shutil.copy("rank0.json", "old")
     Path("rank0.json").write_text(Path("rank0.json").read_text().replace("gemm", "Gemm"))
@@ -181,7 +181,7 @@ def test_host_and_device_traces_that_do_not_pair_are_refused() -> None:
 
 def test_a_profile_without_marked_steps_has_none_to_choose() -> None:
     name = _profile("dp_mlp/dp_mlp.xplane.pb")
-    with pytest.raises(ConfigError, match="marks no steps"):
+    with pytest.raises(ConfigError, match="without --step: its operations name no step; record"):
         opened([name], How(step=1))
 
 

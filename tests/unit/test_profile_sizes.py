@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,10 @@ def test_given_sizes_make_collectives_of_kernels(
     [
         (["--sizes", "send=1MiB"], "--sizes: expected KIND=SIZE, such as all_reduce=64MiB"),
         (["--sizes", "all_reduce=much"], "--sizes: not a quantity; expected a size"),
-        (["--step", "4"], "has no step 4"),
+        (["--sizes", "all_reduce=1MiB", "--sizes", "allreduce=2MiB"], "allreduce: given twice"),
+        (["--sizes", "all_reduce=0B"], "--sizes: expected a size of 1 B to 1 EiB"),
+        (["--step", "4"], "has no step 4; it marks no steps: record ranges ProfilerStep#N"),
+        (["--replicate", "8"], "holds 2 ranks, and one stands for all; convert it to one trace a"),
     ],
 )
 def test_wrong_ones_are_told(
@@ -44,13 +48,47 @@ def test_wrong_ones_are_told(
     assert said in capsys.readouterr().err
 
 
-def test_a_profile_of_xla_has_its_own_sizes(
+GOAL = "num_ranks 2\nrank 0 {\nl1: send 10b to 1 tag 1\n}\nrank 1 {\nl1: recv 10b from 0 tag 1\n}\n"
+CALL = {"name": "MPI_Barrier", "ph": "X", "ts": 1, "dur": 1, "pid": 0, "tid": 0, "args": {}}
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("--step", ["--step", "1", "-o", "job"]),
+        ("--replicate", ["--replicate", "8", "-o", "job"]),
+        ("--sizes", ["--sizes", "all_reduce=1MiB", "-o", "job"]),
+        ("--step", ["--step", "1", "--replicate", "8", "-o", "job.yw"]),
+        ("--replicate", ["-o", "job.yw"]),
+        ("--replicate", ["--replicate", "8", "--sizes", "all_reduce=1MiB", "-o", "job.yw"]),
+    ],
+)
+def test_others_refuse_what_they_do_not_have_by_name(
+    said: str,
+    words: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.goal").write_text(GOAL)
+    Path("mpi.json").write_text(json.dumps({"traceEvents": [CALL]}))
+    xplane = NSYS.parents[1] / "dp_mlp" / "dp_mlp.xplane.pb"
+    for file in (str(xplane), "a.goal", "mpi.json"):
+        assert main(["chakra", "convert", file, *words]) == 2
+        found = capsys.readouterr().err
+        assert re.search(rf"{file}: .* goes without {said}: .*[;,] \w+", found), found
+    assert not list(Path().glob("job*"))
+
+
+def test_a_size_that_is_used_by_nothing_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    xplane = NSYS.parents[1] / "dp_mlp" / "dp_mlp.xplane.pb"
-    line = ["chakra", "convert", str(xplane), "-o", str(tmp_path / "job")]
-    assert main([*line, "--sizes", "all_reduce=1MiB"]) == 2
-    assert "--sizes: goes with Nsight Systems and rocprofv3" in capsys.readouterr().err
+    line = ["chakra", "convert", str(NSYS), "-o", str(tmp_path / "job")]
+    assert main([*line, "--sizes", "gather=1MiB", "--sizes", "all_reduce=1MiB"]) == 0
+    said = capsys.readouterr().err
+    assert "--sizes: no gather lacks its size, so gather=1048576 changes nothing" in said
+    assert "no allreduce lacks" not in said
 
 
 def test_one_rank_of_a_profile_stands_for_many(

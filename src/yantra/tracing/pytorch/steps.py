@@ -68,12 +68,15 @@ def behind(cut: Sequence[tuple[int, int]], number: int) -> list[str]:
     ]
 
 
+_UNMARKED = "it marks no steps: record ranges ProfilerStep#N (prof.step(), NVTX, roctx)"
+
+
 def only(linked: Linked, number: int) -> Linked:
     found = steps(linked)
     step = next((step for step in found if step.number == number), None)
     if step is None:
         numbers = ", ".join(str(step.number) for step in found)
-        marks = f"it has the steps {numbers}" if found else "it marks no steps (ProfilerStep#N)"
+        marks = f"it has the steps {numbers}" if found else _UNMARKED
         raise TraceError(f"rank {linked.rank}: has no step {number}; {marks}")
     return _Cut(as_objects(linked), step).run()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from yantra.base.errors import ConfigError, TraceError
 from yantra.base.output import write_text
@@ -15,7 +15,27 @@ from yantra.tracing.inspect.rank_traces import RankTrace
 from yantra.tracing.pytorch.ranks import given
 from yantra.tracing.sources.work import Writing
 
+if TYPE_CHECKING:
+    from yantra.tracing.sources.linked_job import LinkedJob
+
 _LINKED = frozenset({"nsys", "rocpd", "rocprof"})
+_INSTEAD = {  # of options that a kind does not have
+    "xplane": {
+        "--step": "its operations name no step; record one alone, with jax.profiler.trace",
+        "--replicate": "its programs name all devices; give the profiles of all hosts, in order",
+        "--sizes": "its programs say sizes; put a missing one's *.hlo_proto.pb beside the profile",
+    },
+    "mpi": {
+        "--step": "its calls name no step; record one alone",
+        "--replicate": "one rank's calls name others; give the files of all ranks",
+        "--sizes": "its calls say their bytes; leave it out",
+    },
+    "goal": {
+        "--step": "it marks no steps; write one step as a schedule",
+        "--replicate": "it holds every rank; leave it out",
+        "--sizes": "its messages say their bytes; leave it out",
+    },
+}
 Progress = Callable[[int, int], None]
 
 
@@ -68,9 +88,7 @@ def convert(
         job = LinkedJob(paths, sizes)
         options = ConvertOptions(gaps=gaps, step=step, replicate=replicate)
         return _linked(job, kind, output, options, progress)
-    others = {"--step": step, "--replicate": replicate, "--sizes": sizes or None}
-    for option in [name for name, value in others.items() if value is not None]:
-        raise ConfigError(option, f"goes with Nsight Systems and rocprofv3, not with {kind.name}")
+    _refuse(paths, kind, {"--step": step, "--replicate": replicate, "--sizes": sizes or None})
     job = _job(paths, kind)
     if output.endswith((".et", ".et.gz")) and "{rank}" not in output and job.world_size > 1:
         problem = f"{job.world_size} traces are written; give a prefix, or a name with {{rank}}"
@@ -97,8 +115,7 @@ def each(
     paths, kind = _of_one_kind(arguments)
     if kind.key in _LINKED:
         return _each_linked(paths, kind, take, step)
-    if step is not None:
-        raise ConfigError("--step", f"{paths[0]}: {kind.name} marks no steps; leave it out")
+    _refuse(paths, kind, {"--step": step})
     job = _job(paths, kind)
     found: list[int] = []
 
@@ -110,6 +127,34 @@ def each(
     files = dict.fromkeys(sorted(found), paths[0])
     problems = [*report.problems, *report.remarks]
     return kind.name, files, {}, job.groups(), job.world_size, [], problems
+
+
+def launching(
+    arguments: Sequence[str],
+    *,
+    step: int | None = None,
+    replicate: int | None = None,
+    sizes: Mapping[str, int] | None = None,
+) -> LinkedJob:
+    """The one rank of a profile with launches, which can stand for others.
+
+    Raises ConfigError for other profiles, with what to do, and TraceError.
+    """
+    from yantra.tracing.sources.linked_job import LinkedJob
+
+    paths, kind = _of_one_kind(arguments)
+    if kind.key not in _LINKED:
+        _refuse(paths, kind, {"--step": step, "--replicate": replicate, "--sizes": sizes or None})
+    job = LinkedJob(paths, sizes)
+    job.check_one()
+    return job
+
+
+def _refuse(paths: Sequence[str], kind: Recording, options: Mapping[str, object]) -> None:
+    for option, value in options.items():
+        if value is not None:
+            problem = f"{kind.name} goes without {option}: {_INSTEAD[kind.key][option]}"
+            raise ConfigError(paths[0], problem)
 
 
 def in_memory(arguments: Sequence[str]) -> tuple[list[RankTrace], list[str]]:
@@ -163,10 +208,12 @@ def _of_one_kind(arguments: Sequence[str]) -> tuple[list[str], Recording]:
 
 
 def _linked(
-    job: Any, kind: Recording, output: str, options: Any, progress: Progress | None
+    job: LinkedJob, kind: Recording, output: str, options: Any, progress: Progress | None
 ) -> Converted:
     from yantra.tracing.pytorch.files import convert_sources
 
+    if options.replicate is not None:
+        job.check_one()
     if output.endswith((".et", ".et.gz")) and "{rank}" not in output and job.size > 1:
         problem = f"{job.size} traces are written; give a prefix, or a name with {{rank}}"
         raise ConfigError("-o", f"{problem}, not {output}")

@@ -56,6 +56,7 @@ class LinkedJob:
             ranks += len(numbers)
         self.size = ranks
         members.given, members.world = dict(sizes or {}), list(range(ranks))
+        self._members = members
 
     def sources(self) -> list[Callable[[], Linked]]:
         return [partial(self.linked, rank) for rank in range(self.size)]
@@ -66,7 +67,21 @@ class LinkedJob:
         return linked
 
     def problems(self) -> list[str]:
-        return [text for _, texts in sorted(self.told.items()) for text in texts]
+        told = [text for _, texts in sorted(self.told.items()) for text in texts]
+        idle = self._members.given.keys() - self._members.lacking
+        return told + [
+            f"--sizes: no {kind} lacks its size, so {kind}={size} changes nothing"
+            for kind, size in self._members.given.items()
+            if kind in idle
+        ]
+
+    def check_one(self) -> None:
+        """Raise TraceError if it has several ranks, of which none can stand for others."""
+        if self.size > 1:
+            raise TraceError(
+                f"{self.files[0]}: holds {self.size} ranks, and one stands for all; convert it to "
+                "one trace a rank instead, without --replicate"
+            )
 
     def _read(self, module: Any, file: Any, one: Any, members: Members, rank: int) -> KinetoTrace:
         trace: KinetoTrace = module.read(file, one, rank, self.size, members)

@@ -18,6 +18,7 @@ RECORD = "record_param_comms"  # what the linker knows as a call
 _MESSAGES = {"send": "dst", "recv": "src"}
 COALESCED = "coalesced"
 _BYTE = "Byte"
+_MOST = 1 << 60  # bytes
 _GIVEN = "given"  # communicator of calls of which only the size was given
 # Counts are those of one member.
 _GIVES_ALL = frozenset({"reducescatter", "scatter", "alltoall"})
@@ -50,6 +51,7 @@ class Members:
         self.named: defaultdict[str, dict[int, int]] = defaultdict(dict)
         self.sizes: dict[str, int] = {}
         self.given: dict[str, int] = {}
+        self.lacking: set[str] = set()  # of these, kinds of calls that took theirs
         self.world: list[int] = []
 
     def use(self, comm: str, rank: int) -> None:
@@ -64,6 +66,7 @@ class Members:
         """The call with the size that was given for its kind, if none was recorded."""
         if call.size is not None or call.kind not in self.given:
             return call
+        self.lacking.add(call.kind)
         return structs.replace(call, size=self.given[call.kind], comm=call.comm or _GIVEN)
 
     def of(self, comm: str) -> list[int]:
@@ -84,7 +87,11 @@ def given_sizes(texts: Iterable[str]) -> dict[str, int]:
         if kind not in _KINDS or kind in _MESSAGES:
             expected = "KIND=SIZE, such as all_reduce=64MiB"
             raise ConfigError("--sizes", expected_got(expected, text))
+        if kind in found:
+            raise ConfigError("--sizes", f"{name}: given twice")
         found[kind] = round(parse(size, "size", "B", "--sizes"))
+        if not 0 < found[kind] < _MOST:
+            raise ConfigError("--sizes", expected_got("a size of 1 B to 1 EiB", text))
     return found
 
 

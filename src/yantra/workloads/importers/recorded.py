@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
-from yantra.base.errors import TraceError
 from yantra.tracing.host_time import scaled
 from yantra.tracing.pytorch.communicators import ALL, Communicators
 from yantra.tracing.pytorch.convert import ConvertOptions, ConvertReport, convert_job
 from yantra.tracing.pytorch.sources import Recordings, naming_files
-from yantra.tracing.sources import are_profiles
-from yantra.tracing.sources.linked_job import LinkedJob, is_one
+from yantra.tracing.sources import are_profiles, launching
+from yantra.tracing.sources.linked_job import LinkedJob
 from yantra.workloads.importers.imported import VIEW
 from yantra.workloads.templates import RankClass, Workload
 from yantra.workloads.templates.grid import Grid, Group
@@ -20,14 +19,17 @@ from yantra.workloads.templates.spool import Spool
 
 
 def one_for_all(
-    paths: Sequence[str], options: ConvertOptions, host_time: float = 1.0
+    paths: Sequence[str],
+    options: ConvertOptions,
+    host_time: float = 1.0,
+    sizes: Mapping[str, int] | None = None,
 ) -> tuple[Workload, ConvertReport]:
     """`paths` are one rank's: a trace, a pair, or the profile of another profiler with one device.
 
-    Host work takes `host_time` times what was recorded. Raises TraceError, and UnsupportedError for
-    messages that other ranks cannot have alike.
+    Host work takes `host_time` times what was recorded; `sizes` as in `LinkedJob`. Raises
+    TraceError, and UnsupportedError for messages that other ranks cannot have alike.
     """
-    recordings = _sources(paths)
+    recordings = _sources(paths, options, sizes)
     templates: list[Spool] = []
     with naming_files({} if isinstance(recordings, LinkedJob) else recordings.by_rank):
         job = convert_job(
@@ -47,21 +49,12 @@ def one_for_all(
     return workload, job.report
 
 
-def _sources(paths: Sequence[str]) -> LinkedJob | Recordings:
+def _sources(
+    paths: Sequence[str], options: ConvertOptions, sizes: Mapping[str, int] | None
+) -> LinkedJob | Recordings:
     if not are_profiles(paths):
         return Recordings(paths)
-    if not all(is_one(path) for path in paths):
-        raise TraceError(
-            f"{paths[0]}: has no launches, so no rank of it can stand for others; convert it to "
-            "one trace a rank instead, without --replicate"
-        )
-    job = LinkedJob(paths)
-    if job.size > 1:
-        raise TraceError(
-            f"{paths[0]}: holds {job.size} ranks, and one stands for all; convert it to one trace "
-            "a rank instead, without --replicate"
-        )
-    return job
+    return launching(paths, step=options.step, replicate=options.replicate, sizes=sizes)
 
 
 def _groups(communicators: Communicators) -> tuple[Grid, dict[str, Group]]:

@@ -63,7 +63,7 @@ def command(
 
     known = given_sizes(sizes)
     if output.endswith(".yw"):
-        return _for_all(profiles, output, (not no_gaps, step, replicate), as_json)
+        return _for_all(profiles, output, (not no_gaps, step, replicate), known, as_json)
     with progress("converting", counted=True) as report:
         done = convert(
             profiles,
@@ -83,19 +83,25 @@ def command(
 
 
 def _for_all(
-    profiles: tuple[str, ...], output: str, how: tuple[bool, int | None, int | None], as_json: bool
+    profiles: tuple[str, ...],
+    output: str,
+    how: tuple[bool, int | None, int | None],
+    sizes: dict[str, int],
+    as_json: bool,
 ) -> int:
     from yantra.base.errors import ConfigError
     from yantra.cli import warn
     from yantra.tracing.pytorch.convert import ConvertOptions
+    from yantra.tracing.sources import launching
     from yantra.workloads.importers.recorded import one_for_all
 
     gaps, step, replicate = how
     if replicate is None:
+        launching(profiles, replicate=1)  # else it could not be given
         problem = "a workload file has one rank for all; give --replicate RANKS, too"
         raise ConfigError("-o", problem)
     options = ConvertOptions(gaps=gaps, step=step, replicate=replicate)
-    workload, done = one_for_all(profiles, options)
+    workload, done = one_for_all(profiles, options, sizes=sizes)
     workload.save(output)
     warn([*done.remarks, *done.problems])
     if as_json:
