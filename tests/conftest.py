@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tests.core_objects import Objects
 
 _UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("repeatable", _UNTIMED, derandomize=True, max_examples=50)
+settings.register_profile("repeatable", _UNTIMED, derandomize=True, max_examples=30)
 settings.register_profile("fresh", _UNTIMED, max_examples=200)
 settings.load_profile("repeatable")
 
