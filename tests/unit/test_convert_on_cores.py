@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,10 @@ from yantra.scenario.recordings import opened
 from yantra.tracing.inspect.stats import as_dict, stats_of_files
 from yantra.tracing.inspect.validate import check_job
 from yantra.tracing.pytorch import files, in_memory, linked_file, on_cores
+from yantra.tracing.pytorch.communication_names import CommunicationNames
+from yantra.tracing.pytorch.convert import Ranks
 from yantra.tracing.pytorch.linked import ProcessGroup
+from yantra.tracing.pytorch.sources import Recordings
 
 RANKS = 5
 
@@ -54,6 +58,18 @@ def test_processes_write_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for file in sorted((tmp_path / "one").iterdir()):
         for name in ("two", "many"):
             assert (tmp_path / name / file.name).read_bytes() == file.read_bytes()
+
+
+def test_members_of_groups_are_held_once(tmp_path: Path) -> None:
+    recordings = Recordings([job(tmp_path)])
+    held = Ranks(CommunicationNames(), None)
+    for source in recordings.sources():
+        held.add(pickle.loads(pickle.dumps(held.scan(source))))
+    items = [item for found in held.items().values() for item in found]
+    assert len(items) == 3 * RANKS
+    for part in ("ranks", "name", "group"):
+        values = [getattr(item, part) for item in items]
+        assert len({*map(id, values)}) == len({*values})
 
 
 ASKED: dict[str, Callable[[list[str], Any], Any]] = {

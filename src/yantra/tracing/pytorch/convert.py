@@ -325,6 +325,7 @@ class Ranks:
         self._kept: dict[int, Linked] = {}
         self._size = 0
         self._most = most
+        self._shared: dict[Any, Any] = {}
 
     def items(self) -> dict[int, list[Communication]]:
         return {rank: found.items for rank, found in sorted(self.found.items())}
@@ -365,6 +366,7 @@ class Ranks:
     def scan(self, source: Source) -> Scan:
         linked = self._read(source)
         found = find_all(linked, Calls(linked.operators), self._names)
+        self._share(found.items)
         self._sources.setdefault(linked.rank, source)
         self._size += len(linked.operators) + len(linked.device_ops)
         if self._size <= self._most or not self.found:
@@ -373,9 +375,18 @@ class Ranks:
         behind = 0 if self._step is None else steps.behind_ns(linked)
         return Scan(linked.rank, linked.world_size, found, made, behind)
 
+    def _share(self, items: Iterable[Communication]) -> None:
+        """Hold equal members and names once: a thousand ranks name groups of a thousand."""
+        shared = self._shared
+        for item in items:
+            item.ranks = shared.setdefault(item.ranks, item.ranks)
+            item.name = shared.setdefault(item.name, item.name)
+            item.group = shared.setdefault(item.group, item.group)
+
     def add(self, scan: Scan) -> None:
         if scan.rank in self.found:
             raise TraceError(f"rank {scan.rank}: two of the traces given are of this rank")
+        self._share(scan.found.items)
         self.steps = max(self.steps, scan.steps, key=len)
         self.found[scan.rank] = scan.found
         self.behind.append((scan.behind_ns, scan.rank))
