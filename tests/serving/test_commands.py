@@ -137,6 +137,18 @@ def test_commands_of_the_hosts_of_a_replica_are_one_replica() -> None:
     assert (both.replicas, both.fields["tp"]) == (1, "16")
 
 
+@pytest.mark.parametrize(
+    "start",
+    [
+        "docker run --gpus all vllm/vllm-openai:v0.9 --model",
+        "python -m vllm.entrypoints.api_server --model",
+    ],
+)
+def test_an_image_and_an_older_program_start_vllm(start: str) -> None:
+    launch = of_text(f"{start} {DENSE} -tp 2", "serve.sh")
+    assert (launch.engine, launch.fields) == ("vllm", {"tp": "2"})
+
+
 def test_beginnings_of_flags_are_those_flags() -> None:
     launch = of_text(f"vllm serve {DENSE} --max-num-seq 8 --gpu-memory-util=0.8", "serve.sh")
     assert launch.fields == {"max_num_seqs": "8", "gpu_memory_utilization": "0.8"}
@@ -154,6 +166,12 @@ def test_flags_may_be_in_a_file_which_those_of_the_command_override(tmp_path: Pa
     script.write_text(f"vllm serve {DENSE} --config other.yaml\n")
     with pytest.raises(ConfigError, match=r"other\.yaml: cannot be read"):
         load(str(script))
+
+
+def test_kv_kept_outside_of_the_devices_is_a_note() -> None:
+    keeps = '{"kv_connector": "LMCacheConnectorV1", "kv_role": "kv_both"}'
+    with pytest.warns(match="KV that LMCacheConnectorV1 keeps is left out"):
+        of_text(f"vllm serve {DENSE} --kv-transfer-config '{keeps}'", "serve.sh")
 
 
 def test_a_chance_of_drafts_is_taken_where_it_is_published() -> None:

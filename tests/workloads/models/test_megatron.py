@@ -341,3 +341,18 @@ def test_modules_are_offloaded_with_their_switch() -> None:
 )
 def test_what_is_not_fused_is_read(model: str, words: str, unfused: str) -> None:
     assert Plan.of(job(f"{ARGUMENTS[model]} {words}").plan).unfused_kernels == unfused
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("meta-llama/Meta-Llama-3-8B", 128_256),
+        ("/data/llama-7b/tokenizer.model", 32_000),
+        ("$D/Mixtral/tokenizer.model", 32_000),
+        ("/data/own/tokenizer.model", 0),
+    ],
+)
+def test_the_words_of_a_path_are_those_of_the_model_in_it(path: str, words: int) -> None:
+    from yantra.workloads.models.megatron.tokenizers import words_of_path
+
+    assert words_of_path(path) == words

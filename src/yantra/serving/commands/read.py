@@ -22,11 +22,14 @@ from yantra.workloads.models.model import Model
 Arguments = Sequence[tuple[str, list[Word]]]
 """Flags without their dashes, and the words behind each."""
 _Started = tuple[str, Word | None, Arguments]
-_LAUNCH = re.compile(r"\bvllm\s+serve\b|vllm\.entrypoints|sglang\.launch_server|\bsglang\s+serve\b")
+_LAUNCH = re.compile(
+    r"\bvllm\s+serve\b|vllm\.entrypoints|vllm/vllm-openai|sglang\.launch_server|\bsglang\s+serve\b"
+)
 _ARRAY = re.compile(r"^#SBATCH\s+--array=(\d+)-(\d+)\s*$", re.MULTILINE)
 _PER_HOST = ("node-rank", "headless", "data-parallel-start-rank", "data-parallel-address",
              "dist-init-addr", "nccl-init-addr", "master-addr", "host", "port",
              "api-server-count")  # fmt: skip
+_IMAGE = re.compile(r"vllm/vllm-openai(:|@|$)")
 _QUANTIZED = "quantization"
 _NEXT = re.compile(r"\d?[<>|&]")
 
@@ -102,7 +105,9 @@ def _of_role(every: Sequence[_Started], role: str, where: str) -> list[_Started]
 
 
 def _started(words: list[Word], engine: Engine) -> Iterator[tuple[Word | None, list[Word]]]:
-    texts = [word.text for word in words]
+    texts = [
+        word.text.partition(":")[0] if _IMAGE.match(word.text) else word.text for word in words
+    ]
     for start in engine.starts:
         for at in range(len(texts) - len(start) + 1):
             if tuple(texts[at : at + len(start)]) == start:

@@ -10,6 +10,7 @@ from typing import Any
 
 from yantra.base.documents import parse_yaml
 from yantra.base.errors import ConfigError, expected_got, show
+from yantra.base.notes import note
 from yantra.base.shell import Word
 
 BOTH, EITHER = "both", "either"
@@ -18,6 +19,8 @@ _OF_VLLM = {"kv_producer": "prefill", "kv_consumer": "decode", "kv_both": EITHER
 _CONNECTORS = ("NixlConnector", "P2pNcclConnector", "PyNcclConnector", "MooncakeConnector",
                "MoRIIOConnector")  # fmt: skip
 """Those that move KV from pool to pool; others keep it elsewhere."""
+_KEEPERS = ("LMCacheConnectorV1", "LMCacheConnector", "OffloadingConnector")
+"""Those that keep KV outside of the devices."""
 OWN = VLLM, SGLANG = "kv-transfer-config", "disaggregation-mode"
 
 
@@ -36,6 +39,9 @@ def role_of(engine: str, given: Sequence[tuple[str, list[Word]]], where: str) ->
     if not tree:
         return BOTH
     connector = str(tree.get("kv_connector"))
+    if connector in _KEEPERS and tree.get("kv_role", "kv_both") == "kv_both":
+        note(f"{where}: KV that {connector} keeps is left out (--set host_kv='100 GiB' counts it)")
+        return BOTH
     if connector not in _CONNECTORS:
         problem = f"KV that {show(connector)} keeps is given as --set host_kv"
         raise ConfigError(f"{where}: --{VLLM}", problem)

@@ -52,7 +52,12 @@ _QUANTIZATION = Flag("quantization", "dtype", ("q",), values=_QUANTISED)
 _KV = Flag("kv-cache-dtype", "kv_cache_dtype", values=_CACHE)
 
 VLLM = Engine(
-    starts=(("vllm", "serve"), ("-m", "vllm.entrypoints.openai.api_server")),
+    starts=(
+        ("vllm", "serve"),
+        ("-m", "vllm.entrypoints.openai.api_server"),
+        ("-m", "vllm.entrypoints.api_server"),
+        ("vllm/vllm-openai",),
+    ),
     model=("model",),
     flags=(
         Flag("tensor-parallel-size", "tp", ("tp",)),

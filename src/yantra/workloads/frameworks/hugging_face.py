@@ -61,7 +61,8 @@ LENGTHS = ("max_seq_len", "max_seq_length", "model_max_length", "block_size", "m
 _SWITCHES = ("bf16", "fp16", "fp8", "use_peft", "gradient_checkpointing", "offload")
 _DTYPE = ("dtype", "torch_dtype")
 _DTYPES = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}
-_ADAPTERS = ("use_peft", "use_lora", "finetuning_type", "lora_target_modules", "lora_target",
+_LORA = ("use_peft", "use_lora", "lora_enable", "low_rank_training")
+_ADAPTERS = (*_LORA, "finetuning_type", "lora_target_modules", "lora_target",
              "lora_module_name")  # fmt: skip
 _TRL_RANK = 16
 """Of trl's `ModelConfig`."""
@@ -182,7 +183,7 @@ def _adapters(
     if kind not in ("lora", "full", None):
         place = f"{where}: finetuning_type"
         raise ConfigError(place, expected_got("full or lora", kind))
-    switches = [is_on(given[name]) for name in ("use_peft", "use_lora") if name in given]
+    switches = [is_on(given[name]) for name in _LORA if name in given]
     if kind is not None:
         switches.append(kind == "lora")
     if not (any(switches) if switches else rank):

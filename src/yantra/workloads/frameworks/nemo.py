@@ -190,8 +190,11 @@ def _words(tokenizer: Mapping[str, Any]) -> int:
     library, kind = str(tokenizer.get("library")), str(tokenizer.get("type"))
     if library == "huggingface" and kind in _TOKENIZERS:
         return _TOKENIZERS[kind]
+    if (library, kind) == _GPT2:
+        return tokenizers.GPT2_WORDS
     known = sizes_of_id(kind) if library == "huggingface" else None
-    return tokenizers.GPT2_WORDS if (library, kind) == _GPT2 else known.vocab_size if known else 0
+    model = str(tokenizer.get("model") or "")
+    return known.vocab_size if known else tokenizers.words_of_path(model)
 
 
 def files(model: Transformer, plan: Plan, sequence: int, nodes: Nodes) -> dict[str, str]:
